@@ -1,8 +1,8 @@
 //! Pages about captures as a whole, in addition to the documentation of each item.
 //!
 //! * [`embedding`]: from an existing device of ash to the buffer with the captured vertices, step by step.
-//! * [`wgpu`]: the same with wgpu, whose adapter, buffers and encoders stay.
-//! * [`engines`]: which handles VMA, vulkano, SDL_gpu and bgfx give, and which flags their buffers take.
+//! * [`wgpu`]: the same with the adapter, buffers and encoders of wgpu.
+//! * [`engines`]: which handles VMA, vulkano, SDL_gpu and bgfx give access to, and which flags their buffers have.
 //! * [`synchronization`]: what the application must synchronize, what captures synchronize themselves, and which
 //!   command buffer state recording changes.
 //! * [`resource_plans`]: how shaders access buffers, by device addresses or by descriptors, and what each plan

@@ -1,10 +1,11 @@
-//! Damaged modules: any input gives an error or a module, with bounded allocations. If spirv-val
-//! accepts the input, it accepts the output.
+//! Damaged modules: any input results in an error or a module, with bounded allocations. If
+//! spirv-val accepts the input, it accepts the output.
 //!
-//! `VKXFB_FUZZ_CASES` is the number of cases (by default 6,000 with `VKXFB_FULL=1`, and a third without),
-//! `VKXFB_FUZZ_SEED` their seed. `tests/fuzz/` does the same with cargo-fuzz.
+//! `VKXFB_FUZZ_CASES` is the number of cases (by default 6,000 with `VKXFB_FULL=1`, and a third of
+//! that without it), and `VKXFB_FUZZ_SEED` is their seed. `tests/fuzz/` does the same with
+//! cargo-fuzz.
 //!
-//! A binary of its own, because it counts what is allocated by an allocator of its own.
+//! This is a separate test binary, because it counts allocations with its own allocator.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -24,17 +25,17 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRu
 use common::settings::{cases, number};
 use mutate::Case;
 
-/// The maximum number of bytes that may be allocated in total, which limits the work independently
-/// of the machine.
+/// The maximum number of bytes that may be allocated in total. It limits the work independently of
+/// the machine.
 const ALLOCATED: usize = 256 << 20;
 
 /// The target for which modules are validated.
 const TARGET: &str = "vulkan1.3";
 
-/// The maximum number of bytes that may be allocated at a time.
+/// The maximum number of bytes that may be allocated at the same time.
 const MEMORY: usize = 64 << 20;
 
-/// One case in this many is checked with spirv-val, which takes longer than everything else.
+/// One in this many cases is checked with spirv-val, which takes longer than everything else.
 const VALIDATED: u32 = 4;
 
 struct Counting;

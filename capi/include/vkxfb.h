@@ -8,22 +8,22 @@
  *    place of both. Buffers get the usage vkxfb_context_buffer_usage, too;
  * 3. vkxfb_pipeline_create for each graphics pipeline that captures, with the names of the outputs that are captured,
  *    and vkxfb_capture_create for each frame in flight;
- * 4. where vkCmdBeginTransformFeedbackEXT and its draws would stand, but outside of a render pass: vkxfb_capture_begin,
+ * 4. in place of vkCmdBeginTransformFeedbackEXT and its draws, but outside of a render pass: vkxfb_capture_begin,
  *    the functions that bind, draw and query, vkxfb_capture_end, and vkxfb_context_record_barrier before the bytes are
- *    read. The command buffer is for a queue with compute. This rasterizes nothing: what has to appear is also drawn
- *    by the program's own pipeline, as without vkxfb;
- * 5. vkxfb_capture_reset with the command buffers of the frame, and what destroys at the end.
+ *    read. The command buffer is for a queue with compute. This rasterizes nothing: to show the draws, the program
+ *    also draws them with its own pipeline, as without vkxfb;
+ * 5. vkxfb_capture_reset with the command buffers of the frame, and the functions that destroy at the end.
  *
  * If a function that returns a VkxfbResult fails, vkxfb_last_error returns a message in the same
  * thread. Members and arguments must not be NULL, and handles must not be VK_NULL_HANDLE, unless their
  * documentation allows it. An array of which the count is 0 may be NULL.
  *
- * A structure whose first member is structSize can gain members at its end. By the size the library knows
- * which of them the caller knows; the others are zero. VKXFB_INIT sets it, and all other members to zero.
+ * Later versions may add members to the end of a structure whose first member is structSize. By the size the
+ * library knows which members the caller knows; the others are zero. VKXFB_INIT sets it, and all other members to zero.
  * From another language, set it to the size of the structure, and all other bytes to zero, padding included. A
  * program may thus be newer or older than the library. If it sets a member that the library does not know, the call
- * fails. What is an element of arrays (VkxfbBufferRange, VkxfbCounterBuffer, VkxfbByteCountDraw,
- * VkxfbExpectedDraws) stays as it is.
+ * fails. Structures that are elements of arrays (VkxfbBufferRange, VkxfbCounterBuffer, VkxfbByteCountDraw,
+ * VkxfbExpectedDraws) never change.
  */
 
 #ifndef VKXFB_H
@@ -50,8 +50,8 @@ template <typename Type> inline Type VkxfbInit() {
 #define VKXFB_INIT(Type) ((Type){.structSize = sizeof(Type)})
 #endif
 
-/* Between the two comments that say "declarations" and no more, there are declarations and constants alone, with
- * types of Vulkan: what parsers take that are no compilers, such as that of cffi for Python. */
+/* Between the two comments that say "declarations" and no more, there are only declarations and constants, with
+ * types of Vulkan. Parsers that are not compilers, such as that of cffi for Python, can read this part. */
 
 #ifdef __cplusplus
 extern "C" {
@@ -74,14 +74,15 @@ extern "C" {
 #define VKXFB_VERSION_PATCH 0
 
 /**
- * Captures reach memory by descriptors, also on a device that has buffer device addresses. Without this
- * bit they do so only where the device has none.
+ * Captures access memory by descriptors, also on a device that has buffer device addresses.
+ * Without this bit they do so only if the device has none.
  */
 #define VKXFB_DEVICE_DESCRIPTORS 1
 
 /**
- * Captures do not use `vkCmdDispatchIndirect`, because it does not work on the device. What only the
- * GPU knows then takes as many invocations as the capture buffers have room for.
+ * Captures do not use `vkCmdDispatchIndirect`, because it does not work on the device. Draws whose
+ * size only the GPU knows are then dispatched with as many invocations as the capture buffers have
+ * room for.
  */
 #define VKXFB_DEVICE_NO_INDIRECT_DISPATCH 2
 
@@ -91,8 +92,8 @@ extern "C" {
 #define VKXFB_DEVICE_NO_INDIRECT_DRAWS 4
 
 /**
- * Shaders are given to the driver without being optimized before. What they capture is the same: this
- * is for whoever suspects the optimizer.
+ * Shaders are passed to the driver without being optimized. They capture the same. Use this bit to
+ * rule out a fault of the optimizer.
  */
 #define VKXFB_DEVICE_NO_OPTIMIZATION 8
 
@@ -103,8 +104,9 @@ extern "C" {
 #define VKXFB_DEVICE_DEBUG_NAMES 16
 
 /**
- * Draws are large: a dispatch of them may need more than 64 workgroups, usually for more than 4,096
- * vertices. Of draws whose arguments only the GPU knows, as many count as the capture buffers have room for.
+ * Draws are large: a dispatch of them may need more than 64 workgroups, usually for more than
+ * 4,096 vertices. Draws whose arguments only the GPU knows are as large as the capture buffers
+ * have room for.
  */
 #define VKXFB_DRAWS_LARGE 1
 
@@ -119,8 +121,8 @@ extern "C" {
 #define VKXFB_DRAWS_RESTART 4
 
 /**
- * Draws may have several instances, vertex buffers of more than 4 GiB or with another alignment than that
- * of what is accessed at once, or indices and elements that do not exist.
+ * Draws may have several instances, vertex buffers of more than 4 GiB, buffers that are not
+ * aligned to the largest accesses to them, or indices and elements that do not exist.
  */
 #define VKXFB_DRAWS_CHECKED 8
 
@@ -135,8 +137,8 @@ extern "C" {
 #define VKXFB_DRAWS_COUNTED 32
 
 /**
- * Only the GPU knows what is drawn, in this or another draw of the capture: indirect draws, draws of byte
- * counts, conditional rendering, or primitive restart.
+ * Only the GPU knows what this or another draw of the capture draws: indirect draws, draws of byte
+ * counts, draws with conditional rendering or with primitive restart.
  */
 #define VKXFB_DRAWS_INDIRECT 64
 
@@ -159,8 +161,8 @@ typedef enum {
    */
   VKXFB_SUCCESS = 0,
   /**
-   * `vkxfb_query_pool_get_results`, `vkxfb_query_pool_wait`: a query has not ended yet. This is no
-   * failure, and has no message.
+   * `vkxfb_query_pool_get_results`, `vkxfb_query_pool_wait`: a query has not ended yet. This is
+   * not a failure, and has no message.
    */
   VKXFB_NOT_READY = 1,
   /**
@@ -169,8 +171,8 @@ typedef enum {
    */
   VKXFB_ERROR_INVALID_ARGUMENT = -1,
   /**
-   * The physical device, or the device as it was created, cannot capture by compute, or cannot do what
-   * was asked for. The message lists all reasons.
+   * The physical device, or the device as it was created, cannot capture by compute, or does not
+   * support the request. The message lists all reasons.
    */
   VKXFB_ERROR_UNAVAILABLE = -2,
   /**
@@ -183,17 +185,17 @@ typedef enum {
    */
   VKXFB_ERROR_VULKAN = -4,
   /**
-   * Out of host or device memory.
+   * There is not enough host or device memory.
    */
   VKXFB_ERROR_OUT_OF_MEMORY = -5,
   /**
-   * A defect of the library. The objects that were passed must not be used any more, except to
+   * A mistake in the library. The objects that were passed must not be used any more, except to
    * destroy them.
    */
   VKXFB_ERROR_INTERNAL = -6,
   /**
-   * It is more than the device takes at once: split it into several draws or captures, or use less. The
-   * function did nothing.
+   * The request is larger than the device supports at once: split it into several draws or
+   * captures, or use less. The function did nothing.
    */
   VKXFB_ERROR_TOO_LARGE = -7,
 } VkxfbResult;
@@ -202,28 +204,29 @@ typedef enum {
  * A capture, which corresponds to the commands from `vkCmdBeginTransformFeedbackEXT` to
  * `vkCmdEndTransformFeedbackEXT`, and the memory that it needs.
  *
- * Nothing that is drawn in it is rasterized: what has to appear is drawn by the application, too,
- * in its render pass and with its own pipeline.
+ * Draws of a capture are not rasterized. To show them, the application also draws them in its
+ * render pass, with its own pipeline.
  *
- * It can be begun and ended many times. The memory that this needs stays in use until
- * `vkxfb_capture_reset`: an application with several frames in flight has a capture for each of
- * them, and resets it when it resets the command buffers. Only one thread at a time may use a
- * capture.
+ * It can be begun and ended many times. The memory that this takes stays in use until
+ * `vkxfb_capture_reset`: an application with several frames in flight has a capture for each
+ * frame, and resets it when it resets the command buffers of the frame. Only one thread at a time
+ * may use a capture.
  *
- * What it was begun with, and what was bound and queried in it, must be live until the capture is begun
- * again, ended by `vkxfb_capture_end` or destroyed, and every command buffer that it was recorded or played
- * into is reset or freed. `vkxfb_capture_finish` does not shorten this: what it has ended can be played.
+ * The pipelines, buffers, descriptor sets and query pools that are used in it must be live until
+ * the capture is begun again, ended by `vkxfb_capture_end` or destroyed, and every command buffer
+ * that it was recorded or played into is reset or freed. `vkxfb_capture_finish` does not shorten
+ * this, because the capture can still be played.
  */
 typedef struct VkxfbCapture VkxfbCapture;
 
 /**
- * What captures that were played into a command buffer have accessed, so that barriers are recorded only
- * between those that touch the same bytes. Such captures may write to the same bytes, count for the same
- * queries, go on from the counters of others, and read vertices, indices and arguments of draws that others
- * captured. What shaders reach by the application's descriptors and addresses, and buffers that share memory,
- * it does not know.
+ * The memory that captures in a command buffer have accessed, so that barriers are recorded only
+ * between those that access the same bytes. Such captures may write to the same bytes, add to the
+ * same queries, resume from counters of others, and read vertices, indices and arguments of draws
+ * that others captured. The order does not know which memory shaders access by the application's
+ * descriptors and addresses, and which buffers share memory.
  *
- * A command buffer has one of its own. Only one thread at a time may use it.
+ * Each command buffer needs its own order. Only one thread at a time may use an order.
  */
 typedef struct VkxfbCaptureOrder VkxfbCaptureOrder;
 
@@ -237,7 +240,8 @@ typedef struct VkxfbCaptureOrder VkxfbCaptureOrder;
 typedef struct VkxfbContext VkxfbContext;
 
 /**
- * A kernel that writes draw commands, to which draws are added until its command buffer is submitted.
+ * A recorded kernel that writes draw commands. Draws can be added to it until its command buffer
+ * is submitted.
  *
  * Only one thread at a time may use it.
  */
@@ -251,7 +255,7 @@ typedef struct VkxfbLateDraws VkxfbLateDraws;
 typedef struct VkxfbPipeline VkxfbPipeline;
 
 /**
- * Queries of captures, as a `VkQueryPool` has them. A `VkQueryPool` itself would count the
+ * A pool of queries of captures, like a `VkQueryPool`. Queries of a `VkQueryPool` would count the
  * application's own draws.
  *
  * Several threads may use it at the same time.
@@ -289,20 +293,21 @@ typedef struct {
    */
   VkPhysicalDevice physicalDevice;
   /**
-   * `VKXFB_DEVICE_` bits; 0 is right for every device that works as it says.
+   * `VKXFB_DEVICE_` bits. 0 is correct for every device that supports what it reports.
    */
   uint32_t flags;
   /**
-   * Where captures reach memory by descriptors, the number of storage buffers that a capture takes of
-   * `maxPerStageDescriptorStorageBuffers`, at least 4: the set layouts of the application's pipelines
-   * have the rest. A quarter of them is for capture buffers, another quarter for counters, queries and
-   * the library's own memory, the rest for what draws read. 0 means as many as are of use, up to 24.
+   * If captures access memory by descriptors, the number of storage buffers that a capture may
+   * use of `maxPerStageDescriptorStorageBuffers`, at least 4. The set layouts of the
+   * application's pipelines can use the rest. A quarter of them is for capture buffers, another
+   * quarter for counters, queries and the library's own memory, the rest for buffers that draws
+   * read. 0 stands for the largest useful number, up to 24.
    */
   uint32_t maxStorageBuffers;
 } VkxfbPhysicalDeviceInfo;
 
 /**
- * What a program has to know of a context.
+ * Properties of a context.
  */
 typedef struct {
   /**
@@ -310,12 +315,12 @@ typedef struct {
    */
   size_t structSize;
   /**
-   * What `vkxfb_context_buffer_usage` returns.
+   * The result of `vkxfb_context_buffer_usage`.
    */
   VkBufferUsageFlags bufferUsage;
   /**
-   * The flags that memory of such buffers is allocated with: `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT` or
-   * none.
+   * The flags with which memory of such buffers must be allocated:
+   * `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT` or none.
    */
   VkMemoryAllocateFlags memoryAllocateFlags;
   /**
@@ -323,17 +328,17 @@ typedef struct {
    */
   VkDeviceSize maxCaptureBufferSize;
   /**
-   * Whether captures reach memory by descriptors: as there are no device addresses, or by
-   * `VKXFB_DEVICE_DESCRIPTORS`. Then a recording disturbs all descriptor sets of the compute bind point,
-   * and reaches as many buffers as `storageBuffers` says.
+   * Whether captures access memory by descriptors, because there are no device addresses, or
+   * because of `VKXFB_DEVICE_DESCRIPTORS`. Then a recording disturbs all descriptor sets of the
+   * compute bind point, and accesses at most `storageBuffers` buffers.
    */
   VkBool32 usesDescriptors;
   /**
-   * The number of storage buffers that a capture takes, or 0 if it uses addresses.
+   * The number of storage buffers that a capture uses, or 0 if it uses addresses.
    */
   uint32_t storageBuffers;
   /**
-   * Whether the size of an index buffer may be any number of bytes, not only multiples of 4.
+   * Whether the size of an index buffer may be any number of bytes, not only a multiple of 4.
    */
   VkBool32 hasByteLoads;
   /**
@@ -343,8 +348,8 @@ typedef struct {
 } VkxfbContextProperties;
 
 /**
- * A shader behind the vertex shader. Its members are as those that the vertex shader has in
- * `VkxfbPipelineCreateInfo`.
+ * A shader after the vertex shader. Its members have the same meanings as those for the vertex
+ * shader in `VkxfbPipelineCreateInfo`.
  */
 typedef struct {
   /**
@@ -356,21 +361,22 @@ typedef struct {
    */
   size_t codeSize;
   /**
-   * SPIR-V with the shader, which may be the code that has the vertex shader, too.
+   * SPIR-V with the shader. It may be the same code as that of the vertex shader.
    */
   const uint32_t *pCode;
   /**
-   * Name of the entry point. NULL if there is only one for shaders of that stage.
+   * Name of the entry point. NULL if the code has only one for shaders of that stage.
    */
   const char *pName;
   /**
-   * Values of specialization constants, or NULL. Those of the vertex shader do not apply to it.
+   * Values of specialization constants, or NULL. The values for the vertex shader do not apply
+   * to this shader.
    */
   const VkSpecializationInfo *pSpecializationInfo;
 } VkxfbShaderInfo;
 
 /**
- * The parameters of a pipeline: those parts of a graphics pipeline that decide what is captured.
+ * The parameters of a pipeline: the parts of a graphics pipeline that determine what is captured.
  */
 typedef struct {
   /**
@@ -382,12 +388,12 @@ typedef struct {
    */
   size_t codeSize;
   /**
-   * SPIR-V with the vertex shader. If `ppVaryings` says what is captured, this may be the code of
-   * the graphics pipeline's own shader.
+   * SPIR-V with the vertex shader. If `ppVaryings` says what is captured, this may be the code
+   * of the graphics pipeline's own shader.
    */
   const uint32_t *pCode;
   /**
-   * Name of the entry point. NULL if there is only one for vertex shaders.
+   * Name of the entry point. NULL if the code has only one for vertex shaders.
    */
   const char *pName;
   /**
@@ -395,19 +401,18 @@ typedef struct {
    */
   const VkSpecializationInfo *pSpecializationInfo;
   /**
-   * Number of elements of `ppVaryings`. If it is 0, the last shader has transform feedback
-   * decorations and the execution mode `Xfb`, which glslangValidator makes of `xfb_buffer`,
-   * `xfb_stride` and `xfb_offset` in GLSL. Such code is not valid for a `VkShaderModule` of a device that was
-   * created without the feature `transformFeedback`.
+   * Number of elements of `ppVaryings`. If it is 0, the last shader must have transform feedback
+   * decorations and the execution mode `Xfb`, which glslangValidator generates for `xfb_buffer`,
+   * `xfb_stride` and `xfb_offset` in GLSL. Such code is not valid for a `VkShaderModule` of a
+   * device that was created without the feature `transformFeedback`.
    */
   uint32_t varyingCount;
   /**
    * Names of the outputs of the last shader that are captured, as for
-   * `glTransformFeedbackVaryings` with `GL_INTERLEAVED_ATTRIBS`: a record has them one behind the
-   * other in this order, without gaps.
-   * `gl_SkipComponents1` to `gl_SkipComponents4` leave a gap of so many times 4 bytes, and
-   * `gl_NextBuffer` begins the record of the next capture buffer. All outputs of a buffer must be of
-   * one vertex stream.
+   * `glTransformFeedbackVaryings` with `GL_INTERLEAVED_ATTRIBS`: a record contains them in this
+   * order, without gaps. `gl_SkipComponents1` to `gl_SkipComponents4` leave a gap of 1 to 4
+   * times 4 bytes, and `gl_NextBuffer` begins the record of the next capture buffer. All outputs
+   * of a buffer must be of one vertex stream.
    *
    * `@3` is the output at location 3, `@3.yz` its second and third component, and `@Position` the
    * output with that `BuiltIn` decoration, also if the module has no names. Transform feedback
@@ -420,12 +425,13 @@ typedef struct {
    */
   const VkPipelineVertexInputStateCreateInfo *pVertexInputState;
   /**
-   * Topology and primitive restart. Its primitives must be those that a geometry shader takes.
+   * Topology and primitive restart. The topology must match the input primitives of the geometry
+   * shader, if there is one.
    */
   const VkPipelineInputAssemblyStateCreateInfo *pInputAssemblyState;
   /**
-   * Whether draws may have other topologies than that of `pInputAssemblyState`. A pipeline for
-   * one topology is faster.
+   * Whether draws may have other topologies than that of `pInputAssemblyState`. A pipeline for a
+   * single topology is faster.
    */
   VkBool32 dynamicTopology;
   /**
@@ -444,36 +450,36 @@ typedef struct {
    */
   const VkDescriptorSetLayout *pSetLayouts;
   /**
-   * `VK_NULL_HANDLE`, or a pipeline cache, through which the Vulkan pipelines for the topology
-   * of `pInputAssemblyState` are compiled at once. Others, and without a cache all, are compiled
-   * when a draw is first recorded that needs them.
+   * `VK_NULL_HANDLE`, or a pipeline cache with which the Vulkan pipelines for the topology of
+   * `pInputAssemblyState` are compiled immediately. Other Vulkan pipelines, and without a cache
+   * all of them, are compiled when a draw that needs them is first recorded.
    */
   VkPipelineCache pipelineCache;
   /**
-   * The geometry shader, or NULL if there is none. With one, what it emits is captured, and
-   * transform feedback decorations of the vertex shader are ignored. It runs as a part of a compute
-   * shader, so the device needs neither `geometryShader` nor `geometryStreams`.
+   * The geometry shader, or NULL if there is none. If there is one, its outputs are captured,
+   * and transform feedback decorations of the vertex shader are ignored. It runs as a part of a
+   * compute shader, so the device needs neither `geometryShader` nor `geometryStreams`.
    */
   const VkxfbShaderInfo *pGeometryShader;
 } VkxfbPipelineCreateInfo;
 
 /**
- * A kind of draws that is expected.
+ * A kind of draw for which `vkxfb_pipeline_prepare` compiles pipelines.
  */
 typedef struct {
   /**
-   * The topology. A pipeline without `dynamicTopology` takes its own in place of it.
+   * The topology. A pipeline without `dynamicTopology` uses its own topology instead.
    */
   VkPrimitiveTopology topology;
   /**
-   * `VKXFB_DRAWS_` bits. With 0 they are small direct draws of one instance and without indices, each alone
-   * in its capture.
+   * `VKXFB_DRAWS_` bits. 0 stands for small direct draws of one instance and without indices,
+   * each alone in its capture.
    */
   uint32_t flags;
 } VkxfbExpectedDraws;
 
 /**
- * What a program has to know of a pipeline.
+ * Properties of a pipeline.
  */
 typedef struct {
   /**
@@ -481,12 +487,13 @@ typedef struct {
    */
   size_t structSize;
   /**
-   * The pipeline layout, to bind descriptor sets with: see `vkxfb_capture_assume_descriptor_sets`. It is
-   * destroyed with the pipeline.
+   * The pipeline layout, with which the application can bind descriptor sets itself: see
+   * `vkxfb_capture_assume_descriptor_sets`. It is destroyed with the pipeline.
    */
   VkPipelineLayout layout;
   /**
-   * The size in bytes of a record in each capture buffer, or 0 if nothing is captured to it.
+   * The size in bytes of a record in each capture buffer, or 0 if nothing is captured to the
+   * buffer.
    */
   uint32_t strides[VKXFB_MAX_BUFFERS];
   /**
@@ -506,7 +513,8 @@ typedef struct {
    */
   uint32_t pushConstantOffset;
   /**
-   * How many bytes of push constants they read from there on, rounded up to a multiple of 16.
+   * The number of bytes of push constants that the shaders read from there on, rounded up to a
+   * multiple of 16.
    */
   uint32_t pushConstantSize;
 } VkxfbPipelineProperties;
@@ -566,10 +574,10 @@ typedef struct {
    * times `gl_NextBuffer` stands before the output in `ppVaryings`. Offsets are multiples of 4. If
    * a buffer is `VK_NULL_HANDLE`, its outputs are not captured.
    *
-   * A range gets one record for each vertex of each point, line or triangle that is drawn, or that
-   * the geometry shader emits, so a strip of N vertices has up to 3 * (N - 2) records. Primitives
-   * that do not fit into the ranges of all buffers of their vertex stream are not written, and are
-   * no error.
+   * A range gets one record for each vertex of each point, line or triangle that is drawn, or
+   * that the geometry shader emits, so a strip of N vertices has up to 3 * (N - 2) records.
+   * Primitives that do not fit into the ranges of all buffers of their vertex stream are not
+   * written. This is not an error.
    */
   const VkxfbBufferRange *pBuffers;
   /**
@@ -593,7 +601,7 @@ typedef struct {
 } VkxfbCaptureBeginInfo;
 
 /**
- * What a capture writes, if the CPU knows it, and what was recorded for it.
+ * What a capture writes, if the CPU knows it, and how much was recorded for it.
  */
 typedef struct {
   /**
@@ -601,10 +609,11 @@ typedef struct {
    */
   size_t structSize;
   /**
-   * Whether the numbers of primitives and the positions are known: if the capture began without
-   * counters, and has neither indirect draws, draws of byte counts, conditional rendering nor primitive
-   * restart, nor a geometry shader that emits to several vertex streams or not always as many vertices.
-   * Otherwise they are 0, and only the GPU knows the values: counters and queries tell them.
+   * Whether the numbers of primitives and the positions are known. They are if the capture began
+   * without counters, and has no indirect draws, draws of byte counts, conditional rendering,
+   * primitive restart, and no geometry shader that emits to several vertex streams or not always
+   * the same number of vertices. Otherwise they are 0, and only the GPU knows the values:
+   * counters and queries return them.
    */
   VkBool32 isKnown;
   /**
@@ -648,7 +657,7 @@ typedef struct {
   VkDeviceSize offset;
   /**
    * Number of draws, or the maximum number if there is a `countBuffer`. The buffer contains the
-   * arguments of so many draws.
+   * arguments of that many draws.
    */
   uint32_t drawCount;
   /**
@@ -666,8 +675,9 @@ typedef struct {
 } VkxfbIndirectDraw;
 
 /**
- * A draw of as many vertices as a capture wrote, with the arguments of `vkCmdDrawIndirectByteCountEXT`: of
- * `(counter - counterOffset) / vertexStride` vertices from vertex 0 on.
+ * A draw of the vertices that a capture wrote, with the arguments of
+ * `vkCmdDrawIndirectByteCountEXT`. It has `(counter - counterOffset) / vertexStride` vertices,
+ * from vertex 0 on.
  */
 typedef struct {
   /**
@@ -687,15 +697,16 @@ typedef struct {
    */
   uint32_t counterOffset;
   /**
-   * The size of a vertex in bytes, a multiple of 4 and not 0: that of a record of the capture buffer, if
-   * what was captured is drawn as it is.
+   * The size of a vertex in bytes, a multiple of 4 and not 0. It is the size of a record of the
+   * capture buffer if the captured vertices are drawn unchanged.
    */
   uint32_t vertexStride;
 } VkxfbByteCountDraw;
 
 /**
  * Returns the version of the library that is linked, packed as by `VK_MAKE_API_VERSION` with
- * variant 0. `VKXFB_VERSION_MAJOR` and its like are the version of the header.
+ * variant 0. `VKXFB_VERSION_MAJOR`, `VKXFB_VERSION_MINOR` and `VKXFB_VERSION_PATCH` are the
+ * version of the header.
  */
 uint32_t vkxfb_version(void);
 
@@ -756,8 +767,8 @@ void vkxfb_required_features_destroy(VkxfbRequiredFeatures *requiredFeatures);
  * Creates a context for a device that was created with `requiredFeatures`. This submits nothing.
  *
  * If `pipelineCache` is a pipeline cache, the internal pipelines that prepare captures are
- * compiled through it at once. If it is `VK_NULL_HANDLE`, each of them is compiled when a capture
- * is first recorded that needs it.
+ * compiled with it immediately. If it is `VK_NULL_HANDLE`, each of them is compiled when a capture
+ * that needs it is first recorded.
  *
  * # Safety
  * `requiredFeatures` is live. `device` was created on its physical device with what
@@ -771,13 +782,16 @@ VkxfbResult vkxfb_context_create(const VkxfbRequiredFeatures *requiredFeatures,
                                  VkxfbContext **pContext);
 
 /**
- * Creates a context for a device that others created: an engine, or a library. This submits nothing.
+ * Creates a context for an existing device, which for example an engine or another library
+ * created. This submits nothing.
  *
- * `pCreateInfo` says what the device was created with: its extensions in `ppEnabledExtensionNames`, its
- * features in `pEnabledFeatures` or in the chain. Queues are not read. It may be another structure than the
- * one that the device was created with, and may leave out what captures do not need. Returns
- * `VKXFB_ERROR_UNAVAILABLE` if captures need something that it does not have, which `vkxfb_last_error`
- * names: `bufferDeviceAddress` or, for captures by descriptors, `shaderStorageBufferArrayDynamicIndexing`.
+ * `pCreateInfo` says what the device was created with: its extensions in
+ * `ppEnabledExtensionNames`, its features in `pEnabledFeatures` or in the chain. Queues are not
+ * read. It may be another structure than the one that the device was created with, and may leave
+ * out extensions and features that captures do not need. Returns `VKXFB_ERROR_UNAVAILABLE` if
+ * captures need something that it does not contain; `vkxfb_last_error` names it:
+ * `bufferDeviceAddress` or, for captures by descriptors,
+ * `shaderStorageBufferArrayDynamicIndexing`.
  *
  * `pipelineCache` is as for `vkxfb_context_create`.
  *
@@ -818,7 +832,7 @@ void vkxfb_context_destroy(VkxfbContext *context);
 VkBufferUsageFlags vkxfb_context_buffer_usage(const VkxfbContext *context);
 
 /**
- * Tells what a program has to know of a context.
+ * Returns the properties of a context.
  *
  * # Safety
  * `context` is live, and `pProperties` points to a valid structure.
@@ -868,9 +882,9 @@ VkxfbResult vkxfb_pipeline_create(const VkxfbContext *context,
                                   VkxfbPipeline **pPipeline);
 
 /**
- * Compiles the Vulkan pipelines for draws of these kinds that are not compiled yet, so that no recording waits
- * for a compiler. Any thread may do so while others record. What is compiled by a recording goes through no
- * pipeline cache.
+ * Compiles the Vulkan pipelines for draws of these kinds that are not compiled yet, so that no
+ * recording waits for a compiler. Any thread may do so while others record. When a recording
+ * compiles a pipeline, it does not use a pipeline cache.
  *
  * # Safety
  * `pipeline` is live, and `pDraws` points to `drawCount` structures. `pipelineCache` is `VK_NULL_HANDLE` or a
@@ -882,7 +896,7 @@ VkxfbResult vkxfb_pipeline_prepare(const VkxfbPipeline *pipeline,
                                    VkPipelineCache pipelineCache);
 
 /**
- * Tells what a program has to know of a pipeline.
+ * Returns the properties of a pipeline.
  *
  * # Safety
  * `pipeline` is live, and `pProperties` points to a valid structure.
@@ -891,18 +905,19 @@ VkxfbResult vkxfb_pipeline_get_properties(const VkxfbPipeline *pipeline,
                                           VkxfbPipelineProperties *pProperties);
 
 /**
- * Tells where a captured output stands in a record, as the vertex attribute that another pipeline takes it
- * for: `binding` is the number of the capture buffer, `offset` counts from the start of the record, and
- * `format` is that of its components. `location` is that of the output, or `UINT32_MAX` if it is a built-in
- * one. Outputs are numbered by capture buffer, then by offset; a matrix has one for each column, and an array
- * one for each element.
+ * Returns the position of a captured output in a record, as the vertex attribute with which
+ * another pipeline can read it: `binding` is the number of the capture buffer, `offset` counts
+ * from the start of the record, and `format` is the format of the output's components. `location`
+ * is that of the output, or `UINT32_MAX` for a built-in output. Outputs are numbered by capture
+ * buffer, then by offset. Each column of a matrix and each element of an array is a separate
+ * output.
  *
- * `ppName` may be NULL. Otherwise it gets the name of the output, or "" if the SPIR-V has no names. The string
- * is valid until the pipeline is destroyed.
+ * `ppName` may be NULL. Otherwise the name of the output is written to it, or "" if the SPIR-V has
+ * no names. The string is valid until the pipeline is destroyed.
  *
  * # Safety
- * `pipeline` is live, `pAttribute` points to memory for a structure, and `ppName` to memory for a pointer, or it is
- * NULL.
+ * `pipeline` is live, and `pAttribute` points to memory for a structure. `ppName` is NULL or
+ * points to memory for a pointer.
  */
 VkxfbResult vkxfb_pipeline_get_output(const VkxfbPipeline *pipeline,
                                       uint32_t output,
@@ -938,7 +953,8 @@ void vkxfb_capture_destroy(VkxfbCapture *capture);
 
 /**
  * Makes the memory of everything that was recorded available again. Without this, each capture
- * needs more memory. What `vkxfb_capture_finish` has ended stays, and can be played again.
+ * needs more memory. A capture that `vkxfb_capture_finish` has ended is kept, and can be played
+ * again.
  *
  * # Safety
  * `capture` is live. Command buffers into which it was recorded were reset or freed, and are not
@@ -977,8 +993,8 @@ VkxfbResult vkxfb_capture_begin_inactive(VkxfbCapture *capture);
 /**
  * Ends a capture, and records it into a command buffer.
  *
- * `pCounterBuffers` are the places to which the counters are written; the index is the number of
- * the capture buffer. `pCaptured` may be NULL.
+ * `pCounterBuffers` says where the counters are written; the index is the number of the capture
+ * buffer. `pCaptured` may be NULL.
  *
  * This overwrites state of the command buffer: the compute pipeline, the push constants of the
  * compute stage, and the descriptor sets of the compute bind point. Commands that read the
@@ -1001,35 +1017,39 @@ VkxfbResult vkxfb_capture_end(VkxfbCapture *capture,
                               VkxfbCaptured *pCaptured);
 
 /**
- * Ends a capture as `vkxfb_capture_end` does, without recording it: `vkxfb_capture_play` does, as often as
- * it is called, until the capture is begun again. Until then all other commands of the capture fail, and change
- * nothing.
+ * Ends a capture as `vkxfb_capture_end` does, without recording it. `vkxfb_capture_play` records
+ * it each time it is called, until the capture is begun again. Until then all other commands of
+ * the capture fail, and change nothing.
  *
  * # Safety
- * As `vkxfb_capture_end`, for the command buffers that it is played into. Pipelines, buffers, descriptor sets
- * and query pools of the capture, and the counters here, are live until the capture is begun again or
- * destroyed, and every command buffer that it was played into is reset or freed.
+ * As `vkxfb_capture_end`, for the command buffers that the capture is played into. Its pipelines,
+ * buffers, descriptor sets and query pools, and the counters that are passed here, are live until
+ * the capture is begun again or destroyed, and every command buffer that it was played into is
+ * reset or freed.
  */
 VkxfbResult vkxfb_capture_finish(VkxfbCapture *capture,
                                  uint32_t counterBufferCount,
                                  const VkxfbCounterBuffer *pCounterBuffers);
 
 /**
- * Records a capture that `vkxfb_capture_finish` has ended into a command buffer. It begins as it was begun;
- * counters are read, and queries are added to, each time that the commands are executed.
+ * Records a capture that `vkxfb_capture_finish` has ended into a command buffer. It starts from
+ * the same state each time; counters are read, and queries are added to, each time that the
+ * commands are executed.
  *
- * `order` may be NULL. Then barriers order the kernels of this capture after earlier ones, and the application
- * records one, with the stage `VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT`, between captures to the same bytes. With
- * an order, it is ordered after all earlier captures that were played with it, whatever they touch: see
- * `VkxfbCaptureOrder`. `pCaptured` may be NULL.
+ * `order` may be NULL. Then barriers order the kernels of this capture after those of earlier
+ * captures, and the application records a barrier with the stage
+ * `VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT` between captures to the same bytes. With an order, the
+ * capture is ordered after all earlier captures that were played with it, whatever they access:
+ * see `VkxfbCaptureOrder`. `pCaptured` may be NULL.
  *
- * If this fails, nothing is recorded, nothing is lost, and it may be called again: only if some draws have a
- * geometry shader and others have none, or they emit to several vertex streams, a part may be recorded.
+ * If this fails, nothing is recorded, nothing is lost, and it may be called again. Only if some
+ * draws have a geometry shader and others have none, or if they emit to several vertex streams, a
+ * part may be recorded.
  *
  * # Safety
- * As `vkxfb_capture_end`. `order` is live or NULL. Everything since it was created or forgot was played into
- * this command buffer with it, and no other function of the library has recorded into the command buffer
- * since.
+ * As `vkxfb_capture_end`. `order` is live or NULL. All captures since it was created or forgotten
+ * were played into this command buffer with it, and no other function of the library has recorded
+ * into the command buffer since.
  */
 VkxfbResult vkxfb_capture_play(VkxfbCapture *capture,
                                VkCommandBuffer commandBuffer,
@@ -1037,7 +1057,7 @@ VkxfbResult vkxfb_capture_play(VkxfbCapture *capture,
                                VkxfbCaptured *pCaptured);
 
 /**
- * Creates an order that knows of nothing: the next capture is ordered after everything before it.
+ * Creates an order without any accesses: the next capture is ordered after everything before it.
  *
  * # Safety
  * `pOrder` points to memory for a pointer.
@@ -1045,7 +1065,8 @@ VkxfbResult vkxfb_capture_play(VkxfbCapture *capture,
 VkxfbResult vkxfb_capture_order_create(VkxfbCaptureOrder **pOrder);
 
 /**
- * Makes an order as it was created: for another command buffer, or after commands of which it does not know.
+ * Returns an order to the state in which it was created, for another command buffer, or after
+ * commands that it does not know.
  *
  * # Safety
  * `order` is live.
@@ -1084,9 +1105,9 @@ VkxfbResult vkxfb_capture_bind_vertex_buffers(VkxfbCapture *capture,
                                               const VkxfbBufferRange *pBuffers);
 
 /**
- * As `vkxfb_capture_bind_vertex_buffers`, with other strides than the pipeline has, as
- * `vkCmdBindVertexBuffers2` sets them. `pStrides` has as many elements as `pBuffers`, each at most
- * `UINT32_MAX`, or is NULL: then the strides are those of the pipeline.
+ * Does what `vkxfb_capture_bind_vertex_buffers` does, with other strides than those of the
+ * pipeline, as `vkCmdBindVertexBuffers2` sets them. `pStrides` has as many elements as `pBuffers`,
+ * each at most `UINT32_MAX`. If it is NULL, the strides are those of the pipeline.
  *
  * # Safety
  * As `vkxfb_capture_bind_vertex_buffers`.
@@ -1127,11 +1148,12 @@ VkxfbResult vkxfb_capture_bind_descriptor_sets(VkxfbCapture *capture,
                                                const uint32_t *pDynamicOffsets);
 
 /**
- * Says that the application binds the sets `firstSet` to `firstSet + descriptorSetCount - 1` itself, by
- * `vkCmdBindDescriptorSets`, `vkCmdPushDescriptorSetKHR` or the like, at the compute bind point and with the
- * layout of `VkxfbPipelineProperties`. The draws that follow then need no
- * `vkxfb_capture_bind_descriptor_sets` for them. Where captures use descriptors, draws that need kernels are
- * refused nevertheless: those with counters, queries, indirect arguments, conditions or primitive restart.
+ * Says that the application binds the sets `firstSet` to `firstSet + descriptorSetCount - 1`
+ * itself, with `vkCmdBindDescriptorSets`, `vkCmdPushDescriptorSetKHR` or a similar command, at the
+ * compute bind point and with the layout of `VkxfbPipelineProperties`. The draws that follow then
+ * need no `vkxfb_capture_bind_descriptor_sets` for these sets. If captures use descriptors, draws
+ * that need kernels are refused nevertheless: those with counters, queries, indirect arguments,
+ * conditional rendering or primitive restart.
  *
  * # Safety
  * `capture` is live. The sets are bound in the command buffer when `vkxfb_capture_end` records the draws.
@@ -1141,8 +1163,9 @@ VkxfbResult vkxfb_capture_assume_descriptor_sets(VkxfbCapture *capture,
                                                  uint32_t descriptorSetCount);
 
 /**
- * Enables or disables primitive restart for the draws that follow, as `vkCmdSetPrimitiveRestartEnable` does.
- * The pipeline must have been made with `primitiveRestartEnable`, which is what holds at first.
+ * Enables or disables primitive restart for the draws that follow, as
+ * `vkCmdSetPrimitiveRestartEnable` does. The pipeline must have been created with
+ * `primitiveRestartEnable`; then primitive restart is enabled at first.
  *
  * # Safety
  * `capture` is live.
@@ -1151,8 +1174,8 @@ VkxfbResult vkxfb_capture_set_primitive_restart_enable(VkxfbCapture *capture,
                                                        VkBool32 primitiveRestartEnable);
 
 /**
- * Sets the index that restarts primitives, in place of the largest of its type, until another index buffer
- * is bound, as `vkCmdSetPrimitiveRestartIndexEXT` does.
+ * Sets the index that restarts primitives, instead of the largest index of the type, until another
+ * index buffer is bound, as `vkCmdSetPrimitiveRestartIndexEXT` does.
  *
  * # Safety
  * `capture` is live.
@@ -1161,8 +1184,8 @@ VkxfbResult vkxfb_capture_set_primitive_restart_index(VkxfbCapture *capture,
                                                       uint32_t primitiveRestartIndex);
 
 /**
- * Sets the provoking vertex of the draws that follow, as `vkCmdSetProvokingVertexModeEXT` does. It is that of
- * the pipeline at first.
+ * Sets the provoking vertex of the draws that follow, as `vkCmdSetProvokingVertexModeEXT` does. At
+ * first it is the provoking vertex of the pipeline.
  *
  * # Safety
  * `capture` is live.
@@ -1193,8 +1216,8 @@ VkxfbResult vkxfb_capture_end_conditional_rendering(VkxfbCapture *capture);
 
 /**
  * Updates push constants for the draws that follow, `offset` bytes from the start of the shader's
- * block as for `vkCmdPushConstants`. Push constants stay valid until the end of the capture; what
- * `vkCmdPushConstants` sets is not seen.
+ * block as for `vkCmdPushConstants`. Push constants stay valid until the end of the capture;
+ * captures do not use what `vkCmdPushConstants` sets.
  *
  * # Safety
  * `capture` is live, and `pValues` points to `size` bytes.
@@ -1206,8 +1229,8 @@ VkxfbResult vkxfb_capture_push_constants(VkxfbCapture *capture,
 
 /**
  * Captures a draw without indices. As for all draws, `primitiveTopology` is that of the pipeline,
- * unless the pipeline was made with `dynamicTopology`. Its primitives are those that a geometry shader
- * takes.
+ * unless the pipeline was created with `dynamicTopology`. If there is a geometry shader, the
+ * topology must match its input primitives.
  *
  * # Safety
  * `capture` is live, and `pDraw` points to a valid structure.
@@ -1272,8 +1295,9 @@ VkxfbResult vkxfb_capture_draw_indexed_indirect(VkxfbCapture *capture,
                                                 const VkxfbIndirectDraw *pDraw);
 
 /**
- * Captures a draw of as many vertices as an earlier capture wrote, as for `vkCmdDrawIndirectByteCountEXT`. To
- * draw them into a picture, see `vkxfb_capture_record_draw_commands`.
+ * Captures a draw with the number of vertices that an earlier capture wrote, as for
+ * `vkCmdDrawIndirectByteCountEXT`. To rasterize these vertices, see
+ * `vkxfb_capture_record_draw_commands`.
  *
  * # Safety
  * `capture` is live, and `pDraw` points to a valid structure; the requirements for its counter are those of
@@ -1285,21 +1309,23 @@ VkxfbResult vkxfb_capture_draw_indirect_byte_count(VkxfbCapture *capture,
 
 /**
  * Records a kernel that writes commands for `vkCmdDrawIndirect`, which draw what
- * `vkCmdDrawIndirectByteCountEXT` would draw with the elements of `pDraws`. The application binds the capture
- * buffers as vertex buffers, and records `vkCmdDrawIndirect` with the same buffer, offset, draw count and
- * stride. The topology is that of its pipeline: a list of what the records are.
+ * `vkCmdDrawIndirectByteCountEXT` would draw with the elements of `pDraws`. The application binds
+ * the capture buffers as vertex buffers, and records `vkCmdDrawIndirect` with the same buffer,
+ * offset, draw count and stride. The topology of its pipeline is a list of the primitives that
+ * were captured.
  *
- * `buffer` gets a `VkDrawIndirectCommand` every `stride` bytes from `offset` on; both are multiples of 4. It has
- * the usage `VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT`, too.
+ * The kernel writes a `VkDrawIndirectCommand` to `buffer` every `stride` bytes from `offset` on;
+ * both are multiples of 4. The buffer must also have the usage
+ * `VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT`.
  *
  * Barriers order the kernel after captures, after draws that read earlier commands and after transfers, and
  * before the stage `VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT`. For the captured vertices record
  * `vkxfb_context_record_barrier`. This overwrites the same state of the command buffer as
  * `vkxfb_capture_end`.
  *
- * `capture` need not be begun; if it is, this does not belong to it. Only its memory is taken, until
- * `vkxfb_capture_reset`. Returns `VKXFB_ERROR_UNAVAILABLE` if `hasIndirectDraws` of `VkxfbContextProperties` is
- * not true. If this fails, nothing is recorded.
+ * `capture` need not be begun; if it is, the kernel is not a part of it. Only its memory is used,
+ * until `vkxfb_capture_reset`. Returns `VKXFB_ERROR_UNAVAILABLE` if `hasIndirectDraws` of
+ * `VkxfbContextProperties` is not true. If this fails, nothing is recorded.
  *
  * # Safety
  * `capture` is live. `commandBuffer` is a command buffer of its device that is being recorded, for a queue with
@@ -1319,10 +1345,11 @@ VkxfbResult vkxfb_capture_record_draw_commands(VkxfbCapture *capture,
 
 /**
  * Records a kernel as `vkxfb_capture_record_draw_commands` does, for draws that are not known yet:
- * `vkxfb_late_draws_add` adds them. So a render pass can be recorded in which draws need commands that must be
- * written before the pass.
+ * `vkxfb_late_draws_add` adds them. This allows recording a render pass whose draws need commands
+ * that must be written before the pass.
  *
- * Returns `VKXFB_ERROR_UNAVAILABLE` also where captures use descriptors, as all buffers have to be known there.
+ * Also returns `VKXFB_ERROR_UNAVAILABLE` if captures use descriptors, because then all buffers
+ * must be known.
  *
  * # Safety
  * As `vkxfb_capture_record_draw_commands`. `pLateDraws` points to memory for a pointer.
@@ -1332,9 +1359,9 @@ VkxfbResult vkxfb_late_draws_create(VkxfbCapture *capture,
                                     VkxfbLateDraws **pLateDraws);
 
 /**
- * Adds a draw: the kernel writes a `VkDrawIndirectCommand` at `offset` in `buffer`. If this fails, it is not
- * added. Returns `VKXFB_ERROR_INVALID_ARGUMENT` if `capture` is not the one that `lateDraws` was created with,
- * or was reset since.
+ * Adds a draw: the kernel writes a `VkDrawIndirectCommand` at `offset` in `buffer`. If this fails,
+ * the draw is not added. Returns `VKXFB_ERROR_INVALID_ARGUMENT` if `capture` is not the one that
+ * `lateDraws` was created with, or was reset since then.
  *
  * # Safety
  * `lateDraws` and `capture` are live. The command buffer of `lateDraws` is not being executed. Otherwise as
@@ -1347,8 +1374,8 @@ VkxfbResult vkxfb_late_draws_add(VkxfbLateDraws *lateDraws,
                                  VkDeviceSize offset);
 
 /**
- * Destroys late draws: the kernel and its draws stay in the command buffer. This may come after the end of
- * everything else. NULL is ignored.
+ * Destroys late draws. The kernel and its draws stay in the command buffer. This may be called
+ * after the capture, the context and the device were destroyed. NULL is ignored.
  *
  * # Safety
  * `lateDraws` is live or NULL, and is not used any more.
@@ -1356,9 +1383,9 @@ VkxfbResult vkxfb_late_draws_add(VkxfbLateDraws *lateDraws,
 void vkxfb_late_draws_destroy(VkxfbLateDraws *lateDraws);
 
 /**
- * Creates queries of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`, which count primitives written
- * and primitives needed, or of `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT`. They are reset: each can be
- * begun once.
+ * Creates a pool of queries of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`, which count
+ * primitives written and primitives needed, or of `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT`. They
+ * are in the reset state, so each can be begun once.
  *
  * # Safety
  * `context` is live. `pCreateInfo` points to a valid structure, whose chain and flags are ignored.
@@ -1369,7 +1396,7 @@ VkxfbResult vkxfb_query_pool_create(const VkxfbContext *context,
                                     VkxfbQueryPool **pQueryPool);
 
 /**
- * Destroys queries. NULL is ignored.
+ * Destroys a pool of queries. NULL is ignored.
  *
  * # Safety
  * `queryPool` is live or NULL, and is not used any more. Every capture that used it was begun again, ended by
@@ -1379,9 +1406,9 @@ VkxfbResult vkxfb_query_pool_create(const VkxfbContext *context,
 void vkxfb_query_pool_destroy(VkxfbQueryPool *queryPool);
 
 /**
- * Records a reset of queries, as `vkCmdResetQueryPool` does, with the barriers that it needs: a query
- * that has ended is reset before it is begun again. It comes before what `vkxfb_capture_end` records
- * later.
+ * Records a reset of queries, as `vkCmdResetQueryPool` does, with the barriers that it needs. A
+ * query that has ended must be reset before it is begun again. The reset is executed before
+ * everything that `vkxfb_capture_end` records later.
  *
  * # Safety
  * `queryPool` is live until the command buffer is reset or freed. `commandBuffer` is a command buffer
@@ -1404,14 +1431,14 @@ VkxfbResult vkxfb_query_pool_reset(const VkxfbQueryPool *queryPool,
                                    uint32_t queryCount);
 
 /**
- * Reads results of queries, with the arguments of `vkGetQueryPoolResults`. Of a query of
- * `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT` these are the primitives written, and behind them the
- * primitives needed, which would be written if the buffers were large enough.
+ * Reads results of queries, with the arguments of `vkGetQueryPoolResults`. The result of a query
+ * of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT` is the number of primitives written, followed
+ * by the number of primitives needed, which would be written if the buffers were large enough.
  *
  * It needs no barrier, and may be called while the device executes. Returns `VKXFB_NOT_READY` if a
- * query has not ended: without `VK_QUERY_RESULT_PARTIAL_BIT` its values in `pData` stay as they were.
- * `VK_QUERY_RESULT_WAIT_BIT` is refused, as the library does not know when the device is lost: wait for
- * a fence, or call `vkxfb_query_pool_wait`, which returns after a time.
+ * query has not ended: without `VK_QUERY_RESULT_PARTIAL_BIT` its values in `pData` are not
+ * changed. `VK_QUERY_RESULT_WAIT_BIT` is refused, because the library does not know when the
+ * device is lost: wait for a fence, or call `vkxfb_query_pool_wait`, which has a timeout.
  *
  * # Safety
  * `queryPool` is live, and `pData` points to `dataSize` bytes.
@@ -1425,8 +1452,8 @@ VkxfbResult vkxfb_query_pool_get_results(const VkxfbQueryPool *queryPool,
                                          VkQueryResultFlags flags);
 
 /**
- * Waits until queries have ended, at most for so many nanoseconds. Returns `VKXFB_NOT_READY` if they have not
- * by then, which is also what a device that is lost looks like.
+ * Waits until queries have ended, at most for `timeout` nanoseconds. Returns `VKXFB_NOT_READY` if
+ * they have not ended by then, which also happens if the device is lost.
  *
  * # Safety
  * `queryPool` is live. The submissions that end the queries were submitted.
@@ -1437,16 +1464,18 @@ VkxfbResult vkxfb_query_pool_wait(const VkxfbQueryPool *queryPool,
                                   uint64_t timeout);
 
 /**
- * Records a copy of results of queries into a buffer, with the arguments of `vkCmdCopyQueryPoolResults`. It
- * counts everything that was submitted to the queue before. If a query has not ended by then, its values in
- * the buffer stay as they were; with `VK_QUERY_RESULT_PARTIAL_BIT` or `VK_QUERY_RESULT_WAIT_BIT` those counted
- * so far are written.
+ * Records a copy of results of queries into a buffer, with the arguments of
+ * `vkCmdCopyQueryPoolResults`. The results include everything that was submitted to the queue
+ * before. If a query has not ended by then, its values in the buffer are not changed; with
+ * `VK_QUERY_RESULT_PARTIAL_BIT` or `VK_QUERY_RESULT_WAIT_BIT` the values counted so far are
+ * written.
  *
- * For barriers it is a transfer, as Vulkan's command is: the stage `VK_PIPELINE_STAGE_TRANSFER_BIT` with
- * `VK_ACCESS_TRANSFER_WRITE_BIT`. It overwrites the same state of the command buffer as `vkxfb_capture_end`.
+ * For barriers the copy is a transfer, like Vulkan's command: the stage
+ * `VK_PIPELINE_STAGE_TRANSFER_BIT` with `VK_ACCESS_TRANSFER_WRITE_BIT`. It overwrites the same
+ * state of the command buffer as `vkxfb_capture_end`.
  *
- * `capture` need not be begun; if it is, this does not belong to it. Only its memory is taken, until
- * `vkxfb_capture_reset`. If this fails, nothing is recorded.
+ * `capture` need not be begun; if it is, the copy is not a part of it. Only its memory is used,
+ * until `vkxfb_capture_reset`. If this fails, nothing is recorded.
  *
  * # Safety
  * `queryPool` and `capture` are live and belong to the same context. `commandBuffer` is a command buffer of its
@@ -1465,11 +1494,11 @@ VkxfbResult vkxfb_query_pool_record_copy_results(const VkxfbQueryPool *queryPool
                                                  VkQueryResultFlags flags);
 
 /**
- * Begins a query for a vertex stream, as `vkCmdBeginQueryIndexedEXT` does: it counts what the draws that
- * follow emit to the stream `index`, up to `vkxfb_capture_end_query_indexed`. Without a geometry shader,
- * and with one that knows nothing of streams, all is emitted to stream 0. A stream has at most one
- * active query of each type. What is active at `vkxfb_capture_end` goes on where it is begun again in a
- * later capture, without a reset.
+ * Begins a query for a vertex stream, as `vkCmdBeginQueryIndexedEXT` does: it counts what the
+ * draws that follow emit to the stream `index`, until `vkxfb_capture_end_query_indexed`. Without a
+ * geometry shader, and with one that does not use streams, everything is emitted to stream 0. A
+ * stream has at most one active query of each type. A query that is active at `vkxfb_capture_end`
+ * can be continued: begin it again in a later capture, without a reset.
  *
  * # Safety
  * `capture` and `queryPool` are live and belong to the same context. The pool lives until the capture is begun
@@ -1482,7 +1511,7 @@ VkxfbResult vkxfb_capture_begin_query_indexed(VkxfbCapture *capture,
                                               uint32_t index);
 
 /**
- * Ends a query, with the arguments with which it was begun, before `vkxfb_capture_end`.
+ * Ends a query before `vkxfb_capture_end`. The arguments are those with which it was begun.
  *
  * # Safety
  * As `vkxfb_capture_begin_query_indexed`.

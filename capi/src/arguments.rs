@@ -7,7 +7,7 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use crate::error::Error;
 
-/// A pointer that must not be null.
+/// Returns a reference for a pointer that must not be null. `name` names the argument in messages.
 ///
 /// # Safety
 /// The pointer is null, or valid for as long as the reference is used.
@@ -19,7 +19,7 @@ pub(crate) unsafe fn required<'a, T>(
     unsafe { pointer.as_ref() }.ok_or(Error::Null(name))
 }
 
-/// As [`required`], for a pointer to memory that is written.
+/// Does what [`required`] does, for a pointer to memory that is written.
 ///
 /// # Safety
 /// As [`required`], and nothing else uses the memory meanwhile.
@@ -31,7 +31,7 @@ pub(crate) unsafe fn required_mut<'a, T>(
     unsafe { pointer.as_mut() }.ok_or(Error::Null(name))
 }
 
-/// An array. If `count` is 0, the pointer may have any value.
+/// Returns an array as a slice. If `count` is 0, the pointer may have any value.
 ///
 /// # Safety
 /// The pointer is null, or to `count` elements that are valid for as long as the slice is used.
@@ -48,7 +48,7 @@ pub(crate) unsafe fn array<'a, T>(
     }
 }
 
-/// A string, or `None` for a null pointer.
+/// Returns a string, or `None` for a null pointer.
 ///
 /// # Safety
 /// The pointer is null or to a null-terminated string, which is valid for as long as the result is
@@ -65,7 +65,7 @@ pub(crate) unsafe fn string<'a>(
     text.to_str().map(Some).map_err(|error| Error::Argument(format!("{name}: {error}")))
 }
 
-/// Strings, none of which is null.
+/// Returns an array of strings, none of which may be null.
 ///
 /// # Safety
 /// As [`array`], and its elements as [`string`].
@@ -81,7 +81,7 @@ pub(crate) unsafe fn strings<'a>(
     pointers.iter().map(text).collect()
 }
 
-/// Takes ownership of a pointer from `Box::into_raw`. `None` if the pointer is null.
+/// Takes ownership of a pointer from `Box::into_raw`. Returns `None` if the pointer is null.
 ///
 /// # Safety
 /// The pointer is null, or was returned by `Box::into_raw` and is not used any more.

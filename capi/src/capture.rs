@@ -63,10 +63,10 @@ pub struct VkxfbCaptureBeginInfo {
     /// times `gl_NextBuffer` stands before the output in `ppVaryings`. Offsets are multiples of 4. If
     /// a buffer is `VK_NULL_HANDLE`, its outputs are not captured.
     ///
-    /// A range gets one record for each vertex of each point, line or triangle that is drawn, or that
-    /// the geometry shader emits, so a strip of N vertices has up to 3 * (N - 2) records. Primitives
-    /// that do not fit into the ranges of all buffers of their vertex stream are not written, and are
-    /// no error.
+    /// A range gets one record for each vertex of each point, line or triangle that is drawn, or
+    /// that the geometry shader emits, so a strip of N vertices has up to 3 * (N - 2) records.
+    /// Primitives that do not fit into the ranges of all buffers of their vertex stream are not
+    /// written. This is not an error.
     pub p_buffers: *const VkxfbBufferRange,
     /// Number of elements of `pVertexBuffers`.
     pub vertex_buffer_count: u32,
@@ -85,16 +85,17 @@ extensible! {
     VkxfbCaptured { ..positions, dispatch_count, barrier_count }
 }
 
-/// What a capture writes, if the CPU knows it, and what was recorded for it.
+/// What a capture writes, if the CPU knows it, and how much was recorded for it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct VkxfbCaptured {
     /// The `sizeof` of the structure, as `VKXFB_INIT` sets it.
     pub struct_size: usize,
-    /// Whether the numbers of primitives and the positions are known: if the capture began without
-    /// counters, and has neither indirect draws, draws of byte counts, conditional rendering nor primitive
-    /// restart, nor a geometry shader that emits to several vertex streams or not always as many vertices.
-    /// Otherwise they are 0, and only the GPU knows the values: counters and queries tell them.
+    /// Whether the numbers of primitives and the positions are known. They are if the capture began
+    /// without counters, and has no indirect draws, draws of byte counts, conditional rendering,
+    /// primitive restart, and no geometry shader that emits to several vertex streams or not always
+    /// the same number of vertices. Otherwise they are 0, and only the GPU knows the values:
+    /// counters and queries return them.
     pub is_known: vk::Bool32,
     /// Number of primitives that are written.
     pub primitives_written: u64,
@@ -111,26 +112,28 @@ pub struct VkxfbCaptured {
 /// A capture, which corresponds to the commands from `vkCmdBeginTransformFeedbackEXT` to
 /// `vkCmdEndTransformFeedbackEXT`, and the memory that it needs.
 ///
-/// Nothing that is drawn in it is rasterized: what has to appear is drawn by the application, too,
-/// in its render pass and with its own pipeline.
+/// Draws of a capture are not rasterized. To show them, the application also draws them in its
+/// render pass, with its own pipeline.
 ///
-/// It can be begun and ended many times. The memory that this needs stays in use until
-/// `vkxfb_capture_reset`: an application with several frames in flight has a capture for each of
-/// them, and resets it when it resets the command buffers. Only one thread at a time may use a
-/// capture.
+/// It can be begun and ended many times. The memory that this takes stays in use until
+/// `vkxfb_capture_reset`: an application with several frames in flight has a capture for each
+/// frame, and resets it when it resets the command buffers of the frame. Only one thread at a time
+/// may use a capture.
 ///
-/// What it was begun with, and what was bound and queried in it, must be live until the capture is begun
-/// again, ended by `vkxfb_capture_end` or destroyed, and every command buffer that it was recorded or played
-/// into is reset or freed. `vkxfb_capture_finish` does not shorten this: what it has ended can be played.
+/// The pipelines, buffers, descriptor sets and query pools that are used in it must be live until
+/// the capture is begun again, ended by `vkxfb_capture_end` or destroyed, and every command buffer
+/// that it was recorded or played into is reset or freed. `vkxfb_capture_finish` does not shorten
+/// this, because the capture can still be played.
 pub struct VkxfbCapture {
     capture: Capture,
-    /// `None` only while it is destroyed.
+    /// The memory that recording takes from. `None` only while the capture is destroyed.
     arena: Option<Arena>,
-    /// The number of what the arena holds: another one after each reset, and no other capture has it.
+    /// A number that identifies the memory in the arena. Each reset changes it, and no other
+    /// capture has the same number.
     memory: u64,
-    /// The result and the message of the first command that failed since the beginning.
+    /// The result and the message of the first command that failed since the beginning, if one did.
     failed: Option<(VkxfbResult, String)>,
-    /// Whether it has ended without being recorded, and is there to be played.
+    /// Whether `vkxfb_capture_finish` has ended the capture, so that it can be played.
     is_finished: bool,
     pub(crate) active_queries: Vec<ActiveQuery>,
     shared: Arc<Shared>,
@@ -181,7 +184,8 @@ pub unsafe extern "C" fn vkxfb_capture_destroy(capture: *mut VkxfbCapture) {
 }
 
 /// Makes the memory of everything that was recorded available again. Without this, each capture
-/// needs more memory. What `vkxfb_capture_finish` has ended stays, and can be played again.
+/// needs more memory. A capture that `vkxfb_capture_finish` has ended is kept, and can be played
+/// again.
 ///
 /// # Safety
 /// `capture` is live. Command buffers into which it was recorded were reset or freed, and are not
@@ -243,13 +247,13 @@ pub unsafe extern "C" fn vkxfb_capture_begin_inactive(capture: *mut VkxfbCapture
     }
 }
 
-/// A number that no other memory of a capture has had ([`VkxfbCapture::memory`]).
+/// Returns a new number for [`VkxfbCapture::memory`].
 fn new_memory() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Forgets that an earlier capture has failed, or has ended.
+/// Forgets the failure or the end of an earlier capture.
 ///
 /// # Safety
 /// As [`command`].
@@ -264,8 +268,8 @@ unsafe fn anew(capture: *mut VkxfbCapture) {
 
 /// Ends a capture, and records it into a command buffer.
 ///
-/// `pCounterBuffers` are the places to which the counters are written; the index is the number of
-/// the capture buffer. `pCaptured` may be NULL.
+/// `pCounterBuffers` says where the counters are written; the index is the number of the capture
+/// buffer. `pCaptured` may be NULL.
 ///
 /// This overwrites state of the command buffer: the compute pipeline, the push constants of the
 /// compute stage, and the descriptor sets of the compute bind point. Commands that read the
@@ -309,14 +313,15 @@ pub unsafe extern "C" fn vkxfb_capture_end(
     result
 }
 
-/// Ends a capture as `vkxfb_capture_end` does, without recording it: `vkxfb_capture_play` does, as often as
-/// it is called, until the capture is begun again. Until then all other commands of the capture fail, and change
-/// nothing.
+/// Ends a capture as `vkxfb_capture_end` does, without recording it. `vkxfb_capture_play` records
+/// it each time it is called, until the capture is begun again. Until then all other commands of
+/// the capture fail, and change nothing.
 ///
 /// # Safety
-/// As `vkxfb_capture_end`, for the command buffers that it is played into. Pipelines, buffers, descriptor sets
-/// and query pools of the capture, and the counters here, are live until the capture is begun again or
-/// destroyed, and every command buffer that it was played into is reset or freed.
+/// As `vkxfb_capture_end`, for the command buffers that the capture is played into. Its pipelines,
+/// buffers, descriptor sets and query pools, and the counters that are passed here, are live until
+/// the capture is begun again or destroyed, and every command buffer that it was played into is
+/// reset or freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_finish(
     capture: *mut VkxfbCapture,
@@ -334,21 +339,24 @@ pub unsafe extern "C" fn vkxfb_capture_finish(
     }
 }
 
-/// Records a capture that `vkxfb_capture_finish` has ended into a command buffer. It begins as it was begun;
-/// counters are read, and queries are added to, each time that the commands are executed.
+/// Records a capture that `vkxfb_capture_finish` has ended into a command buffer. It starts from
+/// the same state each time; counters are read, and queries are added to, each time that the
+/// commands are executed.
 ///
-/// `order` may be NULL. Then barriers order the kernels of this capture after earlier ones, and the application
-/// records one, with the stage `VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT`, between captures to the same bytes. With
-/// an order, it is ordered after all earlier captures that were played with it, whatever they touch: see
-/// `VkxfbCaptureOrder`. `pCaptured` may be NULL.
+/// `order` may be NULL. Then barriers order the kernels of this capture after those of earlier
+/// captures, and the application records a barrier with the stage
+/// `VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT` between captures to the same bytes. With an order, the
+/// capture is ordered after all earlier captures that were played with it, whatever they access:
+/// see `VkxfbCaptureOrder`. `pCaptured` may be NULL.
 ///
-/// If this fails, nothing is recorded, nothing is lost, and it may be called again: only if some draws have a
-/// geometry shader and others have none, or they emit to several vertex streams, a part may be recorded.
+/// If this fails, nothing is recorded, nothing is lost, and it may be called again. Only if some
+/// draws have a geometry shader and others have none, or if they emit to several vertex streams, a
+/// part may be recorded.
 ///
 /// # Safety
-/// As `vkxfb_capture_end`. `order` is live or NULL. Everything since it was created or forgot was played into
-/// this command buffer with it, and no other function of the library has recorded into the command buffer
-/// since.
+/// As `vkxfb_capture_end`. `order` is live or NULL. All captures since it was created or forgotten
+/// were played into this command buffer with it, and no other function of the library has recorded
+/// into the command buffer since.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_play(
     capture: *mut VkxfbCapture,
@@ -378,18 +386,18 @@ pub unsafe extern "C" fn vkxfb_capture_play(
     })
 }
 
-/// What captures that were played into a command buffer have accessed, so that barriers are recorded only
-/// between those that touch the same bytes. Such captures may write to the same bytes, count for the same
-/// queries, go on from the counters of others, and read vertices, indices and arguments of draws that others
-/// captured. What shaders reach by the application's descriptors and addresses, and buffers that share memory,
-/// it does not know.
+/// The memory that captures in a command buffer have accessed, so that barriers are recorded only
+/// between those that access the same bytes. Such captures may write to the same bytes, add to the
+/// same queries, resume from counters of others, and read vertices, indices and arguments of draws
+/// that others captured. The order does not know which memory shaders access by the application's
+/// descriptors and addresses, and which buffers share memory.
 ///
-/// A command buffer has one of its own. Only one thread at a time may use it.
+/// Each command buffer needs its own order. Only one thread at a time may use an order.
 pub struct VkxfbCaptureOrder {
     order: CaptureOrder,
 }
 
-/// Creates an order that knows of nothing: the next capture is ordered after everything before it.
+/// Creates an order without any accesses: the next capture is ordered after everything before it.
 ///
 /// # Safety
 /// `pOrder` points to memory for a pointer.
@@ -405,7 +413,8 @@ pub unsafe extern "C" fn vkxfb_capture_order_create(
     })
 }
 
-/// Makes an order as it was created: for another command buffer, or after commands of which it does not know.
+/// Returns an order to the state in which it was created, for another command buffer, or after
+/// commands that it does not know.
 ///
 /// # Safety
 /// `order` is live.
@@ -460,12 +469,12 @@ pub(crate) unsafe fn command(
 }
 
 impl VkxfbCapture {
-    /// The recorder for binding and drawing.
+    /// The recorder with which commands bind and draw.
     pub(crate) fn recorder(&mut self) -> Recorder<'_> {
         self.capture.recorder()
     }
 
-    /// Forgets a capture that has ended, or that is given up.
+    /// Discards a capture that has ended, or that has failed.
     fn forget(&mut self) {
         self.capture.clear();
         self.failed = None;
@@ -529,11 +538,12 @@ impl VkxfbCapture {
         }
     }
 
-    /// Records with memory of the capture, which grows.
+    /// Calls `function`, which records into a command buffer, with the memory of the capture. The
+    /// memory grows if necessary.
     ///
     /// # Safety
-    /// What `function` takes is used until the command buffer is reset, and not after
-    /// [`vkxfb_capture_reset`].
+    /// The objects that `function` uses are live until the command buffer is reset, and
+    /// [`vkxfb_capture_reset`] is not called before.
     pub(crate) unsafe fn record<R>(
         &mut self,
         command_buffer: vk::CommandBuffer,
@@ -550,10 +560,10 @@ impl VkxfbCapture {
         unsafe { self.with_memory(function) }
     }
 
-    /// As [`record`](Self::record), for what is not recorded.
+    /// Does what [`record`](Self::record) does, for a `function` that does not record.
     ///
     /// # Safety
-    /// As there.
+    /// As [`record`](Self::record).
     pub(crate) unsafe fn with_memory<R>(
         &mut self,
         function: impl for<'a> FnOnce(
@@ -571,7 +581,7 @@ impl VkxfbCapture {
         Ok(function(capture, shared, arena)?)
     }
 
-    /// A number that tells memory of this capture since its last reset from all other memory.
+    /// A number that identifies the memory that the capture has taken since its last reset.
     pub(crate) const fn memory(&self) -> u64 {
         self.memory
     }
@@ -594,7 +604,8 @@ impl VkxfbBufferRange {
     }
 }
 
-/// Vertex buffers of the bindings from `first` on. Those without a stride have that of their pipeline.
+/// Converts vertex buffers of the bindings from `first` on. Buffers without an element of `strides`
+/// have the stride of their pipeline.
 pub(crate) fn vertex_buffers_from(
     first: u32,
     ranges: &[VkxfbBufferRange],
@@ -622,7 +633,7 @@ fn counter_buffers(counters: &[VkxfbCounterBuffer]) -> Vec<Option<CounterBuffer>
 }
 
 impl VkxfbCounterBuffer {
-    /// A counter that must be there.
+    /// Converts a counter that must not be null.
     pub(crate) fn counter(self) -> Result<CounterBuffer, Error> {
         let Self { buffer, offset } = self;
         match buffer == vk::Buffer::null() {

@@ -1,4 +1,4 @@
-//! A device that captures, with everything that its captures share.
+//! A device that captures, with the objects that all its captures share.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -28,7 +28,7 @@ pub struct VkxfbContext {
     pub(crate) shared: Arc<Shared>,
 }
 
-/// What a context and all that is made with it share.
+/// The objects that a context and everything that is made with it share.
 pub(crate) struct Shared {
     pub(crate) context: Context,
     kernels: Kernels,
@@ -38,8 +38,8 @@ pub(crate) struct Shared {
 /// Creates a context for a device that was created with `requiredFeatures`. This submits nothing.
 ///
 /// If `pipelineCache` is a pipeline cache, the internal pipelines that prepare captures are
-/// compiled through it at once. If it is `VK_NULL_HANDLE`, each of them is compiled when a capture
-/// is first recorded that needs it.
+/// compiled with it immediately. If it is `VK_NULL_HANDLE`, each of them is compiled when a capture
+/// that needs it is first recorded.
 ///
 /// # Safety
 /// `requiredFeatures` is live. `device` was created on its physical device with what
@@ -68,13 +68,16 @@ pub unsafe extern "C" fn vkxfb_context_create(
     })
 }
 
-/// Creates a context for a device that others created: an engine, or a library. This submits nothing.
+/// Creates a context for an existing device, which for example an engine or another library
+/// created. This submits nothing.
 ///
-/// `pCreateInfo` says what the device was created with: its extensions in `ppEnabledExtensionNames`, its
-/// features in `pEnabledFeatures` or in the chain. Queues are not read. It may be another structure than the
-/// one that the device was created with, and may leave out what captures do not need. Returns
-/// `VKXFB_ERROR_UNAVAILABLE` if captures need something that it does not have, which `vkxfb_last_error`
-/// names: `bufferDeviceAddress` or, for captures by descriptors, `shaderStorageBufferArrayDynamicIndexing`.
+/// `pCreateInfo` says what the device was created with: its extensions in
+/// `ppEnabledExtensionNames`, its features in `pEnabledFeatures` or in the chain. Queues are not
+/// read. It may be another structure than the one that the device was created with, and may leave
+/// out extensions and features that captures do not need. Returns `VKXFB_ERROR_UNAVAILABLE` if
+/// captures need something that it does not contain; `vkxfb_last_error` names it:
+/// `bufferDeviceAddress` or, for captures by descriptors,
+/// `shaderStorageBufferArrayDynamicIndexing`.
 ///
 /// `pipelineCache` is as for `vkxfb_context_create`.
 ///
@@ -147,26 +150,26 @@ pub unsafe extern "C" fn vkxfb_context_buffer_usage(
     })
 }
 
-/// What a program has to know of a context.
+/// Properties of a context.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct VkxfbContextProperties {
     /// The `sizeof` of the structure, as `VKXFB_INIT` sets it.
     pub struct_size: usize,
-    /// What `vkxfb_context_buffer_usage` returns.
+    /// The result of `vkxfb_context_buffer_usage`.
     pub buffer_usage: vk::BufferUsageFlags,
-    /// The flags that memory of such buffers is allocated with: `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT` or
-    /// none.
+    /// The flags with which memory of such buffers must be allocated:
+    /// `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT` or none.
     pub memory_allocate_flags: vk::MemoryAllocateFlags,
     /// The largest range of a capture buffer, in bytes.
     pub max_capture_buffer_size: vk::DeviceSize,
-    /// Whether captures reach memory by descriptors: as there are no device addresses, or by
-    /// `VKXFB_DEVICE_DESCRIPTORS`. Then a recording disturbs all descriptor sets of the compute bind point,
-    /// and reaches as many buffers as `storageBuffers` says.
+    /// Whether captures access memory by descriptors, because there are no device addresses, or
+    /// because of `VKXFB_DEVICE_DESCRIPTORS`. Then a recording disturbs all descriptor sets of the
+    /// compute bind point, and accesses at most `storageBuffers` buffers.
     pub uses_descriptors: vk::Bool32,
-    /// The number of storage buffers that a capture takes, or 0 if it uses addresses.
+    /// The number of storage buffers that a capture uses, or 0 if it uses addresses.
     pub storage_buffers: u32,
-    /// Whether the size of an index buffer may be any number of bytes, not only multiples of 4.
+    /// Whether the size of an index buffer may be any number of bytes, not only a multiple of 4.
     pub has_byte_loads: vk::Bool32,
     /// Whether `vkxfb_capture_record_draw_commands` and `vkxfb_late_draws_create` may be called.
     pub has_indirect_draws: vk::Bool32,
@@ -174,7 +177,7 @@ pub struct VkxfbContextProperties {
 
 extensible!(VkxfbContextProperties { ..has_indirect_draws });
 
-/// Tells what a program has to know of a context.
+/// Returns the properties of a context.
 ///
 /// # Safety
 /// `context` is live, and `pProperties` points to a valid structure.

@@ -1,5 +1,5 @@
-//! Before the device exists: whether it can capture by compute, and the extensions and features
-//! that it needs.
+//! Queries before a device is created: whether the physical device can capture by compute, and the
+//! extensions and features that its device needs.
 
 use std::ffi::c_char;
 
@@ -21,16 +21,17 @@ pub type GetInstanceProcAddr = Option<
     ) -> vk::PFN_vkVoidFunction,
 >;
 
-/// Captures reach memory by descriptors, also on a device that has buffer device addresses. Without this
-/// bit they do so only where the device has none.
+/// Captures access memory by descriptors, also on a device that has buffer device addresses.
+/// Without this bit they do so only if the device has none.
 pub const VKXFB_DEVICE_DESCRIPTORS: u32 = 1;
-/// Captures do not use `vkCmdDispatchIndirect`, because it does not work on the device. What only the
-/// GPU knows then takes as many invocations as the capture buffers have room for.
+/// Captures do not use `vkCmdDispatchIndirect`, because it does not work on the device. Draws whose
+/// size only the GPU knows are then dispatched with as many invocations as the capture buffers have
+/// room for.
 pub const VKXFB_DEVICE_NO_INDIRECT_DISPATCH: u32 = 2;
 /// `vkCmdDrawIndirect` does not work on the device, so the functions that write draw commands fail.
 pub const VKXFB_DEVICE_NO_INDIRECT_DRAWS: u32 = 4;
-/// Shaders are given to the driver without being optimized before. What they capture is the same: this
-/// is for whoever suspects the optimizer.
+/// Shaders are passed to the driver without being optimized. They capture the same. Use this bit to
+/// rule out a fault of the optimizer.
 pub const VKXFB_DEVICE_NO_OPTIMIZATION: u32 = 8;
 /// Objects get names and commands get labels, for tools such as RenderDoc. The instance must have been
 /// created with `VK_EXT_debug_utils`: otherwise this bit is refused.
@@ -61,12 +62,13 @@ pub struct VkxfbPhysicalDeviceInfo {
     pub api_version: u32,
     /// The physical device.
     pub physical_device: vk::PhysicalDevice,
-    /// `VKXFB_DEVICE_` bits; 0 is right for every device that works as it says.
+    /// `VKXFB_DEVICE_` bits. 0 is correct for every device that supports what it reports.
     pub flags: u32,
-    /// Where captures reach memory by descriptors, the number of storage buffers that a capture takes of
-    /// `maxPerStageDescriptorStorageBuffers`, at least 4: the set layouts of the application's pipelines
-    /// have the rest. A quarter of them is for capture buffers, another quarter for counters, queries and
-    /// the library's own memory, the rest for what draws read. 0 means as many as are of use, up to 24.
+    /// If captures access memory by descriptors, the number of storage buffers that a capture may
+    /// use of `maxPerStageDescriptorStorageBuffers`, at least 4. The set layouts of the
+    /// application's pipelines can use the rest. A quarter of them is for capture buffers, another
+    /// quarter for counters, queries and the library's own memory, the rest for buffers that draws
+    /// read. 0 stands for the largest useful number, up to 24.
     pub max_storage_buffers: u32,
 }
 
@@ -78,7 +80,7 @@ pub struct VkxfbRequiredFeatures {
     pub(crate) physical_device: vk::PhysicalDevice,
     pub(crate) capabilities: Capabilities,
     pub(crate) features: RequiredFeatures,
-    /// Those of [`VkxfbPhysicalDeviceInfo::flags`].
+    /// The flags of [`VkxfbPhysicalDeviceInfo::flags`].
     pub(crate) flags: u32,
     additions: CreateInfoAdditions,
 }
@@ -156,7 +158,8 @@ pub unsafe extern "C" fn vkxfb_required_features_destroy(
 }
 
 impl VkxfbRequiredFeatures {
-    /// What a device needs or, if `created` says how it was created, what it has of that.
+    /// Queries what a device needs. If `created` says how the device was created, returns only what
+    /// it has of that.
     ///
     /// # Safety
     /// As [`vkxfb_required_features_create`], and `created` is valid, with its chain.
@@ -183,7 +186,7 @@ impl VkxfbRequiredFeatures {
             return Err(Error::Argument(message));
         }
         if info.flags & VKXFB_DEVICE_DEBUG_NAMES != 0 {
-            // Calls of functions that are not there would abort.
+            // Calling functions that do not exist would abort the program.
             let name = c"vkSetDebugUtilsObjectNameEXT";
             // SAFETY: the caller's contract.
             if unsafe { get_instance_proc_addr(info.instance, name.as_ptr()) }.is_none() {

@@ -1,6 +1,6 @@
 //! The commands between the beginning and the end of a capture, which bind and draw.
 //!
-//! They are collected, and recorded when the capture ends.
+//! The commands are collected, and recorded when the capture ends.
 
 use std::ffi::c_void;
 
@@ -29,7 +29,7 @@ pub struct VkxfbIndirectDraw {
     /// Offset in bytes of the arguments of the first draw, a multiple of 4.
     pub offset: vk::DeviceSize,
     /// Number of draws, or the maximum number if there is a `countBuffer`. The buffer contains the
-    /// arguments of so many draws.
+    /// arguments of that many draws.
     pub draw_count: u32,
     /// Bytes from the arguments of one draw to those of the next, a multiple of 4.
     pub stride: u32,
@@ -41,8 +41,9 @@ pub struct VkxfbIndirectDraw {
 
 extensible!(VkxfbIndirectDraw { ..count_buffer_offset });
 
-/// A draw of as many vertices as a capture wrote, with the arguments of `vkCmdDrawIndirectByteCountEXT`: of
-/// `(counter - counterOffset) / vertexStride` vertices from vertex 0 on.
+/// A draw of the vertices that a capture wrote, with the arguments of
+/// `vkCmdDrawIndirectByteCountEXT`. It has `(counter - counterOffset) / vertexStride` vertices,
+/// from vertex 0 on.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct VkxfbByteCountDraw {
@@ -54,8 +55,8 @@ pub struct VkxfbByteCountDraw {
     pub counter_buffer: VkxfbCounterBuffer,
     /// Bytes that are subtracted from the counter, a multiple of 4.
     pub counter_offset: u32,
-    /// The size of a vertex in bytes, a multiple of 4 and not 0: that of a record of the capture buffer, if
-    /// what was captured is drawn as it is.
+    /// The size of a vertex in bytes, a multiple of 4 and not 0. It is the size of a record of the
+    /// capture buffer if the captured vertices are drawn unchanged.
     pub vertex_stride: u32,
 }
 
@@ -101,9 +102,9 @@ pub unsafe extern "C" fn vkxfb_capture_bind_vertex_buffers(
     }
 }
 
-/// As `vkxfb_capture_bind_vertex_buffers`, with other strides than the pipeline has, as
-/// `vkCmdBindVertexBuffers2` sets them. `pStrides` has as many elements as `pBuffers`, each at most
-/// `UINT32_MAX`, or is NULL: then the strides are those of the pipeline.
+/// Does what `vkxfb_capture_bind_vertex_buffers` does, with other strides than those of the
+/// pipeline, as `vkCmdBindVertexBuffers2` sets them. `pStrides` has as many elements as `pBuffers`,
+/// each at most `UINT32_MAX`. If it is NULL, the strides are those of the pipeline.
 ///
 /// # Safety
 /// As `vkxfb_capture_bind_vertex_buffers`.
@@ -185,11 +186,12 @@ pub unsafe extern "C" fn vkxfb_capture_bind_descriptor_sets(
     }
 }
 
-/// Says that the application binds the sets `firstSet` to `firstSet + descriptorSetCount - 1` itself, by
-/// `vkCmdBindDescriptorSets`, `vkCmdPushDescriptorSetKHR` or the like, at the compute bind point and with the
-/// layout of `VkxfbPipelineProperties`. The draws that follow then need no
-/// `vkxfb_capture_bind_descriptor_sets` for them. Where captures use descriptors, draws that need kernels are
-/// refused nevertheless: those with counters, queries, indirect arguments, conditions or primitive restart.
+/// Says that the application binds the sets `firstSet` to `firstSet + descriptorSetCount - 1`
+/// itself, with `vkCmdBindDescriptorSets`, `vkCmdPushDescriptorSetKHR` or a similar command, at the
+/// compute bind point and with the layout of `VkxfbPipelineProperties`. The draws that follow then
+/// need no `vkxfb_capture_bind_descriptor_sets` for these sets. If captures use descriptors, draws
+/// that need kernels are refused nevertheless: those with counters, queries, indirect arguments,
+/// conditional rendering or primitive restart.
 ///
 /// # Safety
 /// `capture` is live. The sets are bound in the command buffer when `vkxfb_capture_end` records the draws.
@@ -207,8 +209,9 @@ pub unsafe extern "C" fn vkxfb_capture_assume_descriptor_sets(
     }
 }
 
-/// Enables or disables primitive restart for the draws that follow, as `vkCmdSetPrimitiveRestartEnable` does.
-/// The pipeline must have been made with `primitiveRestartEnable`, which is what holds at first.
+/// Enables or disables primitive restart for the draws that follow, as
+/// `vkCmdSetPrimitiveRestartEnable` does. The pipeline must have been created with
+/// `primitiveRestartEnable`; then primitive restart is enabled at first.
 ///
 /// # Safety
 /// `capture` is live.
@@ -225,8 +228,8 @@ pub unsafe extern "C" fn vkxfb_capture_set_primitive_restart_enable(
     }
 }
 
-/// Sets the index that restarts primitives, in place of the largest of its type, until another index buffer
-/// is bound, as `vkCmdSetPrimitiveRestartIndexEXT` does.
+/// Sets the index that restarts primitives, instead of the largest index of the type, until another
+/// index buffer is bound, as `vkCmdSetPrimitiveRestartIndexEXT` does.
 ///
 /// # Safety
 /// `capture` is live.
@@ -243,8 +246,8 @@ pub unsafe extern "C" fn vkxfb_capture_set_primitive_restart_index(
     }
 }
 
-/// Sets the provoking vertex of the draws that follow, as `vkCmdSetProvokingVertexModeEXT` does. It is that of
-/// the pipeline at first.
+/// Sets the provoking vertex of the draws that follow, as `vkCmdSetProvokingVertexModeEXT` does. At
+/// first it is the provoking vertex of the pipeline.
 ///
 /// # Safety
 /// `capture` is live.
@@ -305,8 +308,8 @@ pub unsafe extern "C" fn vkxfb_capture_end_conditional_rendering(
 }
 
 /// Updates push constants for the draws that follow, `offset` bytes from the start of the shader's
-/// block as for `vkCmdPushConstants`. Push constants stay valid until the end of the capture; what
-/// `vkCmdPushConstants` sets is not seen.
+/// block as for `vkCmdPushConstants`. Push constants stay valid until the end of the capture;
+/// captures do not use what `vkCmdPushConstants` sets.
 ///
 /// # Safety
 /// `capture` is live, and `pValues` points to `size` bytes.
@@ -327,8 +330,8 @@ pub unsafe extern "C" fn vkxfb_capture_push_constants(
 }
 
 /// Captures a draw without indices. As for all draws, `primitiveTopology` is that of the pipeline,
-/// unless the pipeline was made with `dynamicTopology`. Its primitives are those that a geometry shader
-/// takes.
+/// unless the pipeline was created with `dynamicTopology`. If there is a geometry shader, the
+/// topology must match its input primitives.
 ///
 /// # Safety
 /// `capture` is live, and `pDraw` points to a valid structure.
@@ -449,8 +452,9 @@ pub unsafe extern "C" fn vkxfb_capture_draw_indexed_indirect(
     }
 }
 
-/// Captures a draw of as many vertices as an earlier capture wrote, as for `vkCmdDrawIndirectByteCountEXT`. To
-/// draw them into a picture, see `vkxfb_capture_record_draw_commands`.
+/// Captures a draw with the number of vertices that an earlier capture wrote, as for
+/// `vkCmdDrawIndirectByteCountEXT`. To rasterize these vertices, see
+/// `vkxfb_capture_record_draw_commands`.
 ///
 /// # Safety
 /// `capture` is live, and `pDraw` points to a valid structure; the requirements for its counter are those of

@@ -1,4 +1,5 @@
-//! Draw commands for what was captured: kernels make arguments of `vkCmdDrawIndirect` of counters.
+//! Draw commands for captured vertices: kernels convert counters to arguments of
+//! `vkCmdDrawIndirect`.
 
 use ash::vk;
 use vkxfb::runtime::{DrawCommands, LateDraws};
@@ -9,21 +10,23 @@ use crate::draw::VkxfbByteCountDraw;
 use crate::error::{Error, VkxfbResult, guard, guard_quietly};
 
 /// Records a kernel that writes commands for `vkCmdDrawIndirect`, which draw what
-/// `vkCmdDrawIndirectByteCountEXT` would draw with the elements of `pDraws`. The application binds the capture
-/// buffers as vertex buffers, and records `vkCmdDrawIndirect` with the same buffer, offset, draw count and
-/// stride. The topology is that of its pipeline: a list of what the records are.
+/// `vkCmdDrawIndirectByteCountEXT` would draw with the elements of `pDraws`. The application binds
+/// the capture buffers as vertex buffers, and records `vkCmdDrawIndirect` with the same buffer,
+/// offset, draw count and stride. The topology of its pipeline is a list of the primitives that
+/// were captured.
 ///
-/// `buffer` gets a `VkDrawIndirectCommand` every `stride` bytes from `offset` on; both are multiples of 4. It has
-/// the usage `VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT`, too.
+/// The kernel writes a `VkDrawIndirectCommand` to `buffer` every `stride` bytes from `offset` on;
+/// both are multiples of 4. The buffer must also have the usage
+/// `VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT`.
 ///
 /// Barriers order the kernel after captures, after draws that read earlier commands and after transfers, and
 /// before the stage `VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT`. For the captured vertices record
 /// `vkxfb_context_record_barrier`. This overwrites the same state of the command buffer as
 /// `vkxfb_capture_end`.
 ///
-/// `capture` need not be begun; if it is, this does not belong to it. Only its memory is taken, until
-/// `vkxfb_capture_reset`. Returns `VKXFB_ERROR_UNAVAILABLE` if `hasIndirectDraws` of `VkxfbContextProperties` is
-/// not true. If this fails, nothing is recorded.
+/// `capture` need not be begun; if it is, the kernel is not a part of it. Only its memory is used,
+/// until `vkxfb_capture_reset`. Returns `VKXFB_ERROR_UNAVAILABLE` if `hasIndirectDraws` of
+/// `VkxfbContextProperties` is not true. If this fails, nothing is recorded.
 ///
 /// # Safety
 /// `capture` is live. `commandBuffer` is a command buffer of its device that is being recorded, for a queue with
@@ -59,21 +62,23 @@ pub unsafe extern "C" fn vkxfb_capture_record_draw_commands(
     })
 }
 
-/// A kernel that writes draw commands, to which draws are added until its command buffer is submitted.
+/// A recorded kernel that writes draw commands. Draws can be added to it until its command buffer
+/// is submitted.
 ///
 /// Only one thread at a time may use it.
 pub struct VkxfbLateDraws {
     draws: LateDraws,
-    /// [`VkxfbCapture::memory`] that the draws are in. Nothing of the context is kept: late draws may be
-    /// destroyed after the device.
+    /// The [`VkxfbCapture::memory`] that contains the draws. Nothing of the context is kept, so
+    /// late draws may be destroyed after the device.
     memory: u64,
 }
 
 /// Records a kernel as `vkxfb_capture_record_draw_commands` does, for draws that are not known yet:
-/// `vkxfb_late_draws_add` adds them. So a render pass can be recorded in which draws need commands that must be
-/// written before the pass.
+/// `vkxfb_late_draws_add` adds them. This allows recording a render pass whose draws need commands
+/// that must be written before the pass.
 ///
-/// Returns `VKXFB_ERROR_UNAVAILABLE` also where captures use descriptors, as all buffers have to be known there.
+/// Also returns `VKXFB_ERROR_UNAVAILABLE` if captures use descriptors, because then all buffers
+/// must be known.
 ///
 /// # Safety
 /// As `vkxfb_capture_record_draw_commands`. `pLateDraws` points to memory for a pointer.
@@ -101,9 +106,9 @@ pub unsafe extern "C" fn vkxfb_late_draws_create(
     })
 }
 
-/// Adds a draw: the kernel writes a `VkDrawIndirectCommand` at `offset` in `buffer`. If this fails, it is not
-/// added. Returns `VKXFB_ERROR_INVALID_ARGUMENT` if `capture` is not the one that `lateDraws` was created with,
-/// or was reset since.
+/// Adds a draw: the kernel writes a `VkDrawIndirectCommand` at `offset` in `buffer`. If this fails,
+/// the draw is not added. Returns `VKXFB_ERROR_INVALID_ARGUMENT` if `capture` is not the one that
+/// `lateDraws` was created with, or was reset since then.
 ///
 /// # Safety
 /// `lateDraws` and `capture` are live. The command buffer of `lateDraws` is not being executed. Otherwise as
@@ -140,8 +145,8 @@ pub unsafe extern "C" fn vkxfb_late_draws_add(
     })
 }
 
-/// Destroys late draws: the kernel and its draws stay in the command buffer. This may come after the end of
-/// everything else. NULL is ignored.
+/// Destroys late draws. The kernel and its draws stay in the command buffer. This may be called
+/// after the capture, the context and the device were destroyed. NULL is ignored.
 ///
 /// # Safety
 /// `lateDraws` is live or NULL, and is not used any more.

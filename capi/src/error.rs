@@ -17,27 +17,27 @@ use vkxfb::runtime::{ErrorKind, RuntimeError};
 pub enum VkxfbResult {
     /// The function succeeded.
     VkxfbSuccess = 0,
-    /// `vkxfb_query_pool_get_results`, `vkxfb_query_pool_wait`: a query has not ended yet. This is no
-    /// failure, and has no message.
+    /// `vkxfb_query_pool_get_results`, `vkxfb_query_pool_wait`: a query has not ended yet. This is
+    /// not a failure, and has no message.
     VkxfbNotReady = 1,
     /// An argument is NULL that must not be, has an invalid value, or contradicts another argument.
     /// The function did nothing.
     VkxfbErrorInvalidArgument = -1,
-    /// The physical device, or the device as it was created, cannot capture by compute, or cannot do what
-    /// was asked for. The message lists all reasons.
+    /// The physical device, or the device as it was created, cannot capture by compute, or does not
+    /// support the request. The message lists all reasons.
     VkxfbErrorUnavailable = -2,
     /// The shader is invalid, captures nothing, contains something that cannot be captured, or does
     /// not match the rest of its pipeline.
     VkxfbErrorShader = -3,
     /// A Vulkan command failed.
     VkxfbErrorVulkan = -4,
-    /// Out of host or device memory.
+    /// There is not enough host or device memory.
     VkxfbErrorOutOfMemory = -5,
-    /// A defect of the library. The objects that were passed must not be used any more, except to
+    /// A mistake in the library. The objects that were passed must not be used any more, except to
     /// destroy them.
     VkxfbErrorInternal = -6,
-    /// It is more than the device takes at once: split it into several draws or captures, or use less. The
-    /// function did nothing.
+    /// The request is larger than the device supports at once: split it into several draws or
+    /// captures, or use less. The function did nothing.
     VkxfbErrorTooLarge = -7,
 }
 
@@ -50,7 +50,8 @@ pub(crate) enum Error {
     NullElement(&'static str),
     #[error("{0}")]
     Argument(String),
-    /// An error of what a member points to, which has members of the same names as another structure.
+    /// An error in a structure that a member points to. The string is the name of that member,
+    /// because the outer structure has members of the same names.
     #[error("{0}")]
     Within(&'static str, #[source] Box<Error>),
     #[error(
@@ -68,7 +69,7 @@ pub(crate) enum Error {
     Runtime(#[from] RuntimeError),
     #[error("the allocator of device memory")]
     Allocator(#[from] gpu_allocator::AllocationError),
-    /// The result and the message of an earlier command of the same capture.
+    /// An earlier command of the same capture failed: its result and its message.
     #[error("{1}")]
     Earlier(VkxfbResult, String),
 }
@@ -101,7 +102,7 @@ impl Error {
         }
     }
 
-    /// The error and its sources, in one line.
+    /// Returns the error and its sources, in one line.
     fn message(&self) -> String {
         let mut message = self.to_string();
         let mut source = self.source();
@@ -127,7 +128,7 @@ pub const VKXFB_VERSION_PATCH: u32 = 0;
 /// The version of the package, packed as by `VK_MAKE_API_VERSION` with variant 0.
 const VERSION: u32 = {
     const fn number(text: &str) -> u32 {
-        // cargo allows nothing but digits here.
+        // cargo allows only digits here.
         match u32::from_str_radix(text, 10) {
             Ok(number) => number,
             Err(_) => 0,
@@ -141,14 +142,15 @@ const VERSION: u32 = {
     )
 };
 
-// cbindgen evaluates no macros.
+// cbindgen evaluates no macros, so the numbers above are literals.
 const _: () = assert!(
     VERSION
         == vk::make_api_version(0, VKXFB_VERSION_MAJOR, VKXFB_VERSION_MINOR, VKXFB_VERSION_PATCH)
 );
 
 /// Returns the version of the library that is linked, packed as by `VK_MAKE_API_VERSION` with
-/// variant 0. `VKXFB_VERSION_MAJOR` and its like are the version of the header.
+/// variant 0. `VKXFB_VERSION_MAJOR`, `VKXFB_VERSION_MINOR` and `VKXFB_VERSION_PATCH` are the
+/// version of the header.
 #[unsafe(no_mangle)]
 pub extern "C" fn vkxfb_version() -> u32 {
     VERSION
@@ -165,7 +167,7 @@ pub extern "C" fn vkxfb_last_error() -> *const c_char {
     LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
 }
 
-/// The message of [`vkxfb_last_error`].
+/// Returns a copy of the message that [`vkxfb_last_error`] returns.
 pub(crate) fn last_message() -> String {
     LAST.try_with(|last| last.borrow().to_string_lossy().into_owned()).unwrap_or_default()
 }
@@ -179,8 +181,7 @@ fn fail(result: VkxfbResult, message: String) -> VkxfbResult {
     result
 }
 
-/// Calls `function` for an entry point: its error becomes a result with a message, and so does its
-/// panic.
+/// Calls `function` for an entry point, and converts its error or panic to a result with a message.
 ///
 /// A panic may leave objects in an invalid state, which is why the result is `VkxfbErrorInternal`.
 pub(crate) fn guard(function: impl FnOnce() -> Result<(), Error>) -> VkxfbResult {
@@ -191,7 +192,7 @@ pub(crate) fn guard(function: impl FnOnce() -> Result<(), Error>) -> VkxfbResult
     }
 }
 
-/// As [`guard`], for functions that return nothing, which are those that destroy.
+/// Does what [`guard`] does, for the functions that destroy objects, which return nothing.
 pub(crate) fn guard_quietly(function: impl FnOnce()) {
     let _ = guard(|| {
         function();
@@ -273,7 +274,7 @@ mod tests {
         assert_eq!(result(large), VkxfbResult::VkxfbErrorTooLarge);
     }
 
-    /// Each thread has its own message.
+    /// Each thread has its own last message.
     #[test]
     fn messages_are_the_threads() {
         assert_eq!(guard(|| Err(Error::Null("pContext"))), VkxfbResult::VkxfbErrorInvalidArgument);

@@ -1,35 +1,35 @@
-//! Structures that can gain members: their first member is their size, by which the library knows the
-//! members that the caller knows.
+//! Structures to which later versions may add members. Their first member is their size, by which
+//! the library knows which members the caller knows.
 //!
 //! The rules are those of Linux for [extensible
 //! structures](https://docs.kernel.org/process/adding-syscalls.html#designing-the-api-planning-for-extension):
-//! members are only added at the end, and zero stands for what was before there was the member. A
-//! structure of an older caller is read as if it had zeros at its end. One of a newer caller must have
-//! zeros where this library knows no members.
+//! members are only added at the end, and the value zero must mean the behaviour from before the
+//! member existed. A structure of an older caller is read as if it had zeros at its end. A
+//! structure of a newer caller must have zeros in all members that this library does not know.
 
 use std::mem::MaybeUninit;
 
 use crate::error::Error;
 
-/// Bytes that no structure will ever have. A larger size is that of a structure that was not
-/// initialized; memory at its end must not be read.
+/// A size in bytes that no structure will ever reach. A larger size means that the structure was
+/// not initialized; the memory at its supposed end must not be read.
 const TOO_LARGE: usize = 4096;
 
 /// A structure whose first member is its size.
 ///
 /// # Safety
-/// The structure is `repr(C)`, its first member is a `usize`, and all others may be zero. Behind the members
-/// of its first version there is no padding: what a newer caller has there is read by an older library, and a
-/// member could be added at the end without another size.
+/// The structure is `repr(C)`, its first member is a `usize`, and all other members may be zero.
+/// After the members of its first version there is no padding: an older library reads what a newer
+/// caller has there, and every added member must change the size.
 pub(crate) unsafe trait Extensible: Sized {
     /// The name in the header.
     const NAME: &'static str;
-    /// The size in the first version of the library.
+    /// The size of the structure in the first version of the library.
     const FIRST: usize;
 }
 
-/// Implements [`Extensible`] for structures, each with the last member of its first version and all that were
-/// added since.
+/// Implements [`Extensible`] for structures. Each is given with the last member of its first
+/// version, and with all members that were added since.
 macro_rules! extensible {
     ($($name:ident $(<$lifetime:lifetime>)? { ..$first:ident $(, $added:ident)* })*) => { $(
         // SAFETY: the structures are in the header, so they are `repr(C)`; the rest is checked.
@@ -53,7 +53,7 @@ macro_rules! extensible {
 }
 pub(crate) use extensible;
 
-/// The end of a member that is at `offset`, in bytes.
+/// Returns the end in bytes of a member that is at `offset`.
 pub(crate) const fn end<T, M>(offset: usize, _: fn(&T) -> &M) -> usize {
     offset + size_of::<M>()
 }
@@ -61,7 +61,8 @@ pub(crate) const fn end<T, M>(offset: usize, _: fn(&T) -> &M) -> usize {
 /// Reads a structure from the caller.
 ///
 /// # Safety
-/// The pointer is null, or aligned and to a structure of as many bytes as its first member says.
+/// The pointer is null, or it is aligned and points to a structure with the number of bytes that
+/// its first member says.
 pub(crate) unsafe fn read<T: Extensible>(start: *const T, name: &'static str) -> Result<T, Error> {
     // SAFETY: the caller's contract.
     let size = unsafe { size::<T>(start, name) }?;
@@ -79,14 +80,14 @@ pub(crate) unsafe fn read<T: Extensible>(start: *const T, name: &'static str) ->
     }
 }
 
-/// A structure of the caller's that the library fills in.
+/// A structure of the caller that the library fills in.
 pub(crate) struct Output<T> {
     start: *mut T,
     size: usize,
 }
 
 impl<T: Extensible> Output<T> {
-    /// Checks the size before anything is done that would be for nothing. `None` for a null pointer.
+    /// Checks the size before anything is done. Returns `None` for a null pointer.
     ///
     /// # Safety
     /// As [`read`].
@@ -99,7 +100,7 @@ impl<T: Extensible> Output<T> {
         Ok(Some(Self { start, size }))
     }
 
-    /// As [`new`](Self::new), for a structure that must be there.
+    /// Does what [`new`](Self::new) does, for a pointer that must not be null.
     ///
     /// # Safety
     /// As [`read`].
@@ -108,8 +109,8 @@ impl<T: Extensible> Output<T> {
         unsafe { Self::new(start, name) }?.ok_or(Error::Null(name))
     }
 
-    /// Writes the members that the caller knows, and zero where this library knows none. The size
-    /// stays that of the caller.
+    /// Writes the members that the caller knows, and zero to the bytes after the members that this
+    /// library knows. The size member stays as the caller set it.
     ///
     /// # Safety
     /// The structure that was checked is still there, and nothing else uses it.
@@ -125,7 +126,7 @@ impl<T: Extensible> Output<T> {
     }
 }
 
-/// The size of a structure, which the caller wrote into it.
+/// Returns the size that the caller wrote into a structure, if it is valid.
 ///
 /// # Safety
 /// As [`read`].
@@ -147,7 +148,7 @@ mod tests {
 
     use super::*;
 
-    /// A structure of three versions: callers of the first have no `second`.
+    /// A structure of two versions: callers of the first version do not have `second`.
     #[repr(C)]
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     struct Versions {
@@ -161,7 +162,7 @@ mod tests {
     const KNOWN: usize = size_of::<Versions>();
     const WORD: usize = size_of::<u64>();
 
-    /// The memory of a caller, and a member that only a newer header has.
+    /// The memory of a caller: the structure, and a member that only a newer header has.
     #[repr(C)]
     struct Caller(Versions, u64);
 
@@ -174,7 +175,7 @@ mod tests {
         unsafe { read((&raw const *caller).cast(), "pVersions") }
     }
 
-    /// The second member is in memory, behind the structure of that caller, and is not read.
+    /// The memory behind the structure of the older caller contains a value, which is not read.
     #[test]
     fn an_older_caller_has_zeros_for_what_it_does_not_know() {
         let read = read_from(&caller(KNOWN - WORD, 3)).unwrap();
@@ -216,7 +217,7 @@ mod tests {
         assert_eq!(error.to_string(), "pVersions is NULL");
     }
 
-    /// What is behind the structure of the caller stays, and so does its size.
+    /// The memory behind the structure of the caller is not changed, and neither is its size.
     #[test]
     fn as_much_is_written_as_the_caller_has() {
         let value = Versions { struct_size: 0, first: 11, second: 12 };

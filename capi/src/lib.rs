@@ -1,11 +1,12 @@
-//! The C interface of [`vkxfb`]: captures by compute for programs in C, or in anything that can
+//! The C interface of [`vkxfb`]: captures by compute for programs in C, or in any language that can
 //! call C.
 //!
 //! The public items here are what `include/vkxfb.h` declares. cbindgen generates that header from
 //! this package, including the comments, which are therefore written for users of C. Vulkan's
 //! structures come from the Vulkan headers.
 //!
-//! `INTERFACE.md` says of each item of the Rust interface what it is in C, or why there is nothing.
+//! `INTERFACE.md` says for each item of the Rust interface what corresponds to it in C, or why
+//! nothing does.
 //!
 //! Every function that can fail returns a [`VkxfbResult`], and stores a message for its thread,
 //! which [`vkxfb_last_error`] returns. No function lets a panic unwind into C.

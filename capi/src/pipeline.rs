@@ -1,5 +1,5 @@
-//! A pipeline that captures: a vertex shader, perhaps a geometry shader behind it, and the state of a
-//! graphics pipeline that affects captures.
+//! A pipeline that captures: a vertex shader, optionally a geometry shader after it, and the state
+//! of a graphics pipeline that affects captures.
 
 use std::ffi::{CString, c_char};
 use std::sync::Arc;
@@ -21,47 +21,47 @@ use crate::context::{Shared, VkxfbContext};
 use crate::error::{Error, VkxfbResult, guard, guard_quietly};
 use crate::extensible::{Output, extensible, read};
 
-/// A shader behind the vertex shader. Its members are as those that the vertex shader has in
-/// `VkxfbPipelineCreateInfo`.
+/// A shader after the vertex shader. Its members have the same meanings as those for the vertex
+/// shader in `VkxfbPipelineCreateInfo`.
 #[repr(C)]
 pub struct VkxfbShaderInfo<'a> {
     /// The `sizeof` of the structure, as `VKXFB_INIT` sets it.
     pub struct_size: usize,
     /// Size in bytes of `pCode`, a multiple of 4.
     pub code_size: usize,
-    /// SPIR-V with the shader, which may be the code that has the vertex shader, too.
+    /// SPIR-V with the shader. It may be the same code as that of the vertex shader.
     pub p_code: *const u32,
-    /// Name of the entry point. NULL if there is only one for shaders of that stage.
+    /// Name of the entry point. NULL if the code has only one for shaders of that stage.
     pub p_name: *const c_char,
-    /// Values of specialization constants, or NULL. Those of the vertex shader do not apply to it.
+    /// Values of specialization constants, or NULL. The values for the vertex shader do not apply
+    /// to this shader.
     pub p_specialization_info: *const vk::SpecializationInfo<'a>,
 }
 
-/// The parameters of a pipeline: those parts of a graphics pipeline that decide what is captured.
+/// The parameters of a pipeline: the parts of a graphics pipeline that determine what is captured.
 #[repr(C)]
 pub struct VkxfbPipelineCreateInfo<'a> {
     /// The `sizeof` of the structure, as `VKXFB_INIT` sets it.
     pub struct_size: usize,
     /// Size in bytes of `pCode`, a multiple of 4.
     pub code_size: usize,
-    /// SPIR-V with the vertex shader. If `ppVaryings` says what is captured, this may be the code of
-    /// the graphics pipeline's own shader.
+    /// SPIR-V with the vertex shader. If `ppVaryings` says what is captured, this may be the code
+    /// of the graphics pipeline's own shader.
     pub p_code: *const u32,
-    /// Name of the entry point. NULL if there is only one for vertex shaders.
+    /// Name of the entry point. NULL if the code has only one for vertex shaders.
     pub p_name: *const c_char,
     /// Values of specialization constants, or NULL.
     pub p_specialization_info: *const vk::SpecializationInfo<'a>,
-    /// Number of elements of `ppVaryings`. If it is 0, the last shader has transform feedback
-    /// decorations and the execution mode `Xfb`, which glslangValidator makes of `xfb_buffer`,
-    /// `xfb_stride` and `xfb_offset` in GLSL. Such code is not valid for a `VkShaderModule` of a device that was
-    /// created without the feature `transformFeedback`.
+    /// Number of elements of `ppVaryings`. If it is 0, the last shader must have transform feedback
+    /// decorations and the execution mode `Xfb`, which glslangValidator generates for `xfb_buffer`,
+    /// `xfb_stride` and `xfb_offset` in GLSL. Such code is not valid for a `VkShaderModule` of a
+    /// device that was created without the feature `transformFeedback`.
     pub varying_count: u32,
     /// Names of the outputs of the last shader that are captured, as for
-    /// `glTransformFeedbackVaryings` with `GL_INTERLEAVED_ATTRIBS`: a record has them one behind the
-    /// other in this order, without gaps.
-    /// `gl_SkipComponents1` to `gl_SkipComponents4` leave a gap of so many times 4 bytes, and
-    /// `gl_NextBuffer` begins the record of the next capture buffer. All outputs of a buffer must be of
-    /// one vertex stream.
+    /// `glTransformFeedbackVaryings` with `GL_INTERLEAVED_ATTRIBS`: a record contains them in this
+    /// order, without gaps. `gl_SkipComponents1` to `gl_SkipComponents4` leave a gap of 1 to 4
+    /// times 4 bytes, and `gl_NextBuffer` begins the record of the next capture buffer. All outputs
+    /// of a buffer must be of one vertex stream.
     ///
     /// `@3` is the output at location 3, `@3.yz` its second and third component, and `@Position` the
     /// output with that `BuiltIn` decoration, also if the module has no names. Transform feedback
@@ -70,10 +70,11 @@ pub struct VkxfbPipelineCreateInfo<'a> {
     /// The vertex input state, whose chain may contain
     /// `VkPipelineVertexInputDivisorStateCreateInfoKHR`. NULL if the shader reads no attributes.
     pub p_vertex_input_state: *const vk::PipelineVertexInputStateCreateInfo<'a>,
-    /// Topology and primitive restart. Its primitives must be those that a geometry shader takes.
+    /// Topology and primitive restart. The topology must match the input primitives of the geometry
+    /// shader, if there is one.
     pub p_input_assembly_state: *const vk::PipelineInputAssemblyStateCreateInfo<'a>,
-    /// Whether draws may have other topologies than that of `pInputAssemblyState`. A pipeline for
-    /// one topology is faster.
+    /// Whether draws may have other topologies than that of `pInputAssemblyState`. A pipeline for a
+    /// single topology is faster.
     pub dynamic_topology: vk::Bool32,
     /// The provoking vertex mode, which decides the order in which the vertices of strips and fans
     /// are captured. 0 is `VK_PROVOKING_VERTEX_MODE_FIRST_VERTEX_EXT`.
@@ -84,13 +85,13 @@ pub struct VkxfbPipelineCreateInfo<'a> {
     /// the shaders use must include `VK_SHADER_STAGE_COMPUTE_BIT`. Push constant ranges are those
     /// that the shaders declare.
     pub p_set_layouts: *const vk::DescriptorSetLayout,
-    /// `VK_NULL_HANDLE`, or a pipeline cache, through which the Vulkan pipelines for the topology
-    /// of `pInputAssemblyState` are compiled at once. Others, and without a cache all, are compiled
-    /// when a draw is first recorded that needs them.
+    /// `VK_NULL_HANDLE`, or a pipeline cache with which the Vulkan pipelines for the topology of
+    /// `pInputAssemblyState` are compiled immediately. Other Vulkan pipelines, and without a cache
+    /// all of them, are compiled when a draw that needs them is first recorded.
     pub pipeline_cache: vk::PipelineCache,
-    /// The geometry shader, or NULL if there is none. With one, what it emits is captured, and
-    /// transform feedback decorations of the vertex shader are ignored. It runs as a part of a compute
-    /// shader, so the device needs neither `geometryShader` nor `geometryStreams`.
+    /// The geometry shader, or NULL if there is none. If there is one, its outputs are captured,
+    /// and transform feedback decorations of the vertex shader are ignored. It runs as a part of a
+    /// compute shader, so the device needs neither `geometryShader` nor `geometryStreams`.
     pub p_geometry_shader: *const VkxfbShaderInfo<'a>,
 }
 
@@ -104,21 +105,22 @@ extensible! {
 /// Several threads may use it at the same time.
 pub struct VkxfbPipeline {
     pub(crate) pipeline: Pipeline,
-    /// The names of the captured outputs, empty where the module has none.
+    /// The names of the captured outputs. They are empty if the module has no names.
     names: Vec<CString>,
     shared: Arc<Shared>,
 }
 
-/// What a program has to know of a pipeline.
+/// Properties of a pipeline.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct VkxfbPipelineProperties {
     /// The `sizeof` of the structure, as `VKXFB_INIT` sets it.
     pub struct_size: usize,
-    /// The pipeline layout, to bind descriptor sets with: see `vkxfb_capture_assume_descriptor_sets`. It is
-    /// destroyed with the pipeline.
+    /// The pipeline layout, with which the application can bind descriptor sets itself: see
+    /// `vkxfb_capture_assume_descriptor_sets`. It is destroyed with the pipeline.
     pub layout: vk::PipelineLayout,
-    /// The size in bytes of a record in each capture buffer, or 0 if nothing is captured to it.
+    /// The size in bytes of a record in each capture buffer, or 0 if nothing is captured to the
+    /// buffer.
     pub strides: [u32; VKXFB_MAX_BUFFERS],
     /// The vertex stream that each capture buffer captures.
     pub streams: [u32; VKXFB_MAX_BUFFERS],
@@ -128,40 +130,42 @@ pub struct VkxfbPipelineProperties {
     pub stream_count: u32,
     /// The first byte of push constants that the shaders read, rounded down to a multiple of 16.
     pub push_constant_offset: u32,
-    /// How many bytes of push constants they read from there on, rounded up to a multiple of 16.
+    /// The number of bytes of push constants that the shaders read from there on, rounded up to a
+    /// multiple of 16.
     pub push_constant_size: u32,
 }
 
 extensible!(VkxfbPipelineProperties { ..push_constant_size });
 
-/// Draws are large: a dispatch of them may need more than 64 workgroups, usually for more than 4,096
-/// vertices. Of draws whose arguments only the GPU knows, as many count as the capture buffers have room for.
+/// Draws are large: a dispatch of them may need more than 64 workgroups, usually for more than
+/// 4,096 vertices. Draws whose arguments only the GPU knows are as large as the capture buffers
+/// have room for.
 pub const VKXFB_DRAWS_LARGE: u32 = 1;
 /// Draws have indices.
 pub const VKXFB_DRAWS_INDEXED: u32 = 2;
 /// Draws have indices, and primitive restart is enabled.
 pub const VKXFB_DRAWS_RESTART: u32 = 4;
-/// Draws may have several instances, vertex buffers of more than 4 GiB or with another alignment than that
-/// of what is accessed at once, or indices and elements that do not exist.
+/// Draws may have several instances, vertex buffers of more than 4 GiB, buffers that are not
+/// aligned to the largest accesses to them, or indices and elements that do not exist.
 pub const VKXFB_DRAWS_CHECKED: u32 = 8;
 /// A capture has several draws.
 pub const VKXFB_DRAWS_SEVERAL: u32 = 16;
 /// Captures have counters or queries.
 pub const VKXFB_DRAWS_COUNTED: u32 = 32;
-/// Only the GPU knows what is drawn, in this or another draw of the capture: indirect draws, draws of byte
-/// counts, conditional rendering, or primitive restart.
+/// Only the GPU knows what this or another draw of the capture draws: indirect draws, draws of byte
+/// counts, draws with conditional rendering or with primitive restart.
 pub const VKXFB_DRAWS_INDIRECT: u32 = 64;
 /// Draws of every kind, also in captures that mix them.
 pub const VKXFB_DRAWS_ANY: u32 = 128;
 
-/// A kind of draws that is expected.
+/// A kind of draw for which `vkxfb_pipeline_prepare` compiles pipelines.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct VkxfbExpectedDraws {
-    /// The topology. A pipeline without `dynamicTopology` takes its own in place of it.
+    /// The topology. A pipeline without `dynamicTopology` uses its own topology instead.
     pub topology: vk::PrimitiveTopology,
-    /// `VKXFB_DRAWS_` bits. With 0 they are small direct draws of one instance and without indices, each alone
-    /// in its capture.
+    /// `VKXFB_DRAWS_` bits. 0 stands for small direct draws of one instance and without indices,
+    /// each alone in its capture.
     pub flags: u32,
 }
 
@@ -197,9 +201,9 @@ pub unsafe extern "C" fn vkxfb_pipeline_create(
     })
 }
 
-/// Compiles the Vulkan pipelines for draws of these kinds that are not compiled yet, so that no recording waits
-/// for a compiler. Any thread may do so while others record. What is compiled by a recording goes through no
-/// pipeline cache.
+/// Compiles the Vulkan pipelines for draws of these kinds that are not compiled yet, so that no
+/// recording waits for a compiler. Any thread may do so while others record. When a recording
+/// compiles a pipeline, it does not use a pipeline cache.
 ///
 /// # Safety
 /// `pipeline` is live, and `pDraws` points to `drawCount` structures. `pipelineCache` is `VK_NULL_HANDLE` or a
@@ -224,7 +228,7 @@ pub unsafe extern "C" fn vkxfb_pipeline_prepare(
     })
 }
 
-/// Tells what a program has to know of a pipeline.
+/// Returns the properties of a pipeline.
 ///
 /// # Safety
 /// `pipeline` is live, and `pProperties` points to a valid structure.
@@ -256,18 +260,19 @@ pub unsafe extern "C" fn vkxfb_pipeline_get_properties(
     })
 }
 
-/// Tells where a captured output stands in a record, as the vertex attribute that another pipeline takes it
-/// for: `binding` is the number of the capture buffer, `offset` counts from the start of the record, and
-/// `format` is that of its components. `location` is that of the output, or `UINT32_MAX` if it is a built-in
-/// one. Outputs are numbered by capture buffer, then by offset; a matrix has one for each column, and an array
-/// one for each element.
+/// Returns the position of a captured output in a record, as the vertex attribute with which
+/// another pipeline can read it: `binding` is the number of the capture buffer, `offset` counts
+/// from the start of the record, and `format` is the format of the output's components. `location`
+/// is that of the output, or `UINT32_MAX` for a built-in output. Outputs are numbered by capture
+/// buffer, then by offset. Each column of a matrix and each element of an array is a separate
+/// output.
 ///
-/// `ppName` may be NULL. Otherwise it gets the name of the output, or "" if the SPIR-V has no names. The string
-/// is valid until the pipeline is destroyed.
+/// `ppName` may be NULL. Otherwise the name of the output is written to it, or "" if the SPIR-V has
+/// no names. The string is valid until the pipeline is destroyed.
 ///
 /// # Safety
-/// `pipeline` is live, `pAttribute` points to memory for a structure, and `ppName` to memory for a pointer, or it is
-/// NULL.
+/// `pipeline` is live, and `pAttribute` points to memory for a structure. `ppName` is NULL or
+/// points to memory for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_pipeline_get_output(
     pipeline: *const VkxfbPipeline,
@@ -300,7 +305,7 @@ pub unsafe extern "C" fn vkxfb_pipeline_get_output(
     })
 }
 
-/// The format of an attribute that has the bytes of an output.
+/// Returns the format of an attribute with the same bytes as an output.
 fn format_of(output: &CapturedOutput) -> vk::Format {
     use vk::Format as F;
     let [unsigned, signed, float] = match output.bits {
@@ -325,7 +330,7 @@ fn format_of(output: &CapturedOutput) -> vk::Format {
 }
 
 impl VkxfbExpectedDraws {
-    /// Adds what the flags stand for.
+    /// Adds the draws that the flags describe.
     fn add_to(&self, expected: &mut Vec<ExpectedDraws>) -> Result<(), Error> {
         let (topology, flags) = (topology(self.topology)?, self.flags);
         let unknown = flags & !(2 * VKXFB_DRAWS_ANY - 1);
@@ -416,15 +421,16 @@ unsafe fn make(shared: &Shared, info: &VkxfbPipelineCreateInfo<'_>) -> Result<Pi
     Ok(unsafe { Pipeline::new(&shared.context, &desc) }?)
 }
 
-/// The outputs with these names, interleaved.
+/// Returns a list of the outputs with these names, interleaved.
 fn capture_list(shader: &Shader<'_>, varyings: &[&str]) -> Result<CaptureList, LowerError> {
     shader.varyings(varyings, BufferMode::Interleaved)
 }
 
-/// A shader of the caller's.
+/// A shader of the caller, with its entry point and specialization constants.
 struct Stage<'a> {
     words: &'a [u32],
-    /// `None` for the vertex shader, which is the first of a module anyway.
+    /// The stage of the shader. `None` for the vertex shader, because lowering looks for a vertex
+    /// shader by default.
     stage: Option<ExecutionModel>,
     entry_point: Option<&'a str>,
     specialization: Vec<SpecializationConstant<'a>>,
@@ -453,7 +459,7 @@ impl<'a> Stage<'a> {
         let made = || {
             // SAFETY: the caller's contract.
             let stage = unsafe { Self::new(&read(start, name)?, Some(ExecutionModel::Geometry)) }?;
-            // Lowering would not tell of which of the two shaders this is wrong.
+            // An error of lowering would not say which of the two shaders has this fault.
             let shader = stage.shader();
             shader.find(&shader.module()?).map_err(LowerError::from)?;
             Ok(stage)

@@ -1,4 +1,4 @@
-//! Queries of what captures write, for each vertex stream.
+//! Queries that count what captures write, for each vertex stream.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::capture::{VkxfbCapture, command};
 use crate::context::{Shared, VkxfbContext};
 use crate::error::{Error, VkxfbResult, guard, guard_quietly};
 
-/// Queries of captures, as a `VkQueryPool` has them. A `VkQueryPool` itself would count the
+/// A pool of queries of captures, like a `VkQueryPool`. Queries of a `VkQueryPool` would count the
 /// application's own draws.
 ///
 /// Several threads may use it at the same time.
@@ -21,10 +21,10 @@ pub struct VkxfbQueryPool {
     shared: Arc<Shared>,
 }
 
-/// A query that was begun and not ended.
+/// A query that was begun and has not ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ActiveQuery {
-    /// The address of the pool. It is only compared, and a capture may move to another thread.
+    /// The address of the pool. It is only compared, so that a capture may move to another thread.
     pool: usize,
     query: u32,
     index: u32,
@@ -36,9 +36,9 @@ impl ActiveQuery {
     }
 }
 
-/// Creates queries of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`, which count primitives written
-/// and primitives needed, or of `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT`. They are reset: each can be
-/// begun once.
+/// Creates a pool of queries of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`, which count
+/// primitives written and primitives needed, or of `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT`. They
+/// are in the reset state, so each can be begun once.
 ///
 /// # Safety
 /// `context` is live. `pCreateInfo` points to a valid structure, whose chain and flags are ignored.
@@ -73,7 +73,7 @@ pub unsafe extern "C" fn vkxfb_query_pool_create(
     })
 }
 
-/// Destroys queries. NULL is ignored.
+/// Destroys a pool of queries. NULL is ignored.
 ///
 /// # Safety
 /// `queryPool` is live or NULL, and is not used any more. Every capture that used it was begun again, ended by
@@ -91,9 +91,9 @@ pub unsafe extern "C" fn vkxfb_query_pool_destroy(query_pool: *mut VkxfbQueryPoo
     });
 }
 
-/// Records a reset of queries, as `vkCmdResetQueryPool` does, with the barriers that it needs: a query
-/// that has ended is reset before it is begun again. It comes before what `vkxfb_capture_end` records
-/// later.
+/// Records a reset of queries, as `vkCmdResetQueryPool` does, with the barriers that it needs. A
+/// query that has ended must be reset before it is begun again. The reset is executed before
+/// everything that `vkxfb_capture_end` records later.
 ///
 /// # Safety
 /// `queryPool` is live until the command buffer is reset or freed. `commandBuffer` is a command buffer
@@ -135,14 +135,14 @@ pub unsafe extern "C" fn vkxfb_query_pool_reset(
     })
 }
 
-/// Reads results of queries, with the arguments of `vkGetQueryPoolResults`. Of a query of
-/// `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT` these are the primitives written, and behind them the
-/// primitives needed, which would be written if the buffers were large enough.
+/// Reads results of queries, with the arguments of `vkGetQueryPoolResults`. The result of a query
+/// of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT` is the number of primitives written, followed
+/// by the number of primitives needed, which would be written if the buffers were large enough.
 ///
 /// It needs no barrier, and may be called while the device executes. Returns `VKXFB_NOT_READY` if a
-/// query has not ended: without `VK_QUERY_RESULT_PARTIAL_BIT` its values in `pData` stay as they were.
-/// `VK_QUERY_RESULT_WAIT_BIT` is refused, as the library does not know when the device is lost: wait for
-/// a fence, or call `vkxfb_query_pool_wait`, which returns after a time.
+/// query has not ended: without `VK_QUERY_RESULT_PARTIAL_BIT` its values in `pData` are not
+/// changed. `VK_QUERY_RESULT_WAIT_BIT` is refused, because the library does not know when the
+/// device is lost: wait for a fence, or call `vkxfb_query_pool_wait`, which has a timeout.
 ///
 /// # Safety
 /// `queryPool` is live, and `pData` points to `dataSize` bytes.
@@ -180,8 +180,8 @@ pub unsafe extern "C" fn vkxfb_query_pool_get_results(
     }
 }
 
-/// Waits until queries have ended, at most for so many nanoseconds. Returns `VKXFB_NOT_READY` if they have not
-/// by then, which is also what a device that is lost looks like.
+/// Waits until queries have ended, at most for `timeout` nanoseconds. Returns `VKXFB_NOT_READY` if
+/// they have not ended by then, which also happens if the device is lost.
 ///
 /// # Safety
 /// `queryPool` is live. The submissions that end the queries were submitted.
@@ -219,16 +219,18 @@ pub unsafe extern "C" fn vkxfb_query_pool_wait(
     }
 }
 
-/// Records a copy of results of queries into a buffer, with the arguments of `vkCmdCopyQueryPoolResults`. It
-/// counts everything that was submitted to the queue before. If a query has not ended by then, its values in
-/// the buffer stay as they were; with `VK_QUERY_RESULT_PARTIAL_BIT` or `VK_QUERY_RESULT_WAIT_BIT` those counted
-/// so far are written.
+/// Records a copy of results of queries into a buffer, with the arguments of
+/// `vkCmdCopyQueryPoolResults`. The results include everything that was submitted to the queue
+/// before. If a query has not ended by then, its values in the buffer are not changed; with
+/// `VK_QUERY_RESULT_PARTIAL_BIT` or `VK_QUERY_RESULT_WAIT_BIT` the values counted so far are
+/// written.
 ///
-/// For barriers it is a transfer, as Vulkan's command is: the stage `VK_PIPELINE_STAGE_TRANSFER_BIT` with
-/// `VK_ACCESS_TRANSFER_WRITE_BIT`. It overwrites the same state of the command buffer as `vkxfb_capture_end`.
+/// For barriers the copy is a transfer, like Vulkan's command: the stage
+/// `VK_PIPELINE_STAGE_TRANSFER_BIT` with `VK_ACCESS_TRANSFER_WRITE_BIT`. It overwrites the same
+/// state of the command buffer as `vkxfb_capture_end`.
 ///
-/// `capture` need not be begun; if it is, this does not belong to it. Only its memory is taken, until
-/// `vkxfb_capture_reset`. If this fails, nothing is recorded.
+/// `capture` need not be begun; if it is, the copy is not a part of it. Only its memory is used,
+/// until `vkxfb_capture_reset`. If this fails, nothing is recorded.
 ///
 /// # Safety
 /// `queryPool` and `capture` are live and belong to the same context. `commandBuffer` is a command buffer of its
@@ -275,11 +277,11 @@ pub unsafe extern "C" fn vkxfb_query_pool_record_copy_results(
     })
 }
 
-/// Begins a query for a vertex stream, as `vkCmdBeginQueryIndexedEXT` does: it counts what the draws that
-/// follow emit to the stream `index`, up to `vkxfb_capture_end_query_indexed`. Without a geometry shader,
-/// and with one that knows nothing of streams, all is emitted to stream 0. A stream has at most one
-/// active query of each type. What is active at `vkxfb_capture_end` goes on where it is begun again in a
-/// later capture, without a reset.
+/// Begins a query for a vertex stream, as `vkCmdBeginQueryIndexedEXT` does: it counts what the
+/// draws that follow emit to the stream `index`, until `vkxfb_capture_end_query_indexed`. Without a
+/// geometry shader, and with one that does not use streams, everything is emitted to stream 0. A
+/// stream has at most one active query of each type. A query that is active at `vkxfb_capture_end`
+/// can be continued: begin it again in a later capture, without a reset.
 ///
 /// # Safety
 /// `capture` and `queryPool` are live and belong to the same context. The pool lives until the capture is begun
@@ -303,7 +305,7 @@ pub unsafe extern "C" fn vkxfb_capture_begin_query_indexed(
     }
 }
 
-/// Ends a query, with the arguments with which it was begun, before `vkxfb_capture_end`.
+/// Ends a query before `vkxfb_capture_end`. The arguments are those with which it was begun.
 ///
 /// # Safety
 /// As `vkxfb_capture_begin_query_indexed`.
@@ -318,7 +320,7 @@ pub unsafe extern "C" fn vkxfb_capture_end_query_indexed(
     unsafe {
         command(capture, |capture| {
             let pool = required(query_pool, "queryPool")?;
-            // The recorder ends what is active for the stream, whichever query that is.
+            // The recorder would end any active query of the stream, so check that it is this one.
             let ended = ActiveQuery::new(pool, query, index);
             let active = &mut capture.active_queries;
             let Some(place) = active.iter().position(|active| *active == ended) else {

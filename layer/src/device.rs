@@ -30,7 +30,7 @@ pub(crate) struct DeviceData {
     destroy_device: vk::PFN_vkDestroyDevice,
     /// Whether the layer gives transform feedback on this device, if a program enables it.
     pub(crate) gives: bool,
-    /// Present if passes may be withheld.
+    /// The functions and objects that hooks use. `None` if no pass of the device may be withheld.
     pub(crate) recording: Option<Recording>,
 }
 
@@ -115,8 +115,8 @@ unsafe fn create(
         // SAFETY: the caller's contract.
         unsafe { check_features(create_info.p_next, support) }?;
     }
-    // Even without the feature: the commands of the extension then exist, and indexed queries need
-    // no feature.
+    // Captures are emulated if the extension is enabled, even without its feature: the commands of
+    // the extension then exist, and indexed queries need no feature.
     let emulated = support.filter(|_| wishes.has_extension());
 
     // SAFETY: the caller's contract; the link does not leave this call.

@@ -40,7 +40,7 @@ pub(crate) struct InstanceData {
     pub(crate) optional: Optional,
     /// The user's settings.
     pub(crate) settings: Settings,
-    /// The decision for each physical device.
+    /// For each physical device, the decision whether the layer is active.
     activities: Mutex<HashMap<vk::PhysicalDevice, Activity>>,
 }
 

@@ -47,10 +47,10 @@
 //!    call instead of the driver's. Other commands go directly to the next in the chain: after the
 //!    creation of the device, a dormant layer costs nothing.
 //!
-//! Files of one folder use each other only here: the methods of a command buffer's captures are in
-//! several files of `emulation/captures`; copies of structures include what they point to
-//! (`withheld/memory` and `withheld/structures`); and the sources of settings use the types of
-//! `settings`.
+//! Files of the same folder use each other only in three cases: the methods of a command buffer's
+//! captures are in several files of `emulation/captures`; copies of structures include the memory
+//! that they point to (`withheld/memory` and `withheld/structures`); and the sources of settings
+//! use the types of `settings`.
 //!
 //! The layer never wraps handles: programs see those of the driver.
 //!

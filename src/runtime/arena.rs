@@ -34,7 +34,7 @@ use self::part::{Kind, Level};
 pub(super) use self::part::{Part, Suballocation, aligned};
 pub use self::ring::ArenaRing;
 
-/// Alignment of all suballocations, in bytes: that of a `vec4`.
+/// The alignment of all suballocations, in bytes: that of a `vec4`.
 pub(super) const ALIGNMENT: u64 = 16;
 
 /// The number of descriptor sets that an arena grows by.
@@ -66,9 +66,9 @@ const SETS_GROWTH: u32 = 16;
 #[non_exhaustive]
 #[must_use]
 pub struct ArenaDesc {
-    /// Bytes of host-visible memory.
+    /// The number of bytes of host-visible memory.
     pub upload: u64,
-    /// Bytes of device memory.
+    /// The number of bytes of device memory.
     pub scratch: u64,
     /// The number of descriptor sets. None are created if the device uses addresses.
     pub descriptor_sets: u32,
@@ -79,9 +79,9 @@ impl ArenaDesc {
     const UPLOAD_PER_DRAW: u64 = 208;
     /// The largest amount of scratch memory that a draw takes, in bytes.
     const SCRATCH_PER_DRAW: u64 = 144;
-    /// The largest amount of upload memory that a capture takes, in bytes.
+    /// The largest amount of upload memory in bytes that a capture takes in addition to its draws.
     const UPLOAD_PER_SETUP: u64 = 512;
-    /// The largest amount of scratch memory that a capture takes, in bytes.
+    /// The largest amount of scratch memory in bytes that a capture takes in addition to its draws.
     const SCRATCH_PER_SETUP: u64 = 64;
 
     /// Scratch memory in bytes for the restarts of a draw with `index_count` indices within the
@@ -93,14 +93,14 @@ impl ArenaDesc {
         restart_table_size(restart_blocks(index_count))
     }
 
-    /// An arena with these parts, in bytes, without descriptor sets.
+    /// Describes an arena with `upload` and `scratch` bytes, and without descriptor sets.
     pub const fn new(upload: u64, scratch: u64) -> Self {
         Self { upload, scratch, descriptor_sets: 0 }
     }
 
-    /// An arena for `captures` captures and `draws` draws in all, without primitive restart, for shaders that have at
-    /// most one attribute and read no push constants.
-    /// [`with_pipeline`](Self::with_pipeline) adds memory for other shaders. Saturates.
+    /// Describes an arena for `captures` captures that have `draws` draws in all, without primitive
+    /// restart, of shaders that have at most one attribute and read no push constants.
+    /// [`with_pipeline`](Self::with_pipeline) adds memory for other shaders. The sizes saturate.
     pub const fn for_draws(captures: u64, draws: u64) -> Self {
         const fn size(captures: u64, per_setup: u64, draws: u64, per_draw: u64) -> u64 {
             captures.saturating_mul(per_setup).saturating_add(draws.saturating_mul(per_draw))
@@ -138,7 +138,8 @@ impl ArenaDesc {
     /// what the shader emits: it is 16 to 32 bytes per primitive, up to about 128 MiB, and a little per draw. All
     /// vertex streams are included.
     ///
-    /// For draws whose number of primitives only the GPU knows, call it again with `u64::MAX`, which adds 8 MiB.
+    /// For draws whose number of primitives only the GPU knows, call this function again with
+    /// `u64::MAX` as `primitives`, which adds 8 MiB.
     ///
     /// The captures of one command buffer share most of this memory. Call it again for each further command buffer.
     pub fn with_geometry(mut self, pipeline: &Pipeline, draws: u64, primitives: u64) -> Self {
@@ -148,13 +149,17 @@ impl ArenaDesc {
         let (sizes, streams) = (pipeline.workgroup_sizes(), u64::from(pipeline.stream_count()));
         let each = || sizes.each().into_iter().map(|(size, _)| u64::from(size).max(1));
         let (least, most) = (each().min().unwrap_or(1), each().max().unwrap_or(1));
-        // Each draw has at most one entry more, and its last workgroup and last block may not be full.
+        // Each draw may need one more entry than its share, and its last workgroup and its last
+        // block of entries may be partly unused.
         let block = u64::from(ENTRIES_PER_BLOCK);
         let blocks = draws.saturating_mul(most.div_ceil(block) + 1);
         let blocks = blocks.saturating_add(most_entries(primitives).div_ceil(block));
-        // A capture that takes more than the previous ones takes a block of at least twice the size.
+        // Captures in one command buffer reuse the memory of entries. If a capture needs more than
+        // the earlier ones took, it takes new memory of at least twice the size, so that all of it
+        // together is less than twice the largest.
         let shared = blocks.checked_next_power_of_two().unwrap_or(u64::MAX).saturating_mul(2);
-        // If the CPU knows the draws, each capture of a stream has its own list of them.
+        // If the CPU knows the draws, it lists the workgroups of their entries, once for each
+        // stream that a capture captures.
         let known = if primitives == u64::MAX { 0 } else { primitives };
         let listed = blocks.saturating_add(known.min(draws.saturating_mul(MAX_ENTRIES)) / block);
         let lists = listed.saturating_mul(block.div_ceil(least) + 1).saturating_mul(LISTED_BYTES);
@@ -174,8 +179,9 @@ impl ArenaDesc {
     }
 }
 
-// The largest memory of a draw that the setup kernel places: its input, its group, the range of its restarts, and the
-// resulting draw in a group of its own. And that of a draw that the CPU places.
+// Check the constants above. The upload memory of a draw that the setup kernel places is its input,
+// its group and the range of its restarts; its scratch memory is the resulting draw, in a group
+// that contains only that draw. A draw that the CPU places takes upload memory only.
 const _: () = {
     use super::recorder::SMALL;
     use crate::sysval::{Batch, DrawSysvals};
@@ -188,14 +194,16 @@ const _: () = {
     assert!(size_of::<RestartedDraw>() as u64 + BATCH_SIZE <= ArenaDesc::SCRATCH_PER_DRAW);
 };
 
-/// Two bump allocators over buffers that shaders access, and the descriptor sets for these buffers.
+/// Two bump allocators (upload and scratch) over buffers that shaders access, and the descriptor
+/// sets for these buffers.
 #[derive(Debug)]
 pub struct Arena {
     upload: Part,
     scratch: Part,
-    /// Pools of descriptor sets. Empty if no capture uses any.
+    /// Pools of descriptor sets. There are none if the device uses addresses.
     sets: Vec<Sets>,
-    /// Scratch memory that the captures in one command buffer use one after the other.
+    /// Scratch memory that the captures in one command buffer use one after the other. `None` if no
+    /// recording has taken such memory since the last reset.
     reused: Option<Reused>,
     context: ContextId,
 }
@@ -326,7 +334,8 @@ impl Arena {
         self.rewind(Mark { reused: None, upload, scratch, sets: 0 });
     }
 
-    /// Memory in the current block that earlier recordings into `cmd` took, and that has at least `size` bytes.
+    /// The memory in the current block that earlier recordings into `cmd` took with `take_reused`,
+    /// if it has at least `size` bytes.
     fn reused(&self, cmd: vk::CommandBuffer, size: u64) -> Option<Suballocation> {
         let block = self.scratch.window().buffer;
         let fits = |reused: &Reused| {
@@ -384,7 +393,7 @@ impl<'a> From<&'a mut ArenaAccess<'_>> for ArenaAccess<'a> {
 }
 
 impl ArenaAccess<'_> {
-    /// The current state, for [`rewind`](Self::rewind).
+    /// Returns how much is taken now, for [`rewind`](Self::rewind).
     pub(super) fn mark(&self) -> Mark {
         Mark {
             upload: self.arena.upload.level(),
@@ -431,9 +440,11 @@ impl ArenaAccess<'_> {
         &mut self.arena.scratch
     }
 
-    /// The bytes to reserve for `scratch` bytes of which `reused` bytes are [taken again](Self::take_reused).
+    /// Returns how many bytes have to be reserved for a recording that takes `scratch` bytes, of
+    /// which `reused` bytes come from [`take_reused`](Self::take_reused).
     pub(super) fn without_reused(&self, cmd: vk::CommandBuffer, scratch: u64, reused: u64) -> u64 {
-        // Memory can be taken again only while other memory comes from the same block.
+        // Reused memory must be in the block that the other scratch memory of the recording comes
+        // from.
         let others = scratch.saturating_sub(aligned(reused));
         match self.arena.reused(cmd, reused) {
             Some(_) if others <= self.arena.scratch.left() => others,
@@ -441,8 +452,9 @@ impl ArenaAccess<'_> {
         }
     }
 
-    /// Takes scratch memory that later recordings into `cmd` may take again. It is in the same block as other scratch
-    /// memory. The recording orders its accesses after earlier ones.
+    /// Takes scratch memory that later recordings into `cmd` may take again. It is in the same
+    /// block as the other scratch memory of the recording. Each recording has to order its accesses
+    /// to this memory after those of earlier recordings.
     ///
     /// # Errors
     /// [`RuntimeError::ArenaFull`], unless the memory is reserved.

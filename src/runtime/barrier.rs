@@ -11,7 +11,7 @@ pub(super) type Scope = (vk::PipelineStageFlags, vk::AccessFlags);
 /// A barrier of the runtime, named by its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Barrier {
-    /// [`Context::capture_barrier`](super::Context::capture_barrier).
+    /// The barrier that [`Context::capture_barrier`](super::Context::capture_barrier) records.
     CaptureToConsumer,
     /// Before the kernels of a capture: orders them after earlier captures, and after earlier reads
     /// of the scratch memory if the command buffer is executed again.
@@ -26,11 +26,13 @@ pub enum Barrier {
     /// Before the counting run of geometry shaders: orders it as [`Self::BeforeSetup`] orders
     /// kernels.
     BeforeCounting,
-    /// From the counting run of geometry shaders to the kernel that adds up the counts.
+    /// From the counting run of geometry shaders to the kernel that adds up the counts of the
+    /// entries.
     CountsToSums,
-    /// From this kernel to the kernel that places the records.
+    /// From the kernel that adds up the counts to the kernel that places the records of the
+    /// entries.
     SumsToPlace,
-    /// From the placing kernel to the captures.
+    /// From the kernel that places the records of the entries to the captures.
     PlaceToCapture,
     /// Before the kernel that writes counters and query results that the CPU computed.
     BeforeFinish,
@@ -42,15 +44,18 @@ pub enum Barrier {
     /// Before the positions that an earlier flush wrote are copied to the current block of scratch
     /// memory, which descriptors cover.
     BeforeMove,
-    /// After that copy.
+    /// After the copy that [`Self::BeforeMove`] is recorded before.
     AfterMove,
-    /// From the values of queries to the kernel that writes them to results.
+    /// From the kernels and captures that write the values of queries to the kernel that writes
+    /// these values to results.
     ValuesToEnds,
-    /// From that kernel to a host that waits for results.
+    /// From the kernel that writes the values of queries to results to the host, which waits for
+    /// the results.
     EndsToHost,
     /// Before a kernel that is recorded independently of a capture.
     BeforeJob,
-    /// After copies of query results.
+    /// Between the kernel that writes results of queries to a buffer and transfers that access the
+    /// buffer.
     ResultsToTransfer,
     /// After `VkDrawIndirectCommand`s are written for draws of captured vertices.
     ArgumentsToDraw,
@@ -60,10 +65,11 @@ pub enum Barrier {
 }
 
 impl Barrier {
-    /// The first and the second [synchronization
+    /// Returns the first and the second [synchronization
     /// scope](https://docs.vulkan.org/spec/latest/chapters/synchronization.html#synchronization-dependencies-scopes)
-    /// of a barrier around kernels. The caller of `capture_barrier` passes the scopes of
-    /// [`Self::CaptureToConsumer`]; here its consumer is another capture.
+    /// of a barrier around kernels. `capture_barrier` does not use the scopes that are returned for
+    /// [`Self::CaptureToConsumer`]: its caller passes the consumer. They are those for another
+    /// capture as the consumer.
     pub(super) fn scopes(self) -> (Scope, Scope) {
         use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
         let write = (Stage::COMPUTE_SHADER, Access::SHADER_WRITE);
@@ -75,8 +81,8 @@ impl Barrier {
             captures.1 | Access::INDIRECT_COMMAND_READ,
         );
         match self {
-            // Kernels overwrite the arguments of indirect dispatches, and queries that transfers
-            // copied.
+            // The first scope also contains reads that must not be overtaken: kernels overwrite the
+            // arguments of earlier indirect dispatches, and queries that transfers copied.
             Self::BeforeSetup | Self::BeforeFinish => {
                 let earlier = Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT | Stage::TRANSFER;
                 ((earlier, Access::SHADER_WRITE), both)
@@ -85,7 +91,8 @@ impl Barrier {
                 let earlier = Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT | Stage::TRANSFER;
                 ((earlier, Access::SHADER_WRITE), indirect_captures)
             }
-            // Nothing written there is an argument of an indirect dispatch.
+            // A fused capture writes no arguments of indirect dispatches, so the first scope does
+            // not contain `DRAW_INDIRECT`.
             Self::BeforeFused => {
                 let earlier = Stage::COMPUTE_SHADER | Stage::TRANSFER;
                 ((earlier, Access::SHADER_WRITE), captures)
@@ -100,7 +107,8 @@ impl Barrier {
                 (write, (Stage::TRANSFER, Access::TRANSFER_READ | Access::TRANSFER_WRITE))
             }
             Self::ArgumentsToDraw => (write, (Stage::DRAW_INDIRECT, Access::INDIRECT_COMMAND_READ)),
-            // If descriptors are few, the window of a counter may overlap a capture buffer.
+            // The second scope contains writes, because with few descriptors the window of a
+            // counter may overlap a capture buffer.
             Self::SetupToCapture | Self::PlaceToCapture => (write, indirect_captures),
             Self::BeforeMove => (
                 // The copy of an earlier execution of the command buffer may still be running, or its

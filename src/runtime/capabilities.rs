@@ -105,7 +105,7 @@ pub struct Capabilities {
     pub device_id: u32,
     /// `deviceType`.
     pub device_type: vk::PhysicalDeviceType,
-    /// Names of the device extensions.
+    /// The names of the device extensions.
     pub extensions: BTreeSet<CString>,
     /// `VK_EXT_transform_feedback` with its feature `transformFeedback`.
     pub transform_feedback: Option<TransformFeedbackSupport>,
@@ -139,9 +139,9 @@ pub struct Capabilities {
     pub memory_model_device_scope: bool,
     /// The feature `shaderFloat64`. No generated shader needs it; an application's own may.
     pub shader_float64: bool,
-    /// The feature `shaderClipDistance`. As [`shader_float64`](Self::shader_float64).
+    /// The feature `shaderClipDistance`. No generated shader needs it; an application's own may.
     pub shader_clip_distance: bool,
-    /// The feature `shaderCullDistance`. As [`shader_float64`](Self::shader_float64).
+    /// The feature `shaderCullDistance`. No generated shader needs it; an application's own may.
     pub shader_cull_distance: bool,
     /// The feature `shaderDrawParameters`.
     pub shader_draw_parameters: bool,
@@ -149,7 +149,7 @@ pub struct Capabilities {
     pub dynamic_rendering: bool,
     /// The feature `synchronization2`.
     pub synchronization2: bool,
-    /// Limits.
+    /// The limits that captures depend on.
     pub limits: Limits,
     /// Whether these are the capabilities that a device was created with ([`restrict`](Self::restrict)): the physical
     /// device may have more.
@@ -217,9 +217,10 @@ impl Capabilities {
 
     /// Invocations per workgroup: 64, except for draws that are faster with another number.
     ///
-    /// Draws with primitive restart have [128 on some devices](TuningEffect::LargeRestartedWorkgroups): an
-    /// NVIDIA H200 then captures them at 0.90 of the speed of a copy, and at 0.84 with 64 invocations.
-    /// A grid with indices and without primitive restart goes from 0.89 to 0.80 with 128.
+    /// Draws with primitive restart have [128 on some
+    /// devices](TuningEffect::LargeRestartedWorkgroups): an NVIDIA H200 then captures them at 0.90
+    /// of the speed of a copy, instead of 0.84 with 64 invocations. A draw of a grid with indices
+    /// and without primitive restart would become slower with 128: 0.80 instead of 0.89.
     ///
     /// Several small draws in one dispatch have [32 on some devices](TuningEffect::SmallBatchedWorkgroups):
     /// llvmpipe then captures draws of 3 vertices 1.5 times as fast.

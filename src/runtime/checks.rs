@@ -52,7 +52,8 @@ pub(super) fn not_whole_size(
     }
 }
 
-/// Checks that a stride keeps an attribute aligned.
+/// Checks that the stride of a vertex binding is a multiple of the alignment that one of its
+/// attributes needs.
 pub(super) fn check_stride(
     binding: u32,
     location: u32,

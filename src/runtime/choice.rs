@@ -52,8 +52,8 @@ impl Backend {
     /// The first need that the backend does not meet, in words, or `None` if it meets all of them.
     ///
     /// The vertex backend captures direct draws without indices of the application's own pipeline,
-    /// into buffers that are written from their start. Triangle fans have [a
-    /// limit](crate::lower::vertex::MAX_FAN_PRIMITIVES) there.
+    /// into buffers that are written from their start. It has [a
+    /// limit](crate::lower::vertex::MAX_FAN_PRIMITIVES) for triangle fans.
     pub const fn refuses(self, needs: &CaptureNeeds) -> Option<&'static str> {
         match self {
             Self::Compute => None,
@@ -83,12 +83,14 @@ impl Backend {
 }
 
 impl RequiredFeatures {
-    /// The backend that captures on a device with these features, or `None` if no backend meets the needs. It is the
-    /// compute backend, which was the fastest in all measurements, unless the shader has side effects. Such shaders
-    /// should run only once, as on the native and vertex backends, so these are preferred if they meet the needs. The
-    /// vertex backend is not preferred on devices that shade vertices that do not exist. Geometry shaders
-    /// are captured natively if [`geometry_shader`](Self::geometry_shader) is enabled; if they emit to several vertex
-    /// streams, also [`geometry_streams`](Self::geometry_streams) must be enabled.
+    /// The backend that captures on a device with these features, or `None` if no backend meets the
+    /// needs. It is the compute backend, which was the fastest in all measurements, unless the
+    /// shader has side effects. Such shaders should run only once, as on the native and vertex
+    /// backends, so these are preferred if they meet the needs. The vertex backend is not preferred
+    /// on devices whose drivers are known to shade vertices that are not in the draw. Geometry
+    /// shaders are captured natively if [`geometry_shader`](Self::geometry_shader) is enabled; if
+    /// they emit to several vertex streams, also [`geometry_streams`](Self::geometry_streams) must
+    /// be enabled.
     pub fn choose(&self, needs: &CaptureNeeds) -> Option<Backend> {
         let can_run = |backend: &&Backend| {
             let has_stage = self.geometry_shader || !needs.geometry_shader;

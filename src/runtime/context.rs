@@ -34,7 +34,7 @@ impl ContextId {
     }
 }
 
-/// A device by its handles, for an application that does not use ash.
+/// The handles of a device, for an application that does not use ash.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct RawDevice {
@@ -225,7 +225,7 @@ impl Context {
         &self.shared.device
     }
 
-    /// What the physical device can do.
+    /// The capabilities that were passed to [`new`](Self::new).
     pub fn capabilities(&self) -> &Capabilities {
         &self.shared.capabilities
     }
@@ -257,7 +257,8 @@ impl Context {
         }
     }
 
-    /// The target to lower shaders for, for compute captures on this device.
+    /// Returns the target with which shaders have to be lowered for compute captures on this
+    /// device.
     ///
     /// # Errors
     /// [`RuntimeError::FeatureNotEnabled`] if the device was not created for the compute backend.
@@ -272,8 +273,8 @@ impl Context {
         })
     }
 
-    /// How compute captures access memory. Of [`compute_target`](Self::compute_target), a pipeline must match
-    /// only this part.
+    /// How compute captures access memory. A pipeline must be lowered for this plan; in everything
+    /// else it may differ from [`compute_target`](Self::compute_target).
     ///
     /// # Errors
     /// As [`compute_target`](Self::compute_target).
@@ -289,7 +290,8 @@ impl Context {
         }
     }
 
-    /// Size in bytes of the largest range that a compute capture may write to.
+    /// The size in bytes of the largest range that a capture buffer can be bound with on the
+    /// compute backend.
     pub fn max_capture_buffer(&self) -> u64 {
         self.table().map_or(MAX_BUFFER_SIZE, |table| table.max_range.min(MAX_BUFFER_SIZE))
     }
@@ -299,8 +301,8 @@ impl Context {
         self.shared.table.as_ref()
     }
 
-    /// Whether shaders in pipelines for one large draw test at run time whether accesses are aligned to their
-    /// size.
+    /// Whether shaders in pipelines for one large draw test at run time whether accesses are
+    /// aligned to their size ([`Capabilities::wide_accesses`]).
     pub(super) fn tests_alignment(&self) -> bool {
         self.shared.table.is_none() && self.capabilities().wide_accesses()
     }
@@ -355,7 +357,8 @@ impl Context {
         self.shared.max_shared_workgroups
     }
 
-    /// The largest number of entries of a dispatch of geometry shaders: [`MAX_ENTRIES`].
+    /// The largest number of entries of a dispatch of geometry shaders: [`MAX_ENTRIES`], or less in
+    /// tests.
     pub(super) fn max_entries(&self) -> u64 {
         self.shared.max_entries
     }
@@ -403,7 +406,7 @@ impl Context {
         Arc::make_mut(&mut self.shared).indirect_draws = work;
     }
 
-    /// `vkCmdDrawIndirectCount`
+    /// The command `vkCmdDrawIndirectCount`, for native captures.
     ///
     /// # Errors
     /// [`RuntimeError::FeatureNotEnabled`].
@@ -516,7 +519,7 @@ impl Context {
     ///
     /// The barrier is one `vkCmdPipelineBarrier` with one global memory barrier from
     /// [`write_scope`](Self::write_scope) to the consumer. It covers every capture of that backend
-    /// that was recorded before it. No state is disturbed.
+    /// that was recorded before it. It changes no bound state of the command buffer.
     ///
     /// # Safety
     /// `cmd` is in the recording state, for a queue that supports the stages of `backend` and

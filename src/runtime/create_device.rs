@@ -1,4 +1,5 @@
-//! Creates a device and its context in one step, for applications that do not need the single steps.
+//! Creates a device and its context in one step, for applications that do not need the separate
+//! steps.
 
 use ash::vk;
 

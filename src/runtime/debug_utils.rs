@@ -46,7 +46,7 @@ impl Context {
     }
 }
 
-/// A label that ends where it is dropped.
+/// A debug label in a command buffer. It ends when this value is dropped.
 #[must_use]
 pub(super) struct Label {
     functions: Option<Arc<ext::debug_utils::Device>>,

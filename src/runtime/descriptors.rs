@@ -11,8 +11,9 @@
 //! | binding 0, the others | [`Purpose::Read`] | [`Purpose::Read`] | [`Purpose::Read`] |
 //! | binding 1 | [`Purpose::Capture`] | [`Purpose::State`], then [`Purpose::Capture`] | [`Purpose::State`] |
 //!
-//! A set therefore contains no kind of buffer that its user does not access. Otherwise synchronization
-//! validation would report accesses that do not happen, because it takes every range in a set as accessed.
+//! A set therefore contains only buffers of the kinds that the commands which use it ([`User`])
+//! access. Otherwise synchronization validation would report accesses that do not happen, because
+//! it takes every range in a set as accessed.
 //!
 //! Windows are assigned when draws are recorded ([`Table::assign`]), because only then all ranges
 //! are known. Until then addresses are provisional: they contain the number of a range in place of
@@ -21,9 +22,10 @@
 //!
 //! As long as there are enough descriptors, each range has its own window. If a window also covers
 //! bytes between ranges, barriers are recorded before and after the draws ([`Table::is_scarce`]).
-//! Ranges that one window cannot cover are in different spans. The number of spans is limited to
-//! the number of descriptors, for all ranges bound in a recording, so that windows can be found for
-//! any subset of these ranges.
+//! A *span* is a range of one buffer that one window can cover. Each range belongs to a span, and
+//! ranges that one window cannot cover together belong to different spans. All ranges that are
+//! bound in a recording have at most as many spans as there are descriptors, so that windows can be
+//! found for any subset of these ranges.
 
 mod sets;
 #[cfg(test)]
@@ -47,11 +49,11 @@ use crate::lower::ResourcePlan;
 /// one more.
 pub(super) const MIN_STORAGE_BUFFERS: u32 = 4;
 
-/// Windows begin at multiples of the largest access, also on devices with a smaller alignment: an
-/// offset in a window is aligned like the offset in the buffer.
+/// Windows begin at multiples of at least the largest access, even if the device allows a smaller
+/// alignment. Therefore an offset in a window has the same alignment as the offset in the buffer.
 const MIN_ALIGNMENT: u64 = MAX_ACCESS;
 
-/// Bytes of the largest access of a shader.
+/// The size in bytes of the largest access of a shader.
 pub(super) const MAX_ACCESS: u64 = 16;
 
 /// How a buffer is used.
@@ -70,12 +72,12 @@ impl Purpose {
     const ALL: [Self; 3] = [Self::Read, Self::State, Self::Capture];
 }
 
-/// The limits of a table.
+/// The numbers of descriptors of a table, and what the device requires of the ranges in them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TableLimits {
-    /// Elements of binding 0.
+    /// The number of array elements of binding 0.
     pub(super) reads: u32,
-    /// Elements of binding 1.
+    /// The number of array elements of binding 1.
     pub(super) writes: u32,
     /// `maxStorageBufferRange`
     pub(super) max_range: u64,
@@ -94,16 +96,17 @@ pub(super) struct Table {
     numbers: HashMap<(Purpose, Window), u32>,
     /// The indices in `ranges` of the ranges that windows are assigned to.
     used: Vec<usize>,
-    /// The spans by [`Purpose`]: each from its first to its last range.
+    /// For each [`Purpose`], the spans of its ranges: each extends from the lowest start to the
+    /// highest end.
     spans: [Vec<Window>; 3],
-    /// The assigned windows by [`Purpose`]; the window of the arena is the first.
+    /// The assigned windows for each [`Purpose`]; the window of the arena is the first.
     windows: [Vec<Window>; 3],
     /// Whether windows also cover bytes outside of all ranges.
     hold_more: bool,
 }
 
-/// The last descriptor sets by [`User`], with their contents: draws that access the same windows share a
-/// set.
+/// For each [`User`], the descriptor set that was written last, with its contents: if the next
+/// draws access the same windows, they use this set again.
 #[derive(Debug, Default)]
 pub(super) struct LastSets {
     sets: [Option<(vk::DescriptorSet, Bindings)>; 4],
@@ -116,11 +119,12 @@ struct Reached {
     /// The start is a multiple of the alignment.
     range: Range,
     is_used: bool,
-    /// The address of its first byte, in the window that is assigned to it.
+    /// The address of the first byte of the range, in the window that is assigned to the range.
+    /// `None` if no window is assigned.
     address: Option<u64>,
 }
 
-/// The windows of each binding of a set.
+/// The windows in binding 0 and in binding 1 of a set.
 type Bindings = [Vec<Window>; 2];
 
 /// A flag in the upper 32 bits of an address: the bits below are the number of a range, not of a
@@ -189,13 +193,14 @@ impl Table {
         *self = Self { ranges, numbers, used, ..Self::default() };
     }
 
-    /// Sets the memory of the arena. Its windows are the first ones. Must be called before
+    /// Sets the memory of the arena, which the first windows cover. Must be called before
     /// [`assign`](Self::assign).
     pub(super) const fn set_arena(&mut self, upload: Window, scratch: Window) {
         (self.upload, self.scratch) = (upload, scratch);
     }
 
-    /// A provisional address of a range.
+    /// Returns a provisional address of a range, for [`assign`](Self::assign) and
+    /// [`resolve`](Self::resolve).
     ///
     /// # Errors
     /// [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`].
@@ -244,7 +249,7 @@ impl Table {
         Ok(u64::from(PROVISIONAL | number) << 32 | (offset - start))
     }
 
-    /// The window of the arena.
+    /// The window that covers the arena's memory with this purpose, or `None` if captures write it.
     const fn of_arena(&self, purpose: Purpose) -> Option<Window> {
         match purpose {
             Purpose::Read => Some(self.upload),
@@ -335,8 +340,8 @@ impl Table {
         match user {
             User::Kernels => [[of(Purpose::State), of(Purpose::Read)].concat(), of(Purpose::State)],
             User::CapturesBySetup | User::DirectCaptures | User::FusedCaptures => {
-                // Scratch memory. Captures that a setup kernel placed read it; for the others upload memory
-                // takes its place.
+                // Only captures that a setup kernel placed read scratch memory. For other captures
+                // these elements contain the upload memory instead.
                 let first = match user {
                     User::CapturesBySetup => self.scratch,
                     _ => self.upload,
@@ -408,7 +413,7 @@ impl LastSets {
     }
 }
 
-/// The commands that use a descriptor set.
+/// The commands that use a descriptor set. Each has another selection of windows in its sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum User {
     /// Captures whose draws the setup kernel wrote to the scratch memory.
@@ -420,8 +425,8 @@ pub(super) enum User {
     Kernels,
 }
 
-/// The number of the span that contains `window`. Extends a span or adds one if necessary, up to `most`
-/// spans.
+/// Returns the index of the span that contains `window`. Extends a span or adds one if necessary;
+/// `None` if that takes more than `most` spans.
 fn span(spans: &mut Vec<Window>, most: usize, max_range: u64, window: Window) -> Option<usize> {
     let holds =
         |span: &Window| span.buffer == window.buffer && span.union(window).size() <= max_range;
@@ -438,7 +443,7 @@ fn span(spans: &mut Vec<Window>, most: usize, max_range: u64, window: Window) ->
     }
 }
 
-/// The number of the range of a provisional address.
+/// Returns the index of the range in a provisional address, or `None` for any other address.
 const fn range_number(address: u64) -> Option<usize> {
     let number = (address >> 32) as u32;
     if number & PROVISIONAL == 0 { None } else { Some((number ^ PROVISIONAL) as usize) }

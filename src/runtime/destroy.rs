@@ -13,7 +13,8 @@ pub trait Destroy<A: ?Sized>: DestroyObject<A> {}
 
 impl<A: ?Sized, T: DestroyObject<A>> Destroy<A> for T {}
 
-/// What [`Destroy`] does. It is not exported, so that there is one way to destroy an object.
+/// The implementation of [`Destroy`]. The trait is not exported, so that [`Context::destroy`] is
+/// the only way to destroy an object.
 pub trait DestroyObject<A: ?Sized> {
     /// # Safety
     /// As [`Context::destroy`].
@@ -39,7 +40,7 @@ impl Context {
     /// # } }
     /// ```
     ///
-    /// Of a pipeline that the [application owns](super::Pipeline::from_raw) nothing is destroyed.
+    /// For a pipeline that the [application owns](super::Pipeline::from_raw), nothing is destroyed.
     ///
     /// # Safety
     /// * The device is live, the objects were made with this context or a clone of it, and their memory is from

@@ -22,10 +22,10 @@ const COMMAND_SIZE: u32 = IndirectDraw::command_size(false);
 pub struct DrawCommands {
     /// A buffer with the usage [`Context::draw_command_usage`].
     pub buffer: vk::Buffer,
-    /// Bytes from its start to the first command, a multiple of 4.
+    /// The number of bytes from the start of the buffer to the first command, a multiple of 4.
     pub offset: u64,
-    /// Bytes from one command to the next, a multiple of 4 and at least 16, the size of a command.
-    /// Ignored if there are fewer than two draws.
+    /// The number of bytes from one command to the next, a multiple of 4 and at least 16, the size
+    /// of a command. Ignored if there are fewer than two draws.
     pub stride: u32,
 }
 
@@ -156,7 +156,8 @@ impl Kernels {
     }
 }
 
-/// The workgroups of a kernel whose draws are added later.
+/// The number of workgroups of a kernel whose draws are added later. It has to be fixed before the
+/// number of draws is known.
 const LATE_WORKGROUPS: u64 = 16;
 
 /// The number of draws that the first allocation has room for. The room doubles whenever it is full.
@@ -169,7 +170,8 @@ pub struct LateDraws {
     /// A [`DrawArguments`] in upload memory.
     parameters: Suballocation,
     draws: Vec<CountedDraw>,
-    /// Upload memory for draws, and the number of draws that fit.
+    /// Upload memory for draws, and the number of draws that fit. `None` as long as no draw was
+    /// added.
     memory: Option<(Suballocation, usize)>,
 }
 

@@ -24,7 +24,7 @@ pub enum RuntimeError {
     Vulkan {
         /// The command.
         call: &'static str,
-        /// Its result.
+        /// The result of the command.
         result: vk::Result,
     },
     /// An instance below Vulkan 1.1 without `VK_KHR_get_physical_device_properties2`.
@@ -35,7 +35,7 @@ pub enum RuntimeError {
     MissingInstanceExtension {
         /// The extension.
         name: &'static str,
-        /// Version of the instance or of the device, whichever is lower.
+        /// The version of the instance or of the device, whichever is lower.
         api_version: u32,
     },
     /// The device was created without a feature of [`RequiredFeatures`](super::RequiredFeatures).
@@ -91,9 +91,9 @@ pub enum RuntimeError {
          state does not describe"
     )]
     UnknownBinding {
-        /// Location of the attribute.
+        /// The location of the attribute.
         location: u32,
-        /// Number of the binding.
+        /// The number of the binding.
         binding: u32,
     },
     /// The shader reads a location that has no attribute.
@@ -151,15 +151,15 @@ pub enum RuntimeError {
         "no vertex buffer is bound to binding {binding}, which the attribute at location {location} reads"
     )]
     MissingVertexBuffer {
-        /// Number of the binding.
+        /// The number of the binding.
         binding: u32,
-        /// Location of the first attribute that reads it.
+        /// The location of the first attribute that reads the binding.
         location: u32,
     },
     /// Two vertex buffers are given for one binding.
     #[error("two vertex buffers are bound to binding {binding}")]
     DuplicateVertexBuffer {
-        /// Number of the binding.
+        /// The number of the binding.
         binding: u32,
     },
     /// The stride differs from the one that the graphics pipeline was created with.
@@ -168,7 +168,7 @@ pub enum RuntimeError {
          {pipeline}, and only compute captures take another"
     )]
     StaticStride {
-        /// Number of the binding.
+        /// The number of the binding.
         binding: u32,
         /// The stride that the buffer is bound with, in bytes.
         stride: u32,
@@ -217,7 +217,7 @@ pub enum RuntimeError {
     CommandsPastTheEnd {
         /// `draw_count` of the draw.
         draw_count: u32,
-        /// Bytes from the start of the buffer to the end of the last command.
+        /// The number of bytes from the start of the buffer to the end of the last command.
         end: u64,
         /// `VkMemoryRequirements::size` of the buffer.
         memory: u64,
@@ -227,9 +227,9 @@ pub enum RuntimeError {
     PastTheEnd {
         /// The name of the range.
         what: String,
-        /// Its offset in bytes.
+        /// The offset of the range in bytes.
         offset: u64,
-        /// Its size in bytes.
+        /// The size of the range in bytes.
         size: u64,
     },
     /// The stride is too small: results or indirect commands would overlap.
@@ -239,7 +239,7 @@ pub enum RuntimeError {
         what: &'static str,
         /// The stride in bytes.
         stride: u64,
-        /// Size of one element in bytes.
+        /// The size of one element in bytes.
         size: u64,
     },
     /// The buffer needs a device address but has none.
@@ -261,7 +261,7 @@ pub enum RuntimeError {
         /// The number of descriptors for buffers with the same use: captured to, written by
         /// kernels, or read.
         max: u32,
-        /// The number of descriptors in all.
+        /// The total number of descriptors.
         storage_buffers: u32,
     },
     /// The arena has no descriptor set left.
@@ -288,7 +288,7 @@ pub enum RuntimeError {
          buffer has it"
     )]
     MissingDescriptorSet {
-        /// Number of the set.
+        /// The number of the set.
         set: u32,
     },
     /// Kernels disturb a descriptor set that the application bound itself and that the shader reads.
@@ -297,7 +297,7 @@ pub enum RuntimeError {
          bind it with Recorder::bind_descriptor_sets"
     )]
     DescriptorSetUnknown {
-        /// Number of the set.
+        /// The number of the set.
         set: u32,
     },
     /// Descriptor sets are bound at set numbers for which the pipeline has no set layout of the
@@ -317,33 +317,33 @@ pub enum RuntimeError {
     /// More capture buffers than a shader can use.
     #[error("{count} capture buffers are bound: a shader has at most {max}")]
     TooManyCaptureBuffers {
-        /// Length of the slice.
+        /// The number of capture buffers that were passed.
         count: usize,
-        /// The limit.
+        /// The largest number that a shader can use.
         max: usize,
     },
     /// More counters than a shader can have capture buffers.
     #[error("{count} counters are given: a shader has at most {max} capture buffers")]
     TooManyCounters {
-        /// Length of the slice.
+        /// The number of counters that were passed.
         count: usize,
-        /// The limit.
+        /// The largest number of capture buffers that a shader can use.
         max: usize,
     },
     /// Two capture buffers would write their counters to the same address.
     #[error("counters {first} and {second} of the end of a capture are the same four bytes")]
     DuplicateCounter {
-        /// The number of a capture buffer.
+        /// The number of one of the two capture buffers.
         first: usize,
-        /// The number of the other one.
+        /// The number of the other capture buffer.
         second: usize,
     },
     /// The format of a vertex attribute is not supported.
     #[error("the vertex attribute at location {location}: {source}")]
     VertexFormat {
-        /// Location of the attribute.
+        /// The location of the attribute.
         location: u32,
-        /// The format.
+        /// The error with the format.
         source: crate::vertex_input::UnsupportedFormat,
     },
     /// A `VkSpecializationMapEntry` lies outside of the data.
@@ -351,13 +351,13 @@ pub enum RuntimeError {
         "specialisation constant {constant_id} lies at byte {offset} with {size} bytes, of data of {data_size} bytes"
     )]
     SpecializationData {
-        /// `constantID`
+        /// The `constantID` of the entry.
         constant_id: u32,
-        /// Bytes from the start of the data.
+        /// The offset of the value in the data, in bytes.
         offset: u32,
-        /// Bytes of the value.
+        /// The size of the value in bytes.
         size: usize,
-        /// Bytes of the data.
+        /// The size of the data in bytes.
         data_size: usize,
     },
     /// The capture was not begun, or was cleared after that.
@@ -383,7 +383,7 @@ pub enum RuntimeError {
          begins again"
     )]
     QueryUsed {
-        /// Number of the query.
+        /// The number of the query.
         query: u32,
     },
     /// The pipeline's record strides differ from those at the begin of the capture.
@@ -398,7 +398,7 @@ pub enum RuntimeError {
         /// `XfbStride` in bytes of the pipeline that the capture was begun with, or `None` if that
         /// pipeline does not write to the buffer.
         begun: Option<u32>,
-        /// `XfbStride` of the new pipeline.
+        /// `XfbStride` in bytes of the new pipeline, or `None` if it does not write to the buffer.
         pipeline: Option<u32>,
     },
     /// The pipeline captures a different vertex stream to a buffer than the pipeline at the begin of the
@@ -447,16 +447,17 @@ pub enum RuntimeError {
     ArenaFull {
         /// The part of the arena: upload or scratch.
         part: &'static str,
-        /// Bytes that are needed, including padding.
+        /// The number of bytes that are needed, including padding.
         needed: u64,
-        /// Bytes that are left.
+        /// The number of bytes that are left.
         left: u64,
-        /// Bytes in all.
+        /// The capacity in bytes.
         capacity: u64,
         /// Whether [`Arena::reset`](super::Arena::reset) was ever called.
         was_reset: bool,
     },
-    /// The backend does not support the operation, or leaves it to Vulkan.
+    /// The backend does not support the operation, or the application has to record Vulkan's own
+    /// command for it.
     #[error("the {backend} backend does not do {what}")]
     Unsupported {
         /// The backend.
@@ -542,7 +543,7 @@ pub enum RuntimeError {
     /// The caller's memory is too small for the query results.
     #[error("the query results take {needed} bytes: there are {len}")]
     ResultsTooLong {
-        /// Bytes from the first result to the end of the last.
+        /// The number of bytes from the first result to the end of the last.
         needed: u64,
         /// The length of the caller's memory in bytes.
         len: usize,
@@ -550,12 +551,13 @@ pub enum RuntimeError {
     /// A query did not become available in time.
     #[error("query {query} has not become available within {timeout:?}")]
     QueryTimeout {
-        /// Number of the query.
+        /// The number of the query.
         query: u32,
         /// The time that the call waited for this query and the previous ones.
         timeout: Duration,
     },
-    /// A pipeline is made of a shader of another stage, or of a geometry shader that was lowered alone.
+    /// A pipeline was described with a shader of another stage, or with a geometry shader that was
+    /// lowered without its vertex shader.
     #[error(
         "a pipeline that captures takes a vertex shader, or a geometry shader lowered together with the vertex \
          shader before it: this is a {stage:?} shader without the vertex shader before it"
@@ -564,7 +566,8 @@ pub enum RuntimeError {
         /// The stage of the shader.
         stage: ExecutionModel,
     },
-    /// A pipeline takes the name of an entry point as a string of C, which ends at a NUL.
+    /// The name of an entry point contains a NUL. Vulkan takes the name as a C string, which ends
+    /// at the first NUL.
     #[error("the entry point {name:?} has a NUL in its name")]
     EntryPointName {
         /// The name.
@@ -578,9 +581,9 @@ pub enum RuntimeError {
     Allocation {
         /// The name of the memory.
         name: String,
-        /// Bytes.
+        /// The requested size in bytes.
         size: u64,
-        /// The allocator's own error.
+        /// The error that the allocator returned.
         #[source]
         source: Box<dyn Error + Send + Sync>,
     },
@@ -630,7 +633,7 @@ const fn room_for(needed: u64, capacity: u64, was_reset: bool) -> &'static str {
     }
 }
 
-/// For messages: formats a stride.
+/// For messages: formats a stride, or `None` for a buffer that a pipeline does not write to.
 fn bytes(stride: &Option<u32>) -> String {
     stride.map_or_else(|| "nothing".to_owned(), |stride| format!("{stride} bytes"))
 }

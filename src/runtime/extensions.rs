@@ -147,8 +147,9 @@ impl CreateInfoAdditions {
         }
         macro_rules! chain {
             ($($structure:ident)*) => {
-                // Missing structures are created anew: the structure of an earlier call points into that call's
-                // chain. The other structures may still be part of this chain.
+                // A missing structure is reset first, because after an earlier call it points into
+                // the chain of that call. The other structures are left alone: this chain may still
+                // contain them.
                 $(if missing.iter().any(|feature| feature.is_in(structures.$structure.s_type)) {
                     structures.$structure = Default::default();
                     info = info.push_next(&mut structures.$structure);
@@ -165,7 +166,7 @@ impl CreateInfoAdditions {
     }
 }
 
-/// Calls `f` with the vertex input state.
+/// Calls `f` with the vertex input state that these descriptions make.
 pub(super) fn with_vertex_input_state<R>(
     bindings: &[vk::VertexInputBindingDescription],
     attributes: &[vk::VertexInputAttributeDescription],

@@ -9,7 +9,7 @@ use super::workarounds::WorkaroundEffect;
 use super::{Capabilities, Unavailable};
 use crate::lower::{Backend, ResourcePlan};
 
-/// A member of `VkPhysicalDeviceFeatures`.
+/// Borrows one member of `VkPhysicalDeviceFeatures`.
 type CoreFeature = fn(&mut vk::PhysicalDeviceFeatures) -> &mut vk::Bool32;
 
 /// The extensions and features for a set of backends: the required ones, and optional ones.
@@ -19,18 +19,20 @@ type CoreFeature = fn(&mut vk::PhysicalDeviceFeatures) -> &mut vk::Bool32;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequiredFeatures {
     backends: Vec<Backend>,
-    /// Which of the address functions to load, if a backend uses device addresses.
+    /// The Vulkan version or extension that the address function is loaded from. `None` if no
+    /// backend uses device addresses.
     address_source: Option<AddressSource>,
     descriptors: bool,
     below_1_1: bool,
     below_1_2: bool,
     storage_buffer_storage_class: bool,
     portability_subset: bool,
-    /// Whether [`draw_indirect_count`](Self::draw_indirect_count) requires the extension.
+    /// Whether the device has `VK_KHR_draw_indirect_count`, so that
+    /// [`draw_indirect_count`](Self::draw_indirect_count) enables this extension.
     has_draw_indirect_count: bool,
     /// Whether the device has `vulkanMemoryModelDeviceScope`.
     memory_model_device_scope: bool,
-    /// Whether vertex shaders may run for vertices that do not exist.
+    /// Whether the driver may run vertex shaders for vertices that are not in the draw.
     pub(super) speculative_vertices: bool,
     /// `provokingVertexLast`: for native pipelines with [`ProvokingVertex::Last`].
     ///
@@ -51,8 +53,8 @@ pub struct RequiredFeatures {
     /// `vertexAttributeInstanceRateDivisor`: for instance divisors other than 1 on the native and
     /// vertex backends. The compute backend does not need it.
     pub vertex_divisor: bool,
-    /// `vertexAttributeInstanceRateZeroDivisor`: for the instance divisor 0 on these backends,
-    /// together with [`vertex_divisor`](Self::vertex_divisor).
+    /// `vertexAttributeInstanceRateZeroDivisor`: for the instance divisor 0 on the native and
+    /// vertex backends, together with [`vertex_divisor`](Self::vertex_divisor).
     pub vertex_zero_divisor: bool,
     /// `multiDrawIndirect`: for indirect commands with more than one draw on the native backend.
     /// The compute backend does not need it.
@@ -73,9 +75,9 @@ pub struct RequiredFeatures {
     /// The rest is for buffers that are read: the upload memory of the arena, vertices, indices,
     /// arguments of draws.
     ///
-    /// They count against `maxPerStageDescriptorStorageBuffers`, together with the storage buffers
-    /// in the application's set layouts. An application that exceeds the limit must lower this
-    /// number.
+    /// These storage buffers count against `maxPerStageDescriptorStorageBuffers`, together with the
+    /// storage buffers in the application's set layouts. An application that exceeds the limit must
+    /// lower this number.
     pub storage_buffers: u32,
 }
 
@@ -437,8 +439,8 @@ mod tests {
         assert!(!required.extensions().contains(&khr::draw_indirect_count::NAME));
     }
 
-    /// What a device would be created with: the extensions, the core features, and the types of the structures in the
-    /// chain.
+    /// Returns what a device would be created with: the extensions, the core features, and the
+    /// types of the structures in the chain.
     fn created(
         required: &RequiredFeatures,
         info: vk::DeviceCreateInfo<'_>,
@@ -522,8 +524,8 @@ mod tests {
         assert_eq!(all, [vk::TRUE; 7]);
     }
 
-    /// ash does not have this structure. A chain with it must not contain the structures of the extensions that it
-    /// replaces.
+    /// ash does not have `VkPhysicalDeviceVulkan14Features`. A chain with this structure must not
+    /// contain the structures of the extensions whose features it contains.
     #[test]
     fn features_of_vulkan_1_4_are_set_in_its_structure() {
         #[repr(C)]
@@ -549,7 +551,8 @@ mod tests {
         assert_eq!(set, [11, 12]);
     }
 
-    /// With the Vulkan memory model, the scope Device needs a feature of its own.
+    /// If the application enables `vulkanMemoryModel`, `vulkanMemoryModelDeviceScope` is enabled
+    /// too.
     #[test]
     fn the_memory_model_of_the_application_gets_the_scope_of_the_device() {
         let scope = |caps: &Capabilities, model: bool| {

@@ -30,8 +30,8 @@ pub fn fold(workgroups: u64, per_axis: u32) -> Result<[u32; 2], RuntimeError> {
     }
 }
 
-/// The workgroups of a compute capture of `invocations` invocations, folded. The invocation index
-/// must fit into the 32 bits that the kernels use, also for surplus invocations.
+/// Folds the workgroups of a compute capture of `invocations` invocations. The invocation indices,
+/// also those of surplus invocations, must fit into the 32 bits that the kernels use.
 ///
 /// # Errors
 /// [`RuntimeError::DispatchTooLarge`].

@@ -14,7 +14,7 @@ use super::{ArenaAccess, Barrier, Context, Kernels, RuntimeError};
 use crate::lower::kernel::Kernel;
 use crate::sysval::{Address, join, split};
 
-/// Writes the parameters of a kernel.
+/// Writes the parameters of a kernel: the argument of `place` in [`Job::record`].
 pub(super) struct Placing<'j, 'a> {
     ctx: &'j Context,
     table: &'j Table,
@@ -22,7 +22,7 @@ pub(super) struct Placing<'j, 'a> {
 }
 
 impl Placing<'_, '_> {
-    /// Translates an address to the address that shaders use.
+    /// Translates an address from [`Job::address`] to the address that shaders use.
     pub(super) fn resolve(&self, address: Address) -> Address {
         resolve(self.ctx, self.table, address)
     }
@@ -39,7 +39,7 @@ impl Placing<'_, '_> {
     }
 }
 
-/// A dispatch of a kernel in preparation.
+/// A dispatch of a kernel, before it is recorded.
 pub(super) struct Job<'a> {
     ctx: &'a Context,
     arena: ArenaAccess<'a>,
@@ -49,7 +49,7 @@ pub(super) struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    /// Begins the preparation.
+    /// Begins to prepare a dispatch.
     ///
     /// # Errors
     /// [`RuntimeError::NoKernels`].
@@ -68,7 +68,8 @@ impl<'a> Job<'a> {
         Ok(Self { ctx, arena, kernels, cmd, table: Table::default() })
     }
 
-    /// The address of a range of a buffer, which must be [resolved](Placing::resolve).
+    /// Returns the address of a range of a buffer. It must be [resolved](Placing::resolve) before
+    /// it is passed to a shader.
     ///
     /// # Errors
     /// Those of [`address`].

@@ -13,8 +13,9 @@ use super::{Context, RuntimeError};
 use crate::lower::Backend;
 use crate::lower::kernel::{self, KERNEL_CONSTANTS_SIZE, Kernel};
 
-/// The pipelines of the kernels, compute shaders of this crate that count primitives, place draws and
-/// write results. Only the compute backend uses kernels, so there are no pipelines on a device without it.
+/// The pipelines of the kernels. Kernels are compute shaders of this crate that count primitives,
+/// place draws and write results. Only the compute backend uses kernels, so there are no pipelines
+/// on a device without it.
 ///
 /// Each pipeline is created by [`prepare`](Self::prepare) or when a recording first needs it, and
 /// then the recording waits for the driver's compiler. Clones share the pipelines.
@@ -23,11 +24,11 @@ pub struct Kernels {
     pipelines: Option<Arc<Pipelines>>,
 }
 
-/// The pipelines, and their layout.
+/// The pipelines of the kernels, and their common pipeline layout.
 #[derive(Debug)]
 pub(super) struct Pipelines {
     layout: vk::PipelineLayout,
-    /// By the number of the kernel.
+    /// The pipelines, indexed by [`Kernel`].
     pipelines: [LazyPipeline; Kernel::ALL.len()],
 }
 
@@ -72,7 +73,7 @@ impl Kernels {
         unsafe { self.prepare_each(ctx, &Kernel::ALL, cache) }
     }
 
-    /// The same for some kernels.
+    /// Like [`prepare`](Self::prepare), for the given kernels only.
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare).
@@ -94,7 +95,7 @@ impl Kernels {
         Ok(())
     }
 
-    /// The kernels of a device without the compute backend.
+    /// The kernels for a device that was created without the compute backend: there are none.
     pub(crate) const fn none() -> Self {
         Self { pipelines: None }
     }

@@ -11,7 +11,7 @@ use super::RuntimeError;
 #[derive(Debug, Default)]
 pub(super) struct LazyPipeline {
     made: OnceLock<vk::Pipeline>,
-    /// Held during creation.
+    /// The lock that a thread holds while it creates the pipeline.
     making: Mutex<()>,
 }
 

@@ -16,7 +16,7 @@ use super::context::ContextId;
 use super::destroy::DestroyObject;
 use super::{Context, RuntimeError};
 
-/// Bytes of a dword.
+/// The size in bytes of a dword.
 const DWORD: u64 = size_of::<AtomicU32>() as u64;
 
 /// Who accesses the memory.
@@ -61,9 +61,9 @@ impl<'a> AllocationRequest<'a> {
 pub struct Allocation {
     /// The memory object.
     pub memory: vk::DeviceMemory,
-    /// Bytes from the start of the memory object.
+    /// The offset in bytes from the start of the memory object.
     pub offset: u64,
-    /// Bytes; at least the requested size.
+    /// The size in bytes, at least the requested size.
     pub size: u64,
     /// The mapped bytes. Required for [`MemoryLocation::Upload`] and [`MemoryLocation::Readback`].
     pub mapped: Option<NonNull<u8>>,
@@ -74,7 +74,7 @@ pub struct Allocation {
 }
 
 impl Allocation {
-    /// Memory that is not mapped. `offset` and `size` are in bytes.
+    /// Describes memory that is not mapped. `offset` and `size` are in bytes.
     pub fn new(
         memory: vk::DeviceMemory,
         offset: u64,
@@ -189,16 +189,16 @@ unsafe impl MemoryAllocator for gpu_allocator::vulkan::Allocator {
     }
 }
 
-/// The description of a buffer.
+/// Describes a [`Buffer`] to be created.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 #[must_use]
 pub struct BufferDesc<'a> {
     /// The name of the buffer, for messages.
     pub name: &'a str,
-    /// Bytes; at least 1.
+    /// The size in bytes. 0 counts as 1.
     pub size: u64,
-    /// Usage. With `SHADER_DEVICE_ADDRESS` the buffer has an address.
+    /// The usage. With `SHADER_DEVICE_ADDRESS` the buffer has an address.
     pub usage: vk::BufferUsageFlags,
     /// Who accesses the buffer.
     pub location: MemoryLocation,
@@ -216,7 +216,7 @@ impl<'a> BufferDesc<'a> {
     }
 }
 
-/// A buffer with memory of its own.
+/// A buffer with memory that only it uses.
 #[derive(Debug)]
 pub struct Buffer {
     raw: vk::Buffer,
@@ -262,7 +262,7 @@ impl Buffer {
     }
 
     /// # Safety
-    /// As [`new`](Self::new); `raw` is a buffer of `desc` without memory.
+    /// As [`new`](Self::new); `raw` was created from `desc` and is not bound to memory.
     unsafe fn with_memory(
         ctx: &Context,
         allocator: &mut dyn MemoryAllocator,
@@ -416,7 +416,8 @@ impl Buffer {
         }
     }
 
-    /// The address that a range is mapped at, and its size.
+    /// The host address that a range of the buffer is mapped at, and the size of the range. `None`
+    /// if the memory is not mapped or the buffer does not contain the range.
     fn pointer_to(&self, offset: u64, size: u64) -> Option<(*mut u8, usize)> {
         let is_within = offset.checked_add(size).is_some_and(|end| end <= self.size);
         let start = self.allocation.mapped.filter(|_| is_within)?;
@@ -461,7 +462,7 @@ impl Buffer {
             .map_err(RuntimeError::vulkan("vkFlushMappedMemoryRanges"))
     }
 
-    /// The range of the whole buffer, in whole atoms.
+    /// The memory range of the whole buffer, rounded up to whole atoms (`nonCoherentAtomSize`).
     fn mapped_range(&self, ctx: &Context) -> vk::MappedMemoryRange<'static> {
         let atom = ctx.capabilities().limits.non_coherent_atom.max(1);
         vk::MappedMemoryRange::default()

@@ -11,7 +11,7 @@ use crate::sysval::flags;
 pub struct CaptureBuffer {
     /// A buffer with the usage [`Context::capture_buffer_usage`](super::Context::capture_buffer_usage).
     pub buffer: vk::Buffer,
-    /// Bytes from the start of the buffer, a multiple of 4.
+    /// The offset in bytes from the start of the buffer, a multiple of 4.
     pub offset: u64,
     /// Bytes, at most [`MAX_BUFFER_SIZE`](crate::counts::MAX_BUFFER_SIZE). `VK_WHOLE_SIZE` is an error,
     /// because the runtime cannot query the size of a buffer.
@@ -35,7 +35,7 @@ impl CaptureBuffer {
 pub struct CounterBuffer {
     /// A buffer with the usage [`Context::counter_buffer_usage`](super::Context::counter_buffer_usage).
     pub buffer: vk::Buffer,
-    /// Bytes from the start of the buffer, a multiple of 4.
+    /// The offset in bytes from the start of the buffer, a multiple of 4.
     pub offset: u64,
 }
 
@@ -53,25 +53,26 @@ impl CounterBuffer {
 /// The range that a vertex buffer is bound with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VertexBuffer {
-    /// Number of the binding.
+    /// The number of the binding.
     pub binding: u32,
     /// A buffer with the usage
     /// [`Context::vertex_buffer_usage`](super::Context::vertex_buffer_usage), or null. If it is
     /// null, every attribute is out of range; the native and vertex backends need the feature
     /// `nullDescriptor` for that.
     pub buffer: vk::Buffer,
-    /// Bytes from the start of the buffer. The sum of this offset and the offset of an attribute
-    /// must be a multiple of the attribute's
+    /// The offset in bytes from the start of the buffer. The sum of this offset and the offset of
+    /// an attribute must be a multiple of the attribute's
     /// [`alignment`](crate::vertex_input::VertexFormat::alignment).
     pub offset: u64,
-    /// Bytes. `VK_WHOLE_SIZE` is refused. On the compute backend shaders read whole dwords: the
+    /// The size in bytes. `VK_WHOLE_SIZE` is refused. On the compute backend shaders read whole dwords: the
     /// buffer must contain the range rounded up to the next multiple of 4 bytes
     /// ([`RuntimeError::PartialDword`](super::RuntimeError::PartialDword)). There, an attribute
     /// that exceeds the range is out of range, and its components are zero, as under
     /// [`robustBufferAccess2`](https://docs.vulkan.org/spec/latest/chapters/features.html#features-robustBufferAccess2).
     /// On the other backends the rules of the device apply.
     pub size: u64,
-    /// Bytes from one element to the next, if it differs from the pipeline's stride: `pStrides` of
+    /// The number of bytes from one element to the next, if it differs from the pipeline's stride:
+    /// `pStrides` of
     /// [`vkCmdBindVertexBuffers2`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindVertexBuffers2.html).
     /// Only the compute backend supports another stride.
     pub stride: Option<u32>,
@@ -106,7 +107,7 @@ impl IndexType {
     #[doc(hidden)]
     pub const ALL: [Self; 3] = [Self::Uint8, Self::Uint16, Self::Uint32];
 
-    /// Bytes of an index.
+    /// The size in bytes of an index.
     pub const fn size(self) -> u32 {
         match self {
             Self::Uint8 => 1,
@@ -125,7 +126,8 @@ impl IndexType {
     }
 }
 
-// The size of an index fits into its bits of the flags.
+// The bits for the size of an index in the flags of the sysvals are wide enough for all index
+// types.
 const _: () = {
     let mut number = 0;
     while number < IndexType::ALL.len() {
@@ -141,9 +143,9 @@ pub struct IndexBuffer {
     /// A buffer with the usage [`Context::index_buffer_usage`](super::Context::index_buffer_usage). The
     /// compute backend also accepts null: then every index is 0.
     pub buffer: vk::Buffer,
-    /// Bytes from the start of the buffer, a multiple of the size of an index.
+    /// The offset in bytes from the start of the buffer, a multiple of the size of an index.
     pub offset: u64,
-    /// Bytes. `VK_WHOLE_SIZE` is an error. On the compute backend indices beyond the range are 0. Without
+    /// The size in bytes. `VK_WHOLE_SIZE` is an error. On the compute backend indices beyond the range are 0. Without
     /// [`byte_loads`](super::RequiredFeatures::byte_loads) its shaders read whole dwords: then the buffer
     /// must contain the range rounded up to the next multiple of 4 bytes
     /// ([`RuntimeError::PartialDword`](super::RuntimeError::PartialDword)). On the native backend the
@@ -164,6 +166,7 @@ impl IndexBuffer {
     }
 }
 
+/// The arguments of
 /// [`vkCmdDraw`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDraw.html).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Draw {
@@ -205,6 +208,7 @@ impl From<vk::DrawIndirectCommand> for Draw {
     }
 }
 
+/// The arguments of
 /// [`vkCmdDrawIndexed`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndexed.html).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DrawIndexed {
@@ -262,14 +266,14 @@ impl From<vk::DrawIndexedIndirectCommand> for DrawIndexed {
 pub struct IndirectDraw {
     /// A buffer with the usage [`Context::indirect_buffer_usage`](super::Context::indirect_buffer_usage).
     pub buffer: vk::Buffer,
-    /// Bytes from the start of the buffer to the first command, a multiple of 4.
+    /// The number of bytes from the start of the buffer to the first command, a multiple of 4.
     pub offset: u64,
     /// The number of draws, or its maximum if there is a `count`. The buffer must contain that many
     /// commands, even if the count is lower
     /// ([VUID-vkCmdDrawIndirectCount-maxDrawCount-03111](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectCount.html#VUID-vkCmdDrawIndirectCount-maxDrawCount-03111)).
     pub draw_count: u32,
-    /// Bytes from one command to the next, a multiple of 4 and at least the size of a command.
-    /// Ignored if there are fewer than two draws.
+    /// The number of bytes from one command to the next, a multiple of 4 and at least the size of a
+    /// command. Ignored if there are fewer than two draws.
     pub stride: u32,
     /// The location of the draw count: a buffer with the same usage, and the bytes from its start,
     /// a multiple of 4. The count is clamped to `draw_count`.
@@ -292,7 +296,7 @@ impl IndirectDraw {
         self
     }
 
-    /// Size in bytes of a `VkDrawIndirectCommand`, or of a `VkDrawIndexedIndirectCommand`.
+    /// The size in bytes of a `VkDrawIndirectCommand`, or of a `VkDrawIndexedIndirectCommand`.
     pub(super) const fn command_size(indexed: bool) -> u32 {
         match indexed {
             false => size_of::<vk::DrawIndirectCommand>() as u32,
@@ -307,8 +311,8 @@ impl IndirectDraw {
 pub struct ConditionalRendering {
     /// A buffer with the usage [`Context::indirect_buffer_usage`](super::Context::indirect_buffer_usage).
     pub buffer: vk::Buffer,
-    /// Bytes from the start of the buffer to the dword, a multiple of 4. Draws are discarded if the
-    /// dword is 0.
+    /// The number of bytes from the start of the buffer to the dword, a multiple of 4. Draws are
+    /// discarded if the dword is 0.
     pub offset: u64,
     /// `VK_CONDITIONAL_RENDERING_INVERTED_BIT_EXT`: draws are discarded if the dword is not 0.
     pub inverted: bool,
@@ -326,6 +330,7 @@ impl ConditionalRendering {
     }
 }
 
+/// The arguments of
 /// [`vkCmdDrawIndirectByteCountEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ByteCountDraw {
@@ -335,14 +340,14 @@ pub struct ByteCountDraw {
     pub first_instance: u32,
     /// The counter with the captured bytes.
     pub counter: CounterBuffer,
-    /// Bytes that are subtracted from the counter, a multiple of 4.
+    /// The number of bytes that are subtracted from the counter, a multiple of 4.
     pub counter_offset: u32,
     /// The size of a vertex in bytes, a positive multiple of 4.
     pub vertex_stride: u32,
 }
 
 impl ByteCountDraw {
-    /// One instance of everything that was captured.
+    /// Draws one instance of all captured vertices.
     pub const fn new(counter: CounterBuffer, vertex_stride: u32) -> Self {
         Self { instance_count: 1, first_instance: 0, counter, counter_offset: 0, vertex_stride }
     }

@@ -63,9 +63,9 @@ use crate::vertex_input::VertexInput;
 #[non_exhaustive]
 #[must_use]
 pub struct PipelineDesc<'a> {
-    /// The shader, rewritten for its backend.
+    /// The shader, lowered for its backend.
     pub shader: &'a Lowered,
-    /// Topology of the draws. If `dynamic_topology` is set, each draw chooses its topology.
+    /// The topology of the draws. If `dynamic_topology` is set, each draw chooses its topology.
     pub topology: PrimitiveTopology,
     /// Which vertex of a primitive is the provoking one. It determines the order in which the
     /// vertices of a primitive are captured. On the native backend it is pipeline state, and
@@ -142,7 +142,8 @@ impl<'a> PipelineDesc<'a> {
         vertex_input?: &'a VertexInput,
     }
 
-    /// The vertex input state, from this description or from lowering.
+    /// Returns the vertex input state of this description, or the one that the shader was lowered
+    /// for.
     fn described_vertex_input(&self) -> Result<&'a VertexInput, RuntimeError> {
         match (self.vertex_input, self.shader.compute()) {
             (Some(input), _) => Ok(input),
@@ -167,10 +168,11 @@ impl<'a> PipelineDesc<'a> {
         push_constant_range(self.shader)
     }
 
-    /// The values of specialisation constants for a pipeline of the vertex backend. [`Pipeline::new`] creates its
-    /// pipeline with them, and so should an application that creates the pipeline itself ([`Pipeline::from_raw`]).
-    /// Without them the shader makes all decisions at run time. On the compute backend the values are for any draws
-    /// without primitive restart; before such a pipeline is created, the shader's [descriptor set must be
+    /// The values of specialisation constants for a pipeline of the vertex backend.
+    /// [`Pipeline::new`] creates its pipeline with them, and an application that creates the
+    /// pipeline itself ([`Pipeline::from_raw`]) should use them, too. Without them the shader makes
+    /// all decisions at run time. On the compute backend the values are for any draws without
+    /// primitive restart; before such a pipeline is created, the shader's [descriptor set must be
     /// moved](Lowered::move_descriptor_set) after the sets of its layout.
     pub fn specialization(&self, ctx: &Context) -> PipelineSpecialization {
         let topology = (!self.dynamic_topology).then_some(self.topology);
@@ -179,11 +181,12 @@ impl<'a> PipelineDesc<'a> {
     }
 }
 
-/// A pipeline with its layout. Clones refer to the same pipeline.
+/// A lowered shader as a Vulkan pipeline, with its pipeline layout. Clones refer to the same
+/// pipeline.
 ///
-/// On the compute backend it consists of several Vulkan pipelines, for draws of different kinds. Each is created by
-/// [`prepare`](Self::prepare), in any thread, or when a draw that needs it is first recorded. That takes as long as the
-/// driver's compiler: milliseconds.
+/// On the compute backend it consists of several Vulkan pipelines, for draws of different kinds.
+/// Each of these is created by [`prepare`](Self::prepare), in any thread, or when a draw that needs
+/// it is first recorded. Creating one takes as long as the driver's compiler: milliseconds.
 #[derive(Debug, Clone)]
 pub struct Pipeline {
     shared: Arc<Shared>,
@@ -198,7 +201,7 @@ struct Objects {
 #[derive(Debug)]
 enum Raw {
     Graphics(vk::Pipeline),
-    /// A graphics pipeline that the application owns, with its layout.
+    /// A graphics pipeline that the application owns. It owns the pipeline layout, too.
     Foreign(vk::Pipeline),
     Compute(Box<ComputePipelines>),
 }
@@ -221,8 +224,8 @@ struct Shared {
     stages: vk::ShaderStageFlags,
     is_staged: bool,
     byte_loads: bool,
-    /// The number of descriptor sets of the application, and the numbers of the sets that the
-    /// shader reads.
+    /// The number of descriptor sets of the application. `used_sets` are the numbers of the sets
+    /// that the shader reads.
     set_count: u32,
     used_sets: Vec<u32>,
     /// Bytes of the application's push constants that the shader reads.
@@ -287,9 +290,9 @@ impl Pipeline {
         Ok(pipeline)
     }
 
-    /// Creates the Vulkan pipelines that these draws may need and that do not exist yet, so that no recording waits for
-    /// a compiler. Any thread may do so while others record with the pipeline. Does nothing on the native and vertex
-    /// backends.
+    /// Creates the Vulkan pipelines that `draws` may need and that do not exist yet, so that no
+    /// recording waits for a compiler. Any thread may do so while others record with the pipeline.
+    /// Does nothing on the native and vertex backends.
     ///
     /// Only this function uses a pipeline cache. Recording does not, because an application may destroy its cache at
     /// any time.
@@ -309,8 +312,8 @@ impl Pipeline {
     /// ```
     ///
     /// # Errors
-    /// [`RuntimeError::Vulkan`] for a failed command. It is not stored: the next call, or the next
-    /// recording, tries again.
+    /// [`RuntimeError::Vulkan`] for a failed command. The error is not stored: the next call, or
+    /// the next recording, tries again.
     ///
     /// # Safety
     /// The device of `ctx` is live, and `ctx` is the context that the pipeline was made with.
@@ -357,7 +360,8 @@ impl Pipeline {
         }
     }
 
-    /// Returns the `VkPipeline` that recording binds.
+    /// Returns the `VkPipeline` that recording binds, and creates it without a pipeline cache if it
+    /// does not exist.
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare).
@@ -440,7 +444,8 @@ impl Pipeline {
         Ok(Self::of(ctx, desc, objects, attributes))
     }
 
-    /// Makes a pipeline from a [checked](check) description. Captures need vertex buffers for `attributes`.
+    /// Makes a pipeline from a [checked](check) description. `attributes` are those for which
+    /// captures need vertex buffers.
     fn of(
         ctx: &Context,
         desc: &PipelineDesc<'_>,
@@ -494,7 +499,7 @@ impl Pipeline {
         }
     }
 
-    /// Whether both are clones of the same pipeline.
+    /// Whether `self` and `other` are clones of the same pipeline.
     pub(super) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
@@ -540,7 +545,7 @@ impl Pipeline {
         self.shared.fixed_topology
     }
 
-    /// The provoking vertex.
+    /// The provoking vertex that the pipeline was described with.
     pub(super) fn provoking_vertex(&self) -> ProvokingVertex {
         self.shared.provoking_vertex
     }
@@ -550,8 +555,9 @@ impl Pipeline {
         self.shared.primitive_restart
     }
 
-    /// Bytes of upload memory that the attributes take in the [`Arena`](super::Arena): once per capture with this
-    /// pipeline, and once more each time vertex buffers are bound.
+    /// The number of bytes of upload memory that the attributes take in the
+    /// [`Arena`](super::Arena): once per capture with this pipeline, and once more each time vertex
+    /// buffers are bound.
     #[doc(hidden)]
     pub fn attribute_bytes(&self) -> u64 {
         let beyond = match self.shared.backend {
@@ -587,17 +593,19 @@ impl Pipeline {
         self.shared.stages
     }
 
-    /// Invocations per workgroup, on the compute backend.
+    /// The number of invocations per workgroup on the compute backend, for each kind of draws.
     pub(super) fn workgroup_sizes(&self) -> WorkgroupSizes {
         self.shared.workgroup_sizes
     }
 
-    /// Whether index buffers may end within a dword.
+    /// Whether the shader loads single bytes of index buffers, so that these may end within a
+    /// dword.
     pub(super) fn byte_loads(&self) -> bool {
         self.shared.byte_loads
     }
 
-    /// Whether workgroups collect records in shared memory, except in pipelines that gain nothing from it.
+    /// Whether workgroups collect records in shared memory (staging). Pipelines that gain nothing
+    /// from staging do not use it.
     pub(super) fn is_staged(&self) -> bool {
         self.shared.is_staged
     }

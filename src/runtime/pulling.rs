@@ -16,20 +16,21 @@ use crate::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexInput
 pub(super) struct PulledAttribute {
     pub(super) location: u32,
     pub(super) binding: u32,
-    /// Bytes from the start of an element.
+    /// The offset in bytes from the start of an element.
     pub(super) offset: u32,
-    /// Size in bytes.
+    /// The size in bytes.
     pub(super) size: u32,
-    /// Alignment in bytes of the address in every element.
+    /// The alignment in bytes that the address of the attribute must have in every element.
     pub(super) alignment: u32,
-    /// Bytes from one element to the next, unless the buffer is bound with another stride.
+    /// The number of bytes from one element to the next, unless the buffer is bound with another
+    /// stride.
     pub(super) stride: u32,
     pub(super) input_rate: InputRate,
 }
 
-/// The attributes that a shader was lowered to pull, as a valid vertex input state describes them,
-/// in the order of `lowered`. It is an error if a format or input rate differs from the one that
-/// the shader was lowered for.
+/// Returns the attributes that a shader was lowered to pull, as `input` describes them, in the
+/// order of `lowered`. It is an error if a format or input rate differs from the one that the
+/// shader was lowered for. `input` must be valid.
 pub(super) fn resolve(
     input: &VertexInput,
     lowered: &[LoweredAttribute],
@@ -56,7 +57,7 @@ pub(super) fn resolve(
     lowered.iter().map(resolve).collect()
 }
 
-/// All attributes of a valid vertex input state.
+/// Returns all attributes of a valid vertex input state.
 pub(super) fn resolve_all(input: &VertexInput) -> Result<Vec<PulledAttribute>, RuntimeError> {
     let resolve = |attribute: &VertexAttribute| {
         described(input, attribute.location)
@@ -90,7 +91,7 @@ impl PulledAttribute {
         }
     }
 
-    /// Size in bytes of the widest access to an element, see
+    /// The size in bytes of the widest access to the attribute in an element, see
     /// [`WideAccesses`](crate::lower::WideAccesses).
     pub(super) const fn access(&self) -> u32 {
         match self.size {
@@ -101,7 +102,8 @@ impl PulledAttribute {
     }
 }
 
-/// Checks the buffers on their own: no binding has two buffers, and no size is `VK_WHOLE_SIZE`.
+/// Checks the buffers without their attributes: no binding has two buffers, and no size is
+/// `VK_WHOLE_SIZE`.
 pub(super) fn check_bound(buffers: &[VertexBuffer]) -> Result<(), RuntimeError> {
     for (i, buffer) in buffers.iter().enumerate() {
         let binding = buffer.binding;
@@ -137,8 +139,8 @@ pub(super) fn check_buffers(
     Ok(())
 }
 
-/// The descriptors of `attributes`, in the same order. `address_of` returns the address of a bound
-/// range.
+/// Returns the attribute descriptors of `attributes`, in the same order. `address_of` returns the
+/// address of a bound range.
 pub(super) fn descriptors(
     attributes: &[PulledAttribute],
     buffers: &[VertexBuffer],
@@ -181,7 +183,7 @@ pub(super) mod tests {
 
     const BUFFER: u64 = 0x7000_0000_1000;
 
-    /// Three attributes in two bindings.
+    /// A vertex input state of three attributes in two bindings.
     pub(crate) fn input() -> VertexInput {
         let binding =
             |binding, stride| VertexBinding { binding, stride, input_rate: InputRate::Vertex };
@@ -197,7 +199,7 @@ pub(super) mod tests {
         }
     }
 
-    /// [`input`] with a different attribute in binding 5.
+    /// Returns [`input`] with another format and stride in binding 5.
     pub(crate) fn with(format: VertexFormat, stride: u32) -> VertexInput {
         let mut input = input();
         input.bindings[1].stride = stride;
@@ -205,7 +207,8 @@ pub(super) mod tests {
         input
     }
 
-    /// The attributes of a shader that was lowered to read `locations`.
+    /// The attributes of a shader that was lowered to read `locations`, with the formats of
+    /// `input`.
     fn lowered(input: &VertexInput, locations: &[u32]) -> Vec<LoweredAttribute> {
         let of = |&location: &u32| {
             let (attribute, binding) = described(input, location).unwrap();

@@ -9,17 +9,17 @@
 //! number. If the host reads the same number everywhere, before and after it reads the dwords, all
 //! dwords belong to that end.
 //!
-//! Vulkan also does not guarantee that a store of 8 aligned bytes reaches the host as a whole, but on
-//! GPUs it does. With descriptors and on llvmpipe it is two stores: there, the number is stored after
-//! the dword and after a barrier.
+//! Vulkan also does not guarantee that a store of 8 aligned bytes reaches the host as a whole, but
+//! on GPUs it does. Under the descriptor plan and on llvmpipe each dword and its number are two
+//! stores: the number is stored after the dword and after a barrier.
 //!
 //! # Memory
 //! ```text
 //! queries[count]    a Query: its values, to which kernels add, and its result
 //! ends[count]       a dword: the number of the query's last end, which no reset changes
 //! ```
-//! The memory is coherent: if it were not, flushing writes of the host would flush whole atoms, and
-//! overwrite what the device wrote to neighbouring queries.
+//! The memory is coherent. With non-coherent memory, flushing the host's writes would flush whole
+//! atoms (`nonCoherentAtomSize`), and overwrite what the device wrote to neighbouring queries.
 
 mod results;
 
@@ -39,10 +39,11 @@ pub use results::{QueryResult, ResultTarget};
 /// What a query counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum QueryKind {
-    /// `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`: primitives written and primitives needed, for
-    /// draws that are captured.
+    /// `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`: counts the primitives that captured draws
+    /// write and those that they need.
     TransformFeedbackStream,
-    /// `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT`: primitives generated, captured or not.
+    /// `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT`: counts the primitives that draws generate,
+    /// captured or not.
     PrimitivesGenerated,
 }
 
@@ -56,7 +57,7 @@ impl QueryKind {
     }
 }
 
-/// Queries of one kind.
+/// A pool of queries of one kind.
 ///
 /// ```no_run
 /// # use ash::vk;
@@ -87,12 +88,12 @@ pub struct QueryPool {
     count: u32,
 }
 
-/// Bytes of one query.
+/// The size of a [`Query`] in bytes.
 const QUERY: u64 = size_of::<Query>() as u64;
-/// Bytes of the number of an end.
+/// The size in bytes of the number of a query's last end.
 const DWORD: u64 = 4;
 
-/// The position of a query in the buffer of its pool, in bytes.
+/// Where a query and the number of its last end are in the buffer of the pool, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct QueryPlace {
     pub(super) query: u64,
@@ -143,7 +144,7 @@ impl QueryPool {
         self.buffer.context()
     }
 
-    /// The bytes of `count` queries.
+    /// The size in bytes of the buffer for `count` queries.
     pub(crate) const fn size(count: u32) -> u64 {
         (QUERY + DWORD) * if count == 0 { 1 } else { count as u64 }
     }
@@ -163,7 +164,7 @@ impl QueryPool {
         &self.buffer
     }
 
-    /// The position of a query, which must be in range.
+    /// Returns the position of a query, which must be in range.
     pub(super) const fn place(&self, query: u32) -> QueryPlace {
         let (query, count) = (query as u64, self.count as u64);
         QueryPlace { query: QUERY * query, ends: QUERY * count + DWORD * query }

@@ -1,4 +1,4 @@
-//! Memory for an application that has no allocator.
+//! A memory allocator for applications that have none.
 
 use std::error::Error;
 use std::ptr::NonNull;
@@ -7,7 +7,7 @@ use ash::vk;
 
 use super::{Allocation, AllocationRequest, Context, MemoryAllocator, MemoryLocation};
 
-/// A [`MemoryAllocator`] that makes a `VkDeviceMemory` for each buffer.
+/// A [`MemoryAllocator`] that allocates a `VkDeviceMemory` for each buffer.
 ///
 /// It is for an application without an allocator of its own. An [`Arena`](super::Arena) takes two
 /// allocations, and two more each time it grows. A device has at most `maxMemoryAllocationCount`
@@ -25,7 +25,7 @@ use super::{Allocation, AllocationRequest, Context, MemoryAllocator, MemoryLocat
 /// # } }
 /// ```
 ///
-/// Dropping it frees nothing: all memory belongs to the buffers and arenas.
+/// Dropping the allocator frees nothing: all memory belongs to the buffers and arenas.
 #[derive(Debug, Clone)]
 pub struct SimpleAllocator {
     context: Context,
@@ -36,7 +36,7 @@ pub struct SimpleAllocator {
 struct Own;
 
 impl SimpleAllocator {
-    /// An allocator for the device of `context`.
+    /// Makes an allocator for the device of `context`.
     ///
     /// # Safety
     /// The device of `context` is one of `physical_device`, which is one of `instance`. It outlives
@@ -51,9 +51,9 @@ impl SimpleAllocator {
         Self { context: context.clone(), memory }
     }
 
-    /// The first memory type that has the most wanted of these property sets. Vulkan lists types
-    /// with fewer properties first, so the result has no properties that must be enabled by a
-    /// feature.
+    /// Returns the first memory type with the properties that are best for `location`, or else with
+    /// the next best. Vulkan lists types with fewer properties first, so the type has no properties
+    /// that a feature must enable.
     fn memory_type(
         &self,
         type_bits: u32,
@@ -77,7 +77,7 @@ impl SimpleAllocator {
         })
     }
 
-    /// Maps all of a memory object.
+    /// Maps a whole memory object.
     ///
     /// # Safety
     /// The memory is live, not mapped, and of a type that is visible to the host.

@@ -1,5 +1,5 @@
-//! Tunings: settings that are faster on some devices. They do not change the captured bytes, so a wrong entry
-//! only costs time. Each entry says for which devices it is, and why.
+//! Tunings: settings that are faster on some devices. They do not change the captured bytes, so a
+//! wrong tuning only costs time. Each says for which devices it is, and why.
 
 #![forbid(unsafe_code)]
 
@@ -53,11 +53,11 @@ impl TuningEffect {
 pub struct Tuning {
     /// The name of the tuning.
     pub name: &'static str,
-    /// The setting that it changes.
+    /// The setting that the tuning changes.
     pub effect: TuningEffect,
-    /// The devices that it is for.
+    /// The devices that the tuning is for.
     pub devices: &'static str,
-    /// Why it is faster there.
+    /// Why these devices are faster with it.
     pub reason: &'static str,
     applies: fn(&DeviceIdentity) -> bool,
 }

@@ -15,7 +15,8 @@ use crate::setters::setters;
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 use crate::vertex_input::VertexInput;
 
-/// The parts of an application's graphics pipeline on which a compute pipeline depends that captures for it.
+/// The parts of an application's graphics pipeline that the compute pipeline for its captures
+/// depends on.
 ///
 /// [`new`](Self::new) takes the members without a default, the other functions set the others.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +26,8 @@ pub struct VariantDesc<'a> {
     /// The shader to capture, a vertex shader or a geometry shader, and the values of its specialisation
     /// constants.
     pub shader: Shader<'a>,
-    /// The vertex shader before it, if the captured shader is a geometry shader.
+    /// The vertex shader that the graphics pipeline runs before the captured shader, if that is a
+    /// geometry shader.
     pub vertex_shader: Option<Shader<'a>>,
     /// The vertex input state of the pipeline, or the dynamic state of a draw.
     pub vertex_input: &'a VertexInput,
@@ -62,7 +64,7 @@ pub enum VariantError {
 /// may be reused.
 #[derive(Debug, Default)]
 pub struct Variants {
-    /// The slots by digest.
+    /// The slots of all pipelines, by the digests of their descriptions.
     slots: Mutex<HashMap<u128, Vec<Arc<Slot>>>>,
 }
 
@@ -78,11 +80,11 @@ enum Made {
     #[default]
     Nothing,
     Pipeline(Pipeline),
-    /// The slot was removed from the lists: threads that waited for it must look it up again.
+    /// The slot was removed from `slots`: threads that waited for it must look it up again.
     Forgotten,
 }
 
-/// A [`Shader`] that owns its data, without its captures.
+/// A [`Shader`] that owns its data, without the list of its captures.
 #[derive(Debug)]
 struct Stage {
     words: Box<[u32]>,
@@ -104,7 +106,7 @@ struct Key {
 }
 
 impl<'a> VariantDesc<'a> {
-    /// A description for draws of every topology, with the first vertex as the provoking one,
+    /// Describes a variant for draws of every topology, with the first vertex as the provoking one,
     /// without primitive restart and descriptor sets.
     pub const fn new(shader: Shader<'a>, vertex_input: &'a VertexInput) -> Self {
         Self {
@@ -141,7 +143,7 @@ impl<'a> VariantDesc<'a> {
         matches!(self.shader.captures, Captures::Nothing)
     }
 
-    /// A hash of the words and the constants. Other differences are found by comparison.
+    /// Returns a hash of the words and the constants. Other differences are found by comparison.
     fn digest(&self) -> u128 {
         let mut hash = Xxh3Default::new();
         for shader in std::iter::once(&self.shader).chain(&self.vertex_shader) {
@@ -292,7 +294,7 @@ impl Variants {
         }
     }
 
-    /// Removes slots from the lists and returns them.
+    /// Removes slots from `slots` and returns them.
     fn remove(&self, is_removed: impl Fn(&Slot) -> bool) -> Vec<Arc<Slot>> {
         let mut removed = Vec::new();
         lock(&self.slots).retain(|_, slots| {

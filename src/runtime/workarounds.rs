@@ -1,7 +1,7 @@
-//! Workarounds for faults of drivers that a device does not report, such as a command that does nothing. Each
-//! entry says for which devices it is, where the fault is documented, and when the entry can be removed.
-//! Settings that are only faster on some devices are [tunings](super::tunings). `vkxfb info` lists both for a
-//! device.
+//! Workarounds for faults of drivers that a device does not report, such as a command that does
+//! nothing. Each workaround says for which devices it is, where the fault is documented, and when
+//! it can be removed. Settings that are only faster on some devices are [tunings](super::tunings).
+//! `vkxfb info` lists both for a device.
 
 #![forbid(unsafe_code)]
 
@@ -9,7 +9,8 @@ use ash::vk::DriverId;
 
 use super::DeviceIdentity;
 
-/// The setting that a workaround changes. Each is a default that an application may override.
+/// The setting that a workaround changes. It is the default that changes: an application may still
+/// choose the setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WorkaroundEffect {
     /// Captures whose size only the GPU knows are dispatched directly, with the largest number of
@@ -37,18 +38,18 @@ impl WorkaroundEffect {
     }
 }
 
-/// A setting that differs because of a fault.
+/// A setting that differs because of a driver's fault.
 #[derive(Debug)]
 pub struct Workaround {
     /// The name of the workaround.
     pub name: &'static str,
-    /// The setting that it changes.
+    /// The setting that the workaround changes.
     pub effect: WorkaroundEffect,
     /// The devices that it applies to: drivers, their versions, and GPUs.
     pub devices: &'static str,
     /// The fault.
     pub reason: &'static str,
-    /// Where the problem is documented.
+    /// A link to the documentation of the fault.
     pub link: &'static str,
     /// When the workaround can be removed.
     pub removal: &'static str,

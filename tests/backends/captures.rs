@@ -41,8 +41,8 @@ fn any_draw() -> impl Strategy<Value = Draw> {
     )
 }
 
-/// Draws of the given topology, or of any if none is given, into buffers that have room for all of
-/// them, some, or nothing.
+/// Returns a strategy for draws of `topology`, or of any topology if it is `None`, into buffers
+/// that have room for all, some or none of the records.
 fn any_capture(
     shader: &ProbeShader,
     topology: Option<PrimitiveTopology>,
@@ -70,14 +70,14 @@ fn any_capture(
     })
 }
 
-/// Draws `count` values of a strategy by a fixed seed.
+/// Draws `count` values from a strategy, with a fixed seed.
 fn sample<S: Strategy>(strategy: &S, seed: u8, count: usize) -> Vec<S::Value> {
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
     (0..count).map(|_| strategy.new_tree(&mut runner).unwrap().current()).collect()
 }
 
-/// Whether a backend of this device supports such draws.
+/// Whether a backend of this device supports draws with these options.
 fn is_legal(gpu: &Gpu, backend: Backend, options: PipelineOptions) -> bool {
     let enabled = gpu.context().enabled();
     let adjacency = enabled.geometry_shader || !options.topology.has_adjacency();
@@ -109,7 +109,7 @@ fn is_lavapipe(gpu: &Gpu) -> bool {
     gpu.capabilities().driver_name == "llvmpipe"
 }
 
-/// One native capture of triangles.
+/// Captures triangles natively.
 fn native_triangle(gpu: &mut Gpu, capture: &Capture) -> common::device::Outcome {
     let shader = ProbeShader::two_buffers();
     let lowered = lower(gpu, &shader, Backend::Native);
@@ -151,7 +151,7 @@ fn lavapipe_writes_vertices_whose_stride_does_not_fit() {
     close(gpu);
 }
 
-/// Random captures of one topology a pipeline, on every backend.
+/// Compares random captures with the model, with one pipeline for each topology, on every backend.
 #[test]
 fn random_captures_agree_with_the_model() {
     for resources in RESOURCES {
@@ -192,8 +192,8 @@ fn random_captures_agree_with_the_model() {
     }
 }
 
-/// One pipeline, whatever the topology, on a device of the floor, with dispatches folded at any
-/// width.
+/// Compares captures with one pipeline for all topologies, on a device of the floor, with
+/// dispatches folded at various widths.
 #[test]
 fn dynamic_topology_folds_and_mixes_on_the_floor() {
     for resources in RESOURCES {
@@ -227,13 +227,14 @@ fn dynamic_topology_folds_and_mixes_on_the_floor() {
     }
 }
 
-/// Whether two axes hold a draw's workgroups of 64, the hub copies of a fan included.
+/// Whether the workgroups of 64 invocations of a draw fit on two axes, including the invocations
+/// for the first vertex of a fan.
 fn fits(draw: &Draw, max_workgroups: u32) -> bool {
     let capacity = 64 * u64::from(max_workgroups) * u64::from(max_workgroups);
     2 * u64::from(draw.vertex_count) * u64::from(draw.instance_count) <= capacity
 }
 
-/// Draws that need every row of a folded dispatch, and one row more.
+/// Draws need every row of a folded dispatch, or one row too many.
 #[test]
 fn dispatches_fold_at_the_limit() {
     for resources in RESOURCES {
@@ -363,8 +364,8 @@ fn attributes_out_of_range_are_zero() {
     }
 }
 
-/// What probe shaders do not read: components that a format lacks, a `Component`, an element of
-/// stride 0, and the built-ins of a draw.
+/// Tests inputs that probe shaders do not read: components that a format lacks, a `Component`
+/// decoration, elements with stride 0, and the built-ins of a draw.
 #[test]
 fn defaults_and_draw_parameters_are_supplied() {
     const SHADER: &str = r#"#version 450
@@ -445,7 +446,8 @@ fn defaults_and_draw_parameters_are_supplied() {
     }
 }
 
-/// A list that is equivalent to the decorations captures the same, without any decorations.
+/// A capture list that is equivalent to the decorations captures the same from the shader without
+/// decorations.
 #[test]
 fn lists_capture_what_decorations_do() {
     use spirv::BuiltIn;

@@ -1,5 +1,5 @@
-//! Shaders that show how often they run, and together with what: a capture by compute runs them for vertices
-//! that exist, and for nothing else.
+//! Shaders that make visible how often they run, and which invocations run together: a compute
+//! capture runs them only for vertices that exist.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ use crate::common::device::{Draws, close, lower_on, open_with};
 
 const COMPUTE: Backend = Backend::Compute;
 
-/// Counts the runs for each vertex and instance, modulo 16 and 4: 64 dwords. More than the draws have, so that
-/// one for another vertex shows.
+/// Counts the runs for each vertex (modulo 16) and instance (modulo 4) in 64 dwords. The draws have
+/// fewer vertices and instances, so that a run for any other vertex is noticed.
 const COUNTS: &str = "#version 450
     layout(set = 0, binding = 0) buffer Counts { uint counts[64]; };
     layout(location = 0, xfb_buffer = 0, xfb_stride = 8, xfb_offset = 0) flat out uvec2 captured;
@@ -28,10 +28,10 @@ const COUNTS: &str = "#version 450
         gl_PointSize = 1.0;
     }";
 
-/// Runs by vertex and instance, without those that never ran.
+/// The number of runs by vertex and instance, without those that never ran.
 type Runs = BTreeMap<(u32, u32), u32>;
 
-/// Captures draws of [`COUNTS`].
+/// Captures draws of [`COUNTS`], and returns the runs of its shader.
 fn runs(gpu: &mut Gpu, backend: Backend, topology: PrimitiveTopology, draws: &[Draw]) -> Runs {
     let words = common::compile(COUNTS, &[]);
     let vertex_input = VertexInput::default();
@@ -48,7 +48,7 @@ fn runs(gpu: &mut Gpu, backend: Backend, topology: PrimitiveTopology, draws: &[D
     (0u32..).zip(counted).filter(|(_, n)| *n > 0).map(|(at, n)| ((at % 16, at / 16), n)).collect()
 }
 
-/// Captures draws, and returns the 64 dwords of the shader's buffer, which are 0 before.
+/// Captures draws, and returns the 64 dwords of the shader's buffer, which are 0 before the draws.
 fn counted(
     gpu: &mut Gpu,
     lowered: &Lowered,
@@ -79,8 +79,8 @@ fn counted(
     found.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
 }
 
-/// Devices whose pipelines differ most: with and without staging, a dispatch for each draw, descriptors,
-/// shaders as they were lowered.
+/// Devices with very different pipelines: with and without staging, with a dispatch for each draw,
+/// with descriptors, and with shaders that are not optimized.
 fn devices() -> [OpenOptions; 5] {
     [
         OpenOptions::default(),
@@ -95,7 +95,7 @@ const fn draw(first_vertex: u32, vertex_count: u32, instance_count: u32) -> Draw
     Draw { vertex_count, instance_count, first_vertex, first_instance: 0 }
 }
 
-/// Points have no vertex that a driver may shade again, or not at all.
+/// Points share no vertices, so a driver has no reason to shade a vertex more than once.
 #[test]
 fn points_run_as_often_as_natively() {
     let five = [draw(3, 5, 1)];
@@ -112,7 +112,7 @@ fn points_run_as_often_as_natively() {
     }
 }
 
-/// What the guide says (`limits`, "How often a vertex is shaded").
+/// Tests what the guide says in "How often a vertex is shaded" (`limits`).
 #[test]
 fn every_vertex_of_a_primitive_runs_once_but_for_hubs() {
     // Workgroups are never full.
@@ -151,8 +151,8 @@ fn every_vertex_of_a_primitive_runs_once_but_for_hubs() {
     }
 }
 
-/// The side effects of a geometry shader, and of the vertex shader before it: in the branches of a selection whose
-/// result is a phi, in a loop, behind one another, in a function.
+/// The side effects of a geometry shader, and of the vertex shader before it: in the branches of a
+/// selection whose result is a phi, in a loop, one after the other, and in a function.
 const EFFECTS: [&str; 2] = [
     "#version 450
     layout(set = 0, binding = 0) buffer Counts { uint counts[64]; };
@@ -179,7 +179,8 @@ const EFFECTS: [&str; 2] = [
     }",
 ];
 
-/// What is emitted is counted first, and then stored: side effects happen with the latter.
+/// The emitted primitives are counted first and then stored. Side effects must happen only when
+/// they are stored.
 #[test]
 fn side_effects_of_geometry_shaders_happen_once() {
     let vertex = common::compile(EFFECTS[0], &[]);
@@ -202,7 +203,7 @@ fn side_effects_of_geometry_shaders_happen_once() {
     }
 }
 
-/// The shaders run for each stream that is captured.
+/// The shaders run for each stream that is captured, but their side effects must happen once.
 #[test]
 fn side_effects_of_several_streams_happen_once() {
     let vertex = common::compile(EFFECTS[0], &[]);
@@ -235,7 +236,7 @@ fn side_effects_of_several_streams_happen_once() {
     }
 }
 
-/// Subgroups have the invocations of vertices alone.
+/// Subgroups must contain only the invocations of vertices.
 #[test]
 fn subgroup_operations_see_vertices_alone() {
     let words = common::compile(

@@ -1,5 +1,5 @@
-//! The vertex backend refuses fans whose hub one invocation would store too many times, and all
-//! code that chooses among backends takes that into account.
+//! The vertex backend refuses fans whose first vertex would be stored too many times by one
+//! invocation, and all code that chooses among backends takes that into account.
 
 use vkxfb::lower::Backend;
 use vkxfb::lower::vertex::{MAX_FAN_PRIMITIVES, MAX_FAN_VERTICES};
@@ -67,7 +67,7 @@ fn a_fan_is_captured_up_to_the_limit_and_refused_beyond() {
     device::close(gpu);
 }
 
-/// The probe leaves them out, with the reason.
+/// The probe leaves such fans out, and reports the reason.
 #[test]
 fn the_probe_skips_what_is_refused() {
     let mut gpu = device::open(Profile::Full);

@@ -1,5 +1,5 @@
-//! Geometry shaders, captured by compute: what they emit is what their source says. `tests/geometry` compares
-//! random ones with the driver's own captures.
+//! Geometry shaders that are captured by compute: the records must be those that the source emits.
+//! `tests/geometry` compares random geometry shaders with the driver's own captures.
 
 use ash::vk;
 use vkxfb::Shader;
@@ -21,7 +21,8 @@ const VERTEX: &str = "#version 450
     layout(location = 0) flat out uvec2 id;
     void main() { id = uvec2(gl_VertexIndex, gl_InstanceIndex); gl_Position = vec4(0.0); }";
 
-/// Emits the vertices of its primitive as one line strip, and for odd primitives a point more, which is no line.
+/// Emits the vertices of its primitive as one line strip. For odd primitives it also emits a single
+/// point, which is not a line.
 fn geometry(primitive: &str, vertices: u32) -> String {
     format!(
         "#version 450
@@ -41,7 +42,7 @@ fn geometry(primitive: &str, vertices: u32) -> String {
     )
 }
 
-/// The records of a draw.
+/// Returns the records that a draw must capture.
 fn expected(topology: PrimitiveTopology, provoking: ProvokingVertex, draw: &Draw) -> Vec<u32> {
     let primitives = topology.primitive_count(draw.vertex_count);
     let mut words = Vec::new();
@@ -139,7 +140,7 @@ fn primitives_of_each_topology_are_assembled() {
     }
 }
 
-/// Captures in one command buffer share the memory for what entries emit.
+/// Captures in one command buffer share the memory for the counts of entries.
 #[test]
 fn a_thousand_indirect_captures_stay_small() {
     const CAPTURES: u64 = 1000;
@@ -198,7 +199,7 @@ fn a_thousand_indirect_captures_stay_small() {
     device::close(gpu);
 }
 
-/// Captures `count` points. `value` is what a storage buffer holds, which is descriptor 0 of set 0.
+/// Captures `count` points. `value` is the content of the storage buffer at binding 0 of set 0.
 fn capture_points(
     vertex: &[u32],
     geometry: &Shader<'_>,

@@ -1,5 +1,5 @@
-//! Index buffers of any size: the last index may be in a dword that the buffer ends within, in the middle of
-//! which nothing may be read that is not an index.
+//! Index buffers of any size. The last index may be in a dword whose end is beyond the buffer; then
+//! only the bytes of that index may be read.
 
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
@@ -16,13 +16,13 @@ use crate::common::rng::Rng;
 const COMPUTE: Backend = Backend::Compute;
 const STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
 const PROVOKING: ProvokingVertex = ProvokingVertex::First;
-/// Bytes of a record.
+/// The size of a record in bytes.
 const STRIDE: usize = 16;
 
-/// A draw of all indices of a buffer.
+/// A draw of all indices in a buffer.
 struct Case {
     index_type: IndexType,
-    /// Bytes before the first index.
+    /// The bytes before the first index.
     offset: u64,
     indices: Vec<u32>,
     restarts: bool,
@@ -44,7 +44,7 @@ impl Case {
         }
     }
 
-    /// The buffer ends with the last index.
+    /// Returns the contents of the buffer, which ends with the last index.
     fn bytes(&self) -> Vec<u8> {
         let size = self.index_type.size() as usize;
         let indices = self.indices.iter().flat_map(|i| i.to_le_bytes().into_iter().take(size));
@@ -68,7 +68,7 @@ impl Case {
     }
 }
 
-/// Captures all draws together.
+/// Captures all draws together, and returns the captured bytes.
 fn captured(gpu: &mut Gpu, pipeline: &Pipeline, cases: &[Case], size: u64) -> Vec<u8> {
     let ctx = gpu.context().clone();
     let target =

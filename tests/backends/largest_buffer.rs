@@ -1,4 +1,4 @@
-//! Huge captures count in 64 bits.
+//! Huge captures, whose sizes and positions need 64 bits.
 
 use vkxfb::counts::MAX_BUFFER_SIZE;
 use vkxfb::lower::Backend;
@@ -12,8 +12,8 @@ use crate::common::pipelines;
 
 const COMPUTE: Backend = Backend::Compute;
 
-/// A strip whose records pass 2^32 bytes, in a buffer of 2^32 - 4: by the CPU's clamps and by the
-/// setup kernel's.
+/// Captures a strip whose records exceed 2^32 bytes, into a buffer of 2^32 - 4 bytes. It is clamped
+/// once by the CPU and once by the setup kernel.
 #[test]
 #[ignore = "takes 4 GiB of device memory"]
 fn captures_fill_the_largest_buffer() {

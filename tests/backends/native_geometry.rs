@@ -1,5 +1,6 @@
-//! Geometry shaders, captured by the driver and by compute through the same calls of the recorder: what is found is
-//! the same. `tests/geometry` compares random ones with captures that are recorded without the crate.
+//! Geometry shaders that are captured by the driver and by compute, with the same calls of the
+//! recorder: the results must be the same. `tests/geometry` compares random geometry shaders with
+//! captures that are recorded without the crate.
 
 use std::time::Duration;
 
@@ -19,15 +20,16 @@ use vkxfb_probe::gpu::{Gpu, OpenOptions};
 use crate::common;
 use crate::common::device;
 
-/// What both stages read: a specialization constant of the vertex shader, and push constants of each. Its own
-/// capture is ignored.
+/// A vertex shader that reads a specialization constant and push constants. The geometry shader
+/// reads push constants, too. The transform feedback decorations of the vertex shader are ignored.
 const SETTLED: &str = "#version 450
     layout(constant_id = 3) const uint STEP = 1u;
     layout(push_constant) uniform Pushed { uint start; } pushed;
     layout(location = 0, xfb_buffer = 1, xfb_stride = 4, xfb_offset = 0) flat out uint id;
     void main() { id = pushed.start + uint(gl_VertexIndex) * STEP; gl_Position = vec4(0.0); }";
 
-/// Of every second triangle a strip of four vertices, of the others a triangle that is incomplete.
+/// Emits a strip of four vertices for every second triangle, and an incomplete triangle for the
+/// others.
 const EMITS: &str = "#version 450
     layout(triangles) in;
     layout(triangle_strip, max_vertices = 4) out;
@@ -42,22 +44,25 @@ const EMITS: &str = "#version 450
         }
     }";
 
-/// Triangles of a capture: of 19 and of 38 in, 9 and 19 have an even number first, and become two each.
+/// The number of triangles of a capture: the draws have 19 and 38 triangles, of which 9 and 19 emit
+/// two triangles each.
 const TRIANGLES: u64 = 2 * (9 + 19);
 
-/// Bytes in which the records of two captures find room, but for the last triangle, of which one record would.
+/// Bytes in which the records of two captures fit, except for the last triangle, for which there is
+/// room for one record.
 const ROOM: u64 = 12 * (3 * (2 * TRIANGLES - 1) + 1);
 
-/// What a backend leaves behind.
+/// The results of the captures of a backend.
 #[derive(Debug, PartialEq, Eq)]
 struct Found {
     bytes: Vec<u8>,
     counter: Vec<u8>,
-    /// Written and needed, of each capture.
+    /// Primitives written and primitives needed, for each capture.
     queries: [[u64; 2]; 2],
 }
 
-/// Captures twice, the second time from where the first ended, with a query around each.
+/// Captures twice, the second time from the counter that the first capture wrote, with a query
+/// around each capture.
 fn captured(gpu: &mut Gpu, lowered: &Lowered) -> Found {
     const TOPOLOGY: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
     let backend = lowered.backend();
@@ -162,8 +167,8 @@ fn captured(gpu: &mut Gpu, lowered: &Lowered) -> Found {
     Found { bytes, counter: counter_bytes, queries }
 }
 
-/// Records, counter and queries of the driver's own captures, which the recorder records, and of compute; as the
-/// decorations say, and as a list does.
+/// Compares records, counters and queries of native captures by the recorder with those of compute
+/// captures, with decorations and with a capture list.
 #[test]
 fn the_recorder_captures_natively_what_it_does_by_compute() {
     let mut gpu = device::open_with(OpenOptions::default());
@@ -201,7 +206,7 @@ fn the_recorder_captures_natively_what_it_does_by_compute() {
     device::close(gpu);
 }
 
-/// What does not go together is refused, by name.
+/// Unsupported combinations are refused with an error that names them.
 #[test]
 fn what_is_no_native_pipeline_is_named() {
     let gpu = device::open_with(OpenOptions::default());

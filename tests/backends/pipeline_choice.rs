@@ -1,6 +1,6 @@
-//! Draws at the borders between the Vulkan pipelines of a compute pipeline: vertex buffers of 4 GiB and
-//! more, because offsets of elements take 64 bits there, buffers that are not aligned to vectors,
-//! elements that do not exist, and draws that are just small enough.
+//! Draws that are just at the limits between the Vulkan pipelines of a compute pipeline: vertex
+//! buffers of 4 GiB and more, where offsets of elements take 64 bits, buffers that are not aligned
+//! to vectors, elements that do not exist, and draws that are just small enough.
 
 use vkxfb::internal::reflect::vertex_reads;
 use vkxfb::lower::{Backend, Shader, compute};
@@ -25,7 +25,7 @@ const SHADER: &str = "#version 450
     layout(location = 0, xfb_buffer = 0, xfb_stride = 16, xfb_offset = 0) out flat uvec4 captured;
     void main() { captured = element + gl_InstanceIndex; gl_Position = vec4(0.0); }";
 
-/// What is drawn.
+/// The parameters of a draw.
 #[derive(Debug, Clone, Copy)]
 struct Drawn {
     vertices: u32,
@@ -34,17 +34,17 @@ struct Drawn {
     is_indexed: bool,
 }
 
-/// What is bound.
+/// The buffers of a draw.
 #[derive(Debug, Clone, Copy)]
 struct Bound {
     offset: u64,
     size: u64,
-    /// The offset of the capture buffer.
+    /// The offset of the range in the capture buffer.
     captured_at: u64,
 }
 
 impl Drawn {
-    /// Records of an instance.
+    /// Returns the number of records of an instance.
     fn records(self) -> u64 {
         (u64::from(self.vertices) - 2) * 3
     }
@@ -54,7 +54,8 @@ impl Drawn {
     }
 }
 
-/// `staging` is the shared memory in which records may be collected.
+/// Creates a pipeline. `staging` is the size of the shared memory in which records may be
+/// collected.
 fn pipeline(gpu: &Gpu, staging: u32, topology: Option<PrimitiveTopology>) -> Pipeline {
     let words = common::compile(SHADER, &[]);
     let shader = Shader::new(&words);
@@ -69,7 +70,7 @@ fn pipeline(gpu: &Gpu, staging: u32, topology: Option<PrimitiveTopology>) -> Pip
     unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
 }
 
-/// What a draw captures, which has a dispatch of its own.
+/// Returns what a draw captures that has its own dispatch.
 fn captured(
     gpu: &mut Gpu,
     pipeline: &Pipeline,
@@ -131,12 +132,13 @@ fn elements(count: u32) -> Vec<u8> {
     (0..count).flat_map(|i| bytemuck::cast::<[u32; 4], [u8; 16]>(element(i))).collect()
 }
 
-/// What is captured, by the model, if only so many elements exist.
+/// Returns what the model captures if only the first `existing` elements exist.
 fn expected(drawn: Drawn, existing: u64) -> Vec<u8> {
     expected_of(drawn, |vertex| (u64::from(vertex) < existing).then_some(vertex))
 }
 
-/// The same by the number of the element that exists for a vertex, counted from the first one.
+/// Returns the same for any assignment of elements to vertices: `element_of` returns the element of
+/// a vertex, or `None` if it does not exist.
 fn expected_of(drawn: Drawn, element_of: impl Fn(u32) -> Option<u32>) -> Vec<u8> {
     let vertex = |instance: u32, record: u64| {
         let vertex = STRIP.gather(ProvokingVertex::First, record) as u32;
@@ -152,8 +154,8 @@ fn expected_of(drawn: Drawn, element_of: impl Fn(u32) -> Option<u32>) -> Vec<u8>
 
 const DRAWN: Drawn = Drawn { vertices: VERTICES, instances: 3, first: 0, is_indexed: false };
 
-/// Creates a vertex buffer of `allocated` bytes with elements from `at` on, and checks what draws
-/// with and without indices, and of one instance, capture.
+/// Creates a vertex buffer of `allocated` bytes with elements from `at` on, and checks the captures
+/// of draws with and without indices, and of one instance.
 fn check(gpu: &mut Gpu, (allocated, at): (u64, u64), bound: Bound, first: u32) {
     let pipeline = pipeline(gpu, 0, Some(STRIP));
     let usage = gpu.context().vertex_buffer_usage(COMPUTE);
@@ -169,7 +171,7 @@ fn check(gpu: &mut Gpu, (allocated, at): (u64, u64), bound: Bound, first: u32) {
     gpu.destroy_pipeline(pipeline);
 }
 
-/// The buffer only says that it is so large, so that every device can do it.
+/// Only the bound range is that large, not the buffer, so that every device can run this test.
 #[test]
 fn the_code_for_far_elements_reads_near_ones() {
     let mut gpu = Gpu::open(&OpenOptions::default()).unwrap();
@@ -209,8 +211,8 @@ fn elements_that_do_not_exist_are_zeros() {
     }
 }
 
-/// Vertices are numbered modulo 2^32: behind the last number comes the first element. Such draws must
-/// not be taken for ones whose elements all exist, whichever pipeline captures them.
+/// Vertex numbers are modulo 2^32: the highest number is followed by the first element. No pipeline
+/// may treat such draws as if all their elements existed.
 #[test]
 fn numbers_of_vertices_wrap() {
     let bound = Bound { offset: 0, size: ELEMENTS, captured_at: 0 };
@@ -242,8 +244,9 @@ fn numbers_of_vertices_wrap() {
     }
 }
 
-/// Draws without indices collect records in shared memory above 64 workgroups, indexed ones always.
-/// Above 64 the pipeline of indexed ones is that of their topology.
+/// Draws without indices collect records in shared memory if they have more than 64 workgroups, and
+/// indexed draws always do. With more than 64 workgroups, indexed draws use the pipeline for their
+/// topology.
 #[test]
 fn draws_are_captured_with_and_without_staging() {
     for resources in [Resources::Best, Resources::Descriptors] {
@@ -269,7 +272,7 @@ fn draws_are_captured_with_and_without_staging() {
     }
 }
 
-/// A shader that counts how often it is run.
+/// A shader that counts its runs.
 const COUNTING_SHADER: &str = "#version 450
     #extension GL_EXT_buffer_reference : require
     layout(buffer_reference, std430) buffer Runs { uint count; };
@@ -281,7 +284,8 @@ const COUNTING_SHADER: &str = "#version 450
         gl_Position = vec4(0.0);
     }";
 
-/// Whichever pipeline captures them: with indices or without, with primitive restart, alone or with others.
+/// Tests draws that capture nothing with every pipeline: with indices or without, with primitive
+/// restart, alone or with others.
 #[test]
 fn draws_of_nothing_run_no_shader() {
     for max_shared_workgroups in [None, Some(0)] {
@@ -317,7 +321,7 @@ fn counting_pipeline(gpu: &Gpu, restart: bool, topology: Option<PrimitiveTopolog
     unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
 }
 
-/// How often so many draws of a capture run their shader.
+/// Returns how often the shader runs for `times` draws of a capture.
 fn runs(gpu: &mut Gpu, pipeline: &Pipeline, drawn: Drawn, times: u32) -> u32 {
     let ctx = gpu.context();
     let usage = ctx.capture_buffer_usage(COMPUTE) | ctx.index_buffer_usage(COMPUTE);

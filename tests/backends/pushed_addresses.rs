@@ -1,5 +1,5 @@
-//! Device addresses in push constants, as engines use them: every backend follows them, with the
-//! addresses of each draw.
+//! Device addresses in push constants, as engines use them. On every backend, shaders must be able
+//! to load from them, with the addresses of each draw.
 
 use ash::vk;
 use vkxfb::lower::{Backend, Shader};
@@ -11,7 +11,8 @@ use vkxfb_probe::gpu::{Gpu, Profile};
 use crate::common;
 use crate::common::device::{Draws, close, lower_on, open};
 
-/// Nodes of a list, by pointers and by two dwords; by an index that differs from vertex to vertex.
+/// Reads nodes of a list by pointers and by two dwords, and by an index that differs from vertex to
+/// vertex.
 const SHADER: &str = "#version 450
     #extension GL_EXT_buffer_reference : require
     #extension GL_EXT_buffer_reference_uvec2 : require
@@ -37,12 +38,12 @@ const NODE_SIZE: u64 = 32;
 const VERTICES: u32 = 4;
 const DRAWS: u64 = 3;
 
-/// What a node holds.
+/// Returns the contents of a node.
 fn value(node: u64, component: u32) -> u32 {
     0x1_0001 * node as u32 + 0x100 * component
 }
 
-/// The nodes that a draw names: `first`, `either`, `bits`.
+/// Returns the nodes that the push constants of a draw point to: `first`, `either`, `bits`.
 fn named(draw: u64) -> [u64; 4] {
     [draw, draw + 1, draw + 3, draw + 4].map(|node| node % NODES)
 }

@@ -1,5 +1,5 @@
-//! Random lists captured on a device: natively, with and without splitting, and by the other
-//! backends, whose bytes must be the same.
+//! Random capture lists on a device: the native backend, with and without splitting of blocks, must
+//! capture the same bytes as the other backends.
 
 use spirv::BuiltIn;
 use vkxfb::capture::{CaptureEntry, CaptureList, Layout, Selector};
@@ -15,7 +15,8 @@ use vkxfb_translators::stream_output::{SlotLocations, StreamOutput, StreamOutput
 use crate::common;
 use crate::common::device::{capture, close, open};
 
-/// Matrices, structures, a block, `Component`, 64 bits; every value is exact.
+/// A shader with matrices, structures, a block, `Component` decorations and 64-bit outputs. All
+/// values are exact.
 const SHADER: &str = "#version 450
     struct Inner { mat2 matrix; float list[2]; };
     struct Outer { vec2 pair; Inner inner; };
@@ -45,7 +46,8 @@ const SHADER: &str = "#version 450
         packed.x += 1000;
     }";
 
-/// Location, first component, components and the dwords of one, of each scalar, vector and column.
+/// For each scalar, vector and matrix column: its location, first component, number of components,
+/// and dwords per component.
 const PIECES: [(u32, u32, u32, u32); 13] = [
     (0, 0, 4, 1),
     (1, 0, 3, 1),
@@ -72,7 +74,8 @@ impl Random {
     }
 }
 
-/// Records into two buffers: runs of whole pieces in their order, and parts of pieces anywhere.
+/// Returns a list of records for two buffers: runs of whole pieces in their order, and parts of
+/// pieces anywhere.
 fn random_list(random: &mut Random) -> CaptureList {
     let mut captures = Vec::new();
     let mut strides = [None; 4];
@@ -121,7 +124,8 @@ fn random_list(random: &mut Random) -> CaptureList {
     CaptureList::default().captures(captures).strides(strides)
 }
 
-/// Stream-output records of a list, cut at every fourth component of a location and here and there.
+/// Converts a list to stream outputs, which are split at every fourth component of a location and
+/// at random places.
 fn records(random: &mut Random, list: &CaptureList) -> StreamOutputInfo {
     let mut outputs = Vec::new();
     for capture in &list.captures {
@@ -160,7 +164,8 @@ fn records(random: &mut Random, list: &CaptureList) -> StreamOutputInfo {
     StreamOutputInfo { outputs, strides, locations, outputs_written: None }
 }
 
-/// The variable, path and dword within it of each captured dword, by buffer and offset.
+/// For each captured dword: its buffer, its offset, its variable, and its path, which also names
+/// the component and the dword within that.
 fn dwords(layout: &Layout) -> Vec<(u32, u32, u32, Vec<u32>)> {
     let mut dwords = Vec::new();
     for o in &layout.outputs {

@@ -1,5 +1,5 @@
-//! The vertex backend in an application's own pipeline: it rasterizes the same as before, and
-//! captures the same as the driver.
+//! The vertex backend in an application's own pipeline: it must rasterize the same as before, and
+//! capture the same as the driver.
 
 use ash::vk;
 use vkxfb::internal::lower::SysvalsPlace;
@@ -17,7 +17,7 @@ use crate::common;
 use crate::common::attachment::{self, Attachment, Drawing};
 use crate::common::device;
 
-/// Texels of the attachment in each direction.
+/// The number of texels of the attachment in each direction.
 const SIZE: u32 = 16;
 const IMAGE_BYTES: u64 = (SIZE * SIZE * 4) as u64;
 const CAPTURE_BYTES: u64 = 4096;
@@ -25,7 +25,7 @@ const FORMAT: vk::Format = vk::Format::R8G8B8A8_UNORM;
 const VERTEX: vk::ShaderStageFlags = vk::ShaderStageFlags::VERTEX;
 const FRAGMENT: vk::ShaderStageFlags = vk::ShaderStageFlags::FRAGMENT;
 
-/// Two stages read the same push constants. The vertex stage captures some of them.
+/// The push constants, which both stages read. The vertex stage captures some of them.
 const BLOCK: &str = "layout(push_constant) uniform Push { vec4 scale; vec4 colour; } push;";
 const PUSHED: u32 = 32;
 
@@ -67,7 +67,7 @@ fn shaders() -> [Vec<u32>; 2] {
     [common::compile(&vertex, &[]), common::compile_stage("frag", &fragment, &[])]
 }
 
-/// An attachment, and where it is read.
+/// An attachment, and the buffer that it is copied to.
 struct Target {
     attachment: Attachment,
     render_pass: vk::RenderPass,
@@ -135,10 +135,10 @@ impl Target {
     }
 }
 
-/// The application's pipeline of two stages, the first of them specialised.
+/// Creates the application's pipeline of two stages. The first stage is specialised.
 ///
 /// # Safety
-/// The words are valid modules, whose push constants those ranges are.
+/// The words are valid modules, whose push constants lie within `ranges`.
 unsafe fn create_pipeline(
     ctx: &Context,
     words: [&[u32]; 2],
@@ -178,7 +178,7 @@ fn description<'a>(
     PipelineDesc::new(shader).topology(topology).vertex_input(vertex_input).render_pass(render_pass)
 }
 
-/// Captures all draws with the recorder, each with its push constants.
+/// Captures all draws with the recorder, each with its own push constants.
 ///
 /// # Safety
 /// As [`Recorder::begin`], and `fragments` is called with a command buffer that is being recorded.

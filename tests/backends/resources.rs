@@ -1,5 +1,5 @@
 //! The resource plans: captures by device addresses and by descriptors are the same, with any
-//! bindings and any number of buffers, and limits of descriptors are reported.
+//! bindings and any number of buffers, and errors name the limits of descriptors.
 
 use ash::vk;
 use vkxfb::lower::{Backend, Lowered, ResourcePlan, Shader, compute};
@@ -19,7 +19,7 @@ use crate::common::device::{self, RESOURCES};
 const COMPUTE: Backend = Backend::Compute;
 const STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
 
-/// Captures the vertex index and a value of the application's own storage buffer.
+/// Captures the vertex index, and a value from a storage buffer of the application.
 const SHADER: &str = "#version 450
     layout(set = 0, binding = 0) readonly buffer Values { uint values[4]; };
     layout(location = 0, xfb_buffer = 0, xfb_stride = 8, xfb_offset = 0) out flat uvec2 captured;
@@ -31,7 +31,8 @@ const VALUES: [u32; 4] = [100, 200, 300, 400];
 const STRIDE: u64 = 8;
 const RECORDS: u64 = 100;
 
-/// A device, a pipeline with a descriptor set of the application, and what it captures to.
+/// A device, a pipeline with a descriptor set of the application, and the objects to capture with
+/// it.
 struct Bench {
     gpu: Gpu,
     lowered: Lowered,
@@ -67,7 +68,7 @@ impl Bench {
         Self { gpu, lowered, pipeline, set, target, buffers: vec![values] }
     }
 
-    /// A buffer of its own for each use.
+    /// Creates a separate buffer for a use.
     fn buffer(&mut self, usage: vk::BufferUsageFlags, words: &[u32]) -> vk::Buffer {
         let size = 4 * words.len() as u64;
         let buffer = self.gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
@@ -77,7 +78,8 @@ impl Bench {
         raw
     }
 
-    /// Records with the application's set bound, and gives what was captured.
+    /// Records a capture with the application's set bound, executes it, and returns the captured
+    /// data.
     fn capture(
         &mut self,
         arena: &ArenaDesc,
@@ -134,7 +136,7 @@ fn make_pipeline(
     unsafe { Pipeline::new(gpu.context(), &desc) }
 }
 
-/// What strips of these vertices capture.
+/// Returns what triangle strips of these vertices capture.
 fn expected(strips: &[&[u32]]) -> Vec<u32> {
     let records = strips.iter().flat_map(|strip| {
         let vertex = |o: u64| strip[STRIP.gather(ProvokingVertex::First, o) as usize];
@@ -143,9 +145,9 @@ fn expected(strips: &[&[u32]]) -> Vec<u32> {
     records.flat_map(|vertex| [vertex, VALUES[vertex as usize % 4]]).collect()
 }
 
-/// Draws whose arguments, counts and indices are in different buffers, in one dispatch of the setup
-/// kernel, in which each invocation reads another buffer. The shader has a descriptor set of the
-/// application.
+/// Captures draws whose arguments, counts and indices are in different buffers. The setup kernel
+/// processes all of them in one dispatch, so each of its invocations reads another buffer. The
+/// shader has a descriptor set of the application.
 #[test]
 fn draws_may_read_from_many_buffers() {
     for resources in RESOURCES {
@@ -214,7 +216,7 @@ fn draws_may_read_from_many_buffers() {
     }
 }
 
-/// What descriptors cannot do is said by name.
+/// Errors name what descriptors do not support.
 #[test]
 fn limits_of_descriptors_are_named() {
     let mut bench = Bench::new(Resources::Descriptors);
@@ -321,8 +323,8 @@ fn limits_of_descriptors_are_named() {
     bench.close();
 }
 
-/// A shader is lowered without the number of set layouts. The pipeline moves the set of the buffers
-/// behind all of them.
+/// A shader is lowered without knowledge of the number of set layouts. The pipeline moves the set
+/// of the descriptor plan after all of them.
 #[test]
 fn a_pipeline_may_have_more_sets_than_its_shader_uses() {
     for resources in RESOURCES {
@@ -351,7 +353,7 @@ fn a_pipeline_may_have_more_sets_than_its_shader_uses() {
     }
 }
 
-/// Counters in separate buffers, and a flush after which the descriptor set is another.
+/// Tests counters in separate buffers, and a flush after which another descriptor set is used.
 #[test]
 fn counters_and_flushes_go_on() {
     for resources in RESOURCES {
@@ -411,7 +413,7 @@ fn counters_and_flushes_go_on() {
     }
 }
 
-/// A size for which there is no memory is an error, however large it is.
+/// A size for which there is not enough memory is an error, however large it is.
 #[test]
 fn arenas_of_absurd_sizes_are_refused() {
     for resources in device::RESOURCES {

@@ -1,4 +1,4 @@
-//! Layouts from decorations, on GLSL as glslang compiles it, and on modules that are wrong.
+//! Layouts from decorations: for GLSL as glslang compiles it, and for invalid modules.
 
 use proptest::prelude::*;
 use vkxfb::capture::{CaptureError, CapturedOutput, Layout};
@@ -18,8 +18,8 @@ fn layout_of_glsl(declarations: &str) -> Result<Layout, CaptureError> {
     layout_of(&common::compile(&format!("#version 450\n{declarations}\nvoid main() {{}}\n"), &[]))
 }
 
-/// A vertex shader in assembly that does nothing: its outputs, what stands before its types, and
-/// its types and variables.
+/// Returns the layout of a vertex shader in assembly that does nothing. The arguments are its
+/// outputs, the lines before its types, and its types and variables.
 fn layout_of_assembly(
     outputs: &str,
     annotations: &str,
@@ -47,7 +47,7 @@ fn layout_of_assembly(
     layout_of(&common::assemble(&source, "vulkan1.0"))
 }
 
-/// (buffer, offset, components, name)
+/// Returns (buffer, offset, components, name) of each captured output.
 fn summary(layout: &Layout) -> Vec<(u32, u32, u32, &str)> {
     layout
         .outputs
@@ -98,7 +98,7 @@ fn per_vertex_without_offsets_captures_nothing() {
     assert_eq!(layout.strides, [None, Some(4), None, None]);
 }
 
-/// Checks the varyings: (offset, type, buffer index, count, name), as OpenGL lists them.
+/// Checks the varyings as OpenGL lists them: (offset, type, buffer index, count, name).
 #[track_caller]
 fn assert_varyings(layout: &Layout, expected: &[(u32, &str, u32, u32, &str)]) {
     let types: Vec<String> = layout.varyings.iter().map(|v| v.ty.to_string()).collect();
@@ -111,7 +111,7 @@ fn assert_varyings(layout: &Layout, expected: &[(u32, &str, u32, u32, &str)]) {
     assert_eq!(found, expected);
 }
 
-/// The tables of Mesa's `nir_gather_xfb_info`.
+/// Tables that Mesa's `nir_gather_xfb_info` returns.
 mod gathered {
     use super::*;
 
@@ -193,7 +193,7 @@ mod gathered {
     }
 }
 
-/// The worked case of Zink's inlined emission: 62 components in 256 bytes.
+/// An example from Zink: 62 components in 256 bytes.
 #[test]
 fn structures_of_doubles_are_aligned() {
     let layout = layout_of_glsl(
@@ -245,7 +245,7 @@ fn an_array_of_blocks_spreads_over_the_buffers() {
     assert_eq!(locations, [Some(20), Some(21), Some(25), Some(26)]);
 }
 
-/// glslang moves the offset of a block to its members; others need not.
+/// glslang moves the offset of a block to its members; other compilers may not.
 #[test]
 fn an_offset_on_a_block_lays_out_its_members() {
     let layout = layout_of_assembly(
@@ -305,7 +305,8 @@ fn what_cannot_be_captured_is_an_error() {
     }
 }
 
-/// A shader of two outputs, with the given decorations of %2 and %3 and the given execution modes.
+/// Returns the layout of a shader with two outputs, with the given decorations of %2 and %3 and the
+/// given execution modes.
 fn assembly(decorations: &str, modes: &str) -> Result<Layout, CaptureError> {
     layout_of_assembly(
         "%2 %3",
@@ -377,7 +378,7 @@ fn contradictions_are_named() {
     );
 }
 
-/// Capturing members of a structure that is not a block is not supported yet.
+/// Capturing single members of a structure that is not a block is not supported.
 #[test]
 fn members_of_a_plain_structure_are_refused() {
     let shader = |buffer: &str| {
@@ -408,8 +409,8 @@ fn members_of_a_plain_structure_are_refused() {
     assert_eq!(shader("").unwrap().outputs.len(), 1);
 }
 
-/// A variable with an Offset is captured completely. The Offsets of its members are only their
-/// places within it, which they have anyway.
+/// A variable with an `Offset` is captured completely. The `Offset`s of its members only say where
+/// they are within it, which follows from its type anyway.
 #[test]
 fn a_plain_structure_is_captured_whole() {
     let shader = |wide: u32, last: u32| {
@@ -445,7 +446,8 @@ fn a_plain_structure_is_captured_whole() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Decorations with arbitrary parameters: an error, or a layout within its own limits.
+    /// Decorations with arbitrary parameters lead to an error, or to a layout that keeps all
+    /// limits.
     #[test]
     fn layouts_keep_their_invariants(
         parameters in proptest::collection::vec((0..6u32, 0..70u32, 0..70u32), 2),

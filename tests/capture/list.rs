@@ -10,7 +10,7 @@ use vkxfb::lower::native;
 
 use crate::common;
 
-/// A shader and what is needed to look into it.
+/// A shader, and its module for lookups.
 struct Shader {
     declarations: Declarations,
     entry: EntryPoint,
@@ -47,7 +47,7 @@ impl Shader {
     }
 }
 
-/// (buffer, offset, components, bits, path) of each piece.
+/// Returns (buffer, offset, components, bits, path) of each captured output.
 fn pieces(layout: &Layout) -> Vec<(u32, u32, u32, u32, Vec<u32>)> {
     layout
         .outputs
@@ -144,8 +144,8 @@ fn names_that_lead_nowhere_are_errors() {
     assert_eq!(error.to_string(), "the shader has no outputs, and so no '@Position'");
 }
 
-/// Names of outputs from other compilers: DXC, Slang, and HLSL by glslang, and names that are
-/// prefixes of others. None is a name that GLSL would produce.
+/// Names of outputs from other compilers (DXC, Slang, and HLSL compiled by glslang), and names that
+/// are prefixes of others. GLSL would not produce any of these names.
 const COMPILERS: &str = "
     OpCapability Shader
     OpCapability ClipDistance
@@ -191,7 +191,8 @@ const COMPILERS: &str = "
     OpReturn
     OpFunctionEnd";
 
-/// The variable and path of the only piece that a text selects, and its components.
+/// Returns the variable and path of the only output that a text selects, and the number of its
+/// components.
 fn selected(shader: &Shader, text: &str) -> (u32, Vec<u32>, u32) {
     let layout = shader.varyings(&[text], BufferMode::Interleaved);
     let layout = layout.unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -292,7 +293,7 @@ fn outputs_are_named_by_place() {
     assert!(matches!(misaligned, CaptureError::Misaligned { alignment: 8, .. }), "{misaligned}");
 }
 
-/// Selecting every piece by location gives the same as the decorations.
+/// Selecting every output by location gives the same layout as the decorations.
 #[test]
 fn locations_lead_to_what_decorations_say() {
     let shader = Shader::of(
@@ -409,7 +410,7 @@ fn records_have_limits() {
     assert!(matches!(places(4), Err(CaptureError::BeyondStride { end: e, .. }) if e == end));
 }
 
-/// A component number that is too large neither overflows nor uses billions of locations.
+/// A component number that is too large must neither overflow nor use billions of locations.
 #[test]
 fn a_hostile_component_takes_few_locations() {
     let words = common::assemble(

@@ -1,4 +1,4 @@
-//! What of a shader is captured: layouts by its decorations, and by an explicit list.
+//! Which outputs of a shader are captured: layouts from its decorations, and from an explicit list.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(missing_docs, reason = "no API")]

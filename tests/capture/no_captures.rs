@@ -1,19 +1,21 @@
-//! The mode `Xfb` without an `Offset` is legal, and captures nothing: buffers and counters do not
-//! change, and of queries only those of generated primitives count.
+//! The execution mode `Xfb` without an `Offset` is valid, and captures nothing: buffers and
+//! counters do not change, and only queries of generated primitives count.
 
 use vkxfb::lower::{Lowered, ResourcePlan, Shader, compute, native, vertex};
 use vkxfb::vertex_input::VertexInput;
 
 use crate::common;
 
-/// What glslang makes of it has the mode, and XfbBuffer and XfbStride on gl_PerVertex.
+/// glslang compiles this to a module with the mode, and with `XfbBuffer` and `XfbStride` on
+/// gl_PerVertex.
 const SOURCE: &str = "#version 450
     layout(xfb_buffer = 0, xfb_stride = 16) out;
     out gl_PerVertex { vec4 gl_Position; };
     layout(location = 0) out vec4 colour;
     void main() { gl_Position = vec4(gl_VertexIndex); colour = vec4(1.0); }";
 
-/// By native, vertex and compute, the last by addresses, by descriptors and with staging.
+/// Lowers a shader for the native, vertex and compute backends; for compute with addresses, with
+/// descriptors and with staging.
 fn all(words: &[u32]) -> [Lowered; 5] {
     let shader = &Shader::new(words);
     let vertex_input = VertexInput::default();
@@ -58,10 +60,10 @@ mod on_a_device {
     use vkxfb_probe::gpu::{Gpu, OpenOptions};
 
     const STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
-    /// 10 triangles in each of 2 instances.
+    /// A draw of 10 triangles in each of 2 instances.
     const DRAW: Draw =
         Draw { vertex_count: 12, instance_count: 2, first_vertex: 0, first_instance: 0 };
-    /// What counter and capture buffer hold.
+    /// The value of the counter, and the byte in the capture buffer, before the capture.
     const COUNTER: u32 = 20;
 
     fn lower(gpu: &Gpu, source: &str, backend: Backend) -> Lowered {
@@ -103,7 +105,7 @@ mod on_a_device {
         }
     }
 
-    /// A direct and an indirect draw, from a counter on and to it.
+    /// Captures a direct and an indirect draw, from a counter on and with a counter to write.
     #[test]
     fn queries_count_and_counters_stay() {
         for resources in device::RESOURCES {
@@ -180,22 +182,23 @@ mod on_a_device {
         device::close(gpu);
     }
 
-    /// The same with an output that is captured.
+    /// The same shader with an output that is captured.
     const CAPTURES: &str = "#version 450
         layout(xfb_buffer = 0, xfb_stride = 16) out;
         out gl_PerVertex { layout(xfb_offset = 0) vec4 gl_Position; };
         void main() { gl_Position = vec4(gl_VertexIndex); }";
 
-    /// What a capture leaves behind.
+    /// The results of a capture.
     #[derive(Debug, PartialEq)]
     struct Left {
-        /// The result of a query of that kind.
+        /// The result of the query, if there is one.
         query: Option<[u64; 2]>,
         memory: Vec<u8>,
         captured: Option<Captured>,
     }
 
-    /// Draws 20 triangles into a buffer with room for so many, from its start to a counter.
+    /// Draws 20 triangles into a buffer with room for `room` bytes, from its start, and writes a
+    /// counter.
     fn left(source: &str, room: u64, backend: Backend, kind: Option<QueryKind>) -> Left {
         let mut gpu = device::open_with(OpenOptions::default());
         let lowered = lower(&gpu, source, backend);
@@ -277,8 +280,8 @@ mod on_a_device {
         Left { query, memory: memory_left, captured: recorded.unwrap().captured }
     }
 
-    /// What queries count, what counters hold, and what the recorder says: as the driver has it, with
-    /// and without an output that is captured.
+    /// Compares queries, counters, and the results that the recorder returns, with those of the
+    /// driver, with and without an output that is captured.
     #[test]
     fn queries_count_what_they_count_natively() {
         let gpu = device::open_with(OpenOptions::default());
@@ -318,7 +321,7 @@ mod on_a_device {
         }
     }
 
-    /// The layer in the place of the driver's own captures.
+    /// Compares the layer instead of the driver's own captures.
     #[test]
     fn queries_count_the_same_on_the_layer() {
         let test = queries_count_what_they_count_natively;

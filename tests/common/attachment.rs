@@ -47,7 +47,7 @@ impl Attachment {
         }
     }
 
-    /// Copies a square attachment after the [`render_pass`].
+    /// Copies a square attachment to a buffer, after the [`render_pass`] that drew to it.
     ///
     /// # Safety
     /// The buffer has room at the offset, and `cmd` is being recorded, outside of a render pass
@@ -83,7 +83,8 @@ impl Attachment {
     }
 }
 
-/// A render pass that clears `count` attachments, and transitions them for copying from them.
+/// Creates a render pass that clears `count` attachments, and transitions them to the layout for
+/// copying.
 ///
 /// # Safety
 /// The device is live.
@@ -114,12 +115,12 @@ pub unsafe fn render_pass(device: &ash::Device, format: vk::Format, count: u32) 
     unsafe { device.create_render_pass(&info, None) }.unwrap()
 }
 
-/// All of a square attachment.
+/// The render area that covers a square attachment.
 pub fn area(side: u32) -> vk::Rect2D {
     vk::Rect2D::default().extent(vk::Extent2D { width: side, height: side })
 }
 
-/// What a pipeline needs beside its stages to draw to `count` square attachments.
+/// The states, apart from the stages, with which a pipeline draws to `count` square attachments.
 pub struct Drawing {
     viewports: [vk::Viewport; 1],
     scissors: [vk::Rect2D; 1],
@@ -134,7 +135,7 @@ impl Drawing {
         Self { viewports: [viewport], scissors: [area(side)], blends }
     }
 
-    /// A pipeline of these stages.
+    /// Creates a pipeline of `stages`.
     ///
     /// # Safety
     /// The stages are valid and match the layout and the render pass.
@@ -171,7 +172,7 @@ impl Drawing {
     }
 }
 
-/// A module of valid words.
+/// Creates a shader module of valid words.
 ///
 /// # Safety
 /// The device is live.

@@ -8,7 +8,7 @@ use ash::{ext, vk};
 
 use super::settings::{alone, has_validation};
 
-/// An instance, whose messages are collected.
+/// An instance whose validation messages are collected.
 pub struct BareInstance {
     _entry: ash::Entry,
     pub raw: ash::Instance,
@@ -18,7 +18,7 @@ pub struct BareInstance {
     messages: Box<Mutex<Vec<String>>>,
 }
 
-/// Its first device, with one queue for graphics.
+/// The first device of an instance, with one graphics queue.
 pub struct BareDevice {
     instance: BareInstance,
     memory: vk::PhysicalDeviceMemoryProperties,
@@ -92,7 +92,7 @@ impl BareInstance {
         unsafe { self.raw.enumerate_physical_devices() }.unwrap()[0]
     }
 
-    /// Creates its first device.
+    /// Creates the first device of the instance.
     ///
     /// # Safety
     /// As `vkCreateDevice`.
@@ -102,14 +102,14 @@ impl BareInstance {
         unsafe { self.raw.create_device(self.physical_device(), info, None) }.unwrap()
     }
 
-    /// Destroys a device of it, with which nothing is in flight.
+    /// Destroys a device of the instance. Nothing that was submitted to it is still executing.
     pub fn destroy_device(&self, device: &ash::Device) {
         let _alone = alone();
         // SAFETY: nothing is in flight.
         unsafe { device.destroy_device(None) };
     }
 
-    /// Creates the device, with the extensions and features that it must have.
+    /// Creates the first device, with `features` and `extensions`.
     pub fn into_device(
         self,
         features: &mut vk::PhysicalDeviceFeatures2<'_>,
@@ -159,7 +159,7 @@ impl BareDevice {
         &self.instance.raw
     }
 
-    /// What the validation layer has said since the last call.
+    /// Returns the messages of the validation layer since the last call.
     pub fn take_messages(&self) -> Vec<String> {
         std::mem::take(&mut *self.instance.messages.lock().unwrap())
     }
@@ -170,7 +170,7 @@ impl BareDevice {
         self.instance.close();
     }
 
-    /// Memory with these properties.
+    /// Allocates memory with these properties.
     pub fn allocate(
         &self,
         needs: vk::MemoryRequirements,
@@ -187,7 +187,7 @@ impl BareDevice {
         unsafe { self.raw.allocate_memory(&info, None) }.unwrap()
     }
 
-    /// A buffer that the host sees.
+    /// Creates a buffer in memory that the host can map.
     pub fn host_buffer(
         &self,
         size: u64,

@@ -1,5 +1,5 @@
-//! Runs random cases, identified by seeds, in batches, on threads with a device each, and reports
-//! the results.
+//! Runs random cases, which are identified by seeds. Each thread has its own device and runs the
+//! cases in batches. The results are collected in a report.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,14 +12,14 @@ use vkxfb::lower::Backend;
 
 use super::settings::number;
 
-/// A device, and what was done with it.
+/// A device on which a thread runs cases, and the report of these cases.
 pub trait Worker: Send {
-    /// Runs the cases of some seeds.
+    /// Runs the cases with these seeds.
     fn batch(&mut self, seeds: &[u64]);
 
     fn report(&mut self) -> &mut Report;
 
-    /// Does something, and adds the time that it takes to the report.
+    /// Calls `f`, and adds the time that it takes to the report.
     fn timed<R>(&mut self, what: &'static str, f: impl FnOnce(&mut Self) -> R) -> R {
         let start = Instant::now();
         let result = f(self);
@@ -32,13 +32,13 @@ pub trait Worker: Send {
 }
 
 /// Runs `count` cases in batches of `size`. While a batch runs, a file `vkxfb-NAME-*.running` in
-/// the directory for temporary files names it, in case a driver crashes the test.
+/// the directory for temporary files contains its seeds, in case a driver crashes the test.
 ///
 /// | variable | |
 /// |---|---|
-/// | `VKXFB_SEED` | seed of the first; each next case has the next seed |
-/// | `VKXFB_THREADS` | threads; 2 by default |
-/// | `VKXFB_FAILURES` | failures after which a thread gives up; 20 by default |
+/// | `VKXFB_SEED` | the seed of the first case; each further case has the next seed |
+/// | `VKXFB_THREADS` | the number of threads; 2 by default |
+/// | `VKXFB_FAILURES` | the number of failures after which a thread gives up; 20 by default |
 pub fn run<W: Worker>(name: &str, count: u64, size: u64, open: impl Fn() -> W + Sync) -> Report {
     let first = number("VKXFB_SEED", 0);
     let threads = number("VKXFB_THREADS", 2).min(count.div_ceil(size)).max(1);
@@ -76,17 +76,17 @@ pub fn run<W: Worker>(name: &str, count: u64, size: u64, open: impl Fn() -> W + 
 /// The results of a run.
 #[derive(Default)]
 pub struct Report {
-    /// How many there were of each kind.
+    /// The number of cases or draws of each kind.
     pub counts: BTreeMap<&'static str, u64>,
-    /// The number of cases that were compared, without those in `faults`.
+    /// For each backend, the number of cases that were compared, without those in `faults`.
     pub compared: BTreeMap<Backend, u64>,
-    /// Cases that were left out, and why.
+    /// For each backend and reason, the number of cases that were left out.
     pub excluded: BTreeMap<(Backend, &'static str), u64>,
-    /// The number of native cases that may show only one known fault of the driver, and how many of
-    /// them did.
+    /// For each known fault of the driver, the number of native cases in which that fault, and no
+    /// other, may show, and the number of those in which it did.
     pub faults: BTreeMap<&'static str, (u64, u64)>,
     pub failures: Vec<String>,
-    /// Where the time went.
+    /// The time that each kind of work took.
     pub times: BTreeMap<&'static str, Duration>,
 }
 

@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-/// A set with one descriptor, binding 0 of vertex and compute shaders.
+/// A set with one descriptor: binding 0, visible to vertex and compute shaders.
 pub struct DescriptorSet {
     pub layout: vk::DescriptorSetLayout,
     pool: vk::DescriptorPool,

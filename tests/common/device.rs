@@ -19,19 +19,19 @@ use vkxfb_probe::subject::Subject;
 use super::descriptor_set::DescriptorSet;
 use super::settings::{alone, has_validation};
 
-/// Bytes on either side of a bound range.
+/// The bytes before and after a bound range, in which nothing may be written.
 pub const GUARD: u64 = 64;
 
-/// Opens the first device, with the validation layer unless `VKXFB_TEST_VALIDATION=0`, which is for
-/// machines that have a GPU but not the layer.
+/// Opens the first device, with the validation layer unless `VKXFB_TEST_VALIDATION` is 0. That
+/// setting is for machines that have a GPU but not the layer.
 pub fn open(profile: Profile) -> Gpu {
     open_with(OpenOptions { profile, ..Default::default() })
 }
 
-/// The ways in which captures by compute reach memory.
+/// The ways in which compute captures access memory: the best one for the device, and descriptors.
 pub const RESOURCES: [Resources; 2] = [Resources::Best, Resources::Descriptors];
 
-/// The same, with further options.
+/// Opens the first device like [`open`], with further options.
 pub fn open_with(options: OpenOptions) -> Gpu {
     let validation = has_validation();
     let options = OpenOptions { validation, ..options };
@@ -45,7 +45,7 @@ pub fn close(gpu: Gpu) {
     assert!(messages.is_empty(), "{messages:#?}");
 }
 
-/// Closes a device, and returns what the validation layer has said and nobody has taken.
+/// Closes a device, and returns the messages of the validation layer that no test has taken.
 pub fn messages_at_close(gpu: Gpu) -> Vec<Message> {
     let _alone = alone();
     gpu.close()
@@ -83,13 +83,13 @@ pub unsafe fn end_render_pass(ctx: &Context, cmd: vk::CommandBuffer, backend: Ba
     }
 }
 
-/// A probe shader as a backend of the device takes it.
+/// Lowers a probe shader for a backend of the device.
 pub fn lower(gpu: &Gpu, shader: &ProbeShader, backend: Backend) -> Lowered {
     let target = gpu.compute_target(backend).unwrap();
     Subject::built_in(shader.clone()).unwrap().lower(backend, &target).unwrap()
 }
 
-/// What a test draws with.
+/// How the draws of a test need their pipeline.
 #[derive(Clone, Copy)]
 pub struct PipelineOptions {
     pub topology: PrimitiveTopology,
@@ -97,7 +97,7 @@ pub struct PipelineOptions {
     pub specialize: bool,
 }
 
-/// A pipeline of a lowered probe shader.
+/// Creates a pipeline of a lowered probe shader.
 pub fn pipeline(
     gpu: &Gpu,
     shader: &ProbeShader,
@@ -107,7 +107,7 @@ pub fn pipeline(
     pipeline_of(gpu.context(), gpu.render_pass(), shader, lowered, options)
 }
 
-/// The same with another context of the device.
+/// Does what [`pipeline`] does, with another context of the device.
 pub fn pipeline_of(
     ctx: &Context,
     render_pass: vk::RenderPass,
@@ -125,7 +125,7 @@ pub fn pipeline_of(
     unsafe { Pipeline::new(ctx, &desc) }.unwrap()
 }
 
-/// A compute pipeline for any draw of [`ProbeShader::identify`], with primitive restart.
+/// Creates a compute pipeline for any draw of [`ProbeShader::identify`], with primitive restart.
 pub fn restarting_pipeline(gpu: &Gpu, provoking_vertex: ProvokingVertex) -> Pipeline {
     let shader = ProbeShader::identify();
     let lowered = lower(gpu, &shader, Backend::Compute);
@@ -142,21 +142,21 @@ pub fn restarting_pipeline(gpu: &Gpu, provoking_vertex: ProvokingVertex) -> Pipe
 /// The bound range of a capture buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bound {
-    /// Bytes behind the guard, a multiple of 4.
+    /// The bytes from the end of the guard to the range, a multiple of 4.
     pub offset: u64,
-    /// Bytes.
+    /// The size of the range in bytes.
     pub size: u64,
 }
 
-/// One Begin/End.
+/// The draws between a Begin and an End, and the capture buffers.
 #[derive(Debug, Clone)]
 pub struct Capture {
     pub draws: Vec<(PrimitiveTopology, Draw)>,
-    /// By buffer number.
+    /// The ranges of the capture buffers, by buffer number.
     pub buffers: Vec<Option<Bound>>,
 }
 
-/// Memory and counts after a capture.
+/// The contents of the capture buffers, with their guards, and the counts after a capture.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub allocations: Vec<Option<Vec<u8>>>,
@@ -166,7 +166,7 @@ pub struct Outcome {
 }
 
 impl Capture {
-    /// Allocations full of sentinel.
+    /// Returns buffers that are large enough, filled with [`sentinel`] bytes.
     pub fn allocations(&self) -> Vec<Option<Vec<u8>>> {
         let fill = |(buffer, bound): (u32, &Option<Bound>)| {
             bound.map(|bound| {
@@ -178,8 +178,8 @@ impl Capture {
         (0u32..).zip(&self.buffers).map(fill).collect()
     }
 
-    /// Computes the result of the capture by the specification, primitive by primitive, without
-    /// closed formulas except for the topology's own.
+    /// Computes the result of the capture as the specification defines it, primitive by primitive.
+    /// The only closed formulas are those of the topology.
     pub fn model(&self, shader: &ProbeShader, provoking: ProvokingVertex) -> Outcome {
         let mut allocations = self.allocations();
         let mut positions = [0u64; 4];
@@ -224,10 +224,10 @@ impl Capture {
     }
 }
 
-/// Runs captures with one pipeline.
+/// Runs captures with the same pipeline.
 ///
-/// They share a command buffer, except for native captures that leave out a buffer: within a
-/// command buffer, the buffer of an earlier capture would still be bound.
+/// The captures share a command buffer, except for native captures that leave out a buffer: in a
+/// shared command buffer, the buffer of an earlier capture would still be bound.
 pub fn run(
     gpu: &mut Gpu,
     shader: &ProbeShader,
@@ -333,7 +333,7 @@ pub fn assert_same(found: &Outcome, expected: &Outcome, what: &dyn std::fmt::Dis
     }
 }
 
-/// A shader as a backend of the device takes it.
+/// Lowers a shader for a backend of the device.
 pub fn lower_on(
     gpu: &Gpu,
     backend: Backend,
@@ -351,22 +351,23 @@ pub fn lower_on(
     lowered.unwrap()
 }
 
-/// Draws of a lowered shader in one capture, with a pipeline of their own.
+/// Draws of a lowered shader in one capture, for which a pipeline is created.
 pub struct Draws<'a> {
     pub lowered: &'a Lowered,
     pub vertex_input: &'a VertexInput,
-    /// By the number of the binding.
+    /// The data of the vertex buffers, by binding number.
     pub vertex_data: &'a [Vec<u8>],
-    /// The sets from 0 on.
+    /// The descriptor sets, from set 0 on.
     pub sets: &'a [&'a DescriptorSet],
-    /// By the number of the draw; or none at all.
+    /// The push constants of each draw; empty if there are none.
     pub push_constants: &'a [Vec<u8>],
     pub topology: PrimitiveTopology,
     pub draws: &'a [Draw],
 }
 
 impl Draws<'_> {
-    /// Captures them into buffers of just their size: each buffer, from `0xa5` on.
+    /// Captures the draws into buffers that are just large enough and filled with `0xa5`. Returns
+    /// the contents of each buffer.
     pub fn capture(&self, gpu: &mut Gpu) -> Vec<Option<Vec<u8>>> {
         let &Draws { lowered, vertex_input, topology, push_constants, .. } = self;
         let set_layouts: Vec<_> = self.sets.iter().map(|set| set.layout).collect();
@@ -416,8 +417,8 @@ impl Draws<'_> {
     }
 }
 
-/// Captures a strip of a shader that reads nothing but indices, 5 triangles of 3 vertices in each
-/// of two instances: each buffer, from `0xa5` on.
+/// Captures a triangle strip of a shader that reads only indices: 5 triangles in each of two
+/// instances. The buffers are filled with `0xa5` before. Returns the contents of each buffer.
 pub fn capture(gpu: &mut Gpu, lowered: &Lowered) -> Vec<Option<Vec<u8>>> {
     let draws = Draws {
         lowered,

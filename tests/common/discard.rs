@@ -4,10 +4,10 @@ use ash::vk;
 
 use super::attachment;
 
-/// A pipeline of a vertex shader that draws points, for dynamic rendering.
+/// Creates a pipeline of a vertex shader that draws points, for dynamic rendering.
 ///
 /// # Safety
-/// The layout is of the device, and what the shader reads.
+/// The layout belongs to the device, and has everything that the shader reads.
 pub unsafe fn pipeline(
     device: &ash::Device,
     layout: vk::PipelineLayout,

@@ -1,20 +1,21 @@
-//! Finds barriers that invocations may come to one after the other.
+//! Finds barriers at which the invocations of a workgroup may arrive one after the other.
 //!
-//! Mesa's compiler for Mali before v9 (25.0) makes invocations that took different branches wait for each
-//! other at the end of a block whose successor has several predecessors, and nowhere else. The block behind a
-//! loop with a single exit has one predecessor: if invocations leave the loop in different iterations, and a
-//! barrier follows before branches join again, each of them comes to it alone.
+//! Mesa's compiler for Mali before v9 (25.0) makes invocations that took different branches wait
+//! for each other only at the end of a block whose successor has several predecessors. The merge
+//! block of a loop with a single exit has one predecessor. If invocations leave such a loop in
+//! different iterations, and a barrier follows before branches join again, each of them arrives
+//! alone at the barrier.
 
 use std::collections::{HashMap, HashSet};
 
 use vkxfb::internal::spirv::{Id, Instruction, Module, Section};
 use vkxfb::spirv::headers::{BuiltIn, Decoration, Op, StorageClass};
 
-/// A block: its label, and its instructions behind it.
+/// A block: its label, and the instructions after the label.
 type Block<'a> = (Id, Vec<Instruction<'a>>);
 
-/// The loops, by the label of their header, that invocations leave at different times, and behind which
-/// a barrier comes before branches join.
+/// Returns the loops, by the label of their header, that invocations may leave at different times,
+/// and after which a barrier comes before branches join.
 pub fn barriers_behind_divergent_exits(words: &[u32]) -> Vec<Id> {
     let module = Module::parse(words).unwrap();
     let divergent = divergent(&module);
@@ -82,7 +83,7 @@ fn successors(code: &[Instruction<'_>]) -> Vec<Id> {
     match last.op() {
         Some(Op::Branch) => vec![last.id(0)],
         Some(Op::BranchConditional) => vec![last.id(1), last.id(2)],
-        // Literals of 32 bits.
+        // The literals of the switch have 32 bits.
         Some(Op::Switch) => {
             let cases = last.operands()[2..].chunks_exact(2).map(|case| Id(case[1]));
             [last.id(1)].into_iter().chain(cases).collect()
@@ -91,7 +92,7 @@ fn successors(code: &[Instruction<'_>]) -> Vec<Id> {
     }
 }
 
-/// The ids whose values may differ between the invocations of a workgroup.
+/// Returns the ids whose values may differ between the invocations of a workgroup.
 fn divergent(module: &Module) -> HashSet<Id> {
     let numbers = [
         BuiltIn::LocalInvocationIndex,
@@ -113,7 +114,7 @@ fn divergent(module: &Module) -> HashSet<Id> {
         .filter(|i| i.is(Op::Variable) && is_own(i))
         .map(|i| i.id(1))
         .collect();
-    // The variable that a pointer points into.
+    // For each pointer, the variable that it points into.
     let mut bases: HashMap<Id, Id> = variables.iter().map(|id| (*id, *id)).collect();
     loop {
         let before = found.len();

@@ -1,5 +1,5 @@
-//! Runs tests on the Vulkan layer of this workspace, which then does the native captures of a
-//! device.
+//! Runs tests with the Vulkan layer of this workspace, which then implements the native captures of
+//! a device.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +9,7 @@ use super::settings::has_validation;
 const VALIDATION: &str = "VK_LAYER_KHRONOS_validation";
 const NAME: &str = "VK_LAYER_VKXFB_transform_feedback";
 
-/// Whether this test runs on the layer.
+/// Whether this test runs with the layer.
 pub fn is_there() -> bool {
     std::env::var("VK_INSTANCE_LAYERS").is_ok_and(|layers| layers.contains(NAME))
 }
@@ -23,18 +23,19 @@ fn library() -> Option<PathBuf> {
     library.is_file().then_some(library)
 }
 
-/// The directory with the manifest of the validation layer. The loader of Debian 12 uses layers in
-/// the order in which it finds them, not in the order of the variable.
+/// The directory with the manifest of the validation layer. It is named because the loader of
+/// Debian 12 orders layers as it finds them, not as the variable lists them.
 const VALIDATION_PATH: &str = "/usr/share/vulkan/explicit_layer.d";
 
-/// Runs a test of this binary once more, on the layer. Returns its output, or `None` if the layer
-/// is not built. If the test asks for the validation layer, that is below, and checks what the
-/// layer does.
+/// Runs a test of this binary again, in a process with the layer. Returns its output, or `None` if
+/// the layer is not built. If the test enables the validation layer, that is below the layer, and
+/// checks what the layer does.
 pub fn run_on_it<T: Fn()>(test: T, variables: &[(&str, &str)]) -> Option<String> {
     run(test, &[], variables)
 }
 
-/// As [`run_on_it`], with the validation layer also above, where it checks what the test does.
+/// Does what [`run_on_it`] does, with the validation layer also above the layer, where it checks
+/// what the test does.
 pub fn run_below_validation<T: Fn()>(test: T, variables: &[(&str, &str)]) -> Option<String> {
     if !has_validation() {
         return run(test, &[], variables);
@@ -45,7 +46,8 @@ pub fn run_below_validation<T: Fn()>(test: T, variables: &[(&str, &str)]) -> Opt
     run(test, &[Path::new(VALIDATION_PATH)], &all)
 }
 
-/// `paths` are searched for manifests before the directory of the layer.
+/// Runs a test in a process with the layer. The loader searches `paths` for manifests before the
+/// directory of the layer.
 fn run<T: Fn()>(test: T, paths: &[&Path], variables: &[(&str, &str)]) -> Option<String> {
     let Some(library) = library() else {
         eprintln!(

@@ -1,4 +1,4 @@
-//! The Khronos tools, as the tests call them. `tests/setup.sh` installs them.
+//! Calls the Khronos tools, which `tests/setup.sh` installs.
 
 #![allow(dead_code, reason = "each test uses some of it")]
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test may panic, and is no API")]
@@ -21,7 +21,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-/// The name by which a test of this binary is run: its path in the crate.
+/// Returns the name by which a test of this binary is run: its path in the crate.
 pub fn name_of<T: Fn()>(_test: T) -> &'static str {
     let path = std::any::type_name::<T>();
     path.split_once("::").map_or(path, |(_, name)| name)
@@ -47,7 +47,7 @@ pub fn run_tool(tool: &str, arguments: &[&str], directory: &Path) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// SPIR-V versions for glslang, with the environments that accept them.
+/// The SPIR-V versions that glslang can generate, with the environments that accept them.
 pub const VERSIONS: [(&str, &str); 7] = [
     ("spirv1.0", "vulkan1.0"),
     ("spirv1.1", "vulkan1.1"),
@@ -58,15 +58,15 @@ pub const VERSIONS: [(&str, &str); 7] = [
     ("spirv1.6", "vulkan1.3"),
 ];
 
-/// A GLSL vertex shader compiled by glslang.
+/// Compiles a GLSL vertex shader with glslang.
 pub fn compile(source: &str, arguments: &[&str]) -> Vec<u32> {
     compile_stage("vert", source, arguments)
 }
 
-/// A GLSL shader compiled by glslang. `stage` is glslang's: `vert`, `frag`, ...
+/// Compiles a GLSL shader with glslang. `stage` is a name of glslang: `vert`, `frag` and so on.
 ///
-/// Of each program that runs tests, the first call alone starts glslang, whose start takes 0.2 s: tests go through
-/// devices and backends with one shader.
+/// glslang takes 0.2 s to start, so it compiles each shader only once in a process: tests use one
+/// shader for several devices and backends.
 pub fn compile_stage(stage: &str, source: &str, arguments: &[&str]) -> Vec<u32> {
     static COMPILED: Mutex<BTreeMap<[String; 3], Vec<u32>>> = Mutex::new(BTreeMap::new());
     let key = [stage.to_owned(), source.to_owned(), arguments.join(" ")];
@@ -74,7 +74,7 @@ pub fn compile_stage(stage: &str, source: &str, arguments: &[&str]) -> Vec<u32> 
     if let Some(words) = compiled().get(&key) {
         return words.clone();
     }
-    // Without the lock: others compile meanwhile.
+    // The lock is not held, so that other threads can compile at the same time.
     let words = run_glslang(stage, source, arguments);
     compiled().insert(key, words.clone());
     words
@@ -91,7 +91,7 @@ fn run_glslang(stage: &str, source: &str, arguments: &[&str]) -> Vec<u32> {
     vkxfb::spirv::words_from_bytes(&bytes).unwrap()
 }
 
-/// SPIR-V assembly, assembled.
+/// Assembles SPIR-V.
 pub fn assemble(source: &str, target: &str) -> Vec<u32> {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("shader.spvasm"), source).unwrap();
@@ -102,20 +102,20 @@ pub fn assemble(source: &str, target: &str) -> Vec<u32> {
     vkxfb::spirv::words_from_bytes(&bytes).unwrap()
 }
 
-/// Panics if the current spirv-val rejects the words. That of Debian 12 is part of its validation layer, which sees what
-/// is captured.
+/// Panics if the current spirv-val rejects the words. The spirv-val of Debian 12 is a part of its
+/// validation layer, which checks the shaders of captures.
 pub fn validate(words: &[u32], target: &str) {
     spirv_val::validate(words, target).unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// The words as text.
+/// Returns the words as SPIR-V assembly.
 pub fn disassemble(words: &[u32]) -> String {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("shader.spv"), bytemuck::cast_slice(words)).unwrap();
     run_tool("spirv-dis", &["--no-header", "shader.spv"], directory.path())
 }
 
-/// A module after spirv-opt's passes.
+/// Applies passes of spirv-opt to a module.
 pub fn optimize(words: &[u32], passes: &[&str]) -> Vec<u32> {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("in.spv"), bytemuck::cast_slice(words)).unwrap();

@@ -1,4 +1,4 @@
-//! Pipelines that capture by compute, for draws of any topology.
+//! Compute pipelines that capture draws of any topology.
 
 use vkxfb::lower::{Backend, Lowered, Shader, compute};
 use vkxfb::runtime::{Pipeline, PipelineDesc};
@@ -7,8 +7,8 @@ use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::Gpu;
 use vkxfb_probe::shaders::ProbeShader;
 
-/// The shader that reads no attributes and captures 16 bytes, including the vertex and the
-/// instance.
+/// Lowers the shader that reads no attributes and captures 16 bytes, which include the numbers of
+/// the vertex and the instance.
 pub fn identify(gpu: &Gpu) -> (Lowered, VertexInput) {
     let shader = ProbeShader::identify();
     let target = gpu.compute_target(Backend::Compute).unwrap();
@@ -17,7 +17,7 @@ pub fn identify(gpu: &Gpu) -> (Lowered, VertexInput) {
     (lowered, shader.vertex_input)
 }
 
-/// A pipeline of any topology.
+/// Creates a pipeline for draws of any topology.
 pub fn dynamic(
     gpu: &Gpu,
     (shader, vertex_input): &(Lowered, VertexInput),

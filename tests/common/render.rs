@@ -6,33 +6,33 @@ use ash::vk;
 use super::attachment::{self, Attachment, Drawing};
 use super::bare::{BareDevice, BareInstance};
 
-/// Texels of an attachment in each direction.
+/// The number of texels of an attachment in each direction.
 pub const SIZE: u32 = 4;
 const TEXELS: usize = (SIZE * SIZE) as usize;
 const TEXEL_BYTES: u64 = 16;
 
-/// Covers the framebuffer.
+/// A vertex shader whose triangle covers the framebuffer.
 const TRIANGLE: &str = "#version 450
     void main() {
         gl_Position = vec4(vec2(gl_VertexIndex & 1, gl_VertexIndex >> 1) * 4.0 - 1.0, 0.0, 1.0);
     }";
 
-/// What is drawn.
+/// What [`Renderer::render`] draws.
 pub struct Scene<'a> {
     pub fragment: &'a [u32],
-    /// Of 4 components of 32 bits.
+    /// The format of the attachments, of 4 components of 32 bits.
     pub format: vk::Format,
     pub attachments: u32,
-    /// What the attachments hold before.
+    /// The contents of the attachments before the draw.
     pub clear: [u32; 4],
-    /// result = source 0 + source 1 * what was there
+    /// Whether blending is enabled: result = source 0 + source 1 * destination.
     pub dual_source: bool,
 }
 
-/// Texels of an attachment, row by row.
+/// The texels of an attachment, row by row.
 pub type Texels = Vec<[u32; 4]>;
 
-/// A device with `dualSrcBlend` and `independentBlend`.
+/// Renders scenes, on a device with `dualSrcBlend` and `independentBlend`.
 pub struct Renderer {
     device: BareDevice,
     vertex: Vec<u32>,
@@ -56,7 +56,7 @@ impl Renderer {
         self.device.close();
     }
 
-    /// Renders a scene; the texels of each attachment.
+    /// Renders a scene, and returns the texels of each attachment.
     pub fn render(&self, scene: &Scene<'_>) -> Vec<Texels> {
         let device = &self.device.raw;
         let count = scene.attachments as usize;

@@ -1,6 +1,7 @@
-//! Random choices that stay the same for a seed, on every platform and for ever.
+//! Random numbers that depend only on a seed: they are the same on every platform and in every
+//! version.
 
-/// SplitMix64.
+/// The generator SplitMix64.
 #[derive(Debug, Clone)]
 pub struct Rng(u64);
 
@@ -21,12 +22,12 @@ impl Rng {
         (self.u64() >> 32) as u32
     }
 
-    /// From 0 to `end`, without `end`.
+    /// Returns a number from 0 to `end`, without `end`.
     pub fn below(&mut self, end: u32) -> u32 {
         ((u64::from(self.u32()) * u64::from(end)) >> 32) as u32
     }
 
-    /// From `first` to `last`, both included.
+    /// Returns a number from `first` to `last`, both included.
     pub fn range(&mut self, first: u32, last: u32) -> u32 {
         first + self.below(last - first + 1)
     }

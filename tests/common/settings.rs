@@ -1,52 +1,53 @@
-//! Environment variables that tests take, and what the validation layer that they ask for needs.
+//! Environment variables that tests read, and a lock that the validation layer needs.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The number that a variable holds.
+/// Returns the number in a variable, or `default` if it is not set.
 pub fn number(name: &str, default: u64) -> u64 {
     let value = std::env::var(name).ok();
     value.map_or(default, |v| v.parse().unwrap_or_else(|_| panic!("{name}={v} is no number")))
 }
 
-/// Without `VKXFB_FULL=1`, tests of random cases run one in so many of them.
+/// Without `VKXFB_FULL=1`, tests run only one in this number of their random cases.
 const SHARE: u64 = 3;
 
-/// So many of `all` random cases as are run: all with `VKXFB_FULL=1`, as `.ci/run` has it, or else a
-/// part that a newcomer can wait for.
+/// Returns the number of random cases to run, of `all`: all of them with `VKXFB_FULL=1`, as
+/// `.ci/run` sets it, otherwise a part that takes a tolerable time.
 pub fn sample_of(all: u64) -> u64 {
     if is_full() { all } else { all.div_ceil(SHARE) }
 }
 
-/// Two of the ways in which a compiler can be called, other ones for the next number, and all with `VKXFB_FULL=1`:
-/// what is compiled in ways that are numbered in turn is compiled in each. A call of glslang takes 0.15 s, of which all
-/// but a little goes to what it knows of the language.
+/// Returns some of the ways in which a compiler can be called: all with `VKXFB_FULL=1`, otherwise
+/// two that depend on `number`. If sources are numbered consecutively, each way is used for some of
+/// them. A call of glslang takes 0.15 s, most of which is its initialization.
 pub fn ways_of<T>(all: &[T], number: usize) -> impl Iterator<Item = &T> {
     let (first, count) = if is_full() { (0, all.len()) } else { (2 * number, 2.min(all.len())) };
     all.iter().cycle().skip(first % all.len()).take(count)
 }
 
-/// Whether everything is run that takes long: `VKXFB_FULL` is 1.
+/// Whether tests run everything, even if it takes long: `VKXFB_FULL` is 1.
 pub fn is_full() -> bool {
     std::env::var_os("VKXFB_FULL").is_some_and(|value| value == "1")
 }
 
-/// The number of random cases that a variable holds, or else [`sample_of`] them.
+/// Returns the number of random cases in a variable or, if that is not set, [`sample_of`] `all`.
 pub fn cases(name: &str, all: u64) -> u64 {
     number(name, sample_of(all))
 }
 
-/// Whether the validation layer is to look on: `VKXFB_TEST_VALIDATION` is not 0.
+/// Whether tests enable the validation layer: `VKXFB_TEST_VALIDATION` is not 0.
 pub fn has_validation() -> bool {
     is_on("VKXFB_TEST_VALIDATION")
 }
 
-/// Whether the Khronos tools are there: `VKXFB_TEST_TOOLS` is not 0.
+/// Whether tests use the Khronos tools: `VKXFB_TEST_TOOLS` is not 0.
 pub fn has_tools() -> bool {
     is_on("VKXFB_TEST_TOOLS")
 }
 
-/// Held while an instance or a device is created or destroyed: one at a time in this process. Validation
-/// layer 1.3.239 (Debian 12) keeps them in maps without a lock, and crashed when two threads did so.
+/// Returns a lock to hold while an instance or a device is created or destroyed, so that this
+/// happens one at a time in this process. Validation layer 1.3.239 (Debian 12) keeps them in maps
+/// without a lock, and crashed when two threads created or destroyed them at the same time.
 pub fn alone() -> MutexGuard<'static, ()> {
     static LOCK: Mutex<()> = Mutex::new(());
     LOCK.lock().unwrap_or_else(PoisonError::into_inner)

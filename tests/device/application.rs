@@ -1,4 +1,4 @@
-//! A device of an application, which a context adopts.
+//! A device of an application, for which a context is created.
 
 use ash::vk;
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
@@ -6,7 +6,8 @@ use vkxfb::{Backend, Capabilities, Context, required_features};
 
 use crate::common::bare::BareInstance;
 
-/// A device that was created with what captures by compute require, its context, and memory of it.
+/// A device that was created with everything that compute captures require, its context, and its
+/// memory.
 pub struct Application {
     instance: BareInstance,
     pub device: ash::Device,
@@ -15,7 +16,7 @@ pub struct Application {
 }
 
 impl Application {
-    /// Creates the device. `replace` may replace its commands, and tell the context more of it.
+    /// Creates the device. `replace` may replace its commands, and change the context.
     pub fn open(
         replace: impl FnOnce(ash::Device) -> ash::Device,
         tell: impl FnOnce(&mut Context, &ash::Instance),

@@ -1,6 +1,7 @@
-//! What a Mali-G52 (Bifrost, v7) makes of captures: messages to memory, cycles of arithmetic, threads.
-//! Mesa's compiler for it counts them on any machine, where it was built: `VKXFB_PANVK` is the
-//! directory that CONTRIBUTING.md tells how to make. Nothing is executed.
+//! What Mesa's compiler for a Mali-G52 (Bifrost, v7) generates for captures: the numbers of memory
+//! messages, arithmetic cycles and threads. The compiler reports them on any machine on which it
+//! was built: `VKXFB_PANVK` is the directory that CONTRIBUTING.md says how to create. Nothing is
+//! executed.
 //!
 //! `cargo test --test device -- --nocapture captures_stay_small` prints all figures.
 
@@ -20,10 +21,10 @@ use crate::common;
 /// `PAN_GPU_ID` of a Mali-G52.
 const G52: &str = "7212";
 
-/// Begins the line before the statistics of what is compiled next.
+/// The start of a line that is printed before the statistics of the next shader.
 const MARK: &str = "vkxfb compiles ";
 
-/// Names, and the vectors that are captured from the attributes `a` and `b`.
+/// Names of shaders, and the vectors that each captures from the attributes `a` and `b`.
 const SHADERS: [(&str, &[&str]); 4] = [
     ("one attribute", &["a", "a.yzwx + 1.0"]),
     ("two attributes", &["a + b", "a * b"]),
@@ -34,10 +35,11 @@ const SHADERS: [(&str, &[&str]); 4] = [
 const PLANS: [(&str, Resources); 2] =
     [("by address", Resources::Best), ("by descriptors", Resources::Descriptors)];
 
-/// A name, and draws that need one Vulkan pipeline: a large draw, or several small ones of any topology.
+/// A name, and draws that need one Vulkan pipeline: a large draw, or several small draws of any
+/// topology.
 type Kind = (&'static str, fn(ExpectedDraws) -> ExpectedDraws);
 
-/// The kinds of draws. Where they may need one more pipeline, that is the one of [`OTHERS`].
+/// The kinds of draws. If draws of a kind may need a second pipeline, it is the one of [`OTHERS`].
 const KINDS: [Kind; 7] = [
     ("plain", |draws| draws),
     ("single", |draws| draws.checked(true)),
@@ -63,10 +65,11 @@ const TOPOLOGIES: [(&str, Option<PrimitiveTopology>); 5] = [
     ("any topology", None),
 ];
 
-/// The most messages and cycles of arithmetic of some captures, and the threads that share a register
-/// file. The figures are those of Mesa 25.0.7, and little more. Those with restart count both ways to
-/// find a draw, of which each executes one; and each index counts two messages more than it takes, of the two
-/// bytes that are loaded of an index in place of its dword where the buffer ends within that.
+/// For some captures, the maximum numbers of messages and of arithmetic cycles, and the number of
+/// threads that share a register file. The limits are just above the results of Mesa 25.0.7. The
+/// results with primitive restart include both ways to find a draw, of which each invocation
+/// executes one. For each index they include two messages too many: two bytes are loaded instead of
+/// the index's dword only if the buffer ends within that dword.
 const MOST: [(&str, f64, f64, u32); 34] = [
     ("one attribute, by address, plain, lists", 3.0, 1.0, 2),
     ("one attribute, by address, plain, strips", 7.0, 2.6, 2),
@@ -124,7 +127,7 @@ fn captures_stay_small() {
     all.iter().for_each(|s| assert_eq!(s.spills, "0:0", "{s:?}"));
 }
 
-/// What the compiler says of a shader.
+/// The statistics that the compiler prints for a shader.
 #[derive(Debug)]
 struct Statistics {
     name: String,
@@ -132,7 +135,7 @@ struct Statistics {
     arithmetic: f64,
     instructions: u32,
     threads: u32,
-    /// Spills and fills.
+    /// The numbers of spills and fills.
     spills: String,
 }
 
@@ -155,8 +158,8 @@ impl Statistics {
     }
 }
 
-/// The statistics of everything that [`compiles_everything`] compiles, in a process of its own, which
-/// has the driver and a kernel that does nothing.
+/// Returns the statistics of everything that [`compiles_everything`] compiles. It runs in a
+/// separate process, with the driver and a replaced kernel driver that does nothing.
 fn compiled_for(gpu: &str, directory: &Path) -> Vec<Statistics> {
     let manifests = std::fs::read_dir(directory.join("src/panfrost/vulkan")).unwrap();
     let manifest = manifests
@@ -188,7 +191,8 @@ fn compiled_for(gpu: &str, directory: &Path) -> Vec<Statistics> {
     errors.lines().filter_map(of_line).collect()
 }
 
-/// Whether a manifest names the library where it was built, not where it would be installed.
+/// Whether a manifest names the library in the build directory, not the path at which it would be
+/// installed.
 fn is_of_the_build(manifest: &Path) -> bool {
     manifest.to_string_lossy().contains("devenv")
 }

@@ -1,4 +1,5 @@
-//! Objects have names and captures are labelled where an application has `VK_EXT_debug_utils`, and not otherwise.
+//! Objects have names and captures are labelled if an application has enabled `VK_EXT_debug_utils`,
+//! and only then.
 
 use std::ffi::{CStr, c_char};
 use std::sync::Mutex;
@@ -22,7 +23,8 @@ const SHADER: &str = "#version 450
         gl_PointSize = 1.0;
     }";
 
-/// What Vulkan was told: the names of objects, and labels as they begin and end.
+/// The names of objects, and the begins and ends of labels, in the order in which they were passed
+/// to Vulkan.
 static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 fn told(text: impl Into<String>) {
@@ -48,7 +50,8 @@ unsafe extern "system" fn end(_cmd: vk::CommandBuffer) {
     told("end");
 }
 
-/// The commands of `VK_EXT_debug_utils`, which are told here.
+/// Returns functions for the commands of `VK_EXT_debug_utils` that record their arguments in
+/// [`TOLD`].
 unsafe extern "system" fn get_device_proc_addr(
     _device: vk::Device,
     command: *const c_char,
@@ -64,7 +67,7 @@ unsafe extern "system" fn get_device_proc_addr(
     unsafe { std::mem::transmute::<*const (), vk::PFN_vkVoidFunction>(function) }
 }
 
-/// Records a capture on a device of its own, and returns what was told.
+/// Records a capture on a separate device, and returns the names and labels.
 fn record(names: bool) -> Vec<String> {
     let mut app = Application::open(
         |device| device,

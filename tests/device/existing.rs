@@ -1,5 +1,5 @@
 //! Devices of applications: they are created with structures of all Vulkan versions in the chain,
-//! and used by their handles.
+//! and passed to the crate as handles.
 
 use ash::vk;
 use vkxfb::runtime::RawDevice;
@@ -11,8 +11,9 @@ use vkxfb::{
 use crate::common::bare::BareInstance;
 use crate::common::settings::alone;
 
-/// The validation layer finds no feature twice in the chain, and no feature without its extension.
-/// The enabled features are found again for the handles of the device.
+/// The validation layer checks that no feature is in the chain twice, and that the extension of
+/// each feature is enabled. The context that is made from the device's handles finds the enabled
+/// features again.
 #[test]
 fn a_device_with_a_chain_of_its_own_is_created_and_adopted() {
     let instance = BareInstance::open();
@@ -61,8 +62,8 @@ fn a_device_with_a_chain_of_its_own_is_created_and_adopted() {
     instance.close();
 }
 
-/// The validation layer finds memory that was not freed, flags that do not fit, and a chain with a
-/// feature twice.
+/// The validation layer checks that all memory is freed, that flags match, and that no feature is
+/// in the chain twice.
 #[test]
 fn a_device_is_created_in_one_step_and_memory_needs_no_allocator() {
     let instance = BareInstance::open();

@@ -1,5 +1,5 @@
-//! Devices and pipelines: what an application creates them with, what they are given in return, and
-//! what is done differently on some of them.
+//! Devices and pipelines: what applications create them with, what their context reports, and what
+//! is done differently on some devices.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(missing_docs, reason = "no API")]

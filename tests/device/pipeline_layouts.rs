@@ -1,5 +1,5 @@
-//! Pipeline layouts of applications: whether they are compatible with a shader, and captures with a
-//! layout that was made compatible.
+//! Pipeline layouts of applications: whether they match a shader, and captures with a layout that
+//! was made compatible.
 
 use ash::vk::{self, DescriptorType as D, ShaderStageFlags as S};
 use vkxfb::internal::reflect::{
@@ -60,7 +60,7 @@ fn check(
     layout.check_resources(shader, backend)
 }
 
-/// Every descriptor type that is allowed for a variable, and every other one.
+/// Checks every descriptor type that is allowed for a variable, and every other one.
 #[test]
 fn descriptor_types() {
     const ALL: [D; 16] = [
@@ -310,7 +310,7 @@ fn visibility_sets_and_bindings() {
     );
 }
 
-/// Two variables of one descriptor, each held against it.
+/// Two variables of one descriptor are each compared with the descriptor.
 #[test]
 fn variables_that_share_a_descriptor() {
     let shader = interface(
@@ -358,7 +358,7 @@ fn push_constants() {
     assert_eq!(check(&[(S::ALL, 4, u32::MAX)]), Ok(()));
 }
 
-/// Reads two sets, and push constants.
+/// A shader that reads two sets, and push constants.
 const SHADER: &str = "#version 450
     layout(set = 0, binding = 3) uniform Frame { uint frame; };
     layout(set = 0, binding = 1) readonly buffer Object { uint object; } objects[2];
@@ -382,14 +382,14 @@ const SETS: [&[(u32, D, u32, S)]; 2] = [
     &[(0, D::UNIFORM_TEXEL_BUFFER, 1, S::VERTEX)],
 ];
 
-/// The bindings of the sets.
+/// Returns the bindings of the sets as Vulkan structures.
 fn set_bindings() -> [Vec<vk::DescriptorSetLayoutBinding<'static>>; 2] {
     SETS.map(|set| {
         set.iter().map(|&(number, ty, count, stages)| binding(number, ty, count, stages)).collect()
     })
 }
 
-/// The shader for the application's sets and a device.
+/// Lowers the shader for a device, with the application's sets.
 fn lower(gpu: &Gpu, words: &[u32]) -> Lowered {
     let vertex_input = VertexInput::default();
     let target = gpu.context().compute_target().unwrap();
@@ -412,10 +412,11 @@ fn make_pipeline(
     unsafe { Pipeline::new(ctx, &desc) }.unwrap()
 }
 
-/// The descriptor sets of the layouts, each buffer and the texels in their places.
+/// Allocates descriptor sets of the layouts, and writes each buffer and the texel buffer to its
+/// binding.
 ///
 /// # Safety
-/// The device is live, and so is all else, until the sets were used.
+/// The device and all objects are live until the sets are no longer used.
 unsafe fn make_sets(
     device: &ash::Device,
     layouts: &[vk::DescriptorSetLayout],
@@ -518,7 +519,7 @@ fn captures_with_a_layout_that_was_made_visible() {
     }
 }
 
-/// What a pipeline captures with descriptors of those layouts.
+/// Captures with descriptor sets of these layouts, and returns the captured bytes.
 fn capture(gpu: &mut Gpu, pipeline: &Pipeline, layouts: &[vk::DescriptorSetLayout]) -> Vec<u8> {
     let mut buffer = |values: &[u32], usage| -> Buffer {
         let bytes: &[u8] = bytemuck::cast_slice(values);

@@ -1,4 +1,5 @@
-//! The Vulkan pipelines of captures by compute are created when a draw first needs them, or ahead.
+//! The Vulkan pipelines of compute captures are created when a draw first needs them, or in
+//! advance.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -23,9 +24,9 @@ const SHADER: &str = "#version 450
         gl_PointSize = 1.0;
     }";
 
-/// How many pipelines were created, by calls of one pipeline each.
+/// The number of pipelines that were created. Each call creates one.
 static CREATED: AtomicU32 = AtomicU32::new(0);
-/// Whether the driver is out of memory.
+/// Whether the replaced command fails as if the driver were out of memory.
 static FAILS: AtomicBool = AtomicBool::new(false);
 static DRIVER: OnceLock<vk::PFN_vkCreateComputePipelines> = OnceLock::new();
 
@@ -53,7 +54,7 @@ fn created() -> u32 {
     CREATED.swap(0, Ordering::Relaxed)
 }
 
-/// One test, because the counts are of the process.
+/// This is a single test, because the counts are those of the process.
 #[test]
 fn pipelines_are_created_when_they_are_needed() {
     let counting = |real: ash::Device| {

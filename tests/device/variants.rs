@@ -1,4 +1,4 @@
-//! Pipelines that are made when they are first needed, and change within a capture.
+//! Pipelines that are created when they are first needed, and that change within a capture.
 
 use std::collections::BTreeSet;
 

@@ -1,12 +1,14 @@
-//! Formats whose `VK_FORMAT_FEATURE_VERTEX_BUFFER_BIT` a device reports: each is decoded, or refused
-//! by its name. The Vulkan layer reports the bit of those alone that are decoded.
+//! Formats for which a device reports `VK_FORMAT_FEATURE_VERTEX_BUFFER_BIT`: each is decoded, or
+//! refused with an error that names it. The Vulkan layer reports the bit only for formats that are
+//! decoded.
 
 use ash::{ext, khr, vk};
 use vkxfb::vertex_input::VertexFormat;
 
 use crate::common::layer;
 
-/// All formats that `ash` knows by name. Numbers of extensions begin at 10^9, in blocks of 1000.
+/// Returns all formats that `ash` knows by name. Numbers of extensions begin at 10^9, in blocks of
+/// 1000.
 fn known() -> impl Iterator<Item = vk::Format> {
     let of_extensions = (0..600).flat_map(|extension| {
         let first = 1_000_000_000 + extension * 1000;
@@ -16,7 +18,7 @@ fn known() -> impl Iterator<Item = vk::Format> {
     all.filter(|format| format!("{format:?}").parse::<i32>().is_err())
 }
 
-/// Those that the device reports the bit of, by each of the commands.
+/// Returns the formats for which each of the commands reports the bit.
 fn reported() -> Vec<vk::Format> {
     // SAFETY: everything is used as Vulkan requires, and destroyed.
     unsafe {

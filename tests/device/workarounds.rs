@@ -68,8 +68,8 @@ fn panvk_has_indirect_dispatches_from_mesa_25_2_on_and_draws_from_26_0() {
     assert_eq!(active(old), with);
 }
 
-/// The vertex stage of Mali before v13 may run for vertices that do not exist: where a setting gives it
-/// stores nevertheless, shaders with side effects are captured by compute.
+/// The vertex stage of Mali before v13 may run for vertices that are not in the draw. If a driver
+/// setting enables stores in it nevertheless, shaders with side effects are captured by compute.
 #[test]
 fn side_effects_are_not_left_to_a_vertex_stage_that_speculates() {
     let gpu = device::open(Profile::Full);
@@ -167,7 +167,7 @@ fn every_workaround_says_where_why_and_until_when() {
 
 static INDIRECT: AtomicU32 = AtomicU32::new(0);
 
-/// Counts, and does nothing: as panvk on Bifrost.
+/// Counts its calls, and does nothing, like panvk on Bifrost.
 unsafe extern "system" fn dispatch_indirect(
     _: vk::CommandBuffer,
     _: vk::Buffer,

@@ -1,4 +1,4 @@
-//! One shader with its draws, and the expected capture buffers.
+//! A shader with its draws, and the expected contents of the capture buffers.
 
 use vkxfb::runtime::Draw;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
@@ -12,29 +12,29 @@ use crate::generator::pushed::Block;
 use crate::generator::types::Scalar;
 use crate::generator::{Generated, Space, generate};
 
-/// Bytes on either side of a bound range.
+/// The number of bytes before and after a bound range, in which nothing may be written.
 const GUARD: u64 = 64;
 
-/// A shader and what is drawn with it.
+/// A shader and its draws.
 pub struct Case {
     pub seed: u64,
     pub shader: Generated,
     pub topology: PrimitiveTopology,
     pub draws: Vec<(PrimitiveTopology, Draw)>,
-    /// Whether the pipelines are folded to the topology.
+    /// Whether the pipelines are specialised for the topology.
     pub specialize: bool,
-    /// Bytes that each bound range has beyond what is captured.
+    /// The bytes that each bound range has in addition to what is captured.
     slack: u64,
 }
 
-/// The bound range of a buffer, and its allocation as it is before.
+/// The bound range of a buffer, and the contents of the whole buffer before the capture.
 pub struct Target {
     pub offset: u64,
     pub size: u64,
     pub initial: Vec<u8>,
 }
 
-/// Memory and counts after a capture.
+/// The contents of the buffers, and the counts, after a capture.
 pub struct Expected {
     buffers: Vec<Option<Buffer>>,
     primitives: u64,
@@ -46,11 +46,12 @@ struct Buffer {
     loose: Vec<Loose>,
 }
 
-/// A scalar that need not be exact.
+/// A captured scalar that need not be exact.
 struct Loose {
     at: usize,
     bytes: usize,
-    /// The bits of a float and by how many ULP it may differ; `None` where nothing was written.
+    /// The bits of the expected float, and by how many ULP the captured float may differ; `None` if
+    /// nothing was written, so that any value is accepted.
     near: Option<(u32, u32)>,
 }
 
@@ -75,7 +76,7 @@ impl Case {
         Self { seed, shader, topology, draws, specialize, slack }
     }
 
-    /// Vertices that are captured in all.
+    /// The number of all captured vertices.
     fn vertices(&self) -> u64 {
         let of = |(t, d): &(PrimitiveTopology, Draw)| {
             t.output_count(d.vertex_count) * u64::from(d.instance_count)
@@ -83,7 +84,7 @@ impl Case {
         self.draws.iter().map(of).sum()
     }
 
-    /// What is bound, by buffer.
+    /// Returns the bound ranges, by buffer number.
     pub fn targets(&self) -> Vec<Option<Target>> {
         let target = |(buffer, stride): (u32, &Option<u32>)| {
             let size = (self.vertices() * u64::from((*stride)?)).max(4) + self.slack;
@@ -103,14 +104,14 @@ impl Case {
         )
     }
 
-    /// What is pushed before each draw.
+    /// Returns the push constants of each draw.
     pub fn push_constants(&self) -> Vec<Vec<u8>> {
         let draws = 0..self.draws.len() as u32;
         let of_block = |block: &Block| draws.map(|draw| block.bytes(draw)).collect();
         self.shader.pushed.as_ref().map_or_else(Vec::new, of_block)
     }
 
-    /// What the model says.
+    /// Returns the results that the model computes.
     pub fn expected(&self) -> Expected {
         let buffer = |target: Target| Buffer { bytes: target.initial, loose: Vec::new() };
         let targets = self.targets();
@@ -158,7 +159,7 @@ impl Buffer {
         }
     }
 
-    /// The first byte that is wrong, and how.
+    /// Compares a buffer. An error names the first byte that is wrong.
     fn compare(&self, found: &[u8]) -> Result<(), String> {
         if self.bytes.len() != found.len() {
             return Err(format!("{} bytes instead of {}", found.len(), self.bytes.len()));
@@ -194,13 +195,14 @@ impl Buffer {
     }
 }
 
-/// Of numbers of one sign.
+/// The distance of two numbers of the same sign in ULP.
 fn ulp_distance(a: u32, b: u32) -> i64 {
     (i64::from(a) - i64::from(b)).abs()
 }
 
 impl Expected {
-    /// Makes the smallest possible error: flips one bit of a byte that must be exact.
+    /// Makes the smallest possible error in the expected results: flips one bit of a byte that must
+    /// be exact.
     pub fn perturb(&mut self) {
         let is_owed =
             |b: &Buffer, at: usize| !b.loose.iter().any(|l| (l.at..l.at + l.bytes).contains(&at));
@@ -213,7 +215,7 @@ impl Expected {
         }
     }
 
-    /// Compares what was captured.
+    /// Compares the results of a capture with the expected ones.
     pub fn compare(&self, found: &CaptureResult) -> Result<(), String> {
         let counts = (found.captured.primitives_written, found.captured.primitives_needed);
         if counts != (self.primitives, self.primitives) {

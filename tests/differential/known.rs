@@ -9,15 +9,16 @@ use crate::generator::Generated;
 use crate::generator::interface::{BuiltIn, Variable};
 use crate::generator::types::Type;
 
-/// A fault of a driver's own capture: where it applies, native may differ from the model.
+/// A fault of a driver's own captures: native captures of the shaders that it applies to may differ
+/// from the model.
 pub struct Fault {
     driver: &'static str,
     applies: fn(&Generated) -> bool,
     pub reason: &'static str,
 }
 
-/// The test fails if none of the shaders differs, so that an entry is removed once the driver is
-/// fixed.
+/// The known faults. The test fails if no shader of a fault differs, so that the entry is removed
+/// once the driver is fixed.
 const FAULTS: &[Fault] = &[
     Fault {
         driver: "llvmpipe",
@@ -74,7 +75,7 @@ const FAULTS: &[Fault] = &[
     },
 ];
 
-/// The fault that a native capture of a shader may show.
+/// Returns the fault that a native capture of a shader may show.
 pub fn fault(gpu: &Gpu, shader: &Generated) -> Option<&'static Fault> {
     if crate::common::layer::is_there() {
         return None;
@@ -83,7 +84,7 @@ pub fn fault(gpu: &Gpu, shader: &Generated) -> Option<&'static Fault> {
     FAULTS.iter().find(|f| f.driver == driver && (f.applies)(shader))
 }
 
-/// Whether the validation layer is known to be wrong.
+/// Whether a message of the validation layer is a known mistake of the layer.
 ///
 /// 1.3.239 looks for a store to PointSize by following the calls and access chains of a module in
 /// no fixed order, and gives up at a chain that is only read. The vertex backend reads the outputs
@@ -93,7 +94,7 @@ pub fn is_false_message(backend: Backend, message: &Message) -> bool {
         && message.id.contains("VUID-VkGraphicsPipelineCreateInfo-Vertex-07722")
 }
 
-/// Why a shader is not captured by a backend.
+/// Returns the reason why a backend cannot capture a shader.
 pub fn excluded(
     gpu: &Gpu,
     backend: Backend,

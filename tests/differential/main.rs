@@ -1,11 +1,11 @@
 //! Thousands of random vertex shaders, captured by every backend of the device and compared with a
-//! model that runs them on the CPU. Some are optimised by spirv-opt first, for variety.
+//! model that runs them on the CPU. For variety, spirv-opt optimises some of them first.
 //!
 //! | variable | |
-//! |---|---|
+//! | `VKXFB_SHADERS` | the number of shaders: by default 300 with `VKXFB_FULL=1`, and 160 without |
 //! | `VKXFB_SHADERS` | how many: by default 300 with `VKXFB_FULL=1`, and 160 without |
-//! | `VKXFB_TEST_VALIDATION=0` | without the validation layer |
-//! | `VKXFB_TEST_TOOLS=0` | without spirv-val and spirv-opt |
+//! | `VKXFB_TEST_VALIDATION=0` | runs without the validation layer |
+//! | `VKXFB_TEST_TOOLS=0` | runs without spirv-val and spirv-opt |
 //!
 //! A failure names its seed: `VKXFB_SEED=<seed> VKXFB_SHADERS=1` repeats it. Modules that failed
 //! are written to the directory for temporary files as `vkxfb-<seed>-<who>.spv`. For seeds,
@@ -33,10 +33,10 @@ use generator::{Generated, Space, generate};
 use run::ShaderWorker;
 use vkxfb_probe::gpu::Resources;
 
-/// How many shaders have all that the generator makes up.
+/// The number of shaders with which the generator reaches every feature.
 const SAMPLE: u64 = 160;
 
-/// Shaders of one submission.
+/// The number of shaders in one submission.
 const BATCH: u64 = 20;
 
 #[test]
@@ -45,7 +45,7 @@ fn random_shaders_capture_what_the_model_says() {
     batches::run("differential", count, BATCH, || ShaderWorker::new(Resources::Best)).check();
 }
 
-/// Some of them again, with descriptors instead of device addresses.
+/// Some of the shaders are captured again, with descriptors instead of device addresses.
 #[test]
 fn random_shaders_capture_the_same_by_descriptors() {
     let count = cases("VKXFB_SHADERS", 300);
@@ -53,14 +53,14 @@ fn random_shaders_capture_the_same_by_descriptors() {
     batches::run("differential-descriptors", count, BATCH, open).check();
 }
 
-/// And with the Vulkan layer instead of the driver's own captures.
+/// Some of the shaders are captured with the Vulkan layer instead of the driver's own captures.
 #[test]
 fn random_shaders_capture_the_same_on_the_layer() {
     let test = random_shaders_capture_what_the_model_says;
     common::layer::run_on_it(test, &[("VKXFB_SHADERS", &sample_of(120).to_string())]);
 }
 
-/// A wrong model is noticed on every backend.
+/// On every backend, a wrong model must be noticed.
 #[test]
 fn a_wrong_model_is_found_out() {
     let mut worker = ShaderWorker::new(Resources::Best);
@@ -72,7 +72,8 @@ fn a_wrong_model_is_found_out() {
     assert_eq!(report.failures.len() as u64, captured, "{report}");
 }
 
-/// The generator produces every kind of shader, in the sample, too, and most captured values are defined.
+/// The generator produces every kind of shader, also in the sample, and most captured values are
+/// defined.
 #[test]
 fn the_generator_reaches_everything() {
     let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
@@ -130,7 +131,7 @@ fn the_generator_reaches_everything() {
     assert!(all.iter().all(|feature| sampled.contains(feature)), "{sampled:?} of {all:?}");
 }
 
-/// The same seed gives the same shader, independently of earlier ones.
+/// The same seed gives the same shader, independently of the seeds before.
 #[test]
 fn shaders_depend_on_the_seed_alone() {
     for seed in 0..50 {
@@ -140,7 +141,7 @@ fn shaders_depend_on_the_seed_alone() {
     }
 }
 
-/// What is captured of a shader.
+/// Returns the names of the features that a shader has.
 fn features(shader: &Generated) -> Vec<&'static str> {
     let mut features = Vec::new();
     for variable in &shader.interface.variables {

@@ -21,21 +21,21 @@ use crate::generator::Space;
 use crate::generator::interface::BuiltIn;
 use crate::known;
 
-/// One of this many shaders goes through spirv-opt.
+/// One in this number of shaders is optimised by spirv-opt.
 const OPTIMIZED: u64 = 4;
 
-/// A device, and what was done with it.
+/// A device on which shaders are captured, and the report of these captures.
 pub struct ShaderWorker {
     gpu: Gpu,
     space: Space,
     topologies: Vec<PrimitiveTopology>,
     tools: bool,
-    /// Makes the model wrong.
+    /// Whether the model is made wrong.
     pub perturb: bool,
     pub report: Report,
 }
 
-/// A capture that waits for its turn.
+/// A capture that has been prepared for the next submission.
 struct Job<'a> {
     case: &'a Case,
     backend: Backend,
@@ -43,7 +43,7 @@ struct Job<'a> {
 }
 
 impl Worker for ShaderWorker {
-    /// Captures shaders by every backend, and compares.
+    /// Captures shaders with every backend, and compares the results.
     fn batch(&mut self, seeds: &[u64]) {
         let mut cases: Vec<Case> = self.timed("generate", |worker| {
             let case = |seed: &u64| Case::new(*seed, &worker.space, &worker.topologies);
@@ -234,8 +234,8 @@ impl ShaderWorker {
         ));
     }
 
-    /// Checks a module with a current spirv-val. Debian's is in the validation layer, which checks
-    /// every module that is run.
+    /// Checks a module with a current spirv-val. The validation layer of Debian checks every module
+    /// that is run with its own spirv-val, which is older.
     fn validate(&mut self, words: &[u32], target: &str) -> Result<(), String> {
         if !self.tools {
             return Ok(());
@@ -264,14 +264,14 @@ fn lower(case: &Case, backend: Backend, target: compute::Target) -> Result<Lower
     }
 }
 
-/// Optimises the shader: it computes the same with different code.
+/// Optimises a shader, so that different code computes the same.
 fn spirv_opt(words: &[u32]) -> Vec<u32> {
     let bytes = pipe("spirv-opt", &["-O", "-", "-o", "-"], words).unwrap();
     vkxfb::spirv::words_from_bytes(&bytes).unwrap()
 }
 
-/// Runs a tool on a module from standard input, which takes 4 ms. Returns its standard output, or
-/// its error.
+/// Runs a tool on a module from standard input, which takes 4 ms. Returns the standard output of
+/// the tool, or its error.
 fn pipe(tool: &str, arguments: &[&str], words: &[u32]) -> Result<Vec<u8>, String> {
     let mut child = Command::new(tool)
         .args(arguments)
@@ -288,7 +288,7 @@ fn pipe(tool: &str, arguments: &[&str], words: &[u32]) -> Result<Vec<u8>, String
     }
 }
 
-/// A module for closer looks.
+/// Writes a module to a file, to be examined. Returns the path.
 fn write_words(seed: u64, who: &str, words: &[u32]) -> PathBuf {
     let name = format!("vkxfb-{seed}-{}.spv", who.replace(' ', "-"));
     let file = std::env::temp_dir().join(name);
@@ -296,7 +296,7 @@ fn write_words(seed: u64, who: &str, words: &[u32]) -> PathBuf {
     file
 }
 
-/// The outputs, in a few lines.
+/// Describes the outputs of a shader in a few lines.
 fn describe(case: &Case) -> String {
     let shader = &case.shader;
     let mut text = format!("  {:?}, strides {:?}\n", shader.version, shader.interface.strides);

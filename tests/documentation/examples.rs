@@ -1,4 +1,4 @@
-//! The examples run.
+//! Runs the examples of the repository.
 
 #![allow(clippy::duplicate_mod, reason = "each example has the common modules for itself")]
 
@@ -16,14 +16,14 @@ mod minimal;
 #[path = "../../examples/particles/main.rs"]
 mod particles;
 
-/// It checks its own output.
+/// The example checks its own output.
 #[test]
 fn minimal_captures_a_strip() {
     minimal::main().unwrap_or_else(|error| panic!("{error:#}"));
     assert!(include_str!("../../examples/minimal.rs").lines().count() < 100);
 }
 
-/// More frames than are in flight, so that each is used again.
+/// There are more frames than are in flight, so that the objects of each are used again.
 #[test]
 fn the_engine_captures_what_it_draws() {
     let directory = tempfile::tempdir().unwrap();
@@ -50,7 +50,7 @@ fn a_mesh_is_captured_as_a_mesh_and_a_picture() {
     assert_eq!(file.len() - body, 1440 * 24 + 2760 * 13);
 }
 
-/// As many frames as it takes to fill the buffer, and some.
+/// There are more frames than the buffer has room for.
 #[test]
 fn particles_are_captured_until_there_is_no_room() {
     let directory = tempfile::tempdir().unwrap();
@@ -60,7 +60,7 @@ fn particles_are_captured_until_there_is_no_room() {
     assert_eq!(pictures(&path), 64);
 }
 
-/// How many pictures a file holds that moves, and 1 of one that does not.
+/// Returns the number of frames of an animated picture, or 1 for a picture that is not animated.
 fn pictures(path: &Path) -> u32 {
     let file = std::io::BufReader::new(std::fs::File::open(path).unwrap());
     let mut reader = png::Decoder::new(file).read_info().unwrap();
@@ -72,7 +72,7 @@ fn pictures(path: &Path) -> u32 {
     frames
 }
 
-/// What a reader of the example has to do with vkxfb: comments, blank lines and imports do not count.
+/// Counts the lines that have to do with vkxfb. Comments, blank lines and imports do not count.
 #[test]
 fn a_capture_takes_less_than_60_lines() {
     let lines = include_str!("../../examples/capture_mesh/xfb.rs").lines().map(str::trim);

@@ -1,10 +1,10 @@
-//! The guide names what there is.
+//! Items that the guide names must exist.
 
 use std::collections::BTreeSet;
 
 const ERRORS: &str = include_str!("../../src/guide/errors.md");
 
-/// The variants of an enumeration, as rustfmt writes them.
+/// Returns the variants of an enumeration in source code that rustfmt has formatted.
 fn variants<'a>(source: &'a str, name: &str) -> Vec<&'a str> {
     let (_, rest) = source.split_once(&format!("pub enum {name} {{\n")).unwrap();
     let (body, _) = rest.split_once("\n}").unwrap();

@@ -1,4 +1,4 @@
-//! What the documentation says holds: the guide, the examples, and which types threads may share.
+//! Tests what the documentation says: the guide, the examples, and which types threads may share.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(missing_docs, reason = "no API")]

@@ -1,9 +1,10 @@
-//! Pages outside of the documentation of rustdoc: their code is run, and what they name is there.
+//! Pages outside of the documentation of rustdoc: their code must be run, and what they name must
+//! exist.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Relative to the root of the repository.
+/// The pages, relative to the root of the repository.
 const PAGES: [&str; 8] = [
     "CONTRIBUTING.md",
     "README.md",
@@ -15,8 +16,8 @@ const PAGES: [&str; 8] = [
     "shaders/README.md",
 ];
 
-/// A language, and the examples in it that pages show parts of. Tests run each of them: those in C are
-/// run by capi/tests.
+/// For each language, the example that pages may show parts of. Tests run each example; capi/tests
+/// runs those in C.
 const EXAMPLES: [(&str, &str); 2] =
     [("rust", "examples/minimal.rs"), ("c", "examples/c/minimal.c")];
 
@@ -29,12 +30,12 @@ pub(super) fn read(path: impl AsRef<Path>) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Code blocks, with the language that each names.
+/// Returns the code blocks of a page, with the language that each names.
 pub(super) fn blocks(page: &str) -> impl Iterator<Item = (&str, &str)> {
     page.split("```").skip(1).step_by(2).filter_map(|block| block.split_once('\n'))
 }
 
-/// Lines without indentation.
+/// Removes the indentation of all lines.
 pub(super) fn trimmed(text: &str) -> String {
     text.lines().map(|line| format!("{}\n", line.trim_start())).collect()
 }
@@ -61,7 +62,7 @@ fn code_is_a_part_of_an_example() {
     }
 }
 
-/// The fragments by which links name the headings of a page.
+/// Returns the fragments with which links can refer to the headings of a page.
 fn fragments(page: &str) -> Vec<String> {
     let prose: String = page.split("```").step_by(2).collect();
     let headings = prose.lines().filter(|line| line.starts_with('#'));

@@ -1,13 +1,14 @@
-//! The page about wgpu shows what examples/wgpu runs, and what it counts there is right.
+//! The code on the page about wgpu must be that of examples/wgpu, and the numbers on the page must
+//! be right.
 
 use std::collections::BTreeSet;
 
 use super::pages::{blocks, read, trimmed};
 
-/// All that the example has of vkxfb.
+/// The file that contains everything in the example that uses vkxfb.
 const XFB: &str = "examples/wgpu/src/xfb.rs";
 
-/// The example is a package of its own, whose tests run it.
+/// The example is a separate package, and its own tests run it.
 #[test]
 fn what_the_page_shows_is_run() {
     let example = [XFB, "examples/wgpu/src/main.rs"].map(|file| trimmed(&read(file)));
@@ -23,8 +24,8 @@ fn what_the_page_shows_is_run() {
     }
 }
 
-/// Lines of code that name anything of vkxfb, as the page and the README count them. Names behind a dot or a colon are of
-/// something else.
+/// Counts the lines of code that contain a name of vkxfb, as the page and the README do. Names
+/// after a dot or a colon belong to something else.
 #[test]
 fn it_takes_at_most_30_lines_that_name_vkxfb() {
     let library = read("src/lib.rs");
@@ -50,7 +51,7 @@ fn it_takes_at_most_30_lines_that_name_vkxfb() {
     assert!((10..=30).contains(&count), "{count}");
 }
 
-/// The types of wgpu's handles and shaders are vkxfb's.
+/// The types of wgpu's handles and shaders must be the same types as vkxfb's.
 #[test]
 fn there_is_one_version_of_what_is_shared() {
     let lock = read("Cargo.lock");

@@ -21,22 +21,22 @@ use crate::shaders::{INSTANCE_STRIDE, Shader, VERTEX_STRIDE};
 /// Vulkan allows, so that no descriptor with an aligned start overlaps memory that other commands
 /// access.
 const GUARD: u64 = 256;
-/// Bytes that captures of one buffer share.
+/// The number of bytes that captures to one buffer share.
 const REGION: u64 = 4096;
-/// Elements of the vertex buffers.
+/// The number of elements in the vertex buffers.
 const VERTICES: u64 = 64;
 const INSTANCES: u64 = 16;
 const BUFFERS: [&str; 4] = ["buffer 0", "buffer 1", "buffer 2", "buffer 3"];
-/// Counters that a program has.
+/// The number of counters of a program.
 const COUNTERS: u64 = 8;
 
-/// A query that is open.
+/// A query that was begun and has not ended.
 struct Open {
     query: usize,
     in_pass: bool,
 }
 
-/// Records of [`Shader::Identify`] that lie in memory, and the counter that tells how many.
+/// Records of [`Shader::Identify`] in memory, and the counter that contains their size.
 struct Captured {
     range: Range,
     counter: u64,
@@ -47,32 +47,34 @@ struct Generator<'a> {
     space: &'a Space,
     program: Program,
     model: Model,
-    /// What each buffer may be bound to.
+    /// For each buffer, the range that may be bound.
     regions: [Range; 4],
-    /// What is bound in this program.
+    /// Whether each buffer is bound in this program.
     is_bound: [bool; 4],
     ranges: [Option<Range>; 4],
     counters: Vec<u64>,
     vertices: [Range; 2],
-    /// Indices that lie at the front of the memory.
+    /// Indices at the start of the memory.
     front_indices: IndexBuffer,
     captured: Vec<Captured>,
     open: Vec<Open>,
-    /// The pass that is open.
+    /// The pass that was begun and has not ended.
     pass: Option<Pass>,
-    /// Whether the current pass must not read what it captured.
+    /// Whether the current pass must not read what it captured, because no barrier has made that
+    /// visible.
     is_unseen: bool,
     /// Whether queries may begin.
     has_queries: bool,
-    /// What is bound.
+    /// The bound state, if a pipeline is bound.
     pipeline: Option<State>,
-    /// Whether the program has primitive restart indices of its own, with which no driver runs it.
+    /// Whether the program sets primitive restart indices. No driver can run such a program
+    /// natively.
     restart_indices: bool,
-    /// Facts that the program avoids.
+    /// The facts that the program must avoid.
     avoided: Vec<Fact>,
 }
 
-/// The program of a seed.
+/// Generates the program of a seed.
 pub fn generate(seed: u64, space: &Space) -> Program {
     let mut generator = Generator::new(seed, space);
     for _ in 0..generator.rng.range(1, 3) {
@@ -149,7 +151,7 @@ impl<'a> Generator<'a> {
         generator
     }
 
-    /// Adds memory, from a multiple of 4 on.
+    /// Adds data to the memory, at a multiple of 4. Returns its position.
     fn place(&mut self, name: &'static str, bytes: &[u8]) -> u64 {
         for memory in [&mut self.program.memory, &mut self.model.memory] {
             memory.resize(memory.len().next_multiple_of(4), 0xa5);
@@ -166,7 +168,7 @@ impl<'a> Generator<'a> {
     }
 
     /// Places the objects that descriptor sets read before all capture buffers: if there are few
-    /// descriptors, those of captures also include the memory between their ranges.
+    /// descriptors, those of captures also cover the memory between their ranges.
     fn place_objects(&mut self) {
         let alignment = SPACING as usize;
         for memory in [&mut self.program.memory, &mut self.model.memory] {
@@ -213,7 +215,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Ends the queries that began inside of the pass, or outside.
+    /// Ends the queries that began inside of the current pass, or those that began outside.
     fn end_queries(&mut self, in_pass: bool) {
         let open = std::mem::take(&mut self.open);
         let (ended, open): (Vec<_>, Vec<_>) = open.into_iter().partition(|o| o.in_pass == in_pass);
@@ -223,7 +225,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Draws that nothing captures.
+    /// Adds draws that are not captured.
     fn outside(&mut self) {
         let shader = self.rng.pick(&Shader::ALL);
         self.bind_pipeline(shader);
@@ -237,7 +239,7 @@ impl<'a> Generator<'a> {
         self.maybe_end_queries();
     }
 
-    /// A Begin and its End.
+    /// Adds a Begin, draws, and the End.
     fn capture(&mut self) {
         let shader = self.rng.pick(&Shader::ALL);
         self.bind_pipeline(shader);
@@ -252,7 +254,7 @@ impl<'a> Generator<'a> {
         self.end(shader);
     }
 
-    /// Draws of as many vertices as an earlier capture has.
+    /// Adds draws of the number of vertices that an earlier capture wrote.
     fn consume(&mut self) {
         let at = self.rng.below(self.captured.len() as u32) as usize;
         let Captured { range, counter } = self.captured[at];
@@ -279,7 +281,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Ranges to capture to, none of which overlaps what is read.
+    /// Chooses the ranges to capture to. None of them overlaps memory that is read.
     fn choose_ranges(&mut self, read: Option<Range>) {
         // One buffer that is too small for what is drawn will do.
         let tight = self.rng.percent(50).then(|| self.rng.below(4) as usize);
@@ -311,7 +313,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// A random choice; false if the program avoids that fact.
+    /// Makes a random choice. Returns false if the program avoids `fact`.
     fn dares(&mut self, fact: Fact, percent: u32) -> bool {
         !self.avoided.contains(&fact) && self.rng.percent(percent)
     }
@@ -341,14 +343,14 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Some queries end before the End, and some after it.
+    /// Ends some queries before the End, and others after it.
     fn end_capture_queries(&mut self) {
         if self.rng.percent(50) {
             self.maybe_end_queries();
         }
     }
 
-    /// Counters of buffers that are bound. Those that are written are different ones.
+    /// Chooses counters for buffers that are bound. If they are written, all of them are different.
     fn some_counters(&mut self, written: bool) -> Counters {
         let mut slots = self.counters.clone();
         // Buffers have their own counters most of the time, so that captures go on where one ended.

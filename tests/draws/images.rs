@@ -1,4 +1,5 @@
-//! Programs' memory on a device, and their command buffers: what all executors share.
+//! The memory of programs on a device, and their command buffers: the parts that all executors
+//! share.
 
 use ash::vk;
 use vkxfb::lower::Backend;
@@ -8,19 +9,19 @@ use vkxfb_probe::gpu::{Gpu, GpuError};
 use crate::program::Program;
 use crate::sets;
 
-/// What `record` records: a command buffer of a program.
+/// A command buffer of a program, for `record` to record.
 pub struct Round<'a> {
     pub program: &'a Program,
-    /// Index of the program in the batch.
+    /// The index of the program in the batch.
     pub number: usize,
-    /// Index of the command buffer in the program.
+    /// The index of the command buffer in the program.
     pub round: usize,
-    /// The buffer that holds the memory.
+    /// The buffer that contains the program's memory.
     pub memory: vk::Buffer,
 }
 
-/// Puts each program's memory into a buffer of its own, has the rounds of `together` programs at a
-/// time recorded and submitted, and reads the memory back.
+/// Copies the memory of each program to a separate buffer, has the command buffers of `together`
+/// programs at a time recorded and submitted, and reads the memory back.
 pub fn execute(
     gpu: &mut Gpu,
     programs: &[Program],
@@ -138,8 +139,8 @@ fn copy_out(
     result
 }
 
-/// The commands after a capture of a backend, which may read or overwrite what it wrote, including
-/// its counters.
+/// Returns the scope of commands after a capture that may read or overwrite what it wrote,
+/// including its counters.
 pub fn next(backend: Backend) -> ConsumerScope {
     let vertices = match backend {
         Backend::Native | Backend::Vertex => ConsumerScope::VERTEX_BUFFER,
@@ -151,7 +152,7 @@ pub fn next(backend: Backend) -> ConsumerScope {
     ConsumerScope { stages, access }
 }
 
-/// Makes everything before visible to everything after, including the host.
+/// Makes everything before the barrier visible to everything after it, including the host.
 ///
 /// # Safety
 /// `cmd` is being recorded, outside of a render pass instance.
@@ -174,7 +175,7 @@ pub unsafe fn barrier(ctx: &Context, cmd: vk::CommandBuffer) {
     }
 }
 
-/// The error of a failed command.
+/// Converts the result of a failed command to an error.
 pub fn failed(call: &'static str) -> impl Fn(vk::Result) -> GpuError {
     move |result| RuntimeError::Vulkan { call, result }.into()
 }

@@ -11,10 +11,10 @@ use crate::common::layer;
 use crate::model::Fact;
 use crate::program::{Program, QueryKind};
 
-/// A fault of a driver's own capture: programs with the fact may differ from the model.
+/// A fault of a driver's own captures: programs with the fact may differ from the model.
 pub struct Fault {
     driver: &'static str,
-    /// The oldest version of the driver that was seen to be without it.
+    /// The oldest version of the driver that was found not to have the fault.
     gone: Option<u32>,
     fact: Fact,
     pub reason: &'static str,
@@ -27,12 +27,13 @@ impl Fault {
     }
 }
 
-/// lavapipe 22.3 says that its version is 1.
+/// Returns a version of Mesa. lavapipe 22.3 reports its version as 1.
 const fn mesa(major: u32, minor: u32) -> Option<u32> {
     Some(vk::make_api_version(0, major, minor, 0))
 }
 
-/// The test fails if none of the programs differs, so that an entry ends once the driver is fixed.
+/// The known faults. The test fails if no program with the fact differs, so that the entry is
+/// removed once the driver is fixed.
 const FAULTS: &[Fault] = &[
     Fault {
         driver: "llvmpipe",
@@ -120,18 +121,19 @@ const FAULTS: &[Fault] = &[
     },
 ];
 
-/// What a driver is known to get wrong.
+/// Returns the facts that a driver handles wrongly in its own captures.
 pub fn faulty(capabilities: &Capabilities) -> Vec<Fact> {
     FAULTS.iter().filter(|f| f.is_of(capabilities)).map(|f| f.fact).collect()
 }
 
-/// The same by which vertices shaders are run for, which all backends depend on that draw.
+/// Returns the facts with which a driver shades the wrong vertices, which affects all backends that
+/// use draws.
 pub fn faulty_draws(capabilities: &Capabilities) -> Vec<Fact> {
     let faulty = faulty(capabilities);
     faulty.into_iter().filter(|fact| *fact == Fact::InstanceWraps).collect()
 }
 
-/// The faults that a native run of a program may show.
+/// Returns the faults that a native run of a program may show.
 pub fn faults(gpu: &Gpu, facts: &BTreeSet<Fact>) -> Vec<&'static Fault> {
     if layer::is_there() {
         return Vec::new();
@@ -140,7 +142,7 @@ pub fn faults(gpu: &Gpu, facts: &BTreeSet<Fact>) -> Vec<&'static Fault> {
     FAULTS.iter().filter(is_of).collect()
 }
 
-/// Faults that affect more than their own program: driver, fact, reason.
+/// Faults that affect other programs, too: driver, fact, reason.
 const HARMS: &[(&str, Fact, &str)] = &[
     (
         "llvmpipe",
@@ -159,8 +161,8 @@ const HARMS: &[(&str, Fact, &str)] = &[
     ),
 ];
 
-/// Faults that a query of generated primitives may show on the layer: it counts draws that
-/// rasterize, which the driver does.
+/// Faults that a query of generated primitives may show with the layer: it counts draws that
+/// rasterize, and the driver executes those.
 const RASTERIZED: &[(Fact, &str)] = &[
     (Fact::CounterOverPredicate, "captures, with their counters, come before the draws of a pass"),
     (Fact::ByteCountBehindIndirect, "a byte-count draw that rasterizes"),
@@ -172,7 +174,7 @@ const RASTERIZED: &[(Fact, &str)] = &[
     (Fact::IndexFarOutOfRange, "a draw that rasterizes, by indices far out of range"),
 ];
 
-/// Why a program must not run natively.
+/// Returns the reason why a program must not run natively.
 pub fn excluded(gpu: &Gpu, program: &Program, facts: &BTreeSet<Fact>) -> Option<&'static str> {
     if facts.contains(&Fact::RestartIndex) {
         return Some("a primitive restart index, which no driver has yet");
@@ -187,7 +189,7 @@ pub fn excluded(gpu: &Gpu, program: &Program, facts: &BTreeSet<Fact>) -> Option<
     HARMS.iter().find(harms).map(|(_, _, reason)| *reason)
 }
 
-/// Whether the validation layer is known to be wrong.
+/// Whether a message of the validation layer is a known mistake of the layer.
 ///
 /// 1.3.239 splits `VERTEX_INPUT` into its two stages in a self-dependency, but not in the barrier
 /// with which it compares that, so it rejects every barrier in a pass with that stage. The barriers

@@ -1,14 +1,17 @@
-//! Thousands of random programs of draws (Begin and End with counters, every draw command,
-//! restarts, state that changes between draws, queries), run by every backend of the device, by the
-//! compute backend with both resource plans, and compared with a model of the specification.
+//! Thousands of random programs of draws: Begin and End with counters, every draw command,
+//! primitive restart, state that changes between draws, and queries. They are run with every
+//! backend of the device, with the compute backend under both resource plans, and compared with a
+//! model of the specification.
 //!
 //! | variable | |
 //! |---|---|
-//! | `VKXFB_DRAWS` | how many programs: by default 360 with `VKXFB_FULL=1`, and a third without |
-//! | `VKXFB_INDIRECT=0` | native programs without indirect draws and draws of what was captured |
+//! | `VKXFB_DRAWS` | the number of programs: by default 360 with `VKXFB_FULL=1`, and a third of
+//! that without |
+//! | `VKXFB_INDIRECT=0` | runs native programs without indirect draws and byte-count draws |
 //! | `VKXFB_OMIT_BARRIER` | a barrier of the compute backend to leave out, `SetupToCapture` for example: on a GPU the test then fails, and by descriptors everywhere |
-//! | `VKXFB_SOAK` | minutes that the soak lasts, in place of a few steps of each thread |
-//! | `VKXFB_TEST_VALIDATION=0` | without the validation layer |
+//! | `VKXFB_SOAK` | the number of minutes that the soak lasts, instead of a few steps of each
+//! thread |
+//! | `VKXFB_TEST_VALIDATION=0` | runs without the validation layer |
 //!
 //! A failure names its seed, and the first ones show the program shrunk: `VKXFB_SEED=<seed>
 //! VKXFB_DRAWS=1` repeats it. For seeds, threads, and crashes of drivers see
@@ -44,15 +47,15 @@ use vkxfb::internal::Barrier;
 use vkxfb::lower::Backend;
 use vkxfb_probe::gpu::{OpenOptions, Profile, Resources};
 
-/// Programs of one submission.
+/// The number of programs in one submission.
 const BATCH: u64 = 50;
 
-/// Runs programs on devices opened so.
+/// Runs programs on devices that are opened with these options.
 fn run_programs(options: &OpenOptions) -> Report {
     run_part_of_programs(options, 1)
 }
 
-/// One in so many of the programs.
+/// Runs one in `part` of the programs.
 fn run_part_of_programs(options: &OpenOptions, part: u64) -> Report {
     let count = cases("VKXFB_DRAWS", 360).div_ceil(part);
     batches::run("draws", count, BATCH, || DrawWorker::new(options))
@@ -63,8 +66,8 @@ fn random_draws_capture_what_the_model_says() {
     run_programs(&OpenOptions::default()).check();
 }
 
-/// Counters at Begin, at End, at both, of some of the buffers: a capture that begins without a counter has
-/// no address of one.
+/// Tests counters at Begin, at End, and at both, for some of the buffers: a capture that begins
+/// without a counter has no counter address.
 #[test]
 fn every_combination_of_counters_holds() {
     let every_draw_is_large = OpenOptions { max_shared_workgroups: Some(0), ..Default::default() };
@@ -84,20 +87,20 @@ fn every_combination_of_counters_holds_on_the_layer() {
     common::layer::run_on_it(every_combination_of_counters_holds, &[]);
 }
 
-/// Runs a sample of so many programs with the layer in the place of the driver's own captures.
+/// Runs a sample of `all` programs with the layer instead of the driver's own captures.
 fn run_programs_on_the_layer(all: u64, variables: &[(&str, &str)]) -> Option<String> {
     let count = sample_of(all).to_string();
     let variables = [&[("VKXFB_DRAWS", count.as_str())], variables].concat();
     common::layer::run_on_it(random_draws_capture_what_the_model_says, &variables)
 }
 
-/// The Vulkan layer in the place of the driver's own captures.
+/// Runs programs with the Vulkan layer instead of the driver's own captures.
 #[test]
 fn random_draws_hold_on_the_layer() {
     run_programs_on_the_layer(120, &[]);
 }
 
-/// The same without indirect draws, where the layer records captures after their passes.
+/// Runs programs without indirect draws: the layer records their captures after the passes.
 #[test]
 fn random_direct_draws_hold_on_the_layer() {
     let variables = [("VKXFB_INDIRECT", "0"), ("VKXFB_LOG", "vkxfb_layer=trace")];
@@ -105,8 +108,8 @@ fn random_direct_draws_hold_on_the_layer() {
     assert!(said.contains("captures are recorded after their pass"), "{said}");
 }
 
-/// The same with passes that are withheld for a single command, so that captures come after most of
-/// them.
+/// Runs programs with passes that are withheld for a single command, so that captures come after
+/// most of these passes.
 #[test]
 fn random_draws_hold_on_the_layer_in_long_passes() {
     let variables = [("VKXFB_LONG_PASS", "1"), ("VKXFB_LOG", "vkxfb_layer=trace")];
@@ -116,7 +119,8 @@ fn random_draws_hold_on_the_layer_in_long_passes() {
     }
 }
 
-/// The same with the validation layer above it, too: to see what programs are told.
+/// Runs programs with the validation layer also above the layer, to check what the layer reports to
+/// programs.
 #[test]
 fn random_draws_hold_on_the_layer_below_validation() {
     let test = random_draws_capture_what_the_model_says;
@@ -124,7 +128,7 @@ fn random_draws_hold_on_the_layer_below_validation() {
     common::layer::run_below_validation(test, &[("VKXFB_DRAWS", &count)]);
 }
 
-/// Threads that capture by the layer for as long as `VKXFB_SOAK` says.
+/// Threads capture with the layer for as long as `VKXFB_SOAK` says.
 #[test]
 fn a_soak_of_threads_holds_on_the_layer() {
     match common::layer::is_there() {
@@ -138,7 +142,7 @@ fn a_soak_of_threads_holds_on_the_layer() {
     }
 }
 
-/// Native captures by the recorder, in place of command by command.
+/// Runs native captures with the recorder, instead of recording each Vulkan command.
 #[test]
 fn random_draws_hold_natively_by_the_recorder() {
     hold_by_recorder(Backend::Native);
@@ -149,14 +153,14 @@ fn random_draws_hold_by_vertex_shaders() {
     hold_by_recorder(Backend::Vertex);
 }
 
-/// The same with a dispatch for each draw, as large draws have.
+/// Runs programs with a separate dispatch for each draw, as large draws have it.
 #[test]
 fn random_draws_hold_as_large_ones() {
     let options = OpenOptions { max_shared_workgroups: Some(0), ..Default::default() };
     hold(&run_part_of_programs(&options, 4));
 }
 
-/// The same with nothing but what a Mali-G52 has, and no indirect dispatch.
+/// Runs programs with only the features of a Mali-G52, and without indirect dispatch.
 #[test]
 fn random_draws_hold_on_the_floor() {
     hold_by_compute(&OpenOptions { profile: Profile::Bifrost, ..Default::default() });
@@ -167,8 +171,8 @@ fn random_draws_hold_by_descriptors() {
     hold_by_compute(&by_descriptors(Profile::Full, None));
 }
 
-/// The least that Vulkan 1.0 promises: no device addresses either, and workgroups of 128
-/// invocations.
+/// Runs programs with the minimum that Vulkan 1.0 guarantees: also without device addresses, and
+/// with workgroups of 128 invocations.
 #[test]
 fn random_draws_hold_on_what_every_device_has() {
     let workgroup_invocations = Some(128);
@@ -176,8 +180,9 @@ fn random_draws_hold_on_what_every_device_has() {
     hold_by_compute(&OpenOptions { workgroup_invocations, ..options });
 }
 
-/// So few descriptors that most are shared by several ranges, and with the fewest they overlap
-/// capture buffers. With less than 16 there are not enough for all kinds of state.
+/// Runs programs with so few descriptors that several ranges share most of them. With the fewest,
+/// descriptors overlap capture buffers. With fewer than 16 there are not enough for all kinds of
+/// state.
 #[test]
 fn random_draws_hold_by_few_descriptors() {
     for storage_buffers in [16, 8, 4] {
@@ -214,8 +219,8 @@ fn hold_by_recorder(backend: Backend) {
 }
 
 /// Synchronization validation reports each barrier that is left out.
-/// ([`Barrier::CaptureToConsumer`] is tested in tests/recorder/recording.rs: between the captures of these
-/// programs the barriers of kernels replace it.)
+/// ([`Barrier::CaptureToConsumer`] is tested in tests/recorder/recording.rs: between the captures
+/// of these programs, barriers of kernels replace it.)
 #[test]
 fn barriers_that_lack_are_reported() {
     if !has_validation() {
@@ -250,7 +255,7 @@ fn barriers_that_lack_are_reported() {
     }
 }
 
-/// A wrong model is noticed on every backend.
+/// On every backend, a wrong model must be noticed.
 #[test]
 fn a_wrong_model_is_found_out() {
     let mut worker = DrawWorker::new(&OpenOptions::default());
@@ -262,7 +267,7 @@ fn a_wrong_model_is_found_out() {
     assert_eq!(report.failures.len() as u64, compared, "{report}");
 }
 
-/// The same seed gives the same program, independently of earlier ones.
+/// The same seed gives the same program, independently of the seeds before.
 #[test]
 fn programs_depend_on_the_seed_alone() {
     let text = |seed| {
@@ -275,8 +280,8 @@ fn programs_depend_on_the_seed_alone() {
     }
 }
 
-/// Every command, topology, kind of query and index, and every fact but the forbidden one comes up, in the
-/// sample, too.
+/// Programs contain every command, topology, kind of query and index type, and every fact except
+/// the forbidden one, also in the sample.
 #[test]
 fn the_generator_reaches_everything() {
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();

@@ -1,8 +1,7 @@
-//! Executes programs according to the specification: one command after the other, one record at a
-//! time.
+//! A model that executes programs as the specification defines it, one command after the other and
+//! one record at a time.
 //!
-//! The only part of the crate that it uses is the decomposition of topologies
-//! ([`PrimitiveTopology::gather`]).
+//! Of the crate, it only uses the decomposition of topologies ([`PrimitiveTopology::gather`]).
 
 use std::collections::BTreeSet;
 
@@ -13,82 +12,83 @@ use crate::program::{
 use crate::sets::SETS;
 use crate::shaders::{CONSTANTS, INSTANCE_STRIDE, Read, VERTEX_STRIDE, Vertex};
 
-/// Something that a program does and some driver gets wrong: see [`crate::known`].
+/// Something that a program does and that some driver handles wrongly: see [`crate::known`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fact {
-    /// A primitive, while a buffer that is captured to was not bound.
+    /// A primitive is drawn while a buffer that is captured to is not bound.
     Unbound,
-    /// Counters that do not begin at the first buffer.
+    /// Counters are passed that do not begin with the first buffer.
     FirstCounter,
-    /// The same while a buffer before the last is not bound.
+    /// As [`FirstCounter`](Self::FirstCounter), while a buffer before the last is not bound.
     FirstCounterBesideGap,
-    /// An indirect draw by indices with primitive restart.
+    /// An indexed indirect draw has primitive restart.
     IndirectRestart,
-    /// A byte-count draw whose `counterOffset` is not 0.
+    /// A byte-count draw has a `counterOffset` other than 0.
     ByteCountOffset,
-    /// A byte-count draw in a command buffer with an indirect draw before.
+    /// A byte-count draw comes after an indirect draw in the same command buffer.
     ByteCountBehindIndirect,
-    /// An indirect draw without a count in a command buffer with one with a count before.
+    /// An indirect draw without a count comes after one with a count in the same command buffer.
     IndirectBehindCount,
-    /// Primitives of a multi-draw whose first draw is empty.
+    /// A multi-draw has primitives, but its first draw is empty.
     MultiDrawEmptyFirst,
-    /// Primitives of a multi-draw of several draws and several instances.
+    /// A multi-draw with primitives has several draws and several instances.
     MultiDrawInstances,
-    /// Primitives of a multi-draw of several draws by indices with primitive restart.
+    /// An indexed multi-draw of several draws has primitives and primitive restart.
     MultiDrawRestart,
-    /// A capture begins with a counter that lies beyond its buffer, to which nothing is captured.
+    /// A capture begins with a counter that is beyond its buffer, to which nothing is captured.
     UncapturedBeyond,
-    /// The outputs of a primitive fit, and its strides do not.
+    /// The outputs of a primitive fit into a buffer, but its strides do not.
     OutputsFitOnly,
-    /// An indirect draw by indices that do not lie at the start of their buffer.
+    /// An indexed indirect draw uses indices that do not begin at the start of their buffer.
     IndirectIndexOffset,
-    /// Primitives outside of transform feedback while queries of both kinds are active.
+    /// Primitives are drawn outside of transform feedback while queries of both kinds are active.
     StreamWhileInactive,
-    /// A draw within conditional rendering.
+    /// A draw is within conditional rendering.
     Conditional,
-    /// A counter is written where a predicate was read.
+    /// A counter is written to memory from which a predicate was read.
     CounterOverPredicate,
-    /// Primitives of an instance whose number is beyond 2^32 - 1, and wraps.
+    /// An instance number exceeds 2^32 - 1 and wraps, and the instance has primitives.
     InstanceWraps,
-    /// A primitive restart index other than the largest one.
+    /// A primitive restart index other than the largest one is set.
     RestartIndex,
-    /// A captured vertex beyond the bound range: no program does it.
+    /// A captured vertex is beyond the bound range. No program does this.
     VertexOutOfRange,
-    /// An index beyond the bound range.
+    /// An index is beyond the bound range.
     IndexOutOfRange,
-    /// An index more than a mebibyte beyond it.
+    /// An index is more than a mebibyte beyond the bound range.
     IndexFarOutOfRange,
 }
 
-/// The device.
+/// The state of the device, as the model executes a program.
 #[derive(Debug, Clone)]
 pub struct Model {
     pub memory: Vec<u8>,
-    /// [`Program::objects`]
+    /// The value of [`Program::objects`].
     pub objects: u64,
     pub queries: Vec<[u64; 2]>,
     pub facts: BTreeSet<Fact>,
-    /// Primitives so far.
+    /// The number of primitives so far.
     pub primitives: u64,
     pub state: Option<State>,
     pub vertices: Option<[Range; 2]>,
     pub indices: Option<IndexBuffer>,
     restart_index: u32,
     pub condition: Option<Condition>,
-    /// The places of predicates under which draws were executed.
+    /// The positions of predicates that decided about draws.
     predicates: BTreeSet<u64>,
     sets: [Option<BoundSet>; SETS],
-    /// Push constants, by dword.
+    /// The push constants, by dword. `None` if a dword was not set.
     pub constants: [Option<u32>; CONSTANTS],
     captures: [Option<Range>; 4],
-    /// Write positions while transform feedback is active: bytes from the start of the bound range.
+    /// The write positions while transform feedback is active, in bytes from the start of the bound
+    /// ranges. `None` while it is not.
     pub positions: Option<[u64; 4]>,
     active_queries: Vec<(QueryKind, usize)>,
     indirect_in_round: bool,
     count_in_round: bool,
 }
 
-/// Executes a program.
+/// Executes a program. Returns its results, and the facts that it causes.
 pub fn run(program: &Program) -> (Outcome, BTreeSet<Fact>) {
     let mut model = Model { objects: program.objects, ..Model::new(program.memory.clone()) };
     for round in 0..program.rounds.len() {
@@ -124,7 +124,7 @@ impl Model {
         }
     }
 
-    /// A command buffer begins with nothing bound, and nothing pushed.
+    /// Begins a command buffer, in which nothing is bound and no push constants are set.
     pub fn begin_round(&mut self) {
         self.forget();
         self.indirect_in_round = false;
@@ -304,7 +304,7 @@ impl Model {
         }
     }
 
-    /// One draw of a command.
+    /// Executes one of the draws of a command.
     fn one(&mut self, indexed: bool, span: Span, instances: Instances, draw_index: u32) {
         if self.is_discarding() {
             return;
@@ -340,7 +340,7 @@ impl Model {
         }
     }
 
-    /// The vertices of an instance, cut where primitives restart.
+    /// Returns the vertices of an instance, split where primitives restart.
     fn indexed_segments(&mut self, span: Span, restart: bool) -> Vec<Vec<u32>> {
         let IndexBuffer { range, index_size } = self.indices.expect("an index buffer is bound");
         let mut segments = vec![Vec::new()];
@@ -393,7 +393,8 @@ impl Model {
         }
     }
 
-    /// Whether a primitive fits every buffer that is bound and captured to, by stride.
+    /// Whether a primitive fits into every buffer that is bound and captured to, measured by
+    /// strides.
     fn fits(&mut self, state: State, vertices: u64, positions: &[u64; 4]) -> bool {
         let mut fits = true;
         let mut outputs_fit = true;

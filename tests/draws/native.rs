@@ -1,5 +1,5 @@
-//! Runs programs by the device's own transform feedback, recorded command by command, without the
-//! crate.
+//! Runs programs with the device's own transform feedback. Each Vulkan command is recorded
+//! directly, without the crate.
 
 mod passes;
 mod pipelines;
@@ -22,35 +22,35 @@ use crate::program::{
 };
 use crate::sets::{SetLayouts, Sets};
 
-/// Functions and pipelines.
+/// The functions, pipelines and passes with which programs are recorded.
 pub struct Native {
     xfb: ext::transform_feedback::Device,
     multi_draw: ext::multi_draw::Device,
     indirect_count: khr::draw_indirect_count::Device,
     conditional: ext::conditional_rendering::Device,
     pipelines: Pipelines,
-    /// Counters from which captures are resumed after another pipeline was bound: a dword for each
-    /// buffer, while a batch is run.
+    /// Counters from which captures are resumed after another pipeline was bound. While a batch is
+    /// run, there is a dword for each buffer.
     hidden_counters: vk::Buffer,
 }
 
-/// A command buffer that is being recorded, and what was recorded into it.
+/// A command buffer that is being recorded, and what was recorded into it so far.
 #[derive(Default)]
 struct Recording {
     cmd: vk::CommandBuffer,
-    /// Of the pass that is open.
+    /// The part of the pass that is being recorded. `None` outside of passes.
     part: Option<Part>,
-    /// Secondary command buffers that are to be executed here.
+    /// Secondary command buffers that are to be executed at the current position.
     executed: Vec<vk::CommandBuffer>,
-    /// Whether transform feedback is.
+    /// Whether transform feedback is active.
     is_active: bool,
-    /// By number, whether a capture buffer is bound.
+    /// For each capture buffer, whether it is bound.
     has_buffer: [bool; 4],
     state: Option<State>,
 }
 
-/// The scopes of barriers between captures of one pass, which `Passes` declares as dependencies of
-/// each subpass on itself.
+/// The scopes of barriers between captures of one pass, which `Passes` declares as
+/// self-dependencies of each subpass.
 fn scopes() -> [(vk::PipelineStageFlags, vk::AccessFlags); 2] {
     let ConsumerScope { stages, access } = images::next(Backend::Native);
     [Context::write_scope(Backend::Native), (stages, access)]
@@ -69,7 +69,7 @@ impl Native {
         })
     }
 
-    /// Runs programs, each in the space of the device.
+    /// Runs programs, which must use only the features in the space of the device.
     pub fn run(&mut self, gpu: &mut Gpu, programs: &[Program]) -> Result<Vec<Outcome>, GpuError> {
         let queries = Queries::new(gpu.context(), programs)?;
         let sets = Sets::new(gpu.context(), &self.pipelines.set_layouts, programs.len())?;
@@ -119,8 +119,8 @@ impl Native {
         &self.pipelines.set_layouts
     }
 
-    /// Sets the buffer of counters from which captures are resumed after another pipeline was
-    /// bound: 16 bytes, which outlive what is recorded.
+    /// Sets the buffer of the counters from which captures are resumed after another pipeline was
+    /// bound. It has 16 bytes, and outlives everything that is recorded.
     pub const fn set_hidden_counters(&mut self, buffer: &Buffer) {
         self.hidden_counters = buffer.raw();
     }
@@ -275,8 +275,8 @@ impl Native {
         });
     }
 
-    /// Binds the pipeline of a state. No pipeline may be bound between Begin and End, so a capture
-    /// is ended before, and resumed after, with internal counters.
+    /// Binds the pipeline of a state. No pipeline may be bound between Begin and End, so an active
+    /// capture is ended before that, and resumed afterwards with internal counters.
     ///
     /// # Safety
     /// As [`record`](Self::record).
@@ -469,8 +469,7 @@ impl Native {
 }
 
 impl Recording {
-    /// Executes the pending secondary command buffers. Consecutive ones are executed by one
-    /// command.
+    /// Executes the pending secondary command buffers with one command.
     ///
     /// # Safety
     /// As [`record`](Native::record).
@@ -483,14 +482,14 @@ impl Recording {
     }
 }
 
-/// Whether programs have indirect draws, and draws of what was captured: not with
-/// `VKXFB_INDIRECT=0`. On the Vulkan layer a device without a buffer for them records captures
-/// after their passes.
+/// Whether programs have indirect draws and byte-count draws: they do, unless `VKXFB_INDIRECT` is
+/// 0. If a device has no buffer with the usage for them, the Vulkan layer records captures after
+/// their passes.
 pub fn draws_indirectly() -> bool {
     std::env::var("VKXFB_INDIRECT").as_deref() != Ok("0")
 }
 
-/// What the memory of programs is used as.
+/// Returns the usages of the buffer that contains the memory of programs.
 pub fn usage(gpu: &Gpu) -> vk::BufferUsageFlags {
     let indirect = match draws_indirectly() {
         true => vk::BufferUsageFlags::INDIRECT_BUFFER,
@@ -507,7 +506,7 @@ pub fn usage(gpu: &Gpu) -> vk::BufferUsageFlags {
     }
 }
 
-/// Makes everything before it in the pass visible to everything after it.
+/// Makes everything before the barrier in the pass visible to everything after it.
 ///
 /// # Safety
 /// `cmd` is being recorded, in an instance of a render pass of [`Passes`].
@@ -520,7 +519,8 @@ unsafe fn barrier_in_pass(ctx: &Context, cmd: vk::CommandBuffer) {
     unsafe { device.cmd_pipeline_barrier(cmd, source, destination, flags, &[barrier], &[], &[]) };
 }
 
-/// The arguments of Begin and End; null pointers where there is no counter.
+/// Passes the arguments of Begin and End to a function. The pointers are null if there is no
+/// counter.
 fn with_counters(
     counters: &Counters,
     memory: vk::Buffer,

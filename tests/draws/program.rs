@@ -1,5 +1,5 @@
-//! A program: an image of memory, and Vulkan commands that use it. All offsets are in bytes from
-//! the start of the image.
+//! A program: the contents of its memory, and Vulkan commands that use it. All offsets are in bytes
+//! from the start of the memory.
 
 use std::fmt;
 
@@ -12,15 +12,17 @@ use crate::shaders::Shader;
 #[derive(Debug, Clone)]
 pub struct Program {
     pub seed: u64,
-    /// All of it: capture buffers with their guards, counters, indices, vertices, arguments.
+    /// The contents of the memory: capture buffers with their guards, counters, indices, vertices,
+    /// arguments.
     pub memory: Vec<u8>,
     /// The areas of the memory: names and starts, in ascending order.
     pub areas: Vec<(&'static str, u64)>,
-    /// The start of the objects that descriptor sets read, [`SPACING`] bytes from one to the next.
+    /// The offset of the objects that descriptor sets read. Each object begins [`SPACING`] bytes
+    /// after the previous one.
     pub objects: u64,
-    /// Each is begun and ended once.
+    /// The kinds of the queries. Each query is begun and ended once.
     pub queries: Vec<QueryKind>,
-    /// Command buffers, submitted one after the other.
+    /// The command buffers, which are submitted one after the other.
     pub rounds: Vec<Vec<Step>>,
 }
 
@@ -28,20 +30,20 @@ pub struct Program {
 pub enum QueryKind {
     /// `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`: primitives written and primitives needed.
     Stream,
-    /// `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT`: primitives, and 0.
+    /// `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT`: primitives generated, and 0.
     Generated,
 }
 
-/// The result of a program.
+/// The results of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     pub memory: Vec<u8>,
-    /// Results by the place in [`Program::queries`].
+    /// The results of the queries, by the index in [`Program::queries`].
     pub queries: Vec<[u64; 2]>,
 }
 
 impl Program {
-    /// Draws, by the names of their commands.
+    /// Returns the names of the commands of all draws.
     pub fn draws(&self) -> impl Iterator<Item = &'static str> {
         self.rounds.iter().flatten().filter_map(|step| match step {
             Step::Draw(draw) => Some(draw.name()),
@@ -49,8 +51,8 @@ impl Program {
         })
     }
 
-    /// The steps of a round as they are executed: those of secondary command buffers as often as
-    /// these are.
+    /// Returns the steps of a round as they are executed: the steps of a secondary command buffer
+    /// are repeated as often as it is executed.
     pub fn executed(&self, round: usize) -> Vec<&Step> {
         let mut rest = &self.rounds[round][..];
         let mut executed = Vec::new();
@@ -72,7 +74,7 @@ impl Program {
         executed
     }
 
-    /// The first difference of two outcomes.
+    /// Returns an error that describes the first difference of two outcomes.
     pub fn compare(&self, expected: &Outcome, found: &Outcome) -> Result<(), String> {
         let all = self.queries.iter().zip(expected.queries.iter().zip(&found.queries)).enumerate();
         let mut wrong = all.filter(|(_, (_, (expected, found)))| expected != found);
@@ -102,21 +104,24 @@ impl Program {
     }
 }
 
-/// One command.
+/// A command, or a step that structures the commands of a program.
 #[derive(Debug, Clone)]
 pub enum Step {
     BeginPass(Pass),
-    /// What follows is another part of the pass: see [`PassKind`].
+    /// Begins the next part of the pass: see [`PassKind`].
     NextPart,
     EndPass,
-    /// The steps up to [`EndSecondary`](Self::EndSecondary) are a secondary command buffer, which
-    /// is executed that many times. It contains all of a part of a pass, or all of a round.
+    /// Begins a secondary command buffer, which is executed that many times. It ends with
+    /// [`EndSecondary`](Self::EndSecondary), and consists of a whole part of a pass, or of a whole
+    /// round.
     BeginSecondary(u32),
     EndSecondary,
-    /// Makes everything before it visible to everything after it, inside of a pass or outside.
+    /// A barrier that makes everything before it visible to everything after it, inside or outside
+    /// of a pass.
     Barrier,
     Change(StateChange),
-    /// By the number of the buffer. A number that is `None` is so throughout the program.
+    /// Binds capture buffers, by their number. A number that is `None` is never bound in the
+    /// program.
     CaptureBuffers([Option<Range>; 4]),
     Begin(Counters),
     End(Counters),
@@ -133,68 +138,69 @@ pub struct Pass {
     pub secondaries: bool,
 }
 
-/// By which commands a pass is recorded, and what its parts are.
+/// With which commands a pass is recorded, and what its parts are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PassKind {
-    /// `vkCmdBeginRenderPass`: one subpass.
+    /// A render pass of one subpass, begun with `vkCmdBeginRenderPass`.
     #[default]
     RenderPass,
-    /// `vkCmdBeginRenderPass2`: one subpass.
+    /// A render pass of one subpass, begun with `vkCmdBeginRenderPass2`.
     RenderPass2,
-    /// Parts are subpasses, of which each depends on all before.
+    /// A render pass whose parts are subpasses. Each subpass depends on all subpasses before.
     Subpasses,
-    /// `vkCmdBeginRendering`, once for each part, with a barrier between.
+    /// Dynamic rendering that begins and ends for each part, with a barrier between parts.
     Rendering,
-    /// Parts are suspended and resumed: nothing is between them, and a part does not see what
-    /// another captured.
+    /// Dynamic rendering whose parts are suspended and resumed. There is no barrier between parts,
+    /// so a part does not see what another part captured.
     Suspended,
 }
 
 impl PassKind {
     pub const ALL: [Self; 5] =
         [Self::RenderPass, Self::RenderPass2, Self::Subpasses, Self::Rendering, Self::Suspended];
-    /// Parts that a pass has at most.
+    /// The largest number of parts of a pass.
     pub const PARTS: u32 = 3;
 
-    /// Whether it is dynamic rendering, so that barriers are only allowed outside of the pass.
+    /// Whether the pass is dynamic rendering, so that barriers are only allowed outside of it.
     pub const fn is_dynamic(self) -> bool {
         matches!(self, Self::Rendering | Self::Suspended)
     }
 
-    /// Whether it has parts with [`Step::NextPart`] between them.
+    /// Whether the pass has parts with [`Step::NextPart`] between them.
     pub const fn has_parts(self) -> bool {
         !matches!(self, Self::RenderPass | Self::RenderPass2)
     }
 }
 
-/// A change of the state for later draws.
+/// A change of the state of later draws.
 #[derive(Debug, Clone)]
 pub enum StateChange {
-    /// While transform feedback is active, one of the same strides.
+    /// Binds a pipeline. While transform feedback is active, its strides must be the same.
     Pipeline(State),
-    /// Until a pipeline is bound.
+    /// Sets the provoking vertex until a pipeline is bound.
     ProvokingVertex(ProvokingVertex),
-    /// Until a pipeline is bound. Only enabled if the pipeline was made with primitive restart.
+    /// Enables or disables primitive restart until a pipeline is bound. It is enabled only if the
+    /// pipeline was created with primitive restart.
     PrimitiveRestart(bool),
-    /// Until an index buffer is bound.
+    /// Sets the primitive restart index until an index buffer is bound.
     PrimitiveRestartIndex(u32),
     BeginConditionalRendering(Condition),
     EndConditionalRendering,
     VertexBuffers([Range; 2]),
     IndexBuffer(IndexBuffer),
-    /// Descriptor sets from number `first` on.
+    /// Binds descriptor sets from number `first` on.
     DescriptorSets {
         first: usize,
         sets: Vec<BoundSet>,
     },
-    /// Push constants from dword `first` on.
+    /// Sets push constants from dword `first` on.
     PushConstants {
         first: usize,
         dwords: Vec<u32>,
     },
 }
 
-/// Draws are discarded if a dword is 0, or if inverted, if it is not 0.
+/// Conditional rendering: draws are discarded if a dword is 0 or, if inverted, if it is not 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Condition {
     pub offset: u64,
@@ -207,7 +213,7 @@ pub struct Range {
     pub size: u64,
 }
 
-/// What a graphics pipeline fixes.
+/// The state that is fixed in a graphics pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct State {
     pub shader: Shader,
@@ -219,12 +225,12 @@ pub struct State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexBuffer {
     pub range: Range,
-    /// Bytes of an index: 1, 2 or 4.
+    /// The size of an index in bytes: 1, 2 or 4.
     pub index_size: u64,
 }
 
 impl IndexBuffer {
-    /// The index that restarts primitives.
+    /// Returns the index that restarts primitives.
     pub fn restart_index(index_size: u64) -> u32 {
         u32::MAX >> (32 - 8 * index_size)
     }
@@ -233,14 +239,15 @@ impl IndexBuffer {
 /// A descriptor set with its dynamic offsets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BoundSet {
-    /// Which of the sets of that number.
+    /// Which of the descriptor sets with that number is bound.
     pub handle: u32,
-    /// The object that each binding is offset to, of as many as the set has.
+    /// The object to which the dynamic offset of each binding leads, for the bindings that the set
+    /// has.
     pub objects: [u32; 2],
 }
 
 impl BoundSet {
-    /// Where a binding begins, among the objects at that place.
+    /// Returns where a binding begins. `objects` is the offset of the objects in the memory.
     pub fn place(&self, objects: u64, binding: usize) -> u64 {
         objects + u64::from((self.handle * OBJECTS + self.objects[binding]) * SPACING)
     }
@@ -249,14 +256,14 @@ impl BoundSet {
 /// The counter arguments of Begin and of End.
 #[derive(Debug, Clone, Default)]
 pub struct Counters {
-    /// `firstCounterBuffer`
+    /// The argument `firstCounterBuffer`.
     pub first: u32,
-    /// Offsets of the counters of buffers `first` and up.
+    /// The offsets of the counters, from buffer `first` on. `None` if a buffer has no counter.
     pub counters: Vec<Option<u64>>,
 }
 
 impl Counters {
-    /// The counter of a buffer.
+    /// Returns the offset of the counter of a buffer, if it has one.
     pub fn of(&self, buffer: usize) -> Option<u64> {
         let index = buffer.checked_sub(self.first as usize)?;
         *self.counters.get(index)?
@@ -268,7 +275,7 @@ impl Counters {
 pub struct Span {
     pub first: u32,
     pub count: u32,
-    /// `vertexOffset` of an indexed draw.
+    /// The argument `vertexOffset` of an indexed draw.
     pub vertex_offset: i32,
 }
 
@@ -285,7 +292,8 @@ pub enum Draw {
         span: Span,
         instances: Instances,
     },
-    /// `VK_EXT_multi_draw`. An indexed one may have one vertex offset for all.
+    /// A command of `VK_EXT_multi_draw`. If it is indexed, it may have one vertex offset for all
+    /// draws.
     Multi {
         indexed: bool,
         spans: Vec<Span>,
@@ -308,7 +316,7 @@ pub enum Draw {
 }
 
 impl Draw {
-    /// The name of its command.
+    /// Returns the name of the draw's command.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Direct { indexed: false, .. } => "vkCmdDraw",
@@ -324,7 +332,7 @@ impl Draw {
     }
 }
 
-/// The commands, with the arguments and the indices that lie in memory.
+/// Formats the commands, with the arguments and the indices that they read from memory.
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "  queries {:?}", self.queries)?;
@@ -360,22 +368,22 @@ impl fmt::Display for Program {
 }
 
 impl Outcome {
-    /// Makes the smallest possible error: flips one bit.
+    /// Makes the smallest possible error in the results: flips one bit.
     pub fn perturb(&mut self) {
         let middle = self.memory.len() / 2;
         self.memory[middle] ^= 1;
     }
 }
 
-/// Splits steps, which begin after the beginning of a secondary command buffer, into those of the
-/// command buffer and those after it.
+/// Splits the steps after the beginning of a secondary command buffer into those of this command
+/// buffer and those after it.
 pub fn secondary(steps: &[Step]) -> (&[Step], &[Step]) {
     let end = steps.iter().position(|step| matches!(step, Step::EndSecondary));
     let end = end.expect("a secondary command buffer ends");
     (&steps[..end], &steps[end + 1..])
 }
 
-/// The queries that begin among steps.
+/// Returns the queries that begin in these steps.
 pub fn queries_of(steps: &[Step]) -> impl Iterator<Item = usize> {
     steps.iter().filter_map(|step| match step {
         Step::BeginQuery(query) => Some(*query),
@@ -383,10 +391,11 @@ pub fn queries_of(steps: &[Step]) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Kind and index in the pool of that kind, by program and query.
+/// For each program and query, its kind and its index in the pool of that kind.
 pub type QueryPlaces = Vec<Vec<(QueryKind, u32)>>;
 
-/// Where the queries of each program of a batch are in the pools, and how many each pool has.
+/// Assigns the queries of each program of a batch to positions in the pools. Also returns the
+/// number of queries in each pool.
 pub fn place_queries(programs: &[Program]) -> ([u32; 2], QueryPlaces) {
     let mut counts = [0; 2];
     let mut place = |kind: QueryKind| {

@@ -1,4 +1,4 @@
-//! Runs programs by the crate's recorder, on any backend.
+//! Runs programs with the crate's recorder, on any backend.
 
 mod draws;
 mod pipelines;
@@ -21,10 +21,10 @@ use crate::images::{self, Round};
 use crate::program::{Counters, Outcome, Program, QueryKind, StateChange, Step};
 use crate::sets::{SetLayouts, Sets};
 
-/// Memory of a batch: more than the generator's programs take.
+/// The size of the arena of a batch. It is more than programs of the generator take.
 const ARENA: ArenaDesc = ArenaDesc::new(16 << 20, 32 << 20).descriptor_sets(4096);
 
-/// What is made once.
+/// The objects that are created once for a device.
 pub struct ByRecorder {
     pipelines: Pipelines,
     set_layouts: SetLayouts,
@@ -40,7 +40,7 @@ impl ByRecorder {
         self.pipelines.backend
     }
 
-    /// Runs programs.
+    /// Runs programs on the backend, and returns their results.
     pub fn run(&mut self, gpu: &mut Gpu, programs: &[Program]) -> Result<Vec<Outcome>, GpuError> {
         for program in programs {
             for step in program.rounds.iter().flatten() {
@@ -99,7 +99,7 @@ impl ByRecorder {
     }
 }
 
-/// What programs use their memory as.
+/// Returns the usages of the buffer that contains the memory of programs.
 fn usage(ctx: &Context, backend: Backend) -> vk::BufferUsageFlags {
     let usage = ctx.capture_buffer_usage(backend) | ctx.vertex_buffer_usage(backend);
     match backend {
@@ -113,14 +113,14 @@ fn usage(ctx: &Context, backend: Backend) -> vk::BufferUsageFlags {
     }
 }
 
-/// Whether a capture is flushed before the step of that number: in every third program before some
-/// steps, in every ninth before all.
+/// Whether a capture is flushed before the step with this number: in every third program before
+/// some steps, in every ninth before all steps.
 const fn is_flushed(program: &Program, number: u64) -> bool {
     let seed = program.seed;
     seed.is_multiple_of(3) && (seed.is_multiple_of(9) || (seed / 9 + number).is_multiple_of(3))
 }
 
-/// What records a command buffer of a program.
+/// Records a command buffer of a program.
 struct Machine<'a> {
     ctx: &'a Context,
     kernels: &'a Kernels,
@@ -186,7 +186,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Everything from Begin to End.
+    /// Records everything from Begin to End.
     ///
     /// # Safety
     /// As [`record`](Self::record).
@@ -246,7 +246,7 @@ impl Machine<'_> {
         panic!("a capture without an end");
     }
 
-    /// What is not captured.
+    /// Records draws that are not captured.
     ///
     /// # Safety
     /// As [`record`](Self::record).
@@ -289,7 +289,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Resets the queries of a secondary command buffer, which is executed again.
+    /// Resets the queries of a secondary command buffer that is executed again.
     ///
     /// # Safety
     /// As [`record`](Self::record).
@@ -308,7 +308,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Pool, kind and place of a query of the program.
+    /// Returns the pool, the kind and the index of a query of the program.
     fn query(&self, query: usize) -> (&QueryPool, QueryKind, u32) {
         let queries = self.queries.expect("programs have queries on the compute backend alone");
         let (kind, place) = queries.places[self.round.number][query];

@@ -1,4 +1,4 @@
-//! Runs batches of programs on a device, and compares.
+//! Runs batches of programs on a device, and compares the results.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use crate::program::{Draw, Outcome, Program, State, StateChange, Step};
 use crate::recorder::ByRecorder;
 use crate::shrink::shrink;
 
-/// The barrier that `VKXFB_OMIT_BARRIER` names.
+/// Returns the barrier that `VKXFB_OMIT_BARRIER` names.
 fn omitted() -> Option<Barrier> {
     let name = std::env::var("VKXFB_OMIT_BARRIER").ok()?;
     let all = [
@@ -39,12 +39,12 @@ fn omitted() -> Option<Barrier> {
     Some(found.unwrap_or_else(|| panic!("VKXFB_OMIT_BARRIER={name} is none of {all:?}")))
 }
 
-/// The maximum number of failures of a thread that are shrunk, which needs hundreds of runs each.
+/// The largest number of failing programs that a thread shrinks. Shrinking takes hundreds of runs.
 const SHRUNK: usize = 3;
 
-/// What runs programs.
+/// The way in which programs are run.
 enum Executor {
-    /// The device's own transform feedback, command by command.
+    /// The device's own transform feedback, recorded command by command.
     Commands(Box<Native>),
     Recorder(ByRecorder),
 }
@@ -73,18 +73,18 @@ impl Executor {
     }
 }
 
-/// A device, and what was done with it.
+/// A device on which programs are run, and the report of these programs.
 pub struct DrawWorker {
     gpu: Gpu,
     space: Space,
     executors: Vec<Executor>,
-    /// Makes the model wrong.
+    /// Whether the model is made wrong.
     pub perturb: bool,
     pub report: Report,
 }
 
 impl Worker for DrawWorker {
-    /// Runs programs on every backend, and compares.
+    /// Runs programs on every backend, and compares the results.
     fn batch(&mut self, seeds: &[u64]) {
         let programs: Vec<Program> = self.timed("generate", |worker| {
             seeds.iter().map(|seed| generate(*seed, &worker.space)).collect()
@@ -107,7 +107,8 @@ impl Worker for DrawWorker {
 }
 
 impl DrawWorker {
-    /// Runs a program of a capture with each combination of counters on every backend, and compares.
+    /// Runs the programs with each combination of counters on every backend, and compares the
+    /// results.
     pub fn run_counter_combinations(&mut self) {
         let programs = counter_combinations(&self.space);
         programs.chunks(BATCH as usize).for_each(|programs| self.run_programs(programs));
@@ -135,9 +136,9 @@ impl DrawWorker {
         }
     }
 
-    /// The compute backend by the recorder, and native captures if the device is opened for both.
-    /// With descriptors only the compute backend, because they make no difference for native
-    /// captures.
+    /// Opens a worker with the compute backend, and with native captures if the device supports
+    /// them. With descriptors it has only the compute backend, because native captures do not
+    /// depend on descriptors.
     pub fn new(options: &OpenOptions) -> Self {
         let resources = options.resources;
         Self::open(options, |gpu| {
@@ -160,7 +161,7 @@ impl DrawWorker {
         })
     }
 
-    /// A graphics backend by the recorder.
+    /// Opens a worker that runs programs on a graphics backend with the recorder.
     pub fn by_recorder(backend: Backend) -> Self {
         Self::open(&OpenOptions::default(), |gpu| {
             let mut space = Space::of(gpu);
@@ -179,9 +180,10 @@ impl DrawWorker {
         Self { gpu, space, executors, perturb: false, report: Report::default() }
     }
 
-    /// Why a program is not run on a backend. On the floor, an indirect draw with restarts needs as
-    /// many invocations as the number of indices times the number of primitives that fit, which
-    /// takes minutes on a CPU. (Shorter ones are in tests/recorder/long_restarts.rs.)
+    /// Returns the reason why a program is not run on a backend. On the floor, an indirect draw
+    /// with primitive restart needs as many invocations as the number of indices times the number
+    /// of primitives that fit, which takes minutes on a CPU. (tests/recorder/long_restarts.rs has
+    /// shorter ones.)
     fn obstacle(&self, executor: usize, program: &Program) -> Option<&'static str> {
         let executor = &self.executors[executor];
         let is_unbound =
@@ -212,7 +214,7 @@ impl DrawWorker {
             && any(|s| matches!(s, Step::Draw(Draw::Indirect { indexed: true, .. })))
     }
 
-    /// Runs programs by the executor of that number, and compares.
+    /// Runs programs with the executor with this index, and compares the results.
     fn run(&mut self, executor: usize, programs: &[Program]) {
         let backend = self.executors[executor].backend();
         let outcomes =
@@ -261,7 +263,7 @@ impl DrawWorker {
         }
     }
 
-    /// The faults that may show in a program.
+    /// Returns the faults that a program may show.
     fn faults(&self, executor: usize, facts: &BTreeSet<Fact>) -> Vec<&'static Fault> {
         let executor = &self.executors[executor];
         match (executor.backend(), executor) {
@@ -298,7 +300,7 @@ impl DrawWorker {
         self.report.failures.push(text);
     }
 
-    /// The messages about programs by compute without a barrier.
+    /// Returns the validation messages about programs on the compute backend without a barrier.
     pub fn messages_without(
         &mut self,
         barrier: Option<Barrier>,
@@ -313,7 +315,7 @@ impl DrawWorker {
         self.gpu.take_messages()
     }
 
-    /// How a shrunk program fails, if it does.
+    /// Returns how a shrunk program fails, or `None` if it does not.
     fn difference(&mut self, program: &Program, executor: usize) -> Option<String> {
         let (expected, facts) = model::run(program);
         if self.obstacle(executor, program).is_some() {

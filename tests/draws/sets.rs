@@ -7,15 +7,15 @@ use vkxfb_probe::gpu::GpuError;
 use crate::images::{Round, failed};
 use crate::program::BoundSet;
 
-/// Set numbers.
+/// The number of set numbers.
 pub const SETS: usize = 2;
-/// Sets of each number, which begin at different objects.
+/// The number of descriptor sets for each set number. They begin at different objects.
 pub const HANDLES: u32 = 2;
 /// The number of objects that the dynamic offsets of one set can reach.
 pub const OBJECTS: u32 = 4;
 /// Bytes from one object to the next: the largest alignment of dynamic offsets that Vulkan allows.
 pub const SPACING: u32 = 256;
-/// Bytes that a descriptor names.
+/// The size in bytes of the range of a descriptor.
 const RANGE: u64 = 16;
 
 /// The dynamic descriptors of each set, by binding.
@@ -24,7 +24,7 @@ pub const BINDINGS: [&[vk::DescriptorType]; SETS] = [
     &[vk::DescriptorType::STORAGE_BUFFER_DYNAMIC, vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC],
 ];
 
-/// What the memory of programs needs for them.
+/// The usages that the descriptor sets require of the buffer with the memory of programs.
 pub const USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
     vk::BufferUsageFlags::UNIFORM_BUFFER.as_raw() | vk::BufferUsageFlags::STORAGE_BUFFER.as_raw(),
 );
@@ -68,10 +68,10 @@ impl SetLayouts {
     }
 }
 
-/// The sets of a batch.
+/// The descriptor sets of a batch.
 pub struct Sets {
     pool: vk::DescriptorPool,
-    /// By program, handle and set number.
+    /// The descriptor sets, by program, handle and set number.
     raw: Vec<vk::DescriptorSet>,
 }
 
@@ -107,7 +107,8 @@ impl Sets {
         self.raw[(program * HANDLES as usize + handle as usize) * SETS + number]
     }
 
-    /// Makes the sets of a program refer to its memory, before its first command buffer.
+    /// Writes the sets of a program, so that they refer to its memory, before its first command
+    /// buffer.
     ///
     /// # Safety
     /// No submission uses them.
@@ -133,7 +134,7 @@ impl Sets {
         }
     }
 
-    /// Sets and dynamic offsets of a program's sets from number `first` on.
+    /// Returns the sets and the dynamic offsets for a program's sets from number `first` on.
     pub fn arguments(
         &self,
         program: usize,

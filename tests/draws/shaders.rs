@@ -1,4 +1,4 @@
-//! A second description of what `shaders/draws` capture.
+//! Describes what the shaders in `shaders/draws` capture, independently of their code.
 
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 
@@ -22,15 +22,15 @@ pub enum Shader {
 /// A dword that a shader reads.
 #[derive(Debug, Clone, Copy)]
 pub enum Read {
-    /// Of an element of a vertex binding, bytes from its start.
+    /// A dword of an element of a vertex binding, `offset` bytes from the start of the element.
     Vertex { binding: usize, element: u32, offset: u32 },
-    /// The first of a descriptor.
+    /// The first dword of a descriptor.
     Descriptor { set: usize, binding: usize },
-    /// Of the push constants.
+    /// A push constant.
     Constant(usize),
 }
 
-/// What a vertex shader is invoked with.
+/// The inputs of an invocation of a vertex shader.
 #[derive(Debug, Clone, Copy)]
 pub struct Vertex {
     pub vertex_index: u32,
@@ -63,7 +63,7 @@ impl Shader {
         vkxfb::spirv::words_from_bytes(bytes).unwrap()
     }
 
-    /// Bytes of a record, by buffer; `None` where nothing is captured to it.
+    /// Returns the stride of each buffer in bytes; `None` if nothing is captured to it.
     pub const fn strides(self) -> [Option<u32>; 4] {
         match self {
             Self::Identify => [Some(24), None, None, None],
@@ -73,7 +73,7 @@ impl Shader {
         }
     }
 
-    /// What is captured, in the order of [`evaluate`](Self::evaluate).
+    /// Returns the captured dwords, in the order of [`evaluate`](Self::evaluate).
     pub fn outputs(self) -> Vec<Output> {
         let places: &[(usize, u32)] = match self {
             Self::Identify => &[(0, 0), (0, 4), (0, 8), (0, 12), (0, 16)],
@@ -85,7 +85,7 @@ impl Shader {
         places.iter().map(|&(buffer, offset)| Output { buffer, offset }).collect()
     }
 
-    /// The captured dwords of a vertex.
+    /// Returns the values of the captured dwords of a vertex.
     pub fn evaluate(self, v: &Vertex, mut read: impl FnMut(Read) -> u32) -> Vec<u32> {
         let mut fetch = |binding, element, offset| read(Read::Vertex { binding, element, offset });
         match self {

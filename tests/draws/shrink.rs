@@ -1,9 +1,9 @@
-//! Makes failing programs smaller, so that a reader sees the cause.
+//! Makes failing programs smaller, so that a reader can see the cause.
 
 use crate::program::{Draw, Program, StateChange, Step};
 use crate::shaders::CONSTANTS;
 
-/// The smallest program, by leaving out one thing after the other, that still fails.
+/// Returns the smallest failing program that is found by removing one thing after the other.
 pub fn shrink(program: &Program, mut fails: impl FnMut(&Program) -> bool) -> Program {
     let mut smallest = program.clone();
     loop {
@@ -15,7 +15,7 @@ pub fn shrink(program: &Program, mut fails: impl FnMut(&Program) -> bool) -> Pro
     }
 }
 
-/// Programs with one thing less, the largest things first.
+/// Returns programs with one thing less. Those without a large thing come first.
 fn candidates(program: &Program) -> impl Iterator<Item = Program> {
     let places = |round: usize| (0..program.rounds[round].len()).map(move |at| (round, at));
     let places: Vec<(usize, usize)> = (0..program.rounds.len()).flat_map(places).collect();
@@ -26,7 +26,7 @@ fn candidates(program: &Program) -> impl Iterator<Item = Program> {
     captures.chain(steps).chain(queries).chain(simpler)
 }
 
-/// Without the Begin there, its End and the draws between.
+/// Returns the program without the Begin at this step, its End, and the draws between them.
 fn without_capture(program: &Program, round: usize, at: usize) -> Option<Program> {
     let steps = &program.rounds[round];
     let is_end = |step: &Step| matches!(step, Step::End(_));
@@ -44,8 +44,8 @@ fn without_capture(program: &Program, round: usize, at: usize) -> Option<Program
     Some(smaller)
 }
 
-/// Without a draw, or a change of state that later steps do not need. A change that sets all push
-/// constants is kept, because it may be the first.
+/// Returns the program without a draw, or without a change of state that later steps do not need. A
+/// change that sets all push constants is kept, because it may be the first.
 fn without_step(program: &Program, round: usize, at: usize) -> Option<Program> {
     let is_needless = match &program.rounds[round][at] {
         Step::Draw(_) => true,
@@ -81,7 +81,7 @@ fn without_query(program: &Program, gone: usize) -> Program {
     smaller
 }
 
-/// With a simpler draw, or one counter less.
+/// Returns the program with a simpler draw, or with one counter less.
 fn simpler(program: &Program, round: usize, at: usize) -> Vec<Program> {
     let with = |step: Step| {
         let mut smaller = program.clone();

@@ -1,6 +1,6 @@
-//! A soak test: threads record and submit random programs with the device's own captures, some with
-//! a device each, others on a shared device, and reuse, reset and destroy their objects in all
-//! orders. Each step is compared with the model, and the memory of the process must not grow.
+//! A soak test: threads record and submit random programs with the device's own captures, and
+//! reuse, reset and destroy their objects in all orders. Some threads have their own device, others
+//! share one. Each step is compared with the model, and the memory of the process must not grow.
 
 mod client;
 
@@ -17,17 +17,17 @@ use crate::common::device;
 use crate::common::settings::number;
 use crate::known;
 
-/// Threads with a device each, and those that share one.
+/// The number of threads that have their own device, and of those that share one.
 const THREADS: [u64; 2] = [4, 4];
 /// The number of steps of a thread in each part, if no time is given.
 const STEPS: u64 = 3;
-/// The allowed growth of resident memory in bytes, from the end of the first part, when drivers
-/// have filled their caches. Fragmentation by a driver's compiler makes it vary by about 200 MiB in
-/// both directions. A leak of 32 KiB per step, an arena of the layer, is noticed within the 10,000
-/// steps of 20 minutes.
+/// The allowed growth of resident memory in bytes since the end of the first part, when drivers
+/// have filled their caches. Fragmentation by a driver's compiler makes the memory vary by about
+/// 200 MiB in both directions. A leak of 32 KiB per step, the size of an arena of the layer, is
+/// noticed within 10,000 steps, which take 20 minutes.
 const GROWTH: u64 = 256 << 20;
 
-/// A device, whose threads submit to one queue.
+/// A device. All threads that use it submit to the same queue.
 pub struct Device {
     gpu: Mutex<Gpu>,
     ctx: Context,
@@ -42,13 +42,13 @@ impl Device {
         Self { gpu: Mutex::new(gpu), ctx, family, queue: Mutex::new(queue) }
     }
 
-    /// Locks what only one thread may use at a time: memory, and the messages of the validation
-    /// layer.
+    /// Locks the objects that only one thread may use at a time: memory, and the messages of the
+    /// validation layer.
     fn gpu(&self) -> MutexGuard<'_, Gpu> {
         self.gpu.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the validation layer has said.
+    /// Returns the messages of the validation layer.
     fn messages(&self) -> Vec<String> {
         let messages = self.gpu().take_messages();
         let messages = messages.iter().filter(|message| !known::is_false_message(message));
@@ -56,13 +56,13 @@ impl Device {
     }
 }
 
-/// When threads end.
+/// When the threads end.
 enum Until {
     Steps(u64),
     Time(Instant),
 }
 
-/// Runs all threads. Returns the number of their steps.
+/// Runs all threads. Returns the number of all steps.
 fn run_threads(devices: &[Device], first_seed: u64, until: &Until) -> u64 {
     let has_failed = AtomicBool::new(false);
     let work = |device: &Device, thread: u64| {
@@ -98,8 +98,8 @@ fn run_threads(devices: &[Device], first_seed: u64, until: &Until) -> u64 {
     results.into_iter().map(|result| result.unwrap_or_else(|error| panic!("{error}"))).sum()
 }
 
-/// Makes the C library return freed memory to the system. How much it keeps otherwise depends on
-/// the order of frees.
+/// Makes the C library return freed memory to the system. Otherwise the amount that it keeps would
+/// depend on the order of frees.
 fn trim() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
@@ -111,7 +111,7 @@ fn trim() {
     }
 }
 
-/// The resident memory in bytes, if the system reports it.
+/// Returns the resident memory in bytes, if the system reports it.
 fn resident() -> Option<u64> {
     trim();
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
@@ -120,7 +120,7 @@ fn resident() -> Option<u64> {
     Some(kibibytes << 10)
 }
 
-/// Runs a few steps, or as many minutes as `VKXFB_SOAK` says.
+/// Runs the soak: a few steps, or as many minutes as `VKXFB_SOAK` says.
 pub fn run() {
     let devices: Vec<Device> = (0..=THREADS[0]).map(|_| Device::open()).collect();
     let minutes = number("VKXFB_SOAK", 0);

@@ -1,6 +1,6 @@
-//! Leaving out any barrier that the Vulkan layer translates or records itself is noticed:
-//! synchronization validation, below the layer, reports the race. It does not compare submissions,
-//! so semaphores are in the unit tests of the layer.
+//! If any barrier that the Vulkan layer translates or records itself is left out, synchronization
+//! validation below the layer must report the race. It does not compare submissions, so semaphores
+//! are tested by the unit tests of the layer.
 //!
 //! These tests use descriptors, because synchronization validation does not see accesses by device
 //! address.
@@ -12,7 +12,7 @@ use crate::common;
 use crate::common::bare::{BareDevice, BareInstance};
 use crate::common::settings::has_validation;
 
-/// The size in bytes of what is captured, and of what is read.
+/// The size in bytes of the captured data, and of the data that captures read.
 const SIZE: u64 = 256;
 const VERTICES: u32 = 16;
 /// The size in bytes of a record.
@@ -27,7 +27,7 @@ const SHADER: &str = "#version 450
         gl_PointSize = 1.0;
     }";
 
-/// A dependency: what is waited for, and what waits.
+/// A dependency: the scope that is waited for, and the scope that waits.
 type Dependency = [(Stage, Access); 2];
 
 const COPY_TO_VERTICES: Dependency = [
@@ -46,19 +46,19 @@ const CAPTURE_TO_VERTICES: Dependency = [
 /// A sequence of commands that is recorded and submitted separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sequence {
-    /// A copy, a barrier, and a capture of what was copied.
+    /// A copy, a barrier, and a capture that reads the copied data.
     BarrierBefore,
-    /// A capture, a barrier, and a copy of what was captured.
+    /// A capture, a barrier, and a copy of the captured data.
     BarrierBehind,
-    /// The same with an event instead of the barrier.
+    /// As [`BarrierBefore`](Self::BarrierBefore), with an event instead of the barrier.
     EventBefore,
     EventBehind,
-    /// The same with an external dependency of the render pass.
+    /// As [`BarrierBefore`](Self::BarrierBefore), with an external dependency of the render pass.
     RenderPassBefore,
     RenderPassBehind,
     /// Two captures in a pass. The second reads what the first captured.
     Captures,
-    /// A capture and a draw of what was captured, in a pass.
+    /// A capture, and a draw that reads the captured data, in a pass.
     Draw,
 }
 
@@ -74,7 +74,7 @@ impl Sequence {
         Self::Draw,
     ];
 
-    /// The subpass dependencies of the render pass.
+    /// Returns the subpass dependencies of the render pass.
     fn dependencies(self) -> Vec<vk::SubpassDependency> {
         let external = vk::SUBPASS_EXTERNAL;
         let (src, dst, [source, destination]) = match self {
@@ -95,7 +95,8 @@ impl Sequence {
     }
 }
 
-/// The layer's names for what is left out, and the sequences that notice it.
+/// The layer's names for the barriers that can be left out, and the sequences in which the omission
+/// must be reported.
 const OMISSIONS: [(&str, &[Sequence]); 7] = [
     ("PipelineBarrier", &[Sequence::BarrierBefore, Sequence::BarrierBehind]),
     ("Event", &[Sequence::EventBefore, Sequence::EventBehind]),
@@ -106,10 +107,11 @@ const OMISSIONS: [(&str, &[Sequence]); 7] = [
     ("AfterPass", &[Sequence::RenderPassBehind]),
 ];
 
-/// The beginning of a line that reports a sequence.
+/// The start of a line that names the sequences for which races were reported.
 const REPORT: &str = "races: ";
 
-/// Runs every sequence on the layer, and prints those that synchronization validation reports.
+/// Runs every sequence with the layer, and prints those for which synchronization validation
+/// reports a race.
 #[test]
 fn sequences_are_synchronized() {
     if !common::layer::is_there() {
@@ -133,11 +135,12 @@ fn sequences_are_synchronized() {
     }
 }
 
-/// A line of the layer's log that has the number of captures of a pass, and of their barriers.
+/// A text in the layer's log. Its line contains the number of captures of a pass, and the number of
+/// their barriers.
 const LOGGED: &str = "captures are recorded after their pass";
 
-/// Captures of a pass without dependencies, each with a query, a counter and a part of a buffer of
-/// its own.
+/// The number of captures of a pass without dependencies. Each has its own query, counter and part
+/// of a buffer.
 const FRAME: u32 = 16;
 
 #[test]
@@ -191,7 +194,7 @@ fn each_barrier_that_lacks_is_reported() {
     }
 }
 
-/// Runs the sequences with something left out, and checks the reports.
+/// Runs the sequences with something left out, and checks which races are reported.
 fn run(omitted: Option<&str>) {
     if !has_validation() {
         return eprintln!("skipped: without the validation layer");
@@ -222,7 +225,8 @@ struct Machine {
 }
 
 impl Machine {
-    /// `usage`: of its buffers, beside what sequences use them for.
+    /// Opens a machine. `usage` are usages of its buffers, in addition to those that sequences
+    /// need.
     fn open(usage: vk::BufferUsageFlags) -> Self {
         let mut feedback =
             vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
@@ -416,7 +420,7 @@ impl Machine {
         }
     }
 
-    /// Captures one vertex to the part of a buffer at `offset`, and ends in the counter at `counter`
+    /// Captures one vertex to the part of a buffer at `offset`, and writes the counter at `counter`
     /// of another buffer.
     ///
     /// # Safety

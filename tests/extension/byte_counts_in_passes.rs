@@ -1,5 +1,6 @@
-//! Draws of what was captured, in short and in long passes, natively and on the Vulkan layer. The
-//! layer withholds a pass in which such draws may come; if it is long, only its beginning.
+//! Byte-count draws of captured vertices, in short and in long passes, natively and with the Vulkan
+//! layer. The layer withholds a pass in which such draws may come, or only its beginning if the
+//! pass is long.
 
 use ash::vk;
 
@@ -8,7 +9,7 @@ use crate::common;
 use crate::common::attachment::{self, Attachment, Drawing};
 use crate::common::{discard, layer};
 
-/// Draws a vertex as a point in the row that a push constant says.
+/// Draws each vertex as a point in the row that a push constant selects.
 const DRAWS: &str = "#version 450
     layout(push_constant) uniform Constants { uint row; };
     void main() {
@@ -22,17 +23,17 @@ const COLOUR: &str = "#version 450
         colour = uvec4(7);
     }";
 
-/// Rows and columns of the attachment. Each row is drawn by a draw of its own: by more draws than
-/// the layer at first has room for.
+/// The number of rows and columns of the attachment. Each row is drawn by a separate draw. There
+/// are more draws than the layer initially has room for.
 const SIDE: u32 = 24;
 const TEXELS: usize = (SIDE * SIDE) as usize;
 
-/// The vertices that are captured for a row.
+/// The number of vertices that are captured for a row.
 const fn vertices(row: u32) -> u32 {
     row * 7 % SIDE
 }
 
-/// Captures vertices for each row, and then draws them in a pass, after `commands` draws of
+/// Captures vertices for each row, and then draws them in a pass, after `commands` draws that draw
 /// nothing. Returns the first component of the texels.
 fn run(commands: u32) -> Vec<u32> {
     let mut device = Program::open();

@@ -1,5 +1,5 @@
-//! Captures without a draw write their counters, too: those of the driver, and those of the Vulkan
-//! layer.
+//! Captures without any draw also write their counters: those of the driver, and those of the
+//! Vulkan layer.
 
 use ash::vk;
 
@@ -15,10 +15,10 @@ const CAPTURES_NOTHING: &str = "#version 450
 
 const BEFORE: u32 = 0xa5a5_a5a5;
 
-/// Where the counters of a Begin and its End are, in dwords of one buffer.
+/// The positions of the counters of a Begin and of its End, in dwords of one buffer.
 type Ends = (Option<u64>, Option<u64>);
 
-/// Returns the dwords of a buffer of counters after captures without a draw.
+/// Returns the dwords of a buffer of counters after captures without draws.
 fn run(shader: &str, before: [u32; 4], captures: &[Ends]) -> Vec<u32> {
     let mut device = Program::open();
     use vk::BufferUsageFlags as Usage;
@@ -68,7 +68,8 @@ fn counters_are_written_without_draws() {
     assert_eq!(run(CAPTURES, before, &ends), [0, 8, 16, 16]);
 }
 
-/// No valid program does this (VUID-vkCmdBeginTransformFeedbackEXT-None-04128): drivers differ.
+/// Valid programs do not do this (VUID-vkCmdBeginTransformFeedbackEXT-None-04128), and drivers
+/// differ.
 #[test]
 fn counters_are_written_without_a_pipeline_that_captures() {
     if layer::is_there() {

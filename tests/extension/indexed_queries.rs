@@ -1,5 +1,5 @@
-//! Queries of several vertex streams at once, natively and on the Vulkan layer. A vertex shader
-//! writes to stream 0: the other streams count nothing.
+//! Queries of several vertex streams at the same time, natively and with the Vulkan layer. A vertex
+//! shader writes to stream 0, so queries of the other streams count nothing.
 
 use ash::{ext, vk};
 
@@ -15,28 +15,28 @@ const SHADER: &str = "#version 450
         gl_PointSize = 1.0;
     }";
 
-/// The number of vertex streams, which a query of overflow in any of them asks for.
+/// The number of vertex streams. A query of overflow in any of them asks for all streams.
 const STREAMS: u32 = 4;
-/// The number of draws of a case, and of the points of a draw.
+/// The number of draws of a case, and the number of points of a draw.
 const DRAWS: u32 = 3;
 const POINTS: u32 = 2;
-/// Bytes of a point.
+/// The size of the record of a point in bytes.
 const POINT: u64 = 4;
 
-/// From which draw on to which a query counts.
+/// The first draw that a query counts, and the draw at which it ends.
 type Interval = (u32, u32);
 
-/// What a GL translator records for two queries of its program.
+/// What an OpenGL translator records for two queries of a program.
 #[derive(Debug, Clone, Copy)]
 struct Case {
-    /// Primitives written: stream 0.
+    /// The query of primitives written, for stream 0.
     written: Interval,
-    /// Overflow of any stream: all streams.
+    /// The query of overflow in any stream, for all streams.
     overflow: Interval,
-    /// How many points have room in the capture buffer.
+    /// The number of points for which the capture buffer has room.
     room: u32,
-    /// Whether queries begin and end in the pass, with one capture, or each draw is a capture in a
-    /// pass of its own, which continues where the previous one ended.
+    /// Whether queries begin and end in the pass, with a single capture. Otherwise each draw is a
+    /// capture in a separate pass, which continues where the previous capture ended.
     is_inside: bool,
 }
 
@@ -62,7 +62,7 @@ impl Case {
         all
     }
 
-    /// What a query must contain: primitives written, and primitives needed.
+    /// Returns the result that a query must have: primitives written and primitives needed.
     fn expected(&self, ended: &Ended) -> [u64; 2] {
         let (from, to) = ended.interval;
         let before = |draw: u32| (draw * POINTS).min(self.room);
@@ -71,14 +71,14 @@ impl Case {
     }
 }
 
-/// The queries of a case while it is recorded. A stream has one active query, which is divided
-/// where a query of the program begins or ends, as Mesa's zink does it.
+/// The queries of a case while it is recorded. A stream can have only one active query, so it is
+/// divided where a query of the program begins or ends, as Mesa's zink does it.
 struct Recording<'a> {
     functions: &'a ext::transform_feedback::DeviceFn,
     cmd: vk::CommandBuffer,
     pool: vk::QueryPool,
     next: &'a mut u32,
-    /// The query of each stream, and the draw from which on it counts.
+    /// For each stream, the active query, and the first draw that it counts.
     active: [Option<(u32, u32)>; STREAMS as usize],
     ended: Vec<Ended>,
 }
@@ -106,7 +106,7 @@ impl Recording<'_> {
         self.ended.push(Ended { query, stream, interval: (from, draw) });
     }
 
-    /// Ends queries after a draw, and begins those of the next.
+    /// Ends queries after a draw, and begins those of the next draw.
     ///
     /// # Safety
     /// As [`begin`](Self::begin).
@@ -144,7 +144,7 @@ impl Recording<'_> {
     }
 }
 
-/// A device with what the tests draw with.
+/// A device, and the objects to draw with it.
 struct Bench {
     device: BareDevice,
     functions: ext::transform_feedback::DeviceFn,
@@ -199,7 +199,8 @@ impl Bench {
         self.device.close();
     }
 
-    /// Records commands with fresh queries. Returns the results of the queries, `values` of each.
+    /// Records commands with new queries. Returns the results of the queries, `values` integers for
+    /// each.
     fn query(
         &self,
         ty: vk::QueryType,
@@ -233,7 +234,7 @@ impl Bench {
         }
     }
 
-    /// A pass with a capture.
+    /// Records a pass with a capture.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a pass.
@@ -261,7 +262,7 @@ impl Bench {
         }
     }
 
-    /// Orders captures one after another.
+    /// Records a barrier that orders captures.
     ///
     /// # Safety
     /// As [`capture`](Self::capture).
@@ -359,10 +360,10 @@ fn queries_of_all_streams_count_beside_each_other() {
     bench.close();
 }
 
-/// The beginning of the line with the results.
+/// The start of the line with the results.
 const GENERATED: &str = "primitives generated: ";
 
-/// Queries of primitives generated are those of the driver.
+/// The layer leaves queries of generated primitives to the driver.
 #[test]
 fn primitives_of_all_streams_are_generated() {
     let bench = Bench::new();

@@ -1,6 +1,6 @@
-//! Programs that use `VK_EXT_transform_feedback` command by command, on the driver and once more on the
-//! Vulkan layer. Tests that end in `on_the_layer` start this binary again, with the layer in its
-//! environment.
+//! Programs that use the commands of `VK_EXT_transform_feedback` directly, with the driver and
+//! again with the Vulkan layer. Tests whose names end in `on_the_layer` start this binary again,
+//! with the layer in its environment.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(missing_docs, reason = "no API")]

@@ -1,5 +1,5 @@
-//! Several graphics pipelines that are created at once, natively and on the Vulkan layer, which
-//! refuses those that capture in a tessellation shader. The others are made.
+//! Several graphics pipelines that are created by one call, natively and with the Vulkan layer. The
+//! layer refuses those that capture in a tessellation shader, and creates the others.
 
 use std::ffi::CStr;
 
@@ -38,13 +38,13 @@ const EVALUATION: &str = "#version 450
         gl_Position = vec4(0.0);
     }";
 
-/// A pipeline.
+/// A pipeline of such a call.
 #[derive(Debug, Clone, Copy)]
 struct Element {
-    /// Whether it captures in a tessellation shader.
+    /// Whether the pipeline captures in a tessellation shader, which the layer refuses.
     is_refused: bool,
     flags: Flags,
-    /// The number of the pipeline that it is derived from.
+    /// The index of the pipeline from which it is derived.
     base: Option<i32>,
 }
 
@@ -79,7 +79,7 @@ const BATCHES: [&[Element]; 10] = [
     &[refused(BASE), derived(0), made(BASE), refused(NONE), derived(2)],
 ];
 
-/// Creates pipelines that capture their numbers in the batch. The last result is that of the
+/// Creates pipelines that each capture their index in the call. The last result is that of the
 /// command.
 ///
 /// # Safety
@@ -142,7 +142,7 @@ unsafe fn create(
     }
 }
 
-/// Returns what a draw with a pipeline captures.
+/// Draws with a pipeline, and returns the captured data.
 ///
 /// # Safety
 /// The pipeline and the buffer are of the device, and its memory is mapped.

@@ -1,4 +1,4 @@
-//! A program that captures by the commands of the extension.
+//! A program that captures with the commands of the extension.
 
 use std::ops::Deref;
 
@@ -6,7 +6,7 @@ use ash::{ext, vk};
 
 use crate::common::bare::{BareDevice, BareInstance};
 
-/// Captures the number of each vertex.
+/// A vertex shader that captures the number of each vertex.
 pub const CAPTURES: &str = "#version 450
     layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
     void main() {
@@ -15,7 +15,8 @@ pub const CAPTURES: &str = "#version 450
         gl_PointSize = 1.0;
     }";
 
-/// Its device, with transform feedback and dynamic rendering, and the buffers that it made.
+/// A device with transform feedback and dynamic rendering, and the buffers that the program has
+/// created.
 pub struct Program {
     device: BareDevice,
     xfb: ext::transform_feedback::Device,
@@ -44,12 +45,12 @@ impl Program {
         Self { device, xfb, buffers: Vec::new() }
     }
 
-    /// The commands of the extension.
+    /// Returns the commands of the extension.
     pub fn xfb(&self) -> &ext::transform_feedback::DeviceFn {
         self.xfb.fp()
     }
 
-    /// A buffer of so many dwords, which the host sees, until the program is closed.
+    /// Creates a buffer of `dwords` dwords, which is mapped, and lives until the program is closed.
     pub fn buffer(&mut self, dwords: usize, usage: vk::BufferUsageFlags) -> (vk::Buffer, *mut u32) {
         let (buffer, memory) = self.device.host_buffer(4 * dwords as u64, usage);
         self.buffers.push((buffer, memory));

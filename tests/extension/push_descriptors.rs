@@ -1,4 +1,4 @@
-//! Captured draws that read push descriptors, with the driver's own captures, and with those of the
+//! Captured draws that read push descriptors, with the driver's own captures and with those of the
 //! Vulkan layer.
 
 use std::ffi::c_void;
@@ -15,11 +15,11 @@ const STORAGE: vk::DescriptorType = vk::DescriptorType::STORAGE_BUFFER;
 const TEXEL: vk::DescriptorType = vk::DescriptorType::UNIFORM_TEXEL_BUFFER;
 const SAMPLER: vk::DescriptorType = vk::DescriptorType::SAMPLER;
 
-/// The number of objects that descriptors read, and the bytes from one to the next: the largest
-/// alignment that Vulkan allows.
+/// The number of objects that descriptors read. `SPACING` is the number of bytes from one object to
+/// the next: the largest alignment that Vulkan allows.
 const OBJECTS: u32 = 64;
 const SPACING: u64 = 256;
-/// Vertices of a draw, and bytes of a record.
+/// The number of vertices of a draw, and the size of a record in bytes.
 const VERTICES: u32 = 3;
 const STRIDE: u64 = 28;
 /// The number of captured draws, and the size in bytes of their records and those of one more draw.
@@ -54,10 +54,10 @@ const COMPUTE: &str = "#version 450
         seen[2] = constant;
     }";
 
-/// The objects that a draw reads: those of set 0 by their descriptors, and that of set 1.
+/// The objects that a draw reads: those of the descriptors of set 0, and that of set 1.
 type Objects = [u32; 6];
 
-/// What a draw captures.
+/// Returns the records that a draw captures.
 fn records(objects: Objects) -> impl Iterator<Item = u32> {
     (0..VERTICES).flat_map(move |vertex| {
         objects.into_iter().map(|object| 1000 + object).chain(std::iter::once(vertex))
@@ -76,7 +76,7 @@ fn binding(
         .stage_flags(vk::ShaderStageFlags::VERTEX | vk::ShaderStageFlags::COMPUTE)
 }
 
-/// What a template reads.
+/// The data that a descriptor update template reads.
 #[repr(C)]
 struct TemplateData {
     frame: vk::DescriptorBufferInfo,
@@ -92,21 +92,21 @@ struct Scene {
     views: Vec<vk::BufferView>,
     target: (vk::Buffer, vk::DeviceMemory),
     seen: (vk::Buffer, vk::DeviceMemory),
-    /// The layout of set 0 when pushed, of set 0 when bound, and of set 1.
+    /// The layouts of set 0 if it is pushed, of set 0 if it is bound, and of set 1.
     set_layouts: [vk::DescriptorSetLayout; 3],
-    /// With set 0 pushed, and bound.
+    /// The pipeline layouts with set 0 pushed, and with set 0 bound.
     layouts: [vk::PipelineLayout; 2],
     pipelines: [vk::Pipeline; 2],
     compute: vk::Pipeline,
     template: vk::DescriptorUpdateTemplate,
-    /// Set 0 for binding, and set 1 twice.
+    /// Set 0 for binding, and two sets for set number 1.
     sets: [vk::DescriptorSet; 3],
     pool: vk::DescriptorPool,
     memory: vk::DeviceMemory,
     sampler: vk::Sampler,
 }
 
-/// What [`Scene::sets`] read.
+/// The objects that [`Scene::sets`] refer to.
 const BOUND: Objects = [50, 51, 52, 53, 54, 0];
 const BOUND_1: [u32; 2] = [55, 56];
 
@@ -254,7 +254,7 @@ impl Scene {
         }
     }
 
-    /// The writes of all of set 0.
+    /// Calls a function with the writes of all descriptors of set 0.
     fn with_writes(
         &self,
         set: vk::DescriptorSet,
@@ -280,7 +280,7 @@ impl Scene {
         call(&[&others, samplers].concat());
     }
 
-    /// Pushes all of set 0.
+    /// Pushes all descriptors of set 0.
     ///
     /// # Safety
     /// The command buffer is being recorded.
@@ -294,7 +294,7 @@ impl Scene {
         });
     }
 
-    /// Pushes one descriptor of a buffer.
+    /// Pushes one buffer descriptor.
     ///
     /// # Safety
     /// The command buffer is being recorded.
@@ -315,8 +315,8 @@ impl Scene {
         unsafe { self.push.cmd_push_descriptor_set(cmd, point, self.layouts[0], 0, &[write]) };
     }
 
-    /// Records everything. Returns the expected captures, and the objects that the dispatch reads.
-    /// `one` is the number of the first object.
+    /// Records all draws and a dispatch. Returns the objects of the expected captures, and those
+    /// that the dispatch reads. `one` is the number of the first object.
     ///
     /// # Safety
     /// The command buffer is being recorded.
@@ -437,7 +437,7 @@ impl Scene {
         (drawn, [1000 + one + 42, 1000 + BOUND_1[1], 77])
     }
 
-    /// Records and runs it twice with the same command buffer.
+    /// Records a command buffer, submits it twice, and checks the captures.
     fn run(&self) {
         let raw = &self.device.raw;
         // SAFETY: every handle is of the device, and in use only until the submission is done.

@@ -1,5 +1,5 @@
-//! Dynamic rendering that is suspended in one command buffer and resumed in others: captures of its
-//! parts, natively and on the Vulkan layer.
+//! Dynamic rendering that is suspended in one command buffer and resumed in others: captures in its
+//! parts, natively and with the Vulkan layer.
 
 use ash::vk;
 
@@ -7,15 +7,15 @@ use super::program::{CAPTURES, Program};
 use crate::common;
 use crate::common::{attachment, discard, layer};
 
-/// The parts of dynamic rendering that a command buffer has: whether each resumes, captures,
+/// The parts of dynamic rendering in a command buffer: for each, whether it resumes, captures, and
 /// suspends.
 type Parts = &'static [[bool; 3]];
 
 const VERTICES: u32 = 4;
 const UNTOUCHED: u32 = 0xa5a5_a5a5;
 
-/// Each part that captures continues after the previous one. Returns the results of
-/// `vkEndCommandBuffer`, and, unless one failed, what was captured.
+/// Records and executes command buffers. Each part that captures continues after the previous one.
+/// Returns the results of `vkEndCommandBuffer` and, if all succeeded, the captured data.
 fn run(command_buffers: &[Parts]) -> (Vec<vk::Result>, Vec<u32>) {
     let mut device = Program::open();
     let dwords = command_buffers.concat().len() * VERTICES as usize;
@@ -109,7 +109,7 @@ unsafe fn record(
     }
 }
 
-/// A part by its letters: it (r)esumes, (c)aptures, (s)uspends.
+/// Returns the part that letters describe: it (r)esumes, (c)aptures, (s)uspends.
 const fn part(letters: &str) -> [bool; 3] {
     let letters = letters.as_bytes();
     let mut found = [false; 3];
@@ -135,7 +135,8 @@ const SEQUENCES: [&[Parts]; 6] = [
     &[&[part("cs")], &[part("rs"), part("rs")], &[part("rcs"), part("rc")]],
 ];
 
-/// A part that captures between others, alone in its command buffer.
+/// Command buffers in which a part that captures is between others, and alone in its command
+/// buffer.
 const BETWEEN: &[Parts] = &[&[part("cs")], &[part("rcs")], &[part("r")]];
 
 #[test]

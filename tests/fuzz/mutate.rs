@@ -1,8 +1,9 @@
-//! The one entry of both fuzzers: bytes become a damaged module and a capture list, and these go
-//! through everything that takes SPIR-V from outside.
+//! The common entry point of both fuzzers: bytes determine a damaged module and a capture list,
+//! which are passed to every function that takes SPIR-V from outside.
 //!
-//! The bytes choose the seed, the mutations and the list. So when libFuzzer and proptest vary and
-//! shorten bytes, they vary and shorten cases, and few cases are refused because of their header.
+//! The bytes determine the seed module, the mutations and the list. When libFuzzer and proptest
+//! vary and shorten bytes, they therefore vary and shorten cases, and few cases are refused because
+//! of their header.
 
 use std::borrow::Cow;
 
@@ -42,20 +43,20 @@ const SEEDS: [&[u8]; 12] = [
     include_bytes!("seeds/narrow.spv"),
 ];
 
-/// Words of the header, which is rarely worth damaging.
+/// The number of words of the header, which is rarely worth damaging.
 const HEADER: usize = 5;
 
 /// Values at which limits may be exceeded or sums overflow.
 const EDGES: [u32; 10] =
     [0, 1, 2, 3, 255, 0xffff, 0x7fff_ffff, 0x8000_0000, 0xffff_fffe, 0xffff_ffff];
 
-/// Values of specialisation constants; the first fits no array's length.
+/// Values of specialisation constants. The first is not valid as the length of an array.
 const SPECIALIZATION: [SpecializationConstant<'static>; 2] = [
     SpecializationConstant { constant_id: 0, data: &[0xff; 4] },
     SpecializationConstant { constant_id: 1, data: &[2, 0, 0, 0] },
 ];
 
-/// A damaged module, and what is asked of it.
+/// A damaged module, and the capture list for it.
 #[derive(Debug, Clone)]
 pub struct Case {
     /// The damaged words.
@@ -101,7 +102,7 @@ impl Bytes<'_> {
 }
 
 impl Case {
-    /// The case that bytes stand for.
+    /// Returns the case that bytes determine.
     pub fn new(bytes: &[u8]) -> Self {
         let mut bytes = Bytes(bytes);
         let mut words = seed(bytes.byte());
@@ -118,8 +119,8 @@ impl Case {
         Self { words, list, entry_point, workgroup_size, attachments: 1 + bytes.small() % 40 }
     }
 
-    /// Whether a validator may accept the case because it does not compute lengths, and so
-    /// locations, that depend on specialisation constants. Lowering makes them constants.
+    /// Whether a validator may accept the case although lowering refuses it: the validator does not
+    /// compute array lengths, and thus locations, that depend on specialisation constants.
     pub fn has_open_lengths(&self) -> bool {
         let is_open = |op: u32| op == Op::SpecConstant as u32 || op == Op::SpecConstantOp as u32;
         instructions(&self.words).into_iter().any(|(start, _)| is_open(self.words[start] & 0xffff))
@@ -210,7 +211,7 @@ fn seed(number: u8) -> Vec<u32> {
     words_from_bytes(SEEDS[usize::from(number) % SEEDS.len()]).unwrap_or_default()
 }
 
-/// Where the instructions start, as far as their lengths lead.
+/// Returns where the instructions start, as far as their lengths can be followed.
 fn instructions(words: &[u32]) -> Vec<(usize, usize)> {
     let (mut at, mut spans) = (HEADER, Vec::new());
     while let Some(word) = words.get(at) {
@@ -273,7 +274,7 @@ fn mutate(words: &mut Vec<u32>, bytes: &mut Bytes<'_>) {
     }
 }
 
-/// Stream-output records with the numbers of a list.
+/// Returns stream outputs with the numbers of a list.
 fn records(list: &CaptureList) -> StreamOutputInfo {
     let record = |capture: &CaptureEntry| {
         let Selector::Location { location, component, components } = capture.selector else {
@@ -299,7 +300,7 @@ fn records(list: &CaptureList) -> StreamOutputInfo {
     StreamOutputInfo { outputs, strides, locations, outputs_written }
 }
 
-/// What a capture is made of, each with a parameter.
+/// The decorations for transform feedback, each with one parameter.
 const PARTS: [Decoration; 7] = [
     Decoration::Location,
     Decoration::Component,
@@ -310,14 +311,15 @@ const PARTS: [Decoration; 7] = [
     Decoration::BuiltIn,
 ];
 
-/// A capture decoration in a module: the place of its kind, which its single parameter follows.
+/// A transform feedback decoration in a module: the position of its kind, which is followed by its
+/// single parameter.
 struct Part {
     start: usize,
     kind: usize,
     decoration: Decoration,
 }
 
-/// Returns the capture decorations of a module.
+/// Returns the transform feedback decorations of a module.
 fn parts(words: &[u32]) -> Vec<Part> {
     let part = |(start, end): (usize, usize)| {
         let kind = match words[start] & 0xffff {
@@ -331,7 +333,7 @@ fn parts(words: &[u32]) -> Vec<Part> {
     instructions(words).into_iter().filter_map(part).collect()
 }
 
-/// A parameter that most shaders could have.
+/// Returns a parameter that is plausible for most shaders.
 fn parameter(decoration: Decoration, bytes: &mut Bytes<'_>) -> u32 {
     let byte = bytes.byte();
     if byte >= 0xf0 {
@@ -349,8 +351,8 @@ fn parameter(decoration: Decoration, bytes: &mut Bytes<'_>) -> u32 {
     }
 }
 
-/// Changes the value, kind or target of a capture decoration, or adds another decoration to its
-/// target.
+/// Changes the value, kind or target of a transform feedback decoration, or adds another decoration
+/// to its target.
 fn redecorate(words: &mut Vec<u32>, bytes: &mut Bytes<'_>) {
     let parts = parts(words);
     if parts.is_empty() {
@@ -382,7 +384,7 @@ fn redecorate(words: &mut Vec<u32>, bytes: &mut Bytes<'_>) {
     }
 }
 
-/// A list for the module, of which most captures are there and do not overlap.
+/// Returns a capture list for the module. Most of its outputs exist and do not overlap.
 fn list(words: &[u32], bytes: &mut Bytes<'_>) -> CaptureList {
     const NAMES: [&str; 15] = [
         "id",

@@ -1,14 +1,16 @@
-//! Input assembly: which vertices the geometry shader is given for each primitive, as the specification lists
-//! them ([primitive topologies](https://docs.vulkan.org/spec/latest/chapters/drawing.html#drawing-primitive-topologies),
-//! [geometry shader input primitives](https://docs.vulkan.org/spec/latest/chapters/geometry.html#geometry-input)).
-//! Those lists are for the mode in which the first vertex is the provoking one. In the other mode the provoking
-//! vertex is the last that is not adjacent in the list of a primitive's vertices
-//! ([modes](https://docs.vulkan.org/refpages/latest/refpages/source/VkProvokingVertexModeEXT.html)), so that where it
-//! is not already, the list is turned.
+//! Input assembly: which vertices the geometry shader gets for each primitive, as the specification
+//! lists them ([primitive
+//! topologies](https://docs.vulkan.org/spec/latest/chapters/drawing.html#drawing-primitive-topologies),
+//! [geometry shader input
+//! primitives](https://docs.vulkan.org/spec/latest/chapters/geometry.html#geometry-input)). The
+//! lists are for the first vertex as the provoking vertex. In the other mode the provoking vertex
+//! is the last vertex in the list of a primitive that is not an adjacent vertex
+//! ([modes](https://docs.vulkan.org/refpages/latest/refpages/source/VkProvokingVertexModeEXT.html)).
+//! The list is rotated if that is not yet the case.
 
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
-/// The vertices of each primitive of `count` vertices in a row, in the order of `gl_in`.
+/// Returns the vertices of each primitive of `count` consecutive vertices, in the order of `gl_in`.
 pub fn primitives(
     topology: PrimitiveTopology,
     provoking: ProvokingVertex,
@@ -55,8 +57,9 @@ pub fn primitives(
     (0..number).map(turned).collect()
 }
 
-/// The triangle is of every other vertex. Beyond each edge that it shares with another triangle of the strip is
-/// the vertex of that triangle which is not on the edge, and beyond the others a vertex of their own.
+/// Returns the vertices of triangle `i`, which consists of every other vertex. For each edge that
+/// the triangle shares with another triangle of the strip, the adjacent vertex is the vertex of
+/// that triangle which is not on the edge. For the other edges it is a separate vertex.
 fn strip_with_adjacency(i: usize, is_last: bool) -> Vec<usize> {
     let [a, b, c] = [2 * i, 2 * i + 2, 2 * i + 4];
     let beyond_ab = if i == 0 { 1 } else { a - 2 };
@@ -68,7 +71,7 @@ fn strip_with_adjacency(i: usize, is_last: bool) -> Vec<usize> {
     }
 }
 
-/// The primitives of an instance, of the vertices that a draw takes; `None` restarts.
+/// Returns the primitives of an instance from the vertices of a draw; `None` is a restart.
 pub fn of_instance(
     topology: PrimitiveTopology,
     provoking: ProvokingVertex,

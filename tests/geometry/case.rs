@@ -17,32 +17,33 @@ pub struct Bound {
     pub size: u64,
 }
 
-/// What a draw command takes, or one of the commands in memory.
+/// The arguments of a draw command, or of one of the commands in memory.
 #[derive(Debug, Clone)]
 pub struct Call {
     /// The first vertex, or the first index.
     pub first: u32,
     pub count: u32,
-    /// Of indexed draws alone.
+    /// The vertex offset of indexed draws; otherwise 0.
     pub vertex_offset: i32,
     pub first_instance: u32,
     pub instance_count: u32,
 }
 
-/// Where a draw has its arguments from.
+/// Where the arguments of a draw come from.
 #[derive(Debug, Clone)]
 pub enum How {
     Direct,
-    /// Commands in memory, of which those that `calls` has are drawn.
+    /// Commands in memory, of which those in `calls` are drawn.
     Indirect {
         offset: u64,
         stride: u32,
-        /// `drawCount` or `maxDrawCount`.
+        /// The argument `drawCount` or `maxDrawCount`.
         most: u32,
-        /// Where the number of draws is.
+        /// The position of the number of draws in memory, if it is there.
         count: Option<u64>,
     },
-    /// The number of vertices is that of the bytes that a counter has, beyond an offset.
+    /// A counter with a number of bytes, from which the number of vertices follows after an offset
+    /// is subtracted.
     ByteCount {
         counter: u64,
         counter_offset: u32,
@@ -50,7 +51,7 @@ pub enum How {
     },
 }
 
-/// A draw command, with the draws that it makes.
+/// A draw command, and the draws that it executes.
 #[derive(Debug, Clone)]
 pub struct Draw {
     pub indexed: bool,
@@ -58,14 +59,14 @@ pub struct Draw {
     pub how: How,
 }
 
-/// What is between Begin and End.
+/// The draws between a Begin and its End.
 #[derive(Debug)]
 pub struct Section {
-    /// By buffer, whether Begin reads its counter, and whether End writes it.
+    /// For each buffer, whether Begin reads its counter. `end` says whether End writes it.
     pub begin: [bool; 4],
     pub end: [bool; 4],
     pub draws: Vec<Draw>,
-    /// What each draw emits.
+    /// The primitives that each draw emits.
     pub emitted: Vec<Emissions>,
 }
 
@@ -77,12 +78,12 @@ pub enum Kind {
     Generated,
 }
 
-/// When a query is active.
+/// The time during which a query is active.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Span {
-    /// From before the first to behind the last capture.
+    /// From before the first capture to after the last capture.
     Whole,
-    /// For some draws of a section.
+    /// During some draws of a section.
     Draws { section: usize, draws: Range<usize> },
 }
 
@@ -100,13 +101,13 @@ pub struct Case {
     pub topology: PrimitiveTopology,
     pub provoking: ProvokingVertex,
     pub restart: bool,
-    /// Everything that the device reads and writes: vertices, indices, counters, captures.
+    /// All memory that the device reads and writes: vertices, indices, counters, captured data.
     pub image: Vec<u8>,
-    /// By the number of the binding, which is that of the attribute.
+    /// The vertex buffers, by the number of the binding, which is that of the attribute.
     pub vertices: Vec<Bound>,
     pub indices: Bound,
     pub index_type: IndexType,
-    /// Where the counters of the four buffers are.
+    /// The position of the counters of the four buffers.
     pub counters: u64,
     pub captures: [Option<Bound>; 4],
     pub sections: Vec<Section>,
@@ -114,12 +115,12 @@ pub struct Case {
 }
 
 impl Case {
-    /// Where the counter of a buffer is.
+    /// Returns the position of the counter of a buffer.
     pub const fn counter(&self, buffer: usize) -> u64 {
         self.counters + 4 * buffer as u64
     }
 
-    /// The counters that Begin or End is given.
+    /// Returns the counters that are passed to Begin or End.
     pub fn counters_of(&self, given: &[bool; 4]) -> [Option<u64>; 4] {
         std::array::from_fn(|buffer| given[buffer].then(|| self.counter(buffer)))
     }
@@ -151,7 +152,7 @@ impl Case {
         }
     }
 
-    /// Everything that a reader needs to see what went wrong.
+    /// Describes the case completely, for the message of a failure.
     pub fn describe(&self) -> String {
         let mut text = format!(
             "{:?}, provoking vertex {:?}, restart {}, indices {:?} at {:?}\n",

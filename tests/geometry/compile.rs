@@ -1,4 +1,5 @@
-//! GLSL to SPIR-V, by glslang in its form of many files a process: shaderc's glslc.
+//! Compiles GLSL to SPIR-V with shaderc's glslc, a form of glslang that compiles many files in one
+//! process.
 
 use spirv::{BuiltIn as SpirvBuiltIn, Decoration, ExecutionMode, Op, StorageClass};
 
@@ -6,13 +7,14 @@ use crate::common::run_tool;
 use crate::glsl;
 use crate::program::{BuiltIn, Emitted, Place, Program};
 
-/// A vertex and a geometry shader.
+/// The modules of a vertex and a geometry shader.
 pub struct Modules {
     pub vertex: Vec<u32>,
     pub geometry: Vec<u32>,
 }
 
-/// Compiles the shaders of some programs, in one process: most of the time of one for each would be its start.
+/// Compiles the shaders of several programs in one process, because most of the time of a process
+/// would be its start.
 pub fn compile(programs: &[&Program]) -> Vec<Modules> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
@@ -37,7 +39,7 @@ pub fn compile(programs: &[&Program]) -> Vec<Modules> {
     programs.iter().enumerate().map(modules).collect()
 }
 
-/// Decorates built-in variables that are captured, which GLSL cannot declare again.
+/// Adds decorations to captured built-in variables, which GLSL cannot redeclare.
 fn captured_built_ins(words: &[u32], program: &Program) -> Vec<u32> {
     let instructions = || Instructions(&words[5..]);
     let outputs: Vec<u32> = instructions()
@@ -91,8 +93,9 @@ fn captured_built_ins(words: &[u32], program: &Program) -> Vec<u32> {
     result
 }
 
-/// Lets several streams emit what the program emits, which in GLSL they cannot. glslang gives every output a buffer:
-/// those of other streams than the buffer captures lose it.
+/// Lets several streams emit the primitives of the program, which GLSL does not support. glslang
+/// decorates every output with a buffer: outputs to another stream than the one that the buffer
+/// captures lose that decoration.
 fn of_streams(words: &[u32], program: &Program) -> Vec<u32> {
     if program.streams == 1 {
         return words.to_vec();
@@ -129,7 +132,7 @@ fn is(instruction: &[u32], op: Op) -> bool {
     instruction[0] & 0xffff == op as u32
 }
 
-/// The instructions of a module behind its header.
+/// The instructions of a module after its header.
 struct Instructions<'a>(&'a [u32]);
 
 impl<'a> Iterator for Instructions<'a> {

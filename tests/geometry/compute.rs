@@ -1,4 +1,4 @@
-//! Captures by compute, through the crate's interface.
+//! Captures by compute, with the crate's interface.
 
 use std::fmt;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use crate::case::{Bound, Call, Case, Draw, How, Kind, Query, Section, Span};
 use crate::compile::Modules;
 use crate::native::Found;
 
-/// An arena as small as the documentation of [`ArenaDesc`] allows.
+/// Returns the smallest arena that the documentation of [`ArenaDesc`] allows.
 fn arena(case: &Case, pipeline: &Pipeline) -> ArenaDesc {
     // Everything counts once for each stream, those that are only queried included.
     let queried = case.queries.iter().map(|query| query.stream + 1).max().unwrap_or(1);
@@ -57,7 +57,7 @@ fn arena(case: &Case, pipeline: &Pipeline) -> ArenaDesc {
     desc.scratch(desc.scratch + restarts)
 }
 
-/// Why there is no result.
+/// The reason why there is no result.
 pub enum Failure {
     Lower(LowerError),
     Gpu(GpuError),
@@ -84,7 +84,7 @@ impl From<RuntimeError> for Failure {
     }
 }
 
-/// The shaders of a case for the compute backend.
+/// Lowers the shaders of a case for the compute backend.
 pub fn lower(gpu: &Gpu, case: &Case, modules: &Modules) -> Result<Lowered, Failure> {
     let vertex_input = case.vertex_input();
     let vertex = Shader::new(&modules.vertex);
@@ -100,7 +100,7 @@ pub fn lower(gpu: &Gpu, case: &Case, modules: &Modules) -> Result<Lowered, Failu
     compute::lower(&Shader::new(&modules.geometry), &options).map_err(Failure::Lower)
 }
 
-/// Captures a case.
+/// Captures a case, and returns its memory and queries.
 pub fn run(gpu: &mut Gpu, case: &Case, lowered: &Lowered) -> Result<Found, Failure> {
     let vertex_input = case.vertex_input();
     let desc = PipelineDesc::new(lowered)
@@ -165,7 +165,7 @@ fn with_memory(
     result
 }
 
-/// The command buffer of a case.
+/// Records the command buffer of a case.
 struct Recording<'a> {
     ctx: &'a Context,
     kernels: &'a Kernels,
@@ -173,7 +173,7 @@ struct Recording<'a> {
     case: &'a Case,
     pipeline: &'a Pipeline,
     memory: vk::Buffer,
-    /// By kind.
+    /// The query pools, by kind.
     pools: &'a [QueryPool; 2],
 }
 

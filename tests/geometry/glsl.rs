@@ -1,4 +1,4 @@
-//! The abstract shaders as GLSL.
+//! Converts the abstract shaders to GLSL.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use crate::program::{
     Scalar, Source, Statement, Type,
 };
 
-/// The name of the first member that a scalar's expression begins with.
+/// The names of the variables in the expressions of a shader.
 struct Names<'a> {
     program: &'a Program,
     /// Whether the shader is the geometry shader.
@@ -18,7 +18,7 @@ const HEAD: &str = "#version 450
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : enable
 ";
 
-/// The vertex shader.
+/// Returns the GLSL of the vertex shader.
 pub fn vertex(program: &Program) -> String {
     let mut text = HEAD.to_owned();
     for (location, attribute) in program.attributes.iter().enumerate() {
@@ -31,7 +31,7 @@ pub fn vertex(program: &Program) -> String {
     text
 }
 
-/// The geometry shader.
+/// Returns the GLSL of the geometry shader.
 pub fn geometry(program: &Program) -> String {
     let mut text = HEAD.to_owned();
     let input = match program.input {
@@ -73,7 +73,7 @@ const fn scalar_name(scalar: Scalar) -> &'static str {
     }
 }
 
-/// A type without the lengths of arrays.
+/// Returns the name of a type, without the lengths of arrays.
 fn type_name(ty: &Type, structure: &str) -> String {
     match ty {
         Type::Vector(scalar, 1) => scalar_name(*scalar).to_owned(),
@@ -92,7 +92,7 @@ fn type_name(ty: &Type, structure: &str) -> String {
     }
 }
 
-/// The lengths of arrays, as they stand behind a name or a type.
+/// Returns the lengths of arrays, as they are written after a name or a type.
 fn lengths(ty: &Type) -> String {
     match ty {
         Type::Array(element, length) => format!("[{length}]{}", lengths(element)),
@@ -131,7 +131,7 @@ const fn built_in_name(built_in: BuiltIn) -> &'static str {
     }
 }
 
-/// The items that a block holds, with their names.
+/// Returns the items of a block, with their names.
 fn members<'a>(
     outputs: &'a Outputs,
     is_in: impl Fn(Place) -> bool,
@@ -147,7 +147,7 @@ fn is_per_vertex(place: Place) -> bool {
     matches!(place, Place::BuiltIn(built_in) if built_in.is_per_vertex())
 }
 
-/// The members of a block, with the offsets of those that are captured.
+/// Returns the members of a block, with the offsets of those that are captured.
 fn body(members: &[(usize, String, &Item)], prefix: char, captures: bool) -> String {
     let mut text = String::new();
     for (number, name, item) in members {
@@ -213,7 +213,7 @@ fn outputs(text: &mut String, program: &Program, outputs: &Outputs, prefix: char
     }
 }
 
-/// The qualifier of a stream, where a geometry shader has several.
+/// Returns the stream qualifier, if a geometry shader has several streams.
 fn stream_of(program: &Program, prefix: char, stream: u32) -> String {
     if prefix == 'g' && program.streams > 1 {
         format!("stream = {stream}, ")
@@ -222,7 +222,7 @@ fn stream_of(program: &Program, prefix: char, stream: u32) -> String {
     }
 }
 
-/// The outputs of the vertex shader as the geometry shader declares them.
+/// Writes the outputs of the vertex shader as inputs of the geometry shader.
 fn inputs(text: &mut String, outputs: &Outputs) {
     let per_vertex = members(outputs, is_per_vertex);
     if !per_vertex.is_empty() {
@@ -410,7 +410,7 @@ impl Names<'_> {
     }
 }
 
-/// A value of a type, of values of its scalars.
+/// Returns a constructor expression of a type, from the values of its scalars.
 fn constructed(ty: &Type, structure: &str, values: &mut impl Iterator<Item = String>) -> String {
     let parts: Vec<String> = match ty {
         Type::Vector(_, 1) => return values.next().unwrap(),

@@ -2,21 +2,21 @@
 
 use crate::program::{Code, Condition, Expr, Op, Outputs, Source, Statement};
 
-/// The value of each scalar of each output; `None` where it is undefined.
+/// The value of each scalar of each output; `None` if it is undefined.
 pub type Values = Vec<Vec<Option<u64>>>;
 
-/// What a geometry shader does, in order.
+/// What a geometry shader does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// To a vertex stream.
+    /// It emits a vertex with these outputs to a vertex stream.
     Vertex(u32, Values),
-    /// Of a vertex stream.
+    /// It ends the primitive of a vertex stream.
     EndPrimitive(u32),
 }
 
-/// What an invocation reads.
+/// The inputs of an invocation.
 pub trait Inputs {
-    /// The vertex is 0 but for [`Source::Input`].
+    /// Returns the value of a source. `vertex` is 0 for all sources except [`Source::Input`].
     fn read(&self, source: &Source, vertex: u32) -> u32;
 }
 
@@ -27,11 +27,11 @@ enum Flow {
     Return,
 }
 
-/// What expressions depend on within a function.
+/// The values that expressions within a function depend on.
 #[derive(Default)]
 struct Frame {
     argument: u32,
-    /// By number, of all loops that were entered.
+    /// The counters of all loops that were entered, by the number of the loop.
     counters: Vec<u32>,
 }
 
@@ -44,7 +44,7 @@ struct Machine<'a> {
     events: Vec<Event>,
 }
 
-/// Runs an invocation: what it emitted, and its outputs at the end.
+/// Runs an invocation. Returns what it emitted, and its outputs at the end.
 pub fn run(code: &Code, inputs: &dyn Inputs, outputs: &Outputs) -> (Vec<Event>, Values) {
     let globals = code.globals.clone();
     let mut machine =

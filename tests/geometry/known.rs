@@ -1,5 +1,5 @@
-//! Faults of drivers in their own captures of geometry shaders. The compute backend is compared with the model
-//! in any case.
+//! Faults of drivers in their own captures of geometry shaders. The compute backend is compared
+//! with the model in any case.
 
 use crate::case::Case;
 use crate::model::{Expected, Fact};
@@ -12,7 +12,8 @@ pub struct Fault {
     pub reason: &'static str,
 }
 
-/// The test fails if none of many cases differs, so that an entry is removed once the driver is fixed.
+/// The known faults. The test fails if none of many cases with a fault differs, so that the entry
+/// is removed once the driver is fixed.
 const FAULTS: &[Fault] = &[
     Fault {
         driver: "llvmpipe",
@@ -85,12 +86,12 @@ const FAULTS: &[Fault] = &[
     },
 ];
 
-/// The fault that a native capture may show.
+/// Returns the fault that a native capture may show.
 pub fn fault(driver: &str, case: &Case, expected: &Expected) -> Option<&'static Fault> {
     FAULTS.iter().find(|fault| fault.driver == driver && (fault.applies)(case, expected))
 }
 
-/// Faults that affect more than their own case: driver, fact, reason.
+/// Faults that affect other cases, too: driver, fact, reason.
 const HARMS: &[(&str, Fact, &str)] = &[
     (
         "llvmpipe",
@@ -110,7 +111,7 @@ const HARMS: &[(&str, Fact, &str)] = &[
     ),
 ];
 
-/// Why a case must not run natively.
+/// Returns the reason why a case must not run natively.
 pub fn excluded(driver: &str, expected: &Expected) -> Option<&'static str> {
     let harms =
         |(of, fact, _): &&(&str, Fact, &str)| *of == driver && expected.facts.contains(fact);

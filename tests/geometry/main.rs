@@ -1,11 +1,13 @@
-//! Random vertex and geometry shaders, captured by the device's own transform feedback and by compute, and
-//! compared with a model that runs them on the CPU: whole memories, byte by byte, with counters and queries.
+//! Random vertex and geometry shaders, captured with the device's own transform feedback and by
+//! compute, and compared with a model that runs them on the CPU: the whole memory with its counters
+//! is compared byte by byte, and so are queries.
 //!
 //! | variable | |
 //! |---|---|
-//! | `VKXFB_GEOMETRY` | how many cases: by default 60 to 200 with `VKXFB_FULL=1`, and a third without |
+//! | `VKXFB_GEOMETRY` | the number of cases: by default 60 to 200 with `VKXFB_FULL=1`, and a third
+//! of that without |
 //! | `VKXFB_PRINT=1` | prints each case before it runs, for crashes of drivers |
-//! | `VKXFB_TEST_VALIDATION=0` | without the validation layer |
+//! | `VKXFB_TEST_VALIDATION=0` | runs without the validation layer |
 //!
 //! A failure names its seed: `VKXFB_SEED=<seed> VKXFB_GEOMETRY=1` repeats it. For seeds, threads, and crashes of
 //! drivers see tests/common/batches.rs.
@@ -36,7 +38,7 @@ use run::GeometryWorker;
 use vkxfb::internal::Barrier;
 use vkxfb_probe::gpu::Resources;
 
-/// Cases that a thread takes at a time.
+/// The number of cases that a thread runs at a time.
 const BATCH: u64 = 10;
 
 #[test]
@@ -46,7 +48,7 @@ fn random_geometry_shaders_capture_what_the_model_says() {
     batches::run("geometry", count, BATCH, open).check();
 }
 
-/// With primitive restart, and with draws whose arguments are in memory.
+/// Tests draws with primitive restart, and draws whose arguments are in memory.
 #[test]
 fn random_draws_of_geometry_shaders_capture_what_the_model_says() {
     let count = cases("VKXFB_GEOMETRY", 200);
@@ -54,7 +56,7 @@ fn random_draws_of_geometry_shaders_capture_what_the_model_says() {
     batches::run("geometry-draws", count, BATCH, open).check();
 }
 
-/// The same where captures have fewer descriptors, and not addresses.
+/// Tests the same draws with descriptors instead of addresses.
 #[test]
 fn random_draws_of_geometry_shaders_hold_by_descriptors() {
     let count = cases("VKXFB_GEOMETRY", 60);
@@ -62,7 +64,7 @@ fn random_draws_of_geometry_shaders_hold_by_descriptors() {
     batches::run("geometry-descriptors", count, BATCH, open).check();
 }
 
-/// Nothing depends on how many entries the draws are divided into.
+/// The results must not depend on the number of entries that the draws are divided into.
 #[test]
 fn random_draws_of_geometry_shaders_hold_with_two_entries() {
     let count = cases("VKXFB_GEOMETRY", 60);
@@ -99,7 +101,7 @@ fn barriers_that_lack_are_reported() {
     assert!(worker.finish().failures.is_empty());
 }
 
-/// A wrong model is noticed.
+/// A wrong model must be noticed.
 #[test]
 fn a_wrong_model_is_found_out() {
     let mut worker = GeometryWorker::new(Draws::Direct, Resources::Best);

@@ -1,4 +1,4 @@
-//! What a case captures, by the specification, on the CPU.
+//! Computes on the CPU what a case captures, as the specification defines it.
 
 use std::collections::BTreeSet;
 
@@ -13,47 +13,49 @@ use crate::program::{Emitted, Program, Source};
 #[derive(Debug, Clone)]
 pub struct Primitive {
     pub stream: u32,
-    /// In the order in which they are captured.
+    /// The outputs of its vertices, in the order in which they are captured.
     pub vertices: Vec<Values>,
 }
 
-/// What a case shows, on which drivers differ from the specification.
+/// A property of a case for which drivers differ from the specification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fact {
-    /// A captured buffer is not bound.
+    /// A buffer that is captured to is not bound.
     Unbound,
-    /// A query of what is written of a stream that is not captured. The specification does not say what it counts.
+    /// There is a query of primitives written for a stream that is not captured. The specification
+    /// does not say what it counts.
     UncapturedStream,
-    /// A primitive does not fit, but would without the gap behind its last vertex.
+    /// A primitive does not fit, but it would without the gap after the outputs of its last vertex.
     OutputsFit,
-    /// An invocation begins more strips than `max_vertices` vertices in one strip are primitives.
+    /// An invocation begins more strips than a single strip of `max_vertices` vertices has
+    /// primitives.
     ShortStrips,
-    /// No draw emits a vertex, so that a compiler may have found that none can.
+    /// No draw emits a vertex, so a compiler may have found that none can.
     NeverEmits,
-    /// Indirect draws by indices that do not lie at the start of their buffer.
+    /// There are indexed indirect draws whose indices do not begin at the start of their buffer.
     IndirectIndexOffset,
-    /// Indirect draws with primitive restart.
+    /// There are indirect draws with primitive restart.
     IndirectRestart,
-    /// Indirect draws without a count behind some that have one.
+    /// There are indirect draws without a count after some with a count.
     IndirectBehindCount,
-    /// A byte-count draw with a counter offset.
+    /// There is a byte-count draw with a counter offset.
     ByteCountOffset,
-    /// A byte-count draw behind an indirect one.
+    /// There is a byte-count draw after an indirect draw.
     ByteCountBehindIndirect,
 }
 
-/// What the geometry shaders of a draw emit.
+/// What the geometry shader invocations of a draw emit.
 #[derive(Debug, Default)]
 pub struct Emissions {
     pub primitives: Vec<Primitive>,
-    /// The most strips of an invocation, complete or not.
+    /// The largest number of strips that an invocation emits, complete or not.
     pub strips: usize,
-    /// Whether some strip had too few vertices for a primitive.
+    /// Whether any strip has too few vertices for a primitive.
     pub incomplete: bool,
 }
 
 impl Emissions {
-    /// Those of a draw, and of another behind it.
+    /// Returns the emissions of a draw and of another draw after it.
     pub fn and(mut self, other: Self) -> Self {
         self.primitives.extend(other.primitives);
         self.strips = self.strips.max(other.strips);
@@ -62,17 +64,17 @@ impl Emissions {
     }
 }
 
-/// Memory and queries after a case.
+/// The memory and queries after a case.
 pub struct Expected {
     pub image: Vec<u8>,
-    /// By byte of the image, whether its value is defined.
+    /// For each byte of the memory, whether its value is defined.
     pub defined: Vec<bool>,
-    /// By the number of the query; generated primitives are the first of two.
+    /// The results of the queries. Primitives generated are the first of the two values.
     pub queries: Vec<[u64; 2]>,
     pub facts: BTreeSet<Fact>,
 }
 
-/// Attribute data: the component of an element.
+/// Returns attribute data: a component of an element.
 pub const fn attribute(location: usize, element: u32, component: u32) -> u32 {
     let mixed = (element * 4 + component + 1).wrapping_mul(0x9e37_79b9) >> (3 + 5 * location);
     mixed ^ location as u32
@@ -103,7 +105,7 @@ impl Inputs for VertexInputs {
 
 struct GeometryInputs<'a> {
     program: &'a Program,
-    /// The outputs of the vertex shader, by the vertex of the primitive.
+    /// The outputs of the vertex shader, for each vertex of the primitive.
     vertices: &'a [Values],
     primitive: u32,
     invocation: u32,
@@ -124,7 +126,7 @@ impl Inputs for GeometryInputs<'_> {
     }
 }
 
-/// What a draw emits, with the vertices that it takes.
+/// Returns what a draw emits. The draw is given by the vertices that it reads.
 pub fn emitted(
     program: &Program,
     topology: PrimitiveTopology,
@@ -162,7 +164,7 @@ pub fn emitted(
     emitted
 }
 
-/// The vertices of each strip of a stream that has any.
+/// Returns the number of vertices of each strip of a stream that is not empty.
 fn strips_of(events: &[Event], stream: u32) -> Vec<usize> {
     let strips = events.split(|event| *event == Event::EndPrimitive(stream));
     let is_vertex = |event: &&Event| matches!(event, Event::Vertex(of, _) if *of == stream);
@@ -170,7 +172,8 @@ fn strips_of(events: &[Event], stream: u32) -> Vec<usize> {
     lengths.filter(|length| *length > 0).collect()
 }
 
-/// The primitives of the strips that an invocation emits. What a strip leaves incomplete is none.
+/// Returns the primitives of the strips that an invocation emits. An incomplete primitive is not
+/// included.
 fn assembled(emitted: Emitted, provoking: ProvokingVertex, events: Vec<Event>) -> Vec<Primitive> {
     let mut primitives = Vec::new();
     let mut strips: [Vec<Values>; 4] = Default::default();
@@ -196,10 +199,10 @@ fn assembled(emitted: Emitted, provoking: ProvokingVertex, events: Vec<Event>) -
     primitives
 }
 
-/// A capture that goes on.
+/// The state of a capture while it is executed.
 struct Run<'a> {
     case: &'a Case,
-    /// The ends of the outputs in a record, by buffer.
+    /// For each buffer, the end of the last output in a record.
     ends: [u64; 4],
     positions: [u64; 4],
     result: Expected,
@@ -326,7 +329,8 @@ impl Run<'_> {
         u32::from_le_bytes(self.result.image[at..at + 4].try_into().unwrap())
     }
 
-    /// Captures a primitive to all buffers of its stream, or to none. Whether it counts as written.
+    /// Captures a primitive to all buffers of its stream, or to none. Returns whether it counts as
+    /// written.
     fn primitive(&mut self, Primitive { stream, vertices }: &Primitive) -> bool {
         let program = &self.case.program;
         let bound = |b: usize| {
@@ -373,14 +377,14 @@ impl Run<'_> {
 }
 
 impl Expected {
-    /// Makes the smallest possible error: flips one bit that is defined.
+    /// Makes the smallest possible error in the results: flips one bit that is defined.
     pub fn perturb(&mut self) {
         let middle = self.image.len() / 2;
         let at = (middle..self.image.len()).find(|at| self.defined[*at]).unwrap();
         self.image[at] ^= 1;
     }
 
-    /// The first difference of what was found.
+    /// Compares results with the expected ones. An error describes the first difference.
     pub fn compare(&self, image: &[u8], queries: &[[u64; 2]]) -> Result<(), String> {
         if *queries != self.queries {
             return Err(format!("queries {queries:?} instead of {:?}", self.queries));

@@ -1,4 +1,5 @@
-//! Captures by the device's own transform feedback, recorded command by command, without the crate.
+//! Captures with the device's own transform feedback. Each Vulkan command is recorded directly,
+//! without the crate.
 
 mod pipeline;
 
@@ -22,17 +23,17 @@ pub struct Native {
     pub float64: bool,
     pub int64: bool,
     pub streams: Streams,
-    /// Whether primitives generated of other streams than 0 may be queried.
+    /// Whether primitives generated can be queried for other streams than 0.
     pub generated_streams: bool,
 }
 
-/// Memory and queries after a case.
+/// The memory and queries after a case.
 pub struct Found {
     pub image: Vec<u8>,
     pub queries: Vec<[u64; 2]>,
 }
 
-/// What transform feedback writes, and where.
+/// The stages and accesses with which transform feedback writes.
 const WRITES: (vk::PipelineStageFlags, vk::AccessFlags) = (
     vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
     vk::AccessFlags::from_raw(
@@ -42,7 +43,7 @@ const WRITES: (vk::PipelineStageFlags, vk::AccessFlags) = (
 );
 
 impl Native {
-    /// The first device, or why it cannot capture what the tests do.
+    /// Opens the first device, or returns the reason why it cannot capture what the tests need.
     pub fn open() -> Result<Self, &'static str> {
         let instance = BareInstance::open();
         let mut xfb = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default();
@@ -158,7 +159,7 @@ impl Native {
         self.device.close();
     }
 
-    /// Whether the device can capture a case, or why not.
+    /// Returns an error with the reason if the device cannot capture a case.
     pub fn takes(&self, case: &Case) -> Result<(), &'static str> {
         let Program { streams, emitted, .. } = case.program;
         if streams > 1 && self.streams == Streams::One {
@@ -214,7 +215,7 @@ impl Native {
         }
     }
 
-    /// Has a place for each query of the case, whatever its kind.
+    /// Creates a pool with a query for each query of the case, whatever its kind.
     unsafe fn pool(&self, case: &Case, kind: Kind) -> vk::QueryPool {
         let query_type = match kind {
             Kind::Stream => vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT,
@@ -253,14 +254,14 @@ impl Native {
     }
 }
 
-/// The command buffer of a case.
+/// Records the command buffer of a case.
 struct Recording<'a> {
     native: &'a Native,
     case: &'a Case,
     cmd: vk::CommandBuffer,
     buffer: vk::Buffer,
     pipeline: vk::Pipeline,
-    /// By kind.
+    /// The query pools, by kind.
     pools: [vk::QueryPool; 2],
 }
 

@@ -1,8 +1,8 @@
-//! What the generator makes up: a vertex and a geometry shader as abstract programs, which become GLSL in
-//! `glsl.rs` and run on the CPU in `interpret.rs`.
+//! The generated programs: a vertex and a geometry shader in an abstract form, which `glsl.rs`
+//! converts to GLSL and `interpret.rs` runs on the CPU.
 //!
-//! All arithmetic is on `uint`, modulo 2^32. A value takes another type only where an output is written or an
-//! input is read, by conversions that are exact.
+//! All arithmetic is on `uint`, modulo 2^32. A value is converted to another type only when an
+//! output is written or an input is read, and these conversions are exact.
 
 use vkxfb::topology::PrimitiveTopology;
 
@@ -11,10 +11,10 @@ use vkxfb::topology::PrimitiveTopology;
 pub enum Scalar {
     Uint,
     Int,
-    /// Holds the low 16 bits of a value.
+    /// A float, which contains the low 16 bits of a value as a number.
     Float,
     Double,
-    /// Holds a value in both of its halves.
+    /// A `uint64_t` with the value in both of its halves.
     Uint64,
 }
 
@@ -26,7 +26,7 @@ impl Scalar {
         }
     }
 
-    /// The bits of a value that is written.
+    /// Returns the bits that are stored when a value is written.
     pub fn store(self, value: u32) -> u64 {
         match self {
             Self::Uint | Self::Int => value.into(),
@@ -36,7 +36,7 @@ impl Scalar {
         }
     }
 
-    /// The value of bits that are read.
+    /// Returns the value of bits that are read.
     pub fn load(self, bits: u64) -> u32 {
         match self {
             Self::Uint | Self::Int | Self::Uint64 => bits as u32,
@@ -49,13 +49,13 @@ impl Scalar {
 /// The type of an interface variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Type {
-    /// Of 1 to 4 components: one is a scalar.
+    /// A vector of 1 to 4 components; one component is a scalar.
     Vector(Scalar, u32),
     Array(Box<Type>, u32),
     Struct(Vec<Type>),
 }
 
-/// A scalar in a type, by its path from the variable in GLSL.
+/// A scalar of a type, with its path from the variable in GLSL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leaf {
     pub path: String,
@@ -63,7 +63,7 @@ pub struct Leaf {
 }
 
 impl Type {
-    /// The scalars, in the order of memory.
+    /// Returns the scalars, in the order of memory.
     pub fn leaves(&self) -> Vec<Leaf> {
         let mut leaves = Vec::new();
         self.add_leaves(String::new(), &mut leaves);
@@ -92,12 +92,13 @@ impl Type {
         }
     }
 
-    /// Bytes in a record. No structure of the generator holds 64-bit components, so nothing is padded.
+    /// Returns the size in a record in bytes. No structure of the generator contains 64-bit
+    /// components, so there is no padding.
     pub fn bytes(&self) -> u32 {
         self.leaves().iter().map(|leaf| leaf.scalar.bytes()).sum()
     }
 
-    /// What an offset in a record is a multiple of.
+    /// Returns the alignment of offsets in a record.
     pub fn alignment(&self) -> u32 {
         self.leaves().iter().map(|leaf| leaf.scalar.bytes()).max().unwrap_or(4)
     }
@@ -123,18 +124,18 @@ pub enum BuiltIn {
 }
 
 impl BuiltIn {
-    /// Whether it is a member of `gl_PerVertex`.
+    /// Whether the built-in is a member of `gl_PerVertex`.
     pub fn is_per_vertex(self) -> bool {
         self <= Self::CullDistance
     }
 }
 
-/// Where an output is.
+/// Where an output is declared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// A variable of its own.
+    /// It is a separate variable at this location.
     Location(u32),
-    /// A member of the block of that number.
+    /// It is a member of the block with this number.
     Block(usize),
     BuiltIn(BuiltIn),
 }
@@ -147,7 +148,7 @@ pub struct Item {
     pub flat: bool,
     /// The vertex stream of an output of a geometry shader.
     pub stream: u32,
-    /// Buffer and offset.
+    /// The buffer and the offset to which it is captured, if it is.
     pub captured: Option<(usize, u32)>,
 }
 
@@ -155,7 +156,7 @@ pub struct Item {
 #[derive(Debug, Clone, Default)]
 pub struct Outputs {
     pub items: Vec<Item>,
-    /// The locations of the blocks.
+    /// The first locations of the blocks.
     pub blocks: Vec<u32>,
 }
 
@@ -165,7 +166,7 @@ impl Outputs {
     }
 }
 
-/// What the vertices of a geometry shader read, and what the vertex shader reads.
+/// The inputs that expressions can read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     VertexIndex,
@@ -174,8 +175,8 @@ pub enum Source {
     Attribute(usize, u32),
     PrimitiveId,
     InvocationId,
-    /// A scalar of an output of the vertex shader: item and leaf, of the vertex that the expression numbers modulo
-    /// the vertices of the primitive.
+    /// A scalar of an output of the vertex shader: the item, the leaf, and the number of the
+    /// vertex, which is taken modulo the number of vertices of the primitive.
     Input(usize, usize, Box<Expr>),
 }
 
@@ -187,18 +188,19 @@ pub enum Op {
     Xor,
     And,
     Or,
-    /// By the low 5 bits of the other.
+    /// A shift by the low 5 bits of the second operand.
     Shift,
-    /// By the other plus 1, which the generator keeps from overflowing.
+    /// The remainder of a division by the second operand plus 1. The generator ensures that the sum
+    /// does not overflow.
     Mod,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expr {
     Const(u32),
-    /// A variable of the module.
+    /// A global variable of the module.
     Global(usize),
-    /// The argument of the function.
+    /// The argument of the helper function.
     Argument,
     /// The counter of an enclosing loop.
     Counter(usize),
@@ -207,25 +209,25 @@ pub enum Expr {
     Select(Box<Condition>, Box<Expr>, Box<Expr>),
 }
 
-/// Whether one is less than the other.
+/// The condition that the first expression is less than the second.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition(pub Expr, pub Expr);
 
 #[derive(Debug, Clone)]
 pub enum Statement {
     Set(usize, Expr),
-    /// Writes an item, scalar by scalar, or at once.
+    /// Writes an item, either each scalar separately or all at once.
     Write {
         item: usize,
         values: Vec<Expr>,
         whole: bool,
     },
-    /// To a vertex stream.
+    /// Emits a vertex to a vertex stream.
     Emit(u32),
-    /// Of a vertex stream.
+    /// Ends the primitive of a vertex stream.
     End(u32),
     If(Condition, Vec<Statement>, Vec<Statement>),
-    /// Counts from 0 to an expression that is evaluated once.
+    /// A loop that counts from 0 to an expression, which is evaluated once.
     Loop {
         counter: usize,
         trips: Expr,
@@ -234,28 +236,28 @@ pub enum Statement {
     Break(Condition),
     Continue(Condition),
     Return(Condition),
-    /// The helper function of that number.
+    /// Calls the helper function with this number.
     Call(usize, Expr),
 }
 
 /// The code of a stage.
 #[derive(Debug, Clone, Default)]
 pub struct Code {
-    /// Initial values of the variables of the module.
+    /// The initial values of the global variables of the module.
     pub globals: Vec<u32>,
-    /// Each calls earlier ones alone.
+    /// The helper functions. Each calls only earlier ones.
     pub helpers: Vec<Vec<Statement>>,
     pub main: Vec<Statement>,
 }
 
-/// A vertex attribute: components of unsigned integers.
+/// A vertex attribute, with components of unsigned integers.
 #[derive(Debug, Clone, Copy)]
 pub struct Attribute {
     pub components: u32,
     pub per_instance: bool,
 }
 
-/// The primitives that a geometry shader takes.
+/// The input primitives of a geometry shader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
     Points,
@@ -296,7 +298,7 @@ impl Input {
     }
 }
 
-/// What a geometry shader emits.
+/// The output primitives of a geometry shader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Emitted {
     Points,
@@ -316,7 +318,7 @@ impl Emitted {
     }
 }
 
-/// Both shaders.
+/// A vertex and a geometry shader, with what is captured of them.
 #[derive(Debug, Clone)]
 pub struct Program {
     pub attributes: Vec<Attribute>,
@@ -326,11 +328,11 @@ pub struct Program {
     pub emitted: Emitted,
     pub invocations: u32,
     pub max_vertices: u32,
-    /// How many vertex streams there are.
+    /// The number of vertex streams.
     pub streams: u32,
     pub outputs: Outputs,
     pub geometry: Code,
-    /// By the number of the capture buffer.
+    /// The stride of each capture buffer. `None` if nothing is captured to it.
     pub strides: [Option<u32>; 4],
     /// The vertex stream that each buffer captures.
     pub buffer_streams: [u32; 4],

@@ -1,4 +1,4 @@
-//! What the generator makes up.
+//! Tests what the generator generates.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,8 @@ use crate::generate::{Draws, Space};
 use crate::model::{self, Fact};
 use crate::program::{BuiltIn, Code, Emitted, Expr, Input, Place, Scalar, Statement, Type};
 
-/// Every kind of shader and of draw is among the cases that run by default, and most of them capture something.
+/// The cases that run by default contain every kind of shader and of draw, and most of them capture
+/// something.
 #[test]
 fn the_generator_reaches_everything() {
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();
@@ -36,7 +37,7 @@ fn the_generator_reaches_everything() {
     assert!(missing.is_empty(), "{missing:?} of {seen:?}");
 }
 
-/// The same seed gives the same case, independently of earlier ones.
+/// The same seed gives the same case, independently of the seeds before.
 #[test]
 fn cases_depend_on_the_seed_alone() {
     let of = |seed| {

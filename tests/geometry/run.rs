@@ -16,12 +16,12 @@ use crate::known;
 use crate::model::{self, Expected};
 use crate::native::Native;
 
-/// Devices, and what was done with them.
+/// Devices on which cases are captured, and the report of these cases.
 pub struct GeometryWorker {
     pub gpu: Gpu,
     native: Result<Native, &'static str>,
     space: Space,
-    /// Makes the model wrong.
+    /// Whether the model is made wrong.
     pub perturb: bool,
     pub report: Report,
 }
@@ -66,7 +66,7 @@ impl GeometryWorker {
         Self { gpu, native, space, perturb: false, report: Report::default() }
     }
 
-    /// All draws, by compute alone.
+    /// Opens a worker that captures all kinds of draws, only by compute.
     pub fn by_compute(resources: Resources) -> Self {
         let mut worker = Self::new(Draws::All, resources);
         if let Ok(native) = std::mem::replace(&mut worker.native, Err("compared elsewhere")) {
@@ -75,7 +75,7 @@ impl GeometryWorker {
         worker
     }
 
-    /// What the validation layer says of a capture by compute without a barrier.
+    /// Returns the validation messages for a compute capture without a barrier.
     pub fn messages_without(&mut self, barrier: Option<Barrier>, seed: u64) -> Vec<Message> {
         // SAFETY: what is captured is not read.
         unsafe { self.gpu.omit_barrier(barrier) };

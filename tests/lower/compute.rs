@@ -10,7 +10,7 @@ use vkxfb::vertex_input::NumericClass;
 use super::shaders::{EVERYTHING, SHARED, compute_of, to_compute, to_compute_by, vertex_input};
 use crate::common;
 
-/// A module has one WorkgroupSize.
+/// A module may have only one `WorkgroupSize`, so the one of another shader in it is dropped.
 #[test]
 fn a_workgroup_size_of_another_shader_is_dropped() {
     let words = common::assemble(SHARED, "vulkan1.1");
@@ -21,7 +21,8 @@ fn a_workgroup_size_of_another_shader_is_dropped() {
     assert!(text.contains("OpSpecConstant %uint 64"), "{text}");
 }
 
-/// A pipeline may set it: the constant for it, the lists of records and the loops follow.
+/// A pipeline may specialise the workgroup size: the constant, the arrays of records and the loops
+/// must follow it.
 #[test]
 fn a_specialised_workgroup_size_is_in_the_module() {
     let words = common::compile(EVERYTHING, &[]);
@@ -59,7 +60,8 @@ fn a_workgroup_has_invocations() {
     );
 }
 
-/// Shared memory would need availability and visibility operations there.
+/// In the Vulkan memory model, accesses to shared memory would need availability and visibility
+/// operations.
 #[test]
 fn modules_of_the_vulkan_memory_model_are_not_staged() {
     let source =

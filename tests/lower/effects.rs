@@ -1,4 +1,4 @@
-//! Effects of shaders that a capture would repeat.
+//! `Effects`: what a shader does that a capture would repeat.
 
 use vkxfb::lower::{Effects, Shader, native};
 

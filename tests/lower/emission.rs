@@ -1,4 +1,4 @@
-//! Which geometry shaders are known to emit as many primitives each time.
+//! Which geometry shaders are known to emit the same number of primitives each time.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use vkxfb::vertex_input::VertexInput;
 
 use crate::common;
 
-/// The primitives that a geometry shader is known to emit.
+/// Returns the number of primitives that a geometry shader is known to emit.
 fn known(geometry: &[u32]) -> Option<u32> {
     static VERTEX: LazyLock<Vec<u32>> = LazyLock::new(|| {
         common::compile("#version 450\nvoid main() { gl_Position = vec4(1.0); }", &[])
@@ -19,7 +19,7 @@ fn known(geometry: &[u32]) -> Option<u32> {
     lowered.compute().unwrap().geometry.unwrap().primitives
 }
 
-/// The primitives that a shader with these functions is known to emit.
+/// Returns that number for a shader with these functions.
 fn emitted(output: &str, functions: &str) -> Option<u32> {
     let source = format!(
         "#version 450
@@ -216,7 +216,7 @@ fn what_nothing_decides_is_not_known() {
     }
 }
 
-/// The same for the instructions of a shader that emits points.
+/// Returns that number for the instructions of a shader that emits points.
 fn assembled(declarations: &str, body: &str) -> Option<u32> {
     known(&assemble(declarations, body))
 }
@@ -266,7 +266,7 @@ fn assemble(declarations: &str, body: &str) -> Vec<u32> {
     common::assemble(&text, "vulkan1.0")
 }
 
-/// Emits a second vertex if `%x` is 2.
+/// Instructions that emit a second vertex if `%x` is 2.
 const IF_TWO: &str = "OpEmitVertex
     %is_two = OpIEqual %bool %x %c2
     OpSelectionMerge %end None
@@ -384,8 +384,8 @@ fn arguments_are_changed_in_constructs_that_are_passed_over() {
     assert_eq!(assembled("", &body), None);
 }
 
-/// In each round of a loop a selection sets a result that is used behind it, because its other arm is not reached.
-/// In the first round the condition is known.
+/// In each iteration of a loop, a selection sets a result that is used after the selection, because
+/// its other branch is not reached. In the first iteration the condition is known.
 #[test]
 fn results_of_constructs_that_are_passed_over_are_forgotten() {
     let body = "%n = OpLoad %int %id
@@ -424,7 +424,8 @@ fn results_of_constructs_that_are_passed_over_are_forgotten() {
     assert_eq!(assembled("", body), None);
 }
 
-/// The high word of a literal may be the number of a label, and the label of the case comes behind it.
+/// The high word of a literal may be the same number as a label. The label of the case comes after
+/// the whole literal.
 #[test]
 fn cases_of_wide_selectors_are_not_mistaken() {
     let body = "OpEmitVertex
@@ -448,7 +449,8 @@ fn cases_of_wide_selectors_are_not_mistaken() {
     }
 }
 
-/// The merge block of each of these loops is the header of the other.
+/// The merge block of each of these loops is the header of the other loop, so a walk over them must
+/// detect that it repeats.
 #[test]
 fn a_walk_ends() {
     let body = "OpEmitVertex

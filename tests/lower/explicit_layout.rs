@@ -1,5 +1,5 @@
-//! Variables that lowering makes private have no explicit layout, even if a buffer shares their
-//! type, and copies of them still work.
+//! Variables that lowering makes private must not have an explicit layout, even if a buffer uses
+//! the same type. Copies between them must still work.
 
 use vkxfb::internal::kernel::{self, Kernel};
 use vkxfb::lower::Shader;
@@ -8,8 +8,8 @@ use super::shaders::all;
 use crate::common;
 
 /// Two outputs of a structure type that is also read and written through a device address: as a
-/// whole, in parts, by copies of memory, and from an initialiser. The address is 0, but no vertex
-/// uses it.
+/// whole, in parts, by memory copies, and from an initialiser. The address is 0, but no vertex uses
+/// it.
 const SHARED: &str = r#"
     OpCapability Shader
     OpCapability TransformFeedback
@@ -140,7 +140,7 @@ fn types_that_buffers_share_become_two() {
     }
 }
 
-/// The same bytes, whether types were split (1.5) or not (1.4).
+/// The captured bytes are the same whether types were split (SPIR-V 1.5) or not (1.4).
 #[test]
 fn values_of_split_types_are_copied() {
     use common::device;
@@ -171,7 +171,7 @@ fn values_of_split_types_are_copied() {
 }
 
 /// Types that only outputs use lose their layout in every version. Private and workgroup variables
-/// of the shader library have none.
+/// of the shader library have no layout.
 #[test]
 fn what_no_buffer_shares_has_no_layout() {
     let source = SHARED
@@ -208,7 +208,8 @@ fn what_no_buffer_shares_has_no_layout() {
     }
 }
 
-/// An output and a storage buffer of one structure type: the layout is the buffer's.
+/// If an output and a storage buffer have the same structure type, the layout is kept for the
+/// buffer.
 #[test]
 fn a_structure_that_a_buffer_shares_keeps_its_layout() {
     let words = common::assemble(

@@ -7,8 +7,8 @@ use vkxfb::vertex_input::{InputRate, NumericClass, VertexFormat};
 use super::shaders::{DESCRIPTORS, all, one_attribute, to_compute, vertex_input};
 use crate::common;
 
-/// A module contains only the functions that its formats and rates need, and no capabilities for
-/// them.
+/// The module contains only the functions that its formats and rates need, and no capability of
+/// theirs.
 #[test]
 fn modules_link_only_what_their_vertex_input_needs() {
     let source = "#version 450
@@ -51,7 +51,7 @@ fn modules_link_only_what_their_vertex_input_needs() {
     }
 }
 
-/// Accesses that are aligned move 64-bit integers where the target has them, and no others do.
+/// Aligned accesses load and store 64-bit integers if the target has them. Other accesses never do.
 #[test]
 fn aligned_accesses_may_be_64_bit_integers() {
     let words = words_from_bytes(include_bytes!("../../shaders/probe/two_buffers.spv")).unwrap();
@@ -73,8 +73,9 @@ fn aligned_accesses_may_be_64_bit_integers() {
     }
 }
 
-/// Single bytes are loaded where the target can, and only of index buffers: one load for an index of a byte, and
-/// for the low byte of one of two bytes, another for the high byte.
+/// Single bytes are loaded if the target has 8-bit loads, and only from index buffers: with one
+/// load for an index of one byte and for the low byte of a two-byte index, and another for the high
+/// byte.
 #[test]
 fn indices_at_the_end_may_be_loaded_by_bytes() {
     let words = words_from_bytes(include_bytes!("../../shaders/probe/two_buffers.spv")).unwrap();
@@ -105,8 +106,9 @@ fn probe_shaders_read_as_reviewed() {
     }
 }
 
-/// Of a module what lowering generates: how it is run, and the functions that are stubs in the shader library.
-/// Ids without a name are numbered anew in each function, so that a change shows where it was made.
+/// Returns the part of a module that lowering generates: the instructions that determine how it is
+/// executed, and the functions that are stubs in the shader library. Ids without a name are
+/// numbered anew in each function, so that a diff shows where a change was made.
 fn generated(text: &str) -> String {
     const HOW: [&str; 5] =
         ["OpCapability", "OpExtension", "OpMemoryModel", "OpEntryPoint", "OpExecutionMode"];

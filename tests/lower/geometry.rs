@@ -1,4 +1,5 @@
-//! Geometry shaders with the vertex shader before them, as one compute shader.
+//! Geometry shaders that are lowered, together with the vertex shader before them, to one compute
+//! shader.
 
 use spirv::{BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, Op};
 use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
@@ -81,7 +82,7 @@ fn lower_shader(
     compute::lower(geometry, &options)
 }
 
-/// Lowers with default options, and validates the result before and after it is specialized.
+/// Lowers with the default options, and validates the result before and after it is specialized.
 fn lower_valid(vertex: &[u32], geometry: &[u32], environment: &str) -> Lowered {
     let lowered = lower(vertex, geometry, compute::Target::default()).unwrap();
     common::validate(&lowered.words, environment);
@@ -124,7 +125,8 @@ fn two_stages_become_one_valid_shader() {
     }
 }
 
-/// A vertex shader with its own transform feedback, of outputs with the names of [`LISTED`]'s.
+/// A vertex shader with its own transform feedback. Its captured outputs have the names of outputs
+/// of [`LISTED`].
 const CAPTURING_VERTEX: &str = "#version 450
     layout(location = 0) in vec4 at;
     layout(xfb_buffer = 1, xfb_stride = 32) out;
@@ -170,7 +172,7 @@ fn only_the_geometry_shader_captures() {
     assert_eq!((colour, at), (named, named_at));
 }
 
-/// Pushes `OpExecutionModeId` of `FPFastMathDefault` for `float`.
+/// Adds an `OpExecutionModeId` instruction with `FPFastMathDefault` for `float`.
 fn add_fast_math(words: &[u32], mask: u32) -> Vec<u32> {
     let mut module = Module::parse(words).unwrap();
     module.add_capability(Capability::FloatControls2);
@@ -324,8 +326,8 @@ fn debug_info_with_forward_references_is_left_out() {
     }
 }
 
-/// Everything that a later version of SPIR-V declares in another way: uniform and storage buffers whose
-/// members have one type, push constants, module variables, and textures of buffers.
+/// Everything that a later version of SPIR-V declares differently: uniform and storage buffers
+/// whose members have one type, push constants, module variables, and texel buffers.
 const RESOURCES: &str = "
     layout(set = 0, binding = 0) uniform U { vec4 value; vec4 more[2]; } u;
     layout(set = 0, binding = 1) buffer S { vec4 value; vec4 more[2]; uint count; } s[2];
@@ -406,7 +408,7 @@ fn a_branch_whose_labels_are_equal_is_none_in_later_versions() {
     lower_valid(&vertex, &geometry, "vulkan1.3");
 }
 
-/// The decorations `Restrict` and `Aliased` of the variables of a binding.
+/// Returns whether each variable of a binding is decorated with `Restrict` and with `Aliased`.
 fn aliasing(lowered: &Lowered, binding: u32) -> Vec<(bool, bool)> {
     let module = Module::parse(&lowered.words).unwrap();
     let declarations = Declarations::of(&module);
@@ -467,7 +469,8 @@ fn bindings_that_both_stages_access_are_aliased() {
     }
 }
 
-/// The names of the outputs `a`, `b` and `c` that a geometry shader may not have written when it emits.
+/// Returns the names of the outputs among `a`, `b` and `c` that a geometry shader may not have
+/// written when it emits a vertex.
 fn unwritten(functions: &str) -> Vec<String> {
     let source = format!(
         "#version 450

@@ -1,4 +1,4 @@
-//! Inputs of the vertex shader: what is read for them, and which are refused.
+//! Inputs of the vertex shader: what is loaded for them, and which of them are refused.
 
 use vkxfb::internal::reflect;
 use vkxfb::lower::{LowerError, Shader};
@@ -65,7 +65,7 @@ fn inputs_that_cannot_be_given_are_named() {
     );
 }
 
-/// %5 has no location: were it in the interface, that would be an error.
+/// %5 has no location, which would be an error if it were in the interface.
 #[test]
 fn inputs_outside_the_interface_are_not_read() {
     let words = common::assemble(
@@ -81,7 +81,7 @@ fn inputs_outside_the_interface_are_not_read() {
     assert_eq!(reflect::vertex_reads(&Shader::new(&words)).unwrap().attributes.len(), 1);
 }
 
-/// Inputs that share a location are one attribute, as wide as its last component.
+/// Inputs that share a location are one attribute, whose width includes its last component.
 #[test]
 fn reads_are_gathered_by_location() {
     let words = common::compile(
@@ -98,7 +98,7 @@ fn reads_are_gathered_by_location() {
     assert_eq!(found, [(1, NumericClass::Sint, 3), (3, NumericClass::Float, 4)]);
 }
 
-/// A shader of one output and one input, of the type %9.
+/// Returns a shader with one output and one input of type %9.
 fn with_input(types: &str, place: &str) -> Vec<u32> {
     common::assemble(
         &format!(
@@ -133,7 +133,7 @@ fn with_input(types: &str, place: &str) -> Vec<u32> {
     )
 }
 
-/// Types and numbers that no compiler emits cost neither memory nor time.
+/// Types and numbers that no compiler emits use neither much memory nor much time.
 #[test]
 fn hostile_inputs_are_refused() {
     let errors = |types: &str, place: &str| {

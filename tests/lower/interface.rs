@@ -1,5 +1,5 @@
-//! The interface of an entry point: what lowering keeps and removes of it, and of the module's other entry
-//! points.
+//! The interface of an entry point: which parts of it lowering keeps and removes, and what it does
+//! with the module's other entry points.
 
 use vkxfb::capture::CaptureError;
 use vkxfb::internal::spirv::Module;
@@ -62,7 +62,7 @@ fn a_fragment_shader_is_no_vertex_shader() {
     assert_eq!(error, "the module has no vertex shader; it has: Fragment 'shade'");
 }
 
-/// The compute lowering asks the device for nothing that the interface asked for.
+/// The lowered compute shader needs no capability that only the interface needed.
 #[test]
 fn interface_capabilities_are_dropped() {
     let words = common::compile(EVERYTHING, &[]);
@@ -75,7 +75,7 @@ fn interface_capabilities_are_dropped() {
     assert!(Module::parse(&compute.words).is_ok());
 }
 
-/// From SPIR-V 1.4 on the interface lists all globals, but not those of other entry points.
+/// Since SPIR-V 1.4 the interface lists all global variables, but not those of other entry points.
 #[test]
 fn interfaces_hold_nothing_of_other_entry_points() {
     const TARGET: &str = "vulkan1.1spv1.4";
@@ -105,7 +105,8 @@ fn interfaces_hold_nothing_of_other_entry_points() {
     }
 }
 
-/// Structures of other entry points stay, without what the missing capabilities forbid.
+/// Structures of other entry points are kept, without decorations that need capabilities that were
+/// removed.
 #[test]
 fn blocks_of_other_entry_points_are_harmless() {
     let block = "
@@ -157,7 +158,8 @@ fn a_function_may_be_two_entry_points() {
     }
 }
 
-/// Float controls decide which bits a shader computes.
+/// Execution modes for float controls are kept, because they determine the bits that a shader
+/// computes.
 #[test]
 fn execution_modes_go_with_the_shader() {
     let words = common::assemble(SHARED, "vulkan1.1");
@@ -174,7 +176,7 @@ fn execution_modes_go_with_the_shader() {
     }
 }
 
-/// Debug info of an interface variable goes with it.
+/// Debug information of an interface variable is removed together with the variable.
 #[test]
 fn debug_info_of_other_entry_points_is_removed() {
     const DEBUG: &str = "%30 = OpExtInstImport \"NonSemantic.Shader.DebugInfo.100\"";

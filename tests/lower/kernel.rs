@@ -6,7 +6,7 @@ use vkxfb::lower::{LowerError, ResourcePlan};
 use super::shaders::DESCRIPTORS;
 use crate::common;
 
-/// The kernels that prepare captures are whole modules.
+/// The kernels that prepare captures are complete, valid modules.
 #[test]
 fn kernels_are_valid() {
     use vkxfb::internal::kernel::{MIN_WORKGROUP_SIZE, Target, lower};

@@ -1,4 +1,4 @@
-//! What every lowered module has: it is valid, and depends on nothing but its input.
+//! Properties of every lowered module: it is valid, and depends on nothing but the input.
 
 use vkxfb::lower::compute::WorkgroupSizes;
 use vkxfb::lower::{ResourcePlan, Shader, compute, native};
@@ -75,7 +75,7 @@ fn lowering_depends_on_nothing_but_its_input() {
     assert_ne!(compute.cache_key(), narrower.cache_key());
 }
 
-/// The hash is of the bytes of the file, so it equals the output of `xxh128sum`.
+/// The hash is computed from the bytes of the file, so it equals the output of `xxh128sum`.
 #[test]
 fn cache_keys_are_xxh3() {
     let words = words_from_bytes(include_bytes!("../../shaders/probe/two_buffers.spv")).unwrap();

@@ -1,5 +1,5 @@
-//! Lowered modules: that they are valid and hold no more than they need, whichever compiler the
-//! shader is from. Some are run on a device where the bytes tell more than the words.
+//! Lowered modules: they are valid and contain only what they need, whichever compiler the shader
+//! is from. Some are executed on a device, where the captured bytes tell more than the words.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(missing_docs, reason = "no API")]

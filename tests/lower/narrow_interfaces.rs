@@ -1,4 +1,4 @@
-//! Inputs, outputs and push constants of 8 and 16 bits: they are read with 32 bits, and converted
+//! Inputs, outputs and push constants of 8 and 16 bits: they are loaded with 32 bits, and converted
 //! where the shader reads them.
 
 use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
@@ -12,16 +12,16 @@ use vkxfb_probe::gpu::{Gpu, OpenOptions};
 use crate::common;
 use crate::common::device::{Draws, RESOURCES, lower_on};
 
-/// Vertices that are drawn.
+/// The number of vertices that are drawn.
 const VERTICES: u32 = 7;
 const POINTS: Draw =
     Draw { vertex_count: VERTICES, instance_count: 1, first_vertex: 0, first_instance: 0 };
-/// Bytes of a record.
+/// The size of a record in bytes.
 const STRIDE: u32 = 96;
 
-/// A shader whose inputs have the types with a prefix: scalars, vectors, a matrix and an array,
-/// read as a whole, in parts and with a dynamic index. Captured outputs have 32 bits. Half of the
-/// other outputs are as narrow as the inputs.
+/// Returns a shader whose inputs have types with the given prefixes: scalars, vectors, a matrix and
+/// an array, which are read as a whole, in parts and with a dynamic index. Captured outputs have 32
+/// bits. Half of the other outputs are as narrow as the inputs.
 fn shader(float: &str, vec: &str, mat: &str, ivec: &str, uvec: &str) -> String {
     format!(
         "#version 450
@@ -66,7 +66,8 @@ fn list() -> CaptureList {
     CaptureList::default().captures(captures).strides([Some(STRIDE), None, None, None])
 }
 
-/// Formats with 8, 16 and 32 bits per component, with values that 16 bits can represent exactly.
+/// Returns formats with 8, 16 and 32 bits per component, with values that 16 bits can represent
+/// exactly.
 fn vertex_input() -> VertexInput {
     use VertexFormat::*;
     formats(&[
@@ -82,7 +83,7 @@ fn vertex_input() -> VertexInput {
     ])
 }
 
-/// A binding of its own for each.
+/// Returns a vertex input state with a separate binding for each format.
 fn formats(formats: &[(u32, VertexFormat)]) -> VertexInput {
     let mut input = VertexInput::default();
     for (binding, &(location, format)) in (0..).zip(formats) {
@@ -97,7 +98,8 @@ fn number(vertex: u32, location: u32, component: u32) -> u32 {
     1 + vertex * 29 + location * 7 + component
 }
 
-/// Small integers in a format: exact as floats of 16 bits and as integers of 8 bits.
+/// Returns small integers in the format of an attribute. They are exact both as 16-bit floats and
+/// as 8-bit integers.
 fn data(attribute: &VertexAttribute) -> Vec<u8> {
     use VertexFormat::*;
     let (format, location) = (attribute.format, attribute.location);
@@ -142,7 +144,7 @@ fn capture(
     draws.capture(gpu).remove(0).unwrap()
 }
 
-/// The same values through inputs of 32 bits and of 16.
+/// Inputs of 16 bits have the same values as inputs of 32 bits.
 #[test]
 fn narrow_inputs_are_those_of_32_bits() {
     // Without the validation layer, which requires `shaderFloat16` and `shaderInt16` to be enabled:
@@ -169,7 +171,8 @@ fn narrow_inputs_read_the_formats_of_32_bits() {
     assert_eq!(narrow, reads(&shader("float", "vec", "mat", "ivec", "uvec")));
 }
 
-/// A block of two types, loaded and stored as a whole, as Slang does it.
+/// A block with members of two types, which is loaded and stored as a whole, as in modules from
+/// Slang.
 const BLOCK: &str = r#"
     OpCapability Shader
     OpCapability Float16
@@ -253,7 +256,7 @@ fn composites_are_converted_by_part() {
     assert!(messages.is_empty(), "{messages:?}");
 }
 
-/// A shader that only converts what it reads does not need 16-bit arithmetic, so no capability for
+/// A shader that only converts 16-bit values does not need 16-bit arithmetic, so no capability for
 /// it is added.
 #[test]
 fn no_capability_is_added() {
@@ -293,8 +296,8 @@ fn no_capability_is_added() {
 }
 
 /// Numbers of 8 and 16 bits that the shader only converts, so that its module does not declare
-/// arithmetic of that width: within a dword and in several, in rows, in arrays and with a dynamic
-/// index.
+/// arithmetic of that width: within one dword and across several, in matrix rows, in arrays and
+/// with a dynamic index.
 const PUSHED: &str = "#version 450
     #extension GL_EXT_shader_explicit_arithmetic_types : require
     #extension GL_EXT_shader_8bit_storage : require
@@ -328,7 +331,7 @@ const PUSHED: &str = "#version 450
         out_ints = ivec4(int(p.a), int(p.d), int(p.h[gl_VertexIndex % 3]), light);
     }";
 
-/// What [`PUSHED`] reads.
+/// Returns the push constants that [`PUSHED`] reads.
 fn pushed() -> Vec<u8> {
     let mut bytes = vec![0xee; 72];
     let mut push = |at: usize, values: &[u16], size: usize| {

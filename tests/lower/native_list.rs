@@ -1,5 +1,5 @@
-//! Block splitting and native emission: modules with which the driver captures a list, compared
-//! with the list and, on a device, with the other backends.
+//! Block splitting and native emission: compares the modules from which the driver captures a list
+//! with that list and, on a device, with the other backends.
 
 use spirv::{BuiltIn, ExecutionModel};
 use vkxfb::capture::{CaptureEntry, CaptureList, CapturedOutput, Layout, Selector};
@@ -16,7 +16,7 @@ const VERTEX: ExecutionModel = ExecutionModel::Vertex;
 const CONTROL: ExecutionModel = ExecutionModel::TessellationControl;
 const EVALUATION: ExecutionModel = ExecutionModel::TessellationEvaluation;
 
-/// What glslang emits, with the target that it is valid for: SPIR-V 1.0, 1.4 and 1.5.
+/// The arguments of glslang, and the target for which its output is valid: SPIR-V 1.0, 1.4 and 1.5.
 const TARGETS: [(&[&str], &str); 5] = [
     (&[], "vulkan1.0"),
     (&["-g"], "vulkan1.0"),
@@ -25,7 +25,7 @@ const TARGETS: [(&[&str], &str); 5] = [
     (&["--target-env", "vulkan1.2", "-gVS"], "vulkan1.2"),
 ];
 
-/// The worked case: 62 captured components in 18 locations.
+/// An example from practice: 62 captured components in 18 locations.
 const GOKU: &str = "
     struct TestStruct { dmat3x4 a; double b; float c; dvec2 d; };
     struct OuterStruct { TestStruct inner_struct_a, inner_struct_b; };
@@ -56,7 +56,8 @@ fn worked_case(stage: ExecutionModel, arguments: &[&str]) -> Vec<u32> {
     }
 }
 
-/// Stream-output records of up to four dwords for the worked case, as a translator gives them.
+/// Returns stream-output records of up to four dwords for that example, as an API translator
+/// provides them.
 fn records() -> CaptureList {
     let mut captures = Vec::new();
     for (first_location, base) in [(0, 0), (9, 128)] {
@@ -91,14 +92,15 @@ fn layout(words: &[u32], stage: ExecutionModel) -> Layout {
     Layout::from_decorations(&module, &Declarations::of(&module), &entry).unwrap()
 }
 
-/// (buffer, offset, bytes, bits, location, component) of each output: all but its names.
+/// Returns (buffer, offset, bytes, bits, location, component) of each output, which is everything
+/// but the name.
 fn places(layout: &Layout) -> Vec<(u32, u32, u32, u32, Option<u32>, u32)> {
     let place =
         |o: &CapturedOutput| (o.buffer, o.offset, o.size(), o.bits, o.location, o.component);
     layout.outputs.iter().map(place).collect()
 }
 
-/// The captured dwords: buffer and offset.
+/// Returns the buffer and the offset of each captured dword.
 fn dwords(layout: &Layout) -> Vec<(u32, u32)> {
     let of = |o: &CapturedOutput| {
         (0..o.dwords()).map(|d| (o.buffer, o.offset + d * 4)).collect::<Vec<_>>()
@@ -142,7 +144,7 @@ fn the_worked_case_is_inlined_once_it_is_split() {
     }
 }
 
-/// Structures, blocks and what is done with them.
+/// Structures and blocks, and operations on them.
 const STRUCTURES: &str = "#version 450
     struct Inner { mat2x3 matrix; float list[2]; };
     struct Light { vec3 position; Inner inner[2]; uint power; };
@@ -222,7 +224,7 @@ fn what_cannot_be_split_is_named() {
     assert_eq!(emit(&words, stage, &records(), 64).unwrap_err(), LowerError::Stage(stage));
 }
 
-/// Initialisers, chains of chains, copies of memory: what glslang does not emit.
+/// Initialisers, access chains of access chains, and memory copies, which glslang does not emit.
 #[test]
 fn initialisers_and_copies_are_taken_apart() {
     let words = common::assemble(
@@ -341,7 +343,8 @@ fn captures_are_inlined_where_they_can_be() {
     assert_eq!(counts(&narrow), (1, 2, vec![9]));
 }
 
-/// Structures without padding need no separate output; those with a gap before a 64-bit member do.
+/// Structures without padding need no separate output. Structures with a gap before a 64-bit member
+/// do.
 #[test]
 fn structures_are_inlined_where_they_have_no_padding() {
     let words = common::compile(
@@ -387,8 +390,8 @@ fn structures_are_inlined_where_they_have_no_padding() {
     assert_eq!(counts(&[("several[1]", 0), ("several[0]", 20)]), (0, 3));
 }
 
-/// The Offset decorations of the members are for the buffer, and would be read as those of
-/// captures.
+/// The `Offset` decorations of the members apply to the buffer. In an output they would be read as
+/// offsets of captures.
 #[test]
 fn structures_of_buffers_are_not_inlined() {
     let words = common::assemble(
@@ -447,7 +450,7 @@ fn lower_takes_lists_and_strips_what_was_decorated() {
     assert_eq!(found.strides, list.strides);
 }
 
-/// Damaged modules give errors or some module, but never a panic.
+/// Damaged modules result in errors or in a module, but never in a panic.
 #[test]
 fn damaged_modules_do_not_panic() {
     let mut state = 7u32;

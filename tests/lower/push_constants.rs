@@ -1,5 +1,5 @@
-//! Push constants of the application, on the backends whose sysvals use the push constants of the
-//! device: tests the lowered modules. Other tests check their values in captures.
+//! The application's push constants on the backends whose sysvals are push constants of the device:
+//! tests the lowered modules. Other tests compare the values in captures.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::shaders::all_of;
 use crate::common;
 use crate::common::settings::ways_of;
 
-/// A shader that declares push constants, with what its captured value is computed from.
+/// Returns a shader that declares push constants, and whose captured value is computed from them.
 fn source(extensions: &[&str], declarations: &str, value: &str) -> String {
     let extensions: String =
         extensions.iter().map(|name| format!("#extension {name} : require\n")).collect();
@@ -27,8 +27,8 @@ fn source(extensions: &[&str], declarations: &str, value: &str) -> String {
     )
 }
 
-/// Checks all modules that a shader is lowered to, in every version, with spirv-val. Returns the
-/// range of bytes that it reads.
+/// Validates all modules to which a shader is lowered, in every SPIR-V version. Returns the range
+/// of bytes that the shader reads.
 fn valid(source: &str) -> Range<u32> {
     let mut found = None;
     let mut ways = Vec::new();
@@ -53,7 +53,7 @@ fn valid(source: &str) -> Range<u32> {
     found.unwrap()
 }
 
-/// The sysvals are the only push constants.
+/// Checks that the sysvals are the only push constants.
 fn assert_private(lowered: &Lowered) {
     let text = common::disassemble(&lowered.words);
     let blocks = text
@@ -62,7 +62,7 @@ fn assert_private(lowered: &Lowered) {
     assert_eq!(blocks.count(), 1, "{text}");
 }
 
-/// What is read of push constants by each of the modules that a shader becomes.
+/// Returns the range of the push constants that each of the lowered modules of a shader reads.
 fn read(source: &str) -> Range<u32> {
     let words = common::compile(source, &[]);
     let ranges = all_of(&Shader::new(&words)).map(|lowered| lowered.unwrap().push_constants);
@@ -123,7 +123,7 @@ fn numbers_of_64_bits() {
     assert_eq!(valid(&source(&extensions, declarations, value)), 0..176);
 }
 
-/// Numbers that the shader computes with, so that it may have variables of them.
+/// The shader computes with these numbers, so it may have variables of their types.
 #[test]
 fn numbers_of_8_and_16_bits() {
     let extensions = [
@@ -149,7 +149,7 @@ fn numbers_of_8_and_16_bits() {
     assert_eq!(range.start, 0);
 }
 
-/// With only the features for storage, other variables must not have these types.
+/// If only the storage features are enabled, other variables must not have these types.
 #[test]
 fn numbers_that_only_push_constants_may_have() {
     let extensions = ["GL_EXT_shader_8bit_storage", "GL_EXT_shader_16bit_storage"];
@@ -173,8 +173,8 @@ fn numbers_that_only_push_constants_may_have() {
     }
 }
 
-/// Without arithmetic of that width, converted values cannot be put into a matrix, although a
-/// buffer may contain one.
+/// Without arithmetic of that width, converted values cannot be combined to a matrix, although a
+/// buffer may contain one. The error names the matrix.
 #[test]
 fn matrices_that_only_push_constants_may_have_are_named() {
     let module = |capabilities: &str| {
@@ -269,7 +269,7 @@ fn device_addresses() {
     assert_eq!(valid(&source(&extensions, declarations, value)), 0..64);
 }
 
-/// An array as long as a specialisation constant says.
+/// A specialization constant determines the length of an array.
 #[test]
 fn lengths_may_be_specialised() {
     let declarations = "
@@ -286,8 +286,8 @@ fn lengths_may_be_specialised() {
     }
 }
 
-/// The block's type is that of a uniform buffer, too, whose layout stays; and the block is loaded
-/// as a whole.
+/// A uniform buffer has the same type as the block, and keeps its layout. The block is loaded as a
+/// whole.
 #[test]
 fn types_that_buffers_share() {
     const SHARED: &str = r#"
@@ -358,8 +358,8 @@ fn types_that_buffers_share() {
     }
 }
 
-/// A fragment shader of the module is removed if it uses the same block, or if it is the same
-/// function. One that uses no push constants stays.
+/// A fragment shader in the module is removed if it uses the same block, or if it is the same
+/// function. One that uses no push constants is kept.
 #[test]
 fn entry_points_that_share_push_constants() {
     let module = |fragment_reads: &str| {
@@ -432,8 +432,8 @@ fn entry_points_that_share_push_constants() {
     }
 }
 
-/// The descriptors of attributes other than the inline one come after the push constants that the
-/// shader reads.
+/// The descriptors of attributes other than the inline attribute are placed after the push
+/// constants that the shader reads.
 #[test]
 fn attributes_lie_behind_push_constants() {
     let slots = |value: &str| {
@@ -449,7 +449,7 @@ fn attributes_lie_behind_push_constants() {
     assert_eq!(slots("p.values[2] + p.values[5]"), ["%uint_0", "%uint_5", "%uint_6"]);
 }
 
-/// The driver's own capture keeps the whole block, however much of it is read.
+/// The native backend keeps the whole block, even if the shader reads only a part of it.
 #[test]
 fn the_native_backend_leaves_them_as_they_are() {
     let declarations = "layout(push_constant) uniform Push {

@@ -1,4 +1,4 @@
-//! Shaders that tests of several passes lower, and the ways in which they are lowered.
+//! Shaders that the tests of several passes lower, and functions that lower them.
 
 use vkxfb::internal::reflect;
 use vkxfb::lower::{LowerError, Lowered, ResourcePlan, Shader, compute, vertex};
@@ -6,7 +6,7 @@ use vkxfb::vertex_input::{
     InputRate, NumericClass, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
 };
 
-/// Attributes of locations 0 to 15, all of one class.
+/// Returns attributes at locations 0 to 15, all of the same numeric class.
 pub fn vertex_input(class: NumericClass) -> VertexInput {
     VertexInput {
         bindings: vec![VertexBinding { binding: 0, stride: 16, input_rate: InputRate::Vertex }],
@@ -21,7 +21,7 @@ pub fn vertex_input(class: NumericClass) -> VertexInput {
     }
 }
 
-/// One attribute, at location 0.
+/// Returns a single attribute, at location 0.
 pub fn one_attribute(format: VertexFormat, input_rate: InputRate) -> VertexInput {
     VertexInput {
         bindings: vec![VertexBinding { binding: 0, stride: format.size(), input_rate }],
@@ -45,12 +45,13 @@ pub fn to_compute_by(
 
 pub const DESCRIPTORS: ResourcePlan = ResourcePlan::Descriptors { reads: 12, writes: 4 };
 
-/// One of several entry points.
+/// Returns a shader with one of the entry points of a module.
 pub fn named<'a>(words: &'a [u32], entry_point: &'a str) -> Shader<'a> {
     Shader::new(words).entry_point(entry_point)
 }
 
-/// By the vertex backend, and by the compute backend with both resource plans, and staged.
+/// Lowers for the vertex backend, for the compute backend with both resource plans, and for the
+/// compute backend with staging.
 pub fn all_with(
     shader: &Shader<'_>,
     vertex_input: &VertexInput,
@@ -67,18 +68,19 @@ pub fn all_with(
     ]
 }
 
-/// The same with the attributes that the shader reads. If what it reads is refused, lowering has to say so.
+/// Lowers as [`all_with`] does, with the attributes that the shader reads. If these are refused,
+/// lowering has to return the error.
 pub fn all_of(shader: &Shader<'_>) -> [Result<Lowered, LowerError>; 4] {
     let reads = reflect::vertex_reads(shader);
     all_with(shader, &reads.map(|reads| reads.packed_vertex_input()).unwrap_or_default())
 }
 
-/// The same of a shader that no backend refuses.
+/// Lowers as [`all_of`] does, a shader that no backend refuses.
 pub fn all(words: &[u32]) -> [Lowered; 4] {
     all_of(&Shader::new(words)).map(|lowered| lowered.unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// By the compute backend, one of several entry points.
+/// Lowers one of several entry points for the compute backend.
 pub fn compute_of(words: &[u32], entry_point: &str) -> Result<Lowered, LowerError> {
     let vertex_input = &vertex_input(NumericClass::Float);
     let options = compute::Options::new(vertex_input);
@@ -181,7 +183,7 @@ pub const SEVERAL: &str = r#"
     OpFunctionEnd
 "#;
 
-/// A module whose one function is two entry points, with float controls.
+/// A module with two entry points for the same function, with float controls.
 pub const SHARED: &str = r#"
     OpCapability Shader
     OpCapability TransformFeedback

@@ -1,5 +1,5 @@
-//! Shaders that are specialised and inlined for a pipeline are valid, and as small as they should
-//! be. That they capture the same is tested wherever captures are compared with a model.
+//! Shaders that are specialized and inlined for a pipeline are valid, and as small as they should
+//! be. Tests that compare captures with a model check that they capture the same data.
 
 use vkxfb::internal::kernel::{self, Kernel, MAX_WORKGROUP_SIZE, MIN_WORKGROUP_SIZE};
 use vkxfb::internal::lower::{SpecIds, WideAccesses};
@@ -15,17 +15,17 @@ use crate::common::divergence::barriers_behind_divergent_exits;
 
 const DESCRIPTORS: ResourcePlan = ResourcePlan::Descriptors { reads: 12, writes: 4 };
 
-/// How often an opcode occurs in functions.
+/// Returns the number of instructions with an opcode in functions.
 fn count(words: &[u32], op: Op) -> usize {
     Module::parse(words).unwrap().section(Section::Functions).filter(|i| i.is(op)).count()
 }
 
-/// What a pipeline is for.
+/// The draws for which a pipeline is created.
 #[derive(Debug, Clone, Copy)]
 enum Draws {
     /// One draw without indices.
     Single,
-    /// The same, of which the CPU knows that nothing can go wrong.
+    /// One draw without indices, for which the CPU has checked that nothing can go wrong.
     Plain,
     Indexed,
     SingleRestarted,
@@ -46,7 +46,7 @@ impl Draws {
     ];
 }
 
-/// A shader for a topology, and for some draws.
+/// Returns a shader that is specialized for a topology and for certain draws.
 fn specialized(lowered: &Lowered, topology: u32, draws: Draws) -> Vec<u32> {
     let ids = lowered.spec_ids().unwrap();
     let restart = matches!(draws, Draws::SingleRestarted | Draws::Restarted);
@@ -109,7 +109,7 @@ fn probe_shaders_are_valid_for_every_pipeline() {
     }
 }
 
-/// Control flow of applications' shaders that is easily written wrong when it is inlined.
+/// Control flow of applications' shaders that inlining can easily get wrong.
 const APPLICATIONS: [&str; 6] = [
     // The continue construct is reached from before what the body computes.
     "for (int i = 0; i < n; i++) { if (a[i] < 0.0) continue; s += a[i] * a[(i + 1) & 7]; }",
@@ -122,7 +122,7 @@ const APPLICATIONS: [&str; 6] = [
     "for (int i = 0; i < n; i++) { s += cases(i, a[i & 7] > 0.0); if (s > 9.0) break; s += nested(i, n); }",
 ];
 
-/// A shader with that in its main function.
+/// Returns a shader with this code in its main function.
 fn application(body: &str) -> Vec<u32> {
     let source = format!(
         "#version 450
@@ -168,8 +168,8 @@ fn control_flow_of_applications_stays_valid() {
     }
 }
 
-/// The pipeline for a list has no branch for other topologies, indices or restarts, and no
-/// variable; that for all draws of any topology has.
+/// The pipeline for a list topology has no branch for other topologies, indices or restarts, and no
+/// variable. The pipeline for all draws of any topology has them.
 #[test]
 fn what_cannot_occur_is_not_there() {
     let lowered = lowered(&ProbeShader::identify().words());
@@ -226,8 +226,9 @@ fn invocations_come_to_barriers_of_kernels_together() {
     }
 }
 
-/// The same of captures, but where a workgroup loads its draw together: that is for llvmpipe, and shows that such
-/// a barrier is found.
+/// The invocations of captures come to barriers together, too, except where the invocations of a
+/// workgroup load their draw together. That is only for llvmpipe, and shows that the test finds
+/// such a barrier.
 #[test]
 fn invocations_come_to_barriers_of_captures_together() {
     let all = lowered(&ProbeShader::identify().words());

@@ -1,5 +1,5 @@
-//! A module is not refused because of declarations that its entry point does not use. They leave
-//! nothing in the lowered module that a validator or a driver would reject.
+//! A module is not refused because of declarations that its entry point does not use. In the
+//! lowered module, nothing is left of them that a validator or a driver would refuse.
 
 use std::ops::Range;
 
@@ -10,8 +10,8 @@ use vkxfb::vertex_input::VertexInput;
 use super::shaders::{all_of, all_with};
 use crate::common;
 
-/// Lowers a GLSL shader of every version to modules that are valid, and from which the backends but
-/// for those in `keeps` have removed a variable.
+/// Lowers a GLSL shader in every SPIR-V version. Checks that the modules are valid, and that the
+/// backends, except those in `keeps`, have removed a variable.
 fn assert_removed(source: &str, arguments: &[&str], variable: &str, keeps: &[Backend]) {
     let declared = format!("%{variable} = OpVariable");
     for (version, target) in
@@ -29,7 +29,7 @@ fn assert_removed(source: &str, arguments: &[&str], variable: &str, keeps: &[Bac
     }
 }
 
-/// A shader that declares something, with the value that it captures.
+/// Returns a shader with these declarations, which captures the given value.
 fn source(declarations: &str, value: &str) -> String {
     format!(
         "#version 450
@@ -41,7 +41,7 @@ fn source(declarations: &str, value: &str) -> String {
     )
 }
 
-/// The captured value of a shader that uses none of its declarations.
+/// The captured value of a shader that does not use any of its declarations.
 const INDEX: &str = "vec4(gl_VertexIndex)";
 
 #[test]
@@ -56,7 +56,7 @@ fn push_constants_that_nothing_uses() {
 }
 
 /// A use in the entry point and a use in a called function both count, and are reported with the
-/// bytes that they read. A copy of a pointer is a use that reads nothing.
+/// bytes that they read. A copy of a pointer is a use too, but reads nothing.
 #[test]
 fn push_constants_in_use() {
     let in_use = |words: &[u32], name: &str, range: Range<u32>| {
@@ -89,7 +89,7 @@ fn push_constants_in_use() {
     in_use(&copied, "'params'", 0..0);
 }
 
-/// In the initialiser of a variable that points to the block.
+/// The block is used in the initialiser of a variable that points to it.
 #[test]
 fn pointers_in_initialisers_are_uses() {
     let words = common::assemble(
@@ -108,7 +108,8 @@ fn pointers_in_initialisers_are_uses() {
     }
 }
 
-/// A vertex shader that declares push constants for the fragment shader beside it.
+/// A vertex shader that declares push constants, which are for the fragment shader in the same
+/// module.
 const TWO_STAGES: &str = r#"
     OpCapability Shader
     OpCapability TransformFeedback
@@ -170,7 +171,7 @@ const TWO_STAGES: &str = r#"
     OpFunctionEnd
 "#;
 
-/// Push constants, descriptors and side effects of another entry point do not count.
+/// Push constants, descriptors and side effects of other entry points do not count.
 #[test]
 fn other_entry_points_count_for_nothing() {
     const LISTED: &str = r#"OpEntryPoint Vertex %vertex "vertex" %captured %params"#;
@@ -208,7 +209,7 @@ fn other_entry_points_count_for_nothing() {
     }
 }
 
-/// A descriptor in the set of the plan, used only by a function that is not called.
+/// A descriptor in the plan's set is allowed if only a function that is not called uses it.
 #[test]
 fn a_descriptor_that_nothing_uses_may_be_in_the_plans_set() {
     let camera = "layout(set = 2, binding = 0) uniform Camera { mat4 matrix; } camera;";
@@ -223,7 +224,8 @@ fn a_descriptor_that_nothing_uses_may_be_in_the_plans_set() {
     assert!(matches!(error, LowerError::DescriptorSet { used: 2, set: 2, .. }), "{error}");
 }
 
-/// Attributes that the vertex input lacks, types that none has, built-ins of other stages.
+/// Attributes that the vertex input state lacks, types that no attribute has, and built-in
+/// variables of other stages.
 #[test]
 fn inputs_that_nothing_uses() {
     let declarations = "
@@ -267,7 +269,7 @@ fn a_built_in_of_another_stage_that_nothing_uses() {
     }
 }
 
-/// Debug info of removed variables is removed, and that of others stays.
+/// Debug information of removed variables is removed, that of other variables is kept.
 #[test]
 fn debug_info_of_unused_declarations() {
     let declarations = "

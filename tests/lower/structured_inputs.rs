@@ -1,5 +1,5 @@
-//! Inputs that are structures, as Slang emits for matrices and arrays: the members have consecutive
-//! locations.
+//! Inputs of a structure type, as Slang emits them for matrices and arrays: their members have
+//! consecutive locations.
 
 use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
 use vkxfb::internal::reflect::{AttributeUse, vertex_reads};
@@ -12,8 +12,8 @@ use vkxfb_probe::gpu::{Gpu, OpenOptions};
 use crate::common;
 use crate::common::device::{Draws, RESOURCES, close, lower_on, open_with};
 
-/// A matrix in a structure, an array of them in another, and a structure of different types, each
-/// copied to an output.
+/// A matrix in a structure, an array of matrices in another structure, and a structure with members
+/// of different types. Each is copied to an output.
 const SHADER: &str = r#"
     OpCapability Shader
     OpMemoryModel Logical GLSL450
@@ -84,12 +84,13 @@ const SHADER: &str = r#"
     OpFunctionEnd
 "#;
 
-/// Bytes of a record.
+/// The size of a record in bytes.
 const STRIDE: usize = 140;
-/// Vertices that are drawn, as lines.
+/// The number of vertices that are drawn, as lines.
 const VERTICES: u32 = 6;
 
-/// The attributes in the order of their locations: class and components.
+/// Returns the attributes in the order of their locations: location, class, and number of
+/// components.
 fn attributes() -> Vec<(u32, NumericClass, u32)> {
     let matrices = (1..5).map(|location| (location, NumericClass::Float, 4));
     let array = (5..11).map(|location| (location, NumericClass::Float, 2));
@@ -103,7 +104,7 @@ fn attributes() -> Vec<(u32, NumericClass, u32)> {
     matrices.chain(array).chain(mixed).collect()
 }
 
-/// A dword that no other attribute or vertex has.
+/// Returns a dword that is different for each attribute and each vertex.
 fn dword(location: u32, class: NumericClass, component: u32, vertex: u32) -> u32 {
     let number = vertex * 256 + location * 4 + component;
     match class {
@@ -180,7 +181,7 @@ fn capture(
     draws.capture(gpu).remove(0).unwrap()
 }
 
-/// Members of a block may have locations. A member without a location comes after the previous one.
+/// Members of a block may have locations. A member without a location follows the previous member.
 #[test]
 fn members_of_a_block_have_locations() {
     let words = common::assemble(

@@ -1,5 +1,5 @@
-//! Modules from other compilers and optimisers: the captures are the same, and all lowered modules
-//! are valid.
+//! Modules from other compilers and optimisers: their captures are the same, and all lowered
+//! modules are valid.
 
 use vkxfb::capture::{BufferMode, CaptureList, CapturedOutput, Layout};
 use vkxfb::internal::reflect::vertex_reads;
@@ -12,7 +12,7 @@ use vkxfb_translators::split_blocks::{self, split_blocks};
 use crate::common;
 use crate::common::settings::ways_of;
 
-/// Control flow and values that optimisers change, a block and a structure.
+/// Control flow and values that optimisers change, with a block and a structure.
 const BRANCHING: &str = r#"#version 450
 layout(constant_id = 1) const int rounds = 3;
 layout(location = 0) in vec4 position;
@@ -67,14 +67,15 @@ void main() {
 }
 "#;
 
-/// The parts of a layout that do not depend on the compiler: everything except IDs and names.
+/// Returns the parts of a layout that do not depend on the compiler: everything except ids and
+/// names.
 fn places(layout: &Layout) -> Vec<CapturedOutput> {
     let place = |o: &CapturedOutput| CapturedOutput { variable: Id(0), name: None, ..o.clone() };
     layout.outputs.iter().map(place).collect()
 }
 
-/// Lowers a module in every way, by its decorations and by the equivalent list, and validates all
-/// results. Returns the layout.
+/// Lowers a module in every way, both by its decorations and by the equivalent list, and validates
+/// all results. Returns the layout.
 fn lower_all(words: &[u32], entry_point: Option<&str>, target: &str, what: &str) -> Layout {
     eprintln!("{what}");
     common::validate(words, target);
@@ -119,7 +120,7 @@ fn lower_all(words: &[u32], entry_point: Option<&str>, target: &str, what: &str)
     layout
 }
 
-/// Two outputs by name, where the module has names.
+/// Returns a list of two outputs that are selected by name, if the module has names.
 fn by_name(words: &[u32], entry_point: Option<&str>) -> Option<CaptureList> {
     let module = Module::parse(words).unwrap();
     let entry = find_vertex_shader(&module, entry_point).unwrap();
@@ -184,7 +185,7 @@ fn what_spirv_opt_makes_of_them() {
     }
 }
 
-/// The Vulkan memory model, with its own rules for every access.
+/// The Vulkan memory model, which has its own rules for every access.
 #[test]
 fn the_vulkan_memory_model() {
     let words = common::compile(BRANCHING, &["--target-env", "spirv1.5"]);
@@ -193,9 +194,9 @@ fn the_vulkan_memory_model() {
     lower_all(&upgraded, None, "vulkan1.2", "--upgrade-memory-model");
 }
 
-/// As DXC emits it: the entry point collects its inputs in a structure, calls the function in the
-/// source, and stores the result in separate variables. Contains line information, semantics, and
-/// functions that are not called.
+/// A module as DXC emits it: the entry point combines its inputs into a structure, calls the
+/// function in the source, and stores the result in separate variables. It contains line
+/// information, semantics, and functions that are not called.
 const HLSL: &str = r#"
     OpCapability Shader
     OpCapability TransformFeedback
@@ -350,10 +351,10 @@ fn what_dxc_emits() {
     }
 }
 
-/// SPIR-V 1.4 and later: an interface of all variables, of which each entry point has its own; a
-/// structure that is copied to one of another layout; copies of pointers and of memory; pointers
-/// chosen where that is legal, in storage buffers; a compute shader whose size is constants;
-/// instructions that do nothing.
+/// SPIR-V 1.4 and later: an interface that lists all variables, including those that only one entry
+/// point uses; a structure that is copied to one with another layout; copies of pointers and of
+/// memory; pointers that are selected where this is allowed, in storage buffers; a compute shader
+/// whose workgroup size consists of constants; instructions without effect.
 const COPIES: &str = r#"
     OpCapability Shader
     OpCapability TransformFeedback

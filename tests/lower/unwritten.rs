@@ -1,6 +1,6 @@
 //! Outputs that a shader does not write on every path: they are zero on the backends that store
-//! outputs themselves, and undefined on the native backend, which the probe does not report as
-//! wrong.
+//! outputs themselves, and undefined on the native backend. The probe does not report undefined
+//! values as wrong.
 
 use vkxfb::lower::{Backend, Shader, compute, native, vertex};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
@@ -16,7 +16,7 @@ use vkxfb_probe::subject::Subject;
 use crate::common;
 use crate::common::device::{capture, close, open_with};
 
-/// Dwords of a record of [`SHADER`].
+/// The number of dwords of a record of [`SHADER`].
 const DWORDS: usize = 16;
 
 /// Branches, an early return, a loop with a dynamic index, single components, a function, and an
@@ -39,7 +39,7 @@ const SHADER: &str = "#version 450
         if (v % 3u == 0u) branch = uvec3(v, v + 1u, v + 2u); else branch.z = v;
     }";
 
-/// The record of [`SHADER`]. Outputs that are not written are 0.
+/// Returns the record of [`SHADER`], with 0 for outputs that are not written.
 fn record(v: u32, instance: u32) -> [u32; DWORDS] {
     let mut record = [0; DWORDS];
     record[0] = v;
@@ -62,8 +62,8 @@ fn record(v: u32, instance: u32) -> [u32; DWORDS] {
     record
 }
 
-/// The bytes that [`capture`] captures from a shader with these records: the strips of two
-/// instances, with 7 vertices each from 3 on.
+/// Returns the bytes that [`capture`] captures from a shader with these records: strips of two
+/// instances, each with 7 vertices from vertex 3 on.
 fn expected<const N: usize>(record: impl Fn(u32, u32) -> [u32; N]) -> Vec<u8> {
     let topology = PrimitiveTopology::TriangleStrip;
     let records = (1..3).flat_map(|instance| {
@@ -73,7 +73,7 @@ fn expected<const N: usize>(record: impl Fn(u32, u32) -> [u32; N]) -> Vec<u8> {
     records.flat_map(|(v, i)| record(v, i)).flat_map(u32::to_le_bytes).collect()
 }
 
-/// Captures a shader by every backend that stores outputs itself.
+/// Captures a shader with every backend that stores outputs itself, and compares the bytes.
 fn assert_captures(words: &[u32], expected: &[u8]) {
     let best = OpenOptions::default();
     let staged = OpenOptions { staging: Some(4096), ..OpenOptions::default() };
@@ -115,7 +115,7 @@ fn what_a_path_leaves_unwritten_is_zero() {
     assert_captures(&common::optimize(&words, &["-O"]), &expected(record));
 }
 
-/// A result that is not completely assigned, which is a function variable in modules from Slang,
+/// A return value that is not completely assigned. It is a function variable in modules from Slang,
 /// and a module variable for globals in GLSL.
 #[test]
 fn variables_that_are_read_before_they_are_written_are_zero() {
@@ -150,7 +150,7 @@ fn variables_that_are_read_before_they_are_written_are_zero() {
     assert_captures(&common::optimize(&words, &["-O"]), &expected(record));
 }
 
-/// Undefined values, as DXC and spirv-opt emit for variables that were never assigned.
+/// Undefined values, which DXC and spirv-opt emit for variables that were never assigned.
 #[test]
 fn undefined_values_are_zero() {
     let words = common::assemble(
@@ -219,8 +219,8 @@ fn undefined_values_are_zero() {
     assert_captures(&words, &expected(record));
 }
 
-/// The outputs that a shader may leave unwritten, by name, and whether it may read undefined
-/// values.
+/// Returns the names of the outputs that a shader may leave unwritten, and whether it may read
+/// undefined values.
 fn unwritten(declarations: &str, body: &str, arguments: &[&str]) -> (Vec<String>, bool) {
     let source = format!(
         "#version 450
@@ -254,7 +254,7 @@ fn unwritten(declarations: &str, body: &str, arguments: &[&str]) -> (Vec<String>
     (names, lowered.reads_undefined)
 }
 
-/// Writes all outputs but `a`.
+/// Code that writes all outputs except `a`.
 const REST: &str =
     "list[0] = v; list[1] = v; block.x = vec2(v); block.y = vec3(v); gl_Position = vec4(v);";
 
@@ -323,7 +323,7 @@ fn what_a_path_leaves_unwritten_is_named() {
     assert_eq!(global, (vec![], true));
 }
 
-/// Writes an output to a file with the probe's built-in points.
+/// Returns a probe subject that writes an output to a file, with the probe's built-in points.
 fn subject(source: &str) -> Subject {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("shader.spv");
@@ -347,8 +347,8 @@ fn the_probe_calls_no_backend_wrong_for_it() {
     assert!(report.cells.iter().all(|cell| cell.run > 0), "{:#?}", report.cells);
 }
 
-/// A driver may capture any value for an output that was not written, but must capture one that
-/// was.
+/// A driver may capture any value for an output that was not written, but must capture the value of
+/// an output that was written.
 #[test]
 fn the_probe_tells_undefined_from_wrong() {
     let subject = subject(

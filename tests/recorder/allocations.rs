@@ -1,5 +1,5 @@
-//! Recording allocates no heap memory if the arena has recorded as much before. Allocations of
-//! drivers are not counted, because they do not use Rust's allocator.
+//! Recording allocates no heap memory if the arena was used before for as many draws. Allocations
+//! of drivers are not counted, because they do not use Rust's allocator.
 
 use ash::vk;
 use vkxfb::lower::Backend;
@@ -18,21 +18,24 @@ use crate::common::device;
 use crate::common::settings::sample_of;
 
 const COMPUTE: Backend = Backend::Compute;
-/// Indices of a draw with primitive restart: enough for two workgroups of the restart kernel.
+/// The number of indices of a draw with primitive restart, which is enough for two workgroups of
+/// the restart kernel.
 const INDICES: u32 = 10_000;
 /// The sizes in bytes of the buffer that is read and of the capture buffer. Each flushed draw has
-/// room for a primitive.
+/// room for one primitive.
 const SIZES: [u64; 2] = [1 << 16, 1 << 25];
-/// Bytes between dynamic offsets: the largest alignment that Vulkan allows a device to require.
+/// The number of bytes between dynamic offsets: the largest alignment that Vulkan allows a device
+/// to require.
 const OFFSET: u32 = 256;
 const STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
 
-/// The most draws of a recording, which the validation layer takes long for.
+/// The maximum number of draws of a recording. It is limited because the validation layer takes
+/// long for many draws.
 fn most_draws() -> u32 {
     sample_of(1000) as u32
 }
 
-/// What a capture consists of.
+/// The contents of a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Direct,
@@ -45,11 +48,11 @@ enum Kind {
     Counters,
     Queries,
     VertexBuffers,
-    /// Each draw has other dynamic offsets than the one before.
+    /// Each draw has other dynamic offsets than the previous one.
     DescriptorSets,
     /// Each draw is flushed, and reads the same buffers as the previous one.
     Flushes,
-    /// Each draw is flushed, reads other buffers than the previous one, and kernels come before it.
+    /// Each draw is flushed, reads other buffers than the previous one, and comes after kernels.
     FlushesOfOthers,
 }
 
@@ -69,12 +72,12 @@ const KINDS: [Kind; 13] = [
     Kind::FlushesOfOthers,
 ];
 
-/// All that captures need, and an application's descriptor set that no shader uses.
+/// Everything that captures need, and an application's descriptor set that no shader uses.
 struct Bench {
     gpu: Gpu,
     shader: ProbeShader,
     pipelines: [Pipeline; 2],
-    /// For everything: attributes, indices, arguments, and what is captured to.
+    /// The buffer for attributes, indices and arguments, and the buffer that data is captured to.
     memory: [Buffer; 2],
     counter: Buffer,
     pools: [QueryPool; 2],
@@ -136,7 +139,7 @@ impl Bench {
         self.gpu.create_arena(&desc.scratch(scratch)).unwrap()
     }
 
-    /// Allocations while so many draws are recorded.
+    /// Returns the number of allocations while this many draws are recorded.
     fn allocations(
         &mut self,
         capture: &mut Capture,
@@ -203,7 +206,7 @@ impl Bench {
     }
 }
 
-/// Records a draw, and what else the kind does with each.
+/// Records a draw, and what else a capture of this kind contains for each draw.
 ///
 /// # Safety
 /// As [`Recorder::draw_indirect`].
@@ -278,10 +281,10 @@ unsafe fn draw(
     }
 }
 
-/// The maximum number of allocations of a flush by descriptors, as documented for [`Recorder`].
+/// The maximum number of allocations of a flush with descriptors, as documented for [`Recorder`].
 const PER_FLUSH: u64 = 40;
 
-/// With descriptors, recording allocates memory for descriptor sets, but none for draws.
+/// With descriptors, a recording allocates memory for descriptor sets, but none for draws.
 #[test]
 fn draws_allocate_nothing_by_descriptors() {
     let mut bench = Bench::new(Resources::Descriptors);

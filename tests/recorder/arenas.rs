@@ -1,4 +1,4 @@
-//! How much memory of an arena captures need, and the messages if it is too little.
+//! How much memory of an arena captures need, and the errors if there is too little.
 
 use ash::vk;
 use vkxfb::lower::{Backend, Shader, compute};
@@ -16,10 +16,10 @@ use crate::common::device::{self, RESOURCES};
 
 const COMPUTE: Backend = Backend::Compute;
 const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
-/// Attributes of the shader with many.
+/// The number of attributes of the shader with many attributes.
 const ATTRIBUTES: u32 = 16;
 
-/// Captures a dword: the vertex, or the sum of so many attributes.
+/// Returns a shader that captures a dword: the vertex index, or the sum of this many attributes.
 fn shader(attributes: u32) -> Vec<u32> {
     let inputs: String =
         (0..attributes).map(|i| format!("layout(location = {i}) in uint a{i};\n")).collect();
@@ -72,8 +72,9 @@ fn buffers(gpu: &mut Gpu) -> (Buffer, Buffer) {
     (target, gpu.create_buffer(4, counters, MemoryLocation::Device).unwrap())
 }
 
-/// Ten frames with a ring of three arenas, each of which has room for one capture. The capture
-/// writes a counter, so it uses all parts of an arena. Without a reset, the error says what to do.
+/// Records ten frames with a ring of three arenas, each of which has room for one capture. The
+/// capture writes a counter, so it uses all parts of an arena. If an arena is not reset, the error
+/// says what to do.
 #[test]
 fn a_ring_serves_frame_after_frame() {
     for resources in RESOURCES {
@@ -146,7 +147,7 @@ fn a_ring_serves_frame_after_frame() {
     }
 }
 
-/// Vertex buffers change before each draw: attributes take memory each time.
+/// Vertex buffers are bound before each draw, so the attributes need memory each time.
 #[test]
 fn the_attributes_of_a_pipeline_are_accounted_for() {
     const DRAWS: u64 = 40;
@@ -192,7 +193,7 @@ fn the_attributes_of_a_pipeline_are_accounted_for() {
     device::close(gpu);
 }
 
-/// An incomplete capture is not played.
+/// An incomplete capture cannot be played.
 #[test]
 fn a_dropped_recorder_leaves_a_capture_that_is_not_played() {
     let mut gpu = open(Resources::Best);

@@ -1,4 +1,4 @@
-//! What tests of recordings begin with.
+//! Objects that tests of recordings share.
 
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
@@ -10,8 +10,8 @@ use vkxfb_probe::shaders::ProbeShader;
 
 use crate::common::device::{self, PipelineOptions};
 
-/// A device with a pipeline of a probe shader for any topology, what it captures to, and a counter,
-/// which is 0. Tests add to it what else they need.
+/// A device with a pipeline of a probe shader for any topology, a buffer to capture to, and a
+/// counter, which is 0. Tests add what else they need.
 pub struct Bench {
     pub gpu: Gpu,
     pub backend: Backend,
@@ -22,7 +22,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// `size`: bytes that are captured to.
+    /// `size` is the size in bytes of the buffer to capture to.
     pub fn new(options: OpenOptions, backend: Backend, shader: &ProbeShader, size: u64) -> Self {
         let mut gpu = device::open_with(options);
         let lowered = device::lower(&gpu, shader, backend);
@@ -41,7 +41,7 @@ impl Bench {
         Self { gpu, backend, pipeline, kernels, target, counter }
     }
 
-    /// Destroys everything; one message of the validation layer fails the test.
+    /// Destroys everything. If the validation layer has reported a message, the test fails.
     pub fn close(mut self) {
         self.gpu.destroy_pipeline(self.pipeline);
         self.gpu.destroy_buffer(self.target);
@@ -49,17 +49,17 @@ impl Bench {
         device::close(self.gpu);
     }
 
-    /// All that is captured to, as the first capture buffer.
+    /// Returns the whole buffer to capture to, as the first capture buffer.
     pub fn target(&self) -> [Option<CaptureBuffer>; 1] {
         [Some(CaptureBuffer::new(self.target.raw(), self.target.size()))]
     }
 
-    /// The counter of that buffer.
+    /// Returns the counter of that capture buffer.
     pub fn counter(&self) -> [Option<CounterBuffer>; 1] {
         [Some(CounterBuffer::new(self.counter.raw()))]
     }
 
-    /// Makes queries, which the test destroys.
+    /// Creates a query pool, which the test destroys.
     pub fn pool(&mut self, kind: QueryKind, count: u32) -> QueryPool {
         self.gpu.create_query_pool(kind, count).unwrap()
     }

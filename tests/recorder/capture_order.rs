@@ -1,7 +1,8 @@
-//! Captures that are played in order have barriers where they touch the same bytes, and only there:
-//! random captures from, to and with the counters of one buffer. A device that executes one dispatch
-//! after another misses no barrier, so it is the barriers that are compared with a model. What is
-//! captured is compared with that of captures that are played with all barriers.
+//! Captures that are played in order have barriers if they access the same bytes, and no other
+//! barriers. The captures are random: they read from one buffer, write to it, and use counters in
+//! it. A device that executes one dispatch after another works without the barriers, so the test
+//! compares their number with a model. It compares the captured data with that of captures that are
+//! played with all barriers.
 
 use ash::vk;
 use vkxfb::lower::Backend;
@@ -20,11 +21,11 @@ use crate::common::settings::sample_of;
 
 const COMPUTE: Backend = Backend::Compute;
 const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
-/// Captures of a submission.
+/// The number of captures of a submission.
 const CASES: usize = 400;
-/// Bytes of a record.
+/// The size of a record in bytes.
 const RECORD: u32 = 16;
-/// The buffer consists of cells, and of counters behind them.
+/// The size in bytes of a cell. The buffer consists of cells, followed by counters.
 const CELL: u32 = 4 * RECORD;
 const CELLS: u32 = 40;
 const COUNTERS: u32 = 12;
@@ -34,18 +35,19 @@ const QUERIES: u32 = 8;
 struct Case {
     /// The first cell that is captured to, and the number of cells.
     target: (u32, u32),
-    /// The cell that indices are read from.
+    /// The cell that contains the indices.
     indices: Option<u32>,
     /// The number of points of each draw.
     draws: Vec<u32>,
-    /// Whether primitive restart is enabled: the setup kernel and the capture are beside each other.
+    /// Whether primitive restart is enabled. Then the setup kernel is executed at the same time as
+    /// the capture.
     restarts: bool,
     /// The numbers of the counters.
     begins: Option<u32>,
     ends: Option<u32>,
     query: Option<u32>,
     ends_query: bool,
-    /// Whether nothing is known of the captures before.
+    /// Whether nothing is known about the previous captures.
     forgets: bool,
 }
 
@@ -77,11 +79,11 @@ impl Case {
     }
 }
 
-/// Bytes of the buffer, or of the queries, by their places.
+/// Ranges of bytes of the buffer, or of the queries, each as its start and its end.
 #[derive(Debug, Clone, Default)]
 struct Bytes(Vec<(u32, u32)>);
 
-/// Where the queries are, which are in another buffer.
+/// The position in [`Bytes`] of the queries, which are in another buffer.
 const QUERY_PLACES: u32 = 1 << 20;
 
 impl Bytes {
@@ -102,7 +104,7 @@ fn counter_offset(number: u32) -> u32 {
     CELLS * CELL + 4 * number
 }
 
-/// What commands since the last barrier read and wrote; `None` if that is not known.
+/// The bytes that commands since the last barrier read and wrote. `None` if that is not known.
 #[derive(Debug, Default)]
 struct Model(Option<Vec<[Bytes; 2]>>);
 
@@ -123,7 +125,7 @@ impl Model {
         needs_barrier.into()
     }
 
-    /// The number of barriers of a capture.
+    /// Returns the number of barriers of a capture.
     fn barriers(&mut self, case: &Case) -> u32 {
         if case.forgets {
             self.0 = None;
@@ -201,7 +203,7 @@ impl Bench {
         Self { pipeline, kernels: gpu.kernels(), buffer, pool }
     }
 
-    /// Plays one capture, in order if there is one. Returns the number of barriers.
+    /// Plays one capture, and in order if an order is given. Returns the number of barriers.
     ///
     /// # Safety
     /// As [`Capture::play`].
@@ -262,8 +264,8 @@ impl Bench {
         }
     }
 
-    /// Plays all captures. Returns the barriers of each, and what is in the buffer and the queries
-    /// afterwards.
+    /// Plays all captures. Returns the number of barriers of each, and the contents of the buffer
+    /// and the queries afterwards.
     fn run(&self, gpu: &mut Gpu, cases: &[Case], in_order: bool) -> (Vec<u32>, Vec<u8>) {
         let dwords = (0..counter_offset(COUNTERS) / 4).map(|number| match number {
             data if data < CELLS * CELL / 4 => data,
@@ -337,8 +339,8 @@ fn captures_have_barriers_where_they_touch_the_same_bytes() {
     }
 }
 
-/// A frame of captures of three points, each with a counter and a range of its own: the first one has
-/// a barrier, and no other.
+/// A frame of captures of three points, each with its own counter and its own range: only the first
+/// capture has a barrier.
 #[test]
 fn captures_of_ranges_of_their_own_have_no_barriers() {
     let mut gpu = device::open_with(OpenOptions::default());

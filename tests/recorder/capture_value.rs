@@ -1,4 +1,5 @@
-//! Captures as values: they are kept, played into several command buffers, and not lost by errors.
+//! Captures as values: they are kept, played into several command buffers, and not lost if an error
+//! occurs.
 
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
@@ -13,12 +14,12 @@ use crate::common;
 
 const COMPUTE: Backend = Backend::Compute;
 const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
-/// Bytes of a record.
+/// The size of a record in bytes.
 const STRIDE: u64 = 16;
-/// What memory holds before it is captured to.
+/// The contents of memory before data is captured to it.
 const BEFORE: u8 = 0xa5;
 
-/// Draws of a point each, which count up from `first`.
+/// Records draws of one point each, with vertex indices that count up from `first`.
 fn draw(recorder: &mut Recorder<'_>, first: u32, count: u32) -> Result<(), RuntimeError> {
     for number in first..first + count {
         let draw = Draw { first_vertex: number, ..Draw::new(1) };
@@ -28,14 +29,14 @@ fn draw(recorder: &mut Recorder<'_>, first: u32, count: u32) -> Result<(), Runti
     Ok(())
 }
 
-/// With room for so many records.
+/// Returns a bench whose capture buffer has room for this many records.
 fn open(profile: Profile, resources: Resources, records: u32) -> Bench {
     let options = OpenOptions { profile, resources, ..Default::default() };
     Bench::new(options, COMPUTE, &ProbeShader::identify(), u64::from(records) * STRIDE)
 }
 
 impl Bench {
-    /// Overwrites the capture buffer, and sets the counter to the position of that record.
+    /// Overwrites the capture buffer, and sets the counter to the position of this record.
     fn prepare(&mut self, record: u32) {
         let size = self.target.size() as usize;
         self.gpu.write(&self.target, 0, &vec![BEFORE; size]).unwrap();
@@ -43,7 +44,7 @@ impl Bench {
         self.gpu.write(&self.counter, 0, &position.to_le_bytes()).unwrap();
     }
 
-    /// Checks the counter, and that exactly these vertices were captured, from that record on.
+    /// Checks the counter, and that exactly these vertices were captured, from this record on.
     fn check(&mut self, record: u32, vertices: u32, what: &str) {
         let shader = ProbeShader::identify();
         let size = self.target.size();
@@ -66,7 +67,8 @@ const WAYS: [(Profile, Resources); 4] = [
     (Profile::Bifrost, Resources::Descriptors),
 ];
 
-/// From the start, or from a counter that only the GPU knows.
+/// Runs a test with a capture from the start, and with one that resumes from a counter whose value
+/// only the GPU knows.
 fn each(records: u32, test: impl Fn(&mut Bench, Option<u32>, &str)) {
     for (profile, resources) in WAYS {
         let mut bench = open(profile, resources, records);
@@ -128,8 +130,8 @@ fn a_capture_is_played_as_often_as_needed() {
     });
 }
 
-/// If an arena has too little memory, draws are neither recorded nor lost: in a flush, at the end,
-/// or when a value is played.
+/// If an arena has too little memory, draws are not recorded, but they are not lost either: this
+/// applies to a flush, to the end of a capture, and to playing a capture.
 #[test]
 fn what_is_refused_is_not_lost() {
     const DRAWS: u32 = 300;
@@ -169,7 +171,8 @@ fn what_is_refused_is_not_lost() {
     });
 }
 
-/// One access to a growing arena serves several recordings, and grows in each of them.
+/// One access to a growing arena is enough for several recordings, and the arena grows in each of
+/// them.
 #[test]
 fn an_access_that_grows_serves_two_recordings() {
     const DRAWS: u32 = 300;

@@ -1,4 +1,4 @@
-//! Calls that would be undefined behaviour in a driver are refused before they reach it.
+//! Calls that would be undefined behaviour in a driver are refused before they reach the driver.
 
 use ash::vk;
 use vkxfb::internal::kernel::{self, Kernel};
@@ -27,7 +27,8 @@ const ATTRIBUTE: &str = "#version 450
         gl_Position = vec4(0.0);
     }";
 
-/// Uses sets 0 and 2. Set 1 is declared, and set 3 is used by a function that nothing calls.
+/// A shader that uses sets 0 and 2. It also declares set 1, and a function that is not called uses
+/// set 3.
 const SETS: &str = "#version 450
     layout(set = 0, binding = 0) uniform A { uint a; };
     layout(set = 1, binding = 0) uniform B { uint b; };
@@ -68,8 +69,8 @@ fn text<T>(result: Result<T, RuntimeError>) -> String {
     result.map(|_| ()).unwrap_err().to_string()
 }
 
-/// The formats and rates for which a shader was lowered are compiled into it; the places of its
-/// attributes are not.
+/// The formats and input rates for which a shader was lowered are compiled into it. The positions
+/// of the attributes in memory are not.
 #[test]
 fn vertex_input_is_what_the_shader_was_lowered_for() {
     let gpu = device::open(Profile::Full);
@@ -99,7 +100,7 @@ fn vertex_input_is_what_the_shader_was_lowered_for() {
     device::close(gpu);
 }
 
-/// These backends lower shaders without it.
+/// Other backends than the compute backend lower shaders without a vertex input state.
 #[test]
 fn graphics_pipelines_are_given_vertex_input() {
     let gpu = device::open(Profile::Full);
@@ -130,7 +131,7 @@ fn set_layout(gpu: &Gpu) -> vk::DescriptorSetLayout {
     unsafe { gpu.context().device().create_descriptor_set_layout(&info, None) }.unwrap()
 }
 
-/// A driver uses the layout of a set that a shader uses without checking that there is one.
+/// A driver uses the layout of a set that a shader uses, without checking that the set has one.
 #[test]
 fn a_set_without_a_layout_is_named() {
     let gpu = device::open(Profile::Full);
@@ -173,7 +174,8 @@ fn a_set_without_a_layout_is_named() {
     device::close(gpu);
 }
 
-/// Code is generated for each buffer of a plan.
+/// Code is generated for each buffer of a plan, so plans are refused if they have more buffers than
+/// a shader can use.
 #[test]
 fn plans_have_as_many_buffers_as_can_be_used() {
     let words = common::compile(SETS, &[]);
@@ -195,8 +197,8 @@ fn plans_have_as_many_buffers_as_can_be_used() {
     }
 }
 
-/// Calls with a pool of three queries, and a command buffer that copies their results into 256
-/// bytes.
+/// Calls a function with a pool of three queries, a command buffer, and a buffer of 256 bytes to
+/// which it copies results.
 fn copy_results(
     gpu: &mut Gpu,
     f: impl FnOnce(&Context, &mut Arena, &Kernels, vk::CommandBuffer, &QueryPool, vk::Buffer),
@@ -251,7 +253,7 @@ fn results_of_queries_neither_overlap_nor_overflow() {
     device::close(gpu);
 }
 
-/// Records in a capture with indices, which has no room for records.
+/// Calls a function that records into a capture with primitive restart. No capture buffer is bound.
 fn record(
     gpu: &mut Gpu,
     f: impl FnOnce(&mut Recorder<'_>) -> Result<(), RuntimeError>,
@@ -277,7 +279,7 @@ fn record(
     result
 }
 
-/// Shaders read the whole dword in which a range ends, where they cannot load single bytes.
+/// Shaders that cannot load single bytes read the whole dword in which a range ends.
 #[test]
 fn ranges_end_within_the_memory_of_their_buffer() {
     for resources in RESOURCES {
@@ -315,7 +317,7 @@ fn ranges_end_within_the_memory_of_their_buffer() {
     }
 }
 
-/// The same for vertex buffers, whose attributes may end anywhere.
+/// The same applies to vertex buffers, whose attributes may end at any byte.
 #[test]
 fn attributes_end_within_the_memory_of_their_buffer() {
     let mut gpu = device::open(Profile::Full);
@@ -356,7 +358,8 @@ fn attributes_end_within_the_memory_of_their_buffer() {
     device::close(gpu);
 }
 
-/// A device that is only for native captures has no kernels, which captures by compute report.
+/// A device that was created only for native captures has no kernels. Captures by compute report
+/// this as an error.
 #[test]
 fn kernels_of_no_device_are_refused() {
     let mut gpu = device::open(Profile::Full);
@@ -383,7 +386,7 @@ fn kernels_of_no_device_are_refused() {
     device::close(gpu);
 }
 
-/// The headless device neither uses nor destroys objects of another device.
+/// The headless device does not use or destroy objects of another device.
 #[test]
 fn objects_of_another_device_are_left_alone() {
     if !common::settings::has_validation() {
@@ -419,7 +422,7 @@ fn objects_of_another_device_are_left_alone() {
     assert!(leaked("VkBuffer 0x") == 1 && leaked("VkPipeline 0x") == 8, "{messages:#?}");
 }
 
-/// A buffer with a usage that the device was not created for.
+/// A buffer usage for which the device was not created is refused.
 #[test]
 fn buffers_are_used_for_what_is_enabled() {
     let descriptors = OpenOptions { resources: Resources::Descriptors, ..Default::default() };
@@ -435,7 +438,7 @@ fn buffers_are_used_for_what_is_enabled() {
     device::close(gpu);
 }
 
-/// Sizes that are too large for a driver, which may not check them.
+/// Sizes that are too large for a driver are refused, because drivers may not check them.
 #[test]
 fn buffers_are_as_large_as_the_device_takes() {
     let mut gpu = device::open(Profile::Full);
@@ -455,7 +458,7 @@ fn buffers_are_as_large_as_the_device_takes() {
     device::close(gpu);
 }
 
-/// The device's limit also holds for bindings that the pipeline does not read.
+/// The device's limit also applies to bindings that the pipeline does not read.
 #[test]
 fn vertex_bindings_are_the_device_s() {
     let mut gpu = device::open(Profile::Full);

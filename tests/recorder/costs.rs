@@ -1,6 +1,6 @@
 //! The costs of captures, in units that can be counted on any machine: dispatches, and invocations
-//! by the device's pipeline statistics. `vkxfb bench` measures times, and cli/tests/commands/bench_bars.rs
-//! checks their ratios.
+//! in the device's pipeline statistics. `vkxfb bench` measures times, and
+//! cli/tests/commands/bench_bars.rs checks their ratios.
 
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
@@ -14,19 +14,20 @@ use vkxfb_probe::shaders::ProbeShader;
 use crate::common::pipelines;
 
 const COMPUTE: Backend = Backend::Compute;
-/// Bytes of a record.
+/// The size of a record in bytes.
 const STRIDE: u64 = 16;
 /// The number of vertices or indices of a draw: more than llvmpipe processes in one loop, and not a
 /// multiple of a workgroup.
 const COUNT: u32 = 200_003;
-/// Indices of a segment, the restart included.
+/// The number of indices of a segment, including the restart index.
 const SEGMENT: u32 = 101;
-/// Invocations that process neither a vertex nor an index: unused ones of workgroups, and setup.
+/// The maximum number of invocations that process neither a vertex nor an index: unused invocations
+/// of workgroups, and those of the setup kernel.
 const OVERHEAD: u64 = 4096;
 
 struct Cost {
     recorded: Recorded,
-    /// Invocations of all dispatches.
+    /// The number of invocations of all dispatches.
     invocations: u64,
 }
 
@@ -38,7 +39,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// `None` on a device that does not count invocations.
+    /// Returns `None` on a device that does not count invocations.
     fn new() -> Option<Self> {
         let mut gpu = Gpu::open(&OpenOptions::default()).unwrap();
         if !gpu.draw_features().pipeline_statistics_query {
@@ -61,7 +62,7 @@ impl Bench {
         Some(Self { gpu, arena, indices, target })
     }
 
-    /// One draw, with the index buffer or without.
+    /// Returns the cost of one draw, with or without an index buffer.
     fn cost(&mut self, pipeline: &Pipeline, topology: PrimitiveTopology, indexed: bool) -> Cost {
         let Self { gpu, arena, indices, target } = self;
         let kernels = gpu.kernels();
@@ -105,8 +106,7 @@ impl Bench {
     }
 }
 
-/// Primitive restart costs one pass over the indices, by few workgroups, in addition to the
-/// capture.
+/// Primitive restart costs one pass over the indices by few workgroups, in addition to the capture.
 #[test]
 fn restart_looks_through_the_indices_once() {
     let Some(mut bench) = Bench::new() else { return };
@@ -134,9 +134,9 @@ fn restart_looks_through_the_indices_once() {
     bench.destroy();
 }
 
-/// The hub of a fan is distributed: a fan has at most twice the invocations of a strip, and none
-/// stores the hub more than once. llvmpipe ends loops after 65,536 iterations, so a loop could not
-/// have stored it into every primitive.
+/// Storing the first vertex of a fan is distributed over the invocations: a fan has at most twice
+/// the invocations of a strip, and each invocation stores that vertex at most once. llvmpipe ends
+/// loops after 65,536 iterations, so a loop could not store it to every primitive.
 #[test]
 fn the_hub_of_a_fan_is_shared_out() {
     let Some(mut bench) = Bench::new() else { return };

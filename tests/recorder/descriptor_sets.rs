@@ -18,15 +18,16 @@ use crate::common::device;
 
 const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
 const OBJECTS: u32 = 100;
-/// Vertices of an object.
+/// The number of vertices of an object.
 const VERTICES: u32 = 24;
-/// Bytes from one object to the next: the largest alignment of dynamic offsets that Vulkan allows.
+/// The number of bytes from one object to the next: the largest alignment of dynamic offsets that
+/// Vulkan allows.
 const SPACING: u32 = 256;
-/// Bytes of a record.
+/// The size of a record in bytes.
 const STRIDE: u64 = 12;
 const BEFORE: u32 = 0xa5a5_a5a5;
 
-/// Captures a dword of each of two sets, and the vertex.
+/// Captures one dword of each of two sets, and the vertex index.
 const SHADER: &str = "#version 450
     layout(set = 0, binding = 0) uniform Frame { uint frame; };
     layout(set = 1, binding = 0) readonly buffer Object { uint object; };
@@ -37,13 +38,13 @@ const SHADER: &str = "#version 450
         gl_PointSize = 1.0;
     }";
 
-/// Two sets, each with a dynamic descriptor of one object, and a pipeline that reads them.
+/// Two sets, each with a dynamic descriptor of one object, and a pipeline whose shader reads them.
 struct Bench {
     gpu: Gpu,
     backend: Backend,
     pipeline: Pipeline,
     sets: [DescriptorSet; 2],
-    /// What the sets read: the number of each object.
+    /// The buffer that the sets read. It contains the number of each object.
     objects: Buffer,
     /// A `VkDrawIndirectCommand` for each object.
     arguments: Buffer,
@@ -61,7 +62,7 @@ enum Way {
     Indirect,
     /// Resumed from a counter: on the compute backend by the setup kernel.
     Resumed,
-    /// Some draws after a flush that ends a query, whose result a kernel writes.
+    /// Some of the draws come after a flush that ends a query, whose result a kernel writes.
     BehindQueries,
 }
 
@@ -84,7 +85,8 @@ fn dwords(bytes: &[u8]) -> Vec<u32> {
     bytes.chunks_exact(4).map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect()
 }
 
-/// The records of object `drawn`, which is drawn while the sets are bound at `frame` and `object`.
+/// Returns the records of object `drawn`, which is drawn while the sets are bound at `frame` and
+/// `object`.
 fn records(frame: u32, object: u32, drawn: u32) -> impl Iterator<Item = u32> {
     (0..VERTICES).flat_map(move |vertex| [1000 + frame, 1000 + object, drawn * 7 + vertex])
 }
@@ -147,7 +149,7 @@ impl Bench {
         device::close(self.gpu);
     }
 
-    /// Records a capture, and gives what was captured.
+    /// Records a capture, and returns the captured data.
     fn capture(
         &mut self,
         way: Way,
@@ -202,7 +204,7 @@ struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    /// Binds sets from number `first` on, each at an object.
+    /// Binds sets from set number `first` on, each with the offset of an object.
     ///
     /// # Safety
     /// As [`Recorder::bind_descriptor_sets`].
@@ -252,8 +254,8 @@ impl Scene<'_> {
     }
 }
 
-/// Every backend, the compute backend by both resource plans and on the floor, with the ways of
-/// recording.
+/// Returns every backend, including the compute backend with both resource plans and with the floor
+/// profile, and the ways of recording that each supports.
 fn benches() -> Vec<(OpenOptions, Backend, &'static [Way])> {
     const ALL: &[Way] = &[Way::Direct, Way::Indirect, Way::Resumed, Way::BehindQueries];
     let mut benches = Vec::new();
@@ -273,8 +275,8 @@ fn benches() -> Vec<(OpenOptions, Backend, &'static [Way])> {
     benches
 }
 
-/// A hundred objects in one capture, each with its dynamic offsets: both sets bound at once, or one
-/// of them.
+/// Captures a hundred objects in one capture, each with its own dynamic offsets. Either both sets
+/// are bound at once, or only one of them.
 #[test]
 fn each_object_reads_its_own_descriptors() {
     for (options, backend, ways) in benches() {
@@ -307,7 +309,8 @@ fn each_object_reads_its_own_descriptors() {
     }
 }
 
-/// Draws share a dispatch as long as what they read stays bound, whatever is bound again.
+/// Draws share a dispatch as long as the sets that they read stay the same, even if sets are bound
+/// again.
 #[test]
 fn draws_of_the_same_sets_share_a_dispatch() {
     for resources in device::RESOURCES {
@@ -337,7 +340,7 @@ fn draws_of_the_same_sets_share_a_dispatch() {
         bench.close();
     }
 
-    /// Frame and object that a draw reads: three states.
+    /// Returns the frame and the object that a draw reads. There are three different pairs.
     fn sets_of(object: u32) -> (u32, u32) {
         match object {
             0..50 => (1, 2),
@@ -347,7 +350,7 @@ fn draws_of_the_same_sets_share_a_dispatch() {
     }
 }
 
-/// Sets that the application binds itself are in effect only if the recorder has not bound any.
+/// Sets that the application binds itself are used only if the recorder has not bound any.
 #[test]
 fn sets_that_the_application_binds_itself() {
     for resources in device::RESOURCES {
@@ -403,7 +406,7 @@ fn sets_that_the_application_binds_itself() {
     }
 }
 
-/// Sets that cannot be in effect are refused with a message, and the capture continues.
+/// Sets that cannot be used are refused with an error, and the capture continues.
 #[test]
 fn sets_that_cannot_hold_are_refused() {
     for (options, backend, ways) in benches() {
@@ -469,7 +472,7 @@ fn sets_that_cannot_hold_are_refused() {
 }
 
 /// If an earlier pipeline has fewer sets, the descriptor set of the resource plan replaces a set of
-/// the application. Playing the rest of a capture takes that into account.
+/// the application. Playing the rest of a capture takes this into account.
 #[test]
 fn what_a_flush_disturbed_is_known_to_who_plays_the_rest() {
     const WITHOUT_SETS: &str = "#version 450

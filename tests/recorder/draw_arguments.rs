@@ -1,5 +1,5 @@
 //! Compares draws with arguments that a kernel computes from counters with
-//! `vkCmdDrawIndirectByteCountEXT`: the vertices of both are captured natively, and must be the
+//! `vkCmdDrawIndirectByteCountEXT`. The vertices of both are captured natively, and must be the
 //! same.
 
 use ash::vk;
@@ -17,7 +17,7 @@ use vkxfb_probe::shaders::ProbeShader;
 use crate::common;
 use crate::common::device::{self, PipelineOptions};
 
-/// Captures its attribute, the vertex and the instance.
+/// Captures an attribute, the vertex index and the instance index.
 const ECHO: &str = "#version 450
     layout(location = 0) in uvec4 vertex;
     layout(xfb_buffer = 0, xfb_stride = 24) out;
@@ -29,18 +29,19 @@ const ECHO: &str = "#version 450
         gl_Position = vec4(0.0);
         gl_PointSize = 1.0;
     }";
-/// Bytes of a vertex that is captured first, and drawn then.
+/// The size in bytes of a vertex that is first captured, and then drawn.
 const STRIDE: u32 = 16;
-/// Vertices that are captured.
+/// The number of captured vertices.
 const VERTICES: u32 = 60;
-/// Bytes that are captured of what is drawn, at most.
+/// The maximum number of bytes that draws of the captured vertices capture.
 const DRAWN: u64 = 24 * 3 * 3 * VERTICES as u64;
 
-/// More draws than the kernel has workgroups whose draws are added later.
+/// The number of draws in the test that adds draws later. It is more than the workgroups of the
+/// kernel.
 const MANY: usize = 40;
 
-/// Counters, with the stride of a vertex, and the number of instances and the first instance. The
-/// first is the counter at the end of the capture.
+/// Counters, each with the stride of a vertex, the number of instances, and the first instance. The
+/// first counter is that at the end of the capture.
 const DRAWS: [(u32, u32, [u32; 2]); 7] = [
     (STRIDE * VERTICES, STRIDE, [2, 0]),
     (0, STRIDE, [1, 0]),
@@ -72,15 +73,15 @@ fn echo_pipeline(gpu: &Gpu, topology: PrimitiveTopology) -> Pipeline {
     unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
 }
 
-/// When draws are given to the kernel that writes their commands.
+/// When draws are passed to the kernel that writes their commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum When {
     Now,
-    /// After it was recorded.
+    /// After the kernel was recorded.
     Later,
 }
 
-/// What is captured, and the counters.
+/// The captured vertices, and the counters.
 struct Captured {
     vertices: Buffer,
     counters: Buffer,
@@ -88,7 +89,7 @@ struct Captured {
 }
 
 impl Captured {
-    /// By compute, with one draw that fills the buffer.
+    /// Captures vertices by compute, with one draw that fills the buffer.
     fn new(gpu: &mut Gpu) -> Self {
         let backend = Backend::Compute;
         let shader = ProbeShader::identify();
@@ -196,7 +197,7 @@ impl Captured {
         Ok(commands)
     }
 
-    /// Captures draws of the vertices.
+    /// Captures draws of the captured vertices.
     fn draw(
         &self,
         gpu: &mut Gpu,
@@ -240,7 +241,7 @@ impl Captured {
     }
 }
 
-/// Each draw, by both commands, with every topology that the device draws natively.
+/// Compares each draw by both commands, with every topology that the device can draw natively.
 #[test]
 fn what_was_captured_is_drawn_as_by_byte_count() {
     let mut gpu = device::open(Profile::Full);
@@ -278,8 +279,8 @@ fn what_was_captured_is_drawn_as_by_byte_count() {
     device::close(gpu);
 }
 
-/// Commands follow the formula, by addresses and by descriptors, with counter offsets and strides
-/// of commands.
+/// The commands correspond to the formula, both with addresses and with descriptors, with counter
+/// offsets and strides of commands.
 #[test]
 fn commands_are_what_the_formula_says() {
     for resources in device::RESOURCES {
@@ -301,7 +302,7 @@ fn commands_are_what_the_formula_says() {
     }
 }
 
-/// As many draws as have to move twice to more memory.
+/// Adds so many draws that they are moved to more memory twice.
 #[test]
 fn draws_can_be_added_after_the_kernel() {
     let mut gpu = device::open(Profile::Full);

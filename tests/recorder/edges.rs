@@ -1,6 +1,6 @@
-//! Edge cases of draws, counters and recordings: counts whose sums exceed 2^64, counters that no
-//! capture wrote, empty captures, and calls that are refused in the middle of a recording, which
-//! continues.
+//! Edge cases of draws, counters and recordings: counts whose sums exceed 2^64, counters with
+//! values that no capture writes, empty captures, and calls that are refused in the middle of a
+//! recording, which continues.
 
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
@@ -18,16 +18,16 @@ use crate::common::device;
 const COMPUTE: Backend = Backend::Compute;
 const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
 const KINDS: [QueryKind; 2] = [QueryKind::TransformFeedbackStream, QueryKind::PrimitivesGenerated];
-/// Dwords that are captured to.
+/// The number of dwords of the capture buffer.
 const DWORDS: usize = 64;
 const BEFORE: u32 = 0xa5a5_a5a5;
 
-/// A bench with a buffer of vertices, and a query of each kind.
+/// A bench with a vertex buffer, and a query pool of each kind.
 struct Scene {
     bench: Bench,
     vertices: Buffer,
     pools: [QueryPool; 2],
-    /// Bytes that are bound to capture to.
+    /// The number of bytes of the buffer that are bound as the capture buffer.
     size: u64,
 }
 
@@ -56,7 +56,7 @@ impl Scene {
         self.bench.close();
     }
 
-    /// Captures, resuming from a counter with the given value if there is one. Returns the counter
+    /// Captures, and resumes from a counter if its value is given. Returns the value of the counter
     /// afterwards.
     fn capture(
         &mut self,
@@ -111,7 +111,7 @@ fn begin_queries(recorder: &mut Recorder<'_>, pools: &[QueryPool; 2]) -> Result<
     pools.iter().try_for_each(|pool| unsafe { recorder.begin_query(pool, 0) })
 }
 
-/// The CPU and the setup kernel count alike, modulo 2^64, and capture what there is room for.
+/// The CPU and the setup kernel count alike, modulo 2^64, and capture as many records as fit.
 #[test]
 fn counts_pass_64_bits() {
     let shader = ProbeShader::identify();
@@ -147,8 +147,8 @@ fn counts_pass_64_bits() {
     }
 }
 
-/// Counters with values that no capture writes: rounded down to a dword, they say where records are
-/// written, or that there is no room.
+/// Counters with values that no capture writes: rounded down to a multiple of 4, they determine
+/// where records are written, or that none fit.
 #[test]
 fn hostile_counters_are_harmless() {
     let shader = ProbeShader::identify();
@@ -195,7 +195,7 @@ fn nothing_is_captured_without_draws() {
     }
 }
 
-/// Ranges that hold no record: nothing is written, everything is needed.
+/// Ranges in which no record fits: nothing is written, and everything is counted as needed.
 #[test]
 fn empty_ranges_hold_nothing() {
     for resources in device::RESOURCES {
@@ -221,7 +221,7 @@ fn empty_ranges_hold_nothing() {
     }
 }
 
-/// A query can be used, reset and used again in one command buffer, if its end is flushed.
+/// A query can be used, reset and used again in one command buffer if a flush comes after its end.
 #[test]
 fn queries_are_used_again_behind_a_flush() {
     for resources in device::RESOURCES {
@@ -257,7 +257,8 @@ fn queries_are_used_again_behind_a_flush() {
     }
 }
 
-/// Queries of several vertex streams are told apart by their pools, wherever a stream keeps these.
+/// Queries of several vertex streams are told apart by their pools, however the memory of a stream
+/// contains them.
 #[test]
 fn a_query_is_active_for_one_stream() {
     for resources in device::RESOURCES {
@@ -293,7 +294,7 @@ fn a_query_is_active_for_one_stream() {
     }
 }
 
-/// A query that was not ended is not available, even if draws counted for it.
+/// A query that was not ended is not available, even if draws were counted for it.
 #[test]
 fn queries_are_available_once_they_end() {
     for resources in device::RESOURCES {
@@ -311,7 +312,7 @@ fn queries_are_available_once_they_end() {
     }
 }
 
-/// Primitives outside of a capture count as generated, but neither as written nor as needed.
+/// Primitives outside of captures are counted as generated, but neither as written nor as needed.
 #[test]
 fn draws_outside_of_captures_are_not_captured() {
     let mut scene = Scene::new(Resources::Best, &ProbeShader::identify());
@@ -341,7 +342,8 @@ fn draws_outside_of_captures_are_not_captured() {
     scene.close();
 }
 
-/// If vertex buffers are refused, their draw is not captured, and others can be bound.
+/// If vertex buffers are refused, draws with them are not captured, and other vertex buffers can be
+/// bound afterwards.
 #[test]
 fn draws_of_refused_vertex_buffers_are_not_captured() {
     let shader = ProbeShader::attributes();

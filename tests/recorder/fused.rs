@@ -1,6 +1,6 @@
-//! Fused captures write what the setup kernel, a capture and the finish kernel write: random captures
-//! of one small draw, most of which are fused, and the same with another draw of no vertices, of which
-//! none is.
+//! Fused captures write the same as the setup kernel, a capture and the finish kernel together:
+//! compares random captures of one small draw, most of which are fused, with the same captures and
+//! another draw without vertices, none of which are fused.
 
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
@@ -16,14 +16,14 @@ use crate::common::device::{self, PipelineOptions};
 use crate::common::rng::Rng;
 
 const COMPUTE: Backend = Backend::Compute;
-/// What memory holds before it is captured to.
+/// The contents of memory before data is captured to it.
 const BEFORE: u8 = 0xa5;
 const KINDS: [QueryKind; 2] = [QueryKind::TransformFeedbackStream, QueryKind::PrimitivesGenerated];
-/// Captures of a submission.
+/// The number of captures of a submission.
 const CASES: u32 = 600;
-/// The most records that there is room for.
+/// The maximum number of records for which there is room.
 const MOST_RECORDS: u32 = 300;
-/// Indices in the buffer.
+/// The number of indices in the buffer.
 const INDICES: u32 = 200;
 
 /// One capture into two buffers.
@@ -34,13 +34,14 @@ struct Case {
     indexed: bool,
     /// Whether the draw is recorded twice, with a flush in between.
     flushed: bool,
-    /// Bytes that each buffer has room for.
+    /// The size in bytes of each capture buffer.
     sizes: [u32; 2],
-    /// By buffer: the counters before, whether the capture begins with them, and ends with them.
+    /// For each buffer: the counter before the capture, whether the capture begins with the
+    /// counter, and whether it ends with it.
     counters: [u32; 2],
     begins: [bool; 2],
     ends: [bool; 2],
-    /// By kind.
+    /// For each kind, whether there is a query.
     queries: [bool; 2],
 }
 
@@ -81,12 +82,12 @@ impl Case {
     }
 }
 
-/// What a device made of the cases.
+/// The results of the cases on a device.
 struct Outcome {
-    /// By buffer.
+    /// For each buffer.
     captured: [Vec<u8>; 2],
     counters: Vec<u8>,
-    /// By kind.
+    /// For each kind.
     queries: [Vec<Option<QueryResult>>; 2],
 }
 
@@ -196,7 +197,7 @@ impl Bench {
         }
     }
 
-    /// Runs all cases in one command buffer. Returns what was recorded for each, too.
+    /// Executes all cases in one command buffer. Also returns what was recorded for each.
     fn run(&self, gpu: &mut Gpu, cases: &[Case], is_padded: bool) -> (Vec<Recorded>, Outcome) {
         for target in &self.targets {
             gpu.write(target, 0, &vec![BEFORE; target.size() as usize]).unwrap();

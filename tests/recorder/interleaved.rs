@@ -1,6 +1,6 @@
 //! Captures whose ranges are between their counters, in one buffer, with so few descriptors that
-//! the range of one includes all counters and the captured range. Synchronization validation
-//! assumes that the whole range of a descriptor is accessed.
+//! the range of one descriptor includes all counters and the captured range. Synchronization
+//! validation assumes that commands access the whole range of a descriptor.
 
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
@@ -14,10 +14,10 @@ use vkxfb_probe::shaders::ProbeShader;
 use crate::common::device::{self, PipelineOptions};
 
 const COMPUTE: Backend = Backend::Compute;
-/// Bytes of a record.
+/// The size of a record in bytes.
 const STRIDE: u32 = 16;
-/// The counters from which captures alternately resume, and to which they write. The captured range
-/// is between them.
+/// The offsets of the two counters. Captures alternately resume from one of them and write the
+/// other. The captured range is between them.
 const COUNTERS: [u64; 2] = [0, 4096];
 const START: u64 = 256;
 const SIZE: u64 = 2048;

@@ -1,6 +1,6 @@
-//! Draws with primitive restart and so many indices that several workgroups process them: segments
-//! that end anywhere, draws that begin anywhere in the index buffer and exceed it, and overflow,
-//! compared with a model that works index by index.
+//! Draws with primitive restart and so many indices that several workgroups process them: compares
+//! segments that end anywhere, draws that begin anywhere in the index buffer or exceed it, and
+//! overflow with a model that works index by index.
 
 use ash::vk;
 use vkxfb::internal::Barrier;
@@ -18,9 +18,9 @@ use crate::common::device;
 use crate::common::rng::Rng;
 
 const COMPUTE: Backend = Backend::Compute;
-/// Bytes of a record.
+/// The size of a record in bytes.
 const STRIDE: usize = 16;
-/// What memory holds before it is captured to.
+/// The contents of memory before data is captured to it.
 const BEFORE: u8 = 0xa5;
 
 /// Calls with one index buffer.
@@ -30,19 +30,19 @@ struct Case {
     calls: Vec<Call>,
 }
 
-/// A draw, or indirect draws. All calls share the result of processing the indices.
+/// A draw, or an indirect command. All calls share the result of processing the indices.
 #[derive(Debug)]
 struct Call {
     topology: PrimitiveTopology,
     draws: Vec<DrawIndexed>,
-    /// Bytes from one command to the next, where they are indirect.
+    /// The number of bytes from one command to the next, if the call is indirect.
     stride: Option<u32>,
 }
 
 impl Case {
     /// A workgroup of the restart kernel processes 8192 indices. Without indirect dispatches, an
     /// indirect draw needs as many invocations as the number of indices times the number of
-    /// primitives that fit, so then there are few.
+    /// primitives that fit, so few primitives fit then.
     fn new(seed: u64, has_indirect: bool) -> Self {
         let mut random = Rng::new(seed);
         let index_type = IndexType::ALL[random.below(3) as usize];
@@ -86,7 +86,7 @@ impl Case {
         Self { index_type, indices, calls }
     }
 
-    /// The records of all draws, where there is room for so many.
+    /// Returns the records of all draws, if this many records fit.
     fn model(&self, provoking: ProvokingVertex, room: usize) -> Vec<u8> {
         let shader = ProbeShader::identify();
         let restart = self.index_type.restart_index();
@@ -121,12 +121,13 @@ impl Case {
         bytes
     }
 
-    /// Each draw, whichever call makes it.
+    /// Returns each draw of all calls.
     fn draws(&self) -> impl Iterator<Item = (PrimitiveTopology, &DrawIndexed)> {
         self.calls.iter().flat_map(|call| call.draws.iter().map(|draw| (call.topology, draw)))
     }
 
-    /// The commands of all indirect calls, and where those of each begin.
+    /// Returns the commands of all indirect calls, and the offset at which those of each call
+    /// begin.
     fn commands(&self) -> (Vec<u32>, Vec<u64>) {
         let (mut words, mut starts) = (Vec::new(), Vec::new());
         for call in &self.calls {
@@ -149,7 +150,7 @@ impl Case {
     }
 }
 
-/// A buffer with those bytes, padded to whole dwords, of which there is at least one.
+/// Creates a buffer with these bytes, padded to whole dwords, of which there is at least one.
 fn buffer(gpu: &mut Gpu, usage: vk::BufferUsageFlags, bytes: &[u8]) -> Buffer {
     let size = (bytes.len() as u64).next_multiple_of(4).max(4);
     let buffer = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
@@ -157,7 +158,7 @@ fn buffer(gpu: &mut Gpu, usage: vk::BufferUsageFlags, bytes: &[u8]) -> Buffer {
     buffer
 }
 
-/// Captures where there is room for so many records.
+/// Captures into a buffer for this many records, and compares the results.
 fn check(gpu: &mut Gpu, pipeline: &Pipeline, case: &Case, expected: &[u8], room: usize) {
     let ctx = gpu.context().clone();
     let target = vec![BEFORE; room * STRIDE + 12];
@@ -246,8 +247,8 @@ fn restarts_are_found_by_many_workgroups() {
     }
 }
 
-/// With descriptors, synchronization validation sees what kernels read and write, and reports when
-/// either of the two barriers between them is left out.
+/// With descriptors, synchronization validation detects what kernels read and write, and reports if
+/// either of the two barriers between them is omitted.
 #[test]
 fn restarts_without_their_barriers_are_reported() {
     if !common::settings::has_validation() {
@@ -277,7 +278,7 @@ fn restarts_without_their_barriers_are_reported() {
     device::close(gpu);
 }
 
-/// There are more workgroups than the scan over them has invocations, so the scan has several
+/// There are more workgroups than the scan over them has invocations, so the scan needs several
 /// rounds. Draws begin before, between and after the restarts, the first and last of which are
 /// several rounds apart.
 #[test]

@@ -1,4 +1,4 @@
-//! What is recorded, and executed: captures as values, their order, memory, costs, queries, draw
+//! What is recorded and executed: captures as values, their order, memory, costs, queries, draw
 //! commands of every kind, and calls that are refused.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]

@@ -1,7 +1,7 @@
-//! Captures of very many small draws, recorded in every possible way, compared with a model that
-//! works primitive by primitive: the bytes, the counter and the queries. The setup kernel processes
-//! draws in blocks of 256, or of 128 on devices with small workgroups (here with descriptors).
-//! Queries, groups and buffers end at any place in a block.
+//! Captures of very many small draws, recorded in every possible way: compares the bytes, the
+//! counter and the queries with a model that works primitive by primitive. The setup kernel
+//! processes draws in blocks of 256, or of 128 on devices with small workgroups (here with
+//! descriptors). Queries, groups and buffers end anywhere in a block.
 
 use vkxfb::lower::compute::WorkgroupSizes;
 use vkxfb::lower::{Backend, Shader, compute};
@@ -18,9 +18,9 @@ use crate::common::device::{self, PipelineOptions};
 use crate::common::rng::Rng;
 
 const COMPUTE: Backend = Backend::Compute;
-/// Bytes of a record.
+/// The size of a record in bytes.
 const STRIDE: u32 = 16;
-/// What memory holds before it is captured to.
+/// The contents of memory before data is captured to it.
 const BEFORE: u8 = 0xa5;
 
 /// How draws are recorded.
@@ -30,11 +30,11 @@ enum Way {
     Direct,
     /// By the setup kernel, because of the counter that the capture resumes from.
     Resumed,
-    /// By the setup kernel, which sizes the dispatches, too.
+    /// By the setup kernel, which also sizes the dispatches.
     Indirect,
 }
 
-/// What is recorded, in order.
+/// A step of a recording.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Draw(PrimitiveTopology, Draw),
@@ -54,8 +54,8 @@ struct Program {
 }
 
 impl Program {
-    /// Draws of 0 to 8 vertices. Each step begins or ends queries, or binds, with a probability of
-    /// one in `rarely`; every query is used once.
+    /// Returns a program with draws of 0 to 8 vertices. Each step begins or ends queries, or binds
+    /// a pipeline, with a probability of one in `rarely`. Every query is used once.
     fn new(draws: u32, rarely: u32) -> Self {
         let mut random = Rng::new((u64::from(draws) << 32) | u64::from(rarely));
         let (mut steps, mut queries, mut active) = (Vec::new(), [0; 2], [false; 2]);
@@ -90,7 +90,8 @@ impl Program {
         Self { steps, draws, queries }
     }
 
-    /// Draws of 1 to 4 points, each between the beginning and the end of a query.
+    /// Returns a program with draws of 1 to 4 points, each between the beginning and the end of a
+    /// query.
     fn with_a_query_each(draws: u32) -> Self {
         let kind = QueryKind::TransformFeedbackStream;
         let steps = |number| {
@@ -101,7 +102,7 @@ impl Program {
         Self { steps: (0..draws).flat_map(steps).collect(), draws, queries: [draws, 0] }
     }
 
-    /// What is captured where there is room for so many records, and the results of the queries.
+    /// Returns the captured bytes if this many records fit, and the results of the queries.
     fn model(&self, room: u32) -> (Vec<u8>, [Vec<QueryResult>; 2]) {
         let shader = ProbeShader::identify();
         let (mut bytes, room) = (Vec::new(), (room * STRIDE) as usize);
@@ -157,7 +158,7 @@ impl Program {
 
 struct Bench {
     gpu: Gpu,
-    /// With workgroups of another size each.
+    /// Two pipelines with workgroups of different sizes.
     pipelines: [Pipeline; 2],
     counter: Buffer,
 }
@@ -195,8 +196,8 @@ impl Bench {
         device::close(self.gpu);
     }
 
-    /// Captures after `before` records, into a buffer with room for `room` more and for a part of
-    /// another.
+    /// Captures after `before` records, into a buffer with room for `room` more records and for a
+    /// part of another, and compares the results.
     fn check(&mut self, program: &Program, way: Way, before: u32, room: u32) {
         let what = format!("{way:?}: {} draws, room for {room}", program.draws);
         let before = if way == Way::Direct { 0 } else { before };
@@ -319,8 +320,8 @@ unsafe fn record(
 
 const WAYS: [Way; 3] = [Way::Direct, Way::Resumed, Way::Indirect];
 
-/// Every number of draws around the size of a block, and every size of the buffer around which the
-/// last draws overflow.
+/// Tests every number of draws around the size of a block, and every size of the buffer with which
+/// the last draws overflow.
 #[test]
 fn draws_are_placed_across_blocks() {
     for resources in device::RESOURCES {
@@ -343,7 +344,7 @@ fn draws_are_placed_across_blocks() {
     }
 }
 
-/// The CPU tells the GPU of as many queries as there are draws.
+/// The CPU passes as many queries to the GPU as there are draws.
 #[test]
 fn a_hundred_thousand_draws_have_a_query_each() {
     for resources in device::RESOURCES {
@@ -353,7 +354,7 @@ fn a_hundred_thousand_draws_have_a_query_each() {
     }
 }
 
-/// Many draws work like few, wherever the buffer ends.
+/// Many draws are captured as few are, wherever the buffer ends.
 #[test]
 fn a_hundred_thousand_draws_are_one_capture() {
     for resources in device::RESOURCES {

@@ -1,5 +1,5 @@
-//! Native captures of indirect and byte-count draws by the recorder: what the device must have been
-//! created with for them. (That they capture what they should is in tests/draws.)
+//! Native captures of indirect and byte-count draws by the recorder: the features and limits that
+//! the device must have been created with. (Tests in tests/draws check what they capture.)
 
 use ash::vk;
 use vkxfb::lower::{Backend, Lowered};
@@ -16,15 +16,15 @@ use crate::common::device::{self, PipelineOptions};
 
 const NATIVE: Backend = Backend::Native;
 const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
-/// Bytes of a record.
+/// The size of a record in bytes.
 const STRIDE: usize = 16;
 
-/// Indirect commands, then the number of draws, then a counter.
+/// Indirect commands, followed by the number of draws and a counter.
 const ARGUMENTS: [u32; 14] = [1, 1, 10, 0, 2, 1, 20, 0, 3, 1, 30, 0, 2, 4 * 7];
 const COUNT_AT: u64 = 48;
 const COUNTER_AT: u64 = 52;
 
-/// A pipeline, what it captures to, and [`ARGUMENTS`].
+/// A pipeline, a buffer to capture to, and [`ARGUMENTS`].
 struct Bench {
     gpu: Gpu,
     shader: ProbeShader,
@@ -123,8 +123,8 @@ impl Bench {
     }
 }
 
-/// A feature that the device was not created with is refused with a message, whether or not its
-/// commands can be called, and the capture continues.
+/// A draw that needs a feature that the device was not created with is refused with an error,
+/// whether or not the feature's commands can be called, and the capture continues.
 #[test]
 fn features_of_indirect_draws_count_as_they_are_enabled() {
     let Some(mut bench) = Bench::new() else { return };
@@ -171,7 +171,7 @@ fn features_of_indirect_draws_count_as_they_are_enabled() {
     bench.close();
 }
 
-/// Limits of the native commands, and strides that Vulkan does not take, are named.
+/// Errors name the limits of the native commands, and strides that Vulkan does not allow.
 #[test]
 fn limits_of_indirect_draws_are_named() {
     let Some(mut bench) = Bench::new() else { return };
@@ -208,7 +208,8 @@ fn limits_of_indirect_draws_are_named() {
     bench.close();
 }
 
-/// The stride of less than two draws is ignored, which Vulkan's command with a count does not do.
+/// The stride is ignored if there are fewer than two draws. Vulkan's command with a count does not
+/// ignore it.
 #[test]
 fn strides_of_one_draw_are_ignored() {
     let Some(mut bench) = Bench::new() else { return };
@@ -226,7 +227,7 @@ fn strides_of_one_draw_are_ignored() {
 }
 
 /// The scopes include all accesses of native captures to their buffers and counters, and nothing
-/// that devices of the other backends may lack.
+/// that devices for the other backends may lack.
 #[test]
 fn scopes_have_the_accesses_of_counters() {
     use vk::{AccessFlags as Access, PipelineStageFlags as Stage};

@@ -1,5 +1,5 @@
-//! Reads queries in every way that Vulkan has, and compares with the device's own `VkQueryPool`s. A
-//! thread also polls while submissions are executed.
+//! Reads queries in every way that Vulkan has, and compares the results with the device's own
+//! `VkQueryPool`s. A thread also polls while submissions are executed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -22,14 +22,14 @@ use crate::common::device::{self, PipelineOptions};
 
 const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
 const KINDS: [QueryKind; 2] = [QueryKind::TransformFeedbackStream, QueryKind::PrimitivesGenerated];
-/// Records that the capture buffer holds.
+/// The number of records for which the capture buffer has room.
 const ROOM: u32 = 100;
-/// What memory holds before results are written.
+/// The contents of memory before results are written to it.
 const BEFORE: u8 = 0xa5;
-/// Long enough for a submission on any machine.
+/// A timeout that is long enough for a submission on any machine.
 const PATIENCE: Duration = Duration::from_secs(10_000);
 
-/// A pipeline of a backend, and what it captures to.
+/// Returns a bench with a pipeline of this backend.
 fn open(resources: Resources, backend: Backend) -> Bench {
     let options = OpenOptions { resources, ..Default::default() };
     let shader = ProbeShader::identify();
@@ -46,7 +46,7 @@ impl Bench {
     }
 }
 
-/// What captures are recorded with.
+/// The objects with which captures are recorded.
 struct Capturing<'a> {
     backend: Backend,
     pipeline: &'a Pipeline,
@@ -57,8 +57,8 @@ struct Capturing<'a> {
 }
 
 impl Capturing<'_> {
-    /// Captures from the start of the target, or resumes from a counter, which is also in the
-    /// target.
+    /// Captures from the start of the target buffer, or resumes from a counter, which is also in
+    /// the target buffer.
     ///
     /// # Safety
     /// As [`Recorder::begin`].
@@ -92,11 +92,11 @@ fn points(vertex_count: u32) -> Draw {
     Draw::new(vertex_count)
 }
 
-/// The counts of the queries of the differential test: `None` for one that is only reset.
+/// The counts of the queries of the differential test: `None` for a query that is only reset.
 const COUNTED: [Option<u32>; 5] = [Some(7), None, Some(0), Some(ROOM + 5), None];
 
-/// A native query pool and one of vkxfb. Queries 0, 2 and 3 of both have ended; the others have not
-/// begun.
+/// A native query pool and one of vkxfb. Queries 0, 2 and 3 of both have ended, and the others have
+/// not begun.
 struct Both {
     bench: Bench,
     native: vk::QueryPool,
@@ -104,7 +104,7 @@ struct Both {
 }
 
 impl Both {
-    /// `None` where the device has no such queries.
+    /// Returns `None` if the device has no such queries.
     fn new(kind: QueryKind) -> Option<Self> {
         let mut native = open(Resources::Best, Backend::Native);
         let has = native.gpu.draw_features().primitives_generated_query;
@@ -181,8 +181,8 @@ impl Both {
         Some(Self { bench: native, native: pool, own })
     }
 
-    /// Whether the driver has results that can be compared. Where partial results are asked for,
-    /// NVIDIA's driver (580.159.04) copies 0 even for queries that have ended.
+    /// Returns whether the driver has results that can be compared. If partial results are
+    /// requested, NVIDIA's driver (580.159.04) copies 0 even for queries that have ended.
     fn has_results(&self, flags: Flags) -> bool {
         let driver = self.bench.gpu.capabilities().driver_id;
         !(driver == vk::DriverId::NVIDIA_PROPRIETARY && flags.contains(Flags::PARTIAL))
@@ -196,7 +196,7 @@ impl Both {
     }
 }
 
-/// Copies results into a buffer of [`BEFORE`].
+/// Returns the contents of a buffer of [`BEFORE`] to which results were copied.
 fn copied(
     gpu: &mut Gpu,
     size: usize,
@@ -218,7 +218,7 @@ fn copied(
     bytes
 }
 
-/// All flags that queries have, one for each subset.
+/// Returns every combination of flags for the results of queries.
 fn all_flags() -> impl Iterator<Item = Flags> {
     let flags = [Flags::TYPE_64, Flags::WAIT, Flags::WITH_AVAILABILITY, Flags::PARTIAL];
     (0..1 << flags.len()).map(move |set: u32| {
@@ -227,19 +227,19 @@ fn all_flags() -> impl Iterator<Item = Flags> {
     })
 }
 
-/// Ranges of queries, with the padding behind each result in integers.
+/// Returns ranges of queries, each with the number of integers of padding after each result.
 fn ranges() -> impl Iterator<Item = (u32, u32, u64)> {
     let all = (0..5u32).flat_map(|first| (1..=5 - first).map(move |count| (first, count)));
     all.flat_map(|(first, count)| [0, 3].map(|padding| (first, count, padding)))
 }
 
-/// Whether all queries of a range have ended.
+/// Returns whether all queries of a range have ended.
 fn have_ended(first: u32, count: u32) -> bool {
     COUNTED[first as usize..][..count as usize].iter().all(Option::is_some)
 }
 
-/// The results that Vulkan requires, from byte `offset` on, in memory that contains [`BEFORE`], and
-/// whether they are complete. Queries that have not begun have counted nothing.
+/// Returns the results that Vulkan requires, from byte `offset` on, in memory that contains
+/// [`BEFORE`], and whether they are complete. Queries that have not begun have counted 0.
 fn model(
     kind: QueryKind,
     (first, count): (u32, u32),
@@ -272,16 +272,16 @@ fn model(
     (bytes, is_complete)
 }
 
-/// Bytes of an integer, and of a result.
+/// Returns the size in bytes of an integer, and that of a result.
 fn sizes(kind: QueryKind, flags: Flags) -> (u64, u64) {
     let integer = if flags.contains(Flags::TYPE_64) { 8 } else { 4 };
     let availability = u64::from(flags.contains(Flags::WITH_AVAILABILITY));
     (integer, integer * (kind.values() as u64 + availability))
 }
 
-/// Compares `vkGetQueryPoolResults` of both, with all flags, ranges and strides: the bytes, and the
-/// result. (For a query that has not begun, lavapipe returns values of another query as partial
-/// results.)
+/// Compares `vkGetQueryPoolResults` of both pools, with all flags, ranges and strides: the bytes,
+/// and the return value. (For a query that has not begun, lavapipe returns values of another query
+/// as partial results.)
 #[test]
 fn the_host_reads_what_it_reads_natively() {
     for kind in KINDS {
@@ -331,9 +331,9 @@ fn the_host_reads_what_it_reads_natively() {
     }
 }
 
-/// Compares `vkCmdCopyQueryPoolResults` of both. (If availability is requested for a query that has
-/// not begun, lavapipe overwrites its values, and memory after them, with zeros: these are not
-/// compared.)
+/// Compares `vkCmdCopyQueryPoolResults` of both pools. (If availability is requested for a query
+/// that has not begun, lavapipe overwrites its values, and memory after them, with zeros: these are
+/// not compared.)
 #[test]
 fn the_device_copies_what_it_copies_natively() {
     for kind in KINDS {
@@ -376,7 +376,7 @@ fn the_device_copies_what_it_copies_natively() {
     }
 }
 
-/// Submissions without a wait.
+/// Submissions that are executed without waiting for them.
 struct Flying {
     pool: vk::CommandPool,
     buffers: Vec<vk::CommandBuffer>,
@@ -424,7 +424,7 @@ impl Flying {
         unsafe { gpu.context().device().queue_submit(gpu.queue().0, &[submit], fence) }.unwrap();
     }
 
-    /// Waits until the submissions so far are done.
+    /// Waits until the previous submissions are complete.
     fn wait(&self, gpu: &Gpu) {
         let device = gpu.context().device();
         let timeout = PATIENCE.as_nanos() as u64;
@@ -447,14 +447,15 @@ impl Flying {
 }
 
 /// The number of command buffers. Each resets a query, counts more points than the previous one in
-/// three parts, and ends the query: by the CPU or, resumed from a counter, by the setup kernel.
+/// three parts, and ends the query: by the CPU or, if it resumes from a counter, by the setup
+/// kernel.
 const WAYS: u32 = 8;
 
 fn counted(way: u32) -> u32 {
     30 + 3 * way
 }
 
-/// Tells a thread to end, even if a test fails.
+/// Ends the polling thread when it is dropped, even if a test fails.
 struct Done<'a>(&'a AtomicBool);
 
 impl Drop for Done<'_> {
@@ -463,8 +464,8 @@ impl Drop for Done<'_> {
     }
 }
 
-/// Submits `count` command buffers without waiting while a thread polls. Returns a result that it
-/// found that is not that of any of them.
+/// Submits `count` command buffers without waiting while a thread polls. If the thread finds a
+/// result that no command buffer produces, returns it.
 fn poll(resources: Resources, count: u32, omitted: Option<Barrier>) -> Option<QueryResult> {
     let mut bench = open(resources, Backend::Compute);
     // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch after
@@ -565,22 +566,23 @@ fn who_polls_finds_results_of_ends() {
     }
 }
 
-/// Takes a minute or two.
+/// This test takes a minute or two.
 #[test]
 #[ignore = "takes long; run with --ignored"]
 fn who_polls_long_finds_results_of_ends() {
     assert_eq!(poll(Resources::Best, 100_000, None), None);
 }
 
-/// Without the barrier, queries may end before all is counted, and here they do. The thread above
-/// notices that.
+/// Without the barrier, queries may end before everything is counted, and on this device they do.
+/// The polling thread notices that.
 #[test]
 fn who_polls_finds_ends_before_what_they_count() {
     let omitted = Some(Barrier::ValuesToEnds);
     assert!(poll(Resources::Best, 100_000, omitted).is_some());
 }
 
-/// Both barriers of the end of a query are recorded: with either of them left out one is missing.
+/// Both barriers of the end of a query are recorded: if either of them is omitted, there is one
+/// less.
 #[test]
 fn no_barrier_of_an_end_can_be_left_out() {
     let mut bench = open(Resources::Best, Backend::Compute);
@@ -614,7 +616,7 @@ fn no_barrier_of_an_end_can_be_left_out() {
     bench.close();
 }
 
-/// `WAIT` before the fence, and for a query that never ends.
+/// Waits with `WAIT` before the fence, and for a query that never ends.
 #[test]
 fn who_waits_needs_no_fence() {
     let mut bench = open(Resources::Best, Backend::Compute);
@@ -715,7 +717,7 @@ fn the_host_resets_queries() {
     }
 }
 
-/// Results that do not fit memory, and queries that do not exist, are refused with a message.
+/// Results that do not fit in memory, and queries that do not exist, are refused with an error.
 #[test]
 fn what_is_no_result_is_refused() {
     let mut bench = open(Resources::Best, Backend::Compute);

@@ -17,12 +17,12 @@ use crate::common::device::{self, PipelineOptions};
 
 const COMPUTE: Backend = Backend::Compute;
 
-/// A device with a pipeline that captures each vertex's index, and a buffer to capture to.
+/// A device with a pipeline that captures the index of each vertex, and a buffer to capture to.
 struct Bench {
     gpu: Gpu,
     setup: Setup,
     stride: u32,
-    /// Four dwords.
+    /// A buffer of four dwords.
     counters: Buffer,
 }
 
@@ -73,7 +73,7 @@ impl Bench {
         Some(CounterBuffer::new(self.counters.raw()))
     }
 
-    /// The first dword of each record.
+    /// Returns the first dword of each record.
     fn records(&mut self) -> Vec<u32> {
         let target = &self.setup.target;
         let bytes = self.gpu.read(target, 0..target.size()).unwrap();
@@ -88,7 +88,7 @@ impl Bench {
 }
 
 impl Setup {
-    /// Records one capture with another pipeline, between two counters.
+    /// Records a capture with another pipeline, between two counters.
     ///
     /// # Safety
     /// As [`Recorder::begin`].
@@ -115,7 +115,7 @@ impl Setup {
         }
     }
 
-    /// Records one capture of `draws`.
+    /// Records a capture of `draws`.
     ///
     /// # Safety
     /// As [`Recorder::begin`].
@@ -136,7 +136,7 @@ impl Setup {
     }
 }
 
-/// A thousand draws of 3 to 300 vertices, of these topologies in turn.
+/// Returns a thousand draws of 3 to 300 vertices, with these topologies in turn.
 fn thousand_draws(topologies: &[PrimitiveTopology]) -> Vec<(PrimitiveTopology, Draw)> {
     let draw = |i: u32| Draw {
         vertex_count: 3 + i * 7919 % 298,
@@ -148,7 +148,7 @@ fn thousand_draws(topologies: &[PrimitiveTopology]) -> Vec<(PrimitiveTopology, D
     topologies.zip(0..1000).map(|(topology, i)| (topology, draw(i))).collect()
 }
 
-/// What each record holds, by the CPU twin.
+/// Returns the first dword of each record, computed with the CPU implementation of the topologies.
 fn expected(draws: &[(PrimitiveTopology, Draw)]) -> Vec<u32> {
     let of = |(topology, draw): &(PrimitiveTopology, Draw)| -> Vec<u32> {
         let outputs = topology.output_count(draw.vertex_count);
@@ -200,8 +200,9 @@ fn share_dispatches(resources: Resources, topologies: &[PrimitiveTopology]) {
     bench.close();
 }
 
-/// A small draw between counters is one dispatch behind one barrier, as often as it is resumed. With
-/// few descriptors, and where several workgroups resume by descriptors, kernels do the rest.
+/// A small draw between counters is one dispatch after one barrier, however often it is resumed.
+/// With few descriptors, and if several workgroups resume with descriptors, kernels execute the
+/// rest.
 #[test]
 fn a_small_capture_is_one_dispatch() {
     const TIMES: usize = 5;
@@ -249,7 +250,7 @@ fn a_small_capture_is_one_dispatch() {
     }
 }
 
-/// A capture that is played in order has one barrier more only if it had none.
+/// A capture that is played in order has one more barrier only if it had none.
 #[test]
 fn captures_in_order_have_a_barrier() {
     for resources in device::RESOURCES {
@@ -295,8 +296,8 @@ fn captures_in_order_have_a_barrier() {
     }
 }
 
-/// Draws of up to eight workgroups are fused. By descriptors, those of captures that begin and end
-/// with counters are fused if they have one workgroup.
+/// Draws of up to eight workgroups are fused. With descriptors, draws of captures that begin and
+/// end with counters are fused if they have one workgroup.
 #[test]
 fn draws_of_few_workgroups_are_fused() {
     const MOST: u32 = 8;
@@ -332,7 +333,7 @@ fn draws_of_few_workgroups_are_fused() {
     }
 }
 
-/// Large draws have dispatches of their own.
+/// Large draws have separate dispatches.
 #[test]
 fn large_draws_are_dispatched_alone() {
     let strip = PrimitiveTopology::TriangleStrip;
@@ -354,8 +355,8 @@ fn large_draws_are_dispatched_alone() {
     bench.close();
 }
 
-/// A command buffer that resumes from the counter that it writes, submitted sixteen times without
-/// waiting: each execution captures after the previous one, until the buffer is full.
+/// A command buffer that resumes from the counter that it writes is submitted sixteen times without
+/// waiting. Each execution captures after the previous one, until the buffer is full.
 #[test]
 fn a_command_buffer_is_executed_many_times() {
     const TIMES: usize = 16;
@@ -404,12 +405,14 @@ fn a_command_buffer_is_executed_many_times() {
     }
 }
 
-/// Each barrier is recorded at its place: if any is left out, one less is recorded. (In the random
-/// draws of `tests/draws` and the restarts of `long_restarts.rs` synchronization validation
-/// then reports it, and on a GPU they capture something else, with `VKXFB_OMIT_BARRIER`.)
+/// Each barrier is recorded at its place: if one is omitted, there is one less. (With
+/// `VKXFB_OMIT_BARRIER`, synchronization validation then reports it in the random draws of
+/// `tests/draws` and the restarts of `long_restarts.rs`, and on a GPU these capture something
+/// else.)
 #[test]
 fn no_barrier_can_be_left_out() {
-    /// So many that several workgroups process them, whose results are combined.
+    /// The number of indices, which is so large that several workgroups process them, whose results
+    /// are combined.
     const MANY: u32 = 20_000;
     let mut bench = Bench::new(Profile::Full, 4096);
     let usage = bench.gpu.context().index_buffer_usage(COMPUTE);
@@ -471,8 +474,8 @@ fn no_barrier_can_be_left_out() {
     bench.close();
 }
 
-/// Synchronization validation reports reads of captured data without [`Context::capture_barrier`],
-/// if captures use descriptors: it does not see writes by device address.
+/// Synchronization validation reports reads of captured data without [`Context::capture_barrier`]
+/// if captures use descriptors. It does not detect writes by device address.
 #[test]
 fn a_consumer_without_its_barrier_is_reported() {
     if !common::settings::has_validation() {
@@ -509,7 +512,7 @@ fn a_consumer_without_its_barrier_is_reported() {
     bench.close();
 }
 
-/// An indirect draw of few of the bound indices: the restart kernel processes all of them.
+/// An indirect draw uses few of the bound indices. The restart kernel processes all of them.
 #[test]
 fn few_of_many_indices_are_drawn() {
     const BOUND: u32 = 100_000;
@@ -559,7 +562,7 @@ fn few_of_many_indices_are_drawn() {
     bench.close();
 }
 
-/// What cannot be captured is refused by name.
+/// The error for what cannot be captured names the rule.
 #[test]
 fn refusals_name_the_rule() {
     let mut bench = Bench::new(Profile::Full, 1024);

@@ -1,4 +1,4 @@
-//! Compiles the validator, where it is asked for.
+//! Compiles the validator if the feature for it is enabled.
 
 #[cfg(feature = "validator")]
 #[path = "src/sources.rs"]
@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Whether clippy, which links nothing, checks this package.
+/// Returns whether clippy, which links nothing, checks this package.
 #[cfg(feature = "validator")]
 fn is_for_clippy() -> bool {
     println!("cargo:rerun-if-env-changed=RUSTC_WORKSPACE_WRAPPER");

@@ -1,4 +1,4 @@
-//! The committed SPIR-V of GLSL shaders is what its sources compile to, and valid.
+//! The committed SPIR-V of GLSL shaders is valid, and is what their sources compile to.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -11,13 +11,13 @@ use crate::common;
 
 const SHADERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/shaders");
 
-/// Folders of shaders in GLSL.
+/// Folders with shaders in GLSL.
 const FOLDERS: [&str; 4] = ["bench", "draws", "probe", "trials"];
 
-/// Word of the header that says which compiler, of which version, made the module.
+/// The index of the header word that tells which compiler, in which version, created the module.
 const GENERATOR: usize = 2;
 
-/// Output of a command that has to succeed.
+/// Returns the output of a command that has to succeed.
 fn run(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|e| {
         panic!("{command:?}: {e}; tests/setup.sh installs what the tests need")
@@ -28,7 +28,7 @@ fn run(command: &mut Command) -> String {
     stdout
 }
 
-/// Modules as words, by folder and file stem, the generator left out.
+/// Returns the words of modules by folder and file stem, without the generator word.
 fn modules(directory: &Path) -> BTreeMap<String, Vec<u32>> {
     FOLDERS
         .iter()
@@ -47,7 +47,7 @@ fn modules(directory: &Path) -> BTreeMap<String, Vec<u32>> {
         .collect()
 }
 
-/// Files of a directory with that extension, by file stem.
+/// Returns the files of a directory with this extension, by file stem.
 fn with_extension(directory: &Path, extension: &str) -> impl Iterator<Item = (String, Vec<u8>)> {
     directory.read_dir().unwrap_or_else(|e| panic!("{}: {e}", directory.display())).filter_map(
         move |entry| {

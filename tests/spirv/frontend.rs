@@ -1,4 +1,4 @@
-//! WGSL and GLSL become words that are captured by list.
+//! WGSL and GLSL are compiled to SPIR-V, whose outputs are captured by list.
 
 use spirv::{BuiltIn, Decoration, StorageClass};
 use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
@@ -21,7 +21,7 @@ use crate::common::device::{
     Bound, Capture, PipelineOptions, assert_same, capture, close, open, pipeline, run,
 };
 
-/// `shaders/probe/two_buffers.vert`, whose records are formulas, but for the layouts.
+/// `shaders/probe/two_buffers.vert`, whose records are formulas, but without the layouts.
 const WGSL: &str = "
 struct Result {
     @builtin(position) position: vec4f,
@@ -61,7 +61,7 @@ void main() {
 }
 ";
 
-/// The capture list that corresponds to the layouts of `two_buffers.vert`.
+/// Returns the capture list that corresponds to the layouts of `two_buffers.vert`.
 fn list(checksum: Selector, id: Selector) -> CaptureList {
     let entry = |selector, buffer, offset| CaptureEntry::new(selector, buffer, offset);
     let position = Selector::BuiltIn { built_in: BuiltIn::Position, component: 0, components: 4 };
@@ -192,7 +192,8 @@ fn errors_say_where() {
     assert_eq!(glsl(source), FrontendError::CaptureLayout { location, qualifier });
 }
 
-/// The behaviour that WGSL defines for division by zero and for indices out of range.
+/// The compiled module has the behaviour that WGSL defines for divisions by zero and for indices
+/// out of range.
 #[test]
 fn checks_that_the_language_promises_are_kept() {
     let source = "
@@ -206,7 +207,7 @@ fn checks_that_the_language_promises_are_kept() {
     assert!(text.contains("UMin"), "{text}");
 }
 
-/// Descriptors of a module's interface, in order.
+/// Returns the descriptors of a module's interface, in order.
 fn descriptors(words: &[u32]) -> Vec<(u32, u32)> {
     let module = Module::parse(words).unwrap();
     let declarations = Declarations::of(&module);
@@ -291,8 +292,8 @@ fn push_constants_come_through() {
     }
 }
 
-/// Code that naga cannot write, or on which it panics, is an error, unless only another shader of
-/// the source uses it.
+/// Code that naga cannot write, or on which it panics, results in an error, unless only another
+/// shader of the source uses it.
 #[test]
 fn naga_fails_in_errors() {
     let external = "@group(0) @binding(0) var video: texture_external;
@@ -377,8 +378,8 @@ fn constants_have_the_values_of_the_source() {
     }
 }
 
-/// With `@id` and without, with a default and without, and one that is computed from others: as in a
-/// source that has the values.
+/// Overrides with and without `@id`, with and without a default, and one that is computed from
+/// others: the module is that of a source that contains the values.
 #[test]
 fn overrides_have_the_values_that_are_given() {
     const SOURCE: &str = "@id(3) override scale: f32; @id(0) override bias = 2.5;
@@ -453,7 +454,7 @@ fn a_preprocessor_of_wgsl_comes_first() {
     assert!(error.starts_with("2:3: '#import' cannot be compiled here: "), "{error}");
 }
 
-/// A module is compiled as its source is: the same shader, with the same constants.
+/// A naga module is compiled as its source is: to the same shader, with the same constants.
 #[test]
 fn a_module_becomes_the_words_of_its_source() {
     let source = format!(
@@ -482,7 +483,8 @@ fn a_module_becomes_the_words_of_its_source() {
     }
 }
 
-/// What no source has: a module that is invalid, and one that is nested deeper than the stack.
+/// Modules that no source results in: an invalid module, and one that is nested more deeply than
+/// the stack allows.
 #[test]
 fn modules_are_checked() {
     use naga::{Block, Statement};

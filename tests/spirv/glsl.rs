@@ -1,4 +1,4 @@
-//! GLSL as used by Vulkan programs, beyond what naga itself accepts.
+//! GLSL as Vulkan programs use it, beyond what naga itself supports.
 
 use proptest::prelude::*;
 use spirv::{BuiltIn, Decoration, StorageClass};
@@ -16,7 +16,7 @@ fn compile(source: &str) -> Vec<u32> {
     words
 }
 
-/// Names of the variables of a module's interface with their locations, in the order of these.
+/// Returns the names and locations of the variables of a module's interface, ordered by location.
 fn interface(words: &[u32], storage: StorageClass) -> Vec<(u32, String)> {
     let module = Module::parse(words).unwrap();
     let declarations = Declarations::of(&module);
@@ -214,7 +214,7 @@ fn offsets_are_those_of_the_source() {
     assert!(advice.contains("glslang"), "{error}");
 }
 
-/// Each says what it is, where, and what to do.
+/// Each error says what is not supported, where it is, and what to do.
 #[test]
 fn what_is_not_supported_is_named() {
     for (source, expected) in [
@@ -270,7 +270,7 @@ fn what_is_not_supported_is_named() {
     );
 }
 
-/// Pieces of declarations in any order are compiled or refused, at a place that is in the source.
+/// Pieces of declarations in any order are compiled, or refused with a position in the source.
 #[test]
 fn any_order_of_words_is_an_error_at_most() {
     const WORDS: [&str; 40] = [

@@ -1,5 +1,5 @@
-//! `shaders/xfb.spv` is what naga compiles from `shaders/*.wgsl`, and definitions that they share
-//! with Rust are equal: the layout of the sysvals, and constants.
+//! `shaders/xfb.spv` is what naga compiles from `shaders/*.wgsl`. Definitions that the shaders
+//! share with Rust are equal: the layout of the sysvals, and constants.
 
 use std::collections::BTreeMap;
 use std::mem::offset_of;
@@ -59,7 +59,8 @@ fn shaders() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders")
 }
 
-/// WGSL has no include: the library is the concatenation of its files.
+/// Returns the shader library, which is the concatenation of its files, because WGSL has no include
+/// directive.
 fn library() -> naga::Module {
     let source: String = SOURCES
         .iter()
@@ -95,7 +96,7 @@ fn compile(module: &naga::Module) -> Vec<u32> {
     spv::write_vec(module, &info, &options, None).unwrap()
 }
 
-/// `VKXFB_REGENERATE=1 cargo test --test spirv library` writes the file anew.
+/// To write the file anew, run `VKXFB_REGENERATE=1 cargo test --test spirv library`.
 #[test]
 fn the_committed_library_is_fresh() {
     let words = compile(&library());
@@ -223,7 +224,7 @@ fn sysvals_have_one_layout() {
     );
 }
 
-/// Every constant of the shaders, by name: constants that Rust also has are equal.
+/// Compares constants by name: each constant of the shaders that Rust also has must be equal.
 #[test]
 fn constants_have_one_value() {
     let module = library();

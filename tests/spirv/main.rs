@@ -1,6 +1,5 @@
-//! Modules as such, and where they come from: what is read and changed of them word by word,
-//! specialization, the front ends of WGSL and GLSL, and the modules that are
-//! committed.
+//! Modules themselves, and where they come from: what is read and changed in them word by word,
+//! specialization, the front ends for WGSL and GLSL, and the committed modules.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(missing_docs, reason = "no API")]

@@ -1,4 +1,4 @@
-//! Specialisation constants: compares modules with those of spirv-opt, layouts with those of
+//! Specialization constants: compares modules with those of spirv-opt, layouts with those of
 //! shaders in which the values are constants, and captures on a device.
 
 use vkxfb::capture::{CaptureError, Layout, LengthError};
@@ -15,7 +15,7 @@ use vkxfb_translators::split_blocks::{self, split_blocks};
 
 use crate::common;
 
-/// Lengths that are a constant, and operations on constants.
+/// A shader in which a constant determines lengths, and which has operations on constants.
 const SHADER: &str = "#version 450
     layout(constant_id = 2) const int COUNT = 3;
     layout(constant_id = 7) const uint MORE = 2u;
@@ -41,7 +41,7 @@ const SHADER: &str = "#version 450
         wide = WIDE * double(gl_VertexIndex);
     }";
 
-/// A set of values, and the same as GLSL.
+/// A set of values for the specialization constants.
 struct Values {
     count: i32,
     more: u32,
@@ -67,7 +67,7 @@ impl Values {
         ]
     }
 
-    /// The shader that was written with these values.
+    /// Returns the shader in which these values are constants.
     fn written(&self) -> String {
         let Self { count, more, scale, flip, wide } = self;
         let mut source = SHADER.to_owned();
@@ -108,7 +108,7 @@ fn lower(shader: &Shader<'_>) -> [Lowered; 3] {
     ]
 }
 
-/// (buffer, offset, bytes, bits, location) of each output.
+/// Returns (buffer, offset, bytes, bits, location) of each output.
 fn places(layout: &Layout) -> Vec<(u32, u32, u32, u32, Option<u32>)> {
     layout.outputs.iter().map(|o| (o.buffer, o.offset, o.size(), o.bits, o.location)).collect()
 }
@@ -161,7 +161,7 @@ fn values_decide_the_layout() {
     }
 }
 
-/// Constants that are not operations are frozen as spirv-opt freezes them.
+/// Constants that are not operations are frozen as by spirv-opt.
 #[test]
 fn constants_are_frozen_as_spirv_opt_does() {
     let source = SHADER
@@ -276,7 +276,7 @@ fn lengths_that_nobody_knows_are_named() {
     assert!(error.to_string().contains("UDiv"), "{error}");
 }
 
-/// Inputs have lengths too.
+/// Specialization constants also determine the lengths of inputs.
 #[test]
 fn inputs_have_as_many_locations_as_the_values_say() {
     let words = common::compile(
@@ -307,7 +307,7 @@ mod on_a_device {
     use common::device::{capture, close, open};
     use vkxfb_probe::gpu::Profile;
 
-    /// Operations of GLSL on integers a and b, unsigned c and boolean d.
+    /// Operations of GLSL on the integers a and b, the unsigned integer c and the boolean d.
     const OPERATIONS: [&str; 24] = [
         "a + b",
         "a - b",
@@ -335,7 +335,8 @@ mod on_a_device {
         "ivec2(a, b).y * 3",
     ];
 
-    /// Every operation, with operands `A` to `D` that are declared as `declarations` has it.
+    /// Returns a shader with every operation, whose operands `A` to `D` are declared as in
+    /// `declarations`.
     fn operations(declarations: &str, before: &str, locals: &str) -> String {
         let mut source = format!("#version 450\n{declarations}\n");
         source += "layout(xfb_buffer = 0, xfb_stride = 96, location = 0, xfb_offset = 0) flat out int results[24];\n";
@@ -383,7 +384,7 @@ mod on_a_device {
         close(gpu);
     }
 
-    /// Folded here, and computed by the device.
+    /// Compares the operations that vkxfb folds with those that the device computes.
     #[test]
     fn operations_are_folded_to_what_a_device_computes() {
         let mut gpu = open(Profile::Full);
@@ -432,7 +433,7 @@ mod on_a_device {
     }
 }
 
-/// Whatever the values are: an error, or a module that is valid where they are possible lengths.
+/// Any values result in an error, or in a module that is valid if they are possible lengths.
 #[test]
 fn any_values_give_an_error_or_a_module() {
     let words = common::compile(SHADER, &[]);

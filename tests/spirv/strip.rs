@@ -1,4 +1,5 @@
-//! Removes transform feedback from modules, and compares with a filter of their text.
+//! Removes transform feedback from modules, and compares the result with a filter of their
+//! disassembly.
 
 use std::borrow::Cow;
 
@@ -9,7 +10,7 @@ use vkxfb::lower::strip::strip_xfb;
 
 use crate::common;
 
-/// What glslang emits, with the target that it is valid for: SPIR-V 1.0, 1.4 and 1.5.
+/// The arguments of glslang, and the target for which its output is valid: SPIR-V 1.0, 1.4 and 1.5.
 const TARGETS: [(&[&str], &str); 4] = [
     (&[], "vulkan1.0"),
     (&["-g"], "vulkan1.0"),
@@ -17,7 +18,8 @@ const TARGETS: [(&[&str], &str); 4] = [
     (&["--target-env", "vulkan1.2", "-gVS"], "vulkan1.2"),
 ];
 
-/// Variables, members of blocks, an array of blocks, built-ins; and offsets that are a buffer's.
+/// Variables, members of blocks, an array of blocks, built-in variables, and `Offset` decorations
+/// that are for a buffer.
 const VERTEX: &str = "#version 450
     struct Light { vec4 colour; float list[3]; };
     layout(set = 0, binding = 0) uniform Uniforms { mat4 matrix; Light lights[2]; } uniforms;
@@ -56,7 +58,7 @@ const EVALUATION: &str = "#version 450
         wide = dvec3(gl_TessCoord);
     }";
 
-/// Two streams, which do not depend on transform feedback.
+/// A shader with two vertex streams, which do not depend on transform feedback.
 const GEOMETRY: &str = "#version 450
     layout(points) in;
     layout(points, max_vertices = 2) out;
@@ -69,8 +71,8 @@ const GEOMETRY: &str = "#version 450
         EmitStreamVertex(1);
     }";
 
-/// The lines of a module without those of transform feedback. `outputs` are the names of the
-/// variables and types with an `Offset` that is not for a buffer.
+/// Returns the lines of a module's disassembly except those for transform feedback. `outputs` are
+/// the names of the variables and types with an `Offset` that is not for a buffer.
 fn without_xfb(words: &[u32], outputs: &[&str]) -> Vec<String> {
     let is_of_xfb = |line: &&str| {
         let of_output = |name: &&str| line.contains(&format!("Decorate %{name} "));
@@ -138,8 +140,8 @@ fn modules_without_transform_feedback_come_back_as_they_are() {
     assert!(strip_xfb(&[1, 2, 3]).is_err());
 }
 
-/// Two vertex shaders. With transform feedback, one captures a structure that is also the type of a
-/// buffer.
+/// Returns two vertex shaders. With transform feedback, one of them captures a structure that is
+/// also the type of a buffer.
 fn two_shaders(has_xfb: bool) -> String {
     let (capability, mode, decorations) = match has_xfb {
         false => ("", "", ""),
@@ -195,7 +197,7 @@ fn two_shaders(has_xfb: bool) -> String {
     )
 }
 
-/// The offsets of the buffer stay, and the decorations of an unused structure are removed where
+/// The offsets of the buffer are kept. The decorations of an unused structure are removed if
 /// necessary.
 #[test]
 fn offsets_of_buffers_stay() {
@@ -211,7 +213,7 @@ fn offsets_of_buffers_stay() {
     is_left_alone(&stripped);
 }
 
-/// The capability implies Shader, which has to be declared instead.
+/// The capability `TransformFeedback` implies `Shader`, which has to be declared instead.
 #[test]
 fn a_shader_stays_one() {
     let text = two_shaders(true);
@@ -225,7 +227,7 @@ fn a_shader_stays_one() {
     );
 }
 
-/// If native emission adds only decorations, stripping gives the original words.
+/// If native emission adds only decorations, stripping returns the original words.
 #[test]
 fn stripping_undoes_native_emission() {
     for (arguments, target) in TARGETS {
@@ -271,7 +273,8 @@ const STREAMS: &str = "#version 450
         EndStreamPrimitive(0);
     }";
 
-/// A driver without the extension gets what is emitted to one stream, and no word of streams.
+/// A driver without the extension gets the vertices that are emitted to one stream, and no
+/// instruction for streams.
 #[test]
 fn one_stream_is_left() {
     for (arguments, target) in TARGETS {
@@ -315,7 +318,7 @@ fn is_without_streams(words: &[u32]) {
     assert_eq!(*same, *words);
 }
 
-/// Without streams everything is emitted to stream 0, of which nothing is left for another.
+/// Without streams all vertices are emitted to stream 0, so nothing is left for another stream.
 #[test]
 fn nothing_is_left_for_a_stream_that_there_is_not() {
     let words = common::compile_stage("geom", GEOMETRY_OF_ONE, &[]);

@@ -29,7 +29,7 @@ fn identify() -> Vec<u32> {
     words_from_bytes(include_bytes!("../../shaders/probe/identify.spv")).unwrap()
 }
 
-/// A word as the first of an instruction.
+/// Returns the first word of an instruction.
 fn head(opcode: u16, count: u16) -> u32 {
     u32::from(count) << 16 | u32::from(opcode)
 }
@@ -115,7 +115,7 @@ fn errors_name_the_word() {
 }
 
 proptest! {
-    /// Any words give an error, or a module that returns the same words.
+    /// Any words result in an error, or in a module that has the same words.
     #[test]
     fn mutated_modules_are_refused_or_kept(
         changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u32>()), 1..8),
@@ -133,7 +133,7 @@ proptest! {
     }
 }
 
-/// Line information, values and types of any kind may come first among the declarations.
+/// Line information, values and types of any kind may be the first declaration.
 #[test]
 fn declarations_begin_where_they_may() {
     for first in [
@@ -173,7 +173,7 @@ fn declarations_begin_where_they_may() {
     }
 }
 
-/// As spirv-opt flattens them.
+/// Decoration groups are replaced by separate decorations, as by spirv-opt.
 #[test]
 fn decoration_groups_are_written_out() {
     let words = common::assemble(
@@ -257,7 +257,7 @@ fn decoration_groups_cannot_exhaust_memory() {
     assert_eq!(error.word, 5 + 3 * 5_000 + 2);
 }
 
-/// The words of an instruction are counted in 16 bits.
+/// The number of words of an instruction has 16 bits, so further operands are left out.
 #[test]
 fn operands_are_as_many_as_can_be_counted() {
     let mut module = Module::parse(&identify()).unwrap();

@@ -1,5 +1,5 @@
-//! A draw that captures its attributes: its inputs, the expected capture by the specification, and
-//! the capture of a device.
+//! A draw that captures its attributes: its inputs, the capture that the specification requires,
+//! and the capture of a device.
 
 use ash::vk;
 use vkxfb::lower::{Backend, Lowered, ResourcePlan, Shader, compute, native};
@@ -13,15 +13,15 @@ use vkxfb_probe::gpu::{Gpu, GpuError};
 
 use crate::shader::{self, Input};
 
-/// What is bound to a binding.
+/// The buffer that is bound to a binding.
 #[derive(Debug, Clone)]
 pub struct Bound {
     pub binding: u32,
     /// The offset in bytes of the bound range, which extends to the end of the buffer.
     pub offset: usize,
-    /// The bound range; `None` binds null.
+    /// The contents of the bound range. If `None`, no buffer is bound.
     pub bytes: Option<Vec<u8>>,
-    /// A stride given with the buffer.
+    /// The stride that is passed with the buffer.
     pub stride: Option<u32>,
 }
 
@@ -34,12 +34,12 @@ pub struct Case {
     pub draw: Draw,
 }
 
-/// A captured component: an input's, of a vertex.
+/// A captured component of an input, for one vertex.
 pub struct Component<'a> {
     pub vertex: u32,
     pub instance: u32,
     pub input: &'a Input,
-    /// Component of the format.
+    /// The component of the format.
     pub component: u32,
     pub attribute: &'a VertexAttribute,
     pub rate: InputRate,
@@ -50,7 +50,8 @@ pub struct Component<'a> {
 }
 
 impl Case {
-    /// The attribute that an input reads, and which of its components first.
+    /// Returns the attribute that an input reads, and the first of its components that the input
+    /// reads.
     fn attribute(&self, input: &Input) -> (&VertexAttribute, u32) {
         let first = input.component / (input.bits / 32);
         match self.vertex_input.attribute(input.location) {
@@ -64,7 +65,7 @@ impl Case {
         self.vertex_input.binding(attribute.binding).unwrap()
     }
 
-    /// The bytes of an element, empty if it is out of range.
+    /// Returns the bytes of an element. They are empty if the element is out of range.
     fn element(&self, attribute: &VertexAttribute, vertex: u32, instance: u32) -> &[u8] {
         let binding = self.binding(attribute);
         let bound = self.bound.iter().find(|b| b.binding == attribute.binding).unwrap();
@@ -118,7 +119,7 @@ impl Case {
             * u64::from(self.draw.instance_count)
     }
 
-    /// The shader as a backend takes it.
+    /// Lowers the shader for a backend.
     pub fn lower(&self, backend: Backend, resources: ResourcePlan) -> Lowered {
         let words = shader::assemble(&self.inputs);
         let source = Shader::new(&words);
@@ -131,7 +132,7 @@ impl Case {
         .unwrap_or_else(|error| panic!("{error}: {self:#?}"))
     }
 
-    /// Captures on a device.
+    /// Captures on a device, and returns the captured bytes.
     pub fn capture(&self, gpu: &mut Gpu, backend: Backend) -> Vec<u8> {
         let lowered = self.lower(backend, gpu.compute_target(backend).unwrap().resources);
         let desc = PipelineDesc::new(&lowered)
@@ -237,19 +238,19 @@ impl Case {
     }
 }
 
-/// How a device's conversion may differ from the model.
+/// How the conversion of a device may differ from the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Difference {
     None,
-    /// Another NaN.
+    /// Both are NaNs, but not the same.
     NaN,
-    /// The number of representable floats between the two.
+    /// The number of representable floats from one to the other.
     Ulp(u32),
     Wrong,
 }
 
 impl Component<'_> {
-    /// How much it differs.
+    /// Returns how much the component differs.
     pub fn difference(&self) -> Difference {
         let float = |bits: u64| f32::from_bits(bits as u32);
         let is_converted = self.attribute.format.alignment() < 4 || self.is_packed();
@@ -274,7 +275,7 @@ impl Component<'_> {
             && self.attribute.format.size() == self.attribute.format.alignment()
     }
 
-    /// What it is, for messages.
+    /// Describes the component in a message.
     pub fn describe(&self) -> String {
         format!(
             "vertex {} of instance {}: component {} of {:?} at location {} is {:#x}, not {:#x}",

@@ -1,19 +1,19 @@
-//! Faults of drivers in their own vertex input. The compute backend is compared with the model in
-//! any case.
+//! Faults of drivers in their own vertex input. The compute backend is always compared with the
+//! model.
 
 use vkxfb::vertex_input::{InputRate, NumericClass, VertexFormat};
 
 use crate::case::Component;
 
-/// Components that a driver's own vertex input may have wrong.
+/// A fault of a driver's own vertex input: the components that may be wrong.
 pub struct Fault {
     driver: &'static str,
     applies: fn(&Component<'_>) -> bool,
     reason: &'static str,
 }
 
-/// The test fails if none of the components differs, so that an entry is removed once the driver is
-/// fixed.
+/// The test fails if none of the components of an entry differs, so that the entry is removed once
+/// the driver is fixed.
 const FAULTS: &[Fault] = &[
     Fault {
         driver: "llvmpipe",
@@ -59,7 +59,8 @@ const FAULTS: &[Fault] = &[
     },
 ];
 
-/// The known faults of a driver, and how often each could have shown and did.
+/// The known faults of a driver, each with the number of components that could have differed and of
+/// those that did.
 pub struct Known {
     faults: Vec<(&'static Fault, u64, u64)>,
 }
@@ -70,7 +71,7 @@ impl Known {
         Self { faults: faults.map(|fault| (fault, 0, 0)).collect() }
     }
 
-    /// Whether a component may differ; `differs` says that it does.
+    /// Returns whether a component may differ. `differs` tells whether it does.
     pub fn excuses(&mut self, component: &Component<'_>, differs: bool) -> bool {
         let fault = self.faults.iter_mut().find(|(fault, ..)| (fault.applies)(component));
         let Some((_, looked, seen)) = fault else { return false };
@@ -79,7 +80,7 @@ impl Known {
         differs
     }
 
-    /// Prints them, and panics where one was not seen.
+    /// Prints the faults, and panics if one of them was not seen.
     pub fn report(&self) {
         for (fault, looked, seen) in &self.faults {
             eprintln!("{seen} of {looked} components: {}", fault.reason);

@@ -7,8 +7,8 @@ use crate::case::{Bound, Case};
 use crate::common::rng::Rng;
 use crate::shader::Input;
 
-/// Generates a layout of those formats. Buffers are as long as the draw needs or, if
-/// `may_pass_the_end`, sometimes shorter, or null.
+/// Generates a layout of these formats. Buffers are as long as the draw needs. If
+/// `may_pass_the_end`, some buffers are shorter or null.
 pub fn generate(seed: u64, formats: &[VertexFormat], may_pass_the_end: bool) -> Case {
     let mut rng = Rng::new(seed.wrapping_mul(0x1000_0001));
     let draw = Draw {
@@ -66,7 +66,7 @@ pub fn generate(seed: u64, formats: &[VertexFormat], may_pass_the_end: bool) -> 
     case
 }
 
-/// One or two variables that read an attribute.
+/// Adds one or two variables that read an attribute.
 fn inputs(rng: &mut Rng, attribute: &VertexAttribute, inputs: &mut Vec<Input>) {
     let VertexAttribute { location, format, .. } = *attribute;
     let (class, bits, components) = (format.class(), format.bits(), format.components());

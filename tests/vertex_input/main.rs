@@ -1,13 +1,13 @@
-//! Vertex input: every format and random layouts, captured by the compute backend and by the
-//! device's own vertex input, and compared with [`VertexFormat::decode`] and the formulas of the
-//! specification.
+//! Vertex input: captures every format and random layouts with the compute backend and with the
+//! device's own vertex input, and compares the results with [`VertexFormat::decode`] and the
+//! formulas of the specification.
 //!
 //! | variable | |
 //! |---|---|
-//! | `VKXFB_LAYOUTS` | random layouts: by default 60 with `VKXFB_FULL=1`, and a third without |
-//! | `VKXFB_SEED` | seed of the first; each next layout has the next seed |
-//! | `VKXFB_TEST_VALIDATION=0` | without the validation layer |
-//! | `VKXFB_TEST_TOOLS=0` | without spirv-val |
+//! | `VKXFB_LAYOUTS` | the number of random layouts: by default 60 with `VKXFB_FULL=1`, and a third of that without it |
+//! | `VKXFB_SEED` | the seed of the first layout; each following layout has the next seed |
+//! | `VKXFB_TEST_VALIDATION=0` | runs without the validation layer |
+//! | `VKXFB_TEST_TOOLS=0` | runs without spirv-val |
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(missing_docs, reason = "no API")]
@@ -55,8 +55,8 @@ const SPECIAL: [u32; 16] = [
     0x0123_4567,
 ];
 
-/// Elements that cover a format: all values of components of 8 and 16 bits, special and random
-/// values of others. Their number is a multiple of 3.
+/// Returns elements that cover a format: all values of components of 8 and 16 bits, and special and
+/// random values of other components. The number of elements is a multiple of 3.
 fn elements(format: VertexFormat, rng: &mut Rng) -> (u32, Vec<u8>) {
     let parts = (format.size() / format.alignment()) as usize;
     let count = match format.alignment() {
@@ -89,8 +89,8 @@ fn elements(format: VertexFormat, rng: &mut Rng) -> (u32, Vec<u8>) {
     (count, bytes)
 }
 
-/// A tightly packed attribute of that format. The bound range does not begin at a multiple of 4 if
-/// the format allows that.
+/// Returns a case with a tightly packed attribute of this format. If the format allows it, the
+/// bound range does not begin at a multiple of 4.
 fn sweep(format: VertexFormat, rng: &mut Rng) -> Case {
     let (vertex_count, bytes) = elements(format, rng);
     let count = match format.bits() {
@@ -124,7 +124,7 @@ fn sweep(format: VertexFormat, rng: &mut Rng) -> Case {
     }
 }
 
-/// Whether the device's own vertex input can capture it.
+/// Returns whether the device's own vertex input can capture a case.
 fn is_native(gpu: &Gpu, case: &Case) -> bool {
     let caps = gpu.capabilities();
     let is_null = case.bound.iter().any(|b| b.bytes.is_none());
@@ -149,7 +149,7 @@ fn can_run(gpu: &Gpu, input: &Input) -> bool {
     }
 }
 
-/// Differences by what they are.
+/// The numbers of differences of each kind.
 #[derive(Default)]
 struct Differences {
     components: u64,
@@ -194,8 +194,8 @@ impl Differences {
         self.components > 0 && self.first.is_none()
     }
 
-    /// Vulkan does not say how exact a device's normalized conversions are, nor which NaN a NaN
-    /// becomes.
+    /// Vulkan does not specify the precision of a device's normalized conversions, nor which NaN a
+    /// NaN is converted to.
     fn is_allowed(&self) -> bool {
         self.components > 0 && self.wrong == 0 && self.ulps.keys().all(|ulp| *ulp <= 2)
     }
@@ -246,7 +246,7 @@ fn every_format_is_converted_as_specified() {
     close(gpu);
 }
 
-/// The compute backend needs no more for this than the least capable device has.
+/// For this, the compute backend needs no more than the least capable device has.
 #[test]
 fn the_floor_pulls_every_format_below_64_bits() {
     for resources in RESOURCES {

@@ -8,32 +8,32 @@ use rspirv::spirv::{
 };
 use vkxfb::vertex_input::NumericClass;
 
-/// An input variable, all of which is captured.
+/// An input variable, all components of which are captured.
 #[derive(Debug, Clone, Copy)]
 pub struct Input {
     pub location: u32,
-    /// `Component`, in dwords.
+    /// The `Component` decoration, in dwords.
     pub component: u32,
     pub class: NumericClass,
-    /// Bits of a component.
+    /// The number of bits of a component.
     pub bits: u32,
-    /// Components.
+    /// The number of components.
     pub count: u32,
 }
 
 impl Input {
-    /// Dwords that it captures.
+    /// Returns the number of dwords that the input captures.
     pub fn dwords(&self) -> u32 {
         self.count * self.bits / 32
     }
 }
 
-/// Bytes of a record.
+/// Returns the size of a record in bytes.
 pub fn stride(inputs: &[Input]) -> u32 {
     inputs.iter().map(Input::dwords).sum::<u32>() * 4
 }
 
-/// A shader that captures its inputs to buffer 0, one after the other.
+/// Returns a shader that captures its inputs to buffer 0, one after the other.
 pub fn assemble(inputs: &[Input]) -> Vec<u32> {
     let mut b = Builder::new();
     b.set_version(1, 0);

@@ -1,4 +1,5 @@
-//! One kind of memory of an arena: blocks, taken from front to back.
+//! One of the two parts of an arena: a list of blocks, from which memory is taken from front to
+//! back.
 
 use ash::vk;
 
@@ -15,13 +16,13 @@ const MIN_GROWTH: u64 = 64 << 10;
 pub(in crate::runtime) struct Part {
     kind: Kind,
     blocks: Vec<Block>,
-    /// The number of the block that memory is taken from. Later blocks are empty.
+    /// The index of the block that memory is taken from. Nothing is taken from later blocks.
     current: usize,
     /// Whether the arena was ever reset.
     pub(super) was_reset: bool,
 }
 
-/// Which part of the arena.
+/// Which of the two parts of an arena this is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Written by the host while recording, and read by shaders. Fused captures also count in it.
@@ -41,10 +42,10 @@ struct Block {
 /// One suballocation from an arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::runtime) struct Suballocation {
-    /// Address for shaders, a multiple of 16.
+    /// The address that shaders use, a multiple of 16.
     pub(in crate::runtime) address: u64,
     pub(in crate::runtime) buffer: vk::Buffer,
-    /// Bytes from the start of the buffer.
+    /// The offset in bytes from the start of the buffer.
     pub(in crate::runtime) offset: u64,
 }
 
@@ -105,8 +106,8 @@ impl Block {
         // SAFETY: the caller's contract; the usages are valid where addresses are enabled.
         let buffer = unsafe { Buffer::new(ctx, allocator, &desc) }?;
         let address = match ctx.table() {
-            // The address within the descriptor set: the window of the arena is always the first of
-            // its purpose.
+            // Under the descriptor plan an address consists of a window and an offset. The current
+            // block of the arena is always the first window of its purpose.
             Some(limits) => limits.first_address(kind.purpose()),
             None => buffer.address(),
         };
@@ -130,8 +131,8 @@ impl Part {
         kind: Kind,
         size: u64,
     ) -> Result<Self, RuntimeError> {
-        // If there is no such multiple, the allocation fails anyway: no device has that much
-        // memory.
+        // If the rounded size overflows, the allocation of `size` bytes fails anyway: no device has
+        // that much memory.
         let size = size.checked_next_multiple_of(ALIGNMENT).unwrap_or(size).max(READABLE);
         check_size(ctx, kind, size)?;
         // SAFETY: the caller's contract.
@@ -144,7 +145,7 @@ impl Part {
         self.blocks.iter().map(|block| block.buffer.size()).sum()
     }
 
-    /// Bytes that are taken, including the unused ends of full blocks.
+    /// The number of bytes that are taken, including the unused ends of full blocks.
     pub(super) fn used(&self) -> u64 {
         let full = self.blocks.iter().take(self.current).map(|block| block.buffer.size());
         full.sum::<u64>() + self.taken()
@@ -162,7 +163,7 @@ impl Part {
         }
     }
 
-    /// Bytes that can still be taken from the current block.
+    /// The number of bytes that can still be taken from the current block.
     pub(super) fn left(&self) -> u64 {
         self.blocks.get(self.current).map_or(0, Block::left)
     }
@@ -218,7 +219,7 @@ impl Part {
         // SAFETY: the caller's contract.
         let mut block = unsafe { Block::new(ctx, allocator, self.kind, size) };
         if block.is_err() && size > bytes {
-            // `bytes` may fit where the doubled size does not.
+            // `bytes` bytes may be available even if twice the capacity is not.
             // SAFETY: as above.
             block = unsafe { Block::new(ctx, allocator, self.kind, bytes.max(READABLE)) };
         }
@@ -246,7 +247,7 @@ impl Part {
         Ok(Suballocation { address: block.address + offset, buffer: block.buffer.raw(), offset })
     }
 
-    /// The error for too little room.
+    /// Makes the error for a block with too little room.
     fn full(&self, needed: u64, left: u64) -> RuntimeError {
         RuntimeError::ArenaFull {
             part: self.kind.name(),
@@ -289,7 +290,7 @@ impl Part {
         self.blocks.get(self.current).map_or(0, |block| block.used)
     }
 
-    /// Copies two pieces into upload memory, one directly after the other.
+    /// Copies `first` and, directly after it, `second` into upload memory.
     ///
     /// # Errors
     /// As [`take`](Self::take).
@@ -304,7 +305,7 @@ impl Part {
         })
     }
 
-    /// Takes upload memory of `bytes` bytes, which `write` writes.
+    /// Takes `bytes` bytes of upload memory and lets `write` fill them.
     ///
     /// # Errors
     /// As [`take`](Self::take).
@@ -364,7 +365,7 @@ pub(in crate::runtime) const fn aligned(bytes: u64) -> u64 {
     }
 }
 
-/// Checks that a descriptor can cover a block, under the descriptor plan.
+/// Under the descriptor plan, checks that one descriptor can cover a block of `size` bytes.
 fn check_size(ctx: &Context, kind: Kind, size: u64) -> Result<(), RuntimeError> {
     let Some(limits) = ctx.table() else { return Ok(()) };
     let what = || format!("the size of {} in bytes", kind.name());

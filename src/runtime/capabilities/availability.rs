@@ -21,7 +21,7 @@ use crate::sysval::SYSVALS_SIZE;
 pub struct Unavailable {
     /// The backend.
     pub backend: Backend,
-    /// Name of the device.
+    /// The name of the device.
     pub device: String,
     /// What is missing: the names of extensions, features or limits.
     pub reasons: Vec<String>,
@@ -32,7 +32,7 @@ pub struct Unavailable {
 }
 
 impl Capabilities {
-    /// Whether the device can run that backend.
+    /// Checks whether the device can run `backend`.
     ///
     /// # Errors
     /// [`Unavailable`] with all the reasons, not only the first.
@@ -64,7 +64,8 @@ impl Capabilities {
                     reasons
                         .push(format!("{addresses}, and for descriptors in its place {obstacles}"));
                 }
-                // As for push constants below: conforming devices have them.
+                // Every conforming device has workgroups of this size; a layer or an emulator may
+                // not conform.
                 let invocations = self.limits.workgroup_invocations();
                 if invocations < MIN_WORKGROUP_SIZE {
                     reasons.push(format!(
@@ -93,7 +94,7 @@ impl Capabilities {
         Backend::ALL.into_iter().filter_map(|backend| self.availability(backend).err()).collect()
     }
 
-    /// The reasons against the descriptor plan.
+    /// What the device lacks for the descriptor plan, as reasons for [`Unavailable`].
     fn descriptor_obstacles(&self) -> Vec<String> {
         let mut obstacles = Vec::new();
         if !self.storage_buffer_indexing {

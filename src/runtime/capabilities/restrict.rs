@@ -131,7 +131,9 @@ mod tests {
         );
     }
 
-    /// Tests both structures that can enable each feature.
+    /// The compute backend is available with device addresses, which
+    /// `VkPhysicalDeviceVulkan12Features` enables, and with descriptors, which
+    /// `VkPhysicalDeviceFeatures` enables.
     #[test]
     fn what_is_enabled_stays() {
         let mut vulkan12 =

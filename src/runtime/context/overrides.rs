@@ -7,27 +7,31 @@ use super::{Context, WORKGROUPS_EVERYWHERE};
 use crate::runtime::Barrier;
 use crate::runtime::recorder::{MAX_ENTRIES, SMALL};
 
-/// Sets [`Context::max_workgroups_per_axis`], at most the limit of the device. Small captures are then
-/// folded over two axes, or refused as too large, like huge captures otherwise.
+/// Sets [`Context::max_workgroups_per_axis`], at most to the limit of the device. With a low value
+/// small captures are folded over two axes, or refused as too large, which otherwise happens only
+/// to huge captures.
 pub fn set_max_workgroups_per_axis(context: &mut Context, workgroups: u32) {
     let [x, y, _] = context.shared.capabilities.limits.max_workgroups;
     Arc::make_mut(&mut context.shared).max_workgroups_per_axis =
         workgroups.min(x).min(y).min(WORKGROUPS_EVERYWHERE);
 }
 
-/// Sets the largest number of workgroups of a draw that shares a dispatch with other draws; the default
-/// and the maximum are 64. Small draws are then captured like large ones otherwise.
+/// Sets the largest number of workgroups of a draw that shares a dispatch with other draws; the
+/// default and the maximum are 64. With a low value small draws are captured as otherwise only
+/// large draws are.
 pub fn set_max_shared_workgroups(context: &mut Context, workgroups: u32) {
     Arc::make_mut(&mut context.shared).max_shared_workgroups = workgroups.min(SMALL);
 }
 
-/// Sets the largest number of entries that the draws of a dispatch of geometry shaders are divided into.
-/// Draws are then captured with few entries of many primitives, like huge draws otherwise.
+/// Sets the largest number of entries that the draws of a dispatch of geometry shaders are divided
+/// into. With a low value draws are captured with few entries of many primitives, as otherwise only
+/// huge draws are.
 pub fn set_max_entries(context: &mut Context, entries: u64) {
     Arc::make_mut(&mut context.shared).max_entries = entries.clamp(1, MAX_ENTRIES);
 }
 
-/// Omits a barrier, or none, to see whether a test notices.
+/// Omits `barrier`, or none for `None`, so that tests can see whether they notice a missing
+/// barrier.
 ///
 /// # Safety
 /// The commands before and after the omitted barrier are not ordered. Whoever executes them

@@ -5,7 +5,7 @@
 
 use ash::vk;
 
-/// A range of a buffer.
+/// A range of a buffer, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(in crate::runtime) struct Window {
     pub(in crate::runtime) buffer: vk::Buffer,
@@ -22,7 +22,7 @@ impl Window {
         self.start <= other.start && other.end <= self.end
     }
 
-    /// From the lower start to the higher end.
+    /// Returns the range from the lower start to the higher end.
     pub(super) fn union(self, other: Self) -> Self {
         let (start, end) = (self.start.min(other.start), self.end.max(other.end));
         Self { start, end, ..self }
@@ -72,7 +72,8 @@ pub(super) fn cover(
     (join(exact, |number, _, _| is_closed[number]), true)
 }
 
-/// Joins neighbours in a span if `joins` returns true. `joins` takes the number of the second one.
+/// Joins neighbours of the same span for which `joins` returns true. `joins` takes the index of the
+/// second of the two ranges.
 fn join(ranges: Vec<Range>, joins: impl Fn(usize, &Range, &Range) -> bool) -> Vec<Range> {
     let mut joined: Vec<Range> = Vec::with_capacity(ranges.len());
     for (number, range) in ranges.into_iter().enumerate() {
@@ -115,7 +116,7 @@ mod tests {
 
     use super::*;
 
-    /// A range of a span. Each span is a buffer of its own.
+    /// A range in the buffer of a span. In these tests each span has another buffer.
     fn range(span: usize, start: u64, end: u64) -> Range {
         Range { span, window: Window { buffer: vk::Buffer::from_raw(span as u64 + 1), start, end } }
     }

@@ -12,21 +12,22 @@ pub enum ErrorKind {
     Vulkan,
     /// Free memory, reset the arena earlier, make it larger or let it grow.
     OutOfMemory,
-    /// This device, as it was created, or this backend does not do that: take another one, or create the device with
-    /// more features ([`RequiredFeatures`](crate::runtime::RequiredFeatures)).
+    /// The device, as it was created, or the backend does not support the request: use another
+    /// device or backend, or create the device with more features
+    /// ([`RequiredFeatures`](crate::runtime::RequiredFeatures)).
     Unavailable,
-    /// It is more than the device takes at once: split it.
+    /// The request is larger than the device supports at once: split it.
     TooLarge,
-    /// The result is not there yet: ask again later.
+    /// The result is not available yet: ask again later.
     NotReady,
-    /// The call breaks a rule that its documentation states: a mistake in the program.
+    /// The call breaks a rule of its documentation: correct the program.
     Usage,
-    /// A mistake in this crate: report it.
+    /// This is a mistake in this crate: report it.
     Internal,
 }
 
 impl RuntimeError {
-    /// What the caller can do about it.
+    /// What the caller can do about this error.
     #[must_use]
     pub const fn kind(&self) -> ErrorKind {
         match self {
@@ -118,7 +119,7 @@ mod tests {
         assert_eq!(of(vk::Result::ERROR_DEVICE_LOST), ErrorKind::Vulkan);
     }
 
-    /// Those with a result of Vulkan are not the program's mistakes.
+    /// Errors with a `VkResult` are not [`ErrorKind::Usage`].
     #[test]
     fn what_has_a_result_is_not_usage() {
         let source = "no block".into();

@@ -22,8 +22,8 @@ pub(in crate::runtime) enum ChainedFeature {
     ShaderDrawParameters,
     VertexDivisor,
     VertexZeroDivisor,
-    /// Only `VkPhysicalDeviceVulkan12Features` contains it. Without that structure the extension
-    /// alone enables it.
+    /// Only `VkPhysicalDeviceVulkan12Features` contains this feature. If the chain has no such
+    /// structure, `VK_KHR_draw_indirect_count` must be enabled instead.
     DrawIndirectCount,
     StorageBuffer8BitAccess,
     ShaderInt8,
@@ -37,7 +37,8 @@ pub(in crate::runtime) enum ChainedFeature {
 /// in it.
 type FeaturePosition = (vk::StructureType, usize);
 
-/// The [`FeaturePosition`]s of members, each `Structure.member`, or `Vulkan14 number`.
+/// Makes the [`FeaturePosition`]s of one feature. Each argument is a `Structure.member`; after `;
+/// Vulkan14` comes the number of the member in `VkPhysicalDeviceVulkan14Features`.
 macro_rules! positions {
     ($($structure:ident.$member:ident),+ $(; Vulkan14 $number:literal)?) => {
         const {

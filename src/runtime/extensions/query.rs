@@ -10,7 +10,7 @@ use super::{
 };
 use crate::runtime::{Capabilities, Limits, RuntimeError};
 
-/// Adds structures to a chain, each if its condition is true.
+/// Adds each structure whose condition is true to a chain.
 macro_rules! chain {
     ($head:ident, $($has:expr => $structure:ident,)*) => {
         $(if $has {
@@ -24,7 +24,8 @@ fn text(chars: Result<&CStr, impl std::fmt::Debug>) -> String {
     chars.map(|c| c.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// The two versions of the queries with the suffix `2`: of Vulkan 1.1, and of the extension.
+/// The queries with the suffix `2`, as commands of Vulkan 1.1 or of
+/// `VK_KHR_get_physical_device_properties2`.
 enum Query2<'a> {
     Core(&'a ash::Instance),
     Khr(khr::get_physical_device_properties2::Instance),

@@ -136,7 +136,7 @@ pub(super) fn stream_count(shader: &Lowered) -> u32 {
 }
 
 /// Checks that all sets that the shader uses have layouts, and that there are at most
-/// `maxBoundDescriptorSets` layouts, including that of the resource plan.
+/// `maxBoundDescriptorSets` layouts, including the one of the descriptor plan.
 fn check_set_layouts(desc: &PipelineDesc<'_>, limits: &Limits) -> Result<(), RuntimeError> {
     let layouts = desc.set_layouts;
     let has_own = desc.shader.compute().is_some_and(|compute| compute.descriptor_set.is_some());

@@ -13,8 +13,8 @@ use crate::runtime::lazy::LazyPipeline;
 use crate::runtime::{Context, RuntimeError};
 use crate::topology::PrimitiveTopology;
 
-/// The Vulkan pipelines of a compute capture, and the data to create more of them when a draw first
-/// needs them.
+/// The Vulkan pipelines of a [`Pipeline`](super::Pipeline) of the compute backend, and the data to
+/// create more of them when a draw first needs them.
 #[derive(Debug)]
 pub(super) struct ComputePipelines {
     shader: Lowered,
@@ -22,12 +22,12 @@ pub(super) struct ComputePipelines {
     fixed_topology: Option<PrimitiveTopology>,
     primitive_restart: bool,
     set_count: u32,
-    /// The pipelines by their keys, as [`Key::normal`] returns them.
+    /// The pipelines. Their keys were made by [`Key::normal`].
     pipelines: RwLock<HashMap<Key, Arc<LazyPipeline>>>,
 }
 
 impl ComputePipelines {
-    /// Creates no Vulkan pipelines.
+    /// Stores the data for pipelines, but creates no Vulkan pipelines.
     pub(super) fn new(desc: &PipelineDesc<'_>, entry: CString) -> Self {
         Self {
             shader: desc.shader.clone(),
@@ -66,7 +66,8 @@ impl ComputePipelines {
         })
     }
 
-    /// The entry for a pipeline. The map is not locked while a pipeline is created.
+    /// Returns the pipeline for a key, which may not have been created yet. The map is not locked
+    /// while a pipeline is created.
     fn lazy(&self, key: Key) -> Arc<LazyPipeline> {
         let known = self.pipelines.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = known.get(&key) {

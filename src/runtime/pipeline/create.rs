@@ -28,8 +28,9 @@ pub(super) const fn stages(shader: &Lowered) -> vk::ShaderStageFlags {
 /// The range of push constants that a lowered shader reads.
 pub(super) fn push_constant_range(shader: &Lowered) -> vk::PushConstantRange {
     let (offset, size) = match shader.sysvals() {
-        // A native pipeline has the application's push constants. On the other backends the shader
-        // reads these from memory.
+        // The shader of a native pipeline reads the application's push constants. On the other
+        // backends the push constants are the sysvals, and the shader reads the application's
+        // constants from memory.
         None => (0, shader.push_constants.end),
         Some(sysvals) => (sysvals.offset(), sysvals.size()),
     };
@@ -126,9 +127,9 @@ pub(super) fn entry_name(name: &str) -> Result<CString, RuntimeError> {
     CString::new(name).map_err(|_| RuntimeError::EntryPointName { name: name.to_owned() })
 }
 
-/// The largest number of captured dwords with which a shader under the descriptor plan tests
-/// alignment. With twice as many, a Mali-G52 has to spill registers, because it holds them for both
-/// kinds of accesses.
+/// Under the descriptor plan, a shader that captures at most this number of dwords tests alignment.
+/// With twice as many, a Mali-G52 has to spill registers, because it holds the dwords for both
+/// aligned and unaligned accesses.
 const MOST_TESTED: u32 = 16;
 
 /// Values of specialisation constants that remove code for cases that cannot occur from a
@@ -160,8 +161,8 @@ impl PipelineSpecialization {
         if let Some(topology) = key.topology {
             constants.push(ids.topology, topology as u32);
         }
-        // On llvmpipe both sides of the test are executed. Tested loads still pay off, because loads
-        // take so long there.
+        // llvmpipe executes both sides of a test for alignment. A test still pays off for loads of
+        // 64-bit pairs, because loads are slow on llvmpipe.
         let has_pairs = ctx.enabled().shader_int64 && ctx.capabilities().int64_accesses();
         let loads = match wide {
             WideAccesses::Narrow if has_pairs => WideAccesses::Tested,
@@ -185,14 +186,14 @@ impl PipelineSpecialization {
         constants
     }
 
-    /// The Vulkan structure, which borrows the values.
+    /// Returns the Vulkan structure, which borrows the values.
     pub fn info(&self) -> vk::SpecializationInfo<'_> {
         vk::SpecializationInfo::default()
             .map_entries(&self.entries)
             .data(bytemuck::cast_slice(&self.values))
     }
 
-    /// The values for [`Lowered::specialized`].
+    /// Returns the values for [`Lowered::specialized`].
     pub fn constants(&self) -> Vec<SpecializationConstant<'_>> {
         let values = self.entries.iter().zip(&self.values);
         let constant = |(entry, value): (&vk::SpecializationMapEntry, _)| SpecializationConstant {
@@ -211,7 +212,8 @@ impl PipelineSpecialization {
     }
 }
 
-/// The words of a shader for a pipeline with these constants and `set_count` set layouts.
+/// Returns the SPIR-V of a shader for a pipeline with these constants and `set_count` set layouts
+/// of the application.
 pub(super) fn specialized(
     ctx: &Context,
     shader: &Lowered,
@@ -253,7 +255,7 @@ pub unsafe fn compute_pipeline(
     }
 }
 
-/// Calls `f` with a shader module, which is needed only while pipelines are created.
+/// Calls `make` with a shader module, which exists only during the call.
 ///
 /// # Safety
 /// The words are a valid module for `device`.
@@ -308,7 +310,7 @@ unsafe fn create_graphics(
     })
 }
 
-/// The pipeline, from the result of a call that creates one pipeline.
+/// Returns the pipeline from the result of a call that creates one pipeline.
 fn only(
     made: Result<Vec<vk::Pipeline>, (Vec<vk::Pipeline>, vk::Result)>,
     call: &'static str,

@@ -6,10 +6,11 @@ use super::key::{Key, Source};
 use crate::setters::setters;
 use crate::topology::PrimitiveTopology;
 
-/// A kind of draws for which [`Pipeline::prepare`](super::Pipeline::prepare) creates Vulkan pipelines.
+/// A kind of draw for which [`Pipeline::prepare`](super::Pipeline::prepare) creates Vulkan
+/// pipelines.
 ///
-/// [`new`](Self::new) describes small direct draws without indices, each alone in its capture. The other functions
-/// describe differences from that:
+/// [`new`](Self::new) describes small direct draws without indices, each alone in its capture. The
+/// other functions change one property of the draws:
 ///
 /// ```
 /// use vkxfb::runtime::ExpectedDraws;
@@ -33,8 +34,8 @@ pub struct ExpectedDraws {
 }
 
 impl ExpectedDraws {
-    /// Describes small draws of one instance, whose vertex buffers are aligned and contain all elements that are
-    /// read. A pipeline with a fixed topology uses that instead of `topology`.
+    /// Describes small draws of one instance, whose vertex buffers are aligned and contain all
+    /// elements that are read. If the pipeline has a fixed topology, `topology` is ignored.
     pub const fn new(topology: PrimitiveTopology) -> Self {
         Self {
             topology,
@@ -48,7 +49,7 @@ impl ExpectedDraws {
         }
     }
 
-    /// All kinds of draws of a topology, including those in captures that mix topologies.
+    /// Returns all kinds of draws of a topology, including those in captures that mix topologies.
     pub fn every(topology: PrimitiveTopology) -> impl Iterator<Item = Self> {
         (0..1 << 7).map(move |bits: u32| {
             let has = |bit: u32| bits >> bit & 1 != 0;
@@ -74,33 +75,36 @@ impl ExpectedDraws {
         indexed: bool,
         /// Whether the draws have indices, and primitive restart is enabled.
         restart: bool,
-        /// Whether the draws need checks. They do if they have several instances, more workgroups than one axis
-        /// allows, vertex buffers of more than 4 GiB, insufficiently aligned buffers, or indices and elements that
-        /// do not exist.
+        /// Whether the draws need checks, because they have several instances, more workgroups than
+        /// one axis allows, vertex buffers of more than 4 GiB, insufficiently aligned buffers, or
+        /// indices and elements that do not exist.
         checked: bool,
         /// Whether a capture has several draws.
         several: bool,
         /// Whether captures have counters or queries, or continue after a flush of draws whose counts only the GPU
         /// knows.
         counted: bool,
-        /// Whether only the GPU knows what is drawn: in indirect draws, byte-count draws and conditional rendering.
-        /// Also if other draws of the same capture are of this kind, or have primitive restart.
+        /// Whether only the GPU knows the arguments of the draws, as in indirect draws, byte-count
+        /// draws and conditional rendering, or of other draws in the same capture. Set it also if
+        /// another draw of the capture has primitive restart.
         indirect: bool,
     }
 
-    /// The same kind of draws, where primitive restart cannot be enabled.
+    /// Returns the same kind of draw without primitive restart, for pipelines that were created
+    /// without it.
     pub(super) const fn without_restart(self) -> Self {
         Self { indexed: self.indexed || self.restart, restart: false, ..self }
     }
 
-    /// The keys of the pipelines that these draws may need. `is_fixed` says whether all draws of the pipeline have
-    /// the same topology, `has_addresses` whether captures use device addresses.
+    /// Returns the keys of the pipelines that these draws may need. `is_fixed` says whether the
+    /// pipeline has a fixed topology, `has_addresses` whether captures use device addresses.
     pub(super) fn keys(&self, is_fixed: bool, has_addresses: bool) -> Vec<Key> {
         let Self { large, indexed, restart, checked, several, counted, indirect, .. } = *self;
         let topology = Some(self.topology.xfb_topology());
         let pushed = Key { topology, indexed, restart, checked, ..Key::of(Source::Pushed) };
         let mut keys = Vec::new();
-        // Pipelines that several draws share are specialised for a topology only for large draws.
+        // Dispatches that several draws share use a pipeline for all topologies, and large draws
+        // one for their topology.
         let add_shared = |keys: &mut Vec<Key>, key: Key| {
             keys.push(Key { topology: None, ..key });
             keys.extend(large.then_some(Key { topology, ..key }));
@@ -125,7 +129,7 @@ impl ExpectedDraws {
             keys.push(pushed);
         }
         if !indirect && large {
-            // For a draw that is too large for the unchecked pipeline, which does not stage records.
+            // A draw may be too large for the unchecked pipeline, which does not stage records.
             keys.push(Key { checked: true, ..pushed });
         }
         keys

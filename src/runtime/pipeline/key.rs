@@ -1,4 +1,4 @@
-//! Which Vulkan pipeline of a [`Pipeline`](super::Pipeline) a dispatch needs.
+//! The key that says which Vulkan pipeline of a [`Pipeline`](super::Pipeline) a dispatch needs.
 
 #![forbid(unsafe_code)]
 
@@ -7,9 +7,9 @@ use std::fmt;
 use crate::lower::compute::WorkgroupSizes;
 use crate::topology::{PrimitiveTopology, XfbTopology};
 
-/// The properties for which a Vulkan pipeline is compiled. They are independent of each other, except that
-/// some combinations share a pipeline: [`normal`](Self::normal) returns the key of the smallest pipeline that
-/// supports everything in a key.
+/// The properties for which a Vulkan pipeline is compiled. They are independent of each other, but
+/// not every combination has its own pipeline: [`normal`](Self::normal) returns the key of the
+/// least general pipeline that supports everything in a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::runtime) struct Key {
     pub(in crate::runtime) source: Source,
@@ -17,8 +17,9 @@ pub(in crate::runtime) struct Key {
     pub(in crate::runtime) indexed: bool,
     /// Whether primitive restart may be enabled; with [`Source::Pushed`], whether it is enabled.
     pub(in crate::runtime) restart: bool,
-    /// Whether elements of attributes may be missing, accesses may be unaligned, or there may be several
-    /// instances. Without any of this, a pushed draw without indices is *unchecked* in shaders.
+    /// Whether elements of attributes may be missing, accesses may be unaligned, or there may be
+    /// several instances. A draw with [`Source::Pushed`], without indices and without any of this
+    /// is *unchecked* in shaders.
     pub(in crate::runtime) checked: bool,
     /// The topology of all draws; `None` if they may have any.
     pub(in crate::runtime) topology: Option<XfbTopology>,
@@ -27,19 +28,22 @@ pub(in crate::runtime) struct Key {
 /// Where the parameters of the draws of a dispatch come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::runtime) enum Source {
-    /// Push constants: one draw, which the CPU placed. All elements of an attribute begin within 4 GiB.
-    Pushed,
-    /// Memory: draws that the CPU placed, and a list with the draw of each workgroup. All elements of an
+    /// One draw, which the CPU placed and whose parameters are push constants. All elements of an
     /// attribute begin within 4 GiB.
+    Pushed,
+    /// Draws that the CPU placed, whose parameters are in memory with a list of the draw of each
+    /// workgroup. All elements of an attribute begin within 4 GiB.
     Listed,
-    /// Memory, with draws that a kernel placed; or push constants, with any one draw that the CPU placed.
+    /// Draws that a kernel placed, with parameters in memory; or any one draw that the CPU placed,
+    /// with push constants.
     General,
-    /// Push constants: one draw that its workgroups place. All elements of an attribute begin within 4 GiB.
+    /// One draw, whose parameters are push constants and which its own workgroups place. All
+    /// elements of an attribute begin within 4 GiB.
     Fused,
 }
 
 impl Key {
-    /// A pipeline for any draws without primitive restart.
+    /// The key of a pipeline for any draws without primitive restart.
     pub(in crate::runtime) const ANY: Self = Self {
         source: Source::General,
         indexed: true,
@@ -48,16 +52,18 @@ impl Key {
         topology: None,
     };
 
-    /// A pipeline for any draws from a source.
+    /// Returns the key of a pipeline for any draws from `source` without primitive restart.
     pub(in crate::runtime) const fn of(source: Source) -> Self {
         Self { source, ..Self::ANY }
     }
 
-    /// The key of the pipeline to use. `fixed` is the topology of all draws of the pipeline, if there is one;
-    /// `may_restart` says whether the pipeline may have primitive restart.
+    /// Returns the key of the pipeline to use. `fixed` is the topology of all draws of the
+    /// [`Pipeline`](super::Pipeline), if it has a fixed one; `may_restart` says whether it was
+    /// created with primitive restart.
     ///
-    /// Only pipelines for single draws omit code for indices and for checks. Other sources mix draws, and a
-    /// pipeline for each mixture would cost more time to compile than it saves.
+    /// Only pipelines for single draws omit code for indices and for checks. Dispatches of the
+    /// other sources mix draws, and a pipeline for each mixture would cost more time to compile
+    /// than it saves.
     pub(super) fn normal(self, fixed: Option<PrimitiveTopology>, may_restart: bool) -> Self {
         let restart = self.restart && may_restart;
         let indexed = self.indexed || restart || self.source != Source::Pushed;
@@ -66,7 +72,7 @@ impl Key {
         Self { indexed, restart, checked, topology, ..self }
     }
 
-    /// Invocations per workgroup.
+    /// The number of invocations per workgroup.
     pub(in crate::runtime) const fn workgroup_size(&self, sizes: &WorkgroupSizes) -> u32 {
         match (self.source, self.restart) {
             (_, true) => sizes.restarted,
@@ -76,7 +82,7 @@ impl Key {
     }
 }
 
-/// The name of the Vulkan pipeline.
+/// Formats the name of the Vulkan pipeline, for debugging tools.
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { source, indexed, restart, checked, topology } = self;

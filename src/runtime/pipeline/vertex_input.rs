@@ -69,14 +69,14 @@ pub(super) fn check_limits(input: &VertexInput, limits: &Limits) -> Result<(), R
     Ok(())
 }
 
-/// The largest divisor, and whether any divisor is 0; `None` if all divisors are 1.
+/// Returns the largest divisor, and whether any divisor is 0; `None` if all divisors are 1.
 pub(super) fn divisors(input: &VertexInput) -> Option<(u32, bool)> {
     let other = divisor_descriptions(input);
     let max = other.iter().map(|d| d.divisor).max()?;
     Some((max, other.iter().any(|d| d.divisor == 0)))
 }
 
-/// The divisors other than 1, as Vulkan structures.
+/// Returns the divisors other than 1 as Vulkan structures.
 pub(super) fn divisor_descriptions(
     input: &VertexInput,
 ) -> Vec<vk::VertexInputBindingDivisorDescriptionKHR> {
@@ -89,7 +89,7 @@ pub(super) fn divisor_descriptions(
     input.bindings.iter().filter_map(divisor).collect()
 }
 
-/// Bindings and attributes as Vulkan structures.
+/// Returns the bindings and attributes as Vulkan structures.
 pub(super) fn descriptions(
     input: &VertexInput,
 ) -> (Vec<vk::VertexInputBindingDescription>, Vec<vk::VertexInputAttributeDescription>) {

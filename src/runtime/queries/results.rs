@@ -17,9 +17,10 @@ use crate::sysval::results::{Query, RESULTS_WIDTH, Results, flags};
 /// The result of a query that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct QueryResult {
-    /// Primitives written, or primitives generated.
+    /// The number of primitives written for `TransformFeedbackStream`, or of primitives generated
+    /// for `PrimitivesGenerated`.
     pub first: u64,
-    /// Primitives needed; 0 for
+    /// The number of primitives needed; 0 for
     /// [`QueryKind::PrimitivesGenerated`](super::QueryKind::PrimitivesGenerated).
     pub second: u64,
 }
@@ -29,26 +30,27 @@ pub struct QueryResult {
 pub struct ResultTarget {
     /// A buffer with the usage [`Context::query_target_usage`].
     pub buffer: vk::Buffer,
-    /// Bytes from the start of the buffer to the first result, a multiple of the size of an
-    /// integer.
+    /// The number of bytes from the start of the buffer to the first result, a multiple of the size
+    /// of an integer.
     pub offset: u64,
-    /// Bytes from one result to the next, a multiple of the size of an integer.
+    /// The number of bytes from one result to the next, a multiple of the size of an integer.
     pub stride: u64,
 }
 
-/// Polls of a query before the thread yields, and before it sleeps.
+/// The number of polls of a query before the waiting thread yields, and (`YIELDS`) before it
+/// sleeps.
 const SPINS: u32 = 64;
 const YIELDS: u32 = 1024;
-/// How long the thread sleeps.
+/// The time that the waiting thread sleeps between two polls.
 const NAP: Duration = Duration::from_micros(50);
 
 /// The format of a result.
 #[derive(Debug, Clone, Copy)]
 struct Format {
     flags: vk::QueryResultFlags,
-    /// The size of an integer in bytes.
+    /// The size of one integer in bytes: 8 with `VK_QUERY_RESULT_64_BIT`, otherwise 4.
     integer: u64,
-    /// The number of values.
+    /// The number of values of a query, without its availability.
     values: usize,
 }
 
@@ -57,13 +59,13 @@ impl Format {
         self.flags.contains(flag)
     }
 
-    /// The size of a result in bytes.
+    /// The size of the result of one query in bytes.
     fn size(self) -> u64 {
         let availability = self.has(vk::QueryResultFlags::WITH_AVAILABILITY);
         self.integer * (self.values as u64 + u64::from(availability))
     }
 
-    /// Bytes from the start of the first of `count` results to the end of the last one.
+    /// Returns the bytes from the start of the first of `count` results to the end of the last one.
     ///
     /// # Errors
     /// [`RuntimeError::Misaligned`], [`RuntimeError::SmallStride`], [`RuntimeError::PastTheEnd`].
@@ -86,7 +88,7 @@ impl Format {
         }
     }
 
-    /// Writes integers into `target`, which must have room for them.
+    /// Writes integers to `target`. Integers for which `target` has no room are dropped.
     fn write(self, target: &mut [u8], integers: impl Iterator<Item = u64>) {
         let size = self.integer as usize;
         for (target, integer) in target.chunks_exact_mut(size).zip(integers) {
@@ -170,7 +172,7 @@ impl QueryPool {
         let dwords = unsafe { self.buffer.mapped_dwords() };
         let started = Instant::now();
         let mut is_complete = true;
-        // Results that begin beyond the end are not written.
+        // Results that begin beyond the end of `data` are not written.
         let stride = usize::try_from(stride).unwrap_or(usize::MAX);
         for number in 0..count {
             let query = first + number;
@@ -201,7 +203,7 @@ impl QueryPool {
         Ok(is_complete)
     }
 
-    /// The values of a query, or `None` if it is not available.
+    /// Returns the values of the last end of a query, or `None` if the query is not available.
     fn available(&self, dwords: &[AtomicU32], query: u32) -> Option<[u64; 2]> {
         let [_, _, _, _, a, for_a, b, for_b, c, for_c, d, for_d] = self.dwords_of(dwords, query)?;
         let numbers = || loaded([for_a, for_b, for_c, for_d]);
@@ -214,18 +216,19 @@ impl QueryPool {
         fence(Ordering::SeqCst);
         let values = integers(loaded([a, b, c, d]));
         fence(Ordering::SeqCst);
-        // A reset clears the numbers, and the next end has another one.
+        // A reset sets the numbers to 0, and the next end writes another number. If the numbers are
+        // still the same, the values belong to this end.
         (numbers() == [end; 4]).then_some(values)
     }
 
-    /// The current values of a query.
+    /// Returns the values that a query has counted so far.
     fn values(&self, dwords: &[AtomicU32], query: u32) -> [u64; 2] {
         let values =
             self.dwords_of(dwords, query).map_or([0; 4], |[a, b, c, d, ..]| loaded([a, b, c, d]));
         integers(values)
     }
 
-    /// The dwords of a [`Query`].
+    /// Returns the dwords of a [`Query`], or `None` if it is beyond the mapped memory.
     fn dwords_of<'a>(&self, dwords: &'a [AtomicU32], query: u32) -> Option<&'a [AtomicU32; QUERY]> {
         let start = (self.place(query).query / super::DWORD) as usize;
         dwords.get(start..)?.first_chunk()
@@ -234,10 +237,11 @@ impl QueryPool {
     /// Copies results of queries into a buffer of the application:
     /// [`vkCmdCopyQueryPoolResults`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdCopyQueryPoolResults.html).
     ///
-    /// Counts everything that was submitted to the queue before. If a query has not ended by then,
-    /// its values in the buffer are not changed, unless `PARTIAL` or `WAIT` is set: then the values
-    /// counted so far are written. The command does not wait for other queues, nor for draws that a
-    /// [`Recorder`](crate::runtime::Recorder) has not [flushed](crate::runtime::Recorder::flush).
+    /// The results include everything that was submitted to the queue before. If a query has not
+    /// ended by then, its values in the buffer are not changed, unless `PARTIAL` or `WAIT` is set:
+    /// then the values counted so far are written. The command does not wait for other queues, nor
+    /// for draws that a [`Recorder`](crate::runtime::Recorder) has not
+    /// [flushed](crate::runtime::Recorder::flush).
     ///
     /// Records a kernel between two barriers. The application must synchronize with it as with a
     /// transfer, like Vulkan's command: `TRANSFER` with `TRANSFER_WRITE`. The compute pipeline and
@@ -312,19 +316,19 @@ impl QueryPool {
     }
 }
 
-/// The dwords of a [`Query`]: its values, and then its result.
+/// The number of dwords of a [`Query`]: first its values, then its result.
 const QUERY: usize = size_of::<Query>() / size_of::<u32>();
 
 fn loaded(dwords: [&AtomicU32; 4]) -> [u32; 4] {
     dwords.map(|dword| dword.load(Ordering::Relaxed))
 }
 
-/// Two 64-bit integers from their dwords, the low ones first.
+/// Returns two 64-bit integers from their dwords. The low dword of each integer comes first.
 const fn integers([a, b, c, d]: [u32; 4]) -> [u64; 2] {
     [a as u64 | (b as u64) << 32, c as u64 | (d as u64) << 32]
 }
 
-/// Pauses between two polls.
+/// Pauses between two polls, longer after many polls.
 fn pause(polls: u32) {
     match polls {
         0..SPINS => std::hint::spin_loop(),

@@ -19,10 +19,11 @@ use crate::sysval::Address;
 /// binds and draws, [`end`](Self::end) sets the counters, and [`play`](Self::play) records
 /// everything into a command buffer, any number of times.
 ///
-/// A [`Recorder`] of the compute backend plays its capture when it ends. Whether the recorder or the application plays
-/// the capture, an error loses no draws: they stay collected, and can be played with more memory. If a capture has
-/// draws with and without geometry shaders, or several vertex streams, some draws may be recorded before the error, as
-/// by a [`flush`](Recorder::flush); the rest must be played into the same command buffer.
+/// A [`Recorder`] of the compute backend plays its capture when it ends. Whether the recorder or
+/// the application plays the capture, an error loses no draws: they stay collected, and can be
+/// played again with more memory. If a capture has draws with and without geometry shaders, or
+/// several vertex streams, some draws may be recorded before the error, as by a
+/// [`flush`](Recorder::flush); then the rest must be played into the same command buffer.
 ///
 /// The capture keeps its memory: when it is begun again, it makes no heap allocations for as many
 /// draws as before.
@@ -35,11 +36,11 @@ pub struct Capture {
     kernels: Kernels,
     /// Whether the recorder was dropped without `end`.
     is_abandoned: bool,
-    /// The command buffer that the first draws were flushed to, if any were.
+    /// The state of the command buffer that the first draws were flushed to. `None` if none were.
     flushed: Option<Flushed>,
 }
 
-/// For each recorded stream, the state after its last draw.
+/// For each vertex stream that was recorded, its state after its last draw.
 type StreamContinuations = [Option<Continuation>; MAX_STREAMS as usize];
 
 /// The state of a command buffer after a flush.
@@ -48,14 +49,15 @@ struct Flushed {
     cmd: vk::CommandBuffer,
     recorded: Recorded,
     sets_disturbed: bool,
-    /// The layout of the last pipeline.
+    /// The layout of the pipeline that was bound last.
     layout: Option<vk::PipelineLayout>,
-    /// By vertex stream: where the GPU writes the positions, if the CPU does not know them.
+    /// For each vertex stream, the memory to which the GPU writes the positions. `None` if the CPU
+    /// knows them.
     positions: [Option<Suballocation>; MAX_STREAMS as usize],
 }
 
 impl Capture {
-    /// A capture that has not begun.
+    /// Makes a capture that has not begun.
     pub fn new(ctx: &Context, kernels: &Kernels) -> Self {
         Self {
             ctx: ctx.clone(),
@@ -137,7 +139,7 @@ impl Capture {
         Ok(())
     }
 
-    /// Called if the recorder is dropped without `end`. Returns the number of draws that were not
+    /// Notes that the recorder was dropped without `end`. Returns the number of draws that were not
     /// recorded.
     pub(super) fn abandon(&mut self) -> usize {
         let all = self.streams.all();
@@ -232,7 +234,8 @@ impl Capture {
         Ok(playback.recorded)
     }
 
-    /// Records the draws so far, and discards them. The capture continues after them, in the same command buffer.
+    /// Records the draws so far, and discards them. The capture continues after these draws, in the
+    /// same command buffer.
     ///
     /// # Errors
     /// As [`play`](Self::play).
@@ -247,7 +250,8 @@ impl Capture {
         Ok(())
     }
 
-    /// Discards the recorded draws of some streams, which continue after these draws.
+    /// Discards the recorded draws of the streams in `after`. These streams continue after the
+    /// discarded draws.
     fn go_on(&mut self, playback: &Playback<'_>, after: &StreamContinuations) {
         let Playback { cmd, recorded, sets_disturbed, layout, .. } = *playback;
         let mut positions = self.flushed.map(|flushed| flushed.positions).unwrap_or_default();
@@ -284,7 +288,8 @@ impl Capture {
     /// Records the draws of each stream, and the counters if the capture ends. The draws stay collected. Returns the
     /// state of each stream after its draws.
     ///
-    /// If a stream cannot be recorded, the streams before it are: they continue after their recorded draws.
+    /// If a stream cannot be recorded, the streams before it stay recorded, and continue after
+    /// their recorded draws.
     ///
     /// # Safety
     /// As [`play`](Self::play).
@@ -308,14 +313,14 @@ impl Capture {
                 }
             }
         }
-        // The result of a capture exists only for a single stream.
+        // The result of a capture is known only if it captures a single stream.
         let first = all[0].as_ref().filter(|_| self.streams.bound() == 1);
         playback.recorded.captured =
             first.and_then(|after| captured(self.streams.all().first()?, after));
         Ok(all)
     }
 
-    /// [`record`](Self::record) for one stream.
+    /// Does what [`record`](Self::record) does, for one stream.
     ///
     /// # Safety
     /// As [`play`](Self::play).
@@ -366,7 +371,8 @@ impl Capture {
         let collected = &mut collector.collected;
         (collected.draws, collected.ends) = (draws, ends);
         match failed.filter(|first| *first > 0) {
-            // The parts before it are recorded: the capture continues with the other draws.
+            // The parts before the failed one are recorded: the capture continues with the other
+            // draws.
             Some(first) => {
                 drop(collected.draws.drain(..first));
                 let Playback { cmd, recorded, sets_disturbed, layout, .. } = *playback;
@@ -382,7 +388,7 @@ impl Capture {
     }
 }
 
-/// The result of a stream, if the CPU knows it.
+/// Returns the result of a stream, or `None` if the CPU does not know it.
 fn captured(collector: &Collector, after: &Continuation) -> Option<Captured> {
     let position = |target| after.position.in_buffer(&target).unwrap_or_default();
     let targets = collector.collected.targets;
@@ -390,13 +396,14 @@ fn captured(collector: &Collector, after: &Continuation) -> Option<Captured> {
     Some(Captured { positions, ..after.captured? })
 }
 
-/// A stream that is being recorded.
+/// The data to record one vertex stream of a capture.
 struct Recording<'a> {
     plan: &'a mut Plan,
     places: &'a mut Places,
     kernels: &'a Kernels,
     collector: &'a mut Collector,
-    /// The memory where an earlier recording wrote the positions.
+    /// The memory to which an earlier recording of the stream wrote the positions. `None` if the
+    /// CPU knows them.
     earlier: Option<Suballocation>,
 }
 

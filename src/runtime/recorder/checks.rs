@@ -85,15 +85,15 @@ pub(super) fn check_distinct(counters: &[Option<CounterBuffer>]) -> Result<(), R
     Ok(())
 }
 
-/// Checks the number of a capture buffer against the limit of native transform feedback.
+/// Checks the number of a capture buffer or counter against the limit of native transform feedback.
 fn check_number(ctx: &Context, what: &str, number: usize) -> Result<(), RuntimeError> {
     let Some(support) = &ctx.capabilities().transform_feedback else { return Ok(()) };
     let limit = "maxTransformFeedbackBuffers";
     check_limit(|| what.to_owned(), number as u64 + 1, limit, support.max_buffers)
 }
 
-/// Checks that a pipeline has the same record strides and vertex streams as the pipeline at the
-/// begin of the capture.
+/// Checks that a pipeline has the same record strides and vertex streams as the pipeline that the
+/// capture was begun with.
 pub(super) fn check_buffers(
     begun_strides: &[Option<u32>; MAX_XFB_BUFFERS],
     begun_streams: &[u32; MAX_XFB_BUFFERS],
@@ -132,8 +132,8 @@ pub(super) fn check_index_buffer(buffer: &IndexBuffer) -> Result<(), RuntimeErro
     multiple_of(alignment, || "the offset of the index buffer".to_owned(), buffer.offset)
 }
 
-/// Checks that the pipeline has set layouts of the application for these set numbers. The set after
-/// them is the one of the resource plan.
+/// Checks that the pipeline has set layouts of the application for these set numbers. The set
+/// number after the application's is that of the descriptor plan.
 pub(super) fn check_set_range(
     pipeline: &Pipeline,
     first: u32,
@@ -184,12 +184,14 @@ pub(super) fn check_indirect(draw: &IndirectDraw, command: u32) -> Result<(), Ru
     }
 }
 
-/// Native: checks that the device was created with the features that an indirect draw needs.
+/// For the native backend: checks that the device was created with the features that an indirect
+/// draw needs.
 pub(super) fn check_native_indirect(
     ctx: &Context,
     draw: &IndirectDraw,
 ) -> Result<(), RuntimeError> {
-    // If the draw count is in a buffer, the application must obey the limit.
+    // If the draw count is in a buffer, the application must keep to `maxDrawIndirectCount`,
+    // because the CPU does not know the count.
     if draw.count.is_some() || draw.draw_count <= 1 {
         return Ok(());
     }
@@ -202,7 +204,7 @@ pub(super) fn check_native_indirect(
     check_limit(what, draw.draw_count, "maxDrawIndirectCount", max)
 }
 
-/// Native: checks that the device supports byte-count draws and their stride.
+/// For the native backend: checks that the device supports byte-count draws and their stride.
 pub(super) fn check_native_byte_count(
     ctx: &Context,
     draw: &ByteCountDraw,

@@ -1,4 +1,5 @@
-//! The draw commands of a capture. Each checks its arguments and passes them to its backend.
+//! The draw commands of a capture. Each command checks its arguments and passes them to the
+//! backend.
 
 use super::Recorder;
 use super::checks::{check_byte_count, check_indirect};
@@ -18,7 +19,7 @@ pub(super) enum Arguments<'a> {
 }
 
 impl Arguments<'_> {
-    /// Whether the draw takes its vertices by the bound index buffer.
+    /// Whether the draw reads its vertex indices from the bound index buffer.
     pub(super) const fn is_indexed(&self) -> bool {
         match self {
             Self::Indexed(_) | Self::IndexedIndirect(_) => true,
@@ -30,7 +31,7 @@ impl Arguments<'_> {
 impl Recorder<'_> {
     /// Captures a draw, after the draws before it.
     ///
-    /// The numbers of vertices and instances are modulo 2^32, as in all draws.
+    /// `VertexIndex` and `InstanceIndex` are computed modulo 2^32, as in all draws.
     ///
     /// # Errors
     /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::DispatchTooLarge`],

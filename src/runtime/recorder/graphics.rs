@@ -33,13 +33,14 @@ pub(super) struct Graphics<'a> {
     /// The numbers of the descriptor sets that are bound.
     bound_sets: SetNumbers,
     constants: Constants,
-    /// Native: whether push constants must be recorded before the next draw.
+    /// Whether push constants must be recorded before the next draw, on the native backend.
     are_constants_new: bool,
-    /// Vertex: the address of the current push constants in memory, if they were written already.
+    /// The address of the current push constants in memory, on the vertex backend. `None` if they
+    /// were not written yet.
     table: Option<Address>,
-    /// Vertex: the capture buffers, and the device addresses of their ranges.
+    /// The capture buffers and the device addresses of their ranges, on the vertex backend.
     targets: [Option<(BoundBuffer, u64)>; MAX_XFB_BUFFERS],
-    /// The result so far, if known.
+    /// The result so far. `None` if the CPU does not know it.
     captured: Option<Captured>,
     base_record: u32,
     has_indices: bool,
@@ -466,7 +467,7 @@ impl<'a> Graphics<'a> {
         Ok(())
     }
 
-    /// The counts of a draw, if the write positions are known.
+    /// The counts of a draw. They are correct only if the CPU knows the write positions.
     fn counts(&self, topology: PrimitiveTopology, count: u32, instances: u32) -> DrawCounts {
         let buffers = self.targets.iter().flatten().map(|(buffer, _)| *buffer);
         DrawCounts::new(topology, count, instances, buffers)
@@ -525,7 +526,7 @@ impl<'a> Graphics<'a> {
     }
 }
 
-/// The driver's transform feedback; `None` if the backend is not native.
+/// Returns the driver's transform feedback commands; `None` if the backend is not native.
 fn native<'c>(
     ctx: &'c Context,
     pipeline: &Pipeline,
@@ -536,7 +537,7 @@ fn native<'c>(
     }
 }
 
-/// Copies bytes into the upload memory.
+/// Copies bytes into upload memory, and returns their address.
 ///
 /// # Errors
 /// Those of [`ArenaAccess::reserve`].

@@ -58,8 +58,8 @@ pub struct CaptureDesc<'a> {
     pub pipeline: &'a Pipeline,
     /// Capture buffers, by their `XfbBuffer` number. Outputs to a buffer that is not bound are
     /// discarded, which does not count as overflow. On the native backend all buffers should be
-    /// bound: NVIDIA's driver (580.159.04) writes such outputs to the buffer that an earlier
-    /// command buffer bound.
+    /// bound: for a buffer that is not, NVIDIA's driver (580.159.04) writes the outputs to the
+    /// buffer that an earlier command buffer bound.
     pub buffers: &'a [Option<CaptureBuffer>],
     /// Vertex buffers, in any order.
     pub vertex_buffers: &'a [VertexBuffer],
@@ -108,11 +108,11 @@ pub struct Recorded {
     /// The result of the capture, if it is known during recording. It is `None` if it depends on a
     /// counter, indirect arguments, a predicate, an index buffer with restarts or a geometry shader.
     pub captured: Option<Captured>,
-    /// Number of dispatches that capture.
+    /// The number of dispatches that capture.
     pub captures: u32,
-    /// Number of dispatches of [`Kernels`](super::Kernels).
+    /// The number of dispatches of [`Kernels`](super::Kernels).
     pub kernels: u32,
-    /// Number of pipeline barriers.
+    /// The number of pipeline barriers.
     pub barriers: u32,
 }
 

@@ -1,10 +1,10 @@
-//! Sets of bytes.
+//! A set of bytes, stored as ranges.
 
 #![forbid(unsafe_code)]
 
 use std::ops::Range;
 
-/// Disjoint ranges, sorted. Adjacent ranges are joined.
+/// Disjoint ranges in ascending order. Adjacent ranges are joined.
 #[derive(Debug, Default)]
 pub(super) struct Ranges(Vec<Range<u64>>);
 
@@ -13,7 +13,7 @@ impl Ranges {
         Self(Vec::new())
     }
 
-    /// In ascending order.
+    /// Returns the ranges in ascending order.
     pub(super) fn as_slice(&self) -> &[Range<u64>] {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! The arguments of `vkCmdBindDescriptorSets`.
+//! How `vkCmdBindDescriptorSets` is recorded.
 
 use ash::vk;
 

@@ -422,8 +422,8 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Ends the capture, and writes counters, by the number of the capture buffer. If nothing was captured to a buffer,
-    /// its counter gets the value that the capture began with.
+    /// Ends the capture, and writes `counters`, one for each capture buffer. If nothing was
+    /// captured to a buffer, its counter gets the value that the capture began with.
     ///
     /// A query that is active can be continued by beginning it again in the next capture.
     ///
@@ -472,7 +472,8 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// Receives the bindings and draws: a graphics pipeline's command buffer, or the collectors.
+/// What receives the bindings and draws: the command buffer of a graphics pipeline, or the
+/// collectors.
 pub(super) enum Backing<'r, 'a> {
     Graphics(&'r mut Graphics<'a>),
     Compute(&'r mut Streams),

@@ -74,7 +74,7 @@ impl From<IndexType> for vk::IndexType {
 }
 
 impl From<vk::VertexInputRate> for InputRate {
-    /// With the divisor 1, which is Vulkan's default.
+    /// The instance divisor is 1, which is Vulkan's default.
     fn from(rate: vk::VertexInputRate) -> Self {
         match rate {
             vk::VertexInputRate::INSTANCE => Self::INSTANCE,
@@ -93,7 +93,7 @@ impl From<vk::ProvokingVertexModeEXT> for ProvokingVertex {
 }
 
 impl From<&vk::VertexInputBindingDescription> for VertexBinding {
-    /// With the divisor 1, which is Vulkan's default.
+    /// The instance divisor is 1, which is Vulkan's default.
     fn from(binding: &vk::VertexInputBindingDescription) -> Self {
         let &vk::VertexInputBindingDescription { binding, stride, input_rate } = binding;
         Self { binding, stride, input_rate: input_rate.into() }

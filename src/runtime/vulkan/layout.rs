@@ -16,7 +16,7 @@ use crate::sysval::SYSVALS_SIZE;
 const VERTEX: vk::ShaderStageFlags = vk::ShaderStageFlags::VERTEX;
 
 /// A descriptor set layout of the application, with the compute stage added to each binding that is
-/// visible to the vertex stage.
+/// visible to the vertex or the geometry stage.
 ///
 /// The application must create the layout from [`info`](Self::info) instead of its own structure,
 /// and use it for everything: to allocate descriptor sets, in the pipeline layouts of its graphics
@@ -82,7 +82,7 @@ impl<'a> SetLayoutInfo<'a> {
 
 /// An application's [pipeline
 /// layout](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineLayoutCreateInfo.html):
-/// the layout of the graphics pipeline whose vertex shader is captured.
+/// that of the graphics pipeline whose vertex shader is captured.
 ///
 /// # Pipeline layouts of captures
 /// [`Pipeline::new`](crate::runtime::Pipeline::new) creates a pipeline layout with the same set
@@ -152,9 +152,9 @@ pub enum PipelineLayoutError {
         "descriptor set {set} binding {binding} is {variable}: the set layout has no such binding"
     )]
     MissingBinding {
-        /// Number of the set.
+        /// The number of the set.
         set: u32,
-        /// Number of the binding.
+        /// The number of the binding.
         binding: u32,
         /// The shader's variable.
         variable: String,
@@ -164,9 +164,9 @@ pub enum PipelineLayoutError {
         "descriptor set {set} binding {binding} is {variable}, {resource}: the set layout has {found:?}"
     )]
     DescriptorType {
-        /// Number of the set.
+        /// The number of the set.
         set: u32,
-        /// Number of the binding.
+        /// The number of the binding.
         binding: u32,
         /// The shader's variable.
         variable: String,
@@ -180,9 +180,9 @@ pub enum PipelineLayoutError {
         "descriptor set {set} binding {binding} is {variable} with {needed} descriptors: the set layout has {found}"
     )]
     DescriptorCount {
-        /// Number of the set.
+        /// The number of the set.
         set: u32,
-        /// Number of the binding.
+        /// The number of the binding.
         binding: u32,
         /// The shader's variable.
         variable: String,
@@ -197,9 +197,9 @@ pub enum PipelineLayoutError {
         "descriptor set {set} binding {binding} is {variable}, an array: the set layout has an inline uniform block"
     )]
     InlineUniformBlockArray {
-        /// Number of the set.
+        /// The number of the set.
         set: u32,
-        /// Number of the binding.
+        /// The number of the binding.
         binding: u32,
         /// The shader's variable.
         variable: String,
@@ -211,9 +211,9 @@ pub enum PipelineLayoutError {
          the {backend} backend reads it in {needed:?}"
     )]
     NotVisible {
-        /// Number of the set.
+        /// The number of the set.
         set: u32,
-        /// Number of the binding.
+        /// The number of the binding.
         binding: u32,
         /// The shader's variable.
         variable: String,
@@ -260,9 +260,9 @@ impl PipelineLayoutDesc<'_> {
     ///
     /// | the shader has | the set layout may have |
     /// |---|---|
-    /// | a uniform buffer | one, a dynamic one, or an inline uniform block of any size |
-    /// | a storage buffer | one, or a dynamic one |
-    /// | a sampler, a sampled image | one, or a combined image sampler |
+    /// | a uniform buffer | a uniform buffer, dynamic or not, or an inline uniform block of any size |
+    /// | a storage buffer | a storage buffer, dynamic or not |
+    /// | a sampler, a sampled image | the same, or a combined image sampler |
     /// | anything else | the same |
     /// | anything | a mutable type |
     ///
@@ -276,7 +276,7 @@ impl PipelineLayoutDesc<'_> {
         self.check_resources(&resource_interface(shader)?, backend)
     }
 
-    /// The same for what a shader uses.
+    /// Does what [`check`](Self::check) does, with the interface of a shader.
     ///
     /// # Errors
     /// As [`check`](Self::check).
@@ -419,7 +419,7 @@ fn of_other_stages(
 ) -> impl Iterator<Item = vk::PushConstantRange> {
     let without_vertex = |range: &vk::PushConstantRange| {
         let stages = match range.stage_flags {
-            // ALL contains bits that are not stages. They are only valid all together.
+            // `ALL` contains bits that are not stages, and these bits are valid only in `ALL`.
             vk::ShaderStageFlags::ALL => vk::ShaderStageFlags::ALL_GRAPHICS,
             stages => stages,
         };
@@ -428,16 +428,16 @@ fn of_other_stages(
     ranges.iter().map(without_vertex).filter(|range| !range.stage_flags.is_empty())
 }
 
-/// Where to put the sysvals of the vertex backend in a pipeline of the application
+/// Returns where to put the sysvals of the vertex backend in a pipeline of the application
 /// ([`Pipeline::from_raw`](crate::runtime::Pipeline::from_raw)) whose other stages also have push
 /// constants. The result is for [`vertex::lower_at`](crate::lower::vertex::lower_at). `ranges` are
 /// the ranges of the application's pipeline layout, and `max_push_constants` is
 /// `maxPushConstantsSize`
 /// ([`Limits::max_push_constants`](crate::runtime::Limits::max_push_constants)).
 ///
-/// Ranges of only the vertex stage do not matter, because captures read its push constants from
-/// memory. If there is enough room, the sysvals are in push constants, otherwise only their address
-/// is. Returns `None` if there is not even room for the 8 bytes of the address.
+/// Ranges of only the vertex stage do not matter, because captures read the push constants of the
+/// vertex stage from memory. If there is enough room, the sysvals are in push constants, otherwise
+/// only their address is. Returns `None` if there is not even room for the 8 bytes of the address.
 pub fn sysvals_place(
     ranges: &[vk::PushConstantRange],
     max_push_constants: u32,
@@ -461,9 +461,10 @@ pub fn sysvals_place(
     })
 }
 
-/// The push constant ranges for an application's own pipeline that captures on the vertex backend
-/// ([`Pipeline::from_raw`](crate::runtime::Pipeline::from_raw)). The vertex stage is removed from
-/// the application's `ranges`, because its push constants are in memory. The range `own` is added:
+/// Returns the push constant ranges for an application's own pipeline that captures on the vertex
+/// backend ([`Pipeline::from_raw`](crate::runtime::Pipeline::from_raw)). The vertex stage is
+/// removed from the application's `ranges`, because its push constants are in memory. The range
+/// `own` is added:
 /// [`PipelineDesc::push_constant_range`](crate::runtime::PipelineDesc::push_constant_range).
 ///
 /// The application must pass the push constants of the vertex stage to

@@ -1,4 +1,4 @@
-//! A device with tessellation and geometry shaders that captures natively. The probe's device only
+//! A device that captures natively with tessellation and geometry shaders. The probe's device only
 //! supports vertex shaders.
 
 use ash::{ext, vk};
@@ -6,7 +6,7 @@ use ash::{ext, vk};
 use crate::common::attachment::{area, shader_module};
 use crate::common::bare::{BareDevice, BareInstance};
 
-/// The contents of capture buffers before a capture.
+/// The byte with which capture buffers are filled before a capture.
 pub const BEFORE: u8 = 0xa5;
 
 /// A draw of points, or of patches of one control point, and its capture buffers.
@@ -14,18 +14,18 @@ pub struct Scene<'a> {
     /// Shaders named `main`, from the vertex shader to the one that is captured.
     pub stages: &'a [(vk::ShaderStageFlags, &'a [u32])],
     pub vertices: u32,
-    /// Bytes of each capture buffer.
+    /// The size of each capture buffer in bytes.
     pub buffers: &'a [usize],
 }
 
-/// The device.
+/// The first device, with tessellation and geometry shaders and native transform feedback.
 pub struct Device {
     device: BareDevice,
     xfb: ext::transform_feedback::Device,
 }
 
 impl Device {
-    /// The first device, or `None` where it lacks a feature.
+    /// Opens the first device, or returns `None` if it lacks a feature.
     pub fn open() -> Option<Self> {
         let instance = BareInstance::open();
         let mut has_xfb = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default();
@@ -68,7 +68,7 @@ impl Device {
         self.device.close();
     }
 
-    /// Draws a scene; each capture buffer afterwards.
+    /// Draws a scene, and returns the contents of each capture buffer.
     pub fn capture(&self, scene: &Scene<'_>) -> Vec<Vec<u8>> {
         let device = &self.device.raw;
         let writes = (
@@ -129,7 +129,7 @@ impl Device {
         }
     }
 
-    /// A capture buffer that the host sees.
+    /// Creates a capture buffer that the host can read.
     fn buffer(&self, size: usize) -> (vk::Buffer, vk::DeviceMemory) {
         let usage = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT;
         let (buffer, memory) = self.device.host_buffer(size as u64, usage);

@@ -1,5 +1,5 @@
-//! Tessellation evaluation and geometry shaders, captured natively and compared with the
-//! specification.
+//! Tessellation evaluation and geometry shaders that are captured natively, compared with the
+//! results that the specification defines.
 
 mod device;
 
@@ -39,13 +39,13 @@ fn split(words: &[u32]) -> Vec<u32> {
     split.words
 }
 
-/// The module without what its decorations capture.
+/// Returns the module without its transform feedback decorations.
 fn strip(words: &[u32]) -> Vec<u32> {
     strip_xfb(words).unwrap().into_owned()
 }
 
-/// The worked case of block splitting: `struct OuterStruct` of Zink's, 18 locations and 62 captured
-/// components. All numbers of a vertex differ, so that none can be mistaken for another.
+/// An example from Zink for the splitting of blocks: `struct OuterStruct`, with 18 locations and 62
+/// captured components. All numbers of a vertex differ, so that a wrong component is noticed.
 const EVALUATION: &str = "#version 450
     layout(isolines, point_mode) in;
     struct TestStruct { dmat3x4 a; double b; float c; dvec2 d; };
@@ -69,11 +69,12 @@ const CONTROL: &str = "#version 450
     layout(vertices = 1) out;
     void main() { gl_TessLevelOuter[0] = 2.0; gl_TessLevelOuter[1] = 4.0; }";
 
-/// Patches, and points of each: two lines of four segments.
+/// The number of patches. The points of each patch are two lines of four segments.
 const PATCHES: u32 = 3;
 const POINTS: u32 = PATCHES * 10;
 
-/// Stream-output records of the worked case, of up to four dwords each, as a translator gives them.
+/// Returns the stream outputs of the example, of up to four dwords each, as a translator creates
+/// them.
 fn records() -> CaptureList {
     let of_struct = |location: u32, offset: u32| {
         let components = [4, 4, 4, 4, 4, 4, 2, 1, 4];
@@ -88,7 +89,7 @@ fn records() -> CaptureList {
     CaptureList::default().captures(captures).strides([Some(256), None, None, None])
 }
 
-/// The record of a point. Bytes that no member covers do not change.
+/// Returns the expected record of a point. Bytes that no member covers keep their value.
 fn goku(point: u32) -> Vec<u8> {
     let mut record = vec![BEFORE; 256];
     for half in 0..2 {
@@ -151,7 +152,7 @@ fn the_worked_case_is_captured_from_a_tessellation_evaluation_shader() {
     device.close();
 }
 
-/// Parts of the worked case are captured through separate outputs.
+/// Parts of the example are captured through separate outputs.
 #[test]
 fn parts_of_a_tessellation_evaluation_shader_are_captured() {
     let Some(device) = Device::open() else { return };
@@ -179,7 +180,7 @@ fn parts_of_a_tessellation_evaluation_shader_are_captured() {
     device.close();
 }
 
-/// Two points in stream 0, the second of a function that is called, and one in stream 1.
+/// Emits two points to stream 0, the second of them in a function, and one to stream 1.
 const STREAMS: &str = "#version 450
     layout(points) in;
     layout(points, max_vertices = 3) out;
@@ -215,7 +216,7 @@ const STREAMS: &str = "#version 450
         point(x + 32.0);
     }";
 
-/// Points that are drawn.
+/// The number of points that are drawn.
 const DRAWN: u32 = 5;
 
 fn floats(start: f32, count: u8) -> Vec<u8> {
@@ -285,7 +286,7 @@ fn streams_of_a_geometry_shader_are_captured() {
     device.close();
 }
 
-/// A strip of four vertices is two triangles.
+/// A strip of four vertices is captured as two triangles.
 #[test]
 fn strips_of_a_geometry_shader_are_decomposed() {
     let Some(device) = Device::open() else { return };
@@ -325,7 +326,7 @@ fn strips_of_a_geometry_shader_are_decomposed() {
     device.close();
 }
 
-/// Errors for the other backends, for other stages, and for streams that share a buffer.
+/// The other backends, other stages, and streams that share a buffer return errors.
 #[test]
 fn what_cannot_be_captured_is_named() {
     let evaluation = common::compile_stage("tese", EVALUATION, &[]);

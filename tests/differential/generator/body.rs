@@ -1,4 +1,4 @@
-//! Random programs: every output gets a value, or none, in one of many ways.
+//! Random programs: each output gets a value, or none, in one of many ways.
 
 use super::interface::{BuiltIn, Variable};
 use super::program::{Access, Expr, Op, Program, Stmt, Value, Via};
@@ -7,13 +7,13 @@ use super::types::{Length, Scalar, Type};
 use super::{Attribute, Space};
 use crate::common::rng::Rng;
 
-/// What a scalar may be.
+/// The range of a scalar's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Range {
     Any,
-    /// From 1 to 64: sizes of points.
+    /// From 1 to 64, for sizes of points.
     Size,
-    /// From 0 to 3: layers and viewports.
+    /// From 0 to 3, for layers and viewports.
     Small,
 }
 
@@ -22,9 +22,9 @@ pub struct Body<'a> {
     pub attributes: &'a [Attribute],
     pub pushed: Option<&'a Block>,
     pub space: &'a Space,
-    /// Whether indices may be computed, and outputs be read.
+    /// Whether indices may be computed, and outputs may be read.
     pub computed_indices: bool,
-    /// Loops that surround the place.
+    /// The loops that surround the current position.
     pub loops: Vec<u32>,
     next_loop: u32,
 }
@@ -84,7 +84,8 @@ impl<'a> Body<'a> {
         program
     }
 
-    /// Some vertices get other values, or none, for what comes later.
+    /// Adds a return for some vertices, so that outputs that are written later get other values, or
+    /// none, for them.
     fn return_early(&mut self, variables: &[Variable], groups: &mut Vec<Vec<Stmt>>) {
         let mut taken = Vec::new();
         for (output, variable) in variables.iter().enumerate() {
@@ -111,7 +112,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// A variable's statements, in groups that may stand in any order.
+    /// Returns the statements for a variable, in groups whose order does not matter.
     fn variable(&mut self, output: usize, variable: &Variable) -> Vec<Vec<Stmt>> {
         let items = variable.items();
         let constant = |index: u32| Expr::Const(Scalar::U32, index.into());
@@ -147,7 +148,7 @@ impl<'a> Body<'a> {
         groups
     }
 
-    /// Statements that give a part of an output its value.
+    /// Returns statements that give a value to a part of an output.
     fn assign(&mut self, access: Access, ty: &Type, range: Range, depth: u32) -> Vec<Stmt> {
         let is_scalar = matches!(ty, Type::Scalar(_));
         match self.rng.below(100) {
@@ -231,7 +232,7 @@ impl<'a> Body<'a> {
         Stmt::Store(access, ty.clone(), value, via)
     }
 
-    /// Writes a scalar, reads it, writes it again.
+    /// Returns statements that write a scalar, read it, and write it again.
     fn in_two_steps(&mut self, access: Access, ty: &Type, range: Range) -> Vec<Stmt> {
         let Type::Scalar(scalar) = *ty else { return vec![self.store(access, ty, range)] };
         if scalar.is_float() || range != Range::Any || !self.computed_indices {

@@ -1,4 +1,4 @@
-//! The SPIR-V of a generated shader: its declarations.
+//! Emits the declarations of a generated shader as SPIR-V.
 
 use std::collections::HashMap;
 
@@ -11,26 +11,26 @@ use super::program::{Expr, Value};
 use super::types::{Length, Scalar, Type};
 use super::{Attribute, Generated};
 
-/// Ids of what the code refers to.
+/// The ids of everything that the code refers to.
 pub struct Emitter<'a> {
     pub module: Module,
     pub shader: &'a Generated,
     types: HashMap<Type, u32>,
     spec_constants: Vec<u32>,
     spec_sums: HashMap<Length, u32>,
-    /// Output variables.
+    /// The output variables.
     pub outputs: Vec<u32>,
-    /// Types of what they hold, where that is a block or an array of blocks: the block, the array.
+    /// The input variables of the attributes.
     pub attributes: Vec<u32>,
     pub vertex_index: u32,
     pub instance_index: u32,
     pub signed_indices: bool,
-    /// Variable and types of the push constants.
+    /// The variable and the types of the push constants.
     pub pushed: Option<Pushed>,
     pub(super) interface: Vec<u32>,
 }
 
-/// The words of a shader. `signed_indices`: of which type the built-in inputs are.
+/// Returns the words of a shader. `signed_indices` says whether the built-in inputs are signed.
 pub fn emit(shader: &Generated, signed_indices: bool) -> Vec<u32> {
     let mut emitter = Emitter {
         module: Module::default(),
@@ -252,7 +252,8 @@ impl Emitter<'_> {
         id
     }
 
-    /// The constant that is a length. Signed ones stay signed: an array may have such.
+    /// Returns the constant that is a length. Signed constants stay signed: the length of an array
+    /// may be signed.
     pub fn length(&mut self, length: Length) -> u32 {
         match length {
             Length::Literal(length) => self.module.word(length),
@@ -299,7 +300,7 @@ pub fn attribute_type(attribute: &Attribute) -> Type {
     }
 }
 
-/// Everything but capture.
+/// Returns all decorations except those for transform feedback.
 fn interface_decorations(item: &Item) -> Vec<(Decoration, u32)> {
     let mut decorations = Vec::new();
     if let Some(which) = item.built_in {

@@ -1,4 +1,4 @@
-//! The SPIR-V of a generated shader: its functions.
+//! Emits the functions of a generated shader as SPIR-V.
 
 use spirv::{GlslStd450Op, Op, StorageClass};
 
@@ -10,12 +10,12 @@ use super::types::{Scalar, Type};
 /// The code of one function.
 #[derive(Default)]
 struct Code {
-    /// Variables, which come first.
+    /// The variables, which come first in the function.
     locals: Vec<u32>,
     words: Vec<u32>,
-    /// Label of the block that the next instruction goes to.
+    /// The label of the block to which the next instruction is added.
     block: u32,
-    /// Values of loop indices, by number.
+    /// The values of loop indices, by the number of the loop.
     indices: [u32; 16],
 }
 
@@ -46,7 +46,7 @@ struct Functions<'e, 'a> {
 }
 
 impl Emitter<'_> {
-    /// Emits the program, and returns the entry point.
+    /// Emits the program, and returns the id of the entry point.
     pub fn functions(&mut self) -> u32 {
         let program = &self.shader.program;
         let ids: Vec<u32> = program.functions.iter().map(|_| self.module.id()).collect();
@@ -103,7 +103,7 @@ impl Functions<'_, '_> {
         self.emitter.ty(&Type::Scalar(scalar))
     }
 
-    /// Whether control reaches the end of the block.
+    /// Emits a block. Returns whether control reaches its end.
     fn block(&mut self, block: &[Stmt]) -> bool {
         // Statements after a return are left out.
         block.iter().all(|stmt| self.stmt(stmt))

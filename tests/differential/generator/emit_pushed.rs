@@ -1,4 +1,4 @@
-//! The SPIR-V of a generated shader: its push constants.
+//! Emits the push constants of a generated shader as SPIR-V.
 
 use spirv::{Decoration, Op, StorageClass};
 
@@ -6,20 +6,20 @@ use super::emit::Emitter;
 use super::pushed::Laid;
 use super::types::Type;
 
-/// A push constant block's variable, and the types in it.
+/// The variable of a push constant block, and the types in it.
 pub struct Pushed {
     pub variable: u32,
     types: Types,
 }
 
-/// A type, and those of its parts: one where all are of one.
+/// A type, and the types of its parts: a single one if all parts have the same type.
 struct Types {
     id: u32,
     parts: Vec<Types>,
 }
 
 impl Pushed {
-    /// The type that indices lead to.
+    /// Returns the type of the part that indices lead to.
     pub fn ty(&self, path: &[u32]) -> u32 {
         let part = |types: &'_ Types, index: &u32| {
             let last = types.parts.len() - 1;

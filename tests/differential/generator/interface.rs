@@ -1,4 +1,5 @@
-//! What a shader declares: its outputs with their locations, and which of them are captured where.
+//! The declarations of a shader: its outputs with their locations, and where which of them are
+//! captured.
 
 use super::Space;
 use super::types::{Length, Palette, Scalar, Type};
@@ -14,15 +15,15 @@ pub enum BuiltIn {
     ViewportIndex,
 }
 
-/// Bytes from the start of the record in a buffer. Element k of an array of blocks is captured to
-/// the k-th buffer after it.
+/// Where an item is captured: the buffer, and the bytes from the start of its record. Element k of
+/// an array of blocks is captured to the k-th buffer after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Captured {
     pub buffer: u32,
     pub offset: u32,
 }
 
-/// A variable, or a member of a block.
+/// A variable, or a member of a block, and where it is captured.
 #[derive(Debug, Clone)]
 pub struct Item {
     pub ty: Type,
@@ -32,14 +33,14 @@ pub struct Item {
     pub captured: Option<Captured>,
 }
 
-/// Where a block's capture decorations stand.
+/// Where the transform feedback decorations of a block are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Carrier {
-    /// `XfbBuffer` and `XfbStride` on the variable, `Offset` on members.
+    /// `XfbBuffer` and `XfbStride` are on the variable, `Offset` is on members.
     Variable,
-    /// All three on members.
+    /// All three decorations are on members.
     Members,
-    /// All three on the variable: every member is captured, one after the other.
+    /// All three decorations are on the variable: every member is captured, one after the other.
     Whole,
 }
 
@@ -55,7 +56,7 @@ pub struct Variable {
 }
 
 impl Variable {
-    /// The type with the block as a structure.
+    /// Returns the type. A block is a structure.
     pub fn ty(&self) -> Type {
         match &self.shape {
             Shape::Alone(item) => item.ty.clone(),
@@ -83,7 +84,8 @@ impl Variable {
         }
     }
 
-    /// Buffers that it is captured to, from the first: one but for arrays of blocks.
+    /// The number of consecutive buffers that the variable is captured to: more than one only for
+    /// arrays of blocks.
     pub fn buffer_count(&self) -> u32 {
         self.elements().unwrap_or(1)
     }
@@ -92,7 +94,7 @@ impl Variable {
         matches!(self.shape, Shape::Block { .. })
     }
 
-    /// Of an array of blocks.
+    /// The number of elements of an array of blocks.
     pub const fn elements(&self) -> Option<u32> {
         match self.shape {
             Shape::Block { array, .. } => array,
@@ -108,7 +110,7 @@ impl Variable {
 #[derive(Debug, Clone)]
 pub struct Interface {
     pub variables: Vec<Variable>,
-    /// Bytes of a record, where something is captured to the buffer.
+    /// The stride of each buffer in bytes. `None` if nothing is captured to it.
     pub strides: [Option<u32>; 4],
 }
 
@@ -146,7 +148,7 @@ impl Interface {
         interface
     }
 
-    /// Places captured items in random order, with gaps.
+    /// Places the captured items in random order, with gaps.
     fn place(&mut self, rng: &mut Rng, space: &Space) {
         let buffers = rng.range(1, 4);
         let mut ends = [0u32; 4];
@@ -217,8 +219,8 @@ impl Interface {
     }
 }
 
-/// `gl_PerVertex`, or some of its members as separate variables, as compilers other than glslang
-/// emit.
+/// Adds `gl_PerVertex`, or some of its members as separate variables, as compilers other than
+/// glslang emit them.
 fn built_ins(rng: &mut Rng, space: &Space, variables: &mut Vec<Variable>) {
     let floats = |length| Type::Array(Box::new(Type::Scalar(Scalar::F32)), Length::Literal(length));
     let clip = if space.clip && rng.percent(35) { rng.range(1, 8) } else { 0 };
@@ -250,7 +252,7 @@ fn built_ins(rng: &mut Rng, space: &Space, variables: &mut Vec<Variable>) {
     }
 }
 
-/// Outputs, or arrays of them, side by side in locations; returns the locations.
+/// Adds outputs, or arrays of outputs, that share locations. Returns the number of locations.
 fn components(rng: &mut Rng, space: &Space, location: u32, variables: &mut Vec<Variable>) -> u32 {
     // One type per location, because rules differ on whether different types may share it.
     let scalar = rng.pick(&space.scalars());
@@ -278,7 +280,7 @@ fn components(rng: &mut Rng, space: &Space, location: u32, variables: &mut Vec<V
     length.unwrap_or(1)
 }
 
-/// A block or an array of blocks; returns its locations.
+/// Adds a block or an array of blocks. Returns the number of locations.
 fn block(
     rng: &mut Rng,
     space: &Space,

@@ -1,4 +1,4 @@
-//! Random vertex shaders that capture, each with a model of what it captures.
+//! Random vertex shaders with captured outputs, each with a model of what it captures.
 //!
 //! A seed gives an [`interface`] (outputs of random [`types`] with locations and places in capture
 //! buffers), a [`program`](program::Program) that writes some of them ([`body`]), and the SPIR-V of
@@ -26,38 +26,38 @@ use vkxfb::vertex_input::{
     InputRate, NumericClass, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
 };
 
-/// What shaders may contain.
+/// The features and limits of the generated shaders.
 #[derive(Debug, Clone)]
 pub struct Space {
     pub float64: bool,
     pub int64: bool,
-    /// Matrices, arrays, structures, arrays of blocks.
+    /// Whether there are matrices, arrays, structures and arrays of blocks.
     pub aggregates: bool,
-    /// Specialisation constants as lengths of arrays.
+    /// Whether specialisation constants may be lengths of arrays.
     pub spec_constants: bool,
     pub clip: bool,
     pub cull: bool,
-    /// Layer and ViewportIndex.
+    /// Whether `Layer` and `ViewportIndex` are written.
     pub layer: bool,
-    /// Blocks with an `Offset` of their own.
+    /// Whether blocks may have an `Offset` on the variable.
     pub whole_blocks: bool,
     pub initializers: bool,
     pub push_constants: bool,
-    /// Percentage of floats that a free operation computes.
+    /// The percentage of floats that are computed by a free operation.
     pub free_percent: u32,
-    /// Locations of all outputs, without the built-ins.
+    /// The largest number of locations of all outputs, without the built-ins.
     pub max_locations: u32,
-    /// Bytes of a record in one buffer.
+    /// The largest number of bytes of a record in one buffer.
     pub max_stride: u32,
-    /// Bytes of a vertex in all buffers.
+    /// The largest number of bytes of a vertex in all buffers.
     pub max_bytes: u32,
-    /// Versions of SPIR-V.
+    /// The versions of SPIR-V.
     pub versions: Vec<(u32, u32)>,
 }
 
 impl Space {
-    /// Everything, within limits that every device with transform feedback supports, except for
-    /// locations: 24 locations and the built-ins are well below the 128 components of lavapipe.
+    /// Returns everything, within limits that every device with transform feedback supports, except
+    /// for locations: 24 locations and the built-ins are well below the 128 components of lavapipe.
     pub fn whole() -> Self {
         Self {
             float64: true,
@@ -96,7 +96,7 @@ impl Space {
 pub struct Attribute {
     pub scalar: Scalar,
     pub components: u32,
-    /// The element and offset from which its bytes are derived.
+    /// The attribute's description, from which the bytes of its elements are derived.
     pub layout: VertexAttribute,
     pub rate: InputRate,
 }
@@ -109,7 +109,7 @@ pub struct SpecConstant {
     pub is_signed: bool,
 }
 
-/// A captured scalar: where it goes, and which scalar of which output it is.
+/// A captured scalar: where it is captured, and which scalar of which output it is.
 #[derive(Debug, Clone, Copy)]
 pub struct CapturedScalar {
     pub buffer: usize,
@@ -124,20 +124,20 @@ pub struct CapturedScalar {
 pub struct Generated {
     pub words: Vec<u32>,
     pub version: (u32, u32),
-    /// Whether Layer and ViewportIndex are declared by SPIR-V 1.5's capabilities, not the
-    /// extension's.
+    /// Whether `Layer` and `ViewportIndex` are declared with the capabilities of SPIR-V 1.5 instead
+    /// of that of the extension.
     pub core_layer: bool,
     pub interface: Interface,
     pub program: Program,
     pub attributes: Vec<Attribute>,
-    /// Push constants.
+    /// The push constants, if there are any.
     pub pushed: Option<Block>,
     pub spec_constants: Vec<SpecConstant>,
     pub vertex_input: VertexInput,
     pub captured: Vec<CapturedScalar>,
 }
 
-/// The shader of a seed.
+/// Generates the shader of a seed.
 pub fn generate(seed: u64, space: &Space) -> Generated {
     let rng = &mut Rng::new(seed);
     let space = &some_of(rng, space);
@@ -171,7 +171,8 @@ pub fn generate(seed: u64, space: &Space) -> Generated {
     generated
 }
 
-/// Most shaders do not use most features, so that a failure also shows without other features.
+/// Chooses features. Most shaders do not use most features, so that a failure also shows without
+/// other features.
 fn some_of(rng: &mut Rng, space: &Space) -> Space {
     let mut space = space.clone();
     space.float64 &= rng.percent(35);
@@ -211,7 +212,7 @@ fn pushed(rng: &mut Rng, space: &Space, palette: &Palette) -> Option<Block> {
     is_wanted.then(|| Block::random(rng, scalars, *aggregates, spec_lengths))
 }
 
-/// Up to four attributes of up to two bindings.
+/// Returns up to four attributes of up to two bindings.
 fn attributes(rng: &mut Rng) -> (Vec<Attribute>, VertexInput) {
     let mut vertex_input = VertexInput::default();
     let mut attributes = Vec::new();
@@ -243,7 +244,7 @@ fn attributes(rng: &mut Rng) -> (Vec<Attribute>, VertexInput) {
     (attributes, vertex_input)
 }
 
-/// Every captured scalar.
+/// Returns every captured scalar.
 fn captured(interface: &Interface) -> Vec<CapturedScalar> {
     let mut all = Vec::new();
     for (output, variable) in interface.variables.iter().enumerate() {
@@ -297,7 +298,7 @@ impl Inputs for VertexOf<'_> {
     }
 }
 
-/// What vertex buffers hold: any integers, and floats from 1 to 256 in steps of a quarter.
+/// Returns a dword of a vertex buffer: any integer, or a float from 1 to 256 in steps of a quarter.
 fn made_up(class: NumericClass, binding: u32, element: u32, dword: u32) -> u32 {
     let mut hash = (element ^ dword.rotate_left(12) ^ binding.rotate_left(24))
         .wrapping_add(1)
@@ -310,13 +311,13 @@ fn made_up(class: NumericClass, binding: u32, element: u32, dword: u32) -> u32 {
 }
 
 impl Generated {
-    /// What a vertex of a draw writes to all buffers, in the order of `captured`.
+    /// Returns what a vertex of a draw writes to all buffers, in the order of `captured`.
     pub fn cells(&self, draw: u32, instance: u32, vertex: u32) -> Vec<Cell> {
         let outputs = self.program.run(&VertexOf { shader: self, draw, instance, vertex });
         self.captured.iter().map(|c| outputs[c.output][c.index as usize]).collect()
     }
 
-    /// Contents of the vertex buffers that serve so many vertices and instances.
+    /// Returns the contents of vertex buffers for this number of vertices and instances.
     pub fn vertex_buffers(&self, vertices: u32, instances: u32) -> Vec<(u32, Vec<u8>)> {
         let buffer = |binding: &VertexBinding| {
             let elements = match binding.input_rate {
@@ -347,7 +348,7 @@ impl Generated {
         self.interface.variables.iter().flat_map(|v| v.items())
     }
 
-    /// `--target-env` of spirv-val.
+    /// Returns the `--target-env` of spirv-val.
     pub const fn target(&self) -> &'static str {
         match self.version {
             (1, 0) => "vulkan1.0",

@@ -1,4 +1,4 @@
-//! A SPIR-V module under construction, word by word.
+//! A SPIR-V module that is built word by word.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -13,7 +13,7 @@ pub struct Module {
     annotations: Vec<u32>,
     declarations: Vec<u32>,
     pub functions: Vec<u32>,
-    /// Types and constants, by their words without the result.
+    /// The types and constants so far, by their words without the result id.
     known: HashMap<Vec<u32>, u32>,
     last: u32,
 }
@@ -55,7 +55,7 @@ impl Module {
         self.annotations.extend(instruction(op, operands));
     }
 
-    /// A type that may be shared.
+    /// Adds a type, or returns the same type if it exists.
     pub fn ty(&mut self, op: Op, operands: &[u32]) -> u32 {
         let key = instruction(op, operands);
         if let Some(id) = self.known.get(&key) {
@@ -72,7 +72,7 @@ impl Module {
         id
     }
 
-    /// A constant that may be shared.
+    /// Adds a constant, or returns the same constant if it exists.
     pub fn constant(&mut self, op: Op, ty: u32, operands: &[u32]) -> u32 {
         let key = instruction(op, &[&[ty], operands].concat());
         if let Some(id) = self.known.get(&key) {
@@ -83,7 +83,7 @@ impl Module {
         id
     }
 
-    /// A variable or specialisation constant.
+    /// Adds a variable or specialisation constant.
     pub fn new_value(&mut self, op: Op, ty: u32, operands: &[u32]) -> u32 {
         let id = self.id();
         self.declarations.extend(instruction(op, &[&[ty, id], operands].concat()));
@@ -103,7 +103,7 @@ impl Module {
         self.ty(Op::TypePointer, &[storage as u32, pointee])
     }
 
-    /// All words, for an entry point of that id with that interface.
+    /// Returns all words, for the entry point with the id `main` and this interface.
     pub fn words(&self, version: (u32, u32), main: u32, interface: &[u32]) -> Vec<u32> {
         use spirv::{AddressingModel, ExecutionMode, ExecutionModel, MemoryModel};
         let mut words =

@@ -1,8 +1,9 @@
-//! The program of a generated shader, and what it computes, by interpretation.
+//! The program of a generated shader, and an interpreter that computes its results.
 //!
-//! Programs consist of few operations, all exact on every device: integers that wrap, moves, bit
-//! casts, and floating-point operations on whole numbers so small that nothing is ever rounded. The
-//! free operations are the exception: a device may round them, by so many ULP.
+//! Programs consist of few operations. All of them are exact on every device: integers that wrap,
+//! moves, bit casts, and floating-point operations on whole numbers that are so small that nothing
+//! is rounded. The exception are the *free* operations: devices may round them, within a number of
+//! ULP.
 
 use super::types::{Length, Scalar, Type};
 
@@ -29,8 +30,8 @@ pub enum Free {
 }
 
 impl Free {
-    /// ULP that a result may differ from the exact one, from the table "Precision of core SPIR-V
-    /// instructions" and that for GLSL.std.450 in the Vulkan environment.
+    /// By how many ULP a result may differ from the exact one, according to the tables of the
+    /// precision of core SPIR-V instructions and of GLSL.std.450 in the Vulkan environment.
     pub const fn tolerance(self) -> u32 {
         match self {
             // 2^-11 for angles below pi; results from 0.8 to 1 have an ULP of 2^-24.
@@ -64,13 +65,13 @@ impl Free {
     }
 }
 
-/// An expression with a scalar value, of type `u32` if no other type is given.
+/// An expression with a scalar value. It has the type `u32` if no other type is mentioned.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expr {
     Const(Scalar, u64),
     Vertex,
     Instance,
-    /// The index of the loop of that number.
+    /// The index of the loop with this number.
     Index(u32),
     /// A component of an attribute, of the attribute's type.
     Attribute(usize, u32),
@@ -78,20 +79,20 @@ pub enum Expr {
     /// chain of the load; the others, which are constants, extract from the loaded value.
     Pushed(Scalar, Vec<Expr>, usize),
     Binary(Op, Scalar, Box<Expr>, Box<Expr>),
-    /// The same bits as another type of that size.
+    /// The same bits as another type of the same size.
     Bits(Scalar, Scalar, Box<Expr>),
-    /// A `u64`, `i64` or `double` of two words, the low one first.
+    /// A `u64`, `i64` or `double` from two words, the low word first.
     Pack(Scalar, Box<Expr>, Box<Expr>),
-    /// A `u32`, which must be small, as a number of another type.
+    /// A `u32`, which must be small, converted to another type.
     Convert(Scalar, Box<Expr>),
-    /// One row of a 2x2 matrix, by columns, times a vector.
+    /// One row of a 2x2 matrix, which is given by columns, times a vector.
     MatrixRow(u32, [Box<Expr>; 4], [Box<Expr>; 2]),
-    /// What an output holds. It must be defined.
+    /// The current value of an output. It must be defined.
     Load(Box<Access>),
     Free(Free, Vec<Expr>),
 }
 
-/// From an output to a part of it.
+/// A path from an output to a part of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Access {
     pub output: usize,
@@ -105,15 +106,15 @@ pub enum Value {
     Composite(Vec<Value>),
 }
 
-/// How a value comes to its place.
+/// How a value is stored to its output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Via {
     Store,
-    /// Part by part into a variable of the function, then load and store.
+    /// It is stored part by part into a local variable, which is then loaded and stored.
     Local,
-    /// Likewise, then `OpCopyMemory`.
+    /// It is stored part by part into a local variable, which is then copied with `OpCopyMemory`.
     Copy,
-    /// Returned by a function of its own. The value has no loop indices.
+    /// A function returns it. Its expression contains no loop indices.
     Returned,
 }
 
@@ -121,47 +122,47 @@ pub enum Via {
 pub enum Stmt {
     Store(Access, Type, Value, Via),
     If(Expr, Vec<Stmt>, Vec<Stmt>),
-    /// Cases from 0 on; anything else does nothing.
+    /// A switch with cases from 0 on. Other values do nothing.
     Switch(Expr, Vec<Vec<Stmt>>),
-    /// Number of the loop, how often, the body.
+    /// A loop: its number, the number of iterations, and the body.
     Loop(u32, Length, Vec<Stmt>),
-    /// A function, by its place.
+    /// A call of the function with this index.
     Call(usize),
     Return,
 }
 
 #[derive(Debug, Clone, Default)]
 pub struct Program {
-    /// The first is the entry point; each calls only later ones.
+    /// The functions. The first is the entry point; each function calls only later ones.
     pub functions: Vec<Vec<Stmt>>,
-    /// Types of the outputs.
+    /// The types of the outputs.
     pub outputs: Vec<Type>,
-    /// Constants that outputs start as.
+    /// The initial values of the outputs, if they have any.
     pub initializers: Vec<Option<Value>>,
 }
 
-/// A scalar of an output after the shader has run.
+/// The value of a scalar of an output after the shader has run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cell {
-    /// Never written.
+    /// It was never written.
     Undefined,
     Exact(u64),
     /// The bits of a float, and by how many ULP it may differ.
     Near(u32, u32),
 }
 
-/// What the shader reads.
+/// The inputs of the shader.
 pub trait Inputs {
     fn vertex(&self) -> u32;
     fn instance(&self) -> u32;
-    /// Bits of a component of an attribute.
+    /// Returns the bits of a component of an attribute.
     fn attribute(&self, attribute: usize, component: u32) -> u32;
-    /// Bits of a scalar of the push constants.
+    /// Returns the bits of a scalar of the push constants.
     fn pushed(&self, path: &[u32]) -> u64;
 }
 
 impl Program {
-    /// Each output's scalars after the shader has run.
+    /// Runs the program, and returns the scalars of each output.
     pub fn run(&self, inputs: &dyn Inputs) -> Vec<Vec<Cell>> {
         let undefined = |ty: &Type| vec![Cell::Undefined; ty.scalars() as usize];
         let mut machine = Machine {
@@ -188,7 +189,7 @@ struct Machine<'a> {
 }
 
 impl Machine<'_> {
-    /// Whether control reaches the end of the block.
+    /// Executes a block. Returns whether control reaches its end.
     fn block(&mut self, block: &[Stmt]) -> bool {
         block.iter().all(|stmt| self.stmt(stmt))
     }
@@ -221,7 +222,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The output, and the first scalar that the access selects.
+    /// Returns the output of an access, and the first scalar that the access selects.
     fn resolve(&self, access: &Access) -> (usize, u32) {
         let output = access.output;
         let mut ty = self.program.outputs[output].clone();

@@ -1,8 +1,8 @@
-//! Push constants of random types with random layouts: the places in the block, and the values.
+//! Push constants of random types with random layouts: their positions in the block, and their
+//! values.
 //!
 //! The rules are those of the specification for `std430` (chapter "Shader Interfaces", "Offset and
-//! Stride Assignment"), with room between what they put side by side. Nothing of the crate under
-//! test takes part.
+//! Stride Assignment"), with random gaps. Nothing of the crate under test is used.
 
 use super::types::{Length, Scalar};
 use crate::common::rng::Rng;
@@ -27,23 +27,23 @@ pub enum Laid {
         length: Length,
         stride: u32,
     },
-    /// Each member at its offset.
+    /// A structure, with each member at its offset.
     Struct(Vec<(u32, Laid)>),
 }
 
 /// A push constant block, and its values, which differ for each draw.
 #[derive(Debug, Clone)]
 pub struct Block {
-    /// A structure.
+    /// The type of the block, a structure.
     pub ty: Laid,
     seed: u32,
 }
 
-/// How a scalar of a block is reached.
+/// An index on the path to a scalar of a block.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     Constant(u32),
-    /// Whatever the expression is, of so many low bits.
+    /// The low bits of an expression, of the given number.
     Masked(u32),
 }
 
@@ -61,9 +61,9 @@ impl Laid {
         }
     }
 
-    /// The size in bytes, up to the end of the last scalar. The last column of a column-major
-    /// matrix has padding after it, too: the specification does not say so, but spirv-val does not
-    /// allow anything else there.
+    /// Returns the size in bytes, up to the end of the last scalar. The last column of a
+    /// column-major matrix also has padding after it: the specification does not say so, but
+    /// spirv-val does not allow any other size.
     pub fn size(&self) -> u32 {
         match self {
             Self::Scalar(scalar) => scalar.bytes(),
@@ -96,7 +96,7 @@ impl Laid {
         }
     }
 
-    /// The scalar that indices lead to, and its byte.
+    /// Returns the byte and the type of the scalar that indices lead to.
     pub fn scalar_at(&self, path: &[u32]) -> (u32, Scalar) {
         match (self, path) {
             (Self::Scalar(scalar), []) => (0, *scalar),
@@ -124,7 +124,7 @@ impl Laid {
         }
     }
 
-    /// Some way to a scalar.
+    /// Returns a random path to a scalar.
     pub fn path(&self, rng: &mut Rng) -> Vec<Step> {
         let step = |rng: &mut Rng| {
             let count = self.part_count();
@@ -172,12 +172,12 @@ impl Block {
         Self { ty: Laid::Struct(members), seed: rng.u32() }
     }
 
-    /// What a draw finds, from byte 0 on.
+    /// Returns the push constants of a draw, from byte 0 on.
     pub fn bytes(&self, draw: u32) -> Vec<u8> {
         (0..self.ty.size() / 4).flat_map(|index| self.dword(draw, index).to_le_bytes()).collect()
     }
 
-    /// The bits of the scalar that indices lead to.
+    /// Returns the bits of the scalar that indices lead to.
     pub fn bits(&self, draw: u32, path: &[u32]) -> u64 {
         let (at, scalar) = self.ty.scalar_at(path);
         let dword = |index| u64::from(self.dword(draw, at / 4 + index));
@@ -187,8 +187,8 @@ impl Block {
         }
     }
 
-    /// The bits of a float that is not denormal, infinite or NaN. Two of these dwords are such a
-    /// double.
+    /// Returns the bits of a float that is not denormal, infinite or NaN. Two such dwords are also
+    /// such a double.
     fn dword(&self, draw: u32, index: u32) -> u32 {
         let place = u64::from(self.seed) << 16 | u64::from(draw << 8 | index);
         Rng::new(place).u32() & 0x8fff_ffff | 0x3000_0000
@@ -241,14 +241,14 @@ impl Lay<'_> {
     }
 }
 
-/// A place for a value after that byte.
+/// Returns a random position for a value after byte `end`.
 fn behind(rng: &mut Rng, end: u32, value: &Laid) -> u32 {
     let gap = if rng.percent(75) { 0 } else { rng.range(1, 2) };
     end.next_multiple_of(value.alignment()) + gap * value.alignment()
 }
 
-/// The end of a value at that place. An array, matrix or structure occupies all bytes up to its
-/// alignment.
+/// Returns the end of a value at position `at`. An array, matrix or structure occupies all bytes up
+/// to its alignment.
 fn end(at: u32, value: &Laid) -> u32 {
     match value {
         Laid::Scalar(_) | Laid::Vector(..) => at + value.size(),
@@ -256,7 +256,7 @@ fn end(at: u32, value: &Laid) -> u32 {
     }
 }
 
-/// Bytes from a value to the next.
+/// Returns a random number of bytes from an element to the next.
 fn stride(rng: &mut Rng, value: &Laid) -> u32 {
     let gap = if rng.percent(75) { 0 } else { rng.range(1, 2) };
     value.size().next_multiple_of(value.alignment()) + gap * value.alignment()

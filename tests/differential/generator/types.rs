@@ -1,4 +1,4 @@
-//! Types of outputs, and the three ways in which they are counted: scalars, bytes of a record,
+//! Types of outputs, and the three units in which they are counted: scalars, bytes of a record, and
 //! locations.
 //!
 //! The captured layout of a type follows only the specification (chapter "Transform feedback"), and
@@ -31,13 +31,14 @@ impl Scalar {
     }
 }
 
-/// What gives an array its length.
+/// The length of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Length {
     Literal(u32),
-    /// A specialisation constant, by its place in [`super::Generated`]'s list, and its value.
+    /// A specialisation constant: its index in the list of [`super::Generated`], and its value.
     Spec(usize, u32),
-    /// `OpSpecConstantOp IAdd` of one and a literal: place, literal, sum.
+    /// `OpSpecConstantOp IAdd` of a specialisation constant and a literal: the index, the literal,
+    /// and the sum.
     SpecSum(usize, u32, u32),
 }
 
@@ -57,13 +58,13 @@ impl Length {
 pub enum Type {
     Scalar(Scalar),
     Vector(Scalar, u32),
-    /// Component, columns, rows.
+    /// The type of the components, the number of columns, and the number of rows.
     Matrix(Scalar, u32, u32),
     Array(Box<Type>, Length),
     Struct(Vec<Type>),
 }
 
-/// A scalar of a captured value: bytes from where the value starts.
+/// A scalar of a captured value, with its bytes from the start of the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CapturedScalar {
     pub offset: u32,
@@ -71,7 +72,7 @@ pub struct CapturedScalar {
 }
 
 impl Type {
-    /// Parts that an index selects.
+    /// The number of parts that an index can select.
     pub fn part_count(&self) -> u32 {
         match self {
             Self::Scalar(_) => 0,
@@ -91,7 +92,7 @@ impl Type {
         }
     }
 
-    /// Whether the type, or one that it consists of, is what is asked for.
+    /// Whether `is_wanted` is true for the type, or for a type that it consists of.
     pub fn contains(&self, is_wanted: fn(&Type) -> bool) -> bool {
         let inside = match self {
             Self::Scalar(_) | Self::Vector(..) | Self::Matrix(..) => false,
@@ -101,7 +102,7 @@ impl Type {
         inside || is_wanted(self)
     }
 
-    /// Whether all parts are of one type, so that an index may be computed.
+    /// Whether all parts have the same type, so that an index may be computed.
     pub const fn is_uniform(&self) -> bool {
         matches!(self, Self::Vector(..) | Self::Matrix(..) | Self::Array(..))
     }
@@ -116,7 +117,7 @@ impl Type {
         }
     }
 
-    /// Scalars in front of a part.
+    /// The number of scalars before a part.
     pub fn scalars_before(&self, index: u32) -> u32 {
         match self {
             Self::Struct(members) => members[..index as usize].iter().map(Self::scalars).sum(),
@@ -134,12 +135,12 @@ impl Type {
         }
     }
 
-    /// Multiple of bytes at which it is captured.
+    /// The alignment in bytes with which the type is captured.
     pub fn alignment(&self) -> u32 {
         if self.any_scalar(Scalar::is_64) { 8 } else { 4 }
     }
 
-    /// Whether its size depends on a specialisation constant.
+    /// Whether the size of the type depends on a specialisation constant.
     pub fn is_specialised(&self) -> bool {
         match self {
             Self::Array(element, length) => !length.is_literal() || element.is_specialised(),
@@ -148,8 +149,8 @@ impl Type {
         }
     }
 
-    /// Where its scalars are captured, if it is captured at a multiple of its alignment, and where
-    /// it ends.
+    /// Returns where the scalars of the type are captured, relative to a multiple of its alignment,
+    /// and where the last one ends.
     pub fn places(&self) -> (Vec<CapturedScalar>, u32) {
         let mut places = Vec::new();
         let end = self.place(0, &mut places);
@@ -171,7 +172,7 @@ impl Type {
         self.places().1
     }
 
-    /// Locations of the interface.
+    /// The number of locations that the type takes in the interface.
     pub fn locations(&self) -> u32 {
         match self {
             Self::Scalar(_) => 1,
@@ -185,17 +186,17 @@ impl Type {
     }
 }
 
-/// What a random type may be.
+/// The types that a random type may consist of.
 #[derive(Debug, Clone)]
 pub struct Palette {
     pub scalars: Vec<Scalar>,
     pub aggregates: bool,
-    /// Lengths that specialisation constants give.
+    /// Lengths that specialisation constants determine.
     pub spec_lengths: Vec<Length>,
 }
 
 impl Palette {
-    /// A type of at most so many locations.
+    /// Returns a random type of at most `locations` locations.
     pub fn any(&self, rng: &mut Rng, locations: u32, depth: u32) -> Type {
         // Most big types do not fit: a few tries, then something small.
         for _ in 0..6 {
@@ -242,9 +243,10 @@ impl Palette {
     }
 }
 
-/// Whether a structure with 64-bit components ends where its last member ends, as the rules for
-/// SPIR-V say, or at the next multiple of 8, as GLSL adds, matters only for a 32-bit value that
-/// follows it inside of another structure or array. One more dword, and both say the same.
+/// Adds one dword if the members end in the middle of 8 bytes. The rules for SPIR-V say that a
+/// structure with 64-bit components ends where its last member ends, and GLSL that it ends at the
+/// next multiple of 8. This matters only for a 32-bit value after it in another structure or array.
+/// With the dword, both rules give the same result.
 fn even(mut members: Vec<Type>) -> Vec<Type> {
     let whole = Type::Struct(members.clone());
     if whole.alignment() == 8 && !whole.bytes().is_multiple_of(8) {

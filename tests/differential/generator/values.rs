@@ -1,4 +1,5 @@
-//! Random values: integers that differ from vertex to vertex, and numbers that no device rounds.
+//! Random values: integers that differ from vertex to vertex, and floating-point numbers that no
+//! device rounds.
 
 use super::Attribute;
 use super::body::{Body, Range};
@@ -38,7 +39,7 @@ impl Body<'_> {
         Expr::Const(scalar, bits)
     }
 
-    /// A push constant of a type, if one is found.
+    /// Returns a push constant of a wanted type, if one is found.
     fn pushed(&mut self, is_wanted: impl Fn(Scalar) -> bool) -> Option<(Scalar, Expr)> {
         let block = self.pushed?;
         let mut tries = (0..4).map(|_| block.ty.path(self.rng));
@@ -138,7 +139,7 @@ impl Body<'_> {
         }
     }
 
-    /// A whole number from 1 to 511.
+    /// Returns a whole number from 1 to 511.
     fn number(&mut self, scalar: Scalar) -> Expr {
         // Never 0, whose sign optimisers may get wrong.
         let small = binary(Op::Or, Scalar::U32, self.masked(511), word(1));
@@ -152,8 +153,8 @@ impl Body<'_> {
         binary(Op::Add, Scalar::F32, one, fraction)
     }
 
-    /// Bits of a float, or the high ones of a double, that is neither denormal, nor infinite, nor
-    /// NaN: such numbers pass through every device unchanged.
+    /// Returns the bits of a float, or the high bits of a double, that is neither denormal, nor
+    /// infinite, nor NaN: such numbers pass through every device unchanged.
     fn normal(&mut self) -> Expr {
         let kept = binary(Op::And, Scalar::U32, self.word(), word(0x8fff_ffff));
         binary(Op::Or, Scalar::U32, kept, word(0x3000_0000))
@@ -171,7 +172,7 @@ impl Body<'_> {
         binary(Op::And, Scalar::U32, bits, word(mask))
     }
 
-    /// A `u32` that differs from vertex to vertex and from instance to instance.
+    /// Returns a `u32` that differs from vertex to vertex and from instance to instance.
     fn word(&mut self) -> Expr {
         let vertex = binary(Op::Mul, Scalar::U32, Expr::Vertex, word(self.rng.u32() | 1));
         let mut mixed = binary(Op::Add, Scalar::U32, vertex, word(self.rng.u32()));

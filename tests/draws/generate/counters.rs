@@ -11,14 +11,14 @@ use crate::shaders::Shader;
 enum Counted {
     None,
     Every,
-    /// Every other bound buffer, from the first or from the second on.
+    /// Every other bound buffer has a counter, from the first or from the second on.
     Alternate(usize),
 }
 
 impl Counted {
     const ALL: [Self; 4] = [Self::None, Self::Every, Self::Alternate(0), Self::Alternate(1)];
 
-    /// `number` counts the bound buffers.
+    /// Whether a buffer has a counter. `number` is its number among the bound buffers.
     const fn has(self, number: usize) -> bool {
         match self {
             Self::None => false,
@@ -28,8 +28,8 @@ impl Counted {
     }
 }
 
-/// What is drawn: captures record one small draw, several, and those that only the GPU knows, in
-/// different ways.
+/// What captures draw: one small draw, several draws, or draws that only the GPU knows. They are
+/// recorded in different ways.
 #[derive(Debug, Clone, Copy)]
 enum Drawn {
     One,
@@ -37,8 +37,9 @@ enum Drawn {
     Indirect,
 }
 
-/// A program of one capture for each combination of counters at Begin and at End, for one to four
-/// buffers. All have pipelines of one topology, without restarts: pipelines take most of the time.
+/// Returns programs with one capture for each combination of counters at Begin and at End, for one
+/// to four buffers. All pipelines have the same topology, without primitive restart, because
+/// creating pipelines takes most of the time.
 pub fn counter_combinations(space: &Space) -> Vec<Program> {
     let space = &Space {
         topologies: vec![PrimitiveTopology::TriangleList],

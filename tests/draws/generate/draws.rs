@@ -5,11 +5,11 @@ use crate::model::{Fact, Model};
 use crate::program::{Draw, IndexBuffer, Instances, Pass, Range, Span, StateChange, Step};
 use crate::shaders::{Shader, VERTEX_STRIDE};
 
-/// The most primitives that a draw may have: programs stay small.
+/// The largest number of primitives of a draw, so that programs stay small.
 const MANY: u32 = 20;
 
 impl Generator<'_> {
-    /// A draw of any kind, after whatever it needs to be bound.
+    /// Adds a draw of any kind, after binding everything that it needs.
     pub(super) fn draw(&mut self) {
         for _ in 0..10 {
             let draw = self.any_draw();
@@ -31,7 +31,7 @@ impl Generator<'_> {
         }
     }
 
-    /// The last capture of a program, whose indices end with the memory.
+    /// Adds the last capture of a program. Its indices end with the memory.
     pub(super) fn out_of_range(&mut self) {
         self.begin_round();
         self.push(Step::BeginPass(Pass::default()));
@@ -80,13 +80,13 @@ impl Generator<'_> {
         }
     }
 
-    /// Whether nothing is read outside of what is bound, and the draw is small.
+    /// Whether a draw is small and reads nothing outside of the bound ranges.
     fn is_legal(&self, draw: &Draw) -> bool {
         self.executed(&[Step::Draw(draw.clone())], 400).is_some()
     }
 
-    /// The model after steps, if they have fewer primitives than `many`, read nothing outside of
-    /// what is bound, and cause no fact that the program avoids.
+    /// Returns the model after steps. Returns `None` if they have `many` primitives or more, read
+    /// something outside of the bound ranges, or cause a fact that the program avoids.
     pub(super) fn executed(&self, steps: &[Step], many: u64) -> Option<Model> {
         let mut model = self.model.clone();
         for step in steps {
@@ -189,8 +189,8 @@ impl Generator<'_> {
         Instances { first, count }
     }
 
-    /// The number of the first of so many vertices or instances, half of the time one behind which
-    /// numbers wrap.
+    /// Returns the number of the first of `count` vertices or instances. In half of the cases it is
+    /// so high that the numbers wrap.
     fn far(&mut self, count: u32) -> u32 {
         match self.rng.percent(50) {
             true => u32::MAX - self.rng.below(count + 2),
@@ -198,7 +198,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Indices are bound before.
+    /// Returns a random span of vertices or, if indices are bound, of indices.
     fn bound_span(&mut self, indexed: bool) -> Span {
         if indexed {
             self.maybe_bind_indices();
@@ -246,8 +246,8 @@ impl Generator<'_> {
         self.change(StateChange::IndexBuffer(buffer));
     }
 
-    /// Segments of random lengths, cut by restart indices: at the start, at the end, several in a
-    /// row.
+    /// Adds indices that consist of segments of random lengths, with restart indices between them,
+    /// also at the start, at the end, and several in a row.
     pub(super) fn place_indices(&mut self) -> IndexBuffer {
         let index_size = match self.rng.below(3) {
             0 if self.space.uint8 => 1,
@@ -288,7 +288,7 @@ impl Generator<'_> {
     }
 }
 
-/// A `VkDrawIndirectCommand` or a `VkDrawIndexedIndirectCommand`.
+/// Returns a `VkDrawIndirectCommand` or a `VkDrawIndexedIndirectCommand` as dwords.
 fn command(indexed: bool, span: Span, instances: Instances) -> Vec<u32> {
     let mut dwords = vec![span.count, instances.count, span.first];
     dwords.extend(indexed.then_some(span.vertex_offset.cast_unsigned()));

@@ -3,11 +3,11 @@
 use super::Generator;
 use crate::program::{Pass, PassKind, Step};
 
-/// The most primitives that are added where a secondary command buffer is executed again.
+/// The number of primitives up to which a secondary command buffer may be executed again.
 const MANY_AGAIN: u64 = 800;
 
 impl Generator<'_> {
-    /// A command buffer.
+    /// Adds a command buffer.
     pub(super) fn round(&mut self) {
         self.begin_round();
         // Render passes begin in primary command buffers alone.
@@ -27,7 +27,8 @@ impl Generator<'_> {
         }
     }
 
-    /// `is_secondary`: the command buffer is one, and executes no others.
+    /// Adds a pass. `is_secondary` says whether the command buffer is a secondary one, which
+    /// executes no others.
     fn pass(&mut self, is_secondary: bool) {
         let mut kinds = self.space.passes.clone();
         kinds.retain(|kind| !is_secondary || kind.is_dynamic());
@@ -83,7 +84,7 @@ impl Generator<'_> {
         self.has_queries = true;
     }
 
-    /// Makes what was captured visible, by a barrier or by the next part.
+    /// Makes the captured data visible, with a barrier or by starting the next part.
     fn show_capture(&mut self, is_repeated: bool) {
         match self.pass.unwrap_or_default().kind {
             PassKind::Suspended => self.is_unseen = true,
@@ -93,7 +94,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Ends a secondary command buffer, which is executed `times` times if that is allowed.
+    /// Ends a secondary command buffer, and executes it `times` times if that is allowed.
     fn end_secondary(&mut self, times: u32) {
         self.push(Step::EndSecondary);
         if times < 2 {

@@ -1,4 +1,4 @@
-//! What programs may use, by the device.
+//! The features that programs may use on a device.
 
 use ash::vk;
 use vkxfb::lower::Backend;
@@ -11,7 +11,7 @@ use crate::model::Fact;
 use crate::native;
 use crate::program::{PassKind, QueryKind};
 
-/// What programs may use.
+/// The features that programs may use.
 #[derive(Debug, Clone)]
 pub struct Space {
     pub topologies: Vec<PrimitiveTopology>,
@@ -29,21 +29,21 @@ pub struct Space {
     pub byte_count: bool,
     pub index_out_of_range: bool,
     pub queries: Vec<QueryKind>,
-    /// Other pipelines between the draws of one capture.
+    /// Whether a capture may have draws with different pipelines.
     pub several_pipelines: bool,
     pub dynamic_provoking: bool,
     pub dynamic_restart: bool,
     pub restart_index: bool,
     pub conditional: bool,
-    /// How passes are recorded.
+    /// The ways in which passes are recorded.
     pub passes: Vec<PassKind>,
-    /// The known faults of the device. Most programs avoid all of them except at most one, so that
+    /// The known faults of the device. Most programs avoid all of them or all but one, so that
     /// everything else is tested, and each fault separately.
     pub faulty: Vec<Fact>,
 }
 
 impl Space {
-    /// What a device has for native captures.
+    /// Returns the features of a device for native captures.
     pub fn of(gpu: &Gpu) -> Self {
         let (enabled, draws) = (gpu.context().enabled(), gpu.draw_features());
         let caps = gpu.capabilities();
@@ -89,7 +89,7 @@ impl Space {
         }
     }
 
-    /// Everything.
+    /// Returns all features.
     pub fn whole() -> Self {
         Self {
             topologies: PrimitiveTopology::ALL.to_vec(),
@@ -117,8 +117,8 @@ impl Space {
         }
     }
 
-    /// Leaves out what the recorder does not support, or what applications do with Vulkan's own
-    /// commands on a graphics backend.
+    /// Removes features that the recorder does not support, and those for which applications record
+    /// Vulkan's own commands on a graphics backend.
     pub fn restrict_to_recorder(&mut self, backend: Backend, capabilities: &Capabilities) {
         self.multi_draw = false;
         self.queries.clear();
@@ -137,8 +137,8 @@ impl Space {
         }
     }
 
-    /// Leaves out state for which kernels do not have enough descriptors: they need one for scratch
-    /// memory, one for the buffer of counters, and one for the pool of each kind of query.
+    /// Removes state for which there are not enough descriptors for kernels. They need one for
+    /// scratch memory, one for the buffer of counters, and one for the pool of each kind of query.
     pub fn restrict_state(&mut self, descriptors: u32) {
         self.counters &= descriptors >= 2;
         self.byte_count &= self.counters;

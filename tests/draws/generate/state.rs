@@ -8,7 +8,7 @@ use crate::sets::{HANDLES, OBJECTS, SETS};
 use crate::shaders::{CONSTANTS, INSTANCE_STRIDE, Shader, VERTEX_STRIDE};
 
 impl Generator<'_> {
-    /// A pipeline, with all that its shader reads but for the vertex buffers.
+    /// Binds a pipeline, and everything that its shader reads except vertex buffers.
     pub(super) fn bind_pipeline(&mut self, shader: Shader) {
         let state = self.state(shader);
         self.change(StateChange::Pipeline(state));
@@ -42,7 +42,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Another pipeline of the same strides, or another dynamic state.
+    /// Binds another pipeline with the same strides, or changes dynamic state.
     fn change_pipeline(&mut self) {
         let Some(State { shader, restart, .. }) = self.pipeline else { return };
         // A native capture is ended and resumed then, with a barrier between.
@@ -98,14 +98,14 @@ impl Generator<'_> {
         }
     }
 
-    /// Conditional rendering ends in the pass that it begins in.
+    /// Ends conditional rendering, which must end in the pass in which it began.
     pub(super) fn end_conditional_rendering(&mut self) {
         if self.model.condition.is_some() {
             self.change(StateChange::EndConditionalRendering);
         }
     }
 
-    /// So many push constants from number `first` on, now and then those that are there.
+    /// Sets `count` push constants from number `first` on, sometimes to their current values.
     fn push_constants(&mut self, first: usize, count: usize) {
         let is_repeated = self.rng.percent(15);
         let current = self.model.constants[first..first + count].iter();
@@ -139,7 +139,7 @@ impl Generator<'_> {
         self.change(StateChange::VertexBuffers(self.vertices));
     }
 
-    /// The vertex buffers from other elements on.
+    /// Binds the vertex buffers from other elements on.
     fn bind_vertices_behind(&mut self) {
         let strides = [VERTEX_STRIDE, INSTANCE_STRIDE];
         let ranges = [0, 1].map(|binding| {
@@ -150,7 +150,7 @@ impl Generator<'_> {
         self.change(StateChange::VertexBuffers(ranges));
     }
 
-    /// So many descriptor sets from number `first` on, if the shader reads sets.
+    /// Binds `count` descriptor sets from number `first` on, if the shader reads sets.
     fn bind_sets(&mut self, shader: Shader, first: usize, count: usize) {
         if !shader.reads_sets() {
             return;

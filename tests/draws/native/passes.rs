@@ -13,11 +13,11 @@ use crate::program::{Pass, PassKind, Step};
 pub struct Part {
     pass: Pass,
     number: u32,
-    /// How many the pass has.
+    /// The number of parts of the pass.
     count: u32,
 }
 
-/// What the pipelines of a part are made for.
+/// The kind of pass for which the pipelines of a part are created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Target {
     RenderPass,
@@ -26,7 +26,7 @@ pub enum Target {
 }
 
 impl Part {
-    /// The first part of a pass whose steps come next.
+    /// Returns the first part of a pass, whose steps come next.
     pub fn first(pass: Pass, steps: &[Step]) -> Self {
         let pass_steps = steps.iter().take_while(|step| !matches!(step, Step::EndPass));
         let count = 1 + pass_steps.filter(|step| matches!(step, Step::NextPart)).count() as u32;
@@ -52,7 +52,7 @@ impl Part {
         }
     }
 
-    /// The flags of dynamic rendering, but for those of its contents.
+    /// Returns the flags of dynamic rendering, except for those of its contents.
     fn flags(self) -> vk::RenderingFlags {
         let mut flags = vk::RenderingFlags::empty();
         if self.pass.kind == PassKind::Suspended && self.number > 0 {
@@ -67,9 +67,9 @@ impl Part {
 
 /// Render passes without attachments, each with a framebuffer of one pixel.
 pub struct Passes {
-    /// Of one subpass, and of [`PassKind::PARTS`].
+    /// A render pass of one subpass, and one of [`PassKind::PARTS`] subpasses.
     render_passes: [vk::RenderPass; 2],
-    /// The first once more, by `vkCreateRenderPass2`; null below Vulkan 1.2.
+    /// The render pass of one subpass, created with `vkCreateRenderPass2`; null below Vulkan 1.2.
     render_pass2: vk::RenderPass,
     framebuffers: [vk::Framebuffer; 2],
 }
@@ -103,7 +103,8 @@ impl Passes {
         Ok(passes)
     }
 
-    /// Render pass, subpass and framebuffer of a part that is one of a render pass.
+    /// Returns the render pass, subpass and framebuffer of a part, which is not one of dynamic
+    /// rendering.
     fn of(&self, part: Part) -> (vk::RenderPass, u32, vk::Framebuffer) {
         match part.pass.kind {
             PassKind::RenderPass2 => (self.render_pass2, 0, self.framebuffers[0]),
@@ -112,7 +113,7 @@ impl Passes {
         }
     }
 
-    /// Render pass and subpass that pipelines are made for.
+    /// Returns the render pass and subpass for which pipelines are created.
     pub fn of_target(&self, target: Target) -> (vk::RenderPass, u32) {
         match target {
             Target::RenderPass => (self.render_passes[0], 0),
@@ -121,7 +122,7 @@ impl Passes {
         }
     }
 
-    /// Calls `f` with what a secondary command buffer of a part inherits.
+    /// Calls `f` with the inheritance info of a secondary command buffer in a part.
     pub fn with_inheritance<R>(
         &self,
         part: Part,
@@ -231,7 +232,8 @@ impl Passes {
     }
 }
 
-/// A render pass of so many subpasses, each of which may wait for itself and for those before.
+/// Creates a render pass of `count` subpasses. Each subpass has dependencies on itself and on all
+/// subpasses before.
 fn render_pass(ctx: &Context, count: u32) -> Result<vk::RenderPass, GpuError> {
     let subpass =
         vk::SubpassDescription::default().pipeline_bind_point(vk::PipelineBindPoint::GRAPHICS);
@@ -255,7 +257,7 @@ fn render_pass(ctx: &Context, count: u32) -> Result<vk::RenderPass, GpuError> {
     unsafe { ctx.device().create_render_pass(&info, None) }.map_err(failed("vkCreateRenderPass"))
 }
 
-/// That of one subpass.
+/// Creates a render pass of one subpass with `vkCreateRenderPass2`.
 fn render_pass2(ctx: &Context) -> Result<vk::RenderPass, GpuError> {
     let subpasses =
         [vk::SubpassDescription2::default().pipeline_bind_point(vk::PipelineBindPoint::GRAPHICS)];

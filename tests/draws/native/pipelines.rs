@@ -1,4 +1,4 @@
-//! The graphics pipelines of native captures, made when they are first needed.
+//! The graphics pipelines of native captures, which are created when they are first needed.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use crate::shaders::{CONSTANTS, Shader};
 
 pub struct Pipelines {
     pub passes: Passes,
-    /// Of all pipelines, so that what is bound stays.
+    /// The layout of all pipelines, so that descriptor sets and push constants stay bound.
     pub layout: vk::PipelineLayout,
     pub set_layouts: SetLayouts,
     modules: HashMap<Shader, vk::ShaderModule>,
@@ -44,7 +44,7 @@ impl Pipelines {
         }
     }
 
-    /// The pipeline of a state, in a part of a pass.
+    /// Returns the pipeline of a state, for a part of a pass.
     pub fn get(
         &mut self,
         ctx: &Context,

@@ -1,4 +1,4 @@
-//! The driver's queries of a batch.
+//! The driver's query pools for the queries of a batch.
 
 use ash::vk;
 use vkxfb::runtime::Context;
@@ -7,7 +7,7 @@ use vkxfb_probe::gpu::GpuError;
 use crate::images::failed;
 use crate::program::{Program, QueryKind, QueryPlaces, place_queries};
 
-/// Where the queries of each program of a batch begin.
+/// The pools, and the index of the first query of each program of a batch.
 pub struct Queries {
     pools: [vk::QueryPool; 2],
     pub places: QueryPlaces,

@@ -1,4 +1,4 @@
-//! The secondary command buffers of a primary one.
+//! The secondary command buffers that a primary command buffer executes.
 
 use ash::vk;
 use vkxfb::runtime::Context;
@@ -7,12 +7,12 @@ use vkxfb_probe::gpu::GpuError;
 use super::passes::{Part, Passes};
 use crate::images::failed;
 
-/// A pool, and what was allocated from it. What was recorded stays until they are
-/// [reset](Self::reset).
+/// A pool, and the command buffers that were allocated from it. Their recorded commands stay valid
+/// until [`reset`](Self::reset).
 pub struct Secondaries {
     pool: vk::CommandPool,
     all: Vec<vk::CommandBuffer>,
-    /// Of them are recorded.
+    /// The number of these command buffers that are recorded.
     used: usize,
 }
 
@@ -37,10 +37,11 @@ impl Secondaries {
             .map_err(failed("vkResetCommandPool"))
     }
 
-    /// Begins one that is executed so often in a part of a pass, or outside of passes.
+    /// Begins a command buffer that is executed `times` times in a part of a pass, or outside of
+    /// passes.
     ///
     /// # Safety
-    /// The part is of the passes, which outlive it.
+    /// The part belongs to these passes, which outlive the command buffer.
     pub unsafe fn begin(
         &mut self,
         ctx: &Context,

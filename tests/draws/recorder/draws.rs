@@ -1,4 +1,4 @@
-//! Draws by the recorder.
+//! Records draws with the recorder.
 
 use vkxfb::runtime::{
     ByteCountDraw, CounterBuffer, Draw as Direct, DrawIndexed, IndirectDraw, Recorder, RuntimeError,

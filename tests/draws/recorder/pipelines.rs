@@ -1,4 +1,4 @@
-//! Pipelines of captures, made when they are first needed.
+//! Pipelines that capture, which are created when they are first needed.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ impl Pipelines {
         Self { backend, made: HashMap::new() }
     }
 
-    /// The pipeline of a state, which [`make`](Self::make) made.
+    /// Returns the pipeline of a state, which [`make`](Self::make) has created.
     pub fn get(&self, program: &Program, state: State) -> &Pipeline {
         &self.made[&Variant::of(self.backend, program, state)]
     }
@@ -75,7 +75,7 @@ impl Pipelines {
     }
 }
 
-/// What makes a pipeline.
+/// The properties for which a pipeline is created.
 #[derive(PartialEq, Eq, Hash)]
 struct Variant {
     state: State,
@@ -85,9 +85,10 @@ struct Variant {
 }
 
 impl Variant {
-    /// Graphics pipelines have one topology. By compute every tenth program's pipelines are
-    /// specialised to a topology: the others share one for all. Workgroups are small, so that most
-    /// draws have several.
+    /// Returns the variant for a state. Graphics pipelines have one topology. On the compute
+    /// backend, the pipelines of every tenth program are specialised for a topology, and those of
+    /// other programs are for all topologies. Workgroups are small, so that most draws have
+    /// several.
     fn of(backend: Backend, program: &Program, state: State) -> Self {
         let specialize = backend != Backend::Compute || program.seed.is_multiple_of(10);
         let topology = if specialize { state.topology } else { PrimitiveTopology::PointList };

@@ -1,4 +1,4 @@
-//! The queries of vkxfb that a batch of programs has.
+//! The vkxfb queries of a batch of programs.
 
 use ash::vk;
 use vkxfb::runtime::{ArenaDesc, MemoryLocation, QueryPool, ResultTarget};
@@ -7,7 +7,7 @@ use vkxfb_probe::gpu::{Gpu, GpuError};
 use crate::images;
 use crate::program::{Program, QueryKind, QueryPlaces, place_queries};
 
-/// The query pools of a batch, and where in them each program's queries are.
+/// The query pools of a batch, and the positions of the queries of each program in them.
 pub struct Queries {
     pub pools: [QueryPool; 2],
     pub places: QueryPlaces,
@@ -31,7 +31,8 @@ impl Queries {
         Ok(Self { pools, places })
     }
 
-    /// Both ways of reading a result: on the host, and copied.
+    /// Returns the results of all queries. They are read on the host and copied by the device, and
+    /// must be the same.
     pub fn results(&self, gpu: &mut Gpu) -> Result<Vec<Vec<[u64; 2]>>, GpuError> {
         let copied = [self.copied(gpu, 0)?, self.copied(gpu, 1)?];
         let result = |&(kind, place): &(QueryKind, u32)| {

@@ -1,4 +1,4 @@
-//! The state for draws, in terms of the recorder.
+//! The state for draws, which is set with the recorder.
 
 use ash::vk;
 use vkxfb::runtime::{
@@ -11,27 +11,27 @@ use crate::program::{BoundSet, Condition, Range, State, StateChange};
 use crate::sets::SETS;
 use crate::shaders::CONSTANTS;
 
-/// What is bound.
+/// The state that a program has bound so far.
 #[derive(Default)]
 pub struct Bound {
     pub state: Option<State>,
     pub vertices: Vec<VertexBuffer>,
     pub indices: Option<IndexBuffer>,
     pub sets: [Option<BoundSet>; SETS],
-    /// What was set since the index buffer was bound.
+    /// The primitive restart index, if one was set since the index buffer was bound.
     restart_index: Option<u32>,
     pub condition: Option<ConditionalRendering>,
-    /// Whether the recorder of the capture has them.
+    /// Whether the descriptor sets were bound with the recorder of the current capture.
     are_sets_recorded: bool,
-    /// Push constants.
+    /// The push constants that were set.
     pub constants: [u32; CONSTANTS],
     pub captures: [Option<CaptureBuffer>; 4],
-    /// Active queries, by kind.
+    /// The active query of each kind.
     pub queries: [Option<u32>; 2],
 }
 
 impl Bound {
-    /// What a change leaves behind.
+    /// Applies a change to the state.
     pub fn change(&mut self, buffer: vk::Buffer, change: &StateChange) {
         match change {
             StateChange::Pipeline(state) => self.state = Some(*state),
@@ -83,7 +83,7 @@ impl Bound {
         }
     }
 
-    /// Binds the index buffer with a recorder, if there is one.
+    /// Binds the index buffer with a recorder, if one is bound.
     ///
     /// # Safety
     /// As [`Recorder::bind_index_buffer`].
@@ -104,7 +104,7 @@ impl Bound {
 
 impl Machine<'_> {
     /// Binds everything at the beginning of a capture, except for the pipeline and the vertex
-    /// buffers, which the recorder has.
+    /// buffers, with which the recorder was begun.
     ///
     /// # Safety
     /// As [`record`](Self::record).
@@ -125,7 +125,7 @@ impl Machine<'_> {
         recorder.push_constants(0, bytemuck::cast_slice(&bound.constants))
     }
 
-    /// Binds the descriptor sets that the pipeline reads with the recorder, once.
+    /// Binds the descriptor sets that the pipeline reads with the recorder, once in a capture.
     ///
     /// # Safety
     /// As [`record`](Self::record).
@@ -144,7 +144,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Records a change between draws, which `bound` contains already.
+    /// Records a change between draws, after it was applied to `bound`.
     ///
     /// # Safety
     /// As [`record`](Self::record).

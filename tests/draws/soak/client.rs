@@ -24,7 +24,7 @@ pub struct Client<'d> {
     rng: Rng,
     native: Native,
     pool: vk::CommandPool,
-    /// Primary ones.
+    /// The primary command buffers.
     command_buffers: Vec<vk::CommandBuffer>,
     secondaries: Secondaries,
     fence: vk::Fence,

@@ -1,6 +1,6 @@
 //! The entry point of libFuzzer into `mutate.rs`. `-rss_limit_mb`, `-malloc_limit_mb` and
-//! `-timeout` limit memory and time. The results for valid modules are checked with SPIRV-Tools'
-//! validator, which is linked in.
+//! `-timeout` limit memory and time. SPIRV-Tools' validator, which is linked in, checks the results
+//! for valid modules.
 
 #![no_main]
 
@@ -27,7 +27,8 @@ unsafe extern "C" {
     fn spvDiagnosticDestroy(diagnostic: *mut c_void);
 }
 
-/// Whether SPIRV-Tools accepts the words for Vulkan 1.3; why not is printed if `is_expected`.
+/// Whether SPIRV-Tools accepts the words for Vulkan 1.3. If `is_expected`, the reason why it does
+/// not is printed.
 fn is_valid(words: &[u32], is_expected: bool) -> bool {
     let mut environment = 0;
     let mut diagnostic = ptr::null_mut();

@@ -1,36 +1,37 @@
-//! The bodies of shaders.
+//! Generates the bodies of shaders.
 
 use crate::common::rng::Rng;
 use crate::program::{
     Attribute, BuiltIn, Code, Condition, Expr, Item, Op, Outputs, Place, Source, Statement,
 };
 
-/// What expressions may depend on.
+/// What expressions and statements at a position may use.
 struct Scope<'a> {
     vertex: &'a Outputs,
     /// The outputs of the stage.
     outputs: &'a Outputs,
-    /// But for those of the vertex shader.
+    /// The sources of values, except for the outputs of the vertex shader.
     sources: Vec<Source>,
     reads_inputs: bool,
     globals: usize,
     argument: bool,
-    /// Loops around.
+    /// The number of surrounding loops.
     counters: usize,
-    /// Helper functions that may be called, with the most vertices that each emits.
+    /// The helper functions that may be called, with the largest number of vertices that each
+    /// emits.
     helpers: Vec<u32>,
-    /// How many vertex streams there are.
+    /// The number of vertex streams.
     streams: u32,
 }
 
-/// What a geometry shader may emit.
+/// The limits for what a geometry shader emits.
 #[derive(Debug, Clone, Copy)]
 pub struct Sizes {
-    /// The vertices of a primitive.
+    /// The number of vertices of a primitive.
     pub primitive: u32,
-    /// The most vertices.
+    /// The largest number of vertices.
     pub most: u32,
-    /// How many vertex streams there are.
+    /// The number of vertex streams.
     pub streams: u32,
 }
 
@@ -61,7 +62,7 @@ pub fn vertex(rng: &mut Rng, attributes: &[Attribute], outputs: &Outputs) -> Cod
     Code { globals: (0..globals).map(|_| rng.below(100)).collect(), helpers: Vec::new(), main }
 }
 
-/// The code, and the most vertices that it emits.
+/// Returns the code of a geometry shader, and the largest number of vertices that it emits.
 pub fn geometry(rng: &mut Rng, vertex: &Outputs, outputs: &Outputs, sizes: Sizes) -> (Code, u32) {
     let Sizes { primitive: size, most, streams } = sizes;
     let globals = rng.range(1, 4) as usize;
@@ -115,7 +116,7 @@ pub fn geometry(rng: &mut Rng, vertex: &Outputs, outputs: &Outputs, sizes: Sizes
     (Code { globals, helpers, main }, emissions)
 }
 
-/// Marks the items that statements write.
+/// Marks the items that the statements write.
 fn mark_written(statements: &[Statement], helpers: &[Vec<Statement>], written: &mut [bool]) {
     for statement in statements {
         match statement {
@@ -132,7 +133,8 @@ fn mark_written(statements: &[Statement], helpers: &[Vec<Statement>], written: &
 }
 
 impl Scope<'_> {
-    /// A strip of so many vertices, or of fewer where that depends on data.
+    /// Returns a statement that emits a strip of `length` vertices, or of fewer if that depends on
+    /// data.
     fn strip(&mut self, rng: &mut Rng, length: u32) -> Statement {
         let trips = match rng.percent(60) {
             true => Expr::Const(length),
@@ -151,7 +153,8 @@ impl Scope<'_> {
         Statement::Loop { counter: self.counters, trips, body }
     }
 
-    /// Some statements, with the most vertices that they emit: at most `budget`.
+    /// Returns some statements, and the largest number of vertices that they emit, which is at most
+    /// `budget`.
     fn block(&mut self, rng: &mut Rng, budget: u32, depth: u32) -> (Vec<Statement>, u32) {
         let mut statements = Vec::new();
         let mut emitted = 0;
@@ -161,7 +164,7 @@ impl Scope<'_> {
         (statements, emitted)
     }
 
-    /// Adds something, and returns the most vertices that it emits.
+    /// Adds a statement, and returns the largest number of vertices that it emits.
     fn add(&mut self, rng: &mut Rng, to: &mut Vec<Statement>, budget: u32, depth: u32) -> u32 {
         match rng.below(100) {
             0..=34 if budget > 0 => {
@@ -234,13 +237,14 @@ impl Scope<'_> {
         if self.streams > 1 { rng.below(self.streams) } else { 0 }
     }
 
-    /// Emits a vertex to some stream.
+    /// Adds statements that emit a vertex to some stream.
     fn vertex(&mut self, rng: &mut Rng, to: &mut Vec<Statement>) {
         let stream = self.stream(rng);
         self.vertex_to(rng, stream, to);
     }
 
-    /// Emits a vertex, of which most outputs are written, but for those of other streams.
+    /// Adds statements that emit a vertex, and write most of its outputs before, except those of
+    /// other streams.
     fn vertex_to(&mut self, rng: &mut Rng, stream: u32, to: &mut Vec<Statement>) {
         let unwritten = if rng.percent(15) { 30 } else { 0 };
         for (item, Item { stream: of, .. }) in self.outputs.items.iter().enumerate() {
@@ -252,7 +256,7 @@ impl Scope<'_> {
         to.push(Statement::Emit(stream));
     }
 
-    /// A statement that emits nothing, and writes no output but in a geometry shader.
+    /// Returns a statement that emits nothing. It writes outputs only in a geometry shader.
     fn quiet(&mut self, rng: &mut Rng) -> Statement {
         match rng.below(10) {
             0..=1 => {
@@ -353,7 +357,7 @@ impl Scope<'_> {
         }
     }
 
-    /// Which vertex of the primitive is read.
+    /// Returns an expression for the vertex of the primitive that is read.
     fn vertex_number(&self, rng: &mut Rng) -> Expr {
         match rng.below(10) {
             0..=5 => Expr::Const(rng.below(6)),
@@ -371,7 +375,7 @@ fn binary(op: Op, a: Expr, b: Expr) -> Expr {
     Expr::Binary(op, Box::new(a), Box::new(b))
 }
 
-/// From 0 to `most`.
+/// Returns an expression with values from 0 to `most`.
 fn modulo(value: Expr, most: u32) -> Expr {
     binary(Op::Mod, value, Expr::Const(most))
 }

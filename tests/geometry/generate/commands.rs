@@ -1,14 +1,14 @@
-//! Draw commands, and the arguments that some have in memory.
+//! Generates draw commands, and the arguments that some of them have in memory.
 
 use super::Draws;
 use super::draws::{INDICES, Image};
 use crate::case::{Call, Draw, How};
 use crate::common::rng::Rng;
 
-/// The most vertices of an instance.
+/// The largest number of vertices of an instance.
 const MOST: u32 = 14;
 
-/// A draw, whose arguments are not in memory yet.
+/// Returns a draw whose arguments are not in memory yet.
 pub fn draw(rng: &mut Rng, draws: Draws) -> Draw {
     let indexed = rng.percent(50);
     let kind = if draws == Draws::All { rng.below(10) } else { 9 };
@@ -36,7 +36,7 @@ pub fn draw(rng: &mut Rng, draws: Draws) -> Draw {
     }
 }
 
-/// Most draw nothing.
+/// Returns a call that rarely draws anything.
 fn rare_call(rng: &mut Rng, indexed: bool) -> Call {
     let call = call(rng, indexed);
     Call { count: if rng.percent(5) { call.count } else { 0 }, ..call }
@@ -53,7 +53,7 @@ fn call(rng: &mut Rng, indexed: bool) -> Call {
     }
 }
 
-/// Puts the arguments of a draw into memory.
+/// Adds the arguments of a draw to the memory.
 pub fn place(image: &mut Image<'_>, draw: &mut Draw) {
     let Draw { indexed, calls, how } = draw;
     match how {

@@ -1,4 +1,4 @@
-//! Draws of a program, and their memory.
+//! Generates the draws of a program, and their memory.
 
 use vkxfb::runtime::IndexType;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
@@ -8,12 +8,12 @@ use crate::case::{Bound, Call, Case, Draw, Kind, Query, Section, Span};
 use crate::common::rng::Rng;
 use crate::model::{self, Emissions};
 
-/// Elements of vertex buffers: vertices and instances that draws reach are below.
+/// The number of elements in the vertex buffers. All vertices and instances of draws are below it.
 const ELEMENTS: u32 = 24;
-/// Indices.
+/// The number of indices.
 pub(super) const INDICES: u32 = 32;
 
-/// The case of a seed.
+/// Returns the case of a seed.
 pub fn case(seed: u64, space: &Space) -> Case {
     let rng = &mut Rng::new(seed);
     let program = program(rng, space);
@@ -81,7 +81,7 @@ const fn is_list(topology: PrimitiveTopology) -> bool {
     )
 }
 
-/// The numbers of the vertices that a draw takes; `None` restarts.
+/// Returns the numbers of the vertices of a draw; `None` is a restart.
 fn vertices(
     indexed: bool,
     call: &Call,
@@ -106,7 +106,7 @@ pub(super) struct Image<'a> {
 }
 
 impl Image<'_> {
-    /// Bytes that nothing writes.
+    /// Adds bytes that nothing writes.
     fn gap(&mut self) {
         let dwords = self.rng.range(4, 12);
         for _ in 0..dwords {
@@ -123,7 +123,7 @@ impl Image<'_> {
     }
 }
 
-/// Gives everything its place in the memory.
+/// Assigns positions in the memory to everything.
 fn place(rng: &mut Rng, case: &mut Case, indices: &[u32], draws: Draws) {
     let sizes = sizes(rng, case);
     let mut image = Image { rng, bytes: Vec::new() };
@@ -157,7 +157,8 @@ fn place(rng: &mut Rng, case: &mut Case, indices: &[u32], draws: Draws) {
     case.image = image.bytes;
 }
 
-/// A counter before the first capture: of a multiple of records, which may be beyond the end.
+/// Returns the value of a counter before the first capture: a multiple of the stride, which may be
+/// beyond the end of the buffer.
 fn counter(rng: &mut Rng, stride: Option<u32>, size: Option<u64>) -> u32 {
     match (stride, size) {
         (Some(stride), Some(size)) if rng.percent(40) => {
@@ -168,8 +169,9 @@ fn counter(rng: &mut Rng, stride: Option<u32>, size: Option<u64>) -> u32 {
     }
 }
 
-/// The sizes of capture buffers. Half of the time there is room for everything, if no counter skips it, and
-/// else for some of the primitives; what is over may be less than a primitive.
+/// Returns the sizes of the capture buffers. In half of the cases there is room for everything, if
+/// no counter skips some of it. Otherwise there is room for some of the primitives, and the
+/// remaining bytes may be less than a primitive.
 fn sizes(rng: &mut Rng, case: &Case) -> [Option<u64>; 4] {
     let primitives =
         |section: &Section| section.emitted.iter().map(|draw| draw.primitives.len()).sum::<usize>();

@@ -1,14 +1,16 @@
-//! Outputs, and which of them are captured.
+//! Generates outputs, and chooses which of them are captured.
 
 use super::Space;
 use crate::common::rng::Rng;
 use crate::program::{BuiltIn, Emitted, Item, Outputs, Place, Scalar, Type};
 
-/// Locations that a stage gives to variables: with its built-ins the outputs stay below 64 components.
+/// The number of locations for the variables of a stage. With its built-ins, the outputs stay below
+/// 64 components.
 const LOCATIONS: u32 = 9;
 
-/// Bytes of a record: the least that the specification allows as `maxTransformFeedbackBufferDataSize` and as
-/// `maxTransformFeedbackStreamDataSize`, over all buffers.
+/// The largest size of a record in bytes: the minimum that the specification allows for
+/// `maxTransformFeedbackBufferDataSize`, and for `maxTransformFeedbackStreamDataSize` over all
+/// buffers.
 const RECORD: u32 = 512;
 
 pub fn vertex_outputs(rng: &mut Rng, space: &Space) -> Outputs {
@@ -49,7 +51,7 @@ pub fn geometry_outputs(
     (outputs, strides, buffer_streams)
 }
 
-/// Puts each variable and each block to one of the streams; built-ins stay in stream 0.
+/// Assigns each variable and each block to one of the streams. Built-ins stay in stream 0.
 fn to_streams(rng: &mut Rng, outputs: &mut Outputs, streams: u32) {
     let blocks: Vec<u32> = outputs.blocks.iter().map(|_| rng.below(streams)).collect();
     for item in &mut outputs.items {
@@ -61,7 +63,7 @@ fn to_streams(rng: &mut Rng, outputs: &mut Outputs, streams: u32) {
     }
 }
 
-/// Components as limits count them, at most.
+/// Returns an upper bound for the number of components, as limits count them.
 pub fn components(outputs: &Outputs) -> u32 {
     outputs.items.iter().map(|item| 4 * item.ty.locations()).sum()
 }
@@ -138,7 +140,7 @@ fn array(rng: &mut Rng, element: Type) -> Type {
     Type::Array(Box::new(element), rng.range(1, 3))
 }
 
-/// A vector, or an array of them.
+/// Returns a vector type, or an array of vectors.
 fn member(rng: &mut Rng, space: &Space) -> Type {
     let vector = Type::Vector(scalar(rng, space), rng.range(1, 4));
     if rng.percent(20) { array(rng, vector) } else { vector }
@@ -167,7 +169,7 @@ fn any(rng: &mut Rng, space: &Space) -> Type {
     }
 }
 
-/// Captures some of the outputs, and at least one: the strides and the streams of the buffers.
+/// Chooses at least one output to be captured. Returns the strides and the streams of the buffers.
 fn capture(rng: &mut Rng, outputs: &mut Outputs, streams: u32) -> ([Option<u32>; 4], [u32; 4]) {
     let mut buffers = [0usize, 1, 2, 3];
     rng.shuffle(&mut buffers);

@@ -1,4 +1,4 @@
-//! Makes up shaders and draws, from a seed alone.
+//! Generates shaders and draws from a seed.
 
 mod code;
 mod commands;
@@ -8,12 +8,13 @@ mod interface;
 use crate::common::rng::Rng;
 use crate::program::{Attribute, Emitted, Input, Program};
 
-/// What the device has, and which draws are made up.
+/// The features of the device, and the kinds of draws that are generated.
 #[derive(Debug, Clone, Copy)]
 pub struct Space {
     pub float64: bool,
     pub int64: bool,
-    /// Whether odd primitives of strips may be written in another order.
+    /// Whether the device supports the last vertex as the provoking vertex. Then the vertices of
+    /// odd primitives of strips may be captured in another order.
     pub last_vertex: bool,
     /// Whether there are several vertex streams, and whether they may have lines and triangles.
     pub streams: Streams,
@@ -21,31 +22,32 @@ pub struct Space {
 }
 
 impl Space {
-    /// All that there is.
+    /// Returns all features.
     pub const fn whole(draws: Draws) -> Self {
         Self { float64: true, int64: true, last_vertex: true, streams: Streams::All, draws }
     }
 }
 
-/// The vertex streams of the device.
+/// Which vertex streams the device supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Streams {
     One,
-    /// Four, of which other than one have points alone.
+    /// Four streams, but if a shader uses several, they have only points.
     Points,
     All,
 }
 
-/// Which draws are made up.
+/// The kinds of draws that are generated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Draws {
-    /// `vkCmdDraw` and `vkCmdDrawIndexed`.
+    /// Only `vkCmdDraw` and `vkCmdDrawIndexed`.
     Direct,
-    /// Also with primitive restart, indirect, with a count in memory, and by a byte count.
+    /// Also draws with primitive restart, indirect draws, with a count in memory or without, and
+    /// byte-count draws.
     All,
 }
 
-/// Shaders of a seed.
+/// Returns the shaders of a seed.
 pub fn program(rng: &mut Rng, space: &Space) -> Program {
     let input = rng.pick(&Input::ALL);
     let streams = match space.streams {
@@ -87,10 +89,10 @@ pub fn program(rng: &mut Rng, space: &Space) -> Program {
     }
 }
 
-/// The least that the specification allows as `maxGeometryTotalOutputComponents`.
+/// The minimum that the specification allows for `maxGeometryTotalOutputComponents`.
 const MIN_TOTAL_COMPONENTS: u32 = 1024;
 
-/// How many vertices may be emitted.
+/// Returns the largest number of vertices that may be emitted.
 fn most_vertices(rng: &mut Rng, components: u32) -> u32 {
     let most = if rng.percent(15) { rng.range(13, 40) } else { rng.range(3, 12) };
     most.min(MIN_TOTAL_COMPONENTS / components.max(1))

@@ -1,4 +1,4 @@
-//! The graphics pipeline of a case.
+//! Creates the graphics pipeline of a case.
 
 use ash::vk;
 use vkxfb::topology::ProvokingVertex;

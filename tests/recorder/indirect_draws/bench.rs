@@ -14,12 +14,12 @@ use crate::common::{self, device};
 
 pub const COMPUTE: Backend = Backend::Compute;
 pub const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
-/// Bytes of a record.
+/// The size of a record in bytes.
 pub const STRIDE: u32 = 16;
-/// The contents of memory before it is captured to.
+/// The contents of memory before data is captured to it.
 pub const BEFORE: u8 = 0xa5;
 
-/// Captures which vertex it is, of which instance, of which draw.
+/// Captures the vertex index, the instance index and the draw index.
 pub const WHICH: &str = "#version 460
     layout(xfb_buffer = 0, xfb_stride = 16) out;
     layout(location = 0, xfb_offset = 0) out flat uvec4 captured;
@@ -37,18 +37,18 @@ pub struct Bench {
 
 /// The results of a capture.
 pub struct Found {
-    /// Bytes of the capture buffer.
+    /// The contents of the capture buffer.
     pub bytes: Vec<u8>,
     /// The value of the counter.
     pub position: u32,
-    /// The memory that was used of the arena.
+    /// The part of the arena that was used.
     pub taken: ArenaDesc,
-    /// Bytes that the CPU allocated while recording, in how many allocations.
+    /// The number of bytes that the CPU allocated while recording, and the number of allocations.
     pub allocated: (u64, u64),
 }
 
 impl Found {
-    /// `VertexIndex` of all records up to the position.
+    /// Returns the `VertexIndex` of all records before the position.
     pub fn vertices(&self) -> Vec<u32> {
         let records = self.bytes.chunks_exact(STRIDE as usize);
         let captured = records.take((self.position / STRIDE) as usize);
@@ -87,7 +87,7 @@ impl Bench {
         device::close(self.gpu);
     }
 
-    /// A buffer of indirect arguments, counts, predicates and counters.
+    /// Creates a buffer for indirect arguments, counts, predicates and counters.
     pub fn buffer(&mut self, words: &[u32]) -> Buffer {
         let ctx = self.gpu.context();
         let usage = ctx.indirect_buffer_usage(COMPUTE) | ctx.counter_buffer_usage(COMPUTE);
@@ -97,7 +97,7 @@ impl Bench {
         buffer
     }
 
-    /// Captures from record `first` on, where the counter starts, into a buffer for `room` records.
+    /// Captures into a buffer for `room` records. The counter starts at record `first`.
     pub fn capture(
         &mut self,
         first: u32,
@@ -165,14 +165,15 @@ impl Bench {
     }
 }
 
-/// By addresses and by descriptors, with dispatches that the GPU sizes and that the CPU does.
+/// Ways to capture: with addresses and with descriptors, and with dispatches that the GPU or the
+/// CPU sizes.
 pub const WAYS: [(Resources, Profile); 3] = [
     (Resources::Best, Profile::Full),
     (Resources::Descriptors, Profile::Full),
     (Resources::Best, Profile::Bifrost),
 ];
 
-/// A bench for each of [`WAYS`].
+/// Returns a bench for each of [`WAYS`].
 pub fn benches() -> impl Iterator<Item = Bench> {
     WAYS.into_iter().map(|(resources, profile)| Bench::new(resources, profile))
 }

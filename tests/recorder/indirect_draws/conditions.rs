@@ -11,12 +11,11 @@ use vkxfb_probe::gpu::{Profile, Resources};
 use super::bench::{BEFORE, Bench, COMPUTE, POINTS, STRIDE, benches};
 use crate::common;
 
-/// The number of draw commands. Each draws a line strip of the vertices 0 to 3, or of the indices 0
-/// to 3.
+/// The number of draw commands. Each draws a line strip of vertices 0 to 3, or of indices 0 to 3.
 const COMMANDS: u32 = 6;
 
-/// The dwords that [`draw`] reads: `VkDrawIndirectCommand`, `VkDrawIndexedIndirectCommand`, a
-/// counter.
+/// The dwords that [`draw`] reads: a `VkDrawIndirectCommand`, a `VkDrawIndexedIndirectCommand`, and
+/// a counter.
 const WORDS: [u32; 10] = [4, 1, 0, 0, 4, 1, 0, 0, 0, 16];
 
 /// # Safety
@@ -54,8 +53,8 @@ unsafe fn draw(
     }
 }
 
-/// Every draw command with each predicate, in a capture that resumes from a counter. Discarded
-/// draws write no record and do not change the counter.
+/// Records every draw command with each predicate, in a capture that resumes from a counter.
+/// Discarded draws write no record and do not change the counter.
 #[test]
 fn predicates_discard_draws_of_every_command() {
     const FIRST: u32 = 3;
@@ -138,7 +137,7 @@ fn a_condition_holds_up_to_its_end() {
 }
 
 /// Synchronization validation reports a missing barrier between a write to a predicate and a
-/// capture, if the capture uses descriptors: it does not see accesses by device address.
+/// capture if the capture uses descriptors. It does not detect accesses by device address.
 #[test]
 fn a_predicate_without_its_barrier_is_reported() {
     if !common::settings::has_validation() {

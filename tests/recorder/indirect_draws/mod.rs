@@ -12,9 +12,9 @@ use vkxfb_probe::gpu::Resources;
 
 use bench::{POINTS, benches};
 
-/// For an indirect draw of at most a million draws, the CPU does the same work, and uses the same
-/// memory, as for one. The GPU executes the three draws that the count buffer says. With a larger
-/// count, as many records are captured as fit, and queries count all primitives.
+/// For an indirect command with at most a million draws, the CPU does the same work, and uses the
+/// same memory, as for one draw. The GPU executes the three draws that the count buffer contains.
+/// With a larger count, as many records are captured as fit, and queries count all primitives.
 #[test]
 fn a_million_draws_cost_what_one_does() {
     const MOST: u32 = 1_000_000;
@@ -69,9 +69,9 @@ fn a_million_draws_cost_what_one_does() {
     }
 }
 
-/// A buffer with room for the counted commands, but not for the maximum, which Vulkan does not
-/// allow. With addresses only the counted commands are read. A descriptor would exceed the buffer,
-/// so that is refused.
+/// A buffer has room for the counted commands, but not for the maximum number of commands, which
+/// Vulkan does not allow. With addresses only the counted commands are read. A descriptor would
+/// exceed the buffer, so the call is refused.
 #[test]
 fn commands_that_the_buffer_does_not_hold_are_refused_by_descriptors() {
     const MOST: u32 = 1_000_000;
@@ -110,12 +110,12 @@ fn commands_that_the_buffer_does_not_hold_are_refused_by_descriptors() {
     }
 }
 
-/// The same with primitive restart: the restarts are found once, for all draws with the same index
-/// buffer.
+/// The same applies to draws with primitive restart: the restarts are found once, for all draws
+/// with the same index buffer.
 #[test]
 fn many_restarted_draws_cost_what_one_does() {
     const MOST: u32 = 200_000;
-    /// Enough for more than one workgroup.
+    /// The number of indices, which is enough for more than one workgroup.
     const INDICES: u32 = 20_000;
     const RESTART_EVERY: u32 = 7;
     for mut bench in benches() {

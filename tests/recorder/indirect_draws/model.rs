@@ -15,17 +15,17 @@ const KINDS: [QueryKind; 2] = [QueryKind::TransformFeedbackStream, QueryKind::Pr
 #[derive(Debug, Clone)]
 struct Call {
     topology: PrimitiveTopology,
-    /// `VkDrawIndirectCommand`s.
+    /// The `VkDrawIndirectCommand` of each draw.
     commands: Vec<[u32; 4]>,
-    /// Bytes from one to the next.
+    /// The number of bytes from one command to the next.
     stride: u32,
-    /// What the count buffer says.
+    /// The value in the count buffer.
     count: Option<u32>,
-    /// What the predicate is, and whether it is inverted.
+    /// The value of the predicate, and whether the condition is inverted.
     predicate: Option<(u32, bool)>,
-    /// Whether it is recorded as direct draws.
+    /// Whether the call is recorded as direct draws.
     is_direct: bool,
-    /// Whether a query of each kind begins before it.
+    /// Whether a query of each kind begins before the call.
     begins_queries: bool,
 }
 
@@ -48,7 +48,7 @@ impl Call {
         }
     }
 
-    /// Draws that are not discarded.
+    /// Returns the number of draws that are not discarded.
     fn drawn(&self) -> usize {
         let is_discarded = self.predicate.is_some_and(|(value, inverted)| (value == 0) != inverted);
         let count = self.count.filter(|_| !self.is_direct).unwrap_or(u32::MAX) as usize;
@@ -56,7 +56,7 @@ impl Call {
     }
 }
 
-/// Returns the results of calls if `room` records fit: the records, and the results of queries.
+/// Returns the results of calls if `room` records fit: the records, and the results of the queries.
 fn model(calls: &[Call], room: u32) -> (Vec<u8>, [Vec<QueryResult>; 2]) {
     let (mut bytes, mut results) = (Vec::new(), [Vec::new(), Vec::new()]);
     for call in calls {
@@ -139,8 +139,8 @@ fn check(bench: &mut Bench, calls: &[Call], room: u32) {
     bench.gpu.destroy_buffer(arguments);
 }
 
-/// Records a call whose commands are from byte `start` of a buffer on, and its count and predicate
-/// at byte `end`.
+/// Records a call whose commands start at byte `start` of a buffer, and whose count and predicate
+/// are at byte `end`.
 ///
 /// # Safety
 /// As [`Recorder::draw_indirect`].
@@ -192,8 +192,8 @@ unsafe fn record(
     Ok(())
 }
 
-/// Calls with few and many draws, around the size of a block of the setup kernel, with every kind
-/// of overflow.
+/// Calls with few and with many draws, around the size of a block of the setup kernel, with every
+/// kind of overflow.
 #[test]
 fn indirect_draws_are_what_the_model_draws() {
     for mut bench in benches() {

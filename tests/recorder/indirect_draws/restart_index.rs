@@ -7,7 +7,7 @@ use vkxfb::topology::PrimitiveTopology;
 
 use super::bench::{COMPUTE, benches};
 
-/// The restart index is the one that was set last, until an index buffer is bound.
+/// The restart index is the one that was set last, until another index buffer is bound.
 #[test]
 fn any_index_restarts() {
     for mut bench in benches() {
@@ -57,7 +57,7 @@ fn any_index_restarts() {
     }
 }
 
-/// Indices beyond the bound range are 0, and are not restarts even if 0 is the restart index.
+/// Indices beyond the bound range are 0. They do not restart, even if the restart index is 0.
 #[test]
 fn what_is_beyond_the_indices_does_not_restart() {
     for mut bench in benches() {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the validator shares with the other tools.
+/// The sources that the validator shares with the other tools.
 const COMMON: [&str; 27] = [
     "assembly_grammar",
     "binary",
@@ -70,11 +70,12 @@ pub fn compile() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// How many files the compiler is given: enough for some cores to have as much to do each.
+/// The number of files that the compiler is given. It is large enough that a few cores have about
+/// the same work each.
 const UNITS: usize = 4;
 
-/// Writes files that include the sources, and returns them. What most of the time goes to is headers, which are then
-/// read once for a file and not once for a source.
+/// Writes files that include the sources, and returns their paths. Most of the compile time is
+/// spent on headers, which are then read once for each file and not once for each source.
 fn units(sources: &[PathBuf]) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     let directory = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("no OUT_DIR")?);
     let mut units = Vec::new();
@@ -90,7 +91,7 @@ fn units(sources: &[PathBuf]) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     Ok(units)
 }
 
-/// Finds the sources of a package that this one depends on, because cargo tells a build script only
+/// Finds the sources of a package that this package depends on. Cargo tells a build script only
 /// about its own package.
 fn sources_of(name: &str) -> Result<PathBuf, Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.toml");

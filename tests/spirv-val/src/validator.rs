@@ -7,11 +7,11 @@ use spirv_tools_sys::diagnostics::{Diagnostic, diagnostic_destroy};
 use spirv_tools_sys::shared::{Binary, SpirvResult, TargetEnv, context_create, context_destroy};
 use spirv_tools_sys::val;
 
-/// Validates a module for a target that is named as on spirv-val's command line: `vulkan1.0`,
-/// `vulkan1.1spv1.4`.
+/// Validates a module for a target, which is named as on the command line of spirv-val:
+/// `vulkan1.0`, `vulkan1.1spv1.4`.
 ///
 /// # Errors
-/// The messages of the validator, or an unknown target.
+/// The messages of the validator, or that the target is unknown.
 pub fn validate(words: &[u32], target: &str) -> Result<(), String> {
     let environment: TargetEnv =
         target.parse().map_err(|_| format!("spirv-val knows no target {target}"))?;

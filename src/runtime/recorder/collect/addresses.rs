@@ -13,7 +13,7 @@ use crate::sysval::{Address, join, split};
 /// The smallest access of shaders, in bytes.
 const DWORD: u64 = 4;
 
-/// A range of a buffer: its offset and size in bytes.
+/// A range of a buffer: the buffer, its offset and its size, both in bytes.
 pub(in crate::runtime) type BufferRange = (vk::Buffer, u64, u64);
 
 /// The size of a buffer's memory: an upper bound of the buffer's size, which Vulkan does not report.
@@ -25,7 +25,8 @@ pub(super) unsafe fn memory_of(ctx: &Context, buffer: vk::Buffer) -> u64 {
     unsafe { ctx.device().get_buffer_memory_requirements(buffer) }.size
 }
 
-/// The size of a range that is extended to the end of its last dword. `None` if it exceeds 2^64.
+/// Returns the size of a range that is extended to the end of its last dword. `None` if the end
+/// exceeds 2^64.
 fn size_of_whole_dwords(offset: u64, size: u64) -> Option<u64> {
     match size {
         0 => Some(0),
@@ -65,7 +66,7 @@ pub(in crate::runtime) unsafe fn address(
     unsafe { exact_address(ctx, table, purpose, what, (buffer, offset, whole)) }
 }
 
-/// [`address()`] for shaders that access only the bytes of the range.
+/// Does what [`address()`] does, for shaders that access only the bytes of the range.
 ///
 /// # Errors
 /// [`RuntimeError::PastTheEnd`]; [`RuntimeError::NoAddress`] and [`RuntimeError::Misaligned`]; under the
@@ -121,8 +122,9 @@ impl Collector {
         Ok(start)
     }
 
-    /// Calls [`address()`] for indices. If the device can load single bytes, the buffer may end within a
-    /// dword. Also returns [`BoundIndices::partial_end`](super::BoundIndices::partial_end).
+    /// Calls [`address()`] for indices. If the device can load single bytes, the buffer may end
+    /// within a dword. The second result is
+    /// [`BoundIndices::partial_end`](super::BoundIndices::partial_end).
     ///
     /// # Errors
     /// As [`address()`].
@@ -149,12 +151,14 @@ impl Collector {
         // SAFETY: the caller's contract.
         let memory = unsafe { memory_of(&self.ctx, buffer) };
         let end = whole.and_then(|whole| offset.checked_add(whole));
-        // A descriptor covers only the range.
+        // Under the descriptor plan a shader cannot read the rest of the dword: a descriptor covers
+        // only the range.
         let is_there = self.ctx.table().is_none() && end.is_some_and(|end| end <= memory);
         Ok((start, (!is_there).then_some((offset + size, memory))))
     }
 
-    /// Records that captures read a range of device addresses. Does nothing under the descriptor plan.
+    /// Records that captures read a range of device addresses. Does nothing for purposes other than
+    /// `Read`, and under the descriptor plan.
     fn note_reached(&mut self, purpose: Purpose, start: u64, (.., size): BufferRange) {
         if purpose == Purpose::Read && self.ctx.table().is_none() {
             self.collected.reached.add(start..start.saturating_add(size));

@@ -31,7 +31,7 @@ impl Collector {
         Ok(())
     }
 
-    /// Binds a pipeline that has been checked.
+    /// Binds a pipeline that [`check_pipeline`](Self::check_pipeline) has accepted.
     pub(super) fn set_pipeline(&mut self, pipeline: &Pipeline) {
         self.bound.provoking_vertex = pipeline.provoking_vertex();
         self.bound.restart = pipeline.primitive_restart();
@@ -64,8 +64,8 @@ impl Collector {
         Ok(())
     }
 
-    /// Computes the descriptors of the attributes that the pipeline reads from the bound vertex
-    /// buffers.
+    /// Computes the attribute descriptors for the attributes that the pipeline reads from the bound
+    /// vertex buffers.
     ///
     /// # Errors
     /// Those of [`Recorder::draw`](super::super::Recorder::draw) for vertex buffers.
@@ -86,7 +86,7 @@ impl Collector {
         Ok(())
     }
 
-    /// The attributes that a pipeline reads from vertex buffers; none without a pipeline.
+    /// Returns the attributes that a pipeline reads from vertex buffers; none without a pipeline.
     ///
     /// # Safety
     /// As [`find_attributes`](Self::find_attributes).
@@ -123,7 +123,8 @@ impl Collector {
             limits.min().unwrap_or(u32::MAX)
         };
         attributes.vertices = least(|rate| *rate == InputRate::Vertex);
-        // The first instance of a draw reads element `first_instance`, whatever the divisor.
+        // The first instance of a draw reads element `first_instance`, whatever the divisor. Draws
+        // with more instances are checked anyway.
         attributes.instances = least(|rate| *rate != InputRate::Vertex);
         let others = descriptors.get(INLINE_ATTRIBUTES..).unwrap_or_default();
         if found.is_ok() {

@@ -1,16 +1,19 @@
-//! The push constants of the application that each draw uses.
+//! The push constants of the application, with their values for each draw.
 
 #![forbid(unsafe_code)]
 
 use std::ops::Range;
 
-/// The current push constants, and a snapshot of them for each draw before which they had changed.
+/// The current push constants, and snapshots of them for the collected draws. Consecutive draws
+/// share a snapshot if the bytes have not changed.
 #[derive(Debug, Default)]
 pub(in super::super) struct Constants {
-    /// The bytes by offset. Bytes that were not set are undefined in Vulkan, and 0 here.
+    /// The current bytes, by offset. Bytes that the application did not set are undefined in
+    /// Vulkan, and 0 here.
     current: Vec<u8>,
     snapshots: Vec<u8>,
-    /// The position of the last snapshot, and its range.
+    /// The position of the last snapshot in `snapshots`, and the range of push constants that it
+    /// contains.
     last: Option<(usize, Range<u32>)>,
 }
 
@@ -40,7 +43,7 @@ impl Constants {
         }
     }
 
-    /// The current bytes up to `end`.
+    /// Returns the current bytes before offset `end`.
     pub(in super::super) fn current(&mut self, end: u32) -> &[u8] {
         if self.current.len() < end as usize {
             self.current.resize(end as usize, 0);
@@ -48,7 +51,7 @@ impl Constants {
         self.current.get(..end as usize).unwrap_or_default()
     }
 
-    /// Returns the position of a snapshot with the current bytes of a range. Uses the last snapshot
+    /// Returns the position of a snapshot of the current bytes in `range`. It is the last snapshot
     /// if the bytes have not changed.
     pub(in super::super) fn snapshot(&mut self, range: &Range<u32>) -> usize {
         if range.is_empty() {
@@ -68,7 +71,7 @@ impl Constants {
         start
     }
 
-    /// The `len` bytes of a snapshot.
+    /// Returns the `len` bytes of the snapshot at position `snapshot`.
     pub(in super::super) fn bytes(&self, snapshot: usize, len: usize) -> &[u8] {
         self.snapshots.get(snapshot..).and_then(|bytes| bytes.get(..len)).unwrap_or_default()
     }

@@ -16,7 +16,8 @@ use crate::sysval::{Address, draw_flags, flags, split};
 use crate::topology::PrimitiveTopology;
 
 impl Collector {
-    /// The number of the current state.
+    /// Returns the index of the current state in
+    /// [`Collected::states`](super::values::Collected::states), to which it is added if it is new.
     fn state(&mut self) -> usize {
         let range = self.bound.pipeline.as_ref().map(Pipeline::push_constants);
         let constants = range.map_or(0, |range| self.bindings.constants.snapshot(range));
@@ -54,8 +55,9 @@ impl Collector {
         }
     }
 
-    /// Whether the next draw must be collected for the stream: if it can emit to the stream, and that is captured or
-    /// counted. Stream 0 collects all draws of shaders that emit to it, so that their arguments are checked.
+    /// Whether the next draw must be collected for this stream: it can emit to the stream, and the
+    /// stream is captured or counted. Stream 0 collects all draws of shaders that emit to it, so
+    /// that the arguments of the draws are checked.
     fn takes_draws(&self) -> bool {
         let stream = self.collected.stream;
         let emits = match self.bound.pipeline.as_ref().and_then(Pipeline::geometry) {
@@ -66,7 +68,7 @@ impl Collector {
         emits && (stream == 0 || self.collected.has_targets() || has_queries())
     }
 
-    /// The members that all kinds of draws have in common.
+    /// Returns an [`Input`] with the members that all kinds of draws have in common.
     fn input(&self, topology: PrimitiveTopology) -> Input {
         let query = |kind: QueryKind| self.bound.queries[kind as usize].values;
         let pipeline = self.bound.pipeline.as_ref();
@@ -241,7 +243,8 @@ impl Collector {
     }
 }
 
-/// The largest number of invocations that a draw can need, wherever its first record is.
+/// Returns the largest number of invocations that a draw can need, at any position of its first
+/// record.
 pub(in super::super) fn most_invocations(
     topology: PrimitiveTopology,
     input: &Input,
@@ -258,9 +261,9 @@ pub(in super::super) fn most_invocations(
     items.saturating_mul(invocations_per_item(topology).into())
 }
 
-/// The largest number of items of a draw with at most `count` vertices and `instance_count` instances, if `room`
-/// primitives fit. The first primitive of an instance needs the most items; each further primitive needs the same
-/// number of additional items.
+/// Returns the largest number of items of a draw with at most `count` vertices and `instance_count`
+/// instances, if `room` primitives fit. The first primitive of an instance needs the most items;
+/// each further primitive needs the same number of additional items.
 fn most_items(topology: PrimitiveTopology, count: u32, instance_count: u32, room: u64) -> u64 {
     let primitives = topology.primitive_count(count);
     let all = primitives.saturating_mul(instance_count.into()).min(room);
@@ -269,8 +272,9 @@ fn most_items(topology: PrimitiveTopology, count: u32, instance_count: u32, room
     instances * first + (all - instances) * (topology.item_count(2) - first)
 }
 
-/// [`most_items`] with primitive restart, where `index_limit` indices are within the bound range. shaders/setup.wgsl
-/// computes the same for any number of primitives per instance.
+/// Returns the same number for a draw with primitive restart, where `index_limit` indices are
+/// within the bound range. shaders/setup.wgsl computes it for any number of primitives per
+/// instance.
 fn most_restarted(count: u32, index_limit: u32, instance_count: u32, room: u64) -> u64 {
     let items = |primitives: u64| {
         let reached = u64::from(index_limit) + 6 * (primitives + 1);
@@ -321,7 +325,7 @@ mod tests {
         ) {
             let most_instances = instances.max(most_instances) as u32;
             let bound = most_restarted(count.max(most), index_limit, most_instances, room);
-            // The same as draw_of in shaders/setup.wgsl.
+            // This is the number that `draw_of` in shaders/setup.wgsl computes.
             let written = (primitives * instances).min(room);
             let instances = (written - 1) / primitives + 1;
             let reached = u64::from(index_limit) + 6 * (primitives.min(written) + 1);
@@ -329,7 +333,8 @@ mod tests {
         }
     }
 
-    /// The last instance may be incomplete, see `invocations_of` in shaders/placing.wgsl.
+    /// Returns the number of items up to the last one that is captured. The last instance may be
+    /// incomplete, see `invocations_of` in shaders/placing.wgsl.
     fn items_up_to_the_last(topology: PrimitiveTopology, counts: &DrawCounts) -> u64 {
         let m = u64::from(topology.vertices_per_primitive());
         let whole = u64::from(counts.output_limit) / u64::from(counts.output_count).max(1);

@@ -1,9 +1,9 @@
 //! The first of three phases: checks the application's bindings, draws and queries, and collects them as values.
 //! Nothing is recorded, and it is not decided yet how the draws will be captured.
 //!
-//! The entry point is [`Streams`], with a [`Collector`] for each vertex stream. The next phase, [plan](super::plan),
-//! uses only [`Collected`], which has no handle and no device. The last phase, [play](super::play), also uses the
-//! [`Bindings`] and the descriptors of the buffers.
+//! The entry point is [`Streams`], with a [`Collector`] for each vertex stream. The next phase,
+//! [plan](super::plan), uses only [`Collected`], which contains no Vulkan handles. The last phase,
+//! [play](super::play), also uses the [`Bindings`] and the descriptors of the buffers.
 
 mod addresses;
 mod bind;
@@ -43,9 +43,10 @@ pub(super) struct Collector {
     pub(super) ctx: Context,
     pub(super) collected: Collected,
     pub(super) bindings: Bindings,
-    /// The descriptors of the buffers that draws access, on a device without addresses.
+    /// The windows for descriptors of the buffers that draws access. Unused on a device with
+    /// addresses.
     pub(super) table: Table,
-    /// The counters to end with, by capture buffer.
+    /// The addresses of the counters that [`end`](Self::end) writes, for each capture buffer.
     pub(super) end_counters: [Address; MAX_XFB_BUFFERS],
     /// Whether the capture was begun.
     begun: bool,
@@ -54,23 +55,25 @@ pub(super) struct Collector {
     descriptors: Vec<AttributeDescriptor>,
 }
 
-/// The state for the next draw.
+/// What is bound and set for the next draw.
 #[derive(Debug, Default)]
 struct Bound {
-    /// `None` if draws are only counted.
+    /// The bound pipeline. `None` if draws are only counted.
     pipeline: Option<Pipeline>,
     vertex_buffers: Vec<VertexBuffer>,
-    /// Whether the last [`Attributes`] correspond to the current pipeline and vertex buffers.
+    /// Whether the last element of [`Bindings::attributes`] is for the current pipeline and vertex
+    /// buffers.
     has_attributes: bool,
     indices: Option<BoundIndices>,
     provoking_vertex: ProvokingVertex,
     restart: bool,
-    /// The record strides of all capture buffers, and the vertex streams that they capture.
+    /// The record strides of all capture buffers. `streams` are the vertex streams that these
+    /// buffers capture.
     strides: [Option<u32>; MAX_XFB_BUFFERS],
     streams: [u32; MAX_XFB_BUFFERS],
-    /// By [`QueryKind`](crate::runtime::QueryKind).
+    /// The active query of each [`QueryKind`](crate::runtime::QueryKind).
     queries: [ActiveQuery; 2],
-    /// The predicate of conditional rendering.
+    /// The predicate of conditional rendering, if that is active.
     predicate: Option<Predicate>,
 }
 
@@ -81,8 +84,9 @@ struct BoundIndices {
     size: u32,
     /// The index that restarts primitives.
     restart_index: u32,
-    /// Set if shaders that cannot load single bytes would read beyond the buffer: the end of the range in the buffer,
-    /// and the size of the buffer's memory, both in bytes.
+    /// The end of the bound range in the buffer, and the size of the buffer's memory, both in
+    /// bytes, if shaders that cannot load single bytes would read beyond the buffer. `None` if they
+    /// would not.
     partial_end: Option<(u64, u64)>,
 }
 
@@ -98,7 +102,7 @@ struct Predicate {
 pub(super) struct Bindings {
     pub(super) pipelines: Vec<Pipeline>,
     pub(super) attributes: Vec<Attributes>,
-    /// The descriptors beyond the inline ones of all [`Attributes`].
+    /// The attribute descriptors of all [`Attributes`] that are not inline.
     pub(super) attribute_table: Vec<AttributeDescriptor>,
     /// The push constants of the application.
     pub(super) constants: Constants,
@@ -106,18 +110,20 @@ pub(super) struct Bindings {
     pub(super) sets: BoundSets,
 }
 
-/// The vertex buffers, as attribute descriptors.
+/// The attribute descriptors for a pipeline and its vertex buffers.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Attributes {
     pub(super) inline: [AttributeDescriptor; INLINE_ATTRIBUTES],
-    /// The index of the first descriptor that is not inline, in [`Bindings::attribute_table`], and the number of these
-    /// descriptors.
+    /// The index of the first descriptor that is not inline, in [`Bindings::attribute_table`], and
+    /// the number of these descriptors.
     pub(super) others: (usize, usize),
     /// Whether any attribute [reaches far](AttributeDescriptor::reaches_far).
     reach_far: bool,
-    /// Whether every element is aligned to its [access](crate::runtime::pulling::PulledAttribute::access).
+    /// Whether all elements are aligned to the [widest
+    /// access](crate::runtime::pulling::PulledAttribute::access) to them.
     are_aligned: bool,
-    /// The numbers of vertices and of instances for which all elements exist.
+    /// The number of vertices for which all elements exist. `instances` is the number of such
+    /// instances.
     vertices: u32,
     instances: u32,
 }
@@ -184,7 +190,7 @@ impl Collector {
         self.begun = true;
     }
 
-    /// Checks the counters to end with, and returns their addresses.
+    /// Checks the counters that the end of the capture writes, and returns their addresses.
     ///
     /// # Errors
     /// As [`Capture::end`](super::Capture::end).
@@ -214,10 +220,11 @@ impl Collector {
         self.bound = Bound { vertex_buffers, ..Bound::default() };
     }
 
-    /// Removes the draws, which were recorded, and continues after them.
+    /// Removes the draws after they were recorded. The capture continues at `position`.
     pub(super) fn advance(&mut self, position: Position, captured: Option<Captured>) {
         self.collected.advance(position, captured);
-        // The states of the next draw are collected again.
+        // The bindings of the removed draws are dropped, so the attributes of the next draw have to
+        // be collected again.
         self.bindings.advance();
         self.bound.has_attributes = false;
     }
@@ -245,7 +252,7 @@ impl Collector {
         }
     }
 
-    /// The addresses of the counters of the buffers that capture the stream.
+    /// Returns the addresses of the counters of the buffers that capture the stream.
     ///
     /// # Safety
     /// The counters are live buffers with the usage that
@@ -271,7 +278,7 @@ impl Collector {
 }
 
 impl Bindings {
-    /// The pipeline of a state; `None` if draws are only counted.
+    /// Returns the pipeline of a state; `None` if draws are only counted.
     pub(super) fn pipeline_of(&self, state: &State) -> Option<&Pipeline> {
         self.pipelines.get(state.pipeline)
     }
@@ -285,7 +292,7 @@ impl Bindings {
         self.sets.restart();
     }
 
-    /// Removes the data of recorded draws. The last pipeline and the sets stay bound.
+    /// Removes the data of recorded draws. The last pipeline and the descriptor sets stay bound.
     fn advance(&mut self) {
         self.pipelines.drain(..self.pipelines.len().saturating_sub(1));
         self.attributes.clear();

@@ -8,12 +8,12 @@ use crate::runtime::{QueryKind, QueryPool, RuntimeError};
 use crate::sysval::setup::{Operation, operation};
 use crate::sysval::{Address, split};
 
-/// Identifies a query: the buffer of its pool, and its number. Its address does not identify it: under the
-/// descriptor plan each stream has another address for the same buffer.
+/// Identifies a query by the buffer of its pool and its number. Its address does not identify it,
+/// because under the descriptor plan each stream has another address for the same buffer.
 pub(super) type QueryName = (vk::Buffer, u32);
 
-/// The addresses of the active query of a kind, which must be [resolved](super::resolve); 0 if
-/// none is active.
+/// The addresses of the active query of a kind, which must be [resolved](super::resolve). They are
+/// 0 if no query is active.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ActiveQuery {
     pub(super) values: Address,
@@ -28,7 +28,7 @@ impl ActiveQuery {
 }
 
 impl Collector {
-    /// Whether a query is active for the stream.
+    /// Whether the query with this name is active for the stream.
     pub(super) fn has_active(&self, name: QueryName) -> bool {
         self.bound.queries.iter().any(|query| query.is_active() && query.name == name)
     }

@@ -1,8 +1,8 @@
 //! The descriptor sets of the application that each draw uses.
 //!
-//! One command binds several sets, with the dynamic offsets of all of them. Only the set layouts tell which
-//! offset belongs to which set, so commands are stored as a whole. A snapshot contains for each set number
-//! the command that bound it last.
+//! One command binds several sets, with the dynamic offsets of all of them. Only the set layouts
+//! tell which offset belongs to which set, so commands are stored as a whole. A snapshot says for
+//! each set number which command bound it last.
 
 #![forbid(unsafe_code)]
 
@@ -12,10 +12,11 @@ use ash::vk;
 
 use super::super::set_arguments::SetArguments;
 
-/// In place of a command: nothing was bound to the set number.
+/// In a snapshot, the value for a set number to which nothing was bound.
 const UNBOUND: u32 = u32::MAX;
 
-/// One bind command: its range of set numbers, and the ranges of its sets and offsets in [`BoundSets`].
+/// One bind command: its range of set numbers, and the ranges of its sets and dynamic offsets in
+/// [`BoundSets`].
 #[derive(Debug, Clone)]
 struct Command {
     layout: vk::PipelineLayout,
@@ -24,7 +25,7 @@ struct Command {
     dynamic_offsets: Range<usize>,
 }
 
-/// A set of set numbers.
+/// A collection of descriptor set numbers.
 #[derive(Debug, Default)]
 pub(in super::super) struct SetNumbers(Vec<u32>);
 
@@ -47,19 +48,20 @@ impl SetNumbers {
     }
 }
 
-/// All commands that bound sets in a recording, and a snapshot after each.
+/// All commands that bound sets in a recording, and a snapshot after each command.
 #[derive(Debug, Default)]
 pub(in super::super) struct BoundSets {
-    /// The number of set numbers.
+    /// The number of set numbers that a snapshot has.
     count: usize,
     commands: Vec<Command>,
     sets: Vec<vk::DescriptorSet>,
     dynamic_offsets: Vec<u32>,
-    /// The command that bound a set, by snapshot and set number, or [`UNBOUND`].
+    /// The snapshots, one after the other. Each has for each set number the index of the command
+    /// that bound it last, or [`UNBOUND`].
     snapshots: Vec<u32>,
-    /// The number of the last snapshot.
+    /// The index of the last snapshot.
     current: usize,
-    /// The numbers of sets that the application binds itself.
+    /// The numbers of the sets that the application binds itself.
     assumed: SetNumbers,
 }
 
@@ -75,7 +77,7 @@ impl BoundSets {
         self.current = 0;
     }
 
-    /// Ensures that there are at least `count` set numbers, for another pipeline.
+    /// Ensures that snapshots have at least `count` set numbers, for a pipeline with more sets.
     pub(super) fn widen(&mut self, count: u32) {
         let (old, new) = (self.count, count as usize);
         if new <= old {
@@ -94,12 +96,13 @@ impl BoundSets {
         self.count = new;
     }
 
-    /// The number of the current snapshot.
+    /// The index of the current snapshot.
     pub(super) const fn current(&self) -> usize {
         self.current
     }
 
-    /// Binds sets; their numbers must exist. Binding sets again that are already bound makes no new snapshot.
+    /// Binds sets; snapshots must already have their numbers. No new snapshot is made for sets that
+    /// are already bound.
     pub(super) fn bind(&mut self, arguments: SetArguments<'_>) {
         let SetArguments { layout, first, sets, dynamic_offsets } = arguments;
         let numbers = first as usize..first as usize + sets.len();
@@ -164,19 +167,22 @@ impl BoundSets {
     }
 }
 
-/// The sets that a command buffer has bound: by set number, the command that bound it, or [`UNBOUND`].
+/// The sets that a command buffer has bound: for each set number the index of the command that
+/// bound it, or [`UNBOUND`].
 #[derive(Debug, Default)]
 pub(in super::super) struct RecordedSets(Vec<u32>);
 
 impl RecordedSets {
-    /// Assumes that no set of `bound` is bound any more, because other commands may have bound sets.
+    /// Assumes that nothing of `bound` is bound any more, because other commands may have bound
+    /// sets.
     pub(in super::super) fn forget(&mut self, bound: &BoundSets) {
         self.0.clear();
         self.0.resize(bound.count, UNBOUND);
     }
 
-    /// Returns the next command after `after`, with its number, that must be recorded to bind the first
-    /// `count` sets of a snapshot of `bound`, or `None` if they are bound. Marks the command as recorded.
+    /// Returns the next command with an index higher than `after` that must be recorded to bind the
+    /// first `count` sets of a snapshot of `bound`, with its index. Returns `None` if all of them
+    /// are bound. Marks the command as recorded.
     ///
     /// Commands are returned in their original order, because a later command replaces sets of an earlier
     /// one. A command with another layout may disturb all sets that were bound before; these sets are bound
@@ -200,7 +206,7 @@ impl RecordedSets {
     }
 
     /// Notes that another set was bound at number `first` with `layout`. It replaces the set with
-    /// that number, and it may disturb all sets that were bound with another layout, by the rules
+    /// that number. It may also disturb all sets that were bound with another layout, by the rules
     /// of [pipeline layout
     /// compatibility](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-compatibility).
     pub(in super::super) fn disturb(
@@ -239,8 +245,8 @@ mod tests {
     /// A bind call: the first set number, the number of sets, and a value that makes its arguments distinct.
     type Call = (usize, usize, u32);
 
-    /// The state of a command buffer: by set number, the call that bound the set, and the index of the set in
-    /// the call.
+    /// The state of a command buffer: for each set number the call that bound the set, and the
+    /// index of the set in that call.
     type State = [Option<(Call, usize)>; COUNT];
 
     fn apply(state: &mut State, call: Call) {
@@ -254,7 +260,7 @@ mod tests {
         let set =
             |place: usize| vk::DescriptorSet::from_raw(u64::from(which) * 8 + place as u64 + 1);
         let sets: Vec<_> = (0..count).map(set).collect();
-        // There may be fewer offsets than sets, or more, or none.
+        // There may be fewer dynamic offsets than sets, or more, or none.
         let dynamic_offsets: Vec<u32> = (0..which).map(|offset| which * 256 + offset).collect();
         let first = first as u32;
         let layout = vk::PipelineLayout::from_raw(1);

@@ -13,15 +13,18 @@ use crate::runtime::{Context, Pipeline, QueryKind, QueryPool, RuntimeError};
 use crate::sysval::Address;
 use crate::topology::PrimitiveTopology;
 
-/// A collector for each vertex stream of a capture. The streams are independent, because no buffer captures two
-/// streams: a capture with several streams is planned and played stream by stream.
+/// Collects the draws of a capture separately for each vertex stream. The streams are independent,
+/// because no buffer captures two streams: a capture with several streams is planned and played
+/// stream by stream.
 #[derive(Debug)]
 pub(in super::super) struct Streams {
-    /// The collectors by stream, at least `count`. Their memory is kept for the next capture.
+    /// The collectors, indexed by stream. There are at least `count`; the others keep their memory
+    /// for later captures.
     collectors: Vec<Collector>,
-    /// The number of streams of the capture: those that its first pipeline may emit to, and those with queries.
+    /// The number of streams of the capture: those that its first pipeline may emit to, and those
+    /// with queries.
     count: usize,
-    /// The number of streams that this pipeline may emit to. Only these have bindings.
+    /// The number of streams that the first pipeline may emit to. Only these streams have bindings.
     bound: usize,
     ended_queries: HashSet<QueryName>,
 }
@@ -37,7 +40,7 @@ impl Streams {
         self.bound
     }
 
-    /// The streams of the capture.
+    /// The collectors of the capture's streams.
     pub(in super::super) fn all(&self) -> &[Collector] {
         &self.collectors[..self.count]
     }
@@ -81,7 +84,8 @@ impl Streams {
         self.widen(self.bound);
         // SAFETY: the caller's contract.
         self.each(|collector| unsafe { collector.begin(desc) })?;
-        // The shaders run for each stream, but their side effects happen in the run for one stream only.
+        // The vertex and geometry shaders run once for each stream, but their side effects must
+        // happen only in the run for one stream.
         let mut is_first = true;
         for collector in self.all_mut() {
             let collected = &mut collector.collected;
@@ -96,7 +100,8 @@ impl Streams {
         self.all_mut().iter_mut().for_each(Collector::begin_inactive);
     }
 
-    /// Checks the counters to end with, and stores their addresses. In case of an error the previous addresses stay.
+    /// Checks the counters that the end of the capture writes, and stores their addresses. After an
+    /// error the previous addresses stay.
     ///
     /// # Errors
     /// As [`Collector::end`].
@@ -131,7 +136,7 @@ impl Streams {
         self.all().iter().try_for_each(Collector::check_begun)
     }
 
-    /// Removes the ended queries, whose ends were recorded.
+    /// Forgets which queries have ended, because their ends were recorded.
     pub(in super::super) fn forget_ended(&mut self) {
         self.ended_queries.clear();
     }
@@ -165,7 +170,7 @@ impl Streams {
         let pushed =
             self.each(|collector| unsafe { collector.push(topology, arguments, draw_index) });
         if pushed.is_err() {
-            // Either all streams have the draw, or none.
+            // After an error no stream keeps the draw.
             for (collector, before) in self.all_mut().iter_mut().zip(before) {
                 collector.collected.draws.truncate(before);
             }

@@ -1,4 +1,4 @@
-//! The collected values.
+//! The values that are collected for the phase [plan](super::super::plan).
 
 #![forbid(unsafe_code)]
 
@@ -16,25 +16,27 @@ use crate::sysval::setup::{Input, MAX_DRAWS, Operation, kind};
 use crate::sysval::{Address, flags};
 use crate::topology::{PrimitiveTopology, Shape};
 
-/// The largest number of draws of geometry shaders that are planned together. One indirect command may have many of
-/// them. Each draw takes the memory for a workgroup of entries.
+/// The largest number of draws of geometry shaders that are planned together. A single indirect
+/// command may contain many of them. Each draw takes the memory for a workgroup of entries.
 pub(in super::super) const MAX_ASSEMBLED_DRAWS: u64 = 1 << 16;
 
-/// The largest number of draw commands among them. Each may have its own dispatch, which takes the memory for a
-/// block of entries.
+/// The largest number of draw commands that are planned together for geometry shaders. Each command
+/// may have its own dispatch, which takes the memory for a block of entries.
 const MAX_ASSEMBLED_COMMANDS: usize = 1 << 12;
 
-/// Draws, and where they are captured. Addresses must be [resolved](super::resolve) before shaders use them.
+/// The draws of one vertex stream, and where they are captured. Addresses must be
+/// [resolved](super::resolve) before shaders use them.
 #[derive(Debug)]
 pub(in super::super) struct Collected {
     /// The vertex stream that is captured.
     pub(in super::super) stream: u32,
-    /// Whether side effects of the shaders happen in this stream's storing run. They happen for one stream only.
+    /// Whether the side effects of the shaders happen in the storing run of this stream. They
+    /// happen for one stream only.
     pub(in super::super) has_effects: bool,
     pub(in super::super) targets: [Option<Target>; MAX_XFB_BUFFERS],
     /// Where the first draw is captured.
     pub(in super::super) position: Position,
-    /// The counters that the capture was begun with, by capture buffer.
+    /// The addresses of the counters that the capture was begun with, for each capture buffer.
     pub(in super::super) counters: [Address; MAX_XFB_BUFFERS],
     /// The result of the draws that are already recorded, if the CPU knows it.
     pub(in super::super) captured: Option<Captured>,
@@ -48,16 +50,17 @@ pub(in super::super) struct Collected {
     pub(in super::super) reached: Ranges,
 }
 
-/// A capture buffer that is bound.
+/// A bound capture buffer, for a plan.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Target {
-    /// The buffer; its position is that of record 0 of the capture, if known.
+    /// The size and stride of the buffer, and the position of record 0 of the capture, if the CPU
+    /// knows it.
     pub(in super::super) buffer: BoundBuffer,
     /// The address of the bound range.
     pub(in super::super) address: Address,
 }
 
-/// Where the next record is written.
+/// Where the next record is written in each capture buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Position {
     /// The CPU knows it: the number of records after record 0.
@@ -68,13 +71,14 @@ pub(in super::super) enum Position {
     Earlier,
 }
 
-/// A draw.
+/// A draw command that was collected.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct CollectedDraw {
     pub(in super::super) topology: PrimitiveTopology,
-    /// The input of the setup kernel. A plan sets its group and the table of its restarts.
+    /// The input of the setup kernel for the draw. A plan sets the group in it and the table of
+    /// restarts.
     pub(in super::super) input: Input,
-    /// The number of its [`State`].
+    /// The index of its [`State`] in [`Collected::states`].
     pub(in super::super) state: usize,
     /// The largest number of invocations that the draw can need, wherever its first record is.
     pub(in super::super) invocations: u64,
@@ -83,14 +87,16 @@ pub(in super::super) struct CollectedDraw {
 /// The state that a draw uses. Draws with the same state may share a dispatch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in super::super) struct State {
-    /// The number of the pipeline, if there is one.
+    /// The index of the pipeline, if there is one, in
+    /// [`Bindings::pipelines`](super::Bindings::pipelines).
     pub(in super::super) pipeline: usize,
-    /// The number of the [`Attributes`](super::Attributes).
+    /// The index of the attributes in [`Bindings::attributes`](super::Bindings::attributes).
     pub(in super::super) attributes: usize,
     /// The position of the push constants that the shader reads, in
     /// [`Bindings::constants`](super::Bindings::constants).
     pub(in super::super) constants: usize,
-    /// The number of the snapshot of the descriptor sets.
+    /// The index of the snapshot of the descriptor sets in
+    /// [`Bindings::sets`](super::Bindings::sets).
     pub(in super::super) sets: usize,
     pub(in super::super) traits: Traits,
 }
@@ -104,17 +110,20 @@ pub(in super::super) struct Traits {
     /// queries](https://docs.vulkan.org/spec/latest/chapters/queries.html#queries-transform-feedback) count
     /// primitives that a shader attempts to write: none if it captures no output, even if buffers are bound.
     pub(in super::super) is_counted: bool,
-    /// Whether workgroups collect records in shared memory, except in pipelines that gain nothing from it.
+    /// Whether workgroups collect records in shared memory (staging). Pipelines that gain nothing
+    /// from staging do not use it.
     pub(in super::super) is_staged: bool,
     pub(in super::super) fixed_topology: Option<PrimitiveTopology>,
     /// The input and output primitives of the geometry shader, if there is one.
     pub(in super::super) geometry: Option<LoweredGeometry>,
-    /// Whether every element of an attribute is aligned to its access.
+    /// Whether every element of an attribute is aligned to the widest access to it.
     pub(in super::super) has_aligned_attributes: bool,
-    /// The numbers of vertices and of instances for which all elements of attributes exist.
+    /// The number of vertices for which all elements of attributes exist. `instances` is the number
+    /// of such instances.
     pub(in super::super) vertices: u32,
     pub(in super::super) instances: u32,
-    /// A descriptor set that draws read and that the recorder did not bind.
+    /// A descriptor set that draws read and that the recorder did not bind. `None` if there is
+    /// none.
     pub(in super::super) unbound_set: Option<u32>,
 }
 
@@ -144,7 +153,7 @@ impl Collected {
         self.reached.clear();
     }
 
-    /// Removes the draws, which were recorded, and continues after them.
+    /// Removes the draws after they were recorded. The capture continues at `position`.
     pub(super) fn advance(&mut self, position: Position, captured: Option<Captured>) {
         (self.position, self.captured) = (position, captured);
         self.draws.clear();
@@ -171,7 +180,7 @@ impl Collected {
         self.states.get(draw.state).map_or_else(Traits::default, |state| state.traits)
     }
 
-    /// The numbers of the states that captures use, ascending.
+    /// Returns the indices of the states that captures use, ascending.
     pub(in super::super) fn used_states(&self) -> impl Iterator<Item = usize> {
         let captures = self.has_targets();
         let is_used = move |draw: &&CollectedDraw| {
@@ -183,8 +192,10 @@ impl Collected {
         numbers.filter(move |number| last.replace(*number) != Some(*number))
     }
 
-    /// The draws in parts that are planned separately: consecutive draws with a geometry shader, or without. A part
-    /// with geometry shaders has a limited number of draws, because each of them takes memory.
+    /// Returns the draws in parts that are planned separately: runs of consecutive draws that all
+    /// have a geometry shader, or all have none. A part with geometry shaders has a limited number
+    /// of draws, because each draw takes memory. The result is empty if no draw has a geometry
+    /// shader.
     pub(in super::super) fn parts(&self) -> Vec<Range<usize>> {
         if self.states.iter().all(|state| state.traits.geometry.is_none()) {
             return Vec::new();
@@ -213,7 +224,8 @@ impl Collected {
         parts
     }
 
-    /// A descriptor set that draws read and that the recorder did not bind.
+    /// Returns a descriptor set that draws read and that the recorder did not bind, if there is
+    /// one.
     pub(in super::super) fn unbound_set(&self) -> Option<u32> {
         let mut states = self.used_states().filter_map(|number| self.states.get(number));
         states.find_map(|state| state.traits.unbound_set)
@@ -235,7 +247,8 @@ impl Default for Position {
 }
 
 impl Position {
-    /// Bytes from the start of the bound range to the next record, if the CPU knows the position.
+    /// The offset in bytes from the start of the bound range to the next record, if the CPU knows
+    /// the position.
     pub(in super::super) fn in_buffer(self, target: &Target) -> Option<u64> {
         match self {
             Self::Known(records) => {
@@ -248,14 +261,15 @@ impl Position {
 }
 
 impl Traits {
-    /// The number of primitives that a geometry shader emits for each input primitive, and the number of vertices of
-    /// each, if they need not be counted.
+    /// Returns the number of primitives that a geometry shader emits for each input primitive, and
+    /// the number of vertices of each. `None` if the number of primitives is not always the same,
+    /// so that they must be counted.
     pub(in super::super) fn emission(&self) -> Option<[u32; 2]> {
         let geometry = self.geometry?;
         Some([geometry.primitives_each()?, geometry.output_vertices])
     }
 
-    /// The workgroup size of a pipeline of the state.
+    /// The workgroup size of the pipeline with this key for this state.
     pub(in super::super) fn workgroup_size(&self, key: &Key) -> u32 {
         self.sizes.map_or(1, |sizes| key.workgroup_size(&sizes)).max(1)
     }
@@ -269,7 +283,7 @@ impl CollectedDraw {
             && self.input.predicate == Address::default()
     }
 
-    /// The largest number of draws of the command.
+    /// The largest number of draws of the command: more than 1 only for indirect commands.
     pub(in super::super) fn count(&self) -> u64 {
         self.input.draw_count.clamp(1, MAX_DRAWS).into()
     }
@@ -282,26 +296,26 @@ impl CollectedDraw {
         self.input.flags & flags::INDEX_SIZE != 0
     }
 
-    /// Whether elements of an attribute may begin 4 GiB or more after the first one.
+    /// Whether elements of an attribute may begin 4 GiB or more after the first element.
     pub(in super::super) const fn reaches_far(&self) -> bool {
         self.input.flags & flags::FAR_ATTRIBUTES != 0
     }
 
-    /// The key of a pipeline that supports the draw, whatever else is drawn.
+    /// The key of a pipeline that supports the draw together with any other draws.
     pub(in super::super) const fn any_key(&self) -> Key {
         Key { restart: self.is_restarted(), ..Key::ANY }
     }
 
-    /// The largest number of workgroups of `size` invocations that it can need, if no two of its draws share a
-    /// workgroup.
+    /// The largest number of workgroups of `size` invocations that the command can need, if no two
+    /// of its draws share a workgroup.
     pub(in super::super) fn most_workgroups(&self, size: u32) -> u64 {
         let more = (self.count() - 1).min(self.invocations);
         self.invocations.div_ceil(u64::from(size)) + more
     }
 }
 
-/// The number of invocations per item. A fan needs two: the second one writes the hub. Unchecked captures need
-/// fewer.
+/// The number of invocations per item. A triangle fan needs two: the second one writes the first
+/// vertex of the fan. Unchecked captures need fewer.
 pub(in super::super) const fn invocations_per_item(topology: PrimitiveTopology) -> u32 {
     match topology.shape() {
         Shape::TriFan => 2,

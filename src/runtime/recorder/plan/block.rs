@@ -5,24 +5,24 @@ use std::ops::Range;
 use crate::sysval::Address;
 use crate::sysval::setup::Input;
 
-/// The number of a [`Block`].
+/// The index of a [`Block`] in [`Plan::blocks`](super::Plan::blocks).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct BlockId(pub(in super::super) usize);
 
-/// One of several batches of equal size in a block.
+/// One of several [`Batch`](crate::sysval::Batch)es of equal size that are stored in a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct BatchId {
     pub(in super::super) block: BlockId,
     pub(in super::super) number: usize,
-    /// Bytes from one batch to the next.
+    /// The number of bytes from one batch to the next.
     pub(in super::super) size: u64,
 }
 
-/// Memory of the arena.
+/// A piece of arena memory that a recording takes.
 #[derive(Debug, Clone, PartialEq)]
 pub(in super::super) struct Block {
     pub(in super::super) contents: Contents,
-    /// Bytes.
+    /// The size in bytes.
     pub(in super::super) size: u64,
 }
 
@@ -38,9 +38,9 @@ pub(in super::super) enum Contents {
 /// The contents of a block that the GPU writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Scratch {
-    /// The positions after the last draw.
+    /// The positions in the capture buffers after the last draw.
     Positions,
-    /// A copy of the positions from an earlier recording.
+    /// A copy of the positions that an earlier recording of the capture wrote.
     MovedPositions,
     /// The draws that the setup kernel places.
     PlacedDraws,
@@ -55,23 +55,24 @@ pub(in super::super) enum Scratch {
     RestartTable,
 }
 
-/// The contents of a block that the CPU writes. They refer only to earlier blocks, so that blocks can be
-/// written in order. The parameters of kernels and fused captures also contain where the capture begins and
-/// ends, which is the same for the whole plan.
+/// The contents of a block that the CPU writes. They refer only to earlier blocks, so that blocks
+/// can be written in order. The parameters of kernels and fused captures also say where the capture
+/// begins and which counters it ends with; all of a plan have the same values for that.
 #[derive(Debug, Clone, PartialEq)]
 pub(in super::super) enum Upload {
     /// Draws that the CPU placed. If there are several, the number of the draw of each workgroup follows.
     Listed { draws: Range<usize>, workgroups: usize },
     /// A [`Batch`](crate::sysval::Batch) for each of `count` consecutive blocks of listed draws.
     Batches { first: BlockId, count: usize },
-    /// Operations of the finish kernel, by number.
+    /// The operations of the finish kernel with these indices in
+    /// [`Plan::operations`](super::Plan::operations).
     Operations(Range<usize>),
     /// The parameters of the finish kernel, for a block of operations.
     Finish { operations: BlockId, count: u32 },
     /// The parameters of a fused capture.
     Fused {
         queries: Queries,
-        /// [`expected`](crate::sysval::setup::Fused::expected)
+        /// The value of [`Fused::expected`](crate::sysval::setup::Fused::expected).
         expected: u32,
     },
     /// The parameters of the resume kernel.
@@ -79,7 +80,7 @@ pub(in super::super) enum Upload {
         known: BlockId,
         batches: BlockId,
         count: u32,
-        /// Vertices per primitive, of all draws.
+        /// The number of vertices per primitive, which is the same for all draws.
         vertices: u32,
         /// The number of primitives of all draws.
         needed: u64,
@@ -95,17 +96,19 @@ pub(in super::super) enum Upload {
         draws: BlockId,
         groups: BlockId,
         batches: BlockId,
-        /// Bytes from one placed draw to the next.
+        /// The number of bytes from one placed draw to the next.
         draw_stride: u32,
         /// Whether an indirect draw may consist of several draws.
         has_several: bool,
         has_queries: bool,
-        /// For draws of geometry shaders, which the setup kernel does not place.
+        /// How draws of geometry shaders are divided into entries. `None` for other draws, which
+        /// the setup kernel places.
         assembly: Option<Assembly>,
     },
-    /// The addresses where the setup kernel places the entries of draws of geometry shaders.
+    /// The parameters that say where the setup kernel writes the entries of draws of geometry
+    /// shaders.
     EntryTables { counts: BlockId, entries: BlockId },
-    /// The addresses of the entries of each [`EntryGroup`](super::EntryGroup).
+    /// For each [`EntryGroup`](super::EntryGroup), the addresses of its entries.
     Entries { counts: BlockId },
     /// The parameters of the kernel that adds up the entries of all blocks.
     EntrySums { counts: BlockId, last: BatchId },
@@ -122,22 +125,22 @@ pub(in super::super) enum Upload {
 /// How the setup kernel divides draws of geometry shaders into entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Assembly {
-    /// [`entry_bits`](crate::sysval::setup::Setup::entry_bits)
+    /// The value of [`Setup::entry_bits`](crate::sysval::setup::Setup::entry_bits).
     pub(in super::super) entry_bits: u32,
     pub(in super::super) tables: BlockId,
 }
 
-/// The addresses of queries, or 0.
+/// The addresses of the queries that draws add to; 0 if there is no query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Queries {
-    /// Counts primitives written and needed.
+    /// The query that counts primitives written and needed.
     pub(in super::super) stream: Address,
-    /// Counts primitives generated.
+    /// The query that counts primitives generated.
     pub(in super::super) generated: Address,
 }
 
 impl Queries {
-    /// The queries that a draw adds to.
+    /// Returns the queries that a draw adds to.
     pub(super) const fn of(input: &Input) -> Self {
         Self { stream: input.stream_query, generated: input.generated_query }
     }

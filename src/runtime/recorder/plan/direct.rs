@@ -41,7 +41,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// A block for the draws of dispatch `number`.
+    /// Adds a block that lists the draws of dispatch `number`.
     pub(super) fn list(&mut self, number: usize) -> Result<BlockId, RuntimeError> {
         let dispatch = self.plan.dispatches[number];
         let per_axis = self.limits.workgroups_per_axis;

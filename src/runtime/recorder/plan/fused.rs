@@ -27,7 +27,7 @@ pub(super) struct Fusible {
 }
 
 impl Planner<'_> {
-    /// The draw, if its workgroups can do the work of kernels.
+    /// Returns the draw, if there is only one and its workgroups can do the work of kernels.
     pub(super) fn fusible(&self) -> Option<Fusible> {
         let [draw] = self.collected.draws[..] else { return None };
         let size = self.collected.traits_of(&draw).workgroup_size(&Key::of(Source::Fused));
@@ -52,7 +52,8 @@ impl Planner<'_> {
     ) -> Result<(), RuntimeError> {
         let Fusible { draw, workgroups, last_writes } = *fusible;
         if !is_known {
-            // Checked here so that the error does not depend on the size of the draw.
+            // The sets are checked for every draw, so that the error does not depend on the size of
+            // the draw.
             self.check_sets()?;
             self.positions();
         }

@@ -9,10 +9,11 @@
 //! barrier; captures that store
 //! ```
 //!
-//! An entry is a run of consecutive primitives of a draw, which one invocation processes. All draws share
-//! [`MAX_ENTRIES`] entries; in addition each draw fills up a workgroup, and each dispatch fills up a block. The memory
-//! of a plan therefore does not depend on how much is emitted. It is 8 bytes per input primitive, up to 32 MiB, and
-//! some for each draw, of which a [part](super::super::collect::Collected::parts) has a limited number.
+//! An entry is a run of consecutive primitives of a draw, which one invocation processes. All draws
+//! share [`MAX_ENTRIES`] entries; in addition the entries of each draw are rounded up to whole
+//! workgroups, and those of each dispatch to whole blocks. The memory of a plan therefore does not
+//! depend on how much is emitted. It is 8 bytes per input primitive, up to 32 MiB, and a little for
+//! each draw; a [part](super::super::collect::Collected::parts) has a limited number of draws.
 
 use super::super::collect::{CollectedDraw, MAX_ASSEMBLED_DRAWS};
 use super::place::{
@@ -62,7 +63,7 @@ const MAX_UNKNOWN_SUM_WORKGROUPS: u32 = 128;
 /// The largest number of primitives of a draw, over all its instances.
 const MAX_PRIMITIVES: u64 = 1 << 31;
 
-/// Consecutive draws that share a dispatch.
+/// Consecutive draws of geometry shaders that share a dispatch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in super::super) struct EntryGroup {
     state: usize,
@@ -70,12 +71,14 @@ pub(in super::super) struct EntryGroup {
     pub(in super::super) queries: Queries,
     /// The number of vertices of an output primitive.
     pub(in super::super) vertices: u32,
-    /// The block where the CPU listed the draws, and their number.
+    /// The block in which the CPU listed the draws, and their number. `None` if the setup kernel
+    /// processes the draws.
     listed: Option<(BlockId, usize)>,
     /// The batch of the counting run.
     pub(in super::super) counting: BatchId,
     size: Size,
-    /// The blocks of its entries, unless only the GPU knows them.
+    /// The index of the first block of the group's entries, and the number of these blocks. `None`
+    /// if only the GPU knows them.
     pub(in super::super) blocks: Option<[u32; 2]>,
 }
 
@@ -87,7 +90,8 @@ impl Planner<'_> {
         first.is_some_and(|draw| self.geometry_of(draw).is_some())
     }
 
-    /// Whether the primitives that the draws emit need no counting.
+    /// Whether every draw always emits the same number of primitives per input primitive, so that
+    /// no counting is needed.
     pub(super) fn emits_always(&self) -> bool {
         let mut draws = self.collected.draws.iter();
         draws.all(|draw| self.collected.traits_of(draw).emission().is_some())
@@ -142,8 +146,8 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// A block for the counts of all entries. It has one of a few sizes, so that recordings into one command buffer can
-    /// share the memory although they draw different amounts.
+    /// Adds a block for the counts of all entries. Its size is rounded up so that recordings into
+    /// one command buffer can share the memory although they draw different amounts.
     fn entry_counts(&mut self) -> BlockId {
         self.plan.entry_blocks = self.plan.entry_blocks.next_power_of_two();
         let blocks = u64::from(self.plan.entry_blocks);
@@ -155,7 +159,8 @@ impl Planner<'_> {
         self.plan.steps.push(Step::Barrier { which, when: When::Always, then });
     }
 
-    /// The dispatches of all groups: of the counting run, or of the storing run with the batches in a block.
+    /// Adds the dispatches of all groups: for the storing run, `storing` is the block of its
+    /// batches; for the counting run it is `None`.
     fn push_captures(&mut self, entries: BlockId, storing: Option<BlockId>) {
         for number in 0..self.plan.entry_groups.len() {
             let group = self.plan.entry_groups[number];
@@ -175,8 +180,9 @@ impl Planner<'_> {
         }
     }
 
-    /// Lists draws whose counts the CPU knows, in groups with the same state and the same queries. Returns the block of
-    /// the entries' counts, and the block with the addresses of each group's entries.
+    /// Lists draws whose counts the CPU knows, in groups with the same state and the same queries.
+    /// Returns the block of the entries' counts, and the block with the addresses of the entries of
+    /// each group.
     ///
     /// # Errors
     /// [`RuntimeError::TooManyPrimitives`], [`RuntimeError::DispatchTooLarge`].
@@ -197,7 +203,7 @@ impl Planner<'_> {
         let length = u32::try_from(length).unwrap_or(u32::MAX);
         let (mut first, mut listed) = (0, Vec::new());
         while let Some(head) = draws.get(first).copied() {
-            // Draws whose attributes reach far are not listed.
+            // Draws whose attributes [reach far](CollectedDraw::reaches_far) are not listed.
             let joins = |draw: &&&CollectedDraw| {
                 is_of_group(head, draw) && !head.reaches_far() && !draw.reaches_far()
             };
@@ -267,8 +273,8 @@ impl Planner<'_> {
         let groups = self.plan.groups.len();
         let largest = self.plan.groups.iter().map(|group| group.workgroup_size).max();
         let largest = u64::from(largest.unwrap_or(1));
-        // In addition to the shared entries, each draw may have one more and fills up a workgroup, and each group fills
-        // up a block.
+        // In addition to the shared entries, each draw may have one more entry; the entries of each
+        // draw fill up a workgroup, and those of each group a block.
         let blocks =
             (most_of(draws) + all * largest) / u64::from(ENTRIES_PER_BLOCK) + groups as u64;
         self.plan.entry_blocks = blocks as u32;
@@ -299,7 +305,7 @@ impl Planner<'_> {
         Ok([counts, entries])
     }
 
-    /// Adds a group.
+    /// Adds a group whose first draw is `draw`.
     fn add_group(
         &mut self,
         draw: &CollectedDraw,
@@ -323,7 +329,7 @@ impl Planner<'_> {
     }
 }
 
-/// The number of entries in some blocks.
+/// The number of entries in `blocks` blocks.
 const fn entries_of(blocks: u64) -> u64 {
     blocks * ENTRIES_PER_BLOCK as u64
 }
@@ -339,12 +345,12 @@ fn most_items(draw: &CollectedDraw) -> u64 {
     items.saturating_mul(input.instance_count.into())
 }
 
-/// Whether draws of geometry shaders can share a dispatch.
+/// Whether `draw` can share a dispatch with `first`; both have geometry shaders.
 pub(super) fn is_of_group(first: &CollectedDraw, draw: &CollectedDraw) -> bool {
     first.state == draw.state && Queries::of(&first.input) == Queries::of(&draw.input)
 }
 
-/// A draw for a geometry shader: its items are primitives.
+/// Converts a draw for a geometry shader: its items are primitives.
 ///
 /// # Errors
 /// [`RuntimeError::TooManyPrimitives`].

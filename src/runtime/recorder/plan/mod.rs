@@ -23,8 +23,9 @@
 //! kernels ([`Draws::Restarted`]), so with device addresses there is no barrier between the setup kernel and this
 //! capture. The setup kernel then writes counters, queries and the position after the draw.
 //!
-//! Then the queries end, in a finish kernel of their own: barrier; finish kernel; barrier. Under the descriptor plan,
-//! if an earlier recording wrote the position, it is copied before everything else.
+//! Then the queries end, in a separate finish kernel: barrier; finish kernel; barrier. Under the
+//! descriptor plan, if an earlier recording wrote the position, it is copied before everything
+//! else.
 //!
 //! # The choice of dispatches
 //! A draw needs one invocation for each vertex or index (also in a strip, which captures several copies of it), and two
@@ -75,8 +76,9 @@ use crate::sysval::{Address, DrawSysvals};
 /// The size in bytes of the positions that one recording writes for the next one.
 pub(super) const POSITIONS_SIZE: u64 = size_of::<[u32; MAX_XFB_BUFFERS]>() as u64;
 
-/// All steps that are recorded for a [`Collected`], and their memory. Addresses are those of [`Collected`], which must
-/// be [resolved](super::collect::resolve). The memory of this value is kept for the next plan.
+/// All steps that are recorded for a [`Collected`], and their memory. Addresses are those of
+/// [`Collected`], which must be [resolved](super::collect::resolve). A `Plan` is reused for the
+/// next recording, so that its heap memory is allocated once.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     /// The steps, in order.
@@ -88,14 +90,14 @@ pub(super) struct Plan {
     /// The operations of the finish kernel: first those that write counters and queries whose values the CPU knows,
     /// then the ends of queries.
     pub(super) operations: Vec<Operation>,
-    /// The draws of each dispatch whose draws the setup kernel places.
+    /// The groups: for each dispatch whose draws the setup kernel places, these draws.
     pub(super) groups: Vec<Group>,
-    /// The draws of each dispatch of geometry shaders.
+    /// For each dispatch of geometry shaders, its draws.
     pub(super) entry_groups: Vec<EntryGroup>,
-    /// The number of blocks for their entries.
+    /// The number of blocks for the entries of all `entry_groups`.
     pub(super) entry_blocks: u32,
     pub(super) restarts: RestartTables,
-    /// The position of the next capture.
+    /// The position at which the next recording of the capture begins.
     pub(super) after: Position,
     /// The result of the capture, if the CPU knows it.
     pub(super) captured: Option<Captured>,
@@ -103,7 +105,7 @@ pub(super) struct Plan {
     dispatches: Vec<Dispatch>,
 }
 
-/// The properties of a device that a plan depends on.
+/// The properties and settings of a context that a plan depends on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     /// The largest number of workgroups of a dispatch along one axis.
@@ -118,8 +120,8 @@ pub(super) struct Limits {
     pub(super) indirect_dispatch: bool,
     /// Whether pipelines for one draw test the alignment of accesses.
     pub(super) tests_alignment: bool,
-    /// For a test of the barrier: whether the barrier before the ends of queries is omitted. Queries then end before
-    /// what they count.
+    /// Whether a test omits [`Barrier::ValuesToEnds`]. The ends of queries are then recorded first,
+    /// so that they miss the values in any case.
     pub(super) ends_first: bool,
 }
 
@@ -127,14 +129,14 @@ pub(super) struct Limits {
 struct Planner<'a> {
     limits: &'a Limits,
     collected: &'a Collected,
-    /// The counters to end with, by capture buffer.
+    /// The addresses of the counters that the end of the capture writes, for each capture buffer.
     counters: &'a [Address; MAX_XFB_BUFFERS],
     plan: &'a mut Plan,
 }
 
 impl Plan {
-    /// Plans the recording of `collected`. `counters` are the counters to end with. The plan is not a fused one if
-    /// `may_fuse` is false.
+    /// Plans the recording of `collected`. `counters` are the addresses of the counters that the
+    /// end of the capture writes. If `may_fuse` is false, no fused capture is planned.
     ///
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::DescriptorSetUnknown`],
@@ -189,7 +191,7 @@ impl Plan {
         self.blocks.iter().map(of).fold((0, 0), |(a, b), (c, d)| (a + c, b + d))
     }
 
-    /// The bytes of scratch memory that later recordings into the same command buffer may share.
+    /// The bytes of scratch memory that recordings into the same command buffer may share.
     pub(super) fn reused_memory(&self) -> u64 {
         let is_reused = |block: &&Block| block.contents == Contents::Scratch(Scratch::EntryCounts);
         self.blocks.iter().find(is_reused).map_or(0, |block| block.size)
@@ -263,7 +265,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// A finish kernel for the operations from number `first` on, if there are any.
+    /// Returns a finish kernel for the operations from index `first` on, if there are any.
     fn finish(&mut self, first: usize) -> Result<Option<Step>, RuntimeError> {
         let end = self.plan.operations.len();
         let count = end - first;
@@ -278,8 +280,8 @@ impl Planner<'_> {
         Ok(Some(Step::Kernel { kernel: Kernel::Finish, parameters, workgroups }))
     }
 
-    /// Adds a block for the positions after the draws, and one for those of an earlier recording if descriptors may not
-    /// cover them.
+    /// Adds a block for the positions after the draws. If an earlier recording wrote positions that
+    /// the descriptors may not cover, also adds a block to which they are copied.
     fn positions(&mut self) {
         self.plan.scratch(Scratch::Positions, POSITIONS_SIZE);
         if self.limits.by_descriptors && self.collected.position == Position::Earlier {
@@ -289,8 +291,8 @@ impl Planner<'_> {
         (self.plan.after, self.plan.captured) = (Position::Earlier, None);
     }
 
-    /// Kernels disturb the application's descriptor sets if they have sets themselves. Checks that the recorder bound
-    /// every set that draws read.
+    /// Under the descriptor plan, kernels disturb the application's descriptor sets. Checks that
+    /// the recorder itself bound every set that draws read, so that it can bind them again.
     ///
     /// # Errors
     /// [`RuntimeError::DescriptorSetUnknown`].

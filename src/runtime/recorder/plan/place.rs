@@ -11,36 +11,38 @@ use crate::sysval::setup::{Input, Operation, operation};
 use crate::sysval::{Address, DrawSysvals, flags, offset, reciprocal, split};
 use crate::topology::{PrimitiveTopology, XfbTopology};
 
-/// The default of [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups). Draws with at
-/// most this many workgroups, of the size that the shared dispatch has, share a dispatch. A larger draw has its own
-/// dispatch: its invocations read the draw from push constants instead of memory. A small draw would gain less from
-/// staging than the longer code takes to compile.
+/// The default of
+/// [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups). Draws share
+/// a dispatch if each has at most this number of workgroups in that dispatch. A larger draw has its
+/// own dispatch: its invocations read the draw from push constants instead of memory. A small draw
+/// would gain less from staging than the longer code takes to compile.
 pub(in crate::runtime) const SMALL: u32 = 64;
 
-/// The number of a draw in a list.
+/// The index of a draw in a list.
 pub(in super::super) type ListedNumber = u16;
 
-/// The bytes that a list has for each workgroup of a draw.
+/// The size in bytes of the list's entry for each workgroup.
 pub(in crate::runtime) const LISTED_BYTES: u64 = size_of::<ListedNumber>() as u64;
 
 /// The largest number of draws in a list.
 pub(super) const MAX_LISTED_DRAWS: usize = 1 << ListedNumber::BITS;
 
-/// The largest number of workgroups of a shared dispatch, if two axes allow that many.
+/// The largest number of workgroups of a shared dispatch, if two axes allow as many.
 const SHARED: u32 = 1 << 20;
 
 /// One dispatch of a capture.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Dispatch {
-    /// The first draw and the number of draws, among the placed draws.
+    /// The index of the first draw in [`Plan::placed`](super::Plan::placed). `count` is the number of draws from there
+    /// on.
     pub(super) first: usize,
     pub(super) count: usize,
-    /// The number of the state of the draws.
+    /// The index of the draws' state.
     pub(super) state: usize,
     pub(super) workgroups: u32,
-    /// The key of the first draw's pipeline, if that draw has its own dispatch.
+    /// The key of the first draw's pipeline if the dispatch has only that draw.
     own: Key,
-    /// The topology of the draws, if all have the same decomposition.
+    /// The topology of the draws. `None` if they have different decompositions.
     topology: Option<XfbTopology>,
     /// The number of workgroups of the draws in a shared dispatch, or `None` if the first draw needs its own
     /// dispatch.
@@ -48,7 +50,7 @@ pub(super) struct Dispatch {
 }
 
 impl Dispatch {
-    /// The key of the pipeline. `small` is
+    /// The key of the dispatch's pipeline. `small` is
     /// [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups).
     pub(super) fn key(&self, small: u32) -> Key {
         match (self.count, self.own.source) {
@@ -57,7 +59,7 @@ impl Dispatch {
         }
     }
 
-    /// The key of the pipeline if only the GPU knows where the draws are captured.
+    /// The key of the dispatch's pipeline if only the GPU knows where the draws are captured.
     pub(super) fn key_by_kernel(&self, small: u32) -> Key {
         let source = if self.count > 1 { Source::Listed } else { Source::General };
         let topology = shared_topology(self.topology, self.workgroups.into(), small);
@@ -65,7 +67,8 @@ impl Dispatch {
     }
 }
 
-/// The topology of a dispatch after another draw joins it: `None` if that draw has another decomposition.
+/// Returns the topology of a dispatch after another draw joins it: `None` if the draw has another
+/// decomposition.
 pub(super) fn joined_topology(
     topology: Option<XfbTopology>,
     joining: PrimitiveTopology,
@@ -73,8 +76,9 @@ pub(super) fn joined_topology(
     topology.filter(|topology| *topology == joining.xfb_topology())
 }
 
-/// The topology for which the pipeline of a shared dispatch is compiled; the dispatch has at most `most` workgroups.
-/// For small dispatches, a pipeline per topology would cost more time to compile than it saves. `small` is
+/// Returns the topology for which the pipeline of a shared dispatch of at most `most` workgroups is
+/// compiled. For small dispatches, a pipeline per topology would cost more time to compile than it
+/// saves. `small` is
 /// [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups).
 pub(super) fn shared_topology(
     topology: Option<XfbTopology>,
@@ -84,7 +88,8 @@ pub(super) fn shared_topology(
     topology.filter(|_| most > small.into())
 }
 
-/// Values that the CPU counted for a query, but has not added to the query yet. They wrap like the sums on the GPU.
+/// Values that the CPU counted for the query at `slot`, but has not added to the query yet. They
+/// wrap like the sums on the GPU.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tally {
     slot: Address,
@@ -107,7 +112,7 @@ pub(super) struct Cursor {
 }
 
 impl Cursor {
-    /// Begins at record 0, for draws that all have these queries.
+    /// Returns a cursor at record 0, for draws that all add to these queries.
     pub(super) fn for_queries(queries: &Queries) -> Self {
         let tally = |slot| Tally { slot, values: [0; 2] };
         let (stream, generated) = (tally(queries.stream), tally(queries.generated));
@@ -139,7 +144,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Places the draws from `cursor` on.
+    /// Places the draws, the first one at the position of `cursor`, which is advanced.
     pub(super) fn place_from(&mut self, cursor: &mut Cursor) -> Result<(), RuntimeError> {
         let collected = self.collected;
         collected.draws.iter().try_for_each(|draw| self.place_draw(draw, cursor))
@@ -152,8 +157,8 @@ impl Planner<'_> {
         cursor: &mut Cursor,
     ) -> Result<(), RuntimeError> {
         let Input { stream_query, generated_query, .. } = draw.input;
-        // Each query separately. The operations of one dispatch are not ordered, so there is one operation per
-        // query, with the total sum.
+        // Nothing orders the operations of one dispatch, so each query gets a single operation with
+        // the sum of its draws.
         for (tally, slot) in
             [(&mut cursor.stream, stream_query), (&mut cursor.generated, generated_query)]
         {
@@ -212,7 +217,8 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// The number of workgroups of a draw in a shared dispatch, or `None` if it needs its own dispatch.
+    /// The number of workgroups that a draw has in a shared dispatch, or `None` if it needs its own
+    /// dispatch.
     fn shared_workgroups(
         &self,
         draw: &CollectedDraw,
@@ -225,7 +231,8 @@ impl Planner<'_> {
         (!draw.reaches_far() && is_small).then_some(workgroups)
     }
 
-    /// Adds a draw to the last dispatch, or to its own dispatch, `own`.
+    /// Adds a draw to the last dispatch if it can share it, and otherwise adds its own dispatch
+    /// `own`.
     fn place(&mut self, mut placed: DrawSysvals, draw: &CollectedDraw, own: Dispatch) {
         let per_axis = self.limits.workgroups_per_axis;
         let most = SHARED.min(per_axis.saturating_mul(per_axis));
@@ -261,7 +268,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Adds operations that write the counters to end with.
+    /// Adds operations that write the counters with which the capture ends.
     fn tell_counters(&mut self, record: u32) {
         let after = Position::Known(record);
         for (target, address) in self.collected.targets.iter().zip(self.counters) {
@@ -284,8 +291,8 @@ impl Planner<'_> {
         }
     }
 
-    /// The number of workgroups of a dispatch. An unchecked fan has fewer than other fans: three invocations for two
-    /// items.
+    /// The number of workgroups of a dispatch. An unchecked triangle fan has fewer than other fans:
+    /// three invocations for two items.
     pub(super) fn workgroups_of(&self, dispatch: &Dispatch) -> u32 {
         let Dispatch { first, count, state, workgroups, own, topology, .. } = *dispatch;
         let is_unchecked = count == 1 && own.source == Source::Pushed && !own.checked;
@@ -324,8 +331,8 @@ impl Planner<'_> {
             || instance_count != 1
             || end > traits.vertices.into()
             || first_instance >= traits.instances;
-        // For small dispatches, a pipeline per topology would cost more time to compile than it saves, unless it
-        // compiles fast.
+        // A checked pipeline for the topology of a small draw would cost more time to compile than
+        // it saves. Unchecked pipelines compile fast.
         if checked && shared.is_some() && traits.fixed_topology.is_none() {
             return Key::ANY;
         }
@@ -345,13 +352,13 @@ impl Planner<'_> {
     }
 }
 
-/// The number of invocations that capture a draw.
+/// The number of invocations that capture a draw with `counts`.
 fn invocations(per_item: u32, counts: &DrawCounts) -> u64 {
     let items = u64::from(counts.instance_count) * u64::from(counts.item_count);
     items * u64::from(per_item)
 }
 
-/// Converts a direct input to the draw that it describes.
+/// Makes the sysvals of a direct draw from its input and its counts.
 fn draw_sysvals(
     input: &Input,
     invocations_per_item: u32,
@@ -370,7 +377,8 @@ fn draw_sysvals(
     }
 }
 
-/// Converts a direct input to a draw that is not clamped yet: its `item_count` is the number of vertices or indices.
+/// Makes the sysvals of a direct draw before its counts are known: `item_count` is the number of
+/// vertices or indices.
 pub(super) fn unclamped_draw(input: &Input) -> DrawSysvals {
     let size = input.flags & flags::INDEX_SIZE;
     let skipped = input.first.min(input.index_limit);
@@ -393,8 +401,8 @@ pub(super) fn unclamped_draw(input: &Input) -> DrawSysvals {
     }
 }
 
-/// The number of workgroups for which a list names the draw: all workgroups that are dispatched. Surplus workgroups
-/// belong to the last draw.
+/// The number of workgroups for which a list names the draw: all workgroups that are dispatched.
+/// Surplus workgroups belong to the last draw. 0 for a single draw, which needs no list.
 pub(super) fn listed_workgroups(
     draws: usize,
     workgroups: u32,

@@ -12,15 +12,15 @@ use crate::sysval::{Address, flags};
 #[derive(Debug, Default)]
 pub(in super::super) struct RestartTables {
     tables: Vec<RestartTable>,
-    /// The number of the table of each draw with restarts, in the order of the draws.
+    /// For each draw with restarts, in the order of the draws: the index of its table.
     numbers: Vec<usize>,
-    /// The number of each table that indirect draws share.
+    /// The indices of the tables that indirect draws share.
     shared: HashMap<RestartRange, usize>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct RestartTable {
-    /// The range of indices.
+    /// The range of indices whose restarts are in the table.
     range: RestartRange,
     block: BlockId,
 }
@@ -32,7 +32,8 @@ impl RestartTables {
         self.shared.clear();
     }
 
-    /// The block of the table of a draw with restarts; `number` counts such draws.
+    /// Returns the block of the table of the draw that is number `number` among the draws with
+    /// restarts.
     pub(in super::super) fn table_of(&self, number: usize) -> Option<BlockId> {
         let number = self.numbers.get(number)?;
         self.tables.get(*number).map(|table| table.block)
@@ -68,8 +69,8 @@ impl RestartTables {
 }
 
 impl Planner<'_> {
-    /// Plans a table for each range of indices with restarts. Returns the parameters of the restart kernels;
-    /// `None` without primitive restart.
+    /// Plans a table for each range of indices with restarts. Returns the parameters of the restart
+    /// kernel and its scan; `None` without primitive restart.
     pub(super) fn plan_restarts(&mut self) -> Option<BlockId> {
         let Plan { blocks, restarts, .. } = &mut *self.plan;
         let RestartTables { tables, numbers, shared } = restarts;
@@ -101,8 +102,9 @@ impl Planner<'_> {
     }
 }
 
-/// The range of a draw's table, without an address. It consists of all bound indices where only the GPU knows which
-/// of them are used: `first` and `count` mean something else then. `restarts_of` in shaders/restart.wgsl relies on that.
+/// Returns the range of indices of a draw's table, without the table's address. The table covers
+/// all bound indices if only the GPU knows which of them are drawn: then `first` and `count` of
+/// `input` are not indices. `restarts_of` in shaders/restart.wgsl relies on that.
 fn range_of(input: &Input) -> RestartRange {
     let (first, limit) = match input.kind {
         kind::DIRECT => {
@@ -114,7 +116,7 @@ fn range_of(input: &Input) -> RestartRange {
     RestartRange {
         index_address: input.index_address,
         table: Address::default(),
-        // If the range is empty, its address is that of other, readable memory.
+        // The address of an empty range may be that of other memory, so `first` is not added to it.
         first: if limit == 0 { 0 } else { first },
         limit,
         topology: input.topology,

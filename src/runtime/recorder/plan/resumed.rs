@@ -17,7 +17,8 @@ use crate::runtime::{Barrier, RuntimeError};
 use crate::sysval::Batch;
 use crate::sysval::setup::Resume;
 
-/// The properties that all draws must have in common.
+/// What the resume kernel needs to know about the draws: the vertices per primitive and the
+/// queries, which all draws have in common, and the number of primitives of all draws.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Resumable {
     vertices: u32,
@@ -26,9 +27,9 @@ pub(super) struct Resumable {
 }
 
 impl Planner<'_> {
-    /// Places the draws one after the other, and returns their common properties. Returns `None`
-    /// unless they have the same queries and the same number of vertices per primitive, and all fit
-    /// into empty buffers. Then a single limit of records clamps them all.
+    /// Places the draws one after the other, and returns their properties. Returns `None` unless
+    /// they have the same queries and the same number of vertices per primitive, and all fit into
+    /// empty buffers. If they do, a single limit of records clamps them all.
     pub(super) fn resumable(&mut self) -> Result<Option<Resumable>, RuntimeError> {
         let Some(first) = self.collected.draws.first() else { return Ok(None) };
         let queries = Queries::of(&first.input);

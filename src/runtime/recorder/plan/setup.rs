@@ -3,13 +3,14 @@
 //!
 //! ```text
 //! barrier; restarts of all index buffers, one dispatch;   (with primitive restart)
-//! barrier; scan over them;                                (of more than 8,192 indices)
+//! barrier; scan over the restarts;                        (of more than 8,192 indices)
 //! barrier; setup, one workgroup;
 //! barrier; captures
 //! ```
 //!
-//! A single direct draw with primitive restart, whose position the CPU knows, is captured beside the setup
-//! kernel, without a barrier between them (with device addresses): it depends only on the restarts.
+//! A single direct draw with primitive restart, whose position the CPU knows, depends only on the
+//! restarts. With device addresses it is captured beside the setup kernel, without a barrier
+//! between them.
 
 use super::super::collect::{Collected, CollectedDraw, Position, invocations_per_item};
 use super::place::{joined_topology, shared_topology, unclamped_draw};
@@ -30,38 +31,39 @@ use crate::topology::XfbTopology;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Group {
     pub(in super::super) workgroup_size: u32,
-    /// The number of the draws.
+    /// The number of draws in the group.
     pub(in super::super) draws: usize,
     state: usize,
     /// Whether primitive restart is enabled for the draws.
     is_restarted: bool,
-    /// For geometry shaders: the queries that all draws of the group have.
+    /// The queries that all draws of the group have, for geometry shaders. `None` for other draws.
     queries: Option<Queries>,
-    /// The topology of the draws, if all have the same decomposition.
+    /// The topology of the draws. `None` if they have different decompositions.
     topology: Option<XfbTopology>,
-    /// The largest number of workgroups that may be needed, unless the draws have geometry shaders.
+    /// The largest number of workgroups that the draws may need, unless they have geometry shaders.
     most: u64,
-    /// Whether the dispatch is indirect. Otherwise it is as large as may be needed.
+    /// Whether the dispatch is indirect. Otherwise it has `most` workgroups.
     is_indirect: bool,
 }
 
 impl Group {
-    /// The key of the pipeline. `is_known` says whether the only draw does not depend on the setup kernel;
-    /// `small` is [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups).
+    /// The key of the pipeline. `is_known` says whether the group has a single draw that does not
+    /// depend on the setup kernel; `small` is
+    /// [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups).
     pub(super) fn key(&self, is_known: bool, small: u32) -> Key {
         let source = if is_known { Source::Pushed } else { Source::General };
         let topology = shared_topology(self.topology, self.most, small);
         Key { restart: self.is_restarted, topology, ..Key::of(source) }
     }
 
-    /// Whether a draw can join the group: whether it needs the same pipeline and the same state.
+    /// Whether a draw can join the group, because it needs the same pipeline and the same state.
     fn takes(&self, draw: &CollectedDraw) -> bool {
         self.state == draw.state
             && self.is_restarted == draw.is_restarted()
             && self.queries.is_none_or(|queries| queries == Queries::of(&draw.input))
     }
 
-    /// Whether nothing is dispatched.
+    /// Whether nothing has to be dispatched for the group.
     const fn is_empty(&self) -> bool {
         !self.is_indirect && self.most == 0
     }
@@ -134,8 +136,8 @@ impl Planner<'_> {
         Ok(batches)
     }
 
-    /// Adds a setup kernel, and before it the kernels that find restarts. `is_known` says whether the captures
-    /// after it do not depend on it.
+    /// Adds a setup kernel, and before it the kernels that find restarts. `is_known` says whether
+    /// the captures after the setup kernel do not depend on it.
     ///
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`].
@@ -165,7 +167,8 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// A block for the parameters of the setup kernel, and blocks for its inputs and outputs.
+    /// Adds a block for the parameters of the setup kernel, and blocks for its inputs and outputs.
+    /// Returns the first.
     fn setup_parameters(
         &mut self,
         batches: BlockId,
@@ -252,8 +255,8 @@ impl Planner<'_> {
         most_placed(all, self.plan.groups.len() as u64, buffers)
     }
 
-    /// The only draw, if it has primitive restart and the CPU knows everything else that its capture needs: its
-    /// position, and how much fits.
+    /// Returns the only draw, if it has primitive restart and the CPU knows everything else that
+    /// its capture needs: its position, and how much fits.
     fn known_restarted_draw(&self) -> Option<KnownDraw> {
         let Collected { draws, position: at @ Position::Known(record), .. } = self.collected else {
             return None;
@@ -300,7 +303,7 @@ impl Planner<'_> {
 /// An upper bound for the number of draws that the setup kernel keeps: the draws that write
 /// something (at most as many as records fit), and the first draw of each group.
 fn most_placed(draws: u64, groups: u64, buffers: impl Iterator<Item = BoundBuffer>) -> u64 {
-    // Like room_at in shaders/placing.wgsl, for any initial position.
+    // This is what `room_at` in shaders/placing.wgsl computes, at most for any initial position.
     let captured = buffers.filter(|buffer| buffer.stride != 0);
     let room = captured.map(|buffer| buffer.size / u64::from(buffer.stride)).min();
     draws.min(room.unwrap_or(0).saturating_add(groups))
@@ -354,7 +357,8 @@ mod tests {
         kept
     }
 
-    /// Like `room_at` in shaders/placing.wgsl. Positions are bytes from the start of each bound range.
+    /// Computes what `room_at` in shaders/placing.wgsl computes. Positions are bytes from the start
+    /// of each bound range.
     fn room_at(buffers: &[BoundBuffer]) -> Option<u64> {
         let captured = buffers.iter().filter(|buffer| buffer.stride != 0);
         let left = |b: &BoundBuffer| (b.size - b.size.min(b.position)) / u64::from(b.stride);

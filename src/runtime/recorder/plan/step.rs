@@ -1,4 +1,4 @@
-//! The steps of a plan.
+//! The steps that a plan consists of.
 
 use super::{BatchId, BlockId};
 use crate::lower::kernel::Kernel;
@@ -9,7 +9,8 @@ use crate::sysval::DrawSysvals;
 /// One step to record.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in super::super) enum Step {
-    /// Copies the positions of an earlier recording to a block, unless descriptors cover them where they are.
+    /// Copies the positions of an earlier recording to a block. Nothing is copied if descriptors
+    /// cover them where they are.
     MovePositions(BlockId),
     Barrier {
         which: Barrier,
@@ -30,9 +31,10 @@ pub(in super::super) enum Step {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum When {
     Always,
-    /// If the next steps access memory that earlier captures accessed, or if that is not known.
+    /// The barrier is recorded if the steps after it access memory that earlier captures accessed,
+    /// or if it is not known whether they do.
     Touched,
-    /// As [`Touched`](Self::Touched), but only if the recording is [played in
+    /// As [`Touched`](Self::Touched), but the barrier is recorded only if the capture is [played in
     /// order](super::super::Capture::play_in_order).
     InOrder,
 }
@@ -40,15 +42,15 @@ pub(in super::super) enum When {
 /// The memory that steps access, apart from the arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Touched {
-    /// Not known: the next recording must be ordered after the steps.
+    /// The memory is not known: the next recording must be ordered after these steps.
     Unknown,
     /// The memory that captures read and write.
     Captured,
     /// The memory that captures read and write, and counters and queries.
     CapturedAndCounted,
-    /// The memory that the operations with these numbers write.
+    /// The memory that the operations of the finish kernel with these indices write.
     Operations { first: usize, end: usize },
-    /// Nothing: the barrier is for the host.
+    /// The steps access nothing: the barrier is for the host.
     Nothing,
 }
 
@@ -56,7 +58,7 @@ pub(in super::super) enum Touched {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in super::super) struct CaptureStep {
     pub(in super::super) key: Key,
-    /// The number of the state that the draws share.
+    /// The index of the state that the draws share.
     pub(in super::super) state: usize,
     pub(in super::super) draws: Draws,
     pub(in super::super) size: Size,
@@ -77,40 +79,44 @@ pub(in super::super) struct CaptureStep {
 /// | `Fused` | `Fused` |
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in super::super) enum Draws {
-    /// One draw in push constants, which the CPU placed.
+    /// One draw, which the CPU placed. It is in push constants.
     Pushed(DrawSysvals),
-    /// At least two draws, which the CPU placed: a block of [`Upload::Listed`](super::Upload::Listed), and their
-    /// number.
+    /// At least two draws, which the CPU placed. They are in a block of
+    /// [`Upload::Listed`](super::Upload::Listed); the second member is their number.
     Listed(BlockId, usize),
-    /// One or several draws as in [`Listed`](Self::Listed), with a batch of the resume kernel that says where they are
-    /// captured.
+    /// One or several draws in a block as for [`Listed`](Self::Listed). A batch of the resume
+    /// kernel says where they are captured.
     Resumed(BlockId, usize, BatchId),
-    /// Draws of a geometry shader: those that the CPU listed, or those of a batch that the setup kernel wrote. The
-    /// batch of the place kernel says where they are captured.
+    /// Draws of a geometry shader: those that the CPU `listed`, or those of a batch that the setup
+    /// kernel wrote. The batch of the place kernel says where they are captured.
     Emitted {
         listed: Option<(BlockId, usize)>,
         batch: BatchId,
         entries: BatchId,
-        /// Whether this is the counting run.
+        /// Whether this run of the geometry shaders only counts what they emit, before the run that
+        /// writes it.
         is_counting: bool,
     },
     /// The draws of a batch, which the setup kernel placed.
     Batch(BatchId),
-    /// One draw in push constants that is not clamped. Its workgroups place it, with
-    /// [`Upload::Fused`](super::Upload::Fused).
+    /// One draw in push constants that is not clamped. Its own workgroups place it, with the
+    /// parameters in [`Upload::Fused`](super::Upload::Fused).
     Fused(DrawSysvals, BlockId),
-    /// One draw in push constants of which the CPU knows everything except the restarts, which are in a table.
+    /// One draw in push constants. The CPU knows everything about it except its restarts, which are
+    /// in the table in the block.
     Restarted(DrawSysvals, BlockId),
 }
 
 /// The number of workgroups of a dispatch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Size {
-    /// As many as are needed, for draws whose counts the CPU knows. A fused draw may turn out to need fewer.
+    /// The number that is needed, for draws whose counts the CPU knows. A fused draw may turn out
+    /// to need fewer.
     Direct(u64),
-    /// The largest number that may be needed. For each draw it follows from the draw's count or, if only the GPU knows
-    /// that, from the size of the buffers. Surplus workgroups do nothing. For known draws that the setup kernel places,
-    /// for all draws that it places if indirect dispatches do not work, and for [`Draws::Restarted`].
+    /// The largest number that may be needed; surplus workgroups do nothing. For each draw it
+    /// follows from the draw's count or, if only the GPU knows the count, from the size of the
+    /// buffers. This is the size for known draws that the setup kernel places, for all draws that
+    /// it places if indirect dispatches do not work, and for [`Draws::Restarted`].
     DirectUpTo(u64),
     /// The number that the setup kernel wrote to the batch, for draws that are not known.
     Indirect(BatchId),

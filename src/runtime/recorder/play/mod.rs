@@ -23,18 +23,20 @@ use crate::runtime::fold::fold;
 use crate::runtime::{ArenaAccess, Barrier, Context, Kernels, Pipeline, RuntimeError};
 use crate::sysval::{Address, AttributeDescriptor};
 
-/// A command buffer that captures are recorded into.
+/// A command buffer that captures are recorded into, with the arena and with what is known about
+/// the command buffer.
 #[derive(Debug)]
 pub(super) struct Playback<'a> {
     pub(super) arena: ArenaAccess<'a>,
     pub(super) cmd: vk::CommandBuffer,
     pub(super) recorded: Recorded,
-    /// What earlier captures accessed, if this one must come after them.
+    /// What earlier captures accessed, if captures are [played in
+    /// order](super::Capture::play_in_order).
     pub(super) order: Option<CaptureOrder>,
     /// Whether kernels, or sets of the descriptor plan, have disturbed the application's descriptor sets.
     pub(super) sets_disturbed: bool,
-    /// The layout of the last pipeline with which the set of the descriptor plan was bound; `None` if it was not
-    /// bound.
+    /// The layout of the pipeline with which the set of the descriptor plan was bound last; `None`
+    /// if it was not bound.
     pub(super) layout: Option<vk::PipelineLayout>,
     last_sets: LastSets,
     /// The state that the previous dispatch left bound.
@@ -73,7 +75,7 @@ pub(super) struct Continuation {
     pub(super) captured: Option<Captured>,
 }
 
-/// Records one capture.
+/// Records the plan of one capture, or of one vertex stream or [part](Collected::parts) of it.
 pub(super) struct Player<'a> {
     pub(super) ctx: &'a Context,
     pub(super) kernels: &'a Kernels,
@@ -82,32 +84,34 @@ pub(super) struct Player<'a> {
     pub(super) table: &'a mut Table,
     pub(super) plan: &'a mut Plan,
     pub(super) places: &'a mut Places,
-    /// The counters to end with, by capture buffer.
+    /// The addresses of the counters that the end of the capture writes, for each capture buffer.
     pub(super) counters: &'a [Address; MAX_XFB_BUFFERS],
-    /// The memory where an earlier recording wrote the positions, for [`Position::Earlier`].
+    /// The memory to which an earlier recording wrote the positions, for [`Position::Earlier`].
     pub(super) earlier: Option<Suballocation>,
 }
 
-/// The memory and the descriptor sets of a plan. The heap memory of this value is kept for the next recording.
+/// The memory and the descriptor sets of a plan. The value is reused for the next recording, so
+/// that its heap memory is allocated once.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     /// The memory of each block of the plan.
     blocks: Vec<Suballocation>,
-    /// The positions after the draws, if the GPU writes them.
+    /// The memory of the positions after the draws, if the GPU writes them.
     positions: Option<Suballocation>,
     /// The sets of the application that the command buffer has bound.
     sets: RecordedSets,
-    /// The numbers of the states that captures use, each with the address of its
+    /// The indices of the states that captures use, each with the address of its
     /// [table](crate::sysval::Sysvals::table).
     states: Vec<(usize, Address)>,
     /// The address of readable memory, for shaders in place of address 0: each block of an arena has at least
     /// [`READABLE`](crate::sysval::READABLE) bytes.
     readable: Address,
-    /// The descriptor sets of captures and of kernels.
+    /// The descriptor set of captures. `kernel_set` is that of kernels. Both are `None` on a device
+    /// with addresses.
     capture_set: Option<vk::DescriptorSet>,
     kernel_set: Option<vk::DescriptorSet>,
-    /// Temporary memory: for the descriptors in a table, for all addresses that draws access, and for the
-    /// accesses of the next commands.
+    /// Temporary lists, kept for their heap memory: the descriptors of a table, all addresses that
+    /// draws access (`addresses`), and the accesses of the next commands (`accesses`).
     descriptors: Vec<AttributeDescriptor>,
     addresses: Vec<Address>,
     accesses: Accesses,
@@ -122,24 +126,24 @@ impl Places {
         (self.capture_set, self.kernel_set) = (None, None);
     }
 
-    /// The address of a block for shaders.
+    /// The address of a block, for shaders.
     fn address_of(&self, block: BlockId) -> u64 {
         self.blocks.get(block.0).map_or(0, |place| place.address)
     }
 
-    /// The address of one of the structures in a block.
+    /// The address of one of several structures in a block, for shaders.
     fn address_in(&self, BatchId { block, number, size }: BatchId) -> u64 {
         self.address_of(block) + number as u64 * size
     }
 
-    /// The address of the table of a state.
+    /// The address of the table of the state with index `state`.
     fn table_of(&self, state: usize) -> Address {
         let number = self.states.binary_search_by_key(&state, |(state, _)| *state);
         number.ok().and_then(|number| self.states.get(number)).map_or([0; 2], |(_, at)| *at)
     }
 }
 
-/// The limits of a device for plans.
+/// Reads the limits for plans from the context.
 fn limits_of(ctx: &Context) -> Limits {
     Limits {
         workgroups_per_axis: ctx.max_workgroups_per_axis(),
@@ -238,7 +242,7 @@ impl Player<'_> {
         self.write_tables(playback)
     }
 
-    /// Finds the descriptor sets of the steps.
+    /// Takes the descriptor sets that the steps need.
     ///
     /// # Errors
     /// [`RuntimeError::NoDescriptorSet`].
@@ -268,7 +272,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// The descriptor set for a user; `None` if the device uses addresses.
+    /// Returns the descriptor set for a user; `None` if the device uses addresses.
     ///
     /// # Errors
     /// [`RuntimeError::NoDescriptorSet`].
@@ -311,22 +315,23 @@ impl Player<'_> {
         }
     }
 
-    /// The pipeline of a state; `None` if draws are only counted.
+    /// The pipeline of the state with index `state`; `None` if draws are only counted.
     fn pipeline_of(&self, state: usize) -> Option<&Pipeline> {
         self.collected.states.get(state).and_then(|state| self.bindings.pipeline_of(state))
     }
 
-    /// The address that shaders use, from an address in [`Collected`].
+    /// Converts an address in [`Collected`] to the address that shaders use.
     fn resolve(&self, address: Address) -> Address {
         resolve(self.ctx, self.table, address)
     }
 
-    /// [`resolve`](Self::resolve), or readable memory if `limit` is 0, so that no element exists.
+    /// Does what [`resolve`](Self::resolve) does. If `limit` is 0, no element exists, and an
+    /// address of readable memory is returned.
     fn readable(&self, address: Address, limit: u32) -> Address {
         self.resolve(if limit == 0 { self.places.readable } else { address })
     }
 
-    /// [`readable`](Self::readable) for an attribute.
+    /// Does what [`readable`](Self::readable) does, for the address of an attribute.
     fn readable_attribute(&self, attribute: AttributeDescriptor) -> AttributeDescriptor {
         let address = self.readable(attribute.address, attribute.limit);
         AttributeDescriptor { address, ..attribute }

@@ -11,10 +11,11 @@ use crate::sysval::results::Query;
 use crate::sysval::setup::{Operation, operation};
 use crate::sysval::{Address, join};
 
-/// The largest number of ranges to remember. With more of them, a barrier costs less than comparing ranges.
+/// The largest number of ranges to remember. If there are more, a barrier costs less than comparing
+/// ranges.
 const MOST_RANGES: usize = 1024;
 
-/// Bytes of a counter, and of the values of a query.
+/// The size of a counter in bytes. `VALUES` is the size of the values of a query.
 const COUNTER: u64 = 4;
 const VALUES: u64 = 16;
 
@@ -50,7 +51,7 @@ impl CaptureOrder {
         Self { is_known: false, read: Ranges::new(), written: Ranges::new() }
     }
 
-    /// Returns to the state of [`new`](Self::new), but keeps the memory.
+    /// Returns to the state of [`new`](Self::new), but keeps the heap memory.
     pub fn forget(&mut self) {
         self.clear();
         self.is_known = false;
@@ -63,7 +64,7 @@ impl CaptureOrder {
         self.written.clear();
     }
 
-    /// Whether these accesses need a barrier before them.
+    /// Whether commands with these accesses need a barrier before them.
     fn precludes(&self, accesses: &Accesses) -> bool {
         let is_long = self.read.as_slice().len().max(self.written.as_slice().len()) > MOST_RANGES;
         let wrote = |range: &Range<u64>| self.written.overlaps(range);
@@ -108,10 +109,10 @@ fn bytes_at(address: Address, size: u64) -> Option<Range<u64>> {
 }
 
 impl Player<'_> {
-    /// Finds the accesses of the steps after a barrier.
+    /// Finds the accesses of the steps after a barrier, and stores them in [`Places`](super::Places).
     ///
-    /// They do not include accesses of shaders through the application's descriptors, nor to the memory of the arena,
-    /// which is new for each recording.
+    /// Accesses of shaders through the application's descriptors are not included, nor accesses to
+    /// the arena, which has new memory for each recording.
     pub(super) fn find_touched(&mut self, touched: Touched) {
         self.places.accesses.clear();
         match touched {
@@ -125,7 +126,7 @@ impl Player<'_> {
         }
     }
 
-    /// Adds the accesses of the draws' captures.
+    /// Adds the accesses of the dispatches that capture the draws.
     fn find_captured(&mut self) {
         let collected = self.collected;
         let accesses = &mut self.places.accesses;
@@ -217,7 +218,7 @@ mod tests {
     use super::*;
     use crate::sysval::split;
 
-    /// Bytes that captures may access.
+    /// The number of bytes, from address 0 on, that captures in the tests may access.
     const END: u64 = 60;
 
     fn ranges() -> impl Strategy<Value = Vec<Range<u64>>> {

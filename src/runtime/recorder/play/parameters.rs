@@ -174,8 +174,8 @@ impl Player<'_> {
         }
     }
 
-    /// The entries of `count` blocks from block `first` on: where they are in the memory of all entries, and
-    /// their number.
+    /// Returns the [`Entries`] of `count` blocks from block `first` on: their addresses in the
+    /// memory of all entries, and their number.
     fn entries(&self, counts: BlockId, [first, count]: [u32; 2]) -> Entries {
         let start = self.places.address_of(counts);
         let entries = |blocks: u32| u64::from(blocks) * u64::from(ENTRIES_PER_BLOCK);
@@ -188,7 +188,7 @@ impl Player<'_> {
         }
     }
 
-    /// The number of draws that are listed in block `block`.
+    /// The number of draws that the block with index `block` lists.
     fn listed_in(&self, block: usize) -> usize {
         match self.plan.blocks.get(block).map(|block| &block.contents) {
             Some(Contents::Upload(Upload::Listed { draws, .. })) => draws.len(),
@@ -224,7 +224,7 @@ impl Player<'_> {
         })
     }
 
-    /// Writes the draws for the setup kernel.
+    /// Writes the inputs of the setup kernel, one for each collected draw.
     fn write_inputs(&self, part: &mut Part) -> Result<Suballocation, RuntimeError> {
         let Plan { groups, entry_groups, restarts, .. } = &*self.plan;
         // The primitives that geometry shaders emit are counted later.
@@ -246,7 +246,8 @@ impl Player<'_> {
             for address in input.buffers_mut() {
                 *address = self.resolve(*address);
             }
-            // Draws without indices may share a pipeline with others.
+            // A draw without indices may share a pipeline with indexed draws, which may load from
+            // its index address.
             input.index_address = self.readable(draw.input.index_address, input.index_limit);
             if draw.is_restarted() {
                 let table = restarts.table_of(restarted);
@@ -273,8 +274,8 @@ impl Player<'_> {
         Operation { address: self.resolve(address), values, ..operation }
     }
 
-    /// The source and the destination for moving positions of an earlier recording to the arena's current
-    /// block, which descriptors cover; `None` if they are there.
+    /// Returns the source and the destination for the copy of an earlier recording's positions to
+    /// the arena's current block, which descriptors cover. `None` if nothing has to be copied.
     pub(super) fn moved(&self) -> Option<(Suballocation, Suballocation)> {
         let to = self.plan.steps.iter().find_map(|step| match step {
             Step::MovePositions(block) => self.places.blocks.get(block.0),
@@ -284,7 +285,8 @@ impl Player<'_> {
         (from.buffer != to.buffer).then_some((from, *to))
     }
 
-    /// Where the capture begins and ends.
+    /// Returns where the capture begins and which counters it ends with, as kernels and fused
+    /// captures read it.
     fn progress(&self) -> Progress {
         let Collected { targets, position, .. } = self.collected;
         let of = |value: fn(&Target) -> u64| {

@@ -55,7 +55,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Copies the positions of an earlier recording.
+    /// Copies the positions of an earlier recording, between two barriers.
     ///
     /// # Safety
     /// As [`record`](Self::record); both places contain positions.
@@ -114,8 +114,8 @@ impl Player<'_> {
         playback.recorded.barriers += unsafe { self.ctx.kernel_barrier(playback.cmd, which) };
     }
 
-    /// Records a barrier after everything recorded so far, if descriptors cover more bytes than are
-    /// accessed.
+    /// If `is_needed`, records a barrier after everything recorded so far, because descriptors
+    /// cover more bytes than are accessed.
     ///
     /// # Safety
     /// As [`record`](Self::record).
@@ -187,12 +187,14 @@ impl Player<'_> {
             }
         }
         playback.recorded.captures += 1;
-        // As for kernels, so that whether a later draw is an error does not depend on the size of this one.
+        // A fused capture counts as disturbing the sets, like the kernels that would be used for a
+        // larger draw. Otherwise the size of this draw would decide whether a later draw is an
+        // error.
         playback.sets_disturbed |= self.places.capture_set.is_some() && key.source == Source::Fused;
         Ok(())
     }
 
-    /// The sysvals of a dispatch.
+    /// Returns the sysvals of a dispatch of `draws`.
     fn sysvals_of(&self, state: usize, draws: Draws) -> Sysvals {
         let at = |block| split(self.places.address_of(block));
         let batch_at = |batch| split(self.places.address_in(batch));
@@ -233,7 +235,7 @@ impl Player<'_> {
         sysvals
     }
 
-    /// The sysvals of a state, without a draw.
+    /// Returns the sysvals of the state with index `number`, without a draw.
     fn sysvals_of_state(&self, number: usize) -> Sysvals {
         let target = |t: Option<Target>| t.map_or(Address::default(), |t| self.resolve(t.address));
         let state = self.collected.states[number];
@@ -247,7 +249,7 @@ impl Player<'_> {
         }
     }
 
-    /// Binds the state of a dispatch, and sets its sysvals.
+    /// Binds the pipeline and the descriptor sets of a dispatch, and sets its sysvals.
     ///
     /// # Safety
     /// As [`record`](Self::record); `raw` is a pipeline of the state, and `set` one of the buffers.

@@ -1,5 +1,6 @@
-//! The data that shaders read in addition to the sysvals: push constants of the application, and attribute
-//! descriptors beyond the inline ones. Also assigns descriptors to buffers.
+//! Writes the tables: the data that shaders read in addition to the sysvals, which are push
+//! constants of the application and attribute descriptors beyond the inline ones. Also assigns
+//! descriptors to buffers.
 
 use super::super::collect::{Attributes, Position, State};
 use super::{Playback, Player};
@@ -61,13 +62,13 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// A key of a state's table. States with the same key share a table.
+    /// Returns the key of a state's table. States with the same key share a table.
     fn table_key(&self, state: usize) -> Option<(usize, usize, usize)> {
         let State { pipeline, attributes, constants, .. } = *self.collected.states.get(state)?;
         Some((pipeline, attributes, constants))
     }
 
-    /// The size of a state's table in bytes.
+    /// The size of the table of a state in bytes.
     fn table_size(&self, number: usize) -> u64 {
         let Some(state) = self.collected.states.get(number) else { return 0 };
         let constants = self.pipeline_of(number).map_or(0, |p| p.push_constants().len());
@@ -96,7 +97,7 @@ impl Player<'_> {
         Ok(split(place?.address))
     }
 
-    /// Assigns descriptors to all buffers that the draws and counters access.
+    /// Assigns descriptors to all buffers that the draws access, and to counters and queries.
     fn assign(&mut self) {
         let Some(limits) = self.ctx.table() else { return };
         let collected = self.collected;
@@ -111,7 +112,7 @@ impl Player<'_> {
             let mut input = draw.input;
             addresses.extend(input.buffers_mut().map(|address| *address));
         }
-        // All queries of a pool have the address of its buffer.
+        // Both addresses of an end are in the buffer of its pool, so one of them is enough.
         addresses.extend(collected.ends.iter().map(|end| end.address));
         let mut last = None;
         for (state, _) in &self.places.states {
