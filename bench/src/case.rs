@@ -246,8 +246,8 @@ pub struct Case {
 pub struct Work {
     /// The number of loads of vertex data.
     pub sources: u64,
-    /// Where vertex data is loaded: load `k` is of the unit of 16 bytes `k / 2 * pattern[0] + k % 2
-    /// * pattern[1] + pattern[2]`.
+    /// Where vertex data is loaded: load `k` is of the unit of 16 bytes with the number
+    /// `k / 2 * pattern[0] + k % 2 * pattern[1] + pattern[2]`.
     pub pattern: [u32; 3],
     /// The number of loads of indices.
     pub indices: u64,
