@@ -29,23 +29,14 @@ libraries=$root/usr/lib/x86_64-linux-gnu
 linker=$libraries/ld-linux-x86-64.so.2
 packages='mesa-vulkan-drivers libvulkan1 patchelf'
 
-# apt with its state in a directory of its own, for unstable alone, and for a system that has nothing yet.
-apt_get() {
-    apt-get -qq -o Dir::Etc::SourceList="$here/apt/sources.list" -o Dir::Etc::SourceParts=- \
-        -o Dir::State::Lists="$here/apt/lists" -o Dir::State::status="$here/apt/status" -o Dir::Cache="$here/apt" \
-        -o APT::Architecture=amd64 -o APT::Architectures=amd64 -o APT::Install-Recommends=0 \
-        -o APT::Sandbox::User="$(id -un)" -o Debug::NoLocking=1 "$@" </dev/null
-}
+# shellcheck source=tests/apt.sh
+. tests/apt.sh
 
 # Prints what is to be unpacked: a line for each package, and this script.
 wanted() {
-    mkdir -p "$here/apt/lists/partial" "$here/apt/archives/partial"
-    : >"$here/apt/status"
-    echo 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian sid main' \
-        >"$here/apt/sources.list"
-    apt_get update >&2 || return 1
+    ask sid || return 1
     # shellcheck disable=SC2086 # A list of words.
-    apt_get --print-uris --yes install $packages | awk '{ print $2 }' | sort || return 1
+    files_of $packages || return 1
     cksum <tests/newest.sh
 }
 
