@@ -3,7 +3,7 @@
 #
 # Runs a part of .ci/programs in unstable's userland, where this folder is /vkxfb: on the driver alone where SIDE is
 # native, on the layer where it is layer. There is a display. The part prints its cases, one a line, which is
-# NAME<tab>OUTCOME<tab>DETAIL, where the outcome of what is right is pass. It finds a folder for its files in $out.
+# NAME<tab>OUTCOME<tab>DETAIL, where the outcome of what is right is pass. It keeps what programs say in the folder $out.
 set -eu
 
 side=$1
@@ -28,7 +28,6 @@ export XDG_RUNTIME_DIR=/tmp
 export VK_DRIVER_FILES=/usr/share/vulkan/icd.d/lvp_icd.json
 if [ "$side" = layer ]; then
     export VK_ADD_LAYER_PATH=/work/layer VK_INSTANCE_LAYERS=VK_LAYER_VKXFB_transform_feedback
-    # Every part has to find in its logs that captures were the layer's: `captured`.
     export VKXFB_FORCE_ENABLE=1 VKXFB_LOG=vkxfb_layer=warn,vkxfb_layer::device=info
 fi
 
@@ -37,4 +36,9 @@ case_is() {
     printf '%s\t%s\t%s\n' "$1" "$2" "${3-}"
 }
 
+# What a log has to say where the part ran on the layer: without it nothing was tested. A part may set it to less.
+proof='captures are ours'
 . "/vkxfb/$part.sh"
+if [ "$side" = layer ] && ! grep -rq "$proof" "$out"; then
+    case_is 'the layer takes part' fail "no log says: $proof"
+fi

@@ -50,7 +50,7 @@ need() {
         fail 'packages cannot be fetched'
     # The first has the links from /bin to /usr/bin and the like, which the others rely on.
     for file in $(printf '%s\n' "${missing[@]}" | grep '^base-files_') "${missing[@]}"; do
-        [ -e "$unpacked/$file" ] || unpack "$here/apt/archives/$file"
+        [ -e "$unpacked/$file" ] || unpack "$here/apt/archives/$file" || return 1
     done
     mkdir -p "$root"/{dev,proc,sys,tmp,vkxfb,work}
     # What scripts of packages would have written.
@@ -76,7 +76,7 @@ need_of() {
 
 unpack() {
     mkdir -p "$root"
-    dpkg-deb -x "$1" "$root"
+    dpkg-deb -x "$1" "$root" || return 1
     rm "$1"
     touch "$unpacked/${1##*/}"
 }

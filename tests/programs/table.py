@@ -47,10 +47,9 @@ def main():
             {"case": name, "native": n[0], "native_detail": n[1], "layer": l[0], "layer_detail": l[1]}
             for name, (n, l) in cases.items()
         ]
-    for part, name, n, l in differences:
-        print(f"{part}: {name}")
-        for side, (outcome, detail) in (("native", n), ("layer", l)):
-            print(f"    {side + ':':<8} {outcome}{': ' + detail if detail else ''}")
+    for part, name, *sides in differences:
+        native, layer = (outcome + (f" ({detail})" if detail else "") for outcome, detail in sides)
+        print(f"{part}: {name}: natively {native}, on the layer {layer}")
     if not differences:
         print("no case differs")
     if arguments.json:
