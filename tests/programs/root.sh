@@ -27,8 +27,8 @@ ask_hourly() {
 need() {
     local file files missing=()
     ask_hourly sid
-    if ! files=$(files_of "${essentials[@]}" "$@" 2>&1) || [ -z "$files" ]; then
-        printf '%s\n' "$files"
+    if ! files=$(files_of "${essentials[@]}" "$@" 2>"$here/errors"); then
+        cat "$here/errors"
         return 1
     fi
     mkdir -p "$unpacked"
