@@ -42,7 +42,10 @@ def main():
         lost_here += sum(n == absent and l[0] == "fail" for n, l in cases.values())
         lost += lost_here
         print(f"{part:<16}{len(cases):>8}{passed[0]:>8}{passed[1]:>8}{lost_here:>8}")
-        differences += [(part, name, n, l) for name, (n, l) in cases.items() if n != l]
+        # What fails on both sides may do so in another way each time.
+        differences += [
+            (part, name, n, l) for name, (n, l) in cases.items() if n != l and (n[0], l[0]) != ("fail", "fail")
+        ]
         report[part] = [
             {"case": name, "native": n[0], "native_detail": n[1], "layer": l[0], "layer_detail": l[1]}
             for name, (n, l) in cases.items()
