@@ -30,6 +30,9 @@ pub const VKXFB_MAX_BUFFERS: usize = 4;
 const _: () = assert!(VKXFB_MAX_BUFFERS == MAX_XFB_BUFFERS);
 
 /// A range of a buffer.
+///
+/// A range that ends past its buffer is refused, and so are counters and commands there. This compares with
+/// the memory that the buffer takes (`vkGetBufferMemoryRequirements`), which can be a little more than its size.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct VkxfbBufferRange {
@@ -494,7 +497,7 @@ impl VkxfbCapture {
         };
         // SAFETY: as above.
         unsafe {
-            self.check_ranges("pBuffers", buffers)?;
+            self.check_ranges("pBuffers", of_buffers(buffers))?;
             let buffers: Vec<_> = buffers.iter().map(VkxfbBufferRange::capture_buffer).collect();
             let vertex_buffers = self.vertex_buffers("pVertexBuffers", 0, vertex_buffers, &[])?;
             let counters = self.counter_buffers(counters)?;
@@ -545,13 +548,14 @@ impl VkxfbCapture {
         &self,
         counters: &[VkxfbCounterBuffer],
     ) -> Result<Vec<Option<CounterBuffer>>, Error> {
-        let counter = |(index, counter): (usize, &VkxfbCounterBuffer)| {
+        for (index, counter) in of_buffers(counters).iter().enumerate() {
             // SAFETY: the caller's contract.
             unsafe { counter.check(&self.shared, format_args!("pCounterBuffers[{index}]")) }?;
-            let &VkxfbCounterBuffer { buffer, offset } = counter;
-            Ok((buffer != vk::Buffer::null()).then_some(CounterBuffer { buffer, offset }))
+        }
+        let counter = |&VkxfbCounterBuffer { buffer, offset }: &_| {
+            (buffer != vk::Buffer::null()).then_some(CounterBuffer { buffer, offset })
         };
-        counters.iter().enumerate().map(counter).collect()
+        Ok(counters.iter().map(counter).collect())
     }
 
     /// # Safety
@@ -651,6 +655,15 @@ impl VkxfbBufferRange {
     fn capture_buffer(&self) -> Option<CaptureBuffer> {
         let Self { buffer, offset, size } = *self;
         (buffer != vk::Buffer::null()).then_some(CaptureBuffer { buffer, offset, size })
+    }
+}
+
+/// Elements for capture buffers, or none if there are too many: the recorder refuses these by their number, which may be
+/// a mistake, so that the array has fewer.
+const fn of_buffers<T>(elements: &[T]) -> &[T] {
+    match elements.len() <= VKXFB_MAX_BUFFERS {
+        true => elements,
+        false => &[],
     }
 }
 

@@ -1,6 +1,8 @@
 //! Draw commands for captured vertices: kernels convert counters to arguments of
 //! `vkCmdDrawIndirect`.
 
+use std::fmt;
+
 use ash::vk;
 use vkxfb::runtime::{DrawCommands, LateDraws};
 
@@ -59,7 +61,8 @@ pub unsafe extern "C" fn vkxfb_capture_record_draw_commands(
                 let what = format_args!("counterBuffer of pDraws[{index}]");
                 draw.counter_buffer.check(&capture.shared, what)?;
             }
-            check(&capture.shared, &commands, draw_count)?;
+            let what = format_args!("the last draw command (buffer, offset, stride)");
+            check(&capture.shared, what, &commands, draw_count)?;
             capture.record(command_buffer, |_, shared, arena| {
                 let (context, kernels) = (&shared.context, shared.kernels());
                 kernels.write_draw_commands(context, arena, command_buffer, &converted, &commands)
@@ -141,7 +144,8 @@ pub unsafe extern "C" fn vkxfb_late_draws_add(
         // SAFETY: as above.
         unsafe {
             draw.counter_buffer.check(&capture.shared, format_args!("counterBuffer of pDraw"))?;
-            check(&capture.shared, &commands, 1)?;
+            let what = format_args!("the draw command (buffer, offset)");
+            check(&capture.shared, what, &commands, 1)?;
             capture.with_memory(|_, shared, arena| {
                 draws.push(&shared.context, arena, &converted, &commands)
             })
@@ -171,14 +175,18 @@ fn draw_commands(
     }
 }
 
-/// Checks that the buffer has room for so many commands.
+/// Checks that the buffer has room for so many commands. `what` names the last of them.
 ///
 /// # Safety
 /// The buffer is a live one of the device.
-unsafe fn check(shared: &Shared, commands: &DrawCommands, count: u32) -> Result<(), Error> {
+unsafe fn check(
+    shared: &Shared,
+    what: fmt::Arguments<'_>,
+    commands: &DrawCommands,
+    count: u32,
+) -> Result<(), Error> {
     let &DrawCommands { buffer, offset, stride } = commands;
     let size = size_of_commands(count, stride, size_of::<vk::DrawIndirectCommand>());
-    let what = format_args!("the last draw command (buffer, offset, stride)");
     // SAFETY: the caller's contract.
     unsafe { shared.check_range(what, buffer, offset, size) }
 }

@@ -366,7 +366,7 @@ pub enum RuntimeError {
     /// The [`Recorder`](super::Recorder) of the capture was dropped without
     /// [`end`](super::Recorder::end), so that draws may be missing.
     /// [`Capture::end`](super::Capture::end) ends the capture with the draws that it has.
-    #[error("the recorder of the capture was dropped without `end`")]
+    #[error("the recorder of the capture was dropped without an end")]
     NotEnded,
     /// Some draws of the capture were flushed into another command buffer.
     #[error("draws of the capture were flushed into another command buffer")]
