@@ -520,7 +520,8 @@ impl VkxfbCapture {
         Ok(())
     }
 
-    /// Vertex buffers of the bindings from `first` on. Those without a stride have that of their pipeline.
+    /// Checks and converts vertex buffers of the bindings from `first` on. Buffers without an element of `strides`
+    /// have the stride of their pipeline.
     ///
     /// # Safety
     /// As [`check_ranges`](Self::check_ranges).
