@@ -14,8 +14,11 @@
  *    also draws them with its own pipeline, as without vkxfb;
  * 5. vkxfb_capture_reset with the command buffers of the frame, and the functions that destroy at the end.
  *
+ * The header is C99 and C++11.
+ *
  * If a function that returns a VkxfbResult fails, vkxfb_last_error returns a message in the same
- * thread. Members and arguments must not be NULL, and handles must not be VK_NULL_HANDLE, unless their
+ * thread. A function that creates an object then writes NULL in place of the object; what other functions fill in
+ * stays as it was. Members and arguments must not be NULL, and handles must not be VK_NULL_HANDLE, unless their
  * documentation allows it. An array of which the count is 0 may be NULL.
  *
  * Later versions may add members to the end of a structure whose first member is structSize. By the size the
@@ -285,7 +288,8 @@ typedef struct {
    */
   VkInstance instance;
   /**
-   * The `VkApplicationInfo::apiVersion` with which the instance was created; 0 means Vulkan 1.0.
+   * The `VkApplicationInfo::apiVersion` with which the instance was created, such as
+   * `VK_API_VERSION_1_2`; 0 means Vulkan 1.0.
    */
   uint32_t apiVersion;
   /**
@@ -521,6 +525,9 @@ typedef struct {
 
 /**
  * A range of a buffer.
+ *
+ * A range that ends past its buffer is refused, and so are counters and commands there. This compares with
+ * the memory that the buffer takes (`vkGetBufferMemoryRequirements`), which can be a little more than its size.
  */
 typedef struct {
   /**
@@ -740,8 +747,10 @@ VkxfbResult vkxfb_required_features_create(const VkxfbPhysicalDeviceInfo *pInfo,
  *
  * Extensions: `ppEnabledExtensionNames` is replaced by a longer array. Features: if the `pNext`
  * chain contains a structure for a feature, this function sets the feature there, so it writes to
- * structures of the application: `VkPhysicalDeviceFeatures2`, `VkPhysicalDeviceVulkan12Features`
- * and `VkPhysicalDeviceBufferDeviceAddressFeatures`. Otherwise a structure is inserted at the
+ * structures of the application: `VkPhysicalDeviceFeatures2`, `VkPhysicalDeviceVulkan12Features`,
+ * `VkPhysicalDeviceBufferDeviceAddressFeatures`, `VkPhysicalDevice8BitStorageFeatures`,
+ * `VkPhysicalDeviceShaderFloat16Int8Features` and, if it enables `vulkanMemoryModel`,
+ * `VkPhysicalDeviceVulkanMemoryModelFeatures`. Otherwise a structure is inserted at the
  * start of the chain, or `pEnabledFeatures` is replaced by a copy in which more features are
  * enabled.
  *
@@ -766,6 +775,11 @@ void vkxfb_required_features_destroy(VkxfbRequiredFeatures *requiredFeatures);
 /**
  * Creates a context for a device that was created with `requiredFeatures`. This submits nothing.
  *
+ * A device does not tell what it was created with. If it was created without what
+ * `vkxfb_required_features_add_to` added, this succeeds nevertheless, and captures may work or not. The validation
+ * layer then reports `VUID-vkGetBufferDeviceAddress-bufferDeviceAddress-03324` or
+ * `VUID-VkShaderModuleCreateInfo-pCode-01091`.
+ *
  * If `pipelineCache` is a pipeline cache, the internal pipelines that prepare captures are
  * compiled with it immediately. If it is `VK_NULL_HANDLE`, each of them is compiled when a capture
  * that needs it is first recorded.
@@ -789,9 +803,19 @@ VkxfbResult vkxfb_context_create(const VkxfbRequiredFeatures *requiredFeatures,
  * `ppEnabledExtensionNames`, its features in `pEnabledFeatures` or in the chain. Queues are not
  * read. It may be another structure than the one that the device was created with, and may leave
  * out extensions and features that captures do not need. Returns `VKXFB_ERROR_UNAVAILABLE` if
- * captures need something that it does not contain; `vkxfb_last_error` names it:
- * `bufferDeviceAddress` or, for captures by descriptors,
- * `shaderStorageBufferArrayDynamicIndexing`.
+ * captures need something that it does not contain; `vkxfb_last_error` names it.
+ *
+ * Captures need `bufferDeviceAddress` (below Vulkan 1.2 with `VK_KHR_buffer_device_address`) or, by
+ * descriptors, `shaderStorageBufferArrayDynamicIndexing` (below Vulkan 1.1 with
+ * `VK_KHR_storage_buffer_storage_class`). A device with `vulkanMemoryModel` also needs
+ * `vulkanMemoryModelDeviceScope`. What else they make use of:
+ * - `storageBuffer8BitAccess` and `shaderInt8` (below Vulkan 1.2 with `VK_KHR_8bit_storage` and
+ *   `VK_KHR_shader_float16_int8`): index buffers of any size, not only of multiples of 4 bytes;
+ * - `shaderInt64`: faster captures on llvmpipe.
+ *
+ * A device does not tell what it was created with, so nothing notices if `pCreateInfo` has what the device
+ * lacks. Captures may then work or not, and the validation layer reports them as at `vkxfb_context_create`.
+ * Whoever does not know whether a feature was enabled leaves it out.
  *
  * `pipelineCache` is as for `vkxfb_context_create`.
  *
@@ -963,7 +987,8 @@ void vkxfb_capture_destroy(VkxfbCapture *capture);
 VkxfbResult vkxfb_capture_reset(VkxfbCapture *capture);
 
 /**
- * Begins a capture. All commands are recorded by `vkxfb_capture_end`.
+ * Begins a capture. All commands are recorded by `vkxfb_capture_end`. If one was begun and has not ended, its
+ * draws are dropped.
  *
  * If this fails, all commands up to `vkxfb_capture_end` fail, too, with the same result: it is
  * enough to check the result of `vkxfb_capture_end`.

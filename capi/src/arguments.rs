@@ -1,11 +1,12 @@
 //! Checks of arguments from C: pointers that may be null, and arrays.
 
 use std::ffi::{CStr, c_char};
+use std::ptr::null_mut;
 
 use ash::vk;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
-use crate::error::Error;
+use crate::error::{Error, VkxfbResult, guard};
 
 /// Returns a reference for a pointer that must not be null. `name` names the argument in messages.
 ///
@@ -79,6 +80,29 @@ pub(crate) unsafe fn strings<'a>(
     // SAFETY: as above.
     let text = |&start| unsafe { string(start, name) }?.ok_or(Error::NullElement(name));
     pointers.iter().map(text).collect()
+}
+
+/// For an entry point that creates an object: calls `make`, and writes where the object is. If something fails, NULL is
+/// written.
+///
+/// # Safety
+/// `p_created` is null, or to memory for a pointer.
+pub(crate) unsafe fn create<T>(
+    p_created: *mut *mut T,
+    name: &'static str,
+    make: impl FnOnce() -> Result<T, Error>,
+) -> VkxfbResult {
+    guard(|| {
+        if p_created.is_null() {
+            return Err(Error::Null(name));
+        }
+        // SAFETY: the caller's contract.
+        unsafe {
+            p_created.write(null_mut());
+            p_created.write(Box::into_raw(Box::new(make()?)));
+        }
+        Ok(())
+    })
 }
 
 /// Takes ownership of a pointer from `Box::into_raw`. Returns `None` if the pointer is null.

@@ -1,5 +1,6 @@
 //! Captures: their beginning, their end, and their memory.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,7 +11,7 @@ use vkxfb::runtime::{
     CounterBuffer, Recorded, Recorder, RuntimeError, VertexBuffer,
 };
 
-use crate::arguments::{array, owned, required, required_mut};
+use crate::arguments::{array, create, owned, required, required_mut};
 use crate::context::{Shared, VkxfbContext};
 use crate::error::{Error, VkxfbResult, guard, guard_quietly, last_message};
 use crate::extensible::{Output, extensible, read};
@@ -20,12 +21,18 @@ use crate::query::ActiveQuery;
 /// The number of draws of a capture that an arena has room for before it grows.
 const DRAWS: u64 = 64;
 
+/// The size of a counter in bytes.
+const COUNTER: u64 = 4;
+
 /// The maximum number of capture buffers of a shader.
 pub const VKXFB_MAX_BUFFERS: usize = 4;
 
 const _: () = assert!(VKXFB_MAX_BUFFERS == MAX_XFB_BUFFERS);
 
 /// A range of a buffer.
+///
+/// A range that ends past its buffer is refused, and so are counters and commands there. This compares with
+/// the memory that the buffer takes (`vkGetBufferMemoryRequirements`), which can be a little more than its size.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct VkxfbBufferRange {
@@ -136,7 +143,7 @@ pub struct VkxfbCapture {
     /// Whether `vkxfb_capture_finish` has ended the capture, so that it can be played.
     is_finished: bool,
     pub(crate) active_queries: Vec<ActiveQuery>,
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 /// Creates a capture.
@@ -148,28 +155,24 @@ pub unsafe extern "C" fn vkxfb_capture_create(
     context: *const VkxfbContext,
     p_capture: *mut *mut VkxfbCapture,
 ) -> VkxfbResult {
-    guard(|| {
-        // SAFETY: the caller's contract.
-        let (context, created) =
-            unsafe { (required(context, "context")?, required_mut(p_capture, "pCapture")?) };
-        let shared = Arc::clone(&context.shared);
-        let desc = ArenaDesc::for_draws(1, DRAWS);
-        // SAFETY: the device is live, and the allocator belongs to it.
-        let arena = unsafe { Arena::new(&shared.context, &mut *shared.allocator(), &desc) }?;
-        let capture = Capture::new(&shared.context, shared.kernels());
-        let arena = Some(arena);
-        let made = VkxfbCapture {
-            capture,
-            arena,
-            memory: new_memory(),
-            failed: None,
-            is_finished: false,
-            active_queries: Vec::new(),
-            shared,
-        };
-        *created = Box::into_raw(Box::new(made));
-        Ok(())
-    })
+    // SAFETY: the caller's contract; the allocator belongs to the device.
+    unsafe {
+        create(p_capture, "pCapture", || {
+            let shared = Arc::clone(&required(context, "context")?.shared);
+            let desc = ArenaDesc::for_draws(1, DRAWS);
+            let arena = Arena::new(&shared.context, &mut *shared.allocator(), &desc)?;
+            let capture = Capture::new(&shared.context, shared.kernels());
+            Ok(VkxfbCapture {
+                capture,
+                arena: Some(arena),
+                memory: new_memory(),
+                failed: None,
+                is_finished: false,
+                active_queries: Vec::new(),
+                shared,
+            })
+        })
+    }
 }
 
 /// Destroys a capture. NULL is ignored.
@@ -207,7 +210,8 @@ pub unsafe extern "C" fn vkxfb_capture_reset(capture: *mut VkxfbCapture) -> Vkxf
     })
 }
 
-/// Begins a capture. All commands are recorded by `vkxfb_capture_end`.
+/// Begins a capture. All commands are recorded by `vkxfb_capture_end`. If one was begun and has not ended, its
+/// draws are dropped.
 ///
 /// If this fails, all commands up to `vkxfb_capture_end` fail, too, with the same result: it is
 /// enough to check the result of `vkxfb_capture_end`.
@@ -332,7 +336,8 @@ pub unsafe extern "C" fn vkxfb_capture_finish(
     unsafe {
         command(capture, |capture| {
             let counters = array(p_counter_buffers, counter_buffer_count, "pCounterBuffers")?;
-            capture.capture.end(&counter_buffers(counters))?;
+            let counters = capture.counter_buffers(counters)?;
+            capture.capture.end(&counters)?;
             capture.is_finished = true;
             Ok(())
         })
@@ -405,12 +410,8 @@ pub struct VkxfbCaptureOrder {
 pub unsafe extern "C" fn vkxfb_capture_order_create(
     p_order: *mut *mut VkxfbCaptureOrder,
 ) -> VkxfbResult {
-    guard(|| {
-        // SAFETY: the caller's contract.
-        let created = unsafe { required_mut(p_order, "pOrder") }?;
-        *created = Box::into_raw(Box::new(VkxfbCaptureOrder { order: CaptureOrder::new() }));
-        Ok(())
-    })
+    // SAFETY: the caller's contract.
+    unsafe { create(p_order, "pOrder", || Ok(VkxfbCaptureOrder { order: CaptureOrder::new() })) }
 }
 
 /// Returns an order to the state in which it was created, for another command buffer, or after
@@ -494,15 +495,68 @@ impl VkxfbCapture {
                 array(info.p_counter_buffers, info.counter_buffer_count, "pCounterBuffers")?,
             )
         };
-        let buffers: Vec<_> = buffers.iter().map(VkxfbBufferRange::capture_buffer).collect();
-        let vertex_buffers = vertex_buffers_from(0, vertex_buffers, &[]);
-        let counters = counter_buffers(counters);
-        let desc = CaptureDesc::new(&pipeline.pipeline)
-            .buffers(&buffers)
-            .vertex_buffers(&vertex_buffers)
-            .counters(&counters);
         // SAFETY: as above.
-        Ok(unsafe { self.capture.begin(&desc) }?)
+        unsafe {
+            self.check_ranges("pBuffers", of_buffers(buffers))?;
+            let buffers: Vec<_> = buffers.iter().map(VkxfbBufferRange::capture_buffer).collect();
+            let vertex_buffers = self.vertex_buffers("pVertexBuffers", 0, vertex_buffers, &[])?;
+            let counters = self.counter_buffers(counters)?;
+            let desc = CaptureDesc::new(&pipeline.pipeline)
+                .buffers(&buffers)
+                .vertex_buffers(&vertex_buffers)
+                .counters(&counters);
+            Ok(self.capture.begin(&desc)?)
+        }
+    }
+
+    /// # Safety
+    /// The buffers are null, or live ones of the device.
+    unsafe fn check_ranges(&self, name: &str, ranges: &[VkxfbBufferRange]) -> Result<(), Error> {
+        for (index, &VkxfbBufferRange { buffer, offset, size }) in ranges.iter().enumerate() {
+            let what = format_args!("{name}[{index}]");
+            // SAFETY: the caller's contract.
+            unsafe { self.shared.check_range(what, buffer, offset, size) }?;
+        }
+        Ok(())
+    }
+
+    /// Checks and converts vertex buffers of the bindings from `first` on. Buffers without an element of `strides`
+    /// have the stride of their pipeline.
+    ///
+    /// # Safety
+    /// As [`check_ranges`](Self::check_ranges).
+    pub(crate) unsafe fn vertex_buffers(
+        &self,
+        name: &str,
+        first: u32,
+        ranges: &[VkxfbBufferRange],
+        strides: &[u32],
+    ) -> Result<Vec<VertexBuffer>, Error> {
+        // SAFETY: the caller's contract.
+        unsafe { self.check_ranges(name, ranges) }?;
+        let strides = strides.iter().copied().map(Some).chain(std::iter::repeat(None));
+        let bindings = (first..=u32::MAX).zip(ranges).zip(strides);
+        let bound = bindings.map(|((binding, range), stride)| {
+            let &VkxfbBufferRange { buffer, offset, size } = range;
+            VertexBuffer { binding, buffer, offset, size, stride }
+        });
+        Ok(bound.collect())
+    }
+
+    /// # Safety
+    /// As [`check_ranges`](Self::check_ranges).
+    unsafe fn counter_buffers(
+        &self,
+        counters: &[VkxfbCounterBuffer],
+    ) -> Result<Vec<Option<CounterBuffer>>, Error> {
+        for (index, counter) in of_buffers(counters).iter().enumerate() {
+            // SAFETY: the caller's contract.
+            unsafe { counter.check(&self.shared, format_args!("pCounterBuffers[{index}]")) }?;
+        }
+        let counter = |&VkxfbCounterBuffer { buffer, offset }: &_| {
+            (buffer != vk::Buffer::null()).then_some(CounterBuffer { buffer, offset })
+        };
+        Ok(counters.iter().map(counter).collect())
     }
 
     /// # Safety
@@ -517,7 +571,8 @@ impl VkxfbCapture {
         }
         // SAFETY: the caller's contract.
         unsafe {
-            self.capture.end(&counter_buffers(counters))?;
+            let counters = self.counter_buffers(counters)?;
+            self.capture.end(&counters)?;
             self.play(command_buffer, None)
         }
     }
@@ -604,35 +659,29 @@ impl VkxfbBufferRange {
     }
 }
 
-/// Converts vertex buffers of the bindings from `first` on. Buffers without an element of `strides`
-/// have the stride of their pipeline.
-pub(crate) fn vertex_buffers_from(
-    first: u32,
-    ranges: &[VkxfbBufferRange],
-    strides: &[u32],
-) -> Vec<VertexBuffer> {
-    let strides = strides.iter().copied().map(Some).chain(std::iter::repeat(None));
-    let bindings = (first..=u32::MAX).zip(ranges).zip(strides);
-    bindings
-        .map(|((binding, &VkxfbBufferRange { buffer, offset, size }), stride)| VertexBuffer {
-            binding,
-            buffer,
-            offset,
-            size,
-            stride,
-        })
-        .collect()
-}
-
-fn counter_buffers(counters: &[VkxfbCounterBuffer]) -> Vec<Option<CounterBuffer>> {
-    let counter = |counter: &VkxfbCounterBuffer| {
-        let VkxfbCounterBuffer { buffer, offset } = *counter;
-        (buffer != vk::Buffer::null()).then_some(CounterBuffer { buffer, offset })
-    };
-    counters.iter().map(counter).collect()
+/// Elements for capture buffers, or none if there are too many: the recorder refuses these by their number, which may be
+/// a mistake, so that the array has fewer.
+const fn of_buffers<T>(elements: &[T]) -> &[T] {
+    match elements.len() <= VKXFB_MAX_BUFFERS {
+        true => elements,
+        false => &[],
+    }
 }
 
 impl VkxfbCounterBuffer {
+    /// Checks that the buffer has the counter, which `what` names.
+    ///
+    /// # Safety
+    /// The buffer is null, or a live one of the device.
+    pub(crate) unsafe fn check(
+        &self,
+        shared: &Shared,
+        what: fmt::Arguments<'_>,
+    ) -> Result<(), Error> {
+        // SAFETY: the caller's contract.
+        unsafe { shared.check_range(what, self.buffer, self.offset, COUNTER) }
+    }
+
     /// Converts a counter that must not be null.
     pub(crate) fn counter(self) -> Result<CounterBuffer, Error> {
         let Self { buffer, offset } = self;

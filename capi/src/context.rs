@@ -1,5 +1,6 @@
 //! A device that captures, with the objects that all its captures share.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
@@ -8,7 +9,7 @@ use gpu_allocator::{AllocationSizes, AllocatorDebugSettings};
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{ConsumerScope, Context, Kernels};
 
-use crate::arguments::{owned, required, required_mut, strings};
+use crate::arguments::{create, owned, required, strings};
 use crate::device::{
     VKXFB_DEVICE_DEBUG_NAMES, VKXFB_DEVICE_NO_INDIRECT_DISPATCH, VKXFB_DEVICE_NO_INDIRECT_DRAWS,
     VKXFB_DEVICE_NO_OPTIMIZATION, VkxfbPhysicalDeviceInfo, VkxfbRequiredFeatures,
@@ -37,6 +38,11 @@ pub(crate) struct Shared {
 
 /// Creates a context for a device that was created with `requiredFeatures`. This submits nothing.
 ///
+/// A device does not tell what it was created with. If it was created without what
+/// `vkxfb_required_features_add_to` added, this succeeds nevertheless, and captures may work or not. The validation
+/// layer then reports `VUID-vkGetBufferDeviceAddress-bufferDeviceAddress-03324` or
+/// `VUID-VkShaderModuleCreateInfo-pCode-01091`.
+///
 /// If `pipelineCache` is a pipeline cache, the internal pipelines that prepare captures are
 /// compiled with it immediately. If it is `VK_NULL_HANDLE`, each of them is compiled when a capture
 /// that needs it is first recorded.
@@ -53,19 +59,17 @@ pub unsafe extern "C" fn vkxfb_context_create(
     pipeline_cache: vk::PipelineCache,
     p_context: *mut *mut VkxfbContext,
 ) -> VkxfbResult {
-    guard(|| {
-        // SAFETY: the caller's contract.
-        let (enabled, created) = unsafe {
-            (required(required_features, "requiredFeatures")?, required_mut(p_context, "pContext")?)
-        };
-        if device == vk::Device::null() {
-            return Err(Error::Null("device"));
-        }
-        // SAFETY: as above.
-        let shared = Arc::new(unsafe { Shared::new(enabled, device, pipeline_cache) }?);
-        *created = Box::into_raw(Box::new(VkxfbContext { shared }));
-        Ok(())
-    })
+    // SAFETY: the caller's contract.
+    unsafe {
+        create(p_context, "pContext", || {
+            let enabled = required(required_features, "requiredFeatures")?;
+            if device == vk::Device::null() {
+                return Err(Error::Null("device"));
+            }
+            let shared = Arc::new(Shared::new(enabled, device, pipeline_cache)?);
+            Ok(VkxfbContext { shared })
+        })
+    }
 }
 
 /// Creates a context for an existing device, which for example an engine or another library
@@ -75,9 +79,19 @@ pub unsafe extern "C" fn vkxfb_context_create(
 /// `ppEnabledExtensionNames`, its features in `pEnabledFeatures` or in the chain. Queues are not
 /// read. It may be another structure than the one that the device was created with, and may leave
 /// out extensions and features that captures do not need. Returns `VKXFB_ERROR_UNAVAILABLE` if
-/// captures need something that it does not contain; `vkxfb_last_error` names it:
-/// `bufferDeviceAddress` or, for captures by descriptors,
-/// `shaderStorageBufferArrayDynamicIndexing`.
+/// captures need something that it does not contain; `vkxfb_last_error` names it.
+///
+/// Captures need `bufferDeviceAddress` (below Vulkan 1.2 with `VK_KHR_buffer_device_address`) or, by
+/// descriptors, `shaderStorageBufferArrayDynamicIndexing` (below Vulkan 1.1 with
+/// `VK_KHR_storage_buffer_storage_class`). A device with `vulkanMemoryModel` also needs
+/// `vulkanMemoryModelDeviceScope`. What else they make use of:
+/// - `storageBuffer8BitAccess` and `shaderInt8` (below Vulkan 1.2 with `VK_KHR_8bit_storage` and
+///   `VK_KHR_shader_float16_int8`): index buffers of any size, not only of multiples of 4 bytes;
+/// - `shaderInt64`: faster captures on llvmpipe.
+///
+/// A device does not tell what it was created with, so nothing notices if `pCreateInfo` has what the device
+/// lacks. Captures may then work or not, and the validation layer reports them as at `vkxfb_context_create`.
+/// Whoever does not know whether a feature was enabled leaves it out.
 ///
 /// `pipelineCache` is as for `vkxfb_context_create`.
 ///
@@ -94,28 +108,21 @@ pub unsafe extern "C" fn vkxfb_context_create_for_device(
     pipeline_cache: vk::PipelineCache,
     p_context: *mut *mut VkxfbContext,
 ) -> VkxfbResult {
-    guard(|| {
-        // SAFETY: the caller's contract.
-        let (info, created_with, created) = unsafe {
-            (
-                read(p_info, "pInfo")?,
-                required(p_create_info, "pCreateInfo")?,
-                required_mut(p_context, "pContext")?,
-            )
-        };
-        if device == vk::Device::null() {
-            return Err(Error::Null("device"));
-        }
-        // SAFETY: as above.
-        let shared = unsafe {
+    // SAFETY: the caller's contract.
+    unsafe {
+        create(p_context, "pContext", || {
+            let info = read(p_info, "pInfo")?;
+            let created_with = required(p_create_info, "pCreateInfo")?;
+            if device == vk::Device::null() {
+                return Err(Error::Null("device"));
+            }
             let names = created_with.pp_enabled_extension_names;
             strings(names, created_with.enabled_extension_count, "ppEnabledExtensionNames")?;
             let enabled = VkxfbRequiredFeatures::query(&info, Some(created_with))?;
-            Arc::new(Shared::new(&enabled, device, pipeline_cache)?)
-        };
-        *created = Box::into_raw(Box::new(VkxfbContext { shared }));
-        Ok(())
-    })
+            let shared = Arc::new(Shared::new(&enabled, device, pipeline_cache)?);
+            Ok(VkxfbContext { shared })
+        })
+    }
 }
 
 /// Destroys a context. NULL is ignored.
@@ -302,6 +309,32 @@ impl Shared {
             unsafe { shared.kernels.prepare(&shared.context, cache) }?;
         }
         Ok(shared)
+    }
+
+    /// Checks that a buffer, if it is one, has `size` bytes from `offset` on. `what` names them in the message.
+    /// Handles do not tell the sizes of buffers. What is compared is the memory that the buffer takes, which can be a
+    /// little more.
+    ///
+    /// # Safety
+    /// The buffer is null, or a live one of the device.
+    pub(crate) unsafe fn check_range(
+        &self,
+        what: fmt::Arguments<'_>,
+        buffer: vk::Buffer,
+        offset: vk::DeviceSize,
+        size: vk::DeviceSize,
+    ) -> Result<(), Error> {
+        // The recorder has a message of its own for VK_WHOLE_SIZE.
+        if buffer == vk::Buffer::null() || [0, vk::WHOLE_SIZE].contains(&size) {
+            return Ok(());
+        }
+        let end = offset.saturating_add(size);
+        // SAFETY: the caller's contract.
+        let memory = unsafe { self.context.device().get_buffer_memory_requirements(buffer) }.size;
+        match end <= memory {
+            true => Ok(()),
+            false => Err(Error::PastTheEnd { what: what.to_string(), end, memory }),
+        }
     }
 
     pub(crate) const fn kernels(&self) -> &Kernels {

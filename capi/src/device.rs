@@ -9,7 +9,7 @@ use vkxfb::runtime::{
     Capabilities, CreateInfoAdditions, RequiredFeatures, RuntimeError, required_features,
 };
 
-use crate::arguments::{owned, required_mut, strings};
+use crate::arguments::{create, owned, required_mut, strings};
 use crate::error::{Error, VkxfbResult, guard, guard_quietly};
 use crate::extensible::{extensible, read};
 
@@ -58,7 +58,8 @@ pub struct VkxfbPhysicalDeviceInfo {
     /// The instance. With a version below Vulkan 1.1, `VK_KHR_get_physical_device_properties2` and
     /// `VK_KHR_device_group_creation` must be enabled.
     pub instance: vk::Instance,
-    /// The `VkApplicationInfo::apiVersion` with which the instance was created; 0 means Vulkan 1.0.
+    /// The `VkApplicationInfo::apiVersion` with which the instance was created, such as
+    /// `VK_API_VERSION_1_2`; 0 means Vulkan 1.0.
     pub api_version: u32,
     /// The physical device.
     pub physical_device: vk::PhysicalDevice,
@@ -99,16 +100,12 @@ pub unsafe extern "C" fn vkxfb_required_features_create(
     p_info: *const VkxfbPhysicalDeviceInfo,
     p_required_features: *mut *mut VkxfbRequiredFeatures,
 ) -> VkxfbResult {
-    guard(|| {
-        // SAFETY: the caller's contract.
-        let (info, created) = unsafe {
-            (read(p_info, "pInfo")?, required_mut(p_required_features, "pRequiredFeatures")?)
-        };
-        // SAFETY: as above.
-        let features = unsafe { VkxfbRequiredFeatures::query(&info, None) }?;
-        *created = Box::into_raw(Box::new(features));
-        Ok(())
-    })
+    // SAFETY: the caller's contract.
+    unsafe {
+        create(p_required_features, "pRequiredFeatures", || {
+            VkxfbRequiredFeatures::query(&read(p_info, "pInfo")?, None)
+        })
+    }
 }
 
 /// Adds the required extensions and features to a `VkDeviceCreateInfo`, which the application then
@@ -116,8 +113,10 @@ pub unsafe extern "C" fn vkxfb_required_features_create(
 ///
 /// Extensions: `ppEnabledExtensionNames` is replaced by a longer array. Features: if the `pNext`
 /// chain contains a structure for a feature, this function sets the feature there, so it writes to
-/// structures of the application: `VkPhysicalDeviceFeatures2`, `VkPhysicalDeviceVulkan12Features`
-/// and `VkPhysicalDeviceBufferDeviceAddressFeatures`. Otherwise a structure is inserted at the
+/// structures of the application: `VkPhysicalDeviceFeatures2`, `VkPhysicalDeviceVulkan12Features`,
+/// `VkPhysicalDeviceBufferDeviceAddressFeatures`, `VkPhysicalDevice8BitStorageFeatures`,
+/// `VkPhysicalDeviceShaderFloat16Int8Features` and, if it enables `vulkanMemoryModel`,
+/// `VkPhysicalDeviceVulkanMemoryModelFeatures`. Otherwise a structure is inserted at the
 /// start of the chain, or `pEnabledFeatures` is replaced by a copy in which more features are
 /// enabled.
 ///
@@ -200,8 +199,14 @@ impl VkxfbRequiredFeatures {
         let (instance, mut capabilities) = unsafe {
             let entry = ash::Entry::from_static_fn(functions.clone());
             let instance = ash::Instance::load(&functions, info.instance);
-            let capabilities =
-                Capabilities::query(&entry, &instance, info.api_version, info.physical_device)?;
+            let version = info.api_version;
+            let queried = Capabilities::query(&entry, &instance, version, info.physical_device);
+            let capabilities = queried.map_err(|error| match error {
+                RuntimeError::MissingInstanceExtension { .. } if version < vk::API_VERSION_1_0 => {
+                    Error::ApiVersion(version, error)
+                }
+                error => error.into(),
+            })?;
             (instance, capabilities)
         };
         if let Some(created) = created {
@@ -210,6 +215,12 @@ impl VkxfbRequiredFeatures {
         }
         if info.flags & VKXFB_DEVICE_DESCRIPTORS != 0 {
             capabilities.buffer_device_address = None;
+            let reasons = capabilities.descriptor_obstacles().join(" and ");
+            if !reasons.is_empty() {
+                let device = capabilities.device_name;
+                let as_created = if created.is_some() { " as it was created" } else { "" };
+                return Err(Error::NoDescriptors { device, as_created, reasons });
+            }
         }
         let mut features =
             required_features(&capabilities, &[Backend::Compute]).map_err(RuntimeError::from)?;

@@ -10,12 +10,16 @@ use vkxfb::runtime::{
 };
 
 use crate::arguments::{array, provoking_vertex, required, topology};
-use crate::capture::{
-    VkxfbBufferRange, VkxfbCapture, VkxfbCounterBuffer, command, vertex_buffers_from,
-};
+use crate::capture::{VkxfbBufferRange, VkxfbCapture, VkxfbCounterBuffer, command};
+use crate::context::Shared;
 use crate::error::{Error, VkxfbResult};
 use crate::extensible::{extensible, read};
 use crate::pipeline::VkxfbPipeline;
+
+/// The size of a condition in bytes.
+const CONDITION: u64 = 4;
+/// The size of a number of draws in bytes.
+const DRAW_COUNT: u64 = 4;
 
 /// Draws whose arguments the GPU reads from a buffer, as for `vkCmdDrawIndirect` and
 /// `vkCmdDrawIndirectCount`.
@@ -96,7 +100,7 @@ pub unsafe extern "C" fn vkxfb_capture_bind_vertex_buffers(
     unsafe {
         command(capture, |capture| {
             let buffers = array(p_buffers, buffer_count, "pBuffers")?;
-            let buffers = vertex_buffers_from(first_binding, buffers, &[]);
+            let buffers = capture.vertex_buffers("pBuffers", first_binding, buffers, &[])?;
             Ok(capture.recorder().bind_vertex_buffers(&buffers)?)
         })
     }
@@ -129,7 +133,7 @@ pub unsafe extern "C" fn vkxfb_capture_bind_vertex_buffers2(
                 u32::try_from(stride).map_err(|_| Error::Argument(large()))
             });
             let strides: Vec<_> = strides.collect::<Result<_, _>>()?;
-            let buffers = vertex_buffers_from(first_binding, buffers, &strides);
+            let buffers = capture.vertex_buffers("pBuffers", first_binding, buffers, &strides)?;
             Ok(capture.recorder().bind_vertex_buffers(&buffers)?)
         })
     }
@@ -154,6 +158,7 @@ pub unsafe extern "C" fn vkxfb_capture_bind_index_buffer(
             let &VkxfbBufferRange { buffer, offset, size } = required(p_buffer, "pBuffer")?;
             let index_type = IndexType::try_from(index_type)
                 .map_err(|_| Error::Argument(format!("indexType is {}", index_type.as_raw())))?;
+            capture.shared.check_range(format_args!("pBuffer"), buffer, offset, size)?;
             let buffer = IndexBuffer { buffer, offset, size, index_type };
             Ok(capture.recorder().bind_index_buffer(&buffer)?)
         })
@@ -285,6 +290,8 @@ pub unsafe extern "C" fn vkxfb_capture_begin_conditional_rendering(
             if begin.buffer == vk::Buffer::null() {
                 return Err(Error::Null("buffer"));
             }
+            let what = format_args!("the condition (buffer, offset)");
+            capture.shared.check_range(what, begin.buffer, begin.offset, CONDITION)?;
             let condition = ConditionalRendering {
                 buffer: begin.buffer,
                 offset: begin.offset,
@@ -426,7 +433,8 @@ pub unsafe extern "C" fn vkxfb_capture_draw_indirect(
     // SAFETY: the caller's contract.
     unsafe {
         command(capture, |capture| {
-            let draw = read(p_draw, "pDraw")?.as_runtime();
+            let command = size_of::<vk::DrawIndirectCommand>();
+            let draw = read(p_draw, "pDraw")?.as_runtime(&capture.shared, command)?;
             Ok(capture.recorder().draw_indirect(topology(primitive_topology)?, &draw)?)
         })
     }
@@ -446,7 +454,8 @@ pub unsafe extern "C" fn vkxfb_capture_draw_indexed_indirect(
     // SAFETY: the caller's contract.
     unsafe {
         command(capture, |capture| {
-            let draw = read(p_draw, "pDraw")?.as_runtime();
+            let command = size_of::<vk::DrawIndexedIndirectCommand>();
+            let draw = read(p_draw, "pDraw")?.as_runtime(&capture.shared, command)?;
             Ok(capture.recorder().draw_indexed_indirect(topology(primitive_topology)?, &draw)?)
         })
     }
@@ -468,7 +477,9 @@ pub unsafe extern "C" fn vkxfb_capture_draw_indirect_byte_count(
     // SAFETY: the caller's contract.
     unsafe {
         command(capture, |capture| {
-            let draw = required(p_draw, "pDraw")?.as_runtime()?;
+            let draw = required(p_draw, "pDraw")?;
+            draw.counter_buffer.check(&capture.shared, format_args!("counterBuffer of pDraw"))?;
+            let draw = draw.as_runtime()?;
             Ok(capture.recorder().draw_indirect_byte_count(topology(primitive_topology)?, &draw)?)
         })
     }
@@ -483,15 +494,29 @@ impl VkxfbByteCountDraw {
     }
 }
 
+/// Bytes from the first of `count` commands to the end of the last one, each of `command` bytes.
+pub(crate) fn size_of_commands(count: u32, stride: u32, command: usize) -> u64 {
+    count.checked_sub(1).map_or(0, |last| u64::from(last) * u64::from(stride) + command as u64)
+}
+
 impl VkxfbIndirectDraw {
-    fn as_runtime(&self) -> IndirectDraw {
-        let has_count = self.count_buffer != vk::Buffer::null();
-        IndirectDraw {
-            buffer: self.buffer,
-            offset: self.offset,
-            draw_count: self.draw_count,
-            stride: self.stride,
-            count: has_count.then_some((self.count_buffer, self.count_buffer_offset)),
+    /// Checks that the buffers have the arguments, each of `command` bytes, and the number of draws.
+    ///
+    /// # Safety
+    /// The buffers are null, or live ones of the device.
+    unsafe fn as_runtime(&self, shared: &Shared, command: usize) -> Result<IndirectDraw, Error> {
+        let &Self { buffer, offset, draw_count, stride, count_buffer, count_buffer_offset, .. } =
+            self;
+        // SAFETY: the caller's contract.
+        unsafe {
+            let what = format_args!("the last draw (buffer, offset, stride)");
+            let size = size_of_commands(draw_count, stride, command);
+            shared.check_range(what, buffer, offset, size)?;
+            let what = format_args!("the number of draws (countBuffer, countBufferOffset)");
+            shared.check_range(what, count_buffer, count_buffer_offset, DRAW_COUNT)?;
         }
+        let has_count = count_buffer != vk::Buffer::null();
+        let count = has_count.then_some((count_buffer, count_buffer_offset));
+        Ok(IndirectDraw { buffer, offset, draw_count, stride, count })
     }
 }

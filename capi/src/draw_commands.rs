@@ -1,12 +1,15 @@
 //! Draw commands for captured vertices: kernels convert counters to arguments of
 //! `vkCmdDrawIndirect`.
 
+use std::fmt;
+
 use ash::vk;
 use vkxfb::runtime::{DrawCommands, LateDraws};
 
-use crate::arguments::{array, owned, required, required_mut};
+use crate::arguments::{array, create, owned, required, required_mut};
 use crate::capture::VkxfbCapture;
-use crate::draw::VkxfbByteCountDraw;
+use crate::context::Shared;
+use crate::draw::{VkxfbByteCountDraw, size_of_commands};
 use crate::error::{Error, VkxfbResult, guard, guard_quietly};
 
 /// Records a kernel that writes commands for `vkCmdDrawIndirect`, which draw what
@@ -49,14 +52,20 @@ pub unsafe extern "C" fn vkxfb_capture_record_draw_commands(
         // SAFETY: the caller's contract.
         let (capture, draws) =
             unsafe { (required_mut(capture, "capture")?, array(p_draws, draw_count, "pDraws")?) };
-        let draws: Vec<_> =
+        let converted: Vec<_> =
             draws.iter().map(VkxfbByteCountDraw::as_runtime).collect::<Result<_, _>>()?;
         let commands = draw_commands(buffer, offset, stride)?;
         // SAFETY: as above.
         unsafe {
+            for (index, draw) in draws.iter().enumerate() {
+                let what = format_args!("counterBuffer of pDraws[{index}]");
+                draw.counter_buffer.check(&capture.shared, what)?;
+            }
+            let what = format_args!("the last draw command (buffer, offset, stride)");
+            check(&capture.shared, what, &commands, draw_count)?;
             capture.record(command_buffer, |_, shared, arena| {
                 let (context, kernels) = (&shared.context, shared.kernels());
-                kernels.write_draw_commands(context, arena, command_buffer, &draws, &commands)
+                kernels.write_draw_commands(context, arena, command_buffer, &converted, &commands)
             })
         }
     })
@@ -88,22 +97,17 @@ pub unsafe extern "C" fn vkxfb_late_draws_create(
     command_buffer: vk::CommandBuffer,
     p_late_draws: *mut *mut VkxfbLateDraws,
 ) -> VkxfbResult {
-    guard(|| {
-        // SAFETY: the caller's contract.
-        let (capture, created) = unsafe {
-            (required_mut(capture, "capture")?, required_mut(p_late_draws, "pLateDraws")?)
-        };
-        // SAFETY: as above.
-        let draws = unsafe {
-            capture.record(command_buffer, |_, shared, arena| {
+    // SAFETY: the caller's contract.
+    unsafe {
+        create(p_late_draws, "pLateDraws", || {
+            let capture = required_mut(capture, "capture")?;
+            let draws = capture.record(command_buffer, |_, shared, arena| {
                 let (context, kernels) = (&shared.context, shared.kernels());
                 kernels.write_draw_commands_later(context, arena, command_buffer)
-            })
-        }?;
-        let memory = capture.memory();
-        *created = Box::into_raw(Box::new(VkxfbLateDraws { draws, memory }));
-        Ok(())
-    })
+            })?;
+            Ok(VkxfbLateDraws { draws, memory: capture.memory() })
+        })
+    }
 }
 
 /// Adds a draw: the kernel writes a `VkDrawIndirectCommand` at `offset` in `buffer`. If this fails,
@@ -127,9 +131,10 @@ pub unsafe extern "C" fn vkxfb_late_draws_add(
             (
                 required_mut(late_draws, "lateDraws")?,
                 required_mut(capture, "capture")?,
-                required(p_draw, "pDraw")?.as_runtime()?,
+                required(p_draw, "pDraw")?,
             )
         };
+        let converted = draw.as_runtime()?;
         if *memory != capture.memory() {
             let message =
                 "lateDraws was created with another capture, or the capture was reset since";
@@ -138,8 +143,11 @@ pub unsafe extern "C" fn vkxfb_late_draws_add(
         let commands = draw_commands(buffer, offset, 0)?;
         // SAFETY: as above.
         unsafe {
+            draw.counter_buffer.check(&capture.shared, format_args!("counterBuffer of pDraw"))?;
+            let what = format_args!("the draw command (buffer, offset)");
+            check(&capture.shared, what, &commands, 1)?;
             capture.with_memory(|_, shared, arena| {
-                draws.push(&shared.context, arena, &draw, &commands)
+                draws.push(&shared.context, arena, &converted, &commands)
             })
         }
     })
@@ -165,4 +173,20 @@ fn draw_commands(
         true => Err(Error::Null("buffer")),
         false => Ok(DrawCommands { buffer, offset, stride }),
     }
+}
+
+/// Checks that the buffer has room for so many commands. `what` names the last of them.
+///
+/// # Safety
+/// The buffer is a live one of the device.
+unsafe fn check(
+    shared: &Shared,
+    what: fmt::Arguments<'_>,
+    commands: &DrawCommands,
+    count: u32,
+) -> Result<(), Error> {
+    let &DrawCommands { buffer, offset, stride } = commands;
+    let size = size_of_commands(count, stride, size_of::<vk::DrawIndirectCommand>());
+    // SAFETY: the caller's contract.
+    unsafe { shared.check_range(what, buffer, offset, size) }
 }

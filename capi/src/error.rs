@@ -55,7 +55,8 @@ pub(crate) enum Error {
     #[error("{0}")]
     Within(&'static str, #[source] Box<Error>),
     #[error(
-        "{structure}::structSize is {size}: it must be sizeof({structure}), which is at least {first}"
+        "structSize of {structure} is {size}: it must be sizeof({structure}), which is at least {first}, as \
+         VKXFB_INIT sets it"
     )]
     StructSize { structure: &'static str, size: usize, first: usize },
     #[error(
@@ -63,6 +64,19 @@ pub(crate) enum Error {
          they need a newer library"
     )]
     UnknownMembers { structure: &'static str, size: usize, known: usize },
+    /// A member that was forgotten, most likely. The source is what it would mean.
+    #[error(
+        "apiVersion is {0}: it has to be that of the VkApplicationInfo, VK_API_VERSION_1_2 for example"
+    )]
+    ApiVersion(u32, #[source] RuntimeError),
+    /// As [`Unavailable`](vkxfb::runtime::Unavailable), for addresses that were not asked for.
+    #[error(
+        "flags has VKXFB_DEVICE_DESCRIPTORS, and {device} cannot capture by descriptors{as_created}: {reasons}"
+    )]
+    NoDescriptors { device: String, as_created: &'static str, reasons: String },
+    /// What `what` names lies past the end of its buffer, which does not tell its size, but the memory that it takes.
+    #[error("{what} ends at byte {end} of its buffer, which takes {memory} bytes of memory")]
+    PastTheEnd { what: String, end: u64, memory: u64 },
     #[error("the shader cannot be captured")]
     Lower(#[from] LowerError),
     #[error(transparent)]
@@ -81,8 +95,11 @@ impl Error {
             Self::Null(_)
             | Self::NullElement(_)
             | Self::Argument(_)
+            | Self::ApiVersion(..)
+            | Self::PastTheEnd { .. }
             | Self::StructSize { .. }
             | Self::UnknownMembers { .. } => VkxfbResult::VkxfbErrorInvalidArgument,
+            Self::NoDescriptors { .. } => VkxfbResult::VkxfbErrorUnavailable,
             Self::Lower(_) => VkxfbResult::VkxfbErrorShader,
             Self::Allocator(AllocationError::OutOfMemory) => VkxfbResult::VkxfbErrorOutOfMemory,
             Self::Allocator(_) => VkxfbResult::VkxfbErrorVulkan,

@@ -208,7 +208,8 @@ mod tests {
         for size in [0, 1, first - 1, first + 4, TOO_LARGE, 0xaaaa_aaaa, usize::MAX] {
             let error = read_from(&caller(size, 0)).unwrap_err().to_string();
             let expected = format!(
-                "Versions::structSize is {size}: it must be sizeof(Versions), which is at least {first}"
+                "structSize of Versions is {size}: it must be sizeof(Versions), which is at least {first}, as \
+                 VKXFB_INIT sets it"
             );
             assert_eq!(error, expected);
         }

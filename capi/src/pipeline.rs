@@ -14,7 +14,7 @@ use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::vertex_input::VertexInput;
 
 use crate::arguments::{
-    array, owned, provoking_vertex, required, required_mut, string, strings, topology,
+    array, create, owned, provoking_vertex, required, required_mut, string, strings, topology,
 };
 use crate::capture::VKXFB_MAX_BUFFERS;
 use crate::context::{Shared, VkxfbContext};
@@ -182,23 +182,18 @@ pub unsafe extern "C" fn vkxfb_pipeline_create(
     p_create_info: *const VkxfbPipelineCreateInfo<'_>,
     p_pipeline: *mut *mut VkxfbPipeline,
 ) -> VkxfbResult {
-    guard(|| {
-        // SAFETY: the caller's contract.
-        let (shared, info, created) = unsafe {
-            let context = required(context, "context")?;
-            let info = read(p_create_info, "pCreateInfo")?;
-            (&context.shared, info, required_mut(p_pipeline, "pPipeline")?)
-        };
-        // SAFETY: as above.
-        let pipeline = unsafe { make(shared, &info) }?;
-        let shared = Arc::clone(shared);
-        let outputs = pipeline.layout().outputs.iter();
-        let name = |output: &CapturedOutput| output.name.clone().map(CString::new);
-        let names = outputs.map(|output| name(output).and_then(Result::ok).unwrap_or_default());
-        let names = names.collect();
-        *created = Box::into_raw(Box::new(VkxfbPipeline { pipeline, names, shared }));
-        Ok(())
-    })
+    // SAFETY: the caller's contract.
+    unsafe {
+        create(p_pipeline, "pPipeline", || {
+            let shared = Arc::clone(&required(context, "context")?.shared);
+            let pipeline = make(&shared, &read(p_create_info, "pCreateInfo")?)?;
+            let outputs = pipeline.layout().outputs.iter();
+            let name = |output: &CapturedOutput| output.name.clone().map(CString::new);
+            let names = outputs.map(|output| name(output).and_then(Result::ok).unwrap_or_default());
+            let names = names.collect();
+            Ok(VkxfbPipeline { pipeline, names, shared })
+        })
+    }
 }
 
 /// Compiles the Vulkan pipelines for draws of these kinds that are not compiled yet, so that no

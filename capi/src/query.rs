@@ -7,7 +7,7 @@ use std::time::Duration;
 use ash::vk;
 use vkxfb::runtime::{QueryKind, QueryPool, ResultTarget, RuntimeError};
 
-use crate::arguments::{owned, required, required_mut};
+use crate::arguments::{create, owned, required, required_mut};
 use crate::capture::{VkxfbCapture, command};
 use crate::context::{Shared, VkxfbContext};
 use crate::error::{Error, VkxfbResult, guard, guard_quietly};
@@ -49,28 +49,21 @@ pub unsafe extern "C" fn vkxfb_query_pool_create(
     p_create_info: *const vk::QueryPoolCreateInfo<'_>,
     p_query_pool: *mut *mut VkxfbQueryPool,
 ) -> VkxfbResult {
-    guard(|| {
-        // SAFETY: the caller's contract.
-        let (context, info, created) = unsafe {
-            (
-                required(context, "context")?,
-                required(p_create_info, "pCreateInfo")?,
-                required_mut(p_query_pool, "pQueryPool")?,
-            )
-        };
-        let kind = match info.query_type {
-            vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT => QueryKind::TransformFeedbackStream,
-            vk::QueryType::PRIMITIVES_GENERATED_EXT => QueryKind::PrimitivesGenerated,
-            other => return Err(Error::Argument(format!("queryType is {}", other.as_raw()))),
-        };
-        let shared = Arc::clone(&context.shared);
-        let count = info.query_count;
-        // SAFETY: the device is live, and the allocator belongs to it.
-        let pool =
-            unsafe { QueryPool::new(&shared.context, &mut *shared.allocator(), kind, count) }?;
-        *created = Box::into_raw(Box::new(VkxfbQueryPool { pool, shared }));
-        Ok(())
-    })
+    // SAFETY: the caller's contract; the allocator belongs to the device.
+    unsafe {
+        create(p_query_pool, "pQueryPool", || {
+            let shared = Arc::clone(&required(context, "context")?.shared);
+            let info = required(p_create_info, "pCreateInfo")?;
+            let kind = match info.query_type {
+                vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT => QueryKind::TransformFeedbackStream,
+                vk::QueryType::PRIMITIVES_GENERATED_EXT => QueryKind::PrimitivesGenerated,
+                other => return Err(Error::Argument(format!("queryType is {}", other.as_raw()))),
+            };
+            let (context, count) = (&shared.context, info.query_count);
+            let pool = QueryPool::new(context, &mut *shared.allocator(), kind, count)?;
+            Ok(VkxfbQueryPool { pool, shared })
+        })
+    }
 }
 
 /// Destroys a pool of queries. NULL is ignored.
@@ -258,6 +251,12 @@ pub unsafe extern "C" fn vkxfb_query_pool_record_copy_results(
         if dst_buffer == vk::Buffer::null() {
             return Err(Error::Null("dstBuffer"));
         }
+        // SAFETY: the caller's contract.
+        unsafe {
+            let size = size_of_results(pool.kind(), query_count, stride, flags);
+            let what = format_args!("the last result (dstBuffer, dstOffset, stride)");
+            capture.shared.check_range(what, dst_buffer, dst_offset, size)?;
+        }
         let target = ResultTarget { buffer: dst_buffer, offset: dst_offset, stride };
         // SAFETY: as above.
         unsafe {
@@ -275,6 +274,20 @@ pub unsafe extern "C" fn vkxfb_query_pool_record_copy_results(
             })
         }
     })
+}
+
+/// Bytes from the first of `count` results to the end of the last one.
+fn size_of_results(
+    kind: QueryKind,
+    count: u32,
+    stride: vk::DeviceSize,
+    flags: vk::QueryResultFlags,
+) -> vk::DeviceSize {
+    let Some(last) = count.checked_sub(1) else { return 0 };
+    let has = |flag| u64::from(flags.contains(flag));
+    let values = kind.values() as u64 + has(vk::QueryResultFlags::WITH_AVAILABILITY);
+    let size = values * 4 * (1 + has(vk::QueryResultFlags::TYPE_64));
+    stride.saturating_mul(last.into()).saturating_add(size)
 }
 
 /// Begins a query for a vertex stream, as `vkCmdBeginQueryIndexedEXT` does: it counts what the

@@ -13,8 +13,7 @@ use crate::spirv::declarations::Declarations;
 #[non_exhaustive]
 pub enum CaptureError {
     #[error(
-        "the shader '{entry_point}' lacks the execution mode Xfb: without a capture list nothing of it \
-         is captured"
+        "the shader '{entry_point}' lacks the execution mode Xfb, and no outputs are named that are captured"
     )]
     NoXfbMode { entry_point: String },
     #[error("there is nothing to capture: no output has an Offset, and no list names one")]

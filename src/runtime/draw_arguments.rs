@@ -54,7 +54,7 @@ impl Kernels {
     /// [`RuntimeError::NoIndirectDraws`] on devices where indirect draws do not work: the
     /// application must read the counters back there and compute the vertex counts itself.
     /// [`RuntimeError::Misaligned`], [`RuntimeError::SmallStride`],
-    /// [`RuntimeError::PastTheEnd`], [`RuntimeError::NoKernels`],
+    /// [`RuntimeError::ZeroStride`], [`RuntimeError::PastTheEnd`], [`RuntimeError::NoKernels`],
     /// [`RuntimeError::NoAddress`], [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`],
     /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::ArenaFull`],
     /// [`RuntimeError::NoDescriptorSet`]. Nothing is recorded in case of an error.

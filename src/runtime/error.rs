@@ -106,8 +106,7 @@ pub enum RuntimeError {
     },
     /// A graphics pipeline of the native or the vertex backend is described without a vertex input state.
     #[error(
-        "the vertex input state is missing: a pipeline of the {} backend is given it by \
-         PipelineDesc::vertex_input",
+        "the vertex input state is missing, which a pipeline of the {} backend is made with",
         .0.name()
     )]
     MissingVertexInput(Backend),
@@ -242,6 +241,9 @@ pub enum RuntimeError {
         /// The size of one element in bytes.
         size: u64,
     },
+    /// The size of a vertex of a byte-count draw, by which the counter is divided, is 0.
+    #[error("vertexStride is 0: the counter is divided by it")]
+    ZeroStride,
     /// The buffer needs a device address but has none.
     #[error("the {what} has no device address: it needs the usage SHADER_DEVICE_ADDRESS")]
     NoAddress {
@@ -251,9 +253,8 @@ pub enum RuntimeError {
     /// A capture accesses more buffers than it has descriptors for. All buffers that were bound since
     /// [`Recorder::begin`](super::Recorder::begin) count, even if no draw uses them or they were flushed.
     #[error(
-        "no descriptor is left for {what}: of the {storage_buffers} descriptors of a capture, {max} are \
-         for buffers with the same use (RequiredFeatures::storage_buffers, within \
-         maxPerStageDescriptorStorageBuffers)"
+        "no descriptor is left for {what}: of the {storage_buffers} storage buffers that captures take of \
+         maxPerStageDescriptorStorageBuffers, {max} are for buffers with the same use"
     )]
     TooManyBuffers {
         /// The buffer that there is no descriptor for.
@@ -267,7 +268,7 @@ pub enum RuntimeError {
     /// The arena has no descriptor set left.
     #[error(
         "the arena's {capacity} descriptor sets are used up: reset it when the device is done with what was \
-         recorded, make it with more or let it grow (Arena::growing)"
+         recorded, make it with more or let it grow"
     )]
     NoDescriptorSet {
         /// The number of sets that the arena has.
@@ -283,9 +284,8 @@ pub enum RuntimeError {
     },
     /// A shader reads a descriptor set that is not bound.
     #[error(
-        "the shader reads descriptor set {set}, and it is not bound: bind it with \
-         Recorder::bind_descriptor_sets, or say with Recorder::assume_descriptor_sets that the command \
-         buffer has it"
+        "the shader reads descriptor set {set}, and it is not bound: bind it in the capture \
+         (bind_descriptor_sets), or say there that the command buffer has it (assume_descriptor_sets)"
     )]
     MissingDescriptorSet {
         /// The number of the set.
@@ -294,7 +294,7 @@ pub enum RuntimeError {
     /// Kernels disturb a descriptor set that the application bound itself and that the shader reads.
     #[error(
         "what is recorded before the draws disturbs descriptor set {set}, which the shader reads: \
-         bind it with Recorder::bind_descriptor_sets"
+         bind it in the capture (bind_descriptor_sets)"
     )]
     DescriptorSetUnknown {
         /// The number of the set.
@@ -339,7 +339,7 @@ pub enum RuntimeError {
         second: usize,
     },
     /// The format of a vertex attribute is not supported.
-    #[error("the vertex attribute at location {location}: {source}")]
+    #[error("the vertex attribute at location {location} cannot be read")]
     VertexFormat {
         /// The location of the attribute.
         location: u32,
@@ -366,7 +366,7 @@ pub enum RuntimeError {
     /// The [`Recorder`](super::Recorder) of the capture was dropped without
     /// [`end`](super::Recorder::end), so that draws may be missing.
     /// [`Capture::end`](super::Capture::end) ends the capture with the draws that it has.
-    #[error("the recorder of the capture was dropped without `end`")]
+    #[error("the recorder of the capture was dropped without an end")]
     NotEnded,
     /// Some draws of the capture were flushed into another command buffer.
     #[error("draws of the capture were flushed into another command buffer")]
@@ -379,8 +379,8 @@ pub enum RuntimeError {
     },
     /// A query is begun again in the recording in which it ended, without a flush in between.
     #[error(
-        "query {query} ended in this recording: flush the recording and reset the query before it \
-         begins again"
+        "query {query} ended in this recording: it begins again after the draws are recorded and the query is \
+         reset"
     )]
     QueryUsed {
         /// The number of the query.
@@ -494,9 +494,7 @@ pub enum RuntimeError {
         max: u64,
     },
     /// Primitive restart was enabled with a pipeline that was created without it.
-    #[error(
-        "primitive restart is enabled for a pipeline that was made without `primitive_restart`"
-    )]
+    #[error("primitive restart is enabled for a pipeline that was made without primitive restart")]
     NoRestart,
     /// An indexed draw was recorded while no index buffer was bound.
     #[error("an indexed draw, and no index buffer is bound")]
@@ -518,7 +516,10 @@ pub enum RuntimeError {
     #[error("the device was created without the compute backend, so there are no kernels")]
     NoKernels,
     /// Queries are out of the range of their pool.
-    #[error("{count} queries from number {first} on: the pool has {queries}")]
+    #[error(
+        "{count} {} from number {first} on: the pool has {queries}",
+        if *.count == 1 { "query" } else { "queries" }
+    )]
     QueryRange {
         /// The first query.
         first: u32,
@@ -621,14 +622,12 @@ impl RuntimeError {
 /// For messages: advice on how to give a full arena more room.
 const fn room_for(needed: u64, capacity: u64, was_reset: bool) -> &'static str {
     match (needed > capacity, was_reset) {
-        (true, _) => "it has to be made larger, or to grow (Arena::growing)",
+        (true, _) => "it has to be made larger, or to grow",
         (false, false) => {
-            "it was never reset: reset it when the device is done with what was recorded \
-             (Arena::reset, ArenaRing)"
+            "it was never reset: reset it when the device is done with what was recorded"
         }
         (false, true) => {
-            "reset it when the device is done with what was recorded, make it larger or let it grow \
-             (Arena::growing)"
+            "reset it when the device is done with what was recorded, make it larger or let it grow"
         }
     }
 }

@@ -332,7 +332,7 @@ fn what_cannot_be_drawn_is_refused() {
         "the stride of draw commands is 18 bytes: it must be a multiple of 4"
     );
     let wrong = [ByteCountDraw { vertex_stride: 0, ..draws[0] }];
-    let vertex_stride = "vertexStride, a divisor, is 0 bytes: it must be a multiple of 4";
+    let vertex_stride = "vertexStride is 0: the counter is divided by it";
     assert_eq!(text(&wrong, 16), vertex_stride);
     assert_eq!(text_of(&wrong, 16, When::Later), vertex_stride);
     assert_eq!(

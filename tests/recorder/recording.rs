@@ -598,7 +598,7 @@ fn refusals_name_the_rule() {
         errors.unwrap(),
         [
             "an indexed draw, and no index buffer is bound",
-            "primitive restart is enabled for a pipeline that was made without `primitive_restart`",
+            "primitive restart is enabled for a pipeline that was made without primitive restart",
             "no query of that kind is active",
             "counters 0 and 2 of the end of a capture are the same four bytes",
             "5 counters are given: a shader has at most 4 capture buffers",

@@ -1,7 +1,7 @@
 //! Tests which arguments the functions refuse, and with which messages.
 
 use std::ffi::{CStr, c_char};
-use std::ptr::{null, null_mut};
+use std::ptr::{NonNull, null, null_mut};
 
 use ash::vk;
 use ash::vk::Handle;
@@ -23,6 +23,7 @@ pub fn refused(result: VkxfbResult, expected: VkxfbResult, part: &str) {
     let message = last_error();
     assert_eq!(result, expected, "{message}");
     assert!(message.contains(part), "{message}");
+    assert!(!message.contains("::"), "this names an item of Rust: {message}");
 }
 
 pub const INVALID: VkxfbResult = VkxfbResult::VkxfbErrorInvalidArgument;
@@ -129,6 +130,21 @@ impl Objects {
         unsafe { self.device.destroy_command_pool(pool, None) };
     }
 
+    /// A buffer without memory, and how much memory it would take.
+    pub fn make_buffer(&self, size: u64, usage: vk::BufferUsageFlags) -> (vk::Buffer, u64) {
+        let info = vk::BufferCreateInfo::default().size(size).usage(usage);
+        // SAFETY: the device is live.
+        unsafe {
+            let buffer = self.device.create_buffer(&info, None).unwrap();
+            (buffer, self.device.get_buffer_memory_requirements(buffer).size)
+        }
+    }
+
+    pub fn destroy_buffer(&self, buffer: vk::Buffer) {
+        // SAFETY: nothing is submitted.
+        unsafe { self.device.destroy_buffer(buffer, None) };
+    }
+
     /// Parameters of a capture that writes nothing, because no buffer is bound.
     pub fn begin_info(&self) -> VkxfbCaptureBeginInfo {
         const NO_BUFFER: &VkxfbBufferRange =
@@ -232,7 +248,7 @@ fn null_pointers_are_named() {
             vk::PipelineCache::null(),
             null_mut(),
         );
-        refused(refusal, INVALID, "requiredFeatures is NULL");
+        refused(refusal, INVALID, "pContext is NULL");
         let access = vk::AccessFlags::HOST_READ;
         let refusal = vkxfb_context_record_barrier(null_mut(), commands, stages, access);
         refused(refusal, INVALID, "context is NULL");
@@ -240,9 +256,9 @@ fn null_pointers_are_named() {
         refused(
             vkxfb_pipeline_create(null_mut(), null_mut(), null_mut()),
             INVALID,
-            "context is NULL",
+            "pPipeline is NULL",
         );
-        refused(vkxfb_capture_create(null_mut(), null_mut()), INVALID, "context is NULL");
+        refused(vkxfb_capture_create(null_mut(), null_mut()), INVALID, "pCapture is NULL");
         refused(vkxfb_capture_reset(null_mut()), INVALID, "capture is NULL");
         refused(vkxfb_capture_begin(null_mut(), null_mut()), INVALID, "capture is NULL");
         refused(vkxfb_capture_draw(null_mut(), STRIP, null_mut()), INVALID, "capture is NULL");
@@ -253,6 +269,41 @@ fn null_pointers_are_named() {
         vkxfb_context_destroy(null_mut());
         vkxfb_pipeline_destroy(null_mut());
         vkxfb_required_features_destroy(null_mut());
+    }
+}
+
+/// Whatever the pointer was before.
+#[test]
+fn what_is_not_created_is_null() {
+    macro_rules! not_created {
+        ($part:literal, |$created:ident| $call:expr) => {
+            let mut $created = NonNull::dangling().as_ptr();
+            refused($call, INVALID, $part);
+            assert!($created.is_null(), $part);
+        };
+    }
+    let (device, cache) = (vk::Device::null(), vk::PipelineCache::null());
+    let commands = vk::CommandBuffer::null();
+    // SAFETY: the functions only use arguments that are valid or null.
+    unsafe {
+        not_created!("pInfo", |made| vkxfb_required_features_create(null(), &mut made));
+        not_created!("requiredFeatures", |made| vkxfb_context_create(
+            null(),
+            device,
+            cache,
+            &mut made
+        ));
+        not_created!("pInfo", |made| vkxfb_context_create_for_device(
+            null(),
+            device,
+            null(),
+            cache,
+            &mut made
+        ));
+        not_created!("context", |made| vkxfb_pipeline_create(null(), null(), &mut made));
+        not_created!("context", |made| vkxfb_capture_create(null(), &mut made));
+        not_created!("context", |made| vkxfb_query_pool_create(null(), null(), &mut made));
+        not_created!("capture", |made| vkxfb_late_draws_create(null_mut(), commands, &mut made));
     }
 }
 
@@ -267,6 +318,15 @@ fn pipelines_are_refused_with_a_reason() {
     refused(made(&|info| info.p_name = c"other".as_ptr()), SHADER, "other");
     refused(made(&|info| info.p_name = c"\xff".as_ptr()), INVALID, "pName");
     refused(made(&|info| info.p_vertex_input_state = null_mut()), SHADER, "location 0");
+    let bindings = [vk::VertexInputBindingDescription::default().stride(16)];
+    let attributes =
+        [vk::VertexInputAttributeDescription::default().format(vk::Format::R8G8B8_SRGB)];
+    let vertex_input = vk::PipelineVertexInputStateCreateInfo::default()
+        .vertex_binding_descriptions(&bindings)
+        .vertex_attribute_descriptions(&attributes);
+    let refusal = made(&|info| info.p_vertex_input_state = (&raw const vertex_input).cast());
+    refused(refusal, INVALID, "location 0 cannot be read: VkFormat R8G8B8_SRGB is not supported");
+    assert_eq!(last_error().matches("R8G8B8_SRGB").count(), 1, "it is said once");
     let assembly = null_mut();
     let refusal = made(&|info| info.p_input_assembly_state = assembly);
     refused(refusal, INVALID, "pInputAssemblyState is NULL");
@@ -298,7 +358,7 @@ fn sizes_of_structures_are_checked() {
     refused(
         objects.make_pipeline(|info| info.struct_size = 0),
         INVALID,
-        "VkxfbPipelineCreateInfo::structSize is 0: it must be sizeof(VkxfbPipelineCreateInfo)",
+        "structSize of VkxfbPipelineCreateInfo is 0: it must be sizeof(VkxfbPipelineCreateInfo)",
     );
     let capture = objects.capture;
     let mut physical = objects.physical.info(0);
@@ -319,16 +379,16 @@ fn sizes_of_structures_are_checked() {
     unsafe {
         physical.struct_size -= 1;
         let refusal = vkxfb_required_features_create(&physical, &mut created);
-        refused(refusal, INVALID, "VkxfbPhysicalDeviceInfo::structSize is ");
+        refused(refusal, INVALID, "structSize of VkxfbPhysicalDeviceInfo is ");
         begin.struct_size = usize::MAX;
         let refusal = vkxfb_capture_begin(capture, &begin);
-        refused(refusal, INVALID, "VkxfbCaptureBeginInfo::structSize is 1844");
+        refused(refusal, INVALID, "structSize of VkxfbCaptureBeginInfo is 1844");
 
         succeeds(vkxfb_capture_begin(capture, (&raw const newer).cast()));
         succeeds(vkxfb_capture_draw_indirect(capture, STRIP, &draw));
         draw.struct_size = 8;
         let refusal = vkxfb_capture_draw_indirect(capture, STRIP, &draw);
-        refused(refusal, INVALID, "VkxfbIndirectDraw::structSize is 8");
+        refused(refusal, INVALID, "structSize of VkxfbIndirectDraw is 8");
         succeeds(vkxfb_capture_reset(capture));
 
         newer.1 = 1;
@@ -343,7 +403,7 @@ fn sizes_of_structures_are_checked() {
         succeeds(vkxfb_capture_begin(capture, &objects.begin_info()));
         let commands = vk::CommandBuffer::from_raw(1);
         let refusal = vkxfb_capture_end(capture, commands, 0, null_mut(), &mut captured);
-        refused(refusal, INVALID, "VkxfbCaptured::structSize is 0");
+        refused(refusal, INVALID, "structSize of VkxfbCaptured is 0");
         assert_eq!(captured.primitives_needed, 7, "it is not written");
     }
     assert!(created.is_null());
@@ -391,6 +451,9 @@ fn the_end_tells_what_failed_first() {
         succeeds(vkxfb_capture_draw(capture, STRIP, &wrapping));
         succeeds(end());
 
+        // What was drawn before a second beginning is dropped.
+        succeeds(vkxfb_capture_begin(capture, &begin));
+        succeeds(vkxfb_capture_draw(capture, STRIP, &draw));
         succeeds(vkxfb_capture_begin(capture, &begin));
         succeeds(vkxfb_capture_draw(capture, STRIP, &draw));
         succeeds(end());

@@ -7,7 +7,7 @@ use ash::vk;
 use ash::vk::Handle;
 use vkxfb_capi::*;
 
-use crate::calls::{INVALID, Objects, refused, succeeds};
+use crate::calls::{INVALID, Objects, last_error, refused, succeeds};
 use crate::compiled;
 use crate::create_info::Physical;
 use crate::example::{compile, flags, libraries, printed};
@@ -76,6 +76,18 @@ fn a_device_of_others_without_what_captures_need_is_refused() {
         };
         let unavailable = VkxfbResult::VkxfbErrorUnavailable;
         refused(create(&info, &created_with, handle), unavailable, "bufferDeviceAddress");
+        // Addresses are not what is missing where they are not asked for.
+        info.flags = VKXFB_DEVICE_DESCRIPTORS;
+        let missing = "as it was created: no feature shaderStorageBufferArrayDynamicIndexing";
+        refused(create(&info, &created_with, handle), unavailable, missing);
+        refused(create(&info, &created_with, handle), unavailable, "VKXFB_DEVICE_DESCRIPTORS");
+        assert!(!last_error().contains("bufferDeviceAddress"), "{}", last_error());
+        for version in [0, 12] {
+            let info = VkxfbPhysicalDeviceInfo { api_version: version, ..info };
+            let part =
+                format!("apiVersion is {version}: it has to be that of the VkApplicationInfo");
+            refused(create(&info, &created_with, handle), INVALID, &part);
+        }
         refused(create(&info, null_mut(), handle), INVALID, "pCreateInfo is NULL");
         let none = vk::Device::null();
         refused(create(&info, &created_with, none), INVALID, "device is NULL");

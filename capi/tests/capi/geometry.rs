@@ -123,7 +123,7 @@ fn geometry_shaders_are_refused_with_a_reason() {
     succeeds(made(passed, &|shader| shader.p_name = c"main".as_ptr(), &same));
 
     let refusal = made(passed, &|shader| shader.struct_size = 0, &same);
-    refused(refusal, INVALID, "pGeometryShader: VkxfbShaderInfo::structSize is 0");
+    refused(refusal, INVALID, "pGeometryShader: structSize of VkxfbShaderInfo is 0");
     let refusal = made(passed, &|shader| shader.p_code = null(), &same);
     refused(refusal, INVALID, "pGeometryShader: pCode is NULL");
     let refusal = made(passed, &|shader| shader.code_size -= 1, &same);
@@ -231,7 +231,7 @@ fn queries_are_refused_with_a_reason() {
         refused(end(pool, 0, 3), INVALID, "query 0 is not active for vertex stream 3");
         succeeds(begun(pool, 0, 3));
         succeeds(end(pool, 0, 3));
-        refused(again(pool, 0, 3), INVALID, "reset the query before it begins again");
+        refused(again(pool, 0, 3), INVALID, "it begins again after the draws are recorded");
 
         let results = |count, size, start, stride, flags| {
             vkxfb_query_pool_get_results(pool, 0, count, size, start, stride, flags)

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod bounds;
 mod calls;
 mod commands;
 mod create_info;
@@ -11,6 +12,7 @@ mod header;
 mod installed;
 mod interface;
 mod languages;
+mod messages;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -95,7 +95,8 @@ impl Capabilities {
     }
 
     /// What the device lacks for the descriptor plan, as reasons for [`Unavailable`].
-    fn descriptor_obstacles(&self) -> Vec<String> {
+    #[doc(hidden)]
+    pub fn descriptor_obstacles(&self) -> Vec<String> {
         let mut obstacles = Vec::new();
         if !self.storage_buffer_indexing {
             obstacles.push("no feature shaderStorageBufferArrayDynamicIndexing".to_owned());

@@ -155,9 +155,8 @@ fn limits_are_named() {
     assert!(at(State, 3, 0, 4).is_ok());
     assert_eq!(
         at(State, 4, 0, 4),
-        Err("no descriptor is left for vertex buffer 7: of the 8 descriptors of a capture, 2 are \
-             for buffers with the same use (RequiredFeatures::storage_buffers, within \
-             maxPerStageDescriptorStorageBuffers)"
+        Err("no descriptor is left for vertex buffer 7: of the 8 storage buffers that captures take of \
+             maxPerStageDescriptorStorageBuffers, 2 are for buffers with the same use"
             .to_owned())
     );
     // An empty range that is bound differs from no range.

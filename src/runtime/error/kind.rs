@@ -73,6 +73,7 @@ impl RuntimeError {
             | Self::CommandsPastTheEnd { .. }
             | Self::PastTheEnd { .. }
             | Self::SmallStride { .. }
+            | Self::ZeroStride
             | Self::NoAddress { .. }
             | Self::ResourcePlan { .. }
             | Self::MissingDescriptorSet { .. }

@@ -222,9 +222,8 @@ pub(in crate::runtime) fn check_byte_count(draw: &ByteCountDraw) -> Result<(), R
     multiple_of_4(|| "the offset of the counter".to_owned(), draw.counter.offset)?;
     multiple_of_4(|| "counterOffset".to_owned(), draw.counter_offset)?;
     multiple_of_4(|| "vertexStride".to_owned(), draw.vertex_stride)?;
-    if draw.vertex_stride == 0 {
-        let what = "vertexStride, a divisor,".to_owned();
-        return Err(RuntimeError::Misaligned { what, value: 0, alignment: 4 });
+    match draw.vertex_stride {
+        0 => Err(RuntimeError::ZeroStride),
+        _ => Ok(()),
     }
-    Ok(())
 }

@@ -188,7 +188,7 @@ impl Recorder<'_> {
     ///
     /// # Errors
     /// As [`draw_indirect`](Self::draw_indirect) without [`RuntimeError::FeatureNotEnabled`];
-    /// [`RuntimeError::Misaligned`] also for a stride of 0; [`RuntimeError::MissingProperty`]
+    /// [`RuntimeError::ZeroStride`]; [`RuntimeError::MissingProperty`]
     /// (native, without `transformFeedbackDraw`).
     ///
     /// # Safety
