@@ -505,7 +505,7 @@ fn what_a_shader_lacks_is_named() {
         ],
     );
     without("--uniform=1.0", &["set 1 binding 0", "a storage buffer of 16 bytes and 16 for each"]);
-    without("--push", &["push constants ('model'", "16 bytes"]);
+    without("--push", &["push constants ('model')", "16 bytes"]);
     // All at once, and before a device is looked for.
     let bare = ["capture", &files.arguments[0], "--constant=7=2", "--device", "no such device"];
     vkxfb(&bare).refuses(&[
@@ -600,8 +600,9 @@ fn what_a_shader_lacks_is_named() {
         void main() { height = textureLod(heights, vec2(0.5), 0).x; }",
     );
     vkxfb(&["capture", &image, "--vertices", "3"]).refuses(&[
-        "set 0 binding 1 ('heights'",
+        "set 0 binding 1 ('heights')",
         "a combined image sampler, which cannot be given",
+        "only buffers can",
     ]);
 }
 
@@ -634,6 +635,12 @@ fn members_take_values_by_name() {
     let column = "--uniform=0.2.matrix[3]=0,0,0,0.5";
     let over = [camera, product, column, "--uniform=0.2.tint[1]=-1"];
     assert_eq!(run(&[&over[..], &values[2..]].concat()).exits(0).stdout, with_files);
+    // What is for all members is for those that are not given, wherever it stands.
+    for at in 0..=values.len() {
+        let mut values = values.to_vec();
+        values.splice(at..at, ["--uniform=0.2.*=7", "--uniform=1.0.*=7", "--push=*=7"]);
+        assert_eq!(run(&values).exits(0).stdout, with_files, "{at}");
+    }
 
     let refuses = |changed: usize, value: &str, what: &[&str]| {
         let mut values = values;
@@ -650,6 +657,35 @@ fn members_take_values_by_name() {
     refuses(1, "--uniform=0.2.tint[4]=1", &["'tint[4]': there is no [4]"]);
     refuses(1, "--uniform=0.2.tint=red", &["'red': a value is numbers"]);
     refuses(
+        0,
+        "--uniform=0.2.matrix=perspective(1,2,3)",
+        &["perspective takes 4 numbers (fovy,aspect,near,far), 3 are given"],
+    );
+    // Names and values in JSON; an option counts before them.
+    let json = |text: &str| {
+        let file = files.shaders.file("all.json", text.as_bytes());
+        format!("--uniform=0.2={file}")
+    };
+    let offsets = r#"{"count": 2, "offsets": [[0, 0, 0, 0.5], [1, 2, 3, 0.5]]}"#;
+    let offsets =
+        format!("--uniform=1.0={}", files.shaders.file("offsets.json", offsets.as_bytes()));
+    let push = files.shaders.file("push.json", br#"{"origin": [8, 0, 0, 0]}"#);
+    let camera = json(r#"{"tint": [7, -1, 0.25, 1], "matrix": "scale(0.5)", "*": 9}"#);
+    let named = ["--uniform=0.2.matrix[3][3]=0.5", &camera, &offsets, "--push", &push];
+    let named = [&named[..], &["--uniform=0.2.tint[0]=1"]].concat();
+    assert_eq!(run(&named).exits(0).stdout, with_files);
+    for (text, what) in [
+        ("{\"tint\": null}", "tint: null is no number"),
+        ("{\"tint\": [1, 2]}", "it has 4 numbers, and 2 are given"),
+        ("{\"tont\": 1}", "no member 'tont'"),
+        ("[1]", "all.json has no object"),
+        ("{", "all.json"),
+        ("{\"tint\": 1}", "member 'matrix' (mat4)"),
+    ] {
+        let camera = json(text);
+        run(&[&[camera.as_str()], &values[2..]].concat()).refuses(&[what]);
+    }
+    refuses(
         2,
         "--uniform=1.0.count=-1",
         &["1.0.count=-1", "-1 is no integer of 32 bits without a sign"],
@@ -664,10 +700,40 @@ fn members_take_values_by_name() {
     refuses(2, "--uniform=1.5.count=1", &["1.5.count=1", "no such block"]);
     // All members that nobody gave.
     run(&["--uniform=0.2.tint=1", "--uniform=1.0.offsets[0]=0", "--push=origin[2]=1"]).refuses(&[
-        "member 'matrix' (mat4): --uniform 0.2.matrix=VALUE, or --uniform 0.2.*=0 before",
+        "member 'matrix' (mat4): --uniform 0.2.matrix=VALUE, or --uniform 0.2.*=0 for all",
         "member 'count' (uint): --uniform 1.0.count=VALUE",
         "member 'origin' (vec4): --push origin=VALUE",
     ]);
+}
+
+/// What can be given is listed with its members, and how without decorations all is captured.
+#[test]
+fn inspect_lists_what_a_shader_reads() {
+    let files = Files::new();
+    let inspect = |more: &[&str]| vkxfb(&[&["inspect", &files.arguments[0]], more].concat());
+    let json = inspect(&["--json"]).exits(0).json();
+    let member =
+        |offset: u32, ty: &str, name: &str| json!({ "offset": offset, "type": ty, "name": name });
+    assert_eq!(
+        json["descriptors"],
+        json!([
+            {
+                "set": 0, "binding": 2, "type": "uniform buffer", "name": "camera",
+                "members": [member(0, "mat4", "matrix"), member(64, "vec4", "tint")],
+            },
+            {
+                "set": 1, "binding": 0, "type": "storage buffer", "name": "Offsets",
+                "members": [member(0, "uint", "count"), member(16, "vec4[]", "offsets")],
+            },
+        ])
+    );
+    let text = inspect(&[]).exits(0).stdout;
+    let lines: Vec<Vec<&str>> =
+        text.lines().map(|line| line.split_whitespace().collect()).collect();
+    for line in [&["0.2", "uniform", "buffer", "camera"][..], &["64", "vec4", "tint"]] {
+        assert!(lines.iter().any(|found| found == line), "{text}");
+    }
+    assert_contains(&text, &["without it, vkxfb capture takes all that have locations"]);
 }
 
 /// Each layout of a matrix, and each width of a number.
