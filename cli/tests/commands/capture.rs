@@ -840,9 +840,30 @@ fn files_that_are_no_meshes_are_refused_by_name() {
     refuses("two.csv", "x,y\n1,2\n", &["'a_normal' at location 1 (vec3): --attribute"]);
     refuses("empty.obj", "v 0 0 0\n", &["no faces"]);
     refuses("bad.obj", "v 0 0 0\nf 1 2 9\n", &["out of bounds"]);
-    refuses("bad.ply", "plyish", &["cannot read the mesh"]);
+    refuses("bad.ply", "solid", &["cannot read the mesh", "it does not begin with 'ply'"]);
+    refuses(
+        "head.ply",
+        "ply\nformat ascii 1.0\nelement ver",
+        &["ends at line 3, within its header"],
+    );
+    refuses("short.obj", "v 0 0 0\nv 1 0 0\nf 1 2\n", &["line 3: a face with 2 corners"]);
+    refuses(
+        "cut.obj",
+        &format!("{}f 1/1/1 2/2/2 3/3/", OBJ.replace("4/4/2", "4/4/2\n")),
+        &["line 14: '3/3/' is no corner of a face as '1/1/1' is"],
+    );
+    refuses("zero.obj", "v 0 0 0\nf 0 1 1\n", &["line 2: '0' is no corner"]);
+    let cut = files.shaders.file("cut.glb", b"glTF\x02\0\0\0\x40\x01\0\0 the rest is missing");
+    files.run(&["--mesh", &cut]).refuses(&["cut.glb: it is cut off: 32 of 320 bytes"]);
     let head = "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nelement face 1\n\
                 property list uchar int vertex_indices\nend_header\n";
+    // What is wrong with the mesh is not said of the shader.
+    let cut = files.shaders.file("cut.ply", head.replace("vertex 1", "vertex 30").as_bytes());
+    let ran = files.run(&["--mesh", &cut]).exits(2);
+    let said = format!(
+        "error: cannot read the mesh {cut}: it ends at line 7; its header announces 30 vertices and 1 face\n"
+    );
+    assert_eq!(ran.stderr, said);
     refuses(
         "outside.ply",
         &format!("{head}0\n3 0 0 1\n"),
@@ -934,20 +955,53 @@ fn names_of_outputs_say_what_a_mesh_has_of_them() {
         layout(location = 1) out vec3 worldPos;
         layout(location = 2) out vec2 outUV;
         layout(location = 3) out vec3 worldTint;
+        layout(location = 4) out vec4 vColor;
+        layout(location = 5) out vec3 colour;
         void main() {
             gl_Position = vec4(9, 9, 9, 3);
             fragNormal = vec3(0, 1, 0);
             worldPos = vec3(gl_VertexIndex, 2, 3);
             outUV = vec2(0.25, 0.5);
             worldTint = vec3(7);
+            vColor = vec4(0.2, 1, 0, gl_VertexIndex);
+            colour = vec3(0.5);
         }",
     );
-    let ply = vkxfb(&["capture", &shader, "--vertices", "3", "--format", "ply"]).exits(0).stdout;
-    let properties = ply.lines().filter_map(|line| line.strip_prefix("property float "));
-    let names = properties.collect::<Vec<_>>().join(" ");
+    let capture = |vertices: &str, more: &[&str]| {
+        vkxfb(&[&["capture", &shader, "--vertices", vertices], more].concat()).exits(0).stdout
+    };
+    let names = |ply: &str, ty: &str| {
+        let properties = ply.lines().filter_map(|line| line.strip_prefix("property "));
+        let names = properties.filter_map(|line| line.strip_prefix(ty)).map(str::trim);
+        names.collect::<Vec<_>>().join(" ")
+    };
+    let points = ["--topology", "point-list", "--format", "ply"];
+    let ply = capture("2", &points);
     let screen = "gl_Position_x gl_Position_y gl_Position_z gl_Position_w";
-    assert_eq!(names, format!("x y z {screen} nx ny nz u v worldTint_x worldTint_y worldTint_z"));
-    assert_contains(&ply, &["\n1 2 3 9 9 9 3 0 1 0 0.25 0.5 7 7 7\n"]);
+    let tint = "worldTint_x worldTint_y worldTint_z";
+    let second = "colour_x colour_y colour_z";
+    assert_eq!(names(&ply, "float"), format!("x y z {screen} nx ny nz u v {tint} {second}"));
+    // The first colour is in bytes, which other programs read.
+    assert_eq!(names(&ply, "uchar"), "red green blue alpha");
+    assert_contains(&ply, &["\n1 2 3 9 9 9 3 0 1 0 0.25 0.5 7 7 7 51 255 0 255 0.5 0.5 0.5\n"]);
+    // Bytes do not hold an alpha of 2.
+    let ply = capture("3", &points);
+    assert_eq!(names(&ply, "uchar"), "");
+    assert_contains(&ply, &["property float blue\nproperty float alpha\n", " 0.2 1 0 2 0.5 "]);
+    // Both are read as the colours that they are.
+    let again = shaders.glsl(
+        "again.spv",
+        "
+        #version 450
+        layout(location = 0) in vec4 color;
+        void main() { gl_Position = color; }",
+    );
+    for vertices in ["2", "3"] {
+        let file = shaders.file("out.ply", capture(vertices, &points).as_bytes());
+        let read = ["capture", &again, "--mesh", &file, "--topology", "point-list"];
+        let csv = vkxfb(&[&read[..], &["--format", "csv"]].concat()).exits(0).stdout;
+        assert_contains(&csv, &["\n1,0.2,1.0,0.0,1.0\n"]);
+    }
 }
 
 #[test]
