@@ -1031,6 +1031,13 @@ fn a_picture_shows_the_order_of_few_and_the_edges_of_many() {
     let many = picture("200");
     assert_contains(&many, &["class=\"xf-wire\"", "2 are not seen", "green clockwise"]);
     assert!(!many.contains("class=\"xf-arrow\""));
+    // Points have no winding, and some viewers draw nothing of what has no length.
+    let file = shaders.path("points.svg");
+    let draw = ["capture", &shader, "--topology", "point-list", "--vertices", "200"];
+    vkxfb(&[&draw[..], &["--picture", file.to_str().unwrap()]].concat()).exits(0);
+    let points = std::fs::read_to_string(file).unwrap();
+    assert_contains(&points, &["class=\"xf-wire xf-dots\"", " l0.01,0"]);
+    assert!(!points.contains("clockwise") && !points.contains(" z"), "{points}");
 }
 
 /// A probe has the same inputs, and makes up what it is not given.
