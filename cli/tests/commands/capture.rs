@@ -318,18 +318,18 @@ fn columns_are_chosen_and_made_into_formats() {
     refuses("0=1,2,3,4,5", &["5 numbers"]);
     refuses("0=computed,3=color,4=first", &["computed of positions"]);
 
-    // Constants, by name and by location; what they lack is as of columns.
-    let chosen = "tint=0.5,1,id=7:R16_SINT,place=position";
+    // Constants, by name and by location; what their formats lack is as of columns.
+    let chosen = "tint=0.5,1:R32G32_SFLOAT,id=7:R16_SINT,place=position";
     let json =
         vkxfb(&[&arguments[..], &["--compare", "--attribute", chosen]].concat()).exits(0).json();
     let expected = [json!([1.0, 2.0, 0.0, 1.0]), json!([7, 0]), json!([0.5, 1.0, 0.0, 1.0])];
     assert_eq!(outputs(&json, 0), expected);
-    // They need no mesh.
+    // They need no mesh, and one number is for all components.
     let bare =
         ["capture", &shader, "--vertices", "1", "--topology", "point-list", "--format", "json"];
     let chosen = ["--attribute", "0=-1", "--attribute", "tint=1,0,0,1,id=2,3"];
     let json = vkxfb(&[&bare[..], &chosen].concat()).exits(0).json();
-    let expected = [json!([-1.0, 0.0, 0.0, 1.0]), json!([2, 3]), json!([1.0, 0.0, 0.0, 1.0])];
+    let expected = [json!([-1.0, -1.0, -1.0, -1.0]), json!([2, 3]), json!([1.0, 0.0, 0.0, 1.0])];
     assert_eq!(outputs(&json, 0), expected);
 }
 
@@ -573,6 +573,12 @@ fn what_a_shader_lacks_is_named() {
         &["-o", other.to_str().unwrap()],
         &["out.xyz: cannot write .xyz; use .txt, .csv, .json, .ply, .glb, or --format"],
     );
+    with(&["-o", "out.png"], &["out.png: --picture draws that"]);
+    with(
+        &["--attribute", "a_normal=1,2"],
+        &["input 'a_normal' at location 1 (vec3) takes 3 numbers, and 2 are given"],
+    );
+    with(&["--time", "-1"], &["--time: ", "has no animations"]);
     with(&["--picture", "out.gif"], &["out.gif: pictures are .png or .svg"]);
     with(&["--stage", "geometry"], &["only vertex shaders"]);
     files.run(&[]).refuses(&["input 'inPosition' at location 0 (vec3)", "--mesh"]);
