@@ -145,8 +145,17 @@ fn what_is_not_seen_is_said_with_its_reason() {
     );
     let run = |kind: &str, vertices: &str, more: &[&str]| {
         let kind = format!("KIND={kind}");
-        let always =
-            [&*shader, "--vertices", vertices, "--constant", &kind, "--uniform", "0.0.*=0"];
+        let always = [
+            &*shader,
+            "--vertices",
+            vertices,
+            "--constant",
+            &kind,
+            "--uniform",
+            "0.0.*=0",
+            "--size",
+            "64x64",
+        ];
         let (picture, ran) = draw(&shaders, &[&always[..], more].concat());
         (picture.drawn() > 0.0, ran.stderr)
     };
