@@ -144,7 +144,7 @@ the same for all vertices, or normals of the triangles. A file of
 
 Files of --uniform and --push are bytes as the shader reads them: blocks in
 their std140, std430 or scalar layout. A .json has members by their names:
-{\"tint\": [1, 0.5, 0], \"view\": \"look_at(0,2,5,0,0,0)\", \"lights\": [{\"power\": 2}]}.
+{\"tint\": [1, 0.5, 0], \"view\": \"scale(2)\", \"lights\": [{\"power\": 2}]}.
 Images and samplers cannot be given. Members take numbers in their order
 (tint=1,0.5,0; one number is for all of them), and matrices identity,
 perspective(fovy,aspect,near,far),
