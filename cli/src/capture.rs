@@ -7,6 +7,7 @@ mod count_query;
 mod device;
 mod drawn;
 mod everything;
+mod interface;
 mod mesh;
 mod missing;
 mod output;
@@ -15,7 +16,8 @@ mod plan;
 mod progress;
 mod records;
 
-use std::path::PathBuf;
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use spirv::ExecutionModel;
@@ -33,7 +35,7 @@ use self::drawn::DrawArguments;
 use self::mesh::{Mesh, Pose};
 use self::missing::Missing;
 use self::output::{Format, Shown};
-use self::picture::PictureArguments;
+use self::picture::{Picture, PictureArguments};
 use self::plan::Plan;
 use self::progress::Steps;
 use super::Stages;
@@ -50,8 +52,8 @@ pub(crate) struct Arguments {
     draw: DrawArguments,
     /// What an input reads, by its name or location, if that does not follow from its name: a
     /// column (0=position), converted to another format than the shader declares
-    /// (1=color:R8G8B8A8_UNORM), numbers for all vertices (normal=0,0,1), or normals of the mesh's
-    /// triangles (normal=computed)
+    /// (1=color:R8G8B8A8_UNORM), numbers for all vertices (normal=0,0,1, or one number for all
+    /// components), or normals of the mesh's triangles (normal=computed)
     #[arg(long = "attribute", value_name = "INPUT=COLUMN[:FORMAT]|NUMBERS|computed")]
     attributes: Vec<Choices>,
     #[command(flatten)]
@@ -141,7 +143,9 @@ the same for all vertices, or normals of the triangles. A file of
 --per-instance has columns of which each instance takes a row.
 
 Files of --uniform and --push are bytes as the shader reads them: blocks in
-their std140, std430 or scalar layout. Members take numbers in their order
+their std140, std430 or scalar layout. A .json has members by their names:
+{\"tint\": [1, 0.5, 0], \"view\": \"scale(2)\", \"lights\": [{\"power\": 2}]}.
+Images and samplers cannot be given. Members take numbers in their order
 (tint=1,0.5,0; one number is for all of them), and matrices identity,
 perspective(fovy,aspect,near,far),
 orthographic(left,right,bottom,top,near,far), look_at(x,y,z, of-x,of-y,of-z),
@@ -155,7 +159,9 @@ outputs and push constants.
 
 PLY and glTF have their vertices where an output that is named as a position
 has them (worldPos), otherwise where Position is; normals, texture coordinates
-and colours by their names as well.
+and colours by their names as well: vNormal, outUV, fragColor. In PLY a colour
+from 0 to 1 becomes bytes (red green blue alpha), as other programs read it.
+Normals also shade a PNG smoothly.
 
 Exit status: 0 captured; 1 the driver captured something else (--compare); 2
 something kept it from running, or the validation layer objected.";
@@ -209,24 +215,44 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         given => given,
     };
     stages.shader.captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
-    capture(arguments, &stages, format).with_context(in_file)
-}
-
-fn capture(arguments: &Arguments, stages: &Stages<'_>, format: Option<Format>) -> Result<u8> {
-    let plan = Plan::of(&stages.shader, arguments.stream)?;
+    let plan = Plan::of(&stages.shader, arguments.stream).with_context(in_file)?;
     if let Some(format) = format {
-        format.check(&plan.columns)?;
+        format.check(&plan.columns).with_context(in_file)?;
     }
-    let picture = arguments.picture.of(&plan.columns)?;
+    let picture = arguments.picture.of(&plan.columns).with_context(in_file)?;
+    for input in interface::unwritten(&stages).with_context(in_file)? {
+        let (reader, writer) = (file.display(), arguments.shader.display());
+        let what = format_args!("{reader} reads {input}, which {writer} does not write");
+        super::complain("warning:", what);
+    }
     let progress = Steps::new(picture.is_some());
     let read = |file: &Option<PathBuf>, pose: &Pose| {
         file.as_deref().map(|file| Mesh::read(file, pose)).transpose()
     };
     progress.begin("reading");
     let DrawArguments { mesh, per_instance, pose, .. } = &arguments.draw;
-    // The time of an animation applies only to the mesh.
+    // The time of an animation applies only to the mesh. Errors name the file that is read.
     let (mesh, instances) = (read(mesh, pose)?, read(per_instance, &Pose::default())?);
     let files = Files { mesh: mesh.as_ref(), instances: instances.as_ref() };
+    let shows = Shows { plan: &plan, picture: picture.as_ref(), format };
+    capture(arguments, &stages, files, &shows, &progress).with_context(in_file)
+}
+
+/// What is captured, and how it is shown.
+struct Shows<'a> {
+    plan: &'a Plan,
+    picture: Option<&'a Picture<'a>>,
+    format: Option<Format>,
+}
+
+fn capture(
+    arguments: &Arguments,
+    stages: &Stages<'_>,
+    files: Files<'_>,
+    shows: &Shows<'_>,
+    progress: &Steps,
+) -> Result<u8> {
+    let Shows { plan, picture, format } = *shows;
     let mut missing = Missing::default();
     let vertex_data =
         attributes::vertex_data(stages.first(), files, &arguments.attributes, &mut missing)?;
@@ -280,14 +306,22 @@ fn capture(arguments: &Arguments, stages: &Stages<'_>, format: Option<Format>) -
     };
     // All output is made before the first file is written, so that no file is left after an error.
     let mut files = Vec::new();
-    if let Some(picture) = &picture {
+    if let Some(picture) = picture {
         progress.begin("drawing");
-        let name = arguments.shader.file_name().unwrap_or_default().to_string_lossy();
+        let name =
+            |file: &Path| file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let geometry = arguments.captured.geometry.as_deref().map(name);
+        let behind = geometry.map_or_else(String::new, |geometry| format!(" and {geometry}"));
+        let name = name(&arguments.shader) + &behind;
         files.push((picture.file, picture.render(&mut gpu, &shown, &name)?));
     }
     let messages = super::once_each(&gpu.close());
     progress.begin("writing");
-    let bytes = format.map(|format| shown.render(format)).transpose()?;
+    let is_seen = arguments.output.is_none() && std::io::stdout().is_terminal();
+    let bytes = match format {
+        Some(Format::Table) if is_seen => Some(shown.table_for_terminal().into_bytes()),
+        format => format.map(|format| shown.render(format)).transpose()?,
+    };
     let mut text = format!("{}\n", shown.summary());
     match (&arguments.output, bytes) {
         (None, Some(bytes)) => text = String::from_utf8(bytes)?,
@@ -300,7 +334,7 @@ fn capture(arguments: &Arguments, stages: &Stages<'_>, format: Option<Format>) -
     }
     super::show(&text)?;
     let mut outcome = Outcome::AllRight;
-    match native.map(|native| compare::difference(&plan, &taken, &native, per_primitive)) {
+    match native.map(|native| compare::difference(plan, &taken, &native, per_primitive)) {
         Some(Some(difference)) => {
             super::complain("the driver captured something else:", difference);
             outcome = Outcome::Mismatches;

@@ -10,15 +10,19 @@ use serde::Serialize;
 use spirv::StorageClass;
 use vkxfb::capture::{CaptureError, CapturedOutput, Layout, Varying};
 use vkxfb::internal::capture::{InterfaceVariable, interface_variables, locations_used};
-use vkxfb::internal::reflect::{PushConstant, geometry, push_constants};
+use vkxfb::internal::reflect::{
+    DescriptorUse, PushConstant, ResourceType, geometry, push_constants, resource_interface,
+};
 use vkxfb::internal::spirv::Module;
 use vkxfb::internal::spirv::declarations::Declarations;
 use vkxfb::internal::spirv::declared_constants;
 use vkxfb::internal::spirv::entry_point::stage_name;
+use vkxfb::lower::Shader;
 
 use super::Stages;
 use super::source::Sources;
 use super::specialize::default_of;
+use super::supplied::{self, Member};
 
 /// The arguments of `vkxfb inspect`.
 #[derive(Debug, clap::Args)]
@@ -65,6 +69,8 @@ struct Inspection {
     constants: Vec<ConstantRow>,
     /// The inputs of the shader.
     inputs: Vec<InterfaceRow>,
+    /// The buffers, images and samplers that the shader uses.
+    descriptors: Vec<DescriptorRow>,
     /// The members of the push constant block.
     push_constants: Vec<PushConstantRow>,
     /// All outputs of the shader, captured or not.
@@ -99,6 +105,19 @@ struct PushConstantRow {
     name: Option<String>,
     /// Whether the shader reads any part of the member.
     is_read: bool,
+}
+
+/// A variable that descriptors are bound to.
+#[derive(Serialize)]
+struct DescriptorRow {
+    set: u32,
+    binding: u32,
+    /// The type of the descriptors: "uniform buffer".
+    #[serde(rename = "type")]
+    ty: String,
+    name: Option<String>,
+    /// The members of the block. Empty if it is no buffer.
+    members: Vec<Member>,
 }
 
 /// An input or output variable, or a member of a block.
@@ -205,6 +224,7 @@ fn inspect(arguments: &Arguments, sources: &Sources) -> Result<Inspection> {
     let used: BTreeSet<u32> = locations_used(&declarations, &entry);
     Ok(Inspection {
         inputs: interface(StorageClass::Input),
+        descriptors: descriptor_rows(&shader)?,
         push_constants: push_constants(&shader)?.into_iter().map(push_constant_row).collect(),
         shader_outputs: interface(StorageClass::Output),
         stage: stage_name(entry.model),
@@ -243,6 +263,27 @@ fn interface_row(variable: InterfaceVariable) -> InterfaceRow {
         name: variable.name,
         size: variable.size,
     }
+}
+
+fn descriptor_rows(shader: &Shader<'_>) -> Result<Vec<DescriptorRow>> {
+    let row = |used: DescriptorUse| {
+        let DescriptorUse { set, binding, resource, variable, .. } = used;
+        let is_buffer =
+            matches!(resource, ResourceType::UniformBuffer | ResourceType::StorageBuffer);
+        // A block may be of a kind of which no members can be given; it is listed without.
+        let members = match is_buffer {
+            true => supplied::members(&[shader], Some((set, binding))).unwrap_or_default(),
+            false => Vec::new(),
+        };
+        let name = variable.strip_prefix('\'').and_then(|name| name.split_once('\''));
+        let name = name.map(|(name, _)| name.to_owned());
+        let ty = resource.to_string();
+        let ty = ["a ", "an "].iter().find_map(|article| ty.strip_prefix(article)).unwrap_or(&ty);
+        DescriptorRow { set, binding, ty: ty.to_owned(), name, members }
+    };
+    let mut rows: Vec<_> = resource_interface(shader)?.descriptors.into_iter().map(row).collect();
+    rows.sort_by_key(|row| (row.set, row.binding));
+    Ok(rows)
 }
 
 fn push_constant_row(constant: PushConstant) -> PushConstantRow {

@@ -118,6 +118,10 @@ impl Kind {
             Self::Stage(stage) => {
                 format!("{path} is {stage} by its extension; accepted are {accepted}")
             }
+            Self::CapturedStage(GEOMETRY) => format!(
+                "{path} is {GEOMETRY} by its extension, and runs behind a vertex shader, which is given first: \
+                 vkxfb capture SHADER.vert --geometry {path}"
+            ),
             Self::CapturedStage(stage) => format!(
                 "{path} is {stage} by its extension, and has to be compiled first: glslang -V {path} -o {spirv}"
             ),
@@ -151,7 +155,10 @@ pub(super) fn read(
             let overrides: Vec<_> = overrides.iter().map(|(key, v)| (key.as_str(), *v)).collect();
             wgsl::vertex_shader_with(source()?, entry_point, &overrides).with_context(path)?
         }
-        Kind::Glsl => glsl::vertex_shader(source()?).with_context(path)?,
+        Kind::Glsl => match glsl::vertex_shader(source()?) {
+            Ok(words) => words,
+            Err(error) => compile_instead(file, &error).with_context(path)?,
+        },
         _ => return Err(refuse(file, &bytes, kind, ACCEPTED)),
     };
     tracing::debug!(file = %file.display(), ?kind, words = words.len(), "read");
@@ -245,23 +252,59 @@ fn read_geometry(file: &Path) -> Result<Vec<u32>> {
 /// Compiles a geometry shader with glslangValidator, because naga, which compiles vertex shaders,
 /// does not support geometry shaders.
 fn compile_geometry(file: &Path) -> Result<Vec<u32>> {
-    const COMPILER: &str = "glslangValidator";
     let path = file.display();
-    let module = tempfile::NamedTempFile::new().context("cannot make a temporary file")?;
-    let mut command = Command::new(COMPILER);
-    command.args(["--quiet", "-V", "-S", "geom", "-o"]).arg(module.path()).arg(file);
-    let output = command.output().with_context(|| {
-        format!(
+    compile(file, &["-S", "geom"])?.map_err(|refusal| match refusal {
+        Refusal::CannotRun(error) => anyhow!(error).context(format!(
             "{path} is a geometry shader in GLSL, and {COMPILER}, which would compile it, cannot be run: install \
              glslang, or give the SPIR-V"
-        )
-    })?;
+        )),
+        Refusal::Errors(said) => anyhow!("{COMPILER} does not compile {path}:\n{said}"),
+    })
+}
+
+/// Compiles a vertex shader that naga does not, which supports a part of GLSL: it has no combined
+/// image samplers and no `xfb_*` layouts, for example. Uniforms outside of blocks are in the block
+/// `gl_DefaultUniformBlock`, and what has no location or binding gets the first that is free.
+fn compile_instead(file: &Path, error: &FrontendError) -> Result<Vec<u32>> {
+    compile(file, &["-S", "vert", "-R", "--aml", "--amb"])?.map_err(|refusal| match refusal {
+        Refusal::CannotRun(_) => anyhow!(
+            "{error}\n{COMPILER}, which takes what naga does not, would be asked as well if it were installed"
+        ),
+        Refusal::Errors(said) => anyhow!("{error}\n{COMPILER} does not compile it either:\n{said}"),
+    })
+}
+
+const COMPILER: &str = "glslangValidator";
+
+/// Why glslangValidator does not compile a shader.
+enum Refusal {
+    CannotRun(std::io::Error),
+    Errors(String),
+}
+
+/// Compiles a shader for Vulkan with glslangValidator.
+fn compile(file: &Path, options: &[&str]) -> Result<Result<Vec<u32>, Refusal>> {
+    let module = tempfile::NamedTempFile::new().context("cannot make a temporary file")?;
+    let mut command = Command::new(COMPILER);
+    command.args(["--quiet", "-V"]).args(options).arg("-o").arg(module.path()).arg(file);
+    let output = match command.output() {
+        Ok(output) => output,
+        Err(error) => return Ok(Err(Refusal::CannotRun(error))),
+    };
     if !output.status.success() {
         let said = [output.stdout, output.stderr].concat();
-        bail!("{COMPILER} does not compile {path}:\n{}", String::from_utf8_lossy(&said).trim());
+        let said = String::from_utf8_lossy(&said);
+        // It ends with lines that only say that there were errors.
+        let is_summary = |line: &&str| {
+            let summaries =
+                ["compilation terminated", "No code generated", "SPIR-V is not generated"];
+            line.is_empty() || summaries.iter().any(|summary| line.contains(summary))
+        };
+        let lines: Vec<&str> = said.lines().map(str::trim).filter(|l| !is_summary(l)).collect();
+        return Ok(Err(Refusal::Errors(lines.join("\n"))));
     }
     let bytes = read_bytes(module.path())?;
-    words_from_bytes(&bytes).with_context(|| path.to_string())
+    Ok(Ok(words_from_bytes(&bytes).with_context(|| file.display().to_string())?))
 }
 
 /// Reads the words of a SPIR-V file.

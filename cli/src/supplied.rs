@@ -2,8 +2,10 @@
 //! values of members.
 
 mod block;
+mod json;
 mod value;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -15,6 +17,7 @@ use vkxfb::internal::spirv::{Id, Module, Section};
 use vkxfb::lower::Shader;
 use vkxfb_probe::contents::{Given, GivenBytes};
 
+pub(super) use self::block::Member;
 use self::block::{Block, Number};
 use self::value::Value;
 pub(super) use self::value::{Literal, literals};
@@ -27,13 +30,15 @@ const MOST_BYTES: usize = 1 << 30;
 #[derive(Debug, clap::Args)]
 pub(super) struct Supplied {
     /// Contents of a uniform or storage buffer, by descriptor set and binding: a file with all
-    /// bytes, as they are in memory (0.1=lights.bin), or the value of a member (0.0.tint=1,0.5,0,
-    /// 0.0.view=look_at(0,2,5,0,0,0), 0.0.*=0 for all members). All elements of an array of buffers
-    /// are this buffer
+    /// bytes, as they are in memory (0.1=lights.bin), a .json file with members by their names
+    /// (0.1=lights.json), or the value of a member (0.0.tint=1,0.5,0,
+    /// 0.0.view=look_at(0,2,5,0,0,0)); 0.0.*=0 is for all that is not given otherwise. In any order,
+    /// a part counts before the whole: a member before *, lights[2] before lights, and members
+    /// before the file. All elements of an array of buffers are this buffer
     #[arg(long = "uniform", value_name = "SET.BINDING=FILE|SET.BINDING.MEMBER=VALUE", value_parser = parse_buffer)]
     buffers: Vec<Assignment<(u32, u32)>>,
-    /// Contents of the push constants: a file with the bytes from byte 0 on, or the value of a
-    /// member
+    /// Contents of the push constants: a file with the bytes from byte 0 on, a .json file with
+    /// members by their names, or the value of a member
     #[arg(long, value_name = "FILE|MEMBER=VALUE", value_parser = parse_push)]
     push: Vec<Assignment<()>>,
 }
@@ -51,6 +56,51 @@ enum Content {
     File(PathBuf),
     /// The value of the member at a path. `text` is the value as the user wrote it.
     Member { path: String, text: String, value: Value },
+}
+
+/// Where contents are from. What is from a later one counts before what is from an earlier one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Origin {
+    /// A value for the whole block.
+    Whole,
+    /// All bytes, in a file.
+    Bytes,
+    /// The value of a member in a file of JSON.
+    Json,
+    /// The value of a member on the command line.
+    Option,
+}
+
+impl Content {
+    /// How many steps lead from the block to the content.
+    fn depth(&self) -> usize {
+        match self {
+            Self::File(_) => 0,
+            Self::Member { path, .. } => path.matches(['.', '[']).count(),
+        }
+    }
+}
+
+/// Returns contents in the order in which they are written: what counts before others comes later. A
+/// file of JSON is replaced by the members in it.
+fn in_order<'c>(contents: &[&'c Content]) -> Result<Vec<(Origin, Cow<'c, Content>)>> {
+    let mut all = Vec::new();
+    for content in contents {
+        match content {
+            Content::File(file) if json::is(file) => {
+                all.extend(json::members(file)?.into_iter().map(|m| (Origin::Json, Cow::Owned(m))));
+            }
+            Content::File(_) => all.push((Origin::Bytes, Cow::Borrowed(*content))),
+            Content::Member { .. } => all.push((Origin::Option, Cow::Borrowed(*content))),
+        }
+    }
+    for (origin, content) in &mut all {
+        if matches!(&**content, Content::Member { path, .. } if path == "*") {
+            *origin = Origin::Whole;
+        }
+    }
+    all.sort_by_key(|(origin, content)| (*origin, content.depth()));
+    Ok(all)
 }
 
 /// The contents that were supplied. `missing` lists the members without a value, with the options
@@ -110,9 +160,9 @@ impl Supplied {
     }
 }
 
-/// Lists the members of the block at a binding, for messages. Without a binding, lists those of the
-/// push constants.
-pub(super) fn members(shaders: &[&Shader<'_>], place: Option<(u32, u32)>) -> Result<Vec<String>> {
+/// Returns the members of the block at a binding, of all shaders. Without a binding, returns those of
+/// the push constants.
+pub(super) fn members(shaders: &[&Shader<'_>], place: Option<(u32, u32)>) -> Result<Vec<Member>> {
     let modules = Modules::of(shaders)?;
     let blocks = match place {
         Some((set, binding)) => modules.blocks(set, binding),
@@ -120,8 +170,7 @@ pub(super) fn members(shaders: &[&Shader<'_>], place: Option<(u32, u32)>) -> Res
     };
     let mut all = Vec::new();
     for block in &blocks {
-        for (name, ty) in block.members()? {
-            let member = format!("{name} ({ty})");
+        for member in block.members()? {
             if !all.contains(&member) {
                 all.push(member);
             }
@@ -190,8 +239,8 @@ impl Modules {
     }
 }
 
-/// Returns the contents for the blocks at one place: those of a file, in which the values of
-/// members replace bytes.
+/// Returns the contents for the blocks at one place. What is written later replaces what is there,
+/// so the order is that of [`in_order`], whatever the order on the command line.
 fn bytes_of(
     contents: &[&Content],
     blocks: &[Block<'_>],
@@ -204,26 +253,29 @@ fn bytes_of(
     let mut bytes = Vec::new();
     // Whether the user supplied each byte.
     let mut is_given: Vec<bool> = Vec::new();
-    let files = contents.iter().filter_map(|content| match content {
-        Content::File(file) => Some(file),
-        Content::Member { .. } => None,
-    });
-    for (at, file) in files.enumerate() {
-        if at > 0 {
-            bail!("{option} has two files");
-        }
-        name = file.display().to_string();
-        bytes = read_file(file)?;
-        is_given = vec![true; bytes.len()];
-    }
-    let mut has_members = false;
     let mut paths = BTreeSet::new();
-    for content in contents {
-        let Content::Member { path, text, value } = content else { continue };
-        if !paths.insert(path) {
+    let mut files = 0;
+    let contents = in_order(contents)?;
+    for (origin, content) in &contents {
+        let (path, text, value) = match &**content {
+            Content::Member { path, text, value } => (path, text, value),
+            Content::File(file) => {
+                files += 1;
+                if files > 1 {
+                    bail!("{option} has two files");
+                }
+                name = file.display().to_string();
+                let all = read_file(file)?;
+                bytes.resize(all.len().max(bytes.len()), 0);
+                bytes[..all.len()].copy_from_slice(&all);
+                is_given.resize(bytes.len(), false);
+                is_given[..all.len()].fill(true);
+                continue;
+            }
+        };
+        if !paths.insert((origin, path)) {
             bail!("{option}{before_member}{path} is given twice");
         }
-        has_members = true;
         let given = || format!("{option}{before_member}{path}={text}");
         let value = value.with(joints).with_context(given)?;
         for numbers in places(path, blocks, value.elements()).with_context(given)? {
@@ -240,18 +292,18 @@ fn bytes_of(
             }
         }
     }
-    if has_members {
+    if !paths.is_empty() {
         let mut named = Vec::new();
         let all = format!("{option}{before_member}*");
         for block in blocks {
-            for (member, ty) in block.members()? {
+            for Member { name: member, ty, .. } in block.members()? {
                 let option = || format!("{option}{before_member}{member}");
                 let numbers = block.member_numbers(&member).with_context(option)?;
                 let lacks = |number: &Number| is_given.get(number.offset) != Some(&true);
                 if numbers.iter().any(lacks) && !named.contains(&member) {
                     let option = option();
                     missing.push(format!(
-                        "member '{member}' ({ty}): {option}=VALUE, or {all}=0 before the others"
+                        "member '{member}' ({ty}): {option}=VALUE, or {all}=0 for all that is not given"
                     ));
                     bytes.resize(end_of(&numbers).max(bytes.len()), 0);
                     named.push(member);

@@ -87,8 +87,7 @@ pub struct Contents {
     pub buffers: Vec<BufferContents>,
     /// The push constants from byte 0 on, padded to a multiple of 4 bytes.
     pub push_constants: Vec<u8>,
-    /// A description of each part that is made up: "descriptor set 0 binding 1 ('lights' (%7)), 64
-    /// bytes".
+    /// A description of each part that is made up: "descriptor set 0 binding 1 ('lights'), 64 bytes".
     pub made_up: Vec<String>,
 }
 
@@ -101,7 +100,7 @@ pub enum MissingContents {
         set: u32,
         /// The binding in the descriptor set.
         binding: u32,
-        /// The name and id of the shader's variable.
+        /// The name of the shader's variable, or its id if it has no name.
         variable: String,
         /// The type of the descriptor.
         resource: ResourceType,
@@ -110,7 +109,7 @@ pub enum MissingContents {
     },
     /// The push constants.
     PushConstants {
-        /// The name and id of the shader's variable.
+        /// The name of the shader's variable, or its id if it has no name.
         variable: String,
         /// The size in bytes that the contents must have, counted from byte 0.
         bytes: u64,
@@ -172,14 +171,15 @@ pub enum ContentsError {
     },
     /// The shader uses a descriptor that is not a buffer, for example an image.
     #[error(
-        "descriptor set {set} binding {binding} ({variable}) is {what}, which cannot be given contents here"
+        "descriptor set {set} binding {binding} ({variable}) is {what}, which cannot be given contents here: only \
+         buffers can"
     )]
     Unsupported {
         /// The descriptor set.
         set: u32,
         /// The binding in the descriptor set.
         binding: u32,
-        /// The name and id of the shader's variable.
+        /// The name of the shader's variable, or its id if it has no name.
         variable: String,
         /// The type of the descriptor, as text.
         what: String,
@@ -310,7 +310,7 @@ impl Contents {
                 return Err(ContentsError::Missing(vec![MissingContents::Buffer {
                     set,
                     binding,
-                    variable: first.variable.clone(),
+                    variable: name_of(first),
                     resource: first.resource,
                     size: longest(&layouts).map(Block::size_in_words).unwrap_or_default(),
                 }]));
@@ -454,11 +454,11 @@ impl Source {
         ty
     }
 
-    /// Returns the name and id of the variable of push constants, and the type of their block.
+    /// Returns the name, or otherwise the id, of the variable of push constants, and the type of their block.
     fn push_constants(&self) -> Option<(String, Id)> {
         let (id, ty) = self.used(StorageClass::PushConstant).next()?;
         let name = self.declarations.name(id).or_else(|| self.declarations.name(ty));
-        Some((name.map_or_else(|| id.to_string(), |name| format!("'{name}' ({id})")), ty))
+        Some((name.map_or_else(|| id.to_string(), |name| format!("'{name}'")), ty))
     }
 }
 
@@ -504,7 +504,7 @@ fn binding_of<'d>(
         let refuse = |what: String| ContentsError::Unsupported {
             set: descriptor.set,
             binding: descriptor.binding,
-            variable: descriptor.variable.clone(),
+            variable: name_of(descriptor),
             what,
         };
         let kind = match descriptor.resource {
@@ -539,8 +539,14 @@ fn binding_of<'d>(
 
 /// Names a descriptor for messages.
 fn place_of(descriptor: &DescriptorUse) -> String {
-    let DescriptorUse { set, binding, variable, .. } = descriptor;
-    format!("descriptor set {set} binding {binding} ({variable})")
+    let DescriptorUse { set, binding, .. } = descriptor;
+    format!("descriptor set {set} binding {binding} ({})", name_of(descriptor))
+}
+
+/// Names the variable of a descriptor: without its id, if it has a name.
+fn name_of(descriptor: &DescriptorUse) -> String {
+    let variable = &descriptor.variable;
+    variable.split_once(" (%").map_or(&**variable, |(name, _)| name).to_owned()
 }
 
 fn unused(bytes: &GivenBytes, what: String, used: Vec<String>) -> ContentsError {

@@ -156,16 +156,28 @@ fn find<'a>(
     files: Files<'a>,
     choice: Option<&Choice>,
 ) -> Result<Option<Filled<'a>>> {
-    let Some(Choice { input: which, source, .. }) = choice else {
+    let Some(Choice { input: which, source, format }) = choice else {
         return Ok(input.name.as_deref().and_then(|wanted| by_name(wanted, files)));
     };
     Ok(Some(match source {
-        Source::Constant(numbers) => Filled {
-            name: "the constant".to_owned(),
-            parts: numbers.iter().cloned().map(Cow::Owned).collect(),
-            elements: 1,
-            rate: Rate::Never,
-        },
+        Source::Constant(numbers) => {
+            let takes = format.map_or(input.read.components, VertexFormat::components) as usize;
+            let given = numbers.len();
+            if given != 1 && given != takes {
+                bail!(
+                    "--attribute {which}: {} takes {takes} numbers, and {given} are given",
+                    input.label()
+                );
+            }
+            // One number is for all components.
+            let parts = numbers.iter().cycle().take(takes).cloned().map(Cow::Owned);
+            Filled {
+                name: "the constant".to_owned(),
+                parts: parts.collect(),
+                elements: 1,
+                rate: Rate::Never,
+            }
+        }
         Source::Computed => {
             let mesh = files.mesh.with_context(|| {
                 format!("--attribute {which}={COMPUTED}: normals are those of a --mesh")

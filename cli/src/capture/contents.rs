@@ -7,7 +7,7 @@ use vkxfb_probe::contents::{Contents, ContentsError, MissingContents};
 use super::attributes::Files;
 use super::missing::Missing;
 use crate::Stages;
-use crate::supplied::{self, Supplied};
+use crate::supplied::{self, Member, Supplied};
 
 /// Returns the contents of descriptors and push constants. Those that the user did not supply are
 /// added to `missing`.
@@ -36,7 +36,8 @@ pub(super) fn of(
             Some(_) => (format!("{option}=FILE"), format!("{option}.MEMBER=VALUE")),
             None => (format!("{option} FILE"), format!("{option} MEMBER=VALUE")),
         };
-        let members = supplied::members(&all, place)?.join(", ");
+        let members = supplied::members(&all, place)?;
+        let members = members.iter().map(Member::to_string).collect::<Vec<_>>().join(", ");
         missing.add(format!("{what}: {file}, or {member} for each of {members}"));
     }
     Ok(Contents::default())

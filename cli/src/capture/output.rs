@@ -35,6 +35,9 @@ impl Format {
         let extension = file.extension().map(|extension| extension.to_string_lossy());
         match extension.as_deref() {
             None | Some("txt") => Ok(Self::Table),
+            Some("png" | "svg") => {
+                bail!("{}: --picture draws that; --output writes the vertices", file.display())
+            }
             Some(other) => Self::from_str(other, true).map_err(|_| {
                 let all = Self::value_variants().iter().filter_map(Self::to_possible_value);
                 let all: Vec<_> = all.map(|format| format!(".{}", format.get_name())).collect();
@@ -70,6 +73,9 @@ pub(super) struct Shown<'a> {
     pub(super) records: &'a Records<'a>,
 }
 
+/// The number of rows of a table on a terminal.
+const MOST_ROWS: usize = 200;
+
 /// The table has rules at its top and bottom, and below its header.
 const RULES: TableStyle =
     TableStyle::new().top_border(RULE).header_separator(RULE).bottom_border(RULE);
@@ -79,7 +85,7 @@ impl Shown<'_> {
     /// Returns the capture in a format. Text ends with a line break.
     pub(super) fn render(&self, format: Format) -> Result<Vec<u8>> {
         Ok(match format {
-            Format::Table => self.table().into_bytes(),
+            Format::Table => self.table(self.records.vertices).into_bytes(),
             Format::Csv => self.csv()?,
             Format::Json => {
                 let mut json = serde_json::to_vec_pretty(&Json::of(self))?;
@@ -129,11 +135,17 @@ impl Shown<'_> {
         self.records.columns.iter().flat_map(move |column| self.records.numbers(vertex, column))
     }
 
-    fn table(&self) -> String {
+    /// Returns the table for a terminal, in which only the first rows of many are shown.
+    pub(super) fn table_for_terminal(&self) -> String {
+        self.table(MOST_ROWS)
+    }
+
+    fn table(&self, most: usize) -> String {
         let mut table = Table::new();
         table.load_style(RULES).force_no_tty();
         table.set_header(["primitive".to_owned()].into_iter().chain(self.names()));
-        for vertex in 0..self.records.vertices {
+        let vertices = self.records.vertices;
+        for vertex in 0..vertices.min(most) {
             let primitive = (vertex / self.per_primitive()).to_string();
             let numbers = self.numbers(vertex).map(|number| number.to_string());
             table.add_row([primitive].into_iter().chain(numbers));
@@ -142,7 +154,13 @@ impl Shown<'_> {
             column.set_cell_alignment(CellAlignment::Right);
         }
         let lines = table.trim_fmt();
-        format!("{lines}\n{}\n", self.summary())
+        let cut = match vertices.saturating_sub(most) {
+            0 => String::new(),
+            more => format!(
+                "{more} of {vertices} rows are not shown; --output FILE or a pipe has all\n"
+            ),
+        };
+        format!("{lines}\n{cut}{}\n", self.summary())
     }
 
     fn csv(&self) -> Result<Vec<u8>> {

@@ -2,10 +2,12 @@
 //! the edges.
 
 mod colours;
+mod normals;
 mod render;
 mod scene;
 mod svg;
 mod target;
+mod unseen;
 mod view;
 
 use std::path::{Path, PathBuf};
@@ -15,9 +17,10 @@ use vkxfb_probe::gpu::Gpu;
 
 use self::colours::Colouring;
 use self::scene::Scene;
+use self::unseen::Unseen;
 use self::view::{Size, View};
 use super::output::Shown;
-use super::records::{Column, place, position};
+use super::records::{Column, Role, place, position};
 
 /// The maximum number of primitives in an SVG picture. With more, edges could not be distinguished.
 const MOST_EDGES: u64 = 10_000;
@@ -25,8 +28,9 @@ const MOST_EDGES: u64 = 10_000;
 /// The options for the picture.
 #[derive(Debug, clap::Args)]
 pub(super) struct PictureArguments {
-    /// Draw the captured primitives: a .png is shaded by the device with hidden surfaces removed,
-    /// an .svg has the edges, and for few primitives the order of their vertices
+    /// Draw the captured primitives: a .png is shaded by the device with hidden surfaces removed, and
+    /// what is farther is paler; an .svg has the edges, and for few primitives the order of their
+    /// vertices. An output that is named as a normal shades triangles smoothly; otherwise each is flat
     #[arg(long, value_name = "FILE")]
     pub(super) picture: Option<PathBuf>,
     /// Size of a .png in pixels; 1024x1024 by default
@@ -34,7 +38,9 @@ pub(super) struct PictureArguments {
     size: Option<Size>,
     /// Viewpoint of the picture: shader shows the captured Position as it is on the screen, clipped
     /// to that; front, back, left, right, top, bottom, corner, or two angles in degrees show
-    /// everything from outside. By default shader if Position is captured, otherwise corner
+    /// everything from outside, with y upwards: 0,0 is the front, where z comes towards the viewer;
+    /// 90,0 the right side, and 0,90 the top. By default shader if Position is captured, otherwise
+    /// corner
     #[arg(
         long,
         value_name = "VIEW|AZIMUTH,ELEVATION",
@@ -43,8 +49,8 @@ pub(super) struct PictureArguments {
     )]
     view: Option<View>,
     /// The output, or component, that colours a .png: colours as they are, other numbers scaled by
-    /// their range. By default an output that is named as a colour; otherwise counter-clockwise
-    /// triangles are blue, and clockwise ones green
+    /// their range, which is printed. By default an output that is named as a colour; otherwise
+    /// counter-clockwise triangles are blue, and clockwise ones green. Distance fades colours
     #[arg(long, visible_alias = "color", value_name = "OUTPUT", requires = "picture")]
     colour: Option<String>,
 }
@@ -56,6 +62,8 @@ pub(super) struct Picture<'a> {
     size: Size,
     view: View,
     place: &'a Column,
+    /// The output that is a normal, which shades the surfaces.
+    normal: Option<&'a Column>,
     colouring: Option<Colouring<'a>>,
 }
 
@@ -113,8 +121,9 @@ impl PictureArguments {
             Kind::Png => Colouring::of(columns, self.colour.as_deref())?,
             Kind::Svg => None,
         };
+        let normal = columns.iter().find(|column| column.role() == Some(Role::Normal));
         let size = self.size.unwrap_or_default();
-        Ok(Some(Picture { file, kind, size, view, place, colouring }))
+        Ok(Some(Picture { file, kind, size, view, place, normal, colouring }))
     }
 }
 
@@ -122,6 +131,9 @@ impl Picture<'_> {
     /// Draws the picture, and returns the bytes of its file.
     pub(super) fn render(&self, gpu: &mut Gpu, shown: &Shown<'_>, title: &str) -> Result<Vec<u8>> {
         let file = self.file;
+        if let Some(remark) = Unseen::of(shown, self).remark() {
+            crate::remark(format_args!("{}: {remark}", file.display()));
+        }
         match self.kind {
             Kind::Svg => {
                 if shown.primitives_written > MOST_EDGES {
@@ -135,12 +147,8 @@ impl Picture<'_> {
             }
             Kind::Png => {
                 let scene = Scene::of(shown, self);
-                if scene.primitives > 0 && scene.in_view == 0 {
-                    crate::remark(format_args!(
-                        "{}: none of {} primitives is within the shader's view; --view front looks at all",
-                        file.display(),
-                        scene.primitives
-                    ));
+                if let Some(scale) = &scene.scale {
+                    crate::remark(format_args!("{}: {scale}", file.display()));
                 }
                 let pixels = render::render(gpu, &scene, self.size)?;
                 encode(&pixels, self.size).context("cannot make a PNG")

@@ -22,6 +22,14 @@ pub(super) struct Column {
     output: CapturedOutput,
 }
 
+/// What an output is for by its name, which meshes and pictures use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Normal,
+    Texcoord,
+    Color,
+}
+
 /// The captured records, one for each vertex.
 pub(super) struct Records<'a> {
     pub(super) columns: &'a [Column],
@@ -151,6 +159,21 @@ impl Column {
         match &self.letters[..] {
             [] => vec![self.name.clone()],
             letters => letters.iter().map(|letter| format!("{}.{letter}", self.name)).collect(),
+        }
+    }
+
+    /// Returns what the output is for, if it has the name and the type for that: three floats for a
+    /// normal, two for texture coordinates, and three or four for a colour.
+    pub(super) fn role(&self) -> Option<Role> {
+        let is_whole = self.letters.first() == Some(&'x');
+        if !is_whole || self.class() != NumericClass::Float {
+            return None;
+        }
+        match (&*canonical(&self.name), self.letters.len()) {
+            ("normal", 3) => Some(Role::Normal),
+            ("texcoord", 2) => Some(Role::Texcoord),
+            ("color", 3..) => Some(Role::Color),
+            _ => None,
         }
     }
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anyhow::Result;
 use comfy_table::{Table, TableStyle};
 
-use super::{BufferRow, Inspection, InterfaceRow, PushConstantRow};
+use super::{BufferRow, DescriptorRow, Inspection, InterfaceRow, Member, PushConstantRow};
 use crate::Primitives;
 
 /// Renders the tables. With `gl`, the captured outputs are shown as OpenGL lists them, otherwise as
@@ -36,6 +36,9 @@ pub(super) fn render(inspection: &Inspection, gl: bool) -> Result<String> {
     if !inspection.inputs.is_empty() {
         writeln!(text, "\ninputs\n{}", inputs(&inspection.inputs))?;
     }
+    if !inspection.descriptors.is_empty() {
+        writeln!(text, "\ndescriptors\n{}", descriptors(&inspection.descriptors))?;
+    }
     if !inspection.push_constants.is_empty() {
         writeln!(text, "\npush constants\n{}", push_constants(&inspection.push_constants))?;
     }
@@ -49,7 +52,8 @@ pub(super) fn render(inspection: &Inspection, gl: bool) -> Result<String> {
             if let Some(selector) = first.and_then(|row| row.selector.as_ref()) {
                 writeln!(
                     text,
-                    "--varyings takes outputs by name or place, for example {selector}"
+                    "--varyings takes outputs by name or place, for example {selector}; without it, vkxfb capture \
+                     takes all that have locations, and Position"
                 )?;
             }
         }
@@ -72,6 +76,19 @@ fn inputs(rows: &[InterfaceRow]) -> Table {
             (None, _) => row.place.clone(),
         };
         all.add_row([place, row.ty.clone(), row.name.clone().unwrap_or_default()]);
+    }
+    all
+}
+
+/// Makes a table of descriptors, with a row for each member of a block.
+fn descriptors(rows: &[DescriptorRow]) -> Table {
+    let mut all = table(&["set.binding", "byte", "type", "name"]);
+    for DescriptorRow { set, binding, ty, name, members } in rows {
+        let name = name.clone().unwrap_or_default();
+        all.add_row([format!("{set}.{binding}"), String::new(), ty.clone(), name]);
+        for Member { offset, ty, name } in members {
+            all.add_row([String::new(), offset.to_string(), ty.clone(), name.clone()]);
+        }
     }
     all
 }

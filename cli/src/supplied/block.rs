@@ -1,7 +1,10 @@
 //! Finds the members of a shader's block by their paths, and where their numbers are in memory.
 
+use std::fmt::{self, Display, Formatter};
+
 use anyhow::{Context, Result, bail};
 use glam::DMat4;
+use serde::Serialize;
 use spirv::Decoration;
 use vkxfb::internal::spirv::Id;
 use vkxfb::internal::spirv::declarations::{Declarations, Type};
@@ -19,6 +22,24 @@ pub(super) struct Block<'a> {
     /// Whether the source language is HLSL. Compilers of HLSL transpose every matrix for SPIR-V:
     /// its rows become columns, and `mul(matrix, vector)` becomes `OpVectorTimesMatrix`.
     pub(super) is_hlsl: bool,
+}
+
+/// A member of a block.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Member {
+    /// The offset in bytes from the start of the block.
+    pub(crate) offset: u64,
+    /// The type in GLSL.
+    #[serde(rename = "type")]
+    pub(crate) ty: String,
+    /// The name, or the number of the member if the module has no names.
+    pub(crate) name: String,
+}
+
+impl Display for Member {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.name, self.ty)
+    }
 }
 
 /// The place and type of a number in memory.
@@ -134,14 +155,20 @@ impl Block<'_> {
         Ok(part)
     }
 
-    /// Returns the name and type of each member.
-    pub(super) fn members(&self) -> Result<Vec<(String, String)>> {
+    /// Returns the members.
+    pub(super) fn members(&self) -> Result<Vec<Member>> {
         let root = self.root()?;
         let Some(Type::Struct { members }) = self.declarations.ty(root.ty) else {
             bail!("the block is no structure");
         };
         let member = |(index, ty): (u32, &Id)| {
-            (self.member_name(root.ty, index), self.declarations.type_name(*ty))
+            let behind = Decoration::Offset;
+            let behind = self.declarations.member_decoration_value(root.ty, index, behind);
+            Member {
+                name: self.member_name(root.ty, index),
+                ty: self.declarations.type_name(*ty),
+                offset: root.offset + u64::from(behind.unwrap_or(0)),
+            }
         };
         Ok((0..).zip(members).map(member).collect())
     }
@@ -156,7 +183,7 @@ impl Block<'_> {
     pub(super) fn list(&self) -> String {
         match self.members() {
             Ok(members) => {
-                let members = members.into_iter().map(|(name, ty)| format!("{name} ({ty})"));
+                let members = members.iter().map(Member::to_string);
                 format!("its members are {}", members.collect::<Vec<_>>().join(", "))
             }
             Err(error) => error.to_string(),
@@ -464,6 +491,22 @@ mod tests {
         // A row of HLSL is a column of SPIR-V.
         let (bytes, _) = given(spirv::SourceLanguage::HLSL, &["view[1]=1,2,3,4"]).unwrap();
         assert_eq!(bytes[20..24], 2f32.to_le_bytes());
+    }
+
+    #[test]
+    fn a_part_counts_before_the_whole_in_any_order() {
+        let of = |members: &[&str]| given(spirv::SourceLanguage::HLSL, members).unwrap().0;
+        let bytes = of(&["bones[1][0]=1,2,3,4", "bones[1]=scale(9)", "id=7", "bones=3", "*=5"]);
+        let float = |at: usize| f32::from_le_bytes([0, 1, 2, 3].map(|byte| bytes[4 * at + byte]));
+        // The matrices of HLSL have their columns one after another, and [0] is a row.
+        let bone = |number: usize| [0, 1, 4, 5].map(|at| float(16 + 16 * number + at));
+        assert_eq!((float(0), bone(0)), (5.0, [3.0; 4]));
+        assert_eq!(bone(1), [1.0, 0.0, 2.0, 9.0]);
+        assert_eq!(bytes[64 + 64 * 5000..], 7u64.to_le_bytes());
+        assert_eq!(
+            of(&["*=5", "bones=3", "id=7", "bones[1]=scale(9)", "bones[1][0]=1,2,3,4"]),
+            bytes
+        );
     }
 
     #[test]

@@ -49,6 +49,17 @@ const KNOWN: &str = "numbers with commas between them, or one or a product (*) o
     look_at(x,y,z, of-x,of-y,of-z), translate(x,y,z), rotate(degrees, x,y,z), scale(x,y,z), \
     with fovy in degrees, or skin for an array of the joints of a glTF";
 
+/// The functions, and the numbers that each takes.
+const FUNCTIONS: [(&str, &str); 7] = [
+    ("identity", ""),
+    ("perspective", "fovy,aspect,near,far"),
+    ("orthographic", "left,right,bottom,top,near,far"),
+    ("look_at", "x,y,z, of-x,of-y,of-z"),
+    ("translate", "x,y,z"),
+    ("rotate", "degrees, x,y,z"),
+    ("scale", "x,y,z"),
+];
+
 impl FromStr for Value {
     type Err = String;
 
@@ -125,6 +136,17 @@ pub(crate) fn literals(text: &str) -> Result<Vec<Literal>, String> {
 /// Parses a matrix that is given by a function, such as `translate(1,0,0)`.
 fn matrix(text: &str) -> Result<DMat4, String> {
     let unknown = || format!("'{text}': a value is {KNOWN}");
+    let miscounted = |name: &str, arguments: &[f64]| {
+        let (_, takes) = FUNCTIONS.iter().find(|(known, _)| *known == name)?;
+        let numbers = takes.split(',').filter(|part| !part.is_empty()).count();
+        Some(match numbers {
+            0 => format!("'{text}': {name} takes no numbers"),
+            _ => format!(
+                "'{text}': {name} takes {numbers} numbers ({takes}), {} are given",
+                arguments.len()
+            ),
+        })
+    };
     let (name, arguments) = match text.split_once('(') {
         None => (text, Vec::new()),
         Some((name, rest)) => {
@@ -169,7 +191,7 @@ fn matrix(text: &str) -> Result<DMat4, String> {
         }
         ("scale", &[all]) => DMat4::from_scale(DVec3::splat(all)),
         ("scale", [_, _, _]) => DMat4::from_scale(vector(0)),
-        _ => return Err(unknown()),
+        (_, arguments) => return Err(miscounted(name, arguments).unwrap_or_else(unknown)),
     })
 }
 

@@ -318,18 +318,18 @@ fn columns_are_chosen_and_made_into_formats() {
     refuses("0=1,2,3,4,5", &["5 numbers"]);
     refuses("0=computed,3=color,4=first", &["computed of positions"]);
 
-    // Constants, by name and by location; what they lack is as of columns.
-    let chosen = "tint=0.5,1,id=7:R16_SINT,place=position";
+    // Constants, by name and by location; what their formats lack is as of columns.
+    let chosen = "tint=0.5,1:R32G32_SFLOAT,id=7:R16_SINT,place=position";
     let json =
         vkxfb(&[&arguments[..], &["--compare", "--attribute", chosen]].concat()).exits(0).json();
     let expected = [json!([1.0, 2.0, 0.0, 1.0]), json!([7, 0]), json!([0.5, 1.0, 0.0, 1.0])];
     assert_eq!(outputs(&json, 0), expected);
-    // They need no mesh.
+    // They need no mesh, and one number is for all components.
     let bare =
         ["capture", &shader, "--vertices", "1", "--topology", "point-list", "--format", "json"];
     let chosen = ["--attribute", "0=-1", "--attribute", "tint=1,0,0,1,id=2,3"];
     let json = vkxfb(&[&bare[..], &chosen].concat()).exits(0).json();
-    let expected = [json!([-1.0, 0.0, 0.0, 1.0]), json!([2, 3]), json!([1.0, 0.0, 0.0, 1.0])];
+    let expected = [json!([-1.0, -1.0, -1.0, -1.0]), json!([2, 3]), json!([1.0, 0.0, 0.0, 1.0])];
     assert_eq!(outputs(&json, 0), expected);
 }
 
@@ -505,7 +505,7 @@ fn what_a_shader_lacks_is_named() {
         ],
     );
     without("--uniform=1.0", &["set 1 binding 0", "a storage buffer of 16 bytes and 16 for each"]);
-    without("--push", &["push constants ('model'", "16 bytes"]);
+    without("--push", &["push constants ('model')", "16 bytes"]);
     // All at once, and before a device is looked for.
     let bare = ["capture", &files.arguments[0], "--constant=7=2", "--device", "no such device"];
     vkxfb(&bare).refuses(&[
@@ -573,6 +573,12 @@ fn what_a_shader_lacks_is_named() {
         &["-o", other.to_str().unwrap()],
         &["out.xyz: cannot write .xyz; use .txt, .csv, .json, .ply, .glb, or --format"],
     );
+    with(&["-o", "out.png"], &["out.png: --picture draws that"]);
+    with(
+        &["--attribute", "a_normal=1,2"],
+        &["input 'a_normal' at location 1 (vec3) takes 3 numbers, and 2 are given"],
+    );
+    with(&["--time", "-1"], &["--time: ", "has no animations"]);
     with(&["--picture", "out.gif"], &["out.gif: pictures are .png or .svg"]);
     with(&["--stage", "geometry"], &["only vertex shaders"]);
     files.run(&[]).refuses(&["input 'inPosition' at location 0 (vec3)", "--mesh"]);
@@ -600,8 +606,9 @@ fn what_a_shader_lacks_is_named() {
         void main() { height = textureLod(heights, vec2(0.5), 0).x; }",
     );
     vkxfb(&["capture", &image, "--vertices", "3"]).refuses(&[
-        "set 0 binding 1 ('heights'",
+        "set 0 binding 1 ('heights')",
         "a combined image sampler, which cannot be given",
+        "only buffers can",
     ]);
 }
 
@@ -634,6 +641,12 @@ fn members_take_values_by_name() {
     let column = "--uniform=0.2.matrix[3]=0,0,0,0.5";
     let over = [camera, product, column, "--uniform=0.2.tint[1]=-1"];
     assert_eq!(run(&[&over[..], &values[2..]].concat()).exits(0).stdout, with_files);
+    // What is for all members is for those that are not given, wherever it stands.
+    for at in 0..=values.len() {
+        let mut values = values.to_vec();
+        values.splice(at..at, ["--uniform=0.2.*=7", "--uniform=1.0.*=7", "--push=*=7"]);
+        assert_eq!(run(&values).exits(0).stdout, with_files, "{at}");
+    }
 
     let refuses = |changed: usize, value: &str, what: &[&str]| {
         let mut values = values;
@@ -650,6 +663,35 @@ fn members_take_values_by_name() {
     refuses(1, "--uniform=0.2.tint[4]=1", &["'tint[4]': there is no [4]"]);
     refuses(1, "--uniform=0.2.tint=red", &["'red': a value is numbers"]);
     refuses(
+        0,
+        "--uniform=0.2.matrix=perspective(1,2,3)",
+        &["perspective takes 4 numbers (fovy,aspect,near,far), 3 are given"],
+    );
+    // Names and values in JSON; an option counts before them.
+    let json = |text: &str| {
+        let file = files.shaders.file("all.json", text.as_bytes());
+        format!("--uniform=0.2={file}")
+    };
+    let offsets = r#"{"count": 2, "offsets": [[0, 0, 0, 0.5], [1, 2, 3, 0.5]]}"#;
+    let offsets =
+        format!("--uniform=1.0={}", files.shaders.file("offsets.json", offsets.as_bytes()));
+    let push = files.shaders.file("push.json", br#"{"origin": [8, 0, 0, 0]}"#);
+    let camera = json(r#"{"tint": [7, -1, 0.25, 1], "matrix": "scale(0.5)", "*": 9}"#);
+    let named = ["--uniform=0.2.matrix[3][3]=0.5", &camera, &offsets, "--push", &push];
+    let named = [&named[..], &["--uniform=0.2.tint[0]=1"]].concat();
+    assert_eq!(run(&named).exits(0).stdout, with_files);
+    for (text, what) in [
+        ("{\"tint\": null}", "tint: null is no number"),
+        ("{\"tint\": [1, 2]}", "it has 4 numbers, and 2 are given"),
+        ("{\"tont\": 1}", "no member 'tont'"),
+        ("[1]", "all.json has no object"),
+        ("{", "all.json"),
+        ("{\"tint\": 1}", "member 'matrix' (mat4)"),
+    ] {
+        let camera = json(text);
+        run(&[&[camera.as_str()], &values[2..]].concat()).refuses(&[what]);
+    }
+    refuses(
         2,
         "--uniform=1.0.count=-1",
         &["1.0.count=-1", "-1 is no integer of 32 bits without a sign"],
@@ -664,10 +706,40 @@ fn members_take_values_by_name() {
     refuses(2, "--uniform=1.5.count=1", &["1.5.count=1", "no such block"]);
     // All members that nobody gave.
     run(&["--uniform=0.2.tint=1", "--uniform=1.0.offsets[0]=0", "--push=origin[2]=1"]).refuses(&[
-        "member 'matrix' (mat4): --uniform 0.2.matrix=VALUE, or --uniform 0.2.*=0 before",
+        "member 'matrix' (mat4): --uniform 0.2.matrix=VALUE, or --uniform 0.2.*=0 for all",
         "member 'count' (uint): --uniform 1.0.count=VALUE",
         "member 'origin' (vec4): --push origin=VALUE",
     ]);
+}
+
+/// What can be given is listed with its members, and how without decorations all is captured.
+#[test]
+fn inspect_lists_what_a_shader_reads() {
+    let files = Files::new();
+    let inspect = |more: &[&str]| vkxfb(&[&["inspect", &files.arguments[0]], more].concat());
+    let json = inspect(&["--json"]).exits(0).json();
+    let member =
+        |offset: u32, ty: &str, name: &str| json!({ "offset": offset, "type": ty, "name": name });
+    assert_eq!(
+        json["descriptors"],
+        json!([
+            {
+                "set": 0, "binding": 2, "type": "uniform buffer", "name": "camera",
+                "members": [member(0, "mat4", "matrix"), member(64, "vec4", "tint")],
+            },
+            {
+                "set": 1, "binding": 0, "type": "storage buffer", "name": "Offsets",
+                "members": [member(0, "uint", "count"), member(16, "vec4[]", "offsets")],
+            },
+        ])
+    );
+    let text = inspect(&[]).exits(0).stdout;
+    let lines: Vec<Vec<&str>> =
+        text.lines().map(|line| line.split_whitespace().collect()).collect();
+    for line in [&["0.2", "uniform", "buffer", "camera"][..], &["64", "vec4", "tint"]] {
+        assert!(lines.iter().any(|found| found == line), "{text}");
+    }
+    assert_contains(&text, &["without it, vkxfb capture takes all that have locations"]);
 }
 
 /// Each layout of a matrix, and each width of a number.
@@ -774,9 +846,30 @@ fn files_that_are_no_meshes_are_refused_by_name() {
     refuses("two.csv", "x,y\n1,2\n", &["'a_normal' at location 1 (vec3): --attribute"]);
     refuses("empty.obj", "v 0 0 0\n", &["no faces"]);
     refuses("bad.obj", "v 0 0 0\nf 1 2 9\n", &["out of bounds"]);
-    refuses("bad.ply", "plyish", &["cannot read the mesh"]);
+    refuses("bad.ply", "solid", &["cannot read the mesh", "it does not begin with 'ply'"]);
+    refuses(
+        "head.ply",
+        "ply\nformat ascii 1.0\nelement ver",
+        &["ends at line 3, within its header"],
+    );
+    refuses("short.obj", "v 0 0 0\nv 1 0 0\nf 1 2\n", &["line 3: a face with 2 corners"]);
+    refuses(
+        "cut.obj",
+        &format!("{}f 1/1/1 2/2/2 3/3/", OBJ.replace("4/4/2", "4/4/2\n")),
+        &["line 14: '3/3/' is no corner of a face as '1/1/1' is"],
+    );
+    refuses("zero.obj", "v 0 0 0\nf 0 1 1\n", &["line 2: '0' is no corner"]);
+    let cut = files.shaders.file("cut.glb", b"glTF\x02\0\0\0\x40\x01\0\0 the rest is missing");
+    files.run(&["--mesh", &cut]).refuses(&["cut.glb: it is cut off: 32 of 320 bytes"]);
     let head = "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nelement face 1\n\
                 property list uchar int vertex_indices\nend_header\n";
+    // What is wrong with the mesh is not said of the shader.
+    let cut = files.shaders.file("cut.ply", head.replace("vertex 1", "vertex 30").as_bytes());
+    let ran = files.run(&["--mesh", &cut]).exits(2);
+    let said = format!(
+        "error: cannot read the mesh {cut}: it ends at line 7; its header announces 30 vertices and 1 face\n"
+    );
+    assert_eq!(ran.stderr, said);
     refuses(
         "outside.ply",
         &format!("{head}0\n3 0 0 1\n"),
@@ -868,20 +961,53 @@ fn names_of_outputs_say_what_a_mesh_has_of_them() {
         layout(location = 1) out vec3 worldPos;
         layout(location = 2) out vec2 outUV;
         layout(location = 3) out vec3 worldTint;
+        layout(location = 4) out vec4 vColor;
+        layout(location = 5) out vec3 colour;
         void main() {
             gl_Position = vec4(9, 9, 9, 3);
             fragNormal = vec3(0, 1, 0);
             worldPos = vec3(gl_VertexIndex, 2, 3);
             outUV = vec2(0.25, 0.5);
             worldTint = vec3(7);
+            vColor = vec4(0.2, 1, 0, gl_VertexIndex);
+            colour = vec3(0.5);
         }",
     );
-    let ply = vkxfb(&["capture", &shader, "--vertices", "3", "--format", "ply"]).exits(0).stdout;
-    let properties = ply.lines().filter_map(|line| line.strip_prefix("property float "));
-    let names = properties.collect::<Vec<_>>().join(" ");
+    let capture = |vertices: &str, more: &[&str]| {
+        vkxfb(&[&["capture", &shader, "--vertices", vertices], more].concat()).exits(0).stdout
+    };
+    let names = |ply: &str, ty: &str| {
+        let properties = ply.lines().filter_map(|line| line.strip_prefix("property "));
+        let names = properties.filter_map(|line| line.strip_prefix(ty)).map(str::trim);
+        names.collect::<Vec<_>>().join(" ")
+    };
+    let points = ["--topology", "point-list", "--format", "ply"];
+    let ply = capture("2", &points);
     let screen = "gl_Position_x gl_Position_y gl_Position_z gl_Position_w";
-    assert_eq!(names, format!("x y z {screen} nx ny nz u v worldTint_x worldTint_y worldTint_z"));
-    assert_contains(&ply, &["\n1 2 3 9 9 9 3 0 1 0 0.25 0.5 7 7 7\n"]);
+    let tint = "worldTint_x worldTint_y worldTint_z";
+    let second = "colour_x colour_y colour_z";
+    assert_eq!(names(&ply, "float"), format!("x y z {screen} nx ny nz u v {tint} {second}"));
+    // The first colour is in bytes, which other programs read.
+    assert_eq!(names(&ply, "uchar"), "red green blue alpha");
+    assert_contains(&ply, &["\n1 2 3 9 9 9 3 0 1 0 0.25 0.5 7 7 7 51 255 0 255 0.5 0.5 0.5\n"]);
+    // Bytes do not hold an alpha of 2.
+    let ply = capture("3", &points);
+    assert_eq!(names(&ply, "uchar"), "");
+    assert_contains(&ply, &["property float blue\nproperty float alpha\n", " 0.2 1 0 2 0.5 "]);
+    // Both are read as the colours that they are.
+    let again = shaders.glsl(
+        "again.spv",
+        "
+        #version 450
+        layout(location = 0) in vec4 color;
+        void main() { gl_Position = color; }",
+    );
+    for vertices in ["2", "3"] {
+        let file = shaders.file("out.ply", capture(vertices, &points).as_bytes());
+        let read = ["capture", &again, "--mesh", &file, "--topology", "point-list"];
+        let csv = vkxfb(&[&read[..], &["--format", "csv"]].concat()).exits(0).stdout;
+        assert_contains(&csv, &["\n1,0.2,1.0,0.0,1.0\n"]);
+    }
 }
 
 #[test]
@@ -911,6 +1037,13 @@ fn a_picture_shows_the_order_of_few_and_the_edges_of_many() {
     let many = picture("200");
     assert_contains(&many, &["class=\"xf-wire\"", "2 are not seen", "green clockwise"]);
     assert!(!many.contains("class=\"xf-arrow\""));
+    // Points have no winding, and some viewers draw nothing of what has no length.
+    let file = shaders.path("points.svg");
+    let draw = ["capture", &shader, "--topology", "point-list", "--vertices", "200"];
+    vkxfb(&[&draw[..], &["--picture", file.to_str().unwrap()]].concat()).exits(0);
+    let points = std::fs::read_to_string(file).unwrap();
+    assert_contains(&points, &["class=\"xf-wire xf-dots\"", " l0.01,0"]);
+    assert!(!points.contains("clockwise") && !points.contains(" z"), "{points}");
 }
 
 /// A probe has the same inputs, and makes up what it is not given.

@@ -101,7 +101,9 @@ fn what_is_nearer_hides_what_is_farther_within_the_view() {
     let (none, ran) = draw(&shaders, &[&[shader.as_str()], &first[..]].concat());
     assert_eq!((none.width, none.drawn()), (1024, 0.0));
     assert!(
-        ran.stderr.contains("none of 2 primitives is within the shader's view"),
+        ran.stderr.contains(
+            "none of 2 primitives is seen: all outside of the shader's view; --view front"
+        ),
         "{}",
         ran.stderr
     );
@@ -110,14 +112,77 @@ fn what_is_nearer_hides_what_is_farther_within_the_view() {
     assert!((front.drawn() - 0.92 * 0.92).abs() < 0.01, "{}", front.drawn());
 
     // A number colours by its range: from dark blue to yellow.
-    let (numbers, _) =
+    let (numbers, said) =
         draw(&shaders, &[&shader, "--vertices", "12", "--colour", "number", "--size", "64x64"]);
     let ([r, g, b], [red, green, blue]) = (numbers.at(0.0, 0.0), numbers.at(0.4, 0.4));
     assert!(b > r && b > g, "{r} {g} {b}");
     assert!(red > 2 * blue && green > 2 * blue, "{red} {green} {blue}");
+    assert!(said.stderr.contains("number from 0 (dark blue) to 1 (yellow)"), "{}", said.stderr);
     let (component, _) =
         draw(&shaders, &[&shader, "--vertices", "12", "--color", "tint.y", "--size", "64x64"]);
     assert_eq!([component.at(0.0, 0.0), component.at(0.4, 0.4)], [[r, g, b], [red, green, blue]]);
+}
+
+/// An empty picture is explained, of every reason for it.
+#[test]
+fn what_is_not_seen_is_said_with_its_reason() {
+    let shaders = Shaders::new();
+    let shader = shaders.file(
+        "unseen.wgsl",
+        b"override KIND: u32;
+        @group(0) @binding(0) var<uniform> zero: vec4f;
+        struct Out { @builtin(position) place: vec4f, @location(0) worldPos: vec3f }
+        @vertex fn main(@builtin(vertex_index) v: u32) -> Out {
+            let triangle = array(vec2f(-0.5, 0.5), vec2f(0.5, 0.5), vec2f(0.0, -0.5));
+            var place = vec4f(triangle[v % 3], 0.5, 1.0);
+            if v < 3 && KIND == 0 { place = vec4f(0.0); }
+            if v < 3 && KIND == 1 { place.x = 1.0 / zero.x; }
+            if v < 3 && KIND == 2 { place.w = -1.0; }
+            if v < 3 && KIND == 3 { place.x = place.y; }
+            if v < 3 && KIND == 4 { place.x += 2.0; }
+            return Out(place, place.xyz);
+        }",
+    );
+    let run = |kind: &str, vertices: &str, more: &[&str]| {
+        let kind = format!("KIND={kind}");
+        let always = [
+            &*shader,
+            "--vertices",
+            vertices,
+            "--constant",
+            &kind,
+            "--uniform",
+            "0.0.*=0",
+            "--size",
+            "64x64",
+        ];
+        let (picture, ran) = draw(&shaders, &[&always[..], more].concat());
+        (picture.drawn() > 0.0, ran.stderr)
+    };
+    let from_front = ["--view", "front", "--varyings", "worldPos"];
+    for (kind, more, why) in [
+        ("0", &[][..], "all with positions whose w is 0"),
+        ("1", &[], "all with positions that are not finite"),
+        ("1", &from_front, "all with positions that are not finite"),
+        ("2", &[], "all behind the viewer (w is 0 or less)"),
+        ("2", &["--view", "corner", "--varyings", "@Position"], "all behind the viewer"),
+        ("3", &[], "all without area"),
+        ("4", &[], "all outside of the shader's view; --view front looks at all"),
+    ] {
+        let (is_drawn, said) = run(kind, "3", more);
+        let expected = format!("out.png: none of 1 primitives is seen: {why}");
+        assert!(!is_drawn && said.contains(&expected), "{kind}: {is_drawn} {said}");
+        assert_eq!(said.contains("--view front"), kind == "4", "{said}");
+        // Beside a triangle that is seen, only what is wrong of itself is said.
+        let (is_drawn, said) = run(kind, "6", more);
+        let some = format!("not seen of 2 primitives: {}", why.replacen("all", "1", 1));
+        assert!(is_drawn && said.contains(&some) == ["0", "1"].contains(&kind), "{kind}: {said}");
+    }
+    // An SVG says it as well.
+    let file = shaders.path("out.svg");
+    let draw = ["capture", &shader, "--vertices", "3", "--constant", "KIND=0", "--uniform"];
+    let ran = vkxfb(&[&draw[..], &["0.0.*=0", "--picture", file.to_str().unwrap()]].concat());
+    assert!(ran.exits(0).stderr.contains("whose w is 0"));
 }
 
 #[test]
@@ -191,6 +256,41 @@ fn views_from_outside_have_the_axes_where_they_say() {
     assert!(r > g && g.abs_diff(b) < 12, "{r} {g} {b}");
     assert_eq!(hue(lines.at(x * 0.5, y * 0.5)), '-');
     assert!(lines.drawn() > 0.005 && lines.drawn() < 0.05, "{}", lines.drawn());
+}
+
+/// The light of the shader is worked out for normals that are not those of the triangle.
+#[test]
+fn outputs_that_are_normals_shade_smoothly() {
+    let shaders = Shaders::new();
+    let shader = shaders.file(
+        "smooth.wgsl",
+        b"struct Out {
+            @builtin(position) place: vec4f, @location(0) worldPos: vec3f, @location(1) vNormal: vec3f,
+            @location(2) colour: vec3f,
+        }
+        @vertex fn main(@builtin(vertex_index) v: u32) -> Out {
+            let at = array(vec2f(-1, -1), vec2f(1, -1), vec2f(0, 1))[v];
+            return Out(vec4f(at, 0.5, 1), vec3f(at, 0), vec3f(at.x, 0, 1) * 7, vec3f(0.5));
+        }",
+    );
+    let draw_of = |outputs: &str| {
+        let how = [&*shader, "--vertices", "3", "--view", "front", "--size", "200x200"];
+        draw(&shaders, &[&how[..], &["--varyings", outputs]].concat()).0
+    };
+    let level = |towards: f64| (255.0 * 0.5 * (0.45 + 0.6 * towards)).round() as u8;
+    // From the left, from above and from behind the viewer.
+    let light = |x: f64, z: f64| (-0.37 * x + 0.74 * z) / x.hypot(z);
+    let is_near = |found: [u8; 3], expected: u8| {
+        assert!(found.iter().all(|part| part.abs_diff(expected) <= 2), "{found:?} {expected}");
+    };
+    let smooth = draw_of("worldPos,vNormal,colour");
+    let flat = draw_of("worldPos,colour");
+    is_near(smooth.at(0.0, 0.0), level(light(0.0, 1.0)));
+    // Near the lower corners, where the normals are at 45 degrees.
+    for side in [-1.0, 1.0] {
+        is_near(smooth.at(side * 0.88, 0.9), level(light(side, 1.05)));
+        is_near(flat.at(side * 0.88, 0.9), level(light(0.0, 1.0)));
+    }
 }
 
 #[test]

@@ -1009,7 +1009,8 @@ fn other_sources_are_refused_by_name() {
         ("a.slang", b"[shader(\"vertex\")] float4 f() : SV_Position", "slangc"),
         ("a.frag", b"#version 450\nvoid main() {}", "a fragment shader"),
         ("a.comp", b"#version 450\nvoid main() {}", "a compute shader"),
-        ("a.geom", b"#version 450\nvoid main() {}", "glslang -V"),
+        ("a.geom", b"#version 450\nvoid main() {}", "vkxfb capture SHADER.vert --geometry"),
+        ("a.tese", b"#version 450\nvoid main() {}", "glslang -V"),
         ("a.dxil", b"DXBC1234", "DirectX"),
         ("a.spv", b"some text", ".vert, .glsl"),
         ("a.png", b"\x89PNG\r\n", ".vert, .glsl"),
@@ -1062,16 +1063,63 @@ fn sources_are_compiled() {
     let spirv = shaders.glsl("spirv.vert", CAPTURES);
     vkxfb(&["inspect", &spirv]).exits(0);
     let decorated = shaders.file("xfb.vert", CAPTURES.trim_start().as_bytes());
-    vkxfb(&["inspect", &decorated]).refuses(&[
+    let without_glslang =
+        |file: &str| Ran::new(command(&["inspect", file]).env("PATH", "").output().unwrap());
+    without_glslang(&decorated).refuses(&[
         "xfb.vert: 3:",
         "xfb_buffer",
         "--varyings",
-        "glslang",
+        "glslangValidator",
+        "if it were installed",
     ]);
+    assert_eq!(
+        vkxfb(&["inspect", &decorated]).exits(0).stdout,
+        vkxfb(&["inspect", &spirv]).exits(0).stdout
+    );
     let broken = shaders.file("broken.wgsl", b"@vertex fn main( {}");
     vkxfb(&["inspect", &broken]).refuses(&["broken.wgsl: 1:"]);
     // naga panics on this shader. Only the error is shown.
     let huge = b"#version 450\nvoid main() { float a[2000000000][2]; }";
-    vkxfb(&["inspect", &shaders.file("huge.vert", huge)])
+    without_glslang(&shaders.file("huge.vert", huge))
         .refuses(&["huge.vert: naga fails with a panic"]);
+}
+
+/// What naga refuses of GLSL, glslang compiles.
+#[test]
+fn what_naga_refuses_is_compiled_by_glslang() {
+    let shaders = Shaders::new();
+    let capture = |file: &str, more: &[&str]| {
+        let draw = ["capture", file, "--vertices", "1", "--topology", "point-list"];
+        vkxfb(&[&draw[..], &["--format", "csv"], more].concat())
+    };
+    // A member of a block with the name of an input.
+    let same = shaders.file(
+        "same.vert",
+        b"#version 450
+        layout(location = 0) in uint joints;
+        layout(set = 0, binding = 1) uniform Skin { mat4 joints[2]; } skin;
+        void main() { gl_Position = skin.joints[joints] * vec4(1); }",
+    );
+    let given = ["--attribute", "joints=1", "--uniform", "0.1.joints[1]=scale(2)"];
+    let csv = capture(&same, &[&given[..], &["--uniform", "0.1.*=0"]].concat()).exits(0).stdout;
+    assert!(csv.contains("\n0,2.0,2.0,2.0,1.0\n"), "{csv}");
+    // Uniforms outside of blocks, and interfaces without locations.
+    let loose = shaders.file(
+        "loose.vert",
+        b"#version 450
+        uniform float time;
+        in vec3 position;
+        out vec3 tint;
+        void main() { tint = position * time; gl_Position = vec4(position, 1); }",
+    );
+    let given = ["--attribute", "position=1,2,3", "--uniform", "0.0.time=2"];
+    let csv = capture(&loose, &given).exits(0).stdout;
+    assert!(csv.contains("\n0,2.0,4.0,6.0,1.0,2.0,3.0,1.0\n"), "{csv}");
+    // Both say why if neither does.
+    let wrong = shaders.file("wrong.vert", b"#version 450\nvoid main() { gl_Position = nothing; }");
+    capture(&wrong, &[]).refuses(&[
+        "wrong.vert: 2:",
+        "glslangValidator does not compile it either:",
+        "'nothing' : undeclared identifier",
+    ]);
 }

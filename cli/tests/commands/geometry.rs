@@ -113,7 +113,9 @@ fn what_a_geometry_shader_emits_is_captured() {
     let said = run(&out).stdout;
     assert!(said.contains("24 vertices of 8 primitives (triangle-list) written"), "{said}");
     assert!(std::fs::read_to_string(mesh).unwrap().contains("element vertex 24"));
-    assert!(std::fs::read_to_string(picture).unwrap().contains("8 primitives captured"));
+    let picture = std::fs::read_to_string(picture).unwrap();
+    assert!(picture.contains("8 primitives captured"), "{picture}");
+    assert!(picture.contains("my.vert.spv and my.geom.spv"), "{picture}");
 
     // By indices, with restarts, and from source.
     let indices = files.shaders.file("indices.txt", b"3 4 5 restart 0 1 restart 6 7 8 2 1 0");
@@ -190,6 +192,37 @@ fn primitives_and_captures_of_a_geometry_shader_are_shown() {
     assert_eq!(json["geometry"]["output"], "triangle-strips");
     let alone = vkxfb(&["inspect", &files.vertex, "--json"]).exits(0).json();
     assert_eq!((&alone["geometry"], &alone["vertex_shader"]), (&json!(null), &json!(null)));
+}
+
+/// What the vertex shader does not write is undefined, which is said of inputs that are read.
+#[test]
+fn inputs_that_nobody_writes_are_named() {
+    let files = Files::new();
+    let geometry = files.shaders.file(
+        "more.geom",
+        b"#version 450
+        layout(points) in;
+        layout(points, max_vertices = 1) out;
+        layout(location = 0) flat in uint number[];
+        layout(location = 1) in vec3 tint[];
+        layout(location = 2) in Light { vec3 place; vec3 power; } light[];
+        layout(location = 4) in vec3 unread[];
+        layout(location = 0) out vec3 found;
+        void main() { found = tint[0] * number[0] + light[0].power; EmitVertex(); }",
+    );
+    let draw = ["capture", &files.vertex, "--geometry", &geometry, "--vertices", "1"];
+    let read: Vec<&str> = files.read.iter().map(String::as_str).collect();
+    let draw = [&draw[..], &["--topology", "point-list", "--varyings", "found"], &read].concat();
+    let said = vkxfb(&draw).exits(0).stderr;
+    let warning = |input: &str| {
+        let vertex = &files.vertex;
+        format!("warning: {geometry} reads {input}, which {vertex} does not write\n")
+    };
+    assert!(said.contains(&warning("'tint' at location 1")), "{said}");
+    assert!(said.contains("'light' at location 2") || said.contains("'power' at location 3"));
+    assert!(!said.contains("'number'") && !said.contains("'unread'"), "{said}");
+    let all = [&files.geometry, "--vertices", "3"];
+    assert!(!files.capture(&all[1..]).exits(0).stderr.contains("warning"));
 }
 
 #[test]

@@ -23,6 +23,7 @@ pub struct Drawing {
 /// The style sheet for edges, which is used in addition to [`STYLE`](super::STYLE).
 const WIRES: &str = "
 .xf-wire { fill: none; stroke-width: 1; stroke-linecap: round; stroke-linejoin: round; }
+.xf-dots { stroke-width: 3; }
 .xf-expected .xf-wire { stroke: #2563eb; }
 .xf-captured .xf-wire { stroke: #0f766e; }
 @media (prefers-color-scheme: dark) {
@@ -62,7 +63,7 @@ pub fn wireframe(drawing: &Drawing) -> String {
     let places: Vec<(u64, Vec<Point>)> = places.collect();
     let (panel, key) = match detailed(&places, height) {
         Some(panel) => (panel, DETAILED_KEY),
-        None => (edges_only(&places), "Blue goes counter-clockwise, green clockwise."),
+        None => (edges_only(&places), edges_key(&places)),
     };
     let hidden = match drawing.primitives.len() - drawn.len() {
         0 => String::new(),
@@ -143,6 +144,14 @@ fn detailed(places: &[(u64, Vec<Point>)], height: f32) -> Option<Group> {
     Some(panel.finish())
 }
 
+/// Explains the colours of edges, which are for triangles.
+fn edges_key(places: &[(u64, Vec<Point>)]) -> &'static str {
+    match places.iter().any(|(_, places)| places.len() == 3) {
+        true => "Blue goes counter-clockwise, green clockwise.",
+        false => "",
+    }
+}
+
 /// Draws only the edges of primitives, in two colours for the two windings.
 fn edges_only(places: &[(u64, Vec<Point>)]) -> Group {
     let mut data = [Data::new(), Data::new()];
@@ -154,15 +163,20 @@ fn edges_only(places: &[(u64, Vec<Point>)]) -> Group {
         for place in rest {
             path = path.line_to((place.x, place.y));
         }
-        // A point is drawn as a line of length 0, whose round ends make it visible.
-        (data[colour], is_used[colour]) = (path.close(), true);
+        // A point is drawn as a line of almost no length, whose round ends make it visible; some
+        // viewers draw nothing for one without any.
+        let path = if rest.is_empty() { path.line_by((0.01, 0)) } else { path };
+        let path = if rest.len() > 1 { path.close() } else { path };
+        (data[colour], is_used[colour]) = (path, true);
     }
     let mut group = Group::new().add(Style::new(WIRES));
     for ((class, data), is_used) in
         ["xf-expected", "xf-captured"].into_iter().zip(data).zip(is_used)
     {
         if is_used {
-            let path = Path::new().set("d", data).set("class", "xf-wire");
+            let are_points = places.iter().all(|(_, places)| places.len() == 1);
+            let class_of_path = if are_points { "xf-wire xf-dots" } else { "xf-wire" };
+            let path = Path::new().set("d", data).set("class", class_of_path);
             group = group.add(Group::new().set("class", class).add(path));
         }
     }

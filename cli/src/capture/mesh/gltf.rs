@@ -21,6 +21,7 @@ use super::{Parsed, Scalar, Values};
 /// Reads the scene that the file shows by default, otherwise the first scene or, without scenes,
 /// all nodes.
 pub(super) fn parse(file: &Path, bytes: &[u8], pose: &Pose) -> Result<Parsed> {
+    check_length(bytes)?;
     let gltf = Gltf::from_slice(bytes)?;
     types::check(&gltf)?;
     let buffers = buffers(&gltf, file)?;
@@ -44,6 +45,18 @@ pub(super) fn parse(file: &Path, bytes: &[u8], pose: &Pose) -> Result<Parsed> {
         }
     }
     reader.finish()
+}
+
+/// Checks that a binary file has as many bytes as its header says.
+fn check_length(bytes: &[u8]) -> Result<()> {
+    let (found, is_binary) = (bytes.len(), bytes.starts_with(b"glTF"));
+    match bytes.get(8..12).and_then(|length| length.try_into().ok()).map(u32::from_le_bytes) {
+        Some(length) if is_binary && (found as u64) < u64::from(length) => {
+            bail!("it is cut off: {found} of {length} bytes")
+        }
+        None if is_binary => bail!("it is cut off within its header"),
+        _ => Ok(()),
+    }
 }
 
 /// Reads the buffers, which are in the file itself, in base64 text, or in other files in the same

@@ -1,11 +1,14 @@
 //! Reads Wavefront OBJ files: positions, normals, texture coordinates and colours of faces.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use tobj::{LoadOptions, Mesh};
 
 use super::{Parsed, Scalar, Values};
 
 pub(super) fn parse(bytes: &[u8]) -> Result<Parsed> {
+    for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
+        check_face(&String::from_utf8_lossy(line)).with_context(|| format!("line {number}"))?;
+    }
     let options = LoadOptions {
         single_index: true,
         triangulate: true,
@@ -54,4 +57,33 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parsed> {
         }
     }
     Ok(parsed)
+}
+
+/// Checks a line, if it is a face: at least three corners, which all have the same parts. The parser
+/// leaves out what it does not understand, as where a file is cut off.
+fn check_face(line: &str) -> Result<()> {
+    let mut words = line.split_whitespace();
+    if words.next() != Some("f") {
+        return Ok(());
+    }
+    let corners: Vec<&str> = words.take_while(|word| !word.starts_with('#')).collect();
+    // A line may go on behind a backslash.
+    if corners.last() == Some(&"\\") {
+        return Ok(());
+    }
+    let parts = |corner: &str| corner.split('/').map(|part| !part.is_empty()).collect::<Vec<_>>();
+    for corner in &corners {
+        let mut numbers = corner.split('/').enumerate();
+        let is_right = numbers.all(|(at, part)| match part {
+            "" => at > 0,
+            _ => at < 3 && part.parse::<i64>().is_ok_and(|number| number != 0),
+        });
+        if !is_right || parts(corner) != parts(corners[0]) {
+            bail!("'{corner}' is no corner of a face as '{}' is", corners[0]);
+        }
+    }
+    if corners.len() < 3 {
+        bail!("a face with {} corners, and not 3 or more", corners.len());
+    }
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! Reads PLY files, both text and binary, in either byte order.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use ply_rs_bw::parser::Parser;
 use ply_rs_bw::ply::{DefaultElement, Property, PropertyType, ScalarType};
 
@@ -13,7 +13,9 @@ const FACE_LISTS: [&str; 2] = ["vertex_indices", "vertex_index"];
 const COLORS: [&str; 4] = ["red", "green", "blue", "alpha"];
 
 pub(super) fn parse(mut bytes: &[u8]) -> Result<Parsed> {
-    let ply = Parser::<DefaultElement>::new().read_ply(&mut bytes)?;
+    let all = bytes;
+    let ply = Parser::<DefaultElement>::new().read_ply(&mut bytes);
+    let ply = ply.map_err(|error| explain(all, &error.to_string()))?;
     let element = |name: &str| Some((ply.header.elements.get(name)?, ply.payload.get(name)?));
     let Some((vertex, vertices)) = element("vertex") else {
         bail!("no element 'vertex'");
@@ -43,6 +45,48 @@ pub(super) fn parse(mut bytes: &[u8]) -> Result<Parsed> {
         parsed.triangles = Some(triangles).filter(|triangles| !triangles.is_empty());
     }
     Ok(parsed)
+}
+
+/// Returns an error that says what is wrong with a file in words of its own, where that can be told:
+/// most such files are cut off. `message` is that of the parser.
+fn explain(bytes: &[u8], message: &str) -> anyhow::Error {
+    if !bytes.starts_with(b"ply") {
+        return anyhow!("it does not begin with 'ply'");
+    }
+    let text = String::from_utf8_lossy(bytes);
+    let Some((header, _)) = text.split_once("end_header") else {
+        return anyhow!("it ends at line {}, within its header", text.lines().count());
+    };
+    let elements = header.lines().filter_map(|line| line.strip_prefix("element "));
+    let elements = elements.filter_map(|element| element.trim().split_once(' '));
+    let elements: Vec<(&str, u64)> =
+        elements.filter_map(|(name, count)| Some((name, count.trim().parse().ok()?))).collect();
+    let announced: Vec<String> = elements
+        .iter()
+        .map(|(name, count)| match (*name, *count) {
+            ("vertex", 1) | ("face", 1) => format!("1 {name}"),
+            ("vertex", count) => format!("{count} vertices"),
+            ("face", count) => format!("{count} faces"),
+            (name, count) => format!("{count} of '{name}'"),
+        })
+        .collect();
+    let announced = announced.join(" and ");
+    if !header.contains("format ascii") {
+        return anyhow!(
+            "its {} bytes are not what its header announces, which is {announced}",
+            bytes.len()
+        );
+    }
+    let lines = text.lines().count() as u64;
+    let expected = elements
+        .iter()
+        .fold(header.lines().count() as u64 + 1, |sum, (_, count)| sum.saturating_add(*count));
+    if lines < expected {
+        return anyhow!("it ends at line {lines}; its header announces {announced}");
+    }
+    // The parser's message goes on with its own data structures.
+    let lines = message.lines().map(str::trim).take_while(|line| !line.starts_with("Error:"));
+    anyhow!("{}", lines.collect::<Vec<_>>().join(" "))
 }
 
 /// A number in a file.

@@ -7,8 +7,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
 
 use super::Shown;
-use crate::capture::mesh::canonical;
-use crate::capture::records::{Column, Number, place};
+use crate::capture::records::{Column, Number, Role, place};
 
 /// Values that
 /// [glTF](https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html#schema-reference-accessor)
@@ -51,7 +50,8 @@ pub(super) fn render(shown: &Shown<'_>) -> Result<Vec<u8>> {
     let left_out = primitives - vertices.len() / shown.per_primitive();
     if left_out == primitives {
         bail!(
-            "all of {primitives} primitives reach behind the viewer, where glTF has no positions"
+            "all of {primitives} primitives reach behind the viewer (w is 0 or less, or no number), \
+             where glTF has no positions"
         );
     }
     if left_out > 0 {
@@ -129,12 +129,12 @@ fn attributes<'a>(shown: &Shown<'a>) -> Vec<Attribute<'a>> {
     let mut attributes = Vec::new();
     for column in columns {
         let count = column.letters.len().max(1);
-        let (name, meaning, components) = match &*canonical(&column.name) {
+        let (name, meaning, components) = match column.role() {
             _ if position == Some(&raw const *column) => ("POSITION", Meaning::Position, 3),
-            "normal" if count == 3 => ("NORMAL", Meaning::Normal, 3),
-            "texcoord" if count == 2 => ("TEXCOORD_0", Meaning::AsIs, 2),
-            "color" if count >= 3 => ("COLOR_0", Meaning::AsIs, count),
-            _ => ("", Meaning::AsIs, count),
+            Some(Role::Normal) => ("NORMAL", Meaning::Normal, 3),
+            Some(Role::Texcoord) => ("TEXCOORD_0", Meaning::AsIs, 2),
+            Some(Role::Color) => ("COLOR_0", Meaning::AsIs, count),
+            None => ("", Meaning::AsIs, count),
         };
         // The names of attributes that are not in the specification begin with an underscore.
         let own = || {

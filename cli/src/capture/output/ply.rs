@@ -12,8 +12,7 @@ use ply_rs_bw::writer::Writer;
 use vkxfb::spirv::NumericClass;
 
 use super::Shown;
-use crate::capture::mesh::canonical;
-use crate::capture::records::{Column, Number, place};
+use crate::capture::records::{Column, Number, Records, Role, place};
 
 /// Checks that PLY can represent the numbers of these columns.
 pub(super) fn check(columns: &[Column]) -> Result<()> {
@@ -28,8 +27,13 @@ pub(super) fn render(shown: &Shown<'_>) -> Result<Vec<u8>> {
     let mut columns = Vec::new();
     for column in records.columns {
         let is_position = position == Some(&raw const *column);
-        let names = property_names(column, is_position, &mut taken);
-        columns.push((column, names, scalar_type(column)?));
+        let (names, role) = property_names(column, is_position, &mut taken);
+        let ty = match role {
+            // Most readers of PLY take only bytes for colours.
+            Some(Role::Color) if fits_bytes(records, column) => ScalarType::UChar,
+            _ => scalar_type(column)?,
+        };
+        columns.push((column, names, ty));
     }
     // Readers of PLY expect the position first.
     columns.sort_by_key(|(column, ..)| position != Some(&raw const **column));
@@ -48,8 +52,9 @@ pub(super) fn render(shown: &Shown<'_>) -> Result<Vec<u8>> {
     ply.header.elements.add(element);
     let vertex = |vertex| {
         let mut element = DefaultElement::new();
-        for (column, names, _) in &columns {
-            let numbers = records.numbers(vertex, column).into_iter().map(property);
+        for (column, names, ty) in &columns {
+            let numbers = records.numbers(vertex, column).into_iter();
+            let numbers = numbers.map(|number| property(number, ty));
             element.extend(names.iter().cloned().zip(numbers));
         }
         element
@@ -95,29 +100,43 @@ fn add_primitives(shown: &Shown<'_>, ply: &mut Ply<DefaultElement>) -> Result<()
     Ok(())
 }
 
-/// Returns the property names of a column: those that readers of PLY know, otherwise names made
-/// from its own. No name is used twice.
-fn property_names(column: &Column, is_position: bool, taken: &mut BTreeSet<String>) -> Vec<String> {
+/// Returns the property names of a column, and its role if the names are those that readers of PLY
+/// know for the role. Otherwise the names are made from its own. No name is used twice.
+fn property_names(
+    column: &Column,
+    is_position: bool,
+    taken: &mut BTreeSet<String>,
+) -> (Vec<String>, Option<Role>) {
     let count = column.letters.len().max(1);
-    let known: &[&str] = match (is_position, &*canonical(&column.name), count) {
-        (true, ..) => &["x", "y", "z", "w"],
-        (_, "normal", 3) => &["nx", "ny", "nz"],
-        (_, "texcoord", 2) => &["u", "v"],
-        _ => &[],
+    let role = column.role().filter(|_| !is_position);
+    let known: &[&str] = match role {
+        _ if is_position => &["x", "y", "z", "w"],
+        Some(Role::Normal) => &["nx", "ny", "nz"],
+        Some(Role::Texcoord) => &["u", "v"],
+        Some(Role::Color) => &["red", "green", "blue", "alpha"],
+        None => &[],
     };
+    let known = &known[..count.min(known.len())];
+    if !known.is_empty() && known.iter().all(|name| !taken.contains(*name)) {
+        let names: Vec<String> = known.iter().map(|name| (*name).to_owned()).collect();
+        taken.extend(names.iter().cloned());
+        return (names, role);
+    }
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-    let own = column.names().into_iter().map(|name| name.chars().map(plain).collect());
-    let names: Vec<String> = match known.is_empty() {
-        true => own.collect(),
-        false => known.iter().take(count).map(|name| (*name).to_owned()).collect(),
-    };
     let mut unique = Vec::new();
-    for name in names {
+    for name in column.names() {
+        let name: String = name.chars().map(plain).collect();
         let numbered = (2..).map(|number| format!("{name}_{number}"));
         let mut free = std::iter::once(name.clone()).chain(numbered);
         unique.extend(free.find(|name| taken.insert(name.clone())));
     }
-    unique
+    (unique, None)
+}
+
+/// Whether all numbers of a column are from 0 to 1, which bytes from 0 to 255 stand for in colours.
+fn fits_bytes(records: &Records<'_>, column: &Column) -> bool {
+    let numbers = (0..records.vertices).flat_map(|vertex| records.numbers(vertex, column));
+    numbers.map(Number::to_f64).all(|number| (0.0..=1.0).contains(&number))
 }
 
 fn scalar_type(column: &Column) -> Result<ScalarType> {
@@ -130,9 +149,11 @@ fn scalar_type(column: &Column) -> Result<ScalarType> {
     })
 }
 
-/// Converts a number to a property. Integers of 64 bits have been rejected before.
-fn property(number: Number) -> Property {
+/// Converts a number to a property of this type. Only colours are bytes. Integers of 64 bits have
+/// been rejected before.
+fn property(number: Number, ty: &ScalarType) -> Property {
     match number {
+        _ if *ty == ScalarType::UChar => Property::UChar((number.to_f64() * 255.0).round() as u8),
         Number::Float(value) => Property::Float(value),
         Number::Double(value) => Property::Double(value),
         Number::Int(value) => Property::Int(value as i32),

@@ -2,8 +2,7 @@
 
 use anyhow::{Context, Result};
 
-use crate::capture::mesh::canonical;
-use crate::capture::records::{Column, Records};
+use crate::capture::records::{Column, Records, Role};
 
 /// What determines the colours: a column, or one of its components.
 pub(super) struct Colouring<'a> {
@@ -30,12 +29,11 @@ const SCALE: [[f64; 3]; 5] = [
 
 impl<'a> Colouring<'a> {
     /// Colours vertices by the column, or component, with this name. Without a name, returns a
-    /// column of three or four components that is named as a colour, if there is one.
+    /// column that is a colour by its name, if there is one.
     pub(super) fn of(columns: &'a [Column], name: Option<&str>) -> Result<Option<Self>> {
         let whole = |column| Self { column, component: None };
         let Some(wanted) = name else {
-            let is_colour =
-                |column: &&Column| column.letters.len() >= 3 && canonical(&column.name) == "color";
+            let is_colour = |column: &&Column| column.role() == Some(Role::Color);
             return Ok(columns.iter().find(is_colour).map(whole));
         };
         let named = columns.iter().find(|column| column.name.eq_ignore_ascii_case(wanted));
@@ -61,9 +59,9 @@ impl<'a> Colouring<'a> {
         }
     }
 
-    /// Returns the colours of all vertices. Numbers between 0 and 1 are used as they are, others
-    /// are scaled by their range.
-    pub(super) fn colours(&self, records: &Records<'_>) -> Vec<Colour> {
+    /// Returns the colours of all vertices. Three or four numbers from 0 to 1 are used as they are,
+    /// others are scaled by their range, which is returned as a text.
+    pub(super) fn colours(&self, records: &Records<'_>) -> (Vec<Colour>, Option<String>) {
         let all = (0..records.vertices).map(|vertex| self.numbers(records, vertex));
         let all: Vec<Vec<f64>> = all.collect();
         let range = |component: usize| {
@@ -96,7 +94,30 @@ impl<'a> Colouring<'a> {
             let [red, green, blue] = rgb.map(|value| (value * 255.0).round() as u8);
             [red, green, blue, 255]
         };
-        all.iter().map(colour).collect()
+        (all.iter().map(colour).collect(), if are_colours { None } else { self.scale(&ranges) })
+    }
+
+    /// Says which colours stand for the ends of each component's range. `None` without numbers.
+    fn scale(&self, ranges: &[(f64, f64)]) -> Option<String> {
+        let names = self.column.names().into_iter().skip(self.component.unwrap_or(0));
+        let names: Vec<String> = match self.component {
+            Some(_) => names.take(1).collect(),
+            None => names.take(3).collect(),
+        };
+        let ends = match names.len() {
+            1 => [("dark blue", "yellow"); 3],
+            _ => [("no red", "red"), ("no green", "green"), ("no blue", "blue")],
+        };
+        let parts = names.iter().zip(ranges).zip(ends);
+        let parts = parts.filter(|((_, (low, high)), _)| low <= high);
+        let parts: Vec<String> = parts
+            .map(|((name, (low, high)), (first, last))| {
+                // Most numbers were floats of 32 bits, which have fewer digits.
+                let (low, high) = (*low as f32, *high as f32);
+                format!("{name} from {low} ({first}) to {high} ({last})")
+            })
+            .collect();
+        (!parts.is_empty()).then(|| format!("colours are {}", parts.join(", ")))
     }
 }
 

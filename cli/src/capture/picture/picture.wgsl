@@ -10,6 +10,8 @@ struct Drawn {
     @location(1) colour: vec4f,
     /// The place within a point: from -1 to 1 in both directions.
     @location(2) across: vec2f,
+    /// The normal in the space of `shape`, and 1. Four zeros if the triangle's own counts.
+    @location(3) normal: vec4f,
 }
 
 const COUNTER_CLOCKWISE = vec3f(0.35, 0.53, 0.93);
@@ -20,8 +22,9 @@ const LIGHT = vec3f(-0.37, -0.56, -0.74);
 
 @vertex fn triangle(
     @location(0) place: vec4f, @location(1) shape: vec4f, @location(2) colour: vec4f,
+    @location(3) normal: vec4f,
 ) -> Drawn {
-    return Drawn(place, shape, colour, vec2f(0.0));
+    return Drawn(place, shape, colour, vec2f(0.0), normal);
 }
 
 // Returns the place of a corner of a square, from -1 to 1. The square consists of two triangles,
@@ -37,12 +40,12 @@ fn corner(number: u32) -> vec2f {
 ) -> Drawn {
     let across = corner(number);
     let reach = vec4f(across * REACH * PIXEL * place.w, 0.0, 0.0);
-    return Drawn(place + reach, shape, colour, across);
+    return Drawn(place + reach, shape, colour, across, vec4f(0.0));
 }
 
 @vertex fn line(
     @location(0) place_a: vec4f, @location(1) shape_a: vec4f, @location(2) colour_a: vec4f,
-    @location(3) place_b: vec4f, @location(4) shape_b: vec4f, @location(5) colour_b: vec4f,
+    @location(4) place_b: vec4f, @location(5) shape_b: vec4f, @location(6) colour_b: vec4f,
     @builtin(vertex_index) number: u32,
 ) -> Drawn {
     // If an end is behind the viewer, it is moved along the line to a point in front of the viewer,
@@ -66,6 +69,7 @@ fn corner(number: u32) -> vec2f {
         mix(shape_a, shape_b, at),
         mix(colour_a, colour_b, at),
         vec2f(0.0),
+        vec4f(0.0),
     );
 }
 
@@ -74,9 +78,12 @@ fn faded(colour: vec3f, distance: f32) -> vec4f {
 }
 
 @fragment fn lit(drawn: Drawn, @builtin(front_facing) counter_clockwise: bool) -> @location(0) vec4f {
-    // The derivatives are along the screen's x and y axes, so the negated cross product points away
-    // from the viewer, whichever side of the triangle is seen.
-    let normal = -cross(dpdx(drawn.shape.xyz), dpdy(drawn.shape.xyz));
+    // The derivatives are along the screen's x and y axes, so the negated cross product points
+    // towards the viewer, whichever side of the triangle is seen.
+    let own = -cross(dpdx(drawn.shape.xyz), dpdy(drawn.shape.xyz));
+    // A normal that was captured is turned to the same side.
+    let turned = drawn.normal.xyz * sign(dot(drawn.normal.xyz, own));
+    let normal = select(own, turned, drawn.normal.w > 0.99);
     let size = length(normal);
     let light = select(0.5, max(dot(normal / size, LIGHT), 0.0), size > 0.0);
     let side = select(CLOCKWISE, COUNTER_CLOCKWISE, counter_clockwise);

@@ -187,10 +187,10 @@ impl Pipeline {
 }
 
 /// Returns the attributes of a vertex of a primitive. The first vertex has the first locations.
-fn attributes(vertex: u32) -> [vk::VertexInputAttributeDescription; 3] {
+fn attributes(vertex: u32) -> [vk::VertexInputAttributeDescription; 4] {
     let of = |part: u32, format, offset: usize| {
         vk::VertexInputAttributeDescription::default()
-            .location(3 * vertex + part)
+            .location(4 * vertex + part)
             .format(format)
             .offset(vertex * size_of::<Vertex>() as u32 + offset as u32)
     };
@@ -198,6 +198,7 @@ fn attributes(vertex: u32) -> [vk::VertexInputAttributeDescription; 3] {
         of(0, vk::Format::R32G32B32A32_SFLOAT, offset_of!(Vertex, place)),
         of(1, vk::Format::R32G32B32A32_SFLOAT, offset_of!(Vertex, shape)),
         of(2, vk::Format::R8G8B8A8_UNORM, offset_of!(Vertex, colour)),
+        of(3, vk::Format::R32G32B32A32_SFLOAT, offset_of!(Vertex, normal)),
     ]
 }
 

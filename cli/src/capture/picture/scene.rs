@@ -1,9 +1,11 @@
 //! The scene to be rendered: vertices in clip space, with their colours.
 
 use bytemuck::{Pod, Zeroable};
+use glam::DVec3;
 
 use super::Picture;
 use super::colours::BY_SIDE;
+use super::normals::normals;
 use super::view::{Size, View};
 use crate::capture::output::Shown;
 
@@ -24,6 +26,8 @@ pub(super) struct Vertex {
     /// shading is computed from it. The fourth component is the relative distance, from 0 for the
     /// nearest vertex to 1 for the farthest.
     pub(super) shape: [f32; 4],
+    /// The normal in the space of `shape`, and 1. Four zeros if the triangle's own counts.
+    pub(super) normal: [f32; 4],
     pub(super) colour: [u8; 4],
 }
 
@@ -31,9 +35,8 @@ pub(super) struct Vertex {
 pub(super) struct Scene {
     pub(super) vertices: Vec<Vertex>,
     pub(super) per_primitive: usize,
-    pub(super) primitives: usize,
-    /// The number of primitives that are not completely outside of one side of the view volume.
-    pub(super) in_view: usize,
+    /// The range of the numbers that colours stand for. `None` if numbers are colours themselves.
+    pub(super) scale: Option<String>,
 }
 
 impl Scene {
@@ -51,14 +54,28 @@ impl Scene {
             }
         };
         set_distances(&mut seen);
-        let colours = match &picture.colouring {
+        let (colours, scale) = match &picture.colouring {
             Some(colouring) => colouring.colours(records),
-            None => vec![BY_SIDE; records.vertices],
+            None => (vec![BY_SIDE; records.vertices], None),
+        };
+        let normals = match per_primitive {
+            3 => {
+                let shapes = seen.iter().map(|Seen { shape: [x, y, z, _], .. }| [*x, *y, *z]);
+                normals(shown, picture, &shapes.collect::<Vec<_>>())
+            }
+            _ => None,
+        };
+        let normals = normals.unwrap_or_else(|| vec![DVec3::ZERO; records.vertices]);
+        let normal = |normal: DVec3| match normal == DVec3::ZERO {
+            true => [0.0; 4],
+            false => normal.extend(1.0).as_vec4().to_array(),
         };
         let vertices: Vec<Vertex> = seen
             .iter()
             .zip(colours)
-            .map(|(seen, colour)| Vertex {
+            .zip(normals)
+            .map(|((seen, colour), own)| Vertex {
+                normal: normal(own),
                 place: seen.place.map(|number| number as f32),
                 shape: seen.shape.map(|number| number as f32),
                 colour,
@@ -70,13 +87,8 @@ impl Scene {
             };
             primitive.iter().all(is_finite)
         };
-        let drawn = || vertices.chunks_exact(per_primitive).filter(is_drawn);
-        Self {
-            primitives: records.vertices / per_primitive,
-            in_view: drawn().filter(|primitive| is_in_view(primitive)).count(),
-            vertices: drawn().flatten().copied().collect(),
-            per_primitive,
-        }
+        let drawn = vertices.chunks_exact(per_primitive).filter(is_drawn);
+        Self { vertices: drawn.flatten().copied().collect(), per_primitive, scale }
     }
 }
 
@@ -143,15 +155,4 @@ fn set_distances(seen: &mut [Seen]) {
 
 fn bounds(numbers: impl Iterator<Item = f64>) -> (f64, f64) {
     numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), n| (low.min(n), high.max(n)))
-}
-
-/// Whether the primitive is not completely outside of one side of the view volume.
-fn is_in_view(primitive: &[Vertex]) -> bool {
-    let all = |is_outside: fn([f32; 4]) -> bool| primitive.iter().all(|v| is_outside(v.place));
-    !(all(|[x, _, _, w]| x < -w)
-        || all(|[x, _, _, w]| x > w)
-        || all(|[_, y, _, w]| y < -w)
-        || all(|[_, y, _, w]| y > w)
-        || all(|[_, _, z, _]| z < 0.0)
-        || all(|[_, _, z, w]| z > w))
 }

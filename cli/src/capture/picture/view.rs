@@ -68,6 +68,12 @@ impl View {
             true => (w > 0.0).then(|| [x / w, -y / w, -z / w])?,
             false => [x, y, z],
         };
+        Some(self.turned([x, y, z]))
+    }
+
+    /// Turns a direction from a space with y upwards, and z towards a viewer in front: to the right,
+    /// downwards, and away from the viewer.
+    pub(super) fn turned(self, [x, y, z]: [f64; 3]) -> [f64; 3] {
         let (azimuth, elevation) = match self {
             Self::Shader => (0.0, 0.0),
             Self::From { azimuth, elevation } => (azimuth, elevation),
@@ -76,7 +82,7 @@ impl View {
         let (up, level) = elevation.to_radians().sin_cos();
         let right = x * cos - z * sin;
         let towards = x * sin + z * cos;
-        Some([right, towards * up - y * level, -(towards * level + y * up)])
+        [right, towards * up - y * level, -(towards * level + y * up)]
     }
 }
 

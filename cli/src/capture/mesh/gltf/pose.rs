@@ -12,8 +12,10 @@ use super::matrix;
 /// The time of an animation at which a mesh is read.
 #[derive(Debug, Clone, Default, PartialEq, clap::Args)]
 pub(in crate::capture) struct Pose {
-    /// Read a glTF file with its nodes and skins moved as they are at this time of its animation
-    #[arg(long, value_name = "SECONDS", requires = "mesh", value_parser = seconds)]
+    /// Read a glTF file with its nodes and skins moved as they are at this time of its animation.
+    /// Before the first keyframe all is as at that one, and after the last as at the last
+    #[arg(long, value_name = "SECONDS", requires = "mesh", value_parser = seconds,
+        allow_negative_numbers = true)]
     pub(in crate::capture) time: Option<f64>,
     /// The name or number of the animation; by default the first
     #[arg(long, value_name = "NAME", requires = "time")]

@@ -1,0 +1,132 @@
+//! Determines why primitives are not seen in a picture, so that an empty picture is explained.
+
+use super::view::View;
+use super::{Kind, Picture};
+use crate::capture::output::Shown;
+
+/// Why a primitive is not seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reason {
+    /// A component of a position is NaN or infinite.
+    NotFinite,
+    /// The fourth component of all positions is 0, as in positions that were never written.
+    NoW,
+    /// The fourth component is 0 or less: of all positions if the picture clips primitives,
+    /// otherwise of any.
+    Behind,
+    /// The primitive is outside of one side of the view volume.
+    Outside,
+    /// The vertices of the triangle are on a line.
+    Flat,
+}
+
+const REASONS: [Reason; 5] =
+    [Reason::NotFinite, Reason::NoW, Reason::Behind, Reason::Outside, Reason::Flat];
+
+impl Reason {
+    /// Says what is so of some primitives.
+    const fn text(self) -> &'static str {
+        match self {
+            Self::NotFinite => "with positions that are not finite",
+            Self::NoW => "with positions whose w is 0",
+            Self::Behind => "behind the viewer (w is 0 or less)",
+            Self::Outside => "outside of the shader's view",
+            Self::Flat => "without area",
+        }
+    }
+}
+
+/// The number of primitives, and for each of the [`REASONS`] the number that are not seen.
+pub(super) struct Unseen {
+    primitives: usize,
+    counts: [usize; REASONS.len()],
+}
+
+impl Unseen {
+    /// Counts the primitives that a picture does not show.
+    pub(super) fn of(shown: &Shown<'_>, picture: &Picture<'_>) -> Self {
+        let records = shown.records;
+        let per_primitive = shown.topology.vertices_per_primitive() as usize;
+        let mut this = Self { primitives: records.vertices / per_primitive, counts: [0; 5] };
+        for first in (0..this.primitives * per_primitive).step_by(per_primitive) {
+            let vertices = first..first + per_primitive;
+            let places = vertices.map(|vertex| records.place(vertex, picture.place));
+            if let Some(reason) = reason(&places.collect::<Vec<_>>(), picture) {
+                this.counts[reason as usize] += 1;
+            }
+        }
+        this
+    }
+
+    /// Returns a text if nothing is seen, or if positions are such that they are probably wrong.
+    pub(super) fn remark(&self) -> Option<String> {
+        let all = self.primitives;
+        let found = |reason: &Reason| self.counts[*reason as usize] > 0;
+        let is_empty = all > 0 && self.counts.iter().sum::<usize>() == all;
+        if !is_empty {
+            let wrong = [Reason::NotFinite, Reason::NoW];
+            let wrong: Vec<String> = wrong
+                .iter()
+                .filter(|reason| found(reason))
+                .map(|reason| self.say(*reason))
+                .collect();
+            return (!wrong.is_empty())
+                .then(|| format!("not seen of {all} primitives: {}", wrong.join(", ")));
+        }
+        let why: Vec<String> =
+            REASONS.iter().filter(|reason| found(reason)).map(|reason| self.say(*reason)).collect();
+        let cure = match found(&Reason::Outside) {
+            true => "; --view front looks at all",
+            false => "",
+        };
+        Some(format!("none of {all} primitives is seen: {}{cure}", why.join(", ")))
+    }
+
+    fn say(&self, reason: Reason) -> String {
+        match self.counts[reason as usize] {
+            count if count == self.primitives => format!("all {}", reason.text()),
+            count => format!("{count} {}", reason.text()),
+        }
+    }
+}
+
+/// Returns why a primitive with these positions is not seen. `None` if it is seen.
+fn reason(places: &[[f64; 4]], picture: &Picture<'_>) -> Option<Reason> {
+    // Only the device clips primitives; edges, and views from outside, need all positions.
+    let is_clipped = picture.kind == Kind::Png && picture.view == View::Shader;
+    let all = |is: fn([f64; 4]) -> bool| places.iter().all(|place| is(*place));
+    let any = |is: fn([f64; 4]) -> bool| places.iter().any(|place| is(*place));
+    if any(|place| place.iter().any(|number| !number.is_finite())) {
+        return Some(Reason::NotFinite);
+    }
+    if all(|[.., w]| w == 0.0) {
+        return Some(Reason::NoW);
+    }
+    let is_behind: fn([f64; 4]) -> bool = |[.., w]| w <= 0.0;
+    if all(is_behind) || (!is_clipped && any(is_behind)) {
+        return Some(Reason::Behind);
+    }
+    let is_outside = all(|[x, _, _, w]| x < -w)
+        || all(|[x, _, _, w]| x > w)
+        || all(|[_, y, _, w]| y < -w)
+        || all(|[_, y, _, w]| y > w)
+        || all(|[_, _, z, _]| z < 0.0)
+        || all(|[_, _, z, w]| z > w);
+    if is_clipped && is_outside {
+        return Some(Reason::Outside);
+    }
+    let seen = places.iter().map(|place| picture.view.seen(*place, picture.place));
+    let seen: Vec<[f64; 3]> = seen.collect::<Option<_>>()?;
+    is_flat(&seen).then_some(Reason::Flat)
+}
+
+/// Whether a triangle has no area in the picture.
+fn is_flat(seen: &[[f64; 3]]) -> bool {
+    let [a, b, c] = seen else { return false };
+    let edge = |end: &[f64; 3]| [end[0] - a[0], end[1] - a[1]];
+    let (first, second) = (edge(b), edge(c));
+    let length = |[x, y]: [f64; 2]| x.hypot(y);
+    let area = first[0] * second[1] - first[1] * second[0];
+    // Edges at a smaller angle than this are on one line, but for rounding.
+    area.abs() <= 1e-9 * length(first) * length(second)
+}
