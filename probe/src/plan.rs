@@ -193,7 +193,12 @@ impl CaseGroup<'_> {
             let inputs = inputs.saturating_mul(u64::from(v.max(i)));
             captured.saturating_mul(captured_strides).saturating_add(inputs)
         });
-        let records = vertices(vertex_count, instance_count).saturating_mul(strides.max(4));
+        // Of a shader from a file, the records of each draw are captured first.
+        let records = match self.subject.has_formulas() {
+            true => vertices(vertex_count, instance_count),
+            false => batch.iter().fold(0, |all: u64, &(v, i)| all.saturating_add(vertices(v, i))),
+        };
+        let records = records.saturating_mul(strides.max(4));
         captures.fold(records, u64::saturating_add)
     }
 
