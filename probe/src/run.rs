@@ -48,8 +48,8 @@ pub struct Progress<'a> {
     pub done: usize,
     /// The number of batches in the plan.
     pub total: usize,
-    /// The group of the batch that runs now.
-    pub group: CaseGroup<'a>,
+    /// The batch that runs now.
+    pub batch: &'a Batch<'a>,
 }
 
 /// Runs a plan, and records the results in `report`.
@@ -101,7 +101,7 @@ pub fn run_until_loss(
     let mut loss = None;
     for (done, batch) in batches.iter().enumerate() {
         let Batch { group, draws } = batch;
-        observe(Progress { done, total: batches.len(), group: *group });
+        observe(Progress { done, total: batches.len(), batch });
         if let Some(reason) = unsupported(gpu, group) {
             report.skip(group.backend, group.row(), reason);
             continue;

@@ -21,4 +21,5 @@ mod probe_driver;
 mod probe_geometry;
 mod probe_isolate;
 mod probe_repeat;
+mod probe_running;
 mod probe_trials;

@@ -56,7 +56,8 @@ fn a_lost_device_is_told_with_its_case_and_the_others_run() {
     for part in ["# Transform feedback: lost (triangle-strip)", "## Log", "going on in child"] {
         assert!(text.contains(part), "{part}\n{text}");
     }
-    for part in ["triangle-strip: lost on compute", "7 vertices x 1", "2 of 28 cases could not run"]
+    for part in
+        ["triangle-strip: lost on compute", "7 vertices, 1 instance", "2 of 28 cases could not run"]
     {
         assert!(ran.stdout.contains(part), "{part}\n{}", ran.stdout);
     }
