@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_parser = super::parse_backend)]
     backend: Option<Backend>,
     /// Only this topology, for example triangle-strip
-    #[arg(long)]
+    #[arg(long, value_parser = parse_topology)]
     topology: Option<PrimitiveTopology>,
     /// Only this shader: a vertex shader in SPIR-V, WGSL (.wgsl) or GLSL (.vert, .glsl, .vs), or one of identify,
     /// two_buffers, attributes
@@ -84,7 +84,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     isolate: bool,
     /// Time limit of a submission, by default 120
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     timeout: Option<u32>,
     /// Maximum time that a submission should take, by default 300, and unlimited on a CPU. Captures
     /// are divided into submissions accordingly
@@ -169,8 +169,24 @@ relies on; 2 something kept the probe from running, a case or a trial was
 lost, or the validation layer objected.";
 
 pub(super) fn parse_provoking(name: &str) -> Result<ProvokingVertex, String> {
+    let name = name.to_ascii_lowercase();
     let found = ProvokingVertex::ALL.into_iter().find(|p| p.to_string() == name);
     found.ok_or_else(|| "one of: first, last".to_owned())
+}
+
+/// Parses the name of a topology, also in the capitals and with the underscores of Vulkan.
+fn parse_topology(name: &str) -> Result<PrimitiveTopology, String> {
+    let own = name.to_ascii_lowercase().replace('_', "-");
+    let own = own.strip_prefix("vk-primitive-topology-").unwrap_or(&own);
+    own.parse().map_err(|_| {
+        let names = PrimitiveTopology::ALL.map(|topology| topology.to_string());
+        format!("one of: {}", names.join(", "))
+    })
+}
+
+fn parse_seconds(text: &str) -> Result<u32, String> {
+    let seconds = text.parse().ok().filter(|seconds| *seconds > 0);
+    seconds.ok_or_else(|| "whole seconds, at least 1".to_owned())
 }
 
 /// Parses a number of bytes. K, M or G after it stands for a binary multiple.
@@ -220,6 +236,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     #[cfg(unix)]
     if !arguments.isolate {
         crash::start_again_isolated();
+    }
+    for (option, file) in [("--html", &arguments.html), ("--report", &arguments.report)] {
+        if file.as_deref() == Some(Path::new("-")) {
+            bail!("{option} takes a file; {option} /dev/stdout writes to standard output");
+        }
     }
     super::check_outputs([&arguments.html, &arguments.report])?;
     let mut running = running(true)?;
@@ -397,7 +418,8 @@ fn open(
     if let Some(limit) = arguments.submission_limit {
         gpu.set_submission_limit(Duration::from_millis(limit.into()));
     }
-    if let Ok(fault) = std::env::var(INJECTED) {
+    let injected = std::env::var(INJECTED).ok();
+    if let Some(fault) = &injected {
         gpu.inject(fault.parse().map_err(anyhow::Error::msg).context(INJECTED)?);
     }
     let plan = plan(arguments, &gpu, subject)?;
@@ -406,6 +428,11 @@ fn open(
         super::ProfileName::Bifrost => "bifrost",
     };
     let mut report = ProbeReport::new(run::device_info(&gpu), profile);
+    if let Some(fault) = injected {
+        report.note(format!(
+            "faults were injected ({INJECTED}={fault}): this says nothing about the driver"
+        ));
+    }
     if arguments.resources == super::ResourcesName::Descriptors {
         report.resources = "descriptors".to_owned();
     }

@@ -35,7 +35,9 @@ use super::diagnose::{Mismatch, PrimitiveDiff, Verdict};
 use super::plan::CaseGroup;
 use super::trial::{TrialReport, TrialResult};
 
+pub(crate) use bug::BUG_REPORT_HEAD;
 pub use bug::{BugReport, Failing, FailingShader, bug_report};
+pub(crate) use case::FOLDED;
 pub use case::{Case, shell_word};
 pub use file::{check_writable, write_atomically};
 pub use findings::Findings;

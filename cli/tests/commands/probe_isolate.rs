@@ -102,7 +102,7 @@ fn what_does_not_fit_the_memory_is_left_out_and_told() {
     let all = [&all[..], &COMPUTE, &["--json"]].concat();
     let small = vkxfb(&[&all[..], &["--memory", "64M"]].concat()).exits(0).json();
     let report = &small["reports"][0];
-    assert_eq!(report["cells"][0]["passed"], 15 * 2 * 2 * 2, "{:#}", report["cells"][0]);
+    assert_eq!(report["cells"][0]["passed"], 16 * 2 * 2 * 2, "{:#}", report["cells"][0]);
     let note = report["notes"][0].as_str().unwrap();
     assert!(note.contains("more than 64 MiB (--memory)"), "{note}");
     vkxfb(&[&all[..], &["--memory", "64K"]].concat()).refuses(&["the limit is"]);

@@ -8,6 +8,10 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use super::{CapturedStage, Row, names};
 
+/// Describes that a pipeline has its topology as a specialization constant, instead of reading it
+/// for each draw.
+pub(crate) const FOLDED: &str = ", pipeline for this topology alone";
+
 /// A draw that is captured, and its pipeline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Case {
@@ -87,7 +91,7 @@ impl Case {
         let geometry = self.geometry.as_ref();
         let geometry =
             geometry.map_or(String::new(), |geometry| format!("geometry shader {geometry}, "));
-        let folded = if self.specialized { ", topology folded in" } else { "" };
+        let folded = if self.specialized { FOLDED } else { "" };
         format!("{topology}, shader {shader}, {geometry}{provoking} vertex provokes{folded}")
     }
 }
