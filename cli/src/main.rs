@@ -217,7 +217,8 @@ fn main() -> ExitCode {
         .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
         .init();
     leave_naga_silent();
-    let command = Arguments::parse_from(join_lists(std::env::args_os())).command;
+    let arguments = Arguments::try_parse_from(join_lists(std::env::args_os()));
+    let command = arguments.unwrap_or_else(|error| suggested(error).exit()).command;
     let result = match &command {
         Command::Bench(arguments) => bench::run(arguments),
         Command::BroadcastColor(arguments) => broadcast::run(arguments),
@@ -242,6 +243,17 @@ fn main() -> ExitCode {
             ExitCode::from(COULD_NOT_RUN)
         }
     }
+}
+
+/// Adds the command that a user may have meant, where that is a part of another command.
+fn suggested(mut error: clap::Error) -> clap::Error {
+    use clap::error::{ContextKind, ContextValue};
+    let given = error.get(ContextKind::InvalidSubcommand);
+    if matches!(given, Some(ContextValue::String(name)) if name == "compare") {
+        let meant = ContextValue::Strings(vec!["probe compare".to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, meant);
+    }
+    error
 }
 
 /// Panics of naga are returned as errors and shown like other errors, so their messages are
@@ -563,7 +575,7 @@ impl Output {
 }
 
 fn parse_backend(name: &str) -> Result<Backend, String> {
-    let found = Backend::ALL.into_iter().find(|backend| backend.name() == name);
+    let found = Backend::ALL.into_iter().find(|b| b.name().eq_ignore_ascii_case(name));
     found.ok_or_else(|| "one of: native, vertex, compute".to_owned())
 }
 

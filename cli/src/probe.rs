@@ -4,8 +4,10 @@ mod compare;
 #[cfg(unix)]
 mod crash;
 mod isolate;
+mod running;
 mod self_test;
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -19,6 +21,8 @@ use vkxfb_probe::run::{self, Position, Progress};
 use vkxfb_probe::shaders::{ProbeGeometry, ProbeShader};
 use vkxfb_probe::subject::Subject;
 use vkxfb_probe::table;
+
+use self::running::Running;
 
 /// The arguments of `vkxfb probe`.
 #[derive(Debug, clap::Args)]
@@ -46,7 +50,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_parser = super::parse_backend)]
     backend: Option<Backend>,
     /// Only this topology, for example triangle-strip
-    #[arg(long)]
+    #[arg(long, value_parser = parse_topology)]
     topology: Option<PrimitiveTopology>,
     /// Only this shader: a vertex shader in SPIR-V, WGSL (.wgsl) or GLSL (.vert, .glsl, .vs), or one of identify,
     /// two_buffers, attributes
@@ -80,7 +84,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     isolate: bool,
     /// Time limit of a submission, by default 120
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     timeout: Option<u32>,
     /// Maximum time that a submission should take, by default 300, and unlimited on a CPU. Captures
     /// are divided into submissions accordingly
@@ -152,16 +156,37 @@ time that --timeout gives the device.
 
 First it is tried, whatever the device reports, whether indirect dispatches
 run, whether vertex stores are sound (each vertex of a draw is stored, and no
-oftener than primitives use it), and whether captures with counters go on
-where these say, where only some buffers have one, too.
+oftener than primitives use it), and whether captures go on where their
+counters say, with counters for all, some or none of the buffers.
+
+While a probe runs, FILE.running, beside the FILE of --report or --html, has a
+line that names what runs. It is on the disk before the device gets the work,
+so it is there after a freeze of the whole machine. The probe removes it at
+its end.
 
 Exit status: 0 all right; 1 a capture came out wrong, or a trial of what vkxfb
 relies on; 2 something kept the probe from running, a case or a trial was
 lost, or the validation layer objected.";
 
 pub(super) fn parse_provoking(name: &str) -> Result<ProvokingVertex, String> {
+    let name = name.to_ascii_lowercase();
     let found = ProvokingVertex::ALL.into_iter().find(|p| p.to_string() == name);
     found.ok_or_else(|| "one of: first, last".to_owned())
+}
+
+/// Parses the name of a topology, also in the capitals and with the underscores of Vulkan.
+fn parse_topology(name: &str) -> Result<PrimitiveTopology, String> {
+    let own = name.to_ascii_lowercase().replace('_', "-");
+    let own = own.strip_prefix("vk-primitive-topology-").unwrap_or(&own);
+    own.parse().map_err(|_| {
+        let names = PrimitiveTopology::ALL.map(|topology| topology.to_string());
+        format!("one of: {}", names.join(", "))
+    })
+}
+
+fn parse_seconds(text: &str) -> Result<u32, String> {
+    let seconds = text.parse().ok().filter(|seconds| *seconds > 0);
+    seconds.ok_or_else(|| "whole seconds, at least 1".to_owned())
 }
 
 /// Parses a number of bytes. K, M or G after it stands for a binary multiple.
@@ -196,18 +221,29 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
             None => None,
         },
     };
+    let running = |is_own| {
+        let file = arguments.report.as_deref().or(arguments.html.as_deref());
+        Running::beside(file, is_own).context("cannot write what runs beside the report")
+    };
     if let Some(task) = &arguments.worker {
+        let running = running(false)?;
         let device = DeviceSelector::Index(task.device);
         let Opened { gpu, mut plan, mut report } = open(arguments, device, subject.as_ref())?;
         plan.slow.clone_from(&task.slow);
-        isolate::work(task, gpu, &plan, &mut report)?;
+        isolate::work(task, gpu, &plan, &mut report, running)?;
         return Ok(Outcome::AllRight.exit_code());
     }
     #[cfg(unix)]
     if !arguments.isolate {
         crash::start_again_isolated();
     }
+    for (option, file) in [("--html", &arguments.html), ("--report", &arguments.report)] {
+        if file.as_deref() == Some(Path::new("-")) {
+            bail!("{option} takes a file; {option} /dev/stdout writes to standard output");
+        }
+    }
     super::check_outputs([&arguments.html, &arguments.report])?;
+    let mut running = running(true)?;
     let selectors = match &arguments.device {
         Some(selector) => vec![selector.clone()],
         None => devices(&arguments.open_options())?
@@ -219,7 +255,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     let mut failed = false;
     let several = selectors.len() > 1;
     for selector in selectors {
-        match probe_device(arguments, selector, subject.as_ref()) {
+        match probe_device(arguments, selector, subject.as_ref(), &mut running) {
             Ok((report, failed)) => {
                 let is_enough = arguments.fail_fast && report.has_failures();
                 reports.push(report);
@@ -283,6 +319,22 @@ impl Arguments {
         said.or_else(|| self.worker.as_ref().map(|_| TIMEOUT))
     }
 
+    /// Returns the options that affect how cases run, except those that have fields in a report.
+    /// `--device` is one of them if the report does not number the device.
+    fn run_options(&self, with_device: bool) -> Vec<String> {
+        let device = self.device.as_ref().filter(|_| with_device).map(DeviceSelector::to_string);
+        let valued = [
+            ("--device", device),
+            ("--timeout", self.timeout.map(|seconds| seconds.to_string())),
+            ("--submission-limit", self.submission_limit.map(|ms| ms.to_string())),
+            ("--memory", self.memory.map(|bytes| bytes.to_string())),
+        ];
+        let set = [("--unoptimized", self.unoptimized), ("--isolate", self.isolate)];
+        let set = set.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name.to_owned());
+        let valued = valued.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?]));
+        set.chain(valued.flatten()).collect()
+    }
+
     /// Returns the options that concern shaders from files, except the names of the files.
     fn shader_options(&self) -> Vec<String> {
         [self.captured.options(), self.supplied.options()].concat()
@@ -331,7 +383,11 @@ fn find_subject(arguments: &Arguments, file: &Path) -> Result<Subject> {
     })
 }
 
-/// The name of the environment variable that simulates a fault of the driver, for tests.
+/// How often a line about the progress is written if standard error is no terminal.
+const TELL_EVERY: Duration = Duration::from_secs(10);
+
+/// The name of the environment variable that simulates a fault of the driver: for tests, and for
+/// users who try what their CI does about one.
 const INJECTED: &str = "VKXFB_INJECT_FAULT";
 
 /// An open device, what is to be captured on it, and a report without results.
@@ -362,7 +418,8 @@ fn open(
     if let Some(limit) = arguments.submission_limit {
         gpu.set_submission_limit(Duration::from_millis(limit.into()));
     }
-    if let Ok(fault) = std::env::var(INJECTED) {
+    let injected = std::env::var(INJECTED).ok();
+    if let Some(fault) = &injected {
         gpu.inject(fault.parse().map_err(anyhow::Error::msg).context(INJECTED)?);
     }
     let plan = plan(arguments, &gpu, subject)?;
@@ -371,10 +428,16 @@ fn open(
         super::ProfileName::Bifrost => "bifrost",
     };
     let mut report = ProbeReport::new(run::device_info(&gpu), profile);
+    if let Some(fault) = injected {
+        report.note(format!(
+            "faults were injected ({INJECTED}={fault}): this says nothing about the driver"
+        ));
+    }
     if arguments.resources == super::ResourcesName::Descriptors {
         report.resources = "descriptors".to_owned();
     }
     report.options = arguments.shader_options();
+    report.options.extend(arguments.run_options(report.device.index.is_none()));
     if let Some(driver) = &arguments.driver {
         report.options.extend(["--driver".to_owned(), driver.display().to_string()]);
     }
@@ -393,17 +456,35 @@ fn probe_device(
     arguments: &Arguments,
     device: DeviceSelector,
     subject: Option<&Subject>,
+    running: &mut Option<Running>,
 ) -> Result<(ProbeReport, Option<Failing>)> {
+    let mut say = |what: &str| {
+        if let Some(Err(error)) = running.as_mut().map(|running| running.say(what)) {
+            tracing::warn!("cannot write what runs beside the report: {error}");
+        }
+    };
+    say("opening the device");
     let Opened { mut gpu, mut plan, mut report } = open(arguments, device, subject)?;
     let start = Instant::now();
     let bar = super::progress_bar();
-    let observe = |progress: Progress<'_>| {
-        bar.set_length(progress.total as u64);
-        bar.set_position(progress.done as u64);
-        bar.set_message(format!("{} {}", progress.group.backend, progress.group.row()));
+    let told = Cell::new(start);
+    let observe = |Progress { done, total, batch }: Progress<'_>| {
+        bar.set_length(total as u64);
+        bar.set_position(done as u64);
+        let (backend, row) = (batch.group.backend, batch.group.row());
+        bar.set_message(format!("{backend} {row}"));
+        if bar.is_hidden() && told.get().elapsed() >= TELL_EVERY {
+            told.set(Instant::now());
+            super::remark(format_args!("batch {} of {total}: {backend} {row}", done + 1));
+        }
     };
+    // For commands that repeat what runs.
+    let empty = report.clone();
     let (device, timeout) = (gpu.device_index(), arguments.case_timeout().unwrap_or(TIMEOUT));
-    let works = !arguments.isolate && run::run_trials(&mut gpu, &plan, &mut report);
+    let works = !arguments.isolate
+        && run::run_trials(&mut gpu, &plan, &mut report, |trial| {
+            say(&running::trial_line(&empty, trial));
+        });
     if !works {
         isolate::Isolated { plan: &plan, device, timeout }.run_trials(&mut report)?;
     }
@@ -423,12 +504,16 @@ fn probe_device(
     }
     if !works {
         isolated.run(Position::default(), &mut report, observe)?;
-    } else if let Some(loss) = run::run_until_loss(&mut gpu, &plan, &mut report, observe) {
+    } else if let Some(loss) = run::run_until_loss(&mut gpu, &plan, &mut report, |progress| {
+        say(&running::batch_line(&empty, progress.done + 1, progress.batch));
+        observe(progress);
+    }) {
         let how = format_args!("{}; going on in child processes, case by case", loss.how);
         super::complain("lost:", how);
         isolated.run_from_loss(&loss, &mut report, observe)?;
     }
     bar.finish_and_clear();
+    say("all cases have run");
     report.elapsed_s = start.elapsed().as_secs_f64();
 
     let failure = report.mismatches.first().filter(|_| arguments.report.is_some());

@@ -17,8 +17,9 @@ use super::trial::Rate;
 
 /// The vertex counts of the full plan. Those up to 13 contain every way in which the last primitive
 /// can be incomplete, and two odd and two even primitives of every strip. 1000 vertices need
-/// several workgroups.
-const VERTEX_COUNTS: [u32; 15] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 1000];
+/// several workgroups. All quick counts are among them, so that the cases of a quick run are a part
+/// of those of a full run.
+const VERTEX_COUNTS: [u32; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 70, 1000];
 /// The vertex counts of a quick run, and of draws with the probe's geometry shaders. With three
 /// instances, 70 vertices need several workgroups.
 const QUICK_VERTEX_COUNTS: [u32; 7] = [0, 3, 7, 8, 9, 12, 70];
@@ -48,7 +49,7 @@ pub const fn batch_bytes_within(memory: u64) -> u64 {
 /// The draws of a batch would need too much memory, or their size overflows.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "draws of {vertex_count} vertices x {instance_count} with topology {topology} and shader {shader} take \
+    "draws of {vertex_count} vertices x {instance_count} instances with topology {topology} and shader {shader} take \
      {bytes} bytes, of which several copies are in memory: the limit is {limit}"
 )]
 pub struct BatchTooLarge {
@@ -193,7 +194,12 @@ impl CaseGroup<'_> {
             let inputs = inputs.saturating_mul(u64::from(v.max(i)));
             captured.saturating_mul(captured_strides).saturating_add(inputs)
         });
-        let records = vertices(vertex_count, instance_count).saturating_mul(strides.max(4));
+        // Of a shader from a file, the records of each draw are captured first.
+        let records = match self.subject.has_formulas() {
+            true => vertices(vertex_count, instance_count),
+            false => batch.iter().fold(0, |all: u64, &(v, i)| all.saturating_add(vertices(v, i))),
+        };
+        let records = records.saturating_mul(strides.max(4));
         captures.fold(records, u64::saturating_add)
     }
 
@@ -379,6 +385,27 @@ mod tests {
                 assert!(error.bytes > MAX_BATCH_BYTES, "{error}");
             }
             assert!(plan.check().is_err());
+        }
+    }
+
+    /// So a full report beside a quick one has new cases, and none that are gone.
+    #[test]
+    fn quick_cases_are_a_part_of_all_cases() {
+        let cases = |plan: &Plan| -> Vec<(Backend, Case)> {
+            let batches = plan.all_batches();
+            let of_batch = |batch: &Batch<'_>| -> Vec<_> {
+                let case = |draw| (batch.group.backend, batch.group.case(draw, false));
+                batch.draws.iter().map(|draw| case(*draw)).collect()
+            };
+            batches.iter().flat_map(of_batch).collect()
+        };
+        let mut plan = Plan::full(&[Backend::Native, Backend::Compute], 65535).unwrap();
+        let all = cases(&plan);
+        plan.quick();
+        let quick = cases(&plan);
+        assert!(quick.len() < all.len() / 2 && !quick.is_empty());
+        for case in &quick {
+            assert!(all.contains(case), "{case:?}");
         }
     }
 

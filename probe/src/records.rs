@@ -92,6 +92,14 @@ pub struct Differences {
 }
 
 impl Differences {
+    /// Adds the differences of other records.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.imprecise += other.imprecise;
+        self.largest_ulp = self.largest_ulp.max(other.largest_ulp);
+        self.undefined += other.undefined;
+        self.first_undefined = self.first_undefined.take().or(other.first_undefined);
+    }
+
     /// Describes the differences. Each text completes a sentence whose subject is the names of both
     /// backends.
     pub fn notes(&self) -> Vec<String> {

@@ -32,9 +32,12 @@ use vkxfb::lower::Backend;
 use vkxfb::topology::PrimitiveTopology;
 
 use super::diagnose::{Mismatch, PrimitiveDiff, Verdict};
+use super::plan::CaseGroup;
 use super::trial::{TrialReport, TrialResult};
 
+pub(crate) use bug::BUG_REPORT_HEAD;
 pub use bug::{BugReport, Failing, FailingShader, bug_report};
+pub(crate) use case::FOLDED;
 pub use case::{Case, shell_word};
 pub use file::{check_writable, write_atomically};
 pub use findings::Findings;
@@ -212,7 +215,8 @@ pub struct ProbeReport {
     pub profile: String,
     /// The resource plan, if an option selected one; otherwise empty.
     pub resources: String,
-    /// Other options of the command that affect how shaders are captured.
+    /// Other options of the command that affect what runs, such as how shaders are captured and time
+    /// limits.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
     /// The results of the trials, which run before the cases.
@@ -328,7 +332,7 @@ impl ProbeReport {
                 cell.rotated += 1;
             }
             Verdict::Mismatch(mismatch) => {
-                let command = self.command(case, Some(backend));
+                let command = self.repeat(case, Some(backend));
                 self.record_failure(Failure {
                     backend,
                     case: case.clone(),
@@ -342,15 +346,30 @@ impl ProbeReport {
     /// Adds a case whose records differ from those of another backend. To repeat it, all backends
     /// have to run.
     pub fn record_disagreement(&mut self, backend: Backend, case: &Case, mismatch: Mismatch) {
-        let command = self.command(case, None);
+        let command = self.repeat(case, None);
         self.record_failure(Failure { backend, case: case.clone(), mismatch, command });
     }
 
-    fn command(&self, case: &Case, backend: Option<Backend>) -> String {
-        let mut command = case.command(backend, self.device.index, &self.profile);
-        if !self.resources.is_empty() {
-            command.push_str(" --resources ");
-            command.push_str(&self.resources);
+    /// Returns the shell command that runs a case again, with the options of this run. If `backend`
+    /// is `None`, the command runs all backends.
+    pub fn repeat(&self, case: &Case, backend: Option<Backend>) -> String {
+        self.with_options(case.command(backend))
+    }
+
+    /// Returns the shell command that runs all draws of a group again, with the options of this run.
+    pub fn repeat_group(&self, group: &CaseGroup<'_>) -> String {
+        let case = group.case((0, 0), false);
+        self.with_options(case.pipeline_command(Some(group.backend)))
+    }
+
+    fn with_options(&self, mut command: String) -> String {
+        if let Some(device) = self.device.index {
+            command.push_str(&format!(" --device {device}"));
+        }
+        for (option, value) in [("profile", &self.profile), ("resources", &self.resources)] {
+            if !value.is_empty() {
+                command.push_str(&format!(" --{option} {value}"));
+            }
         }
         for option in &self.options {
             command.push(' ');
@@ -382,7 +401,7 @@ impl ProbeReport {
 
     /// Adds a case in which the device was lost, the process crashed, or the device did not finish.
     pub fn record_loss(&mut self, backend: Backend, case: &Case, how: impl Into<String>) {
-        let (how, command) = (how.into(), self.command(case, Some(backend)));
+        let (how, command) = (how.into(), self.repeat(case, Some(backend)));
         self.record_error(backend, case, how.as_str());
         self.losses.push(LostCase { backend, case: case.clone(), how, command });
     }

@@ -5,9 +5,10 @@
 //! records of the probe's own shaders are given by formulas, so all backends are compared with the
 //! same records. The records of a shader from a file are not known in advance. Therefore each
 //! backend first captures them once: the shader is drawn as a list of points (or of lines, if it
-//! must not be drawn as points), and the records are compared with those of the first backend. For
-//! a geometry shader from a file, that list contains the primitives of the draw, and an index
-//! buffer selects their vertices.
+//! must not be drawn as points), and the records are compared with those of the first backend. Each
+//! draw is captured and compared on its own, so only the draws that differ are wrong, and each of
+//! them differs again when it is repeated alone. For a geometry shader from a file, that list
+//! contains the primitives of the draw, and an index buffer selects their vertices.
 
 mod alone;
 mod case;
@@ -47,8 +48,8 @@ pub struct Progress<'a> {
     pub done: usize,
     /// The number of batches in the plan.
     pub total: usize,
-    /// The group of the batch that runs now.
-    pub group: CaseGroup<'a>,
+    /// The batch that runs now.
+    pub batch: &'a Batch<'a>,
 }
 
 /// Runs a plan, and records the results in `report`.
@@ -100,7 +101,7 @@ pub fn run_until_loss(
     let mut loss = None;
     for (done, batch) in batches.iter().enumerate() {
         let Batch { group, draws } = batch;
-        observe(Progress { done, total: batches.len(), group: *group });
+        observe(Progress { done, total: batches.len(), batch });
         if let Some(reason) = unsupported(gpu, group) {
             report.skip(group.backend, group.row(), reason);
             continue;
@@ -289,11 +290,16 @@ fn run_bound(
     let shader = &shader;
     while let Some(&specialized) = forms.front() {
         let pipeline = shared.cache.pipeline(gpu, group, shader, specialized)?;
-        let prepared = |draw: &_| Prepared::new(group, &table, *draw);
-        let cases: Vec<Prepared> = batch.iter().map(prepared).collect();
+        let known = batch.iter().filter(|draw| table.fault(**draw).is_none());
+        let cases: Vec<Prepared> = known.map(|draw| Prepared::new(group, &table, *draw)).collect();
         let results = capture(gpu, pipeline, shader, group, &cases)?;
-        for (prepared, captured) in cases.iter().zip(results) {
-            prepared.judge(gpu, group, &table, &captured, specialized, report)?;
+        let mut captures = cases.iter().zip(results);
+        for draw in batch {
+            if let Some(fault) = table.fault(*draw) {
+                fault.record(group.backend, &group.case(*draw, specialized), report);
+            } else if let Some((prepared, captured)) = captures.next() {
+                prepared.judge(gpu, group, &table, &captured, specialized, report)?;
+            }
         }
         forms.pop_front();
     }

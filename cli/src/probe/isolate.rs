@@ -17,6 +17,8 @@ use vkxfb_probe::report::{LostCase, ProbeReport};
 use vkxfb_probe::run::{Event, Loss, Position, Progress, numbered_cases, run_alone, run_trial};
 use vkxfb_probe::trial::{Trial, TrialReport, TrialResult};
 
+use super::running::{self, Running};
+
 /// After this many losses in one batch, the remaining cases of the batch are left out.
 const MAX_LOSSES_OF_BATCH: usize = 3;
 
@@ -80,9 +82,29 @@ impl fmt::Display for Task {
 }
 
 /// Runs a task in the child process. The events are written to standard output, as lines of JSON.
-pub(super) fn work(task: &Task, mut gpu: Gpu, plan: &Plan, report: &mut ProbeReport) -> Result<()> {
+/// `running` says what starts, before it does.
+pub(super) fn work(
+    task: &Task,
+    mut gpu: Gpu,
+    plan: &Plan,
+    report: &mut ProbeReport,
+    mut running: Option<Running>,
+) -> Result<()> {
     let mut out = std::io::stdout();
+    let (batches, empty) = (plan.all_batches(), report.clone());
+    if let (Some(running), TaskKind::Trial(trial)) = (&mut running, task.kind) {
+        running.say(&running::trial_line(report, trial))?;
+    }
     let mut tell = |event: Event| {
+        if let (Some(running), Event::Begin(at)) = (&mut running, &event)
+            && let Some(batch) = batches.get(at.batch)
+        {
+            let cases = numbered_cases(batch);
+            running.say(&match at.case.checked_sub(1).and_then(|index| cases.get(index)) {
+                Some(case) => running::case_line(&empty, batch, case),
+                None => running::batch_line(&empty, at.batch + 1, batch),
+            })?;
+        }
         serde_json::to_writer(&mut out, &event)?;
         out.write_all(b"\n")?;
         out.flush()
@@ -237,8 +259,8 @@ impl Isolated<'_> {
             match event {
                 Event::Begin(position) => {
                     if let Some(batch) = batches.get(position.batch) {
-                        let (done, total, group) = (position.batch, batches.len(), batch.group);
-                        observe(Progress { done, total, group });
+                        let (done, total) = (position.batch, batches.len());
+                        observe(Progress { done, total, batch });
                     }
                     at = Some(position);
                 }

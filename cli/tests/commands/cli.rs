@@ -145,7 +145,8 @@ fn a_quick_probe_covers_every_topology_on_every_backend() {
     let ran = vkxfb(&["probe", "--device", "0", "--quick", "--validate", "--json"]).exits(0);
     assert_covers(&ran.json(), &Backend::ALL);
     assert_covers_geometry(&ran.json(), &Backend::ALL);
-    assert!(ran.stderr.is_empty(), "{}", ran.stderr);
+    // A slow machine tells the progress.
+    assert!(ran.stderr.lines().all(|line| line.starts_with("batch ")), "{}", ran.stderr);
 }
 
 /// The table in the README is the probe's.

@@ -63,3 +63,29 @@ fn files_that_are_no_reports_are_refused_by_name_and_field() {
     let help = vkxfb(&["probe", "compare", "--help"]).exits(0).stdout;
     assert!(help.contains("Examples:") && help.contains("Exit status: 0"), "{help}");
 }
+
+/// As where an update of a driver takes its transform feedback away.
+#[test]
+fn a_backend_that_is_gone_fails_the_gate() {
+    let files = Shaders::new();
+    let of = |name: &str, more: &[&str]| {
+        let one = ["probe", "--device", "0", "--quick", "--shader", "identify", "--json"];
+        let one = [&one[..], &["--provoking", "first", "--topology", "TRIANGLE_STRIP"]].concat();
+        let json = vkxfb(&[&one[..], more].concat()).exits(0).stdout;
+        files.file(name, json.as_bytes())
+    };
+    let all = of("all.json", &[]);
+    let compute = of("compute.json", &["--backend", "Compute"]);
+    let gone = vkxfb(&["probe", "compare", &all, &compute]).exits(1).stdout;
+    let verdict =
+        "the native backend is gone, the vertex backend is gone: 28 right as before; 42 gone";
+    assert!(gone.starts_with(verdict), "{gone}");
+    assert!(gone.contains("gone (42):\n  native triangle-strip: 14, none is left\n"), "{gone}");
+    vkxfb(&["probe", "compare", &compute, &all]).exits(0);
+    let mut value: Value = serde_json::from_str(&std::fs::read_to_string(&all).unwrap()).unwrap();
+    value["reports"] = Value::Array(Vec::new());
+    let empty = files.file("empty.json", value.to_string().as_bytes());
+    vkxfb(&["probe", "compare", &all, &empty]).refuses(&["empty.json", "no case"]);
+    let ran = vkxfb(&["compare", &all, &compute]).exits(2);
+    assert!(ran.stderr.contains("probe compare"), "{}", ran.stderr);
+}

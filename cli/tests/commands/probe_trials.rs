@@ -46,7 +46,7 @@ fn what_a_device_can_do_is_said_first() {
         "topologies         all 10",
         "indirect dispatch  works",
         "vertex stores      sound: each vertex once",
-        "counters           right, where some buffers have one, too (680 of native and compute)",
+        "counters           right, with counters for all, some or none of the buffers (680 captures by",
         "speed              native ",
     ] {
         assert!(head.contains(line), "{line}\n{head}");
@@ -135,9 +135,37 @@ fn large_draws_that_take_too_long_are_left_out_and_told() {
         let limit = [&probe[..], &["--submission-limit", "1"], more].concat();
         let json = command::vkxfb(&limit).exits(0).json();
         let report = &json["reports"][0];
-        assert_eq!(report["cells"][0]["passed"], 15 * 2 * 2, "{:#}", report["cells"]);
+        assert_eq!(report["cells"][0]["passed"], 16 * 2 * 2, "{:#}", report["cells"]);
         let note = report["notes"][0].as_str().unwrap();
         assert!(note.contains("large draws by compute are left out"), "{note}");
         assert!(note.contains("1 ms (--submission-limit)"), "{note}");
+    }
+}
+
+/// Whoever tries a CI with made-up faults is not to take its report for that of a driver.
+#[test]
+fn made_up_faults_are_said_everywhere() {
+    let files = Shaders::new();
+    let (report, page) = (files.path("report.md"), files.path("page.html"));
+    let more = ["--report", report.to_str().unwrap(), "--html", page.to_str().unwrap()];
+    let ran = probe(Some("nothing"), &more).exits(1);
+    let read = |path| std::fs::read_to_string(path).unwrap();
+    for text in [ran.stdout, read(report), read(page)] {
+        assert!(text.contains("faults were injected (VKXFB_INJECT_FAULT=nothing)"), "{text}");
+    }
+    let kinds = ["twice", "no-indirect", "access", "stuck", "lost:triangle-strip:any", "counters"];
+    probe(Some("wrong"), &[]).refuses(&kinds);
+}
+
+#[test]
+fn what_arguments_take_is_said() {
+    for (option, value, says) in [
+        ("--timeout", "0.5", "whole seconds"),
+        ("--timeout", "0", "at least 1"),
+        ("--topology", "strip", "one of: point-list, line-list"),
+        ("--html", "-", "/dev/stdout"),
+        ("--report", "-", "/dev/stdout"),
+    ] {
+        command::vkxfb(&["probe", option, value]).refuses(&[says]);
     }
 }

@@ -8,7 +8,7 @@ mod show;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
@@ -66,6 +66,23 @@ pub struct FactChange {
     pub after: Option<String>,
 }
 
+/// The cases of a topology on a backend of which some are gone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct GoneRow {
+    /// The index of the pair of devices that are compared.
+    pub device: usize,
+    /// The backend that captured.
+    pub backend: String,
+    /// The topology of the draws.
+    pub topology: String,
+    /// Whether the cases are of geometry shaders, instead of vertex shaders alone.
+    pub geometry: bool,
+    /// The number of cases that only the first report has.
+    pub gone: usize,
+    /// The number of cases that the second report has. If it is 0, nothing captures them any more.
+    pub left: usize,
+}
+
 /// The differences between two reports.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Comparison {
@@ -83,14 +100,17 @@ pub struct Comparison {
     pub new: Vec<Change>,
     /// Cases that only the first report has.
     pub gone: Vec<Change>,
+    /// The rows of [`gone`](Self::gone), with all of its cases.
+    pub gone_rows: Vec<GoneRow>,
+    /// The backends that have cases in the first report and none in the second, each with the index
+    /// of the pair of devices. A device that is gone is not mentioned here.
+    pub gone_backends: Vec<(usize, String)>,
+    /// Whether each of the reports was made with `--quick`, which leaves out cases.
+    pub quick: (bool, bool),
     /// The number of cases that are right in both reports.
     pub still_right: usize,
     /// The number of cases that are wrong in both reports, or could be captured in neither.
     pub still_wrong: usize,
-    /// The pipelines for which the second report has cases, as keys whose counts of vertices and
-    /// instances are 0.
-    #[serde(skip)]
-    kept: BTreeSet<CaseKey>,
 }
 
 impl CaseKey {
@@ -98,6 +118,32 @@ impl CaseKey {
     /// instances are 0.
     fn pipeline(&self) -> Self {
         Self { vertex_count: 0, instance_count: 0, ..self.clone() }
+    }
+
+    /// Whether the case belongs to a row.
+    fn is_in(&self, row: &GoneRow) -> bool {
+        (self.device, self.geometry.is_some()) == (row.device, row.geometry)
+            && (&self.backend, &self.topology) == (&row.backend, &row.topology)
+    }
+}
+
+impl GoneRow {
+    /// Counts the cases of each row that are gone, and those of the second report in these rows.
+    fn count(gone: &[Change], second: &BTreeMap<CaseKey, CaseResult>) -> Vec<Self> {
+        let mut rows: Vec<Self> = Vec::new();
+        for Change { case, .. } in gone {
+            match rows.iter_mut().find(|row| case.is_in(row)) {
+                Some(row) => row.gone += 1,
+                None => {
+                    let CaseKey { device, backend, topology, geometry, .. } = case.clone();
+                    let geometry = geometry.is_some();
+                    let mut row = Self { device, backend, topology, geometry, gone: 1, left: 0 };
+                    row.left = second.keys().filter(|key| key.is_in(&row)).count();
+                    rows.push(row);
+                }
+            }
+        }
+        rows
     }
 }
 
@@ -107,16 +153,34 @@ impl Comparison {
     /// Devices are paired by vendor and device ID, in order. If both reports have only one device,
     /// these two are compared in any case.
     pub fn new(before: &Recorded, after: &Recorded) -> Self {
-        let mut comparison = Self::default();
+        let mut comparison = Self { quick: (before.is_quick, after.is_quick), ..Self::default() };
         for (first, second) in pairs(&before.devices, &after.devices) {
             comparison.add(first, second);
         }
         comparison
     }
 
-    /// Whether no case became wrong. Cases that are in only one report are ignored.
-    pub const fn is_no_worse(&self) -> bool {
+    /// Whether nothing is worse: no case became wrong, no new case is not right, and no device,
+    /// backend or topology of a backend is gone. Other cases that are gone are ignored, because a
+    /// probe may leave out some.
+    pub fn is_no_worse(&self) -> bool {
         self.became_wrong.is_empty()
+            && self.new_not_right().next().is_none()
+            && self.gone_devices().next().is_none()
+            && self.gone_rows.iter().all(|row| row.left > 0)
+    }
+
+    /// Iterates over the new cases that are not right.
+    fn new_not_right(&self) -> impl Iterator<Item = &Change> {
+        self.new.iter().filter(|change| change.after != Some(CaseResult::Right))
+    }
+
+    /// Iterates over the names of the devices that only the first report has.
+    fn gone_devices(&self) -> impl Iterator<Item = &str> {
+        self.devices.iter().filter_map(|(before, after)| match after {
+            None => before.as_deref(),
+            Some(_) => None,
+        })
     }
 
     fn add(&mut self, first: Option<&RecordedDevice>, second: Option<&RecordedDevice>) {
@@ -131,11 +195,12 @@ impl Comparison {
                 }
             }
         }
-        let none = BTreeMap::new();
         let results = |d: Option<&'_ RecordedDevice>| d.map(|d| d.results(device));
         let (first, second) = (results(first), results(second));
-        self.kept.extend(second.iter().flatten().map(|(case, _)| case.pipeline()));
-        let cases = joined(first.as_ref().unwrap_or(&none), second.as_ref().unwrap_or(&none));
+        let before_gone = self.gone.len();
+        let is_gone = second.is_none();
+        let (first, second) = (first.unwrap_or_default(), second.unwrap_or_default());
+        let cases = joined(&first, &second);
         for (case, before, after) in cases {
             let (before, after) = (before.copied(), after.copied());
             let change = || Change { case: case.clone(), before, after };
@@ -147,6 +212,17 @@ impl Comparison {
                 (Some(_), Some(_)) => self.otherwise_wrong.push(change()),
                 (None, _) => self.new.push(change()),
                 (_, None) => self.gone.push(change()),
+            }
+        }
+        self.gone_rows.extend(GoneRow::count(&self.gone[before_gone..], &second));
+        if is_gone {
+            return;
+        }
+        let has = |backend: &str| second.keys().any(|case| case.backend == backend);
+        for case in first.keys().filter(|case| !has(&case.backend)) {
+            let gone = (device, case.backend.clone());
+            if !self.gone_backends.contains(&gone) {
+                self.gone_backends.push(gone);
             }
         }
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::CaseKey;
-use crate::report::{CaseResult, SCHEMA, names};
+use crate::report::{BUG_REPORT_HEAD, CaseResult, SCHEMA, names};
 use crate::trial::Trial;
 
 /// Why a file cannot be read as a report.
@@ -24,6 +24,18 @@ pub enum ReadError {
     /// The file is neither JSON nor Markdown with a block of JSON in it.
     #[error("{}: no report of a probe: neither JSON nor Markdown with a block of JSON", .file.display())]
     NoReport {
+        /// The path of the file.
+        file: PathBuf,
+    },
+    /// The block of JSON in the Markdown has no end, as if the file was copied in part.
+    #[error("{}: the report is cut off: its last part, with the results of every case, is missing or has no end", .file.display())]
+    CutOff {
+        /// The path of the file.
+        file: PathBuf,
+    },
+    /// No case ran.
+    #[error("{}: the report has no case, so that there is nothing to compare", .file.display())]
+    NoCases {
         /// The path of the file.
         file: PathBuf,
     },
@@ -53,6 +65,8 @@ pub enum ReadError {
 pub struct Recorded {
     /// The devices that were probed.
     pub devices: Vec<RecordedDevice>,
+    /// Whether the probe was run with `--quick`. `false` in reports that do not say.
+    pub is_quick: bool,
 }
 
 /// A device in a report that was read from a file.
@@ -87,15 +101,22 @@ impl Recorded {
     pub fn parse(file: &Path, text: &str) -> Result<Self, ReadError> {
         let is_json = text.trim_start().starts_with('{');
         let json = if is_json { Some(text) } else { fenced_json(text) };
-        let json = json.ok_or_else(|| ReadError::NoReport { file: file.to_owned() })?;
+        let json = json.ok_or_else(|| match text.starts_with(BUG_REPORT_HEAD) {
+            true => ReadError::CutOff { file: file.to_owned() },
+            false => ReadError::NoReport { file: file.to_owned() },
+        })?;
         let value: Value = serde_json::from_str(json)
             .map_err(|source| ReadError::Json { file: file.to_owned(), source })?;
         let parsed = Field { path: String::new(), value: &value }.recorded();
-        parsed.map_err(|(field, problem)| ReadError::Field {
+        let recorded = parsed.map_err(|(field, problem)| ReadError::Field {
             file: file.to_owned(),
             field,
             problem,
-        })
+        })?;
+        match recorded.devices.iter().all(|device| device.cases.is_empty()) {
+            true => Err(ReadError::NoCases { file: file.to_owned() }),
+            false => Ok(recorded),
+        }
     }
 }
 
@@ -186,7 +207,14 @@ impl<'a> Field<'a> {
         let tool = self.member("tool_version")?.text()?;
         let reports = self.member("reports")?.elements()?;
         let devices = reports.iter().map(|report| report.device(tool));
-        Ok(Recorded { devices: devices.collect::<Result<_, _>>()? })
+        let mut is_quick = false;
+        for report in &reports {
+            // Older reports in Markdown have no command.
+            let command = report.optional("command").map(|command| command.text()).transpose()?;
+            is_quick |=
+                command.unwrap_or_default().split_whitespace().any(|word| word == "--quick");
+        }
+        Ok(Recorded { devices: devices.collect::<Result<_, _>>()?, is_quick })
     }
 
     /// Reads the device of a report. `tool` is the version of vkxfb that made the report.

@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::{CaseKey, Change, Comparison, FactChange};
-use crate::report::CaseResult;
+use super::{CaseKey, Change, Comparison, FactChange, GoneRow};
+use crate::report::{CaseResult, FOLDED};
 use crate::table::printable;
 
 /// The maximum number of pipelines that are listed for each kind of change.
@@ -27,7 +27,7 @@ impl Display for PipelineOf<'_> {
             write!(f, "geometry shader {}, ", printable(geometry))?;
         }
         write!(f, "{provoking} vertex provokes")?;
-        f.write_str(if *specialized { ", topology folded in" } else { "" })
+        f.write_str(if *specialized { FOLDED } else { "" })
     }
 }
 
@@ -74,16 +74,44 @@ fn not_right(changes: &[Change]) -> usize {
 }
 
 impl Comparison {
-    /// Summarizes all cases in one line, which begins with the number of cases that became wrong.
+    /// Summarizes all cases in one line. It begins with what is worse.
     fn verdict(&self) -> String {
-        let count = |cases: usize| match cases {
-            1 => "1 case".to_owned(),
-            _ => format!("{cases} cases"),
+        let count = |cases: usize, what: &str| match cases {
+            1 => format!("1 {what}"),
+            _ => format!("{cases} {what}s"),
         };
-        let worse = match self.became_wrong.len() {
-            0 => "no case became wrong".to_owned(),
-            wrong => format!("{} became wrong", count(wrong)),
+        let mut worse = Vec::new();
+        if !self.became_wrong.is_empty() {
+            worse.push(format!("{} became wrong", count(self.became_wrong.len(), "case")));
+        }
+        worse.extend(self.gone_devices().map(|name| format!("{} is gone", printable(name))));
+        for (_, backend) in &self.gone_backends {
+            worse.push(format!("the {backend} backend is gone"));
+        }
+        let is_named = |row: &GoneRow| {
+            let is_it = |(device, backend): &(usize, String)| {
+                (*device, backend) == (row.device, &row.backend)
+            };
+            let is_of_gone = self.devices.get(row.device).is_some_and(|(_, after)| after.is_none());
+            is_of_gone || self.gone_backends.iter().any(is_it)
         };
+        let rows: Vec<_> =
+            self.gone_rows.iter().filter(|row| row.left == 0 && !is_named(row)).collect();
+        match rows.as_slice() {
+            [] => {}
+            [row] => worse.push(format!("{row} is gone")),
+            [first, others @ ..] => {
+                worse.push(format!("{first} and {} are gone", count(others.len(), "other row")));
+            }
+        }
+        match self.new_not_right().count() {
+            0 => {}
+            1 => worse.push("1 new case is not right".to_owned()),
+            cases => worse.push(format!("{cases} new cases are not right")),
+        }
+        if worse.is_empty() {
+            worse.push("no case became wrong".to_owned());
+        }
         let mut parts = vec![format!("{} right as before", self.still_right)];
         for (cases, what) in [
             (self.still_wrong, "not right as before"),
@@ -101,13 +129,47 @@ impl Comparison {
                 (all, wrong) => parts.push(format!("{all} {what}, {wrong} of them not right")),
             }
         }
-        format!("{worse}: {}", parts.join("; "))
+        format!("{}: {}", worse.join(", "), parts.join("; "))
+    }
+
+    /// Lists the cases that are gone, in a line for each backend and topology.
+    fn write_gone(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        // Where the second probe was quick, most rows have fewer cases.
+        let is_listed = |row: &&GoneRow| row.left == 0 || !self.quick.1 || self.quick.0;
+        let (listed, quick): (Vec<&GoneRow>, Vec<_>) = self.gone_rows.iter().partition(is_listed);
+        if listed.is_empty() {
+            return Ok(());
+        }
+        writeln!(f, "gone ({}):", self.gone.len())?;
+        for row in listed {
+            let left = match row.left {
+                0 => "none is left".to_owned(),
+                left => format!("{left} are left"),
+            };
+            writeln!(f, "  {row}: {}, {left}", row.gone)?;
+        }
+        match quick.iter().map(|row| row.gone).sum() {
+            0 => Ok(()),
+            cases => writeln!(f, "  others, which --quick leaves out: {cases}"),
+        }
+    }
+}
+
+impl Display for GoneRow {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let geometry = if self.geometry { " into geometry" } else { "" };
+        write!(f, "{} {}{geometry}", self.backend, self.topology)
     }
 }
 
 impl Display for Comparison {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.verdict())?;
+        match self.quick {
+            (true, false) => writeln!(f, "the first probe was --quick, which leaves out cases")?,
+            (false, true) => writeln!(f, "the second probe was --quick, which leaves out cases")?,
+            _ => {}
+        }
         let several = self.devices.len() > 1;
         for (device, (before, after)) in self.devices.iter().enumerate() {
             let facts = || self.facts.iter().filter(|fact| fact.device == device);
@@ -125,15 +187,9 @@ impl Display for Comparison {
         write_changes(f, "became wrong", &self.became_wrong)?;
         write_changes(f, "became right", &self.became_right)?;
         write_changes(f, "wrong in another way", &self.otherwise_wrong)?;
-        // Right cases that only one report has are not listed: the other run was quicker, and left
-        // them out.
-        let is_not_right = |c: &&Change| c.after != Some(CaseResult::Right);
-        let new: Vec<_> = self.new.iter().filter(is_not_right).cloned().collect();
+        // New cases that are right are not listed: the other run was quicker, and left them out.
+        let new: Vec<_> = self.new_not_right().cloned().collect();
         write_changes(f, "new, and not right", &new)?;
-        // A case may be gone because the second run was quicker. If all cases of a pipeline are
-        // gone, perhaps nothing captures them any more.
-        let is_whole = |c: &&Change| !self.kept.contains(&c.case.pipeline());
-        let gone: Vec<_> = self.gone.iter().filter(is_whole).cloned().collect();
-        write_changes(f, "gone, with all of their pipeline", &gone)
+        self.write_gone(f)
     }
 }

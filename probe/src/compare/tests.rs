@@ -60,8 +60,8 @@ fn each_kind_of_change_has_its_list() {
     let text = comparison.to_string();
     assert_eq!(
         text.lines().next().unwrap(),
-        "2 cases became wrong: 2 right as before; 1 became right; 1 wrong in another way; 1 new, \
-         1 of them not right; 1 gone, all right"
+        "2 cases became wrong, 1 new case is not right: 2 right as before; 1 became right; 1 wrong \
+         in another way; 1 new, 1 of them not right; 1 gone, all right"
     );
     for line in [
         "Mali-G52 r1 MC1 (Panfrost)\n",
@@ -73,6 +73,7 @@ fn each_kind_of_change_has_its_list() {
         "became right (1):\n",
         "    wrong -> right: 5x1\n",
         "new, and not right (1):\n",
+        "gone (1):\n",
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }
@@ -107,7 +108,13 @@ fn devices_are_paired_by_their_ids() {
     let mut both = other.clone();
     both["reports"] = [other["reports"][0].clone(), one["reports"][0].clone()].into();
     let comparison = Comparison::new(&parse(&one), &parse(&both));
-    assert!(comparison.is_no_worse(), "{comparison}");
+    // The case of the other device is new, and wrong.
+    assert!(!comparison.is_no_worse() && comparison.became_wrong.is_empty(), "{comparison}");
+    let gone = Comparison::new(&parse(&both), &parse(&one));
+    assert!(!gone.is_no_worse());
+    assert!(
+        gone.to_string().starts_with("Other is gone: 1 right as before; 1 gone, 1 of them not")
+    );
     assert_eq!((comparison.still_right, draws(&comparison.new).len()), (1, 1));
     let name = |name: &str| Some(name.to_owned());
     let mali = name("Mali-G52 r1 MC1 (Panfrost)");
@@ -171,24 +178,73 @@ fn cases_of_geometry_shaders_are_told_apart() {
     assert!(comparison.to_string().contains("shader t, geometry shader g, "), "{comparison}");
 }
 
-/// Comparing a quick run with a full one, or the reverse, prints one line, because cases of only
-/// one run are not listed.
+/// Comparing a quick run with a full one, or the reverse, says so, and does not list the cases of
+/// only one run.
 #[test]
-fn a_quick_probe_beside_a_full_one_is_one_line() {
-    let quick = small(&[("right", "1x1")], &[("right", "7x1")]);
+fn a_quick_probe_beside_a_full_one_is_short() {
+    let mut quick = small(&[("right", "1x1")], &[("right", "7x1")]);
+    quick["reports"][0]["command"] = "vkxfb probe --quick --json".into();
     let full = small(&[("right", "1x1 2x1 3x1")], &[("right", "7x1 8x1")]);
-    let said = |before, after| Comparison::new(&parse(before), &parse(after)).to_string();
+    let said = |before, after| {
+        let comparison = Comparison::new(&parse(before), &parse(after));
+        assert!(comparison.is_no_worse(), "{comparison}");
+        comparison.to_string()
+    };
     let verdict = "no case became wrong: 2 right as before; 3";
-    assert_eq!(said(&quick, &full), format!("{verdict} new, all right\n"));
-    assert_eq!(said(&full, &quick), format!("{verdict} gone, all right\n"));
+    let first = "the first probe was --quick, which leaves out cases\n";
+    assert_eq!(said(&quick, &full), format!("{verdict} new, all right\n{first}"));
+    let second = first.replace("first", "second");
+    assert_eq!(said(&full, &quick), format!("{verdict} gone, all right\n{second}"));
+    // Without the option, it is said where the cases are gone from.
+    let fewer = small(&[("right", "1x1")], &[("right", "7x1")]);
+    let (backend, topology) = row_of(&full, 0);
+    let gone = format!("gone (3):\n  {backend} {topology}: 3, 2 are left\n");
+    assert_eq!(said(&full, &fewer), format!("{verdict} gone, all right\n{gone}"));
 }
 
-/// If all cases of a pipeline are gone, the pipeline is named.
+/// The backend and topology of a pipeline.
+fn row_of(value: &serde_json::Value, pipeline: usize) -> (String, String) {
+    let results = &value["reports"][0]["results"][pipeline];
+    let text = |name: &str| results[name].as_str().unwrap().to_owned();
+    (text("backend"), text("topology"))
+}
+
+/// If all cases of a backend or of a topology of a backend are gone, the comparison fails, and the
+/// first line says so.
 #[test]
-fn pipelines_that_are_gone_are_listed() {
-    let both = small(&[("right", "1x1 2x1")], &[("right", "7x1")]);
-    let one = small(&[("right", "1x1")], &[]);
-    let text = Comparison::new(&parse(&both), &parse(&one)).to_string();
-    assert!(text.contains("gone, with all of their pipeline (1):\n"), "{text}");
-    assert!(text.ends_with("    right -> -: 7x1\n"), "{text}");
+fn what_nothing_captures_any_more_is_named() {
+    let mut both = small(&[("right", "1x1 2x1")], &[("right", "7x1")]);
+    both["reports"][0]["results"][1]["backend"] = "native".into();
+    both["reports"][0]["results"][1]["topology"] = "triangle-fan".into();
+    let one = small(&[("right", "1x1 2x1")], &[]);
+    let gone = Comparison::new(&parse(&both), &parse(&one));
+    assert!(!gone.is_no_worse() && gone.became_wrong.is_empty());
+    assert_eq!(gone.gone_backends, [(0, "native".to_owned())]);
+    let verdict = "the native backend is gone: 2 right as before; 1 gone, all right\n";
+    let row = "gone (1):\n  native triangle-fan: 1, none is left\n";
+    assert_eq!(gone.to_string(), format!("{verdict}{row}"));
+    // The same backend still captures another topology.
+    let mut other = both.clone();
+    other["reports"][0]["results"][0]["backend"] = "native".into();
+    let mut left = one.clone();
+    left["reports"][0]["results"][0]["backend"] = "native".into();
+    let gone = Comparison::new(&parse(&other), &parse(&left));
+    assert!(!gone.is_no_worse() && gone.gone_backends.is_empty());
+    assert!(gone.to_string().starts_with("native triangle-fan is gone: 2 right"), "{gone}");
+    // The reverse is no change for the worse.
+    assert!(Comparison::new(&parse(&one), &parse(&both)).is_no_worse());
+}
+
+#[test]
+fn a_report_without_cases_is_refused() {
+    let parse = |text: &str| Recorded::parse(Path::new("dir/a.md"), text).unwrap_err();
+    let empty = small(&[], &[]).to_string();
+    assert!(matches!(parse(&empty), ReadError::NoCases { .. }));
+    assert!(matches!(parse("# Notes\n"), ReadError::NoReport { .. }));
+    let reports = [sample_report()];
+    let whole = bug_report(&BugReport { reports: &reports, failing: None, log: "" }).unwrap();
+    for end in [60, whole.len() / 2, whole.len() - 10] {
+        let error = parse(&whole[..whole.floor_char_boundary(end)]);
+        assert!(matches!(error, ReadError::CutOff { .. }), "{end}: {error}");
+    }
 }

@@ -82,7 +82,14 @@ impl FromStr for InjectedFault {
             };
             Some(Self { kind, place })
         };
-        parse().ok_or_else(|| format!("'{text}' is no fault such as lost:triangle-strip:7x1"))
+        parse().ok_or_else(|| {
+            let trials = Trial::ALL.map(Trial::name).join(", ");
+            format!(
+                "'{text}' is no fault. There are: nothing, twice, no-indirect; and lost, together, \
+                 hang, crash, access and stuck, each with a place: a topology and a draw, or any, \
+                 such as lost:triangle-strip:7x1 and lost:triangle-strip:any, or a trial ({trials})"
+            )
+        })
     }
 }
 

@@ -1,4 +1,4 @@
-//! Shows a report as one HTML file: a table, the lost and the wrong cases, and pictures of the
+//! Shows a report as one HTML file: the lost and the wrong cases, a table, and pictures of the
 //! topologies. Pictures of captures and the properties of the device are in fold-outs, which are
 //! closed at first.
 //!
@@ -21,6 +21,9 @@ use super::picture;
 use super::report::{
     Cell, Failure, Footnotes, Group, LostCase, OnBackend, Outcome, ProbeReport, Row, Trace,
 };
+
+/// The number of kinds of mismatches that are shown above the table. The others are below it.
+const FIRST_FAILURES: usize = 3;
 
 /// Writes text with the special characters of HTML escaped.
 struct Escaped<'a>(&'a str);
@@ -62,6 +65,19 @@ impl fmt::Display for Breakable<'_> {
             let (word, behind) = rest.split_at(end);
             write!(f, "{}{}", Escaped(word), if behind.is_empty() { "" } else { "<wbr>" })?;
             rest = behind;
+        }
+        Ok(())
+    }
+}
+
+/// Writes a shell command escaped, whose lines break only at spaces.
+struct Command<'a>(&'a str);
+
+impl fmt::Display for Command<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, word) in self.0.split(' ').enumerate() {
+            let space = if index == 0 { "" } else { " " };
+            write!(f, "{space}<span>{}</span>", Escaped(word))?;
         }
         Ok(())
     }
@@ -148,8 +164,17 @@ fn write_pictures_head(page: &mut String, head: &str) -> fmt::Result {
 fn write_report(page: &mut String, report: &ProbeReport) -> fmt::Result {
     write_head(page, report)?;
     write_losses(page, report)?;
+    let groups = report.failure_groups();
+    let (first, others) = groups.split_at(groups.len().min(FIRST_FAILURES));
+    write_failures(page, "Mismatches", first)?;
     write_table(page, report)?;
-    write_failures(page, report)?;
+    write_facts(page, report)?;
+    write_failures(page, "More mismatches", others)?;
+    let shown: usize = groups.iter().map(|group| group.others.len() + 1).sum();
+    let more = (report.mismatch_count as usize).saturating_sub(shown);
+    if more > 0 {
+        writeln!(page, "<p class=\"note\">{more} more are counted in the table.</p>")?;
+    }
     write_traces(page, report)?;
     write_details(page, "Device, machine and run", report.facts())?;
     let limits = report.device.limits.iter();
@@ -173,17 +198,24 @@ fn write_head(page: &mut String, report: &ProbeReport) -> fmt::Result {
     writeln!(
         page,
         "<header>\n<h1>Transform feedback on {}</h1>\n<span class=\"badge {class}\">{}</span>\n\
-         </header>\n<dl class=\"facts\">",
+         </header>",
         Escaped(&device.name),
         Escaped(&verdict)
     )?;
+    let text = format!(
+        "{} {}, Vulkan {}, {}",
+        device.driver, device.driver_version, device.api_version, report.date
+    );
+    writeln!(page, "<p class=\"note\">{}</p>", Escaped(&text))
+}
+
+/// Writes what is known about the device and the run, in short.
+fn write_facts(page: &mut String, report: &ProbeReport) -> fmt::Result {
+    let device = &report.device;
+    writeln!(page, "<dl class=\"facts\">")?;
     let run = format!("{} cases in {:.1} s", report.cases_run(), report.elapsed_s);
-    let driver = format!("{} {}", device.driver, device.driver_version);
     for (name, value) in [
-        ("driver", driver.as_str()),
-        ("Vulkan", &device.api_version),
-        ("date", &report.date),
-        ("run", &run),
+        ("run", run.as_str()),
         ("profile", &report.profile),
         ("resources", &report.resources),
         ("backends", &device.backends_text()),
@@ -268,7 +300,7 @@ fn write_losses(page: &mut String, report: &ProbeReport) -> fmt::Result {
             group.backends(),
             Escaped(how),
             Escaped(&case.to_string()),
-            Escaped(command)
+            Command(command)
         )?;
         write_others(page, &group)?;
         writeln!(page, "</section>")?;
@@ -290,21 +322,11 @@ fn write_others<T: OnBackend>(page: &mut String, group: &Group<'_, T>) -> fmt::R
     writeln!(page, "</details>")
 }
 
-fn write_failures(page: &mut String, report: &ProbeReport) -> fmt::Result {
-    if report.mismatches.is_empty() {
-        return Ok(());
+fn write_failures(page: &mut String, head: &str, groups: &[Group<'_, Failure>]) -> fmt::Result {
+    if !groups.is_empty() {
+        writeln!(page, "<h2>{head}</h2>")?;
     }
-    writeln!(page, "<h2>Mismatches</h2>")?;
-    let groups = report.failure_groups();
-    for group in &groups {
-        write_failure(page, group)?;
-    }
-    let shown: usize = groups.iter().map(|group| group.others.len() + 1).sum();
-    let more = (report.mismatch_count as usize).saturating_sub(shown);
-    if more > 0 {
-        writeln!(page, "<p class=\"note\">{more} more are counted in the table.</p>")?;
-    }
-    Ok(())
+    groups.iter().try_for_each(|group| write_failure(page, group))
 }
 
 /// Writes the first case of a group of similar wrong cases, with its picture, and lists the others.
@@ -327,7 +349,7 @@ fn write_failure(page: &mut String, group: &Group<'_, Failure>) -> fmt::Result {
         Escaped(&case.to_string()),
         mismatch.buffer,
         mismatch.byte_offset,
-        Escaped(command)
+        Command(command)
     )?;
     if !mismatch.excerpt.is_empty() {
         let picture = picture::comparison(case.row(), case.provoking, mismatch);

@@ -93,13 +93,23 @@ fn lost_cases_are_shown() {
     for part in [
         "<span class=\"badge bad\">lost</span> point-list into geometry on native and compute",
         "the device was lost during vkQueueSubmit",
-        "--geometry points_to_triangles_cut --provoking first --vertices 7 --instances 3",
+        "<span>--geometry</span> <span>points_to_triangles_cut</span> <span>--provoking</span>",
+        "<span>--vertices</span> <span>7</span> <span>--instances</span> <span>3</span>",
         "<summary>3 other cases</summary>",
         "first vertex provokes: 9x3</p>",
         "first vertex provokes: 7x3 9x3</p>",
     ] {
         assert!(page.contains(part), "{part}\n{page}");
     }
+}
+
+/// On a telephone, the mismatches are seen before the table, and the table before the facts.
+#[test]
+fn what_is_wrong_comes_first() {
+    let page = render(&[sample_report()]);
+    let at = |what: &str| page.find(what).unwrap_or_else(|| panic!("{what}\n{page}"));
+    let order = [">lost<", "<h2>Mismatches", "<table>", "class=\"facts\"", "<h2>More mismatches"];
+    assert!(order.map(at).is_sorted(), "{page}");
 }
 
 /// If a driver captures all cases of a row wrongly in the same way, there is one section for all of

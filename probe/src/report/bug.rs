@@ -7,6 +7,9 @@ use super::{Failure, LostCase, ProbeReport};
 use crate::diagnose::Fault;
 use crate::table;
 
+/// The start of the first line of each bug report.
+pub(crate) const BUG_REPORT_HEAD: &str = "# Transform feedback: ";
+
 /// The contents of a bug report.
 #[derive(Debug, Clone, Copy)]
 pub struct BugReport<'a> {
@@ -62,20 +65,20 @@ pub fn bug_report(bug: &BugReport<'_>) -> Result<String, serde_json::Error> {
         Some(Failing { failure, .. }) => {
             let Failure { case, mismatch, command, .. } = failure;
             let fault = mismatch.fault;
-            lines.add(format!("# Transform feedback: {fault} ({})\n", case.topology));
+            lines.add(format!("{BUG_REPORT_HEAD}{fault} ({})\n", case.topology));
             lines.add(format!("{mismatch}.\n\nRepeat it with\n\n    {command}\n"));
         }
         None => match reports.iter().find_map(|report| report.losses.first()) {
             Some(LostCase { case, how, command, .. }) => {
-                lines.add(format!("# Transform feedback: lost ({})\n", case.topology));
+                lines.add(format!("{BUG_REPORT_HEAD}lost ({})\n", case.topology));
                 lines.add(format!("{case}: {how}.\n\nRepeat it with\n\n    {command}\n"));
             }
             None => {
                 let summaries = reports.iter().map(ProbeReport::trials_summary);
                 let summaries: Vec<_> = summaries.filter(|summary| !summary.is_empty()).collect();
                 lines.add(match summaries.is_empty() {
-                    true => "# Transform feedback: no capture came out wrong\n".to_owned(),
-                    false => format!("# Transform feedback: {}\n", summaries.join("; ")),
+                    true => format!("{BUG_REPORT_HEAD}no capture came out wrong\n"),
+                    false => format!("{BUG_REPORT_HEAD}{}\n", summaries.join("; ")),
                 });
             }
         },

@@ -8,6 +8,10 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use super::{CapturedStage, Row, names};
 
+/// Describes that a pipeline has its topology as a specialization constant, instead of reading it
+/// for each draw.
+pub(crate) const FOLDED: &str = ", pipeline for this topology alone";
+
 /// A draw that is captured, and its pipeline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Case {
@@ -48,36 +52,26 @@ impl Case {
         }
     }
 
-    /// Returns the shell command that runs only this case. If `backend` is `None`, the command runs
-    /// all backends. `device` is `None` if there is only one device, and `profile` is empty for the
-    /// default one.
-    pub fn command(
-        &self,
-        backend: Option<Backend>,
-        device: Option<usize>,
-        profile: &str,
-    ) -> String {
+    /// Returns the words of the shell command that select the pipeline of this case. If `backend` is
+    /// `None`, the command runs all backends.
+    pub(super) fn pipeline_command(&self, backend: Option<Backend>) -> String {
         let backend = backend.map_or(String::new(), |backend| format!(" --backend {backend}"));
         let geometry = self.geometry.as_ref();
         let geometry =
             geometry.map_or(String::new(), |name| format!(" --geometry {}", shell_word(name)));
-        let mut command = format!(
-            "vkxfb probe{backend} --topology {} --shader {}{geometry} --provoking {} --vertices {} \
-             --instances {}",
+        format!(
+            "vkxfb probe{backend} --topology {} --shader {}{geometry} --provoking {}",
             self.topology,
             shell_word(&self.shader),
             self.provoking,
-            self.vertex_count,
-            self.instance_count
-        );
-        if let Some(device) = device {
-            command.push_str(&format!(" --device {device}"));
-        }
-        if !profile.is_empty() {
-            command.push_str(" --profile ");
-            command.push_str(profile);
-        }
-        command
+        )
+    }
+
+    /// Like [`pipeline_command`](Self::pipeline_command), for this case alone.
+    pub(super) fn command(&self, backend: Option<Backend>) -> String {
+        let Self { vertex_count, instance_count, .. } = self;
+        let pipeline = self.pipeline_command(backend);
+        format!("{pipeline} --vertices {vertex_count} --instances {instance_count}")
     }
 }
 
@@ -92,12 +86,12 @@ pub fn shell_word(text: &str) -> Cow<'_, str> {
 
 impl Case {
     /// Describes the pipeline of the case: everything except the numbers of vertices and instances.
-    pub(crate) fn pipeline(&self) -> String {
+    pub fn pipeline(&self) -> String {
         let Self { shader, topology, provoking, .. } = self;
         let geometry = self.geometry.as_ref();
         let geometry =
             geometry.map_or(String::new(), |geometry| format!("geometry shader {geometry}, "));
-        let folded = if self.specialized { ", topology folded in" } else { "" };
+        let folded = if self.specialized { FOLDED } else { "" };
         format!("{topology}, shader {shader}, {geometry}{provoking} vertex provokes{folded}")
     }
 }
@@ -105,6 +99,14 @@ impl Case {
 impl std::fmt::Display for Case {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { vertex_count, instance_count, .. } = self;
-        write!(f, "{}, {vertex_count} vertices x {instance_count}", self.pipeline())
+        let instances = match instance_count {
+            1 => "1 instance".to_owned(),
+            _ => format!("{instance_count} instances"),
+        };
+        let vertices = match vertex_count {
+            1 => "1 vertex".to_owned(),
+            _ => format!("{vertex_count} vertices"),
+        };
+        write!(f, "{}, {vertices}, {instances}", self.pipeline())
     }
 }

@@ -49,6 +49,7 @@ pub(in crate::report) fn to_comparable_json(
     struct Device<'a> {
         device: &'a DeviceInfo,
         host: &'a HostInfo,
+        command: &'a str,
         profile: &'a str,
         resources: &'a str,
         trials: &'a [TrialReport],
@@ -57,6 +58,7 @@ pub(in crate::report) fn to_comparable_json(
     let root = Root::new(reports, |report| Device {
         device: &report.device,
         host: &report.host,
+        command: &report.command,
         profile: &report.profile,
         resources: &report.resources,
         trials: &report.trials,

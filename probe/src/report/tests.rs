@@ -34,15 +34,19 @@ fn outcomes_are_exit_codes() {
 #[test]
 fn the_command_names_the_device_and_quotes_the_file() {
     let mut case = sample_report().mismatches.remove(0).case;
+    let mut report = ProbeReport::new(DeviceInfo::default(), "");
     let end = |command: String| command.split_once(" --shader ").unwrap().1.to_owned();
     assert_eq!(
-        end(case.command(Some(Backend::Compute), None, "")),
+        end(report.repeat(&case, Some(Backend::Compute))),
         "two-buffers --provoking first --vertices 12 --instances 3"
     );
     case.shader = "it's mine/a b.spv".to_owned();
+    report.device.index = Some(1);
+    report.profile = "bifrost".to_owned();
+    report.options = vec!["--timeout".to_owned(), "20".to_owned()];
     assert_eq!(
-        end(case.command(Some(Backend::Compute), Some(1), "bifrost")),
-        r"'it'\''s mine/a b.spv' --provoking first --vertices 12 --instances 3 --device 1 --profile bifrost"
+        end(report.repeat(&case, Some(Backend::Compute))),
+        r"'it'\''s mine/a b.spv' --provoking first --vertices 12 --instances 3 --device 1 --profile bifrost --timeout 20"
     );
 }
 

@@ -203,6 +203,10 @@ fn run_case(
     report: &mut ProbeReport,
 ) -> std::result::Result<(), BatchError> {
     let group = &place.batch.group;
+    if let Some(fault) = table.fault((case.vertex_count, case.instance_count)) {
+        fault.record(group.backend, case, report);
+        return Ok(());
+    }
     let pipeline = shared.cache.pipeline(gpu, group, shader, case.specialized)?;
     let draw = (case.vertex_count, case.instance_count);
     let prepared = Prepared::new(group, table, draw);

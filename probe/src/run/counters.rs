@@ -131,8 +131,10 @@ pub(super) fn try_counters(gpu: &mut Gpu, plan: &Plan) -> Result<TrialReport, Ba
         }
     }
     let names: Vec<_> = backends.iter().map(ToString::to_string).collect();
-    let text =
-        format!("right, where some buffers have one, too ({count} of {})", names.join(" and "));
+    let text = format!(
+        "right, with counters for all, some or none of the buffers ({count} captures by {})",
+        names.join(" and ")
+    );
     Ok(TrialReport::new(trial, TrialResult::Works, text))
 }
 

@@ -12,7 +12,7 @@ use crate::diagnose::{Fault, Mismatch, Sequence};
 use crate::emission::Emission;
 use crate::gpu::Gpu;
 use crate::plan::CaseGroup;
-use crate::records::{Records, compare};
+use crate::records::{Differences, Records, compare};
 use crate::report::ProbeReport;
 
 use super::BatchError;
@@ -29,9 +29,19 @@ type Strides = [Option<u32>; MAX_XFB_BUFFERS];
 type Buffers = [Vec<u8>; MAX_XFB_BUFFERS];
 
 /// The records and primitives that the draws of a batch should write.
-pub(super) enum RecordTable {
-    /// The records of a vertex shader, for all vertices of the largest draw.
-    Vertices { vertices: u32, instances: u32, strides: Strides, records: Buffers },
+pub(super) struct RecordTable {
+    records: TableRecords,
+    /// The draws whose records cannot be known, because their reference capture is wrong or differs
+    /// from that of another backend, and why.
+    faults: BTreeMap<DrawSize, BatchError>,
+}
+
+enum TableRecords {
+    /// The records of one of the probe's vertex shaders, for all vertices of the largest draw.
+    Formulas { vertices: u32, instances: u32, strides: Strides, records: Buffers },
+    /// The records of a vertex shader from a file, by draw. They are captured for each draw on its
+    /// own, because what a shader reads may depend on the size of the draw.
+    Captured(BTreeMap<DrawSize, Buffers>),
     /// What a geometry shader emits, by draw and vertex stream. It is different for each draw: the
     /// last primitive of a strip with adjacency depends on the length of the strip.
     Emitted(BTreeMap<(DrawSize, u32), Emission>),
@@ -44,7 +54,18 @@ pub(super) struct Expected<'a> {
     pub(super) records: [Cow<'a, [u8]>; MAX_XFB_BUFFERS],
 }
 
+impl From<TableRecords> for RecordTable {
+    fn from(records: TableRecords) -> Self {
+        Self { records, faults: BTreeMap::new() }
+    }
+}
+
 impl RecordTable {
+    /// Returns why the records of a draw of the batch cannot be known. `None` if they are known.
+    pub(super) fn fault(&self, draw: DrawSize) -> Option<&BatchError> {
+        self.faults.get(&draw)
+    }
+
     /// Returns what a draw of the batch should write to the buffers of a vertex stream; nothing if
     /// the draw is not in the batch.
     pub(super) fn of(
@@ -53,35 +74,36 @@ impl RecordTable {
         (vertices, instances): DrawSize,
         stream: u32,
     ) -> Expected<'_> {
-        match self {
-            Self::Emitted(draws) => draws.get(&((vertices, instances), stream)).map_or_else(
-                || Expected {
-                    sequence: group.assembled(0),
-                    instance_count: 0,
-                    records: [const { Cow::Borrowed(&[]) }; MAX_XFB_BUFFERS],
-                },
-                |emission| Expected {
+        let nothing = || Expected {
+            sequence: group.assembled(0),
+            instance_count: 0,
+            records: [const { Cow::Borrowed(&[]) }; MAX_XFB_BUFFERS],
+        };
+        let sequence = group.assembled(vertices);
+        match &self.records {
+            TableRecords::Emitted(draws) => draws
+                .get(&((vertices, instances), stream))
+                .map_or_else(nothing, |emission| Expected {
                     sequence: emission.sequence(),
                     instance_count: emission.instance_count,
-                    records: emission.records.each_ref().map(|records| records.as_slice().into()),
-                },
-            ),
-            Self::Vertices { vertices: most, instances: all_instances, strides, records } => {
+                    records: emission.records.each_ref().map(|r| r.as_slice().into()),
+                }),
+            TableRecords::Captured(draws) => {
+                draws.get(&(vertices, instances)).map_or_else(nothing, |records| Expected {
+                    sequence,
+                    instance_count: instances,
+                    records: records.each_ref().map(|r| r.as_slice().into()),
+                })
+            }
+            TableRecords::Formulas { vertices: most, instances: all, strides, records } => {
                 let records = std::array::from_fn(|buffer| {
-                    let all = &records[buffer];
-                    if (vertices, instances) == (*most, *all_instances) {
-                        return all.as_slice().into();
+                    let bytes = &records[buffer];
+                    if (vertices, instances) == (*most, *all) {
+                        return bytes.as_slice().into();
                     }
-                    let stride = strides[buffer].unwrap_or(0) as usize;
-                    let per_instance = *most as usize * stride;
-                    let taken = vertices as usize * stride;
-                    (0..instances as usize)
-                        .flat_map(|i| &all[i * per_instance..i * per_instance + taken])
-                        .copied()
-                        .collect::<Vec<u8>>()
-                        .into()
+                    let stride = strides[buffer].unwrap_or(0);
+                    first_of_instances(bytes, stride, *most, (vertices, instances)).into()
                 });
-                let sequence = group.assembled(vertices);
                 Expected { sequence, instance_count: instances, records }
             }
         }
@@ -90,11 +112,29 @@ impl RecordTable {
     /// Returns the number of primitives that a draw of the batch writes to the buffers of a vertex
     /// stream.
     pub(super) fn primitives(&self, group: &CaseGroup<'_>, draw: DrawSize, stream: u32) -> u64 {
-        match self {
-            Self::Vertices { .. } => group.topology.primitive_count(draw.0) * u64::from(draw.1),
-            Self::Emitted(draws) => draws.get(&(draw, stream)).map_or(0, Emission::primitive_count),
+        match &self.records {
+            TableRecords::Formulas { .. } | TableRecords::Captured(_) => {
+                group.topology.primitive_count(draw.0) * u64::from(draw.1)
+            }
+            TableRecords::Emitted(draws) => {
+                draws.get(&(draw, stream)).map_or(0, Emission::primitive_count)
+            }
         }
     }
+}
+
+/// Returns the records of the first vertices of the first instances, of records with `all` vertices
+/// of each instance.
+fn first_of_instances(
+    records: &[u8],
+    stride: u32,
+    all: u32,
+    (vertices, instances): DrawSize,
+) -> Vec<u8> {
+    let (per_instance, taken) =
+        (all as usize * stride as usize, vertices as usize * stride as usize);
+    let instance = |i: usize| records.get(i * per_instance..i * per_instance + taken);
+    (0..instances as usize).flat_map(|i| instance(i).unwrap_or_default()).copied().collect()
 }
 
 /// Identifies reference records: by the shaders, and by the numbers of vertices and instances. For
@@ -104,7 +144,17 @@ type ReferenceKey = (String, Option<(String, PrimitiveTopology, ProvokingVertex,
 /// The reference records of shaders from files, as the first backend captured them.
 #[derive(Default)]
 pub(super) struct References {
-    first: Vec<(ReferenceKey, Backend, Buffers)>,
+    first: Vec<FirstCapture>,
+}
+
+/// The reference records of a draw, as the first backend captured them.
+struct FirstCapture {
+    key: ReferenceKey,
+    backend: Backend,
+    records: Buffers,
+    /// The groups in which that backend captured them. In a group that it does not support, other
+    /// backends are not compared with it: nothing could be seen there by repeating a case.
+    groups: Vec<(PrimitiveTopology, ProvokingVertex)>,
 }
 
 impl References {
@@ -134,14 +184,14 @@ impl References {
         draws: &[DrawSize],
         report: &mut ProbeReport,
     ) -> Result<RecordTable, BatchError> {
-        let max = |f: fn(&DrawSize) -> u32| draws.iter().map(f).max().unwrap_or(0);
-        let (vertices, instances) = (max(|b| b.0), max(|b| b.1));
         let strides = group.subject.layout.strides;
         if group.subject.has_formulas() {
+            let max = |f: fn(&DrawSize) -> u32| draws.iter().map(f).max().unwrap_or(0);
+            let (vertices, instances) = (max(|b| b.0), max(|b| b.1));
             let records = std::array::from_fn(|buffer| {
                 group.subject.records(buffer, vertices, instances).unwrap_or_default()
             });
-            return Ok(RecordTable::Vertices { vertices, instances, strides, records });
+            return Ok(TableRecords::Formulas { vertices, instances, strides, records }.into());
         }
         // All backends capture the same topology. It is drawn as points or, if that is not
         // possible, as lines with the provoking vertex for which all devices keep the order of
@@ -150,22 +200,43 @@ impl References {
             true => (group.provoking, PrimitiveTopology::PointList),
             false => (ProvokingVertex::First, PrimitiveTopology::LineList),
         };
-        let vertices = vertices.next_multiple_of(topology.vertices_per_primitive());
+        let listed = |vertices: u32| vertices.next_multiple_of(topology.vertices_per_primitive());
         let list = CaseGroup { topology, provoking, ..*group };
-        let primitives = topology.primitive_count(vertices) * u64::from(instances);
-        let prepared = Prepared::of_at_most(&list, primitives, (vertices, instances));
-        let cases = std::slice::from_ref(&prepared);
+        let prepare = |&(vertices, instances): &DrawSize| {
+            let vertices = listed(vertices);
+            let primitives = topology.primitive_count(vertices) * u64::from(instances);
+            Prepared::of_at_most(&list, primitives, (vertices, instances))
+        };
+        let prepared: Vec<_> = draws.iter().map(prepare).collect();
         let pipeline = cache.pipeline(gpu, &list, shader, false)?;
-        let mut captured = capture(gpu, pipeline, shader, &list, cases)?;
-        let buffers = captured.pop().map(|captured| captured.buffers).unwrap_or_default();
-        // If a step had no effect, the memory does not contain reference records.
-        if let Some(mismatch) = prepared.missing_step(&buffers) {
-            return Err(BatchError::MissingStep(Box::new(mismatch)));
+        let captured = capture(gpu, pipeline, shader, &list, &prepared)?;
+        let mut differences = Differences::default();
+        let (mut found, mut faults) = (BTreeMap::new(), BTreeMap::new());
+        for ((&draw, prepared), captured) in draws.iter().zip(&prepared).zip(captured) {
+            // If a step had no effect, the memory does not contain reference records.
+            if let Some(mismatch) = prepared.missing_step(&captured.buffers) {
+                faults.insert(draw, BatchError::MissingStep(Box::new(mismatch)));
+                continue;
+            }
+            let (vertices, instances) = draw;
+            let all = listed(vertices);
+            let records =
+                first_records(&strides, &captured.buffers, u64::from(all) * u64::from(instances));
+            let records = std::array::from_fn(|buffer| {
+                first_of_instances(&records[buffer], strides[buffer].unwrap_or(0), all, draw)
+            });
+            let key = (group.subject.name.clone(), None, draw);
+            match self.compare(key, group, &records) {
+                Ok(of_draw) => differences.add(of_draw),
+                Err(error) => {
+                    faults.insert(draw, error);
+                    continue;
+                }
+            }
+            found.insert(draw, records);
         }
-        let records = first_records(&strides, &buffers, u64::from(vertices) * u64::from(instances));
-        let key = (group.subject.name.clone(), None, (vertices, instances));
-        self.compare(key, group, &records, report)?;
-        Ok(RecordTable::Vertices { vertices, instances, strides, records })
+        self.note(group, &differences, report);
+        Ok(RecordTable { records: TableRecords::Captured(found), faults })
     }
 
     /// Returns what a geometry shader emits for each draw. For a shader from a file, this is
@@ -189,7 +260,7 @@ impl References {
             emitted.extend(of_streams.map(|(stream, emission)| ((draw, stream), emission)));
         }
         if !emitted.is_empty() {
-            return Ok(RecordTable::Emitted(emitted));
+            return Ok(TableRecords::Emitted(emitted).into());
         }
         let list = CaseGroup { topology: list_of(topology), ..*group };
         let prepared: Vec<_> = draws
@@ -203,31 +274,42 @@ impl References {
         let pipeline = cache.pipeline(gpu, &list, shader, false)?;
         let captured = capture(gpu, pipeline, shader, &list, &prepared)?;
         let vertices_per_primitive = subject.vertices_per_primitive(topology);
-        for ((draw, prepared), captured) in draws.iter().zip(&prepared).zip(captured) {
-            if let Some(mismatch) = prepared.missing_submission(&captured.buffers) {
-                return Err(BatchError::MissingStep(Box::new(mismatch)));
-            }
-            for stream in subject.layout.captured_streams() {
+        let mut differences = Differences::default();
+        let mut faults = BTreeMap::new();
+        for ((&draw, prepared), captured) in draws.iter().zip(&prepared).zip(captured) {
+            let mut of_stream = |stream: u32| -> Result<Emission, BatchError> {
+                let missing = |mismatch| BatchError::MissingStep(Box::new(mismatch));
+                if let Some(mismatch) = prepared.missing_submission(&captured.buffers) {
+                    return Err(missing(mismatch));
+                }
                 let strides = subject.layout.clone().of_stream(stream).strides;
                 let primitives = counted(&strides, &captured.counters, vertices_per_primitive)
                     .filter(|primitives| *primitives <= prepared.primitives(stream))
                     .ok_or_else(|| {
-                        let missing = prepared.missing_step(&captured.buffers);
-                        let mismatch =
-                            missing.unwrap_or_else(|| wrong_counters(&captured.counters));
-                        BatchError::MissingStep(Box::new(mismatch))
+                        let step = prepared.missing_step(&captured.buffers);
+                        missing(step.unwrap_or_else(|| wrong_counters(&captured.counters)))
                     })?;
                 let records = primitives * u64::from(vertices_per_primitive);
                 let records = first_records(&strides, &captured.buffers, records);
                 let name = subject.captured_name().to_owned();
                 let geometry = Some((name, topology, provoking, stream));
-                self.compare((subject.name.clone(), geometry, *draw), group, &records, report)?;
+                let key = (subject.name.clone(), geometry, draw);
+                differences.add(self.compare(key, group, &records)?);
                 let primitives = u32::try_from(primitives).unwrap_or(u32::MAX);
-                let emission = Emission::listed(vertices_per_primitive, primitives, records);
-                emitted.insert((*draw, stream), emission);
+                Ok(Emission::listed(vertices_per_primitive, primitives, records))
+            };
+            for stream in subject.layout.captured_streams() {
+                match of_stream(stream) {
+                    Ok(emission) => drop(emitted.insert((draw, stream), emission)),
+                    Err(error) => {
+                        faults.insert(draw, error);
+                        break;
+                    }
+                }
             }
         }
-        Ok(RecordTable::Emitted(emitted))
+        self.note(group, &differences, report);
+        Ok(RecordTable { records: TableRecords::Emitted(emitted), faults })
     }
 
     /// Compares the records that this backend captured with those of the first backend, or keeps
@@ -237,24 +319,36 @@ impl References {
         key: ReferenceKey,
         group: &CaseGroup<'_>,
         records: &Buffers,
-        report: &mut ProbeReport,
-    ) -> Result<(), BatchError> {
-        let Some((_, first, reference)) = self.first.iter().find(|(first, ..)| *first == key)
-        else {
-            self.first.push((key, group.backend, records.clone()));
-            return Ok(());
+    ) -> Result<Differences, BatchError> {
+        let in_group = (group.topology, group.provoking);
+        let Some(first) = self.first.iter_mut().find(|first| first.key == key) else {
+            let (backend, records) = (group.backend, records.clone());
+            self.first.push(FirstCapture { key, backend, records, groups: vec![in_group] });
+            return Ok(Differences::default());
         };
-        let differences = compare(
+        if first.backend == group.backend {
+            first.groups.push(in_group);
+            return Ok(Differences::default());
+        }
+        if !first.groups.contains(&in_group) {
+            return Ok(Differences::default());
+        }
+        compare(
             group.subject,
             &Records { backend: group.backend, buffers: records },
-            &Records { backend: *first, buffers: reference },
+            &Records { backend: first.backend, buffers: &first.records },
         )
-        .map_err(|differ| BatchError::Records { differ, first: *first })?;
-        let captured = group.subject.captured_name();
+        .map_err(|differ| BatchError::Records { differ, first: first.backend })
+    }
+
+    /// Adds remarks about differences from the records of the first backend that may be correct.
+    fn note(&self, group: &CaseGroup<'_>, differences: &Differences, report: &mut ProbeReport) {
+        let is_of = |first: &&FirstCapture| first.key.0 == group.subject.name;
+        let Some(first) = self.first.iter().find(is_of) else { return };
+        let (captured, backend) = (group.subject.captured_name(), first.backend);
         for difference in differences.notes() {
-            report.note(format!("{captured}: {} and {first} {difference}", group.backend));
+            report.note(format!("{captured}: {} and {backend} {difference}", group.backend));
         }
-        Ok(())
     }
 }
 

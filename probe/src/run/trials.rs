@@ -7,12 +7,19 @@ use crate::trial::{Trial, TrialReport, TrialResult};
 
 use super::{BatchError, counters, error_chain, speed};
 
-/// Runs the trials that the report does not contain yet. Returns whether the device still works.
-pub fn run_trials(gpu: &mut Gpu, plan: &Plan, report: &mut ProbeReport) -> bool {
+/// Runs the trials that the report does not contain yet, and calls `observe` before each. Returns
+/// whether the device still works.
+pub fn run_trials(
+    gpu: &mut Gpu,
+    plan: &Plan,
+    report: &mut ProbeReport,
+    mut observe: impl FnMut(Trial),
+) -> bool {
     for trial in Trial::ALL {
         if report.trials.iter().any(|tried| tried.trial == trial) {
             continue;
         }
+        observe(trial);
         let tried = run_trial(gpu, plan, trial);
         let is_lost = tried.result == TrialResult::Lost;
         report.trials.push(tried);

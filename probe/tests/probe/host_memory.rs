@@ -47,7 +47,7 @@ fn plan() -> Plan {
 fn probe(gpu: &mut Gpu) -> ProbeReport {
     let plan = plan();
     let mut report = ProbeReport::new(run::device_info(gpu), "");
-    assert!(run::run_trials(gpu, &plan, &mut report));
+    assert!(run::run_trials(gpu, &plan, &mut report, |_| {}));
     run::run(gpu, &plan, &mut report, |_| {});
     report
 }

@@ -14,7 +14,7 @@ use crate::common;
 use crate::common::settings::is_full;
 
 /// Shaders x conventions x vertex counts x instance counts.
-const DRAWS: u32 = 3 * 2 * 15 * 2;
+const DRAWS: u32 = 3 * 2 * 16 * 2;
 
 /// The number of cases of a topology on a backend, worked out by hand, so that the plan cannot
 /// shrink unnoticed.

@@ -1,0 +1,97 @@
+//! The file that says what a probe is at. It is beside the report, so that it is there after a
+//! freeze of the whole machine, when nothing else tells which case did it.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{Result, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use vkxfb_probe::plan::Batch;
+use vkxfb_probe::report::{Case, ProbeReport};
+use vkxfb_probe::trial::Trial;
+
+/// A file of one line: what runs now. It is on the disk before that starts.
+pub(super) struct Running {
+    path: PathBuf,
+    file: File,
+    /// Whether the file is removed at the end. Child processes leave it to their parent.
+    is_own: bool,
+}
+
+impl Running {
+    /// Opens the file beside that of a report or page. `None` if there is none, or if the results
+    /// go to a device or a pipe. Says what an earlier run was at that did not end.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub(super) fn beside(file: Option<&Path>, is_own: bool) -> Result<Option<Self>> {
+        let is_stream = |file: &Path| file.metadata().is_ok_and(|found| !found.is_file());
+        let Some(file) = file.filter(|file| !is_stream(file)) else { return Ok(None) };
+        let mut name = OsString::from(file);
+        name.push(".running");
+        let path = PathBuf::from(name);
+        if is_own && let Ok(left) = std::fs::read_to_string(&path) {
+            let (path, left) = (path.display(), vkxfb_probe::table::printable(left.trim_end()));
+            crate::remark(format_args!("{path} is of a probe that did not end. It was at: {left}"));
+        }
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path)?;
+        // The entry in the directory has to be on the disk, too.
+        #[cfg(unix)]
+        if let Some(directory) = path.parent() {
+            let directory =
+                if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+            File::open(directory)?.sync_all()?;
+        }
+        Ok(Some(Self { path, file, is_own }))
+    }
+
+    /// Replaces the line, and waits until it is on the disk.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub(super) fn say(&mut self, what: &str) -> Result<()> {
+        let line = format!("{}\n", what.replace('\n', " "));
+        self.file.rewind()?;
+        // The new line is written over the old one, and only then is the file shortened, so that it
+        // is never empty.
+        self.file.write_all(line.as_bytes())?;
+        self.file.set_len(line.len() as u64)?;
+        self.file.sync_all()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.is_own {
+            // The report says all that the file does.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Describes a trial.
+pub(super) fn trial_line(report: &ProbeReport, trial: Trial) -> String {
+    format!("{}: the trial {}, before the cases", report.device.name, trial.title())
+}
+
+/// Describes a batch, whose draws are submitted together, with the command that runs it case by
+/// case.
+pub(super) fn batch_line(report: &ProbeReport, number: usize, batch: &Batch<'_>) -> String {
+    let Batch { group, draws } = batch;
+    let draws: Vec<_> = draws.iter().map(|(v, i)| format!("{v}x{i}")).collect();
+    let (draws, command) = (draws.join(" "), report.repeat_group(group));
+    let (device, pipeline) = (&report.device.name, group.case((0, 0), false).pipeline());
+    let backend = group.backend;
+    let isolate = if report.options.iter().any(|o| o == "--isolate") { "" } else { " --isolate" };
+    format!(
+        "{device}: batch {number}, {backend}, {pipeline}, draws (vertices x instances) {draws}; \
+         to repeat it case by case: {command}{isolate}"
+    )
+}
+
+/// Describes a case that runs alone.
+pub(super) fn case_line(report: &ProbeReport, batch: &Batch<'_>, case: &Case) -> String {
+    let (device, backend) = (&report.device.name, batch.group.backend);
+    let command = report.repeat(case, Some(backend));
+    format!("{device}: {backend}, {case}; to repeat it: {command}")
+}
