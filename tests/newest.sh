@@ -27,7 +27,7 @@ root=$here/root
 bin=$here/bin
 libraries=$root/usr/lib/x86_64-linux-gnu
 linker=$libraries/ld-linux-x86-64.so.2
-packages='mesa-vulkan-drivers libvulkan1 patchelf'
+packages='mesa-vulkan-drivers libvulkan1 libvulkan-dev vulkan-tools patchelf'
 
 # shellcheck source=tests/apt.sh
 . tests/apt.sh

@@ -30,7 +30,7 @@ use crate::interface::{
     INTERFACE_VERSION, NEGOTIATE_INTERFACE_STRUCT, NegotiateLayerInterface,
     PFN_GetPhysicalDeviceProcAddr,
 };
-use crate::withheld::KNOWN_COMMANDS;
+use crate::registry::KNOWN_COMMANDS;
 use crate::{advertise, device, instance, properties};
 
 /// The commands of `VK_EXT_transform_feedback`, sorted by name. On an active device that enables

@@ -3,7 +3,6 @@
 
 use std::ffi::c_void;
 
-use ash::vk;
 use vkxfb::runtime::{
     ByteCountDraw, ConditionalRendering, CounterBuffer, Draw, DrawIndexed, IndirectDraw,
 };
@@ -16,6 +15,7 @@ use crate::command_buffers::{
 use crate::device::DeviceData;
 use crate::emulation::captures::Forward;
 use crate::emulation::state::BUFFERS;
+use crate::registry::vk;
 use crate::translate::CaptureBarriers;
 use crate::withheld::{Commands, OutOfMemory};
 
@@ -480,6 +480,7 @@ ending! {
     end_render_pass();
     end_render_pass2(info: *const vk::SubpassEndInfo<'static>);
     end_rendering();
+    end_rendering2_khr(info: *const vk::RenderingEndInfoKHR);
 }
 
 /// Returns the barriers that a render pass requires before and after captures.
@@ -562,6 +563,7 @@ hooks! {
     b"vkCmdEndRenderPass" => end_render_pass,
     b"vkCmdEndRenderPass2" | b"vkCmdEndRenderPass2KHR" => end_render_pass2,
     b"vkCmdEndRendering" | b"vkCmdEndRenderingKHR" => end_rendering,
+    b"vkCmdEndRendering2KHR" | b"vkCmdEndRendering2EXT" => end_rendering2_khr,
     b"vkCmdEndTransformFeedbackEXT" => end_transform_feedback_ext,
     b"vkCmdExecuteCommands" => execute_commands,
     b"vkCmdPushConstants" => push_constants,

@@ -1,16 +1,18 @@
-// Generated from the registry of Vulkan 1.3.281 by tests/registry. Changes belong there.
+// Generated from the registry of Vulkan 1.4.360 by tests/registry. Changes belong there.
 
 /// Hands a macro the functions of a device: `name PFN_type [names of the command];`.
 macro_rules! functions {
     ($expand:ident) => {
         $expand! {
             begin_conditional_rendering_ext PFN_vkCmdBeginConditionalRenderingEXT [c"vkCmdBeginConditionalRenderingEXT"];
+            begin_custom_resolve_ext PFN_vkCmdBeginCustomResolveEXT [c"vkCmdBeginCustomResolveEXT"];
             begin_debug_utils_label_ext PFN_vkCmdBeginDebugUtilsLabelEXT [c"vkCmdBeginDebugUtilsLabelEXT"];
             begin_query PFN_vkCmdBeginQuery [c"vkCmdBeginQuery"];
             begin_query_indexed_ext PFN_vkCmdBeginQueryIndexedEXT [c"vkCmdBeginQueryIndexedEXT"];
             begin_render_pass PFN_vkCmdBeginRenderPass [c"vkCmdBeginRenderPass"];
             begin_render_pass2 PFN_vkCmdBeginRenderPass2 [c"vkCmdBeginRenderPass2", c"vkCmdBeginRenderPass2KHR"];
             begin_rendering PFN_vkCmdBeginRendering [c"vkCmdBeginRendering", c"vkCmdBeginRenderingKHR"];
+            begin_shader_instrumentation_arm PFN_vkCmdBeginShaderInstrumentationARM [c"vkCmdBeginShaderInstrumentationARM"];
             begin_transform_feedback_ext PFN_vkCmdBeginTransformFeedbackEXT [c"vkCmdBeginTransformFeedbackEXT"];
             bind_descriptor_sets PFN_vkCmdBindDescriptorSets [c"vkCmdBindDescriptorSets"];
             bind_descriptor_sets2_khr PFN_vkCmdBindDescriptorSets2KHR [c"vkCmdBindDescriptorSets2KHR", c"vkCmdBindDescriptorSets2"];
@@ -49,6 +51,8 @@ macro_rules! functions {
             end_render_pass PFN_vkCmdEndRenderPass [c"vkCmdEndRenderPass"];
             end_render_pass2 PFN_vkCmdEndRenderPass2 [c"vkCmdEndRenderPass2", c"vkCmdEndRenderPass2KHR"];
             end_rendering PFN_vkCmdEndRendering [c"vkCmdEndRendering", c"vkCmdEndRenderingKHR"];
+            end_rendering2_khr PFN_vkCmdEndRendering2KHR [c"vkCmdEndRendering2KHR", c"vkCmdEndRendering2EXT"];
+            end_shader_instrumentation_arm PFN_vkCmdEndShaderInstrumentationARM [c"vkCmdEndShaderInstrumentationARM"];
             end_transform_feedback_ext PFN_vkCmdEndTransformFeedbackEXT [c"vkCmdEndTransformFeedbackEXT"];
             execute_commands PFN_vkCmdExecuteCommands [c"vkCmdExecuteCommands"];
             insert_debug_utils_label_ext PFN_vkCmdInsertDebugUtilsLabelEXT [c"vkCmdInsertDebugUtilsLabelEXT"];
@@ -73,6 +77,7 @@ macro_rules! functions {
             set_color_blend_equation_ext PFN_vkCmdSetColorBlendEquationEXT [c"vkCmdSetColorBlendEquationEXT"];
             set_color_write_enable_ext PFN_vkCmdSetColorWriteEnableEXT [c"vkCmdSetColorWriteEnableEXT"];
             set_color_write_mask_ext PFN_vkCmdSetColorWriteMaskEXT [c"vkCmdSetColorWriteMaskEXT"];
+            set_compute_occupancy_priority_nv PFN_vkCmdSetComputeOccupancyPriorityNV [c"vkCmdSetComputeOccupancyPriorityNV"];
             set_conservative_rasterization_mode_ext PFN_vkCmdSetConservativeRasterizationModeEXT [c"vkCmdSetConservativeRasterizationModeEXT"];
             set_coverage_modulation_mode_nv PFN_vkCmdSetCoverageModulationModeNV [c"vkCmdSetCoverageModulationModeNV"];
             set_coverage_modulation_table_enable_nv PFN_vkCmdSetCoverageModulationTableEnableNV [c"vkCmdSetCoverageModulationTableEnableNV"];
@@ -87,6 +92,7 @@ macro_rules! functions {
             set_depth_bounds PFN_vkCmdSetDepthBounds [c"vkCmdSetDepthBounds"];
             set_depth_bounds_test_enable PFN_vkCmdSetDepthBoundsTestEnable [c"vkCmdSetDepthBoundsTestEnable", c"vkCmdSetDepthBoundsTestEnableEXT"];
             set_depth_clamp_enable_ext PFN_vkCmdSetDepthClampEnableEXT [c"vkCmdSetDepthClampEnableEXT"];
+            set_depth_clamp_range_ext PFN_vkCmdSetDepthClampRangeEXT [c"vkCmdSetDepthClampRangeEXT"];
             set_depth_clip_enable_ext PFN_vkCmdSetDepthClipEnableEXT [c"vkCmdSetDepthClipEnableEXT"];
             set_depth_clip_negative_one_to_one_ext PFN_vkCmdSetDepthClipNegativeOneToOneEXT [c"vkCmdSetDepthClipNegativeOneToOneEXT"];
             set_depth_compare_op PFN_vkCmdSetDepthCompareOp [c"vkCmdSetDepthCompareOp", c"vkCmdSetDepthCompareOpEXT"];
@@ -104,7 +110,7 @@ macro_rules! functions {
             set_front_face PFN_vkCmdSetFrontFace [c"vkCmdSetFrontFace", c"vkCmdSetFrontFaceEXT"];
             set_line_rasterization_mode_ext PFN_vkCmdSetLineRasterizationModeEXT [c"vkCmdSetLineRasterizationModeEXT"];
             set_line_stipple_enable_ext PFN_vkCmdSetLineStippleEnableEXT [c"vkCmdSetLineStippleEnableEXT"];
-            set_line_stipple_khr PFN_vkCmdSetLineStippleKHR [c"vkCmdSetLineStippleKHR", c"vkCmdSetLineStippleEXT", c"vkCmdSetLineStipple"];
+            set_line_stipple_khr PFN_vkCmdSetLineStippleKHR [c"vkCmdSetLineStippleKHR", c"vkCmdSetLineStipple", c"vkCmdSetLineStippleEXT"];
             set_line_width PFN_vkCmdSetLineWidth [c"vkCmdSetLineWidth"];
             set_logic_op_ext PFN_vkCmdSetLogicOpEXT [c"vkCmdSetLogicOpEXT"];
             set_logic_op_enable_ext PFN_vkCmdSetLogicOpEnableEXT [c"vkCmdSetLogicOpEnableEXT"];
@@ -156,6 +162,9 @@ macro_rules! commands {
             record begin_conditional_rendering_ext BeginConditionalRenderingExt (
                 p_conditional_rendering_begin: *const vk::ConditionalRenderingBeginInfoEXT<'static> => structures(1),
             );
+            record begin_custom_resolve_ext BeginCustomResolveExt (
+                p_begin_custom_resolve_info: *const vk::BeginCustomResolveInfoEXT => structures(1),
+            );
             record begin_debug_utils_label_ext BeginDebugUtilsLabelExt (
                 p_label_info: *const vk::DebugUtilsLabelEXT<'static> => structures(1),
             );
@@ -180,6 +189,9 @@ macro_rules! commands {
             );
             begin_pass begin_rendering BeginRendering (
                 p_rendering_info: *const vk::RenderingInfo<'static> => structures(1),
+            );
+            record begin_shader_instrumentation_arm BeginShaderInstrumentationArm (
+                instrumentation: vk::ShaderInstrumentationARM,
             );
             record begin_transform_feedback_ext BeginTransformFeedbackExt (
                 first_counter_buffer: u32,
@@ -368,6 +380,11 @@ macro_rules! commands {
             );
             end_pass end_rendering EndRendering (
             );
+            end_pass end_rendering2_khr EndRendering2Khr (
+                p_rendering_end_info: *const vk::RenderingEndInfoKHR => structures(1),
+            );
+            record end_shader_instrumentation_arm EndShaderInstrumentationArm (
+            );
             record end_transform_feedback_ext EndTransformFeedbackExt (
                 first_counter_buffer: u32,
                 counter_buffer_count: u32,
@@ -466,6 +483,9 @@ macro_rules! commands {
                 attachment_count: u32,
                 p_color_write_masks: *const vk::ColorComponentFlags => values(attachment_count),
             );
+            record set_compute_occupancy_priority_nv SetComputeOccupancyPriorityNv (
+                p_parameters: *const vk::ComputeOccupancyPriorityParametersNV => structures(1),
+            );
             record set_conservative_rasterization_mode_ext SetConservativeRasterizationModeExt (
                 conservative_rasterization_mode: vk::ConservativeRasterizationModeEXT,
             );
@@ -511,6 +531,10 @@ macro_rules! commands {
             );
             record set_depth_clamp_enable_ext SetDepthClampEnableExt (
                 depth_clamp_enable: vk::Bool32,
+            );
+            record set_depth_clamp_range_ext SetDepthClampRangeExt (
+                depth_clamp_mode: vk::DepthClampModeEXT,
+                p_depth_clamp_range: *const vk::DepthClampRangeEXT => values(1),
             );
             record set_depth_clip_enable_ext SetDepthClipEnableExt (
                 depth_clip_enable: vk::Bool32,
@@ -566,7 +590,7 @@ macro_rules! commands {
                 front_face: vk::FrontFace,
             );
             record set_line_rasterization_mode_ext SetLineRasterizationModeExt (
-                line_rasterization_mode: vk::LineRasterizationModeEXT,
+                line_rasterization_mode: vk::LineRasterizationModeKHR,
             );
             record set_line_stipple_enable_ext SetLineStippleEnableExt (
                 stippled_line_enable: vk::Bool32,
@@ -612,7 +636,7 @@ macro_rules! commands {
                 p_location_info: *const vk::RenderingAttachmentLocationInfoKHR<'static> => structures(1),
             );
             record set_rendering_input_attachment_indices_khr SetRenderingInputAttachmentIndicesKhr (
-                p_location_info: *const vk::RenderingInputAttachmentIndexInfoKHR<'static> => structures(1),
+                p_input_attachment_index_info: *const vk::RenderingInputAttachmentIndexInfoKHR<'static> => structures(1),
             );
             record set_representative_fragment_test_enable_nv SetRepresentativeFragmentTestEnableNv (
                 representative_fragment_test_enable: vk::Bool32,

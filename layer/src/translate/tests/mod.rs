@@ -5,6 +5,5 @@
 
 mod masks;
 mod passes;
-mod registry;
 mod table;
 mod usages;

@@ -1,0 +1,107 @@
+// Generated from the registry of Vulkan 1.4.360 by tests/registry. Changes belong there.
+
+use super::vk;
+
+/// Hands a macro the structures that ash does not have: what adds it to Vulkan, its name in Rust and in C,
+/// the value of `sType`, and the members.
+macro_rules! newer_structures {
+    ($expand:ident) => {
+        $expand! {
+            VK_KHR_unified_image_layouts struct AttachmentFeedbackLoopInfoEXT VkAttachmentFeedbackLoopInfoEXT = 1000527001 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                feedback_loop_enable feedbackLoopEnable: vk::Bool32,
+            }
+            VK_EXT_custom_resolve struct BeginCustomResolveInfoEXT VkBeginCustomResolveInfoEXT = 1000628001 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+            }
+            VK_NV_compute_occupancy_priority struct ComputeOccupancyPriorityParametersNV VkComputeOccupancyPriorityParametersNV = 1000645000 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                occupancy_priority occupancyPriority: f32,
+                occupancy_throttling occupancyThrottling: f32,
+            }
+            VK_EXT_custom_resolve struct CustomResolveCreateInfoEXT VkCustomResolveCreateInfoEXT = 1000628002 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                custom_resolve customResolve: vk::Bool32,
+                color_attachment_count colorAttachmentCount: u32,
+                p_color_attachment_formats pColorAttachmentFormats: *const vk::Format,
+                depth_attachment_format depthAttachmentFormat: vk::Format,
+                stencil_attachment_format stencilAttachmentFormat: vk::Format,
+            }
+            VK_EXT_depth_clamp_control struct DepthClampRangeEXT VkDepthClampRangeEXT {
+                min_depth_clamp minDepthClamp: f32,
+                max_depth_clamp maxDepthClamp: f32,
+            }
+            VK_OHOS_external_memory struct ExternalFormatOHOS VkExternalFormatOHOS = 1000452005 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                external_format externalFormat: u64,
+            }
+            VK_EXT_external_memory_metal struct ImportMemoryMetalHandleInfoEXT VkImportMemoryMetalHandleInfoEXT = 1000602000 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                handle_type handleType: vk::ExternalMemoryHandleTypeFlags,
+                handle handle: *const c_void,
+            }
+            VK_OHOS_external_memory struct ImportNativeBufferInfoOHOS VkImportNativeBufferInfoOHOS = 1000452003 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                buffer buffer: *const c_void,
+            }
+            VK_KHR_maintenance8 struct MemoryBarrierAccessFlags3KHR VkMemoryBarrierAccessFlags3KHR = 1000574002 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                src_access_mask3 srcAccessMask3: vk::AccessFlags3KHR,
+                dst_access_mask3 dstAccessMask3: vk::AccessFlags3KHR,
+            }
+            VK_ARM_performance_counters_by_region struct RenderPassPerformanceCountersByRegionBeginInfoARM VkRenderPassPerformanceCountersByRegionBeginInfoARM = 1000605004 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                counter_address_count counterAddressCount: u32,
+                p_counter_addresses pCounterAddresses: *const vk::DeviceAddress,
+                serialize_regions serializeRegions: vk::Bool32,
+                counter_index_count counterIndexCount: u32,
+                p_counter_indices pCounterIndices: *const u32,
+            }
+            VK_KHR_maintenance10 struct RenderingAttachmentFlagsInfoKHR VkRenderingAttachmentFlagsInfoKHR = 1000630002 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                flags flags: vk::RenderingAttachmentFlagsKHR,
+            }
+            VK_KHR_maintenance10 struct RenderingEndInfoKHR VkRenderingEndInfoKHR = 1000619003 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+            }
+        }
+    };
+}
+
+pub(crate) use newer_structures;
+
+pub(crate) type AccessFlags3KHR = u64;
+pub(crate) type DepthClampModeEXT = i32;
+pub(crate) type RenderingAttachmentFlagsKHR = u32;
+pub(crate) type ShaderInstrumentationARM = u64;
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdBeginCustomResolveEXT =
+    unsafe extern "system" fn(vk::CommandBuffer, *const vk::BeginCustomResolveInfoEXT);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdBeginShaderInstrumentationARM =
+    unsafe extern "system" fn(vk::CommandBuffer, vk::ShaderInstrumentationARM);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdEndRendering2KHR =
+    unsafe extern "system" fn(vk::CommandBuffer, *const vk::RenderingEndInfoKHR);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdEndShaderInstrumentationARM = unsafe extern "system" fn(vk::CommandBuffer);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdSetComputeOccupancyPriorityNV =
+    unsafe extern "system" fn(vk::CommandBuffer, *const vk::ComputeOccupancyPriorityParametersNV);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdSetDepthClampRangeEXT = unsafe extern "system" fn(
+    vk::CommandBuffer,
+    vk::DepthClampModeEXT,
+    *const vk::DepthClampRangeEXT,
+);
