@@ -6,7 +6,7 @@ pub(crate) mod formats;
 use std::collections::HashSet;
 use std::ffi::CStr;
 
-use ash::{ext, vk};
+use ash::ext;
 
 use crate::activity::{Activity, Reason};
 use crate::capture_support::CaptureSupport;
@@ -14,7 +14,7 @@ use crate::chain;
 use crate::features::put_features;
 use crate::guard::guard;
 use crate::instance::InstanceData;
-use crate::registry::{HIDDEN, SHOWN};
+use crate::registry::{HIDDEN, SHOWN, vk};
 
 /// The extension that the layer gives.
 const NAME: &CStr = ext::transform_feedback::NAME;
@@ -116,11 +116,18 @@ unsafe fn put_properties(chain: *mut vk::BaseOutStructure<'_>, support: &Capture
                     properties.transform_feedback_preserves_triangle_fan_provoking_vertex =
                         vk::TRUE;
                 }
+                // So no draw that the device generates is captured.
+                s_type if s_type == <Generated as vk::TaggedStructure>::STRUCTURE_TYPE => {
+                    let properties = structure.cast::<Generated>().as_mut();
+                    properties.device_generated_commands_transform_feedback = vk::FALSE;
+                }
                 _ => {}
             }
         }
     }
 }
+
+type Generated = vk::PhysicalDeviceDeviceGeneratedCommandsPropertiesEXT;
 
 /// Forwards a query to the next in the chain. If the layer gives transform feedback, it then
 /// changes the answer.

@@ -47,6 +47,15 @@ unsafe extern "system" fn collect(
 impl BareInstance {
     /// Opens an instance, with the validation layer unless the tests run without it.
     pub fn open() -> Self {
+        Self::opened(has_validation())
+    }
+
+    /// Opens an instance for what is newer than the validation layer of Debian 12.
+    pub fn open_newer() -> Self {
+        Self::opened(false)
+    }
+
+    fn opened(validates: bool) -> Self {
         let _alone = alone();
         // SAFETY: everything that is enabled is in Debian's loader and layer, or creation fails.
         unsafe {
@@ -66,7 +75,7 @@ impl BareInstance {
             let app = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
             let mut layers = Vec::new();
             let mut extensions = vec![ext::debug_utils::NAME.as_ptr()];
-            if has_validation() {
+            if validates {
                 layers.push(c"VK_LAYER_KHRONOS_validation".as_ptr());
                 extensions.push(ext::validation_features::NAME.as_ptr());
             }

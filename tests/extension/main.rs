@@ -10,7 +10,9 @@ mod byte_counts_in_passes;
 #[path = "../common/mod.rs"]
 mod common;
 mod empty_captures;
+mod generated_commands;
 mod indexed_queries;
+mod maintenance;
 mod pipeline_batches;
 mod program;
 mod push_descriptors;

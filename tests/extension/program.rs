@@ -1,5 +1,6 @@
 //! A program that captures with the commands of the extension.
 
+use std::ffi::{CStr, c_void};
 use std::ops::Deref;
 
 use ash::{ext, vk};
@@ -43,6 +44,79 @@ impl Program {
         let device = BareInstance::open().into_device(&mut features, &extensions);
         let xfb = ext::transform_feedback::Device::new(device.instance(), &device.raw);
         Self { device, xfb, buffers: Vec::new() }
+    }
+
+    /// A program of what is newer than ash: with these extensions, with device addresses, and with
+    /// the features of a chain. `None` where the device lacks an extension.
+    pub fn newer(extensions: &[&CStr], chain: *mut c_void) -> Option<Self> {
+        let instance = BareInstance::open_newer();
+        let physical = instance.physical_device();
+        // SAFETY: the instance is live.
+        let all = unsafe { instance.raw.enumerate_device_extension_properties(physical) }.unwrap();
+        let has = |name: &&&CStr| all.iter().any(|e| e.extension_name_as_c_str() == Ok(**name));
+        if let Some(missing) = extensions.iter().find(|name| !has(name)) {
+            eprintln!("skipped: the device lacks {}", missing.to_string_lossy());
+            return None;
+        }
+        let mut names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
+        names.push(ext::transform_feedback::NAME.as_ptr());
+        let mut feature =
+            vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
+        feature.p_next = chain;
+        let mut addresses =
+            vk::PhysicalDeviceVulkan12Features::default().buffer_device_address(true);
+        addresses.p_next = (&raw mut feature).cast();
+        let mut rendering = vk::PhysicalDeviceVulkan13Features::default().dynamic_rendering(true);
+        rendering.p_next = (&raw mut addresses).cast();
+        let mut features = vk::PhysicalDeviceFeatures2::default();
+        features.p_next = (&raw mut rendering).cast();
+        let device = instance.into_device(&mut features, &names);
+        let xfb = ext::transform_feedback::Device::new(device.instance(), &device.raw);
+        Some(Self { device, xfb, buffers: Vec::new() })
+    }
+
+    /// A command of the device, of a type that ash does not have.
+    ///
+    /// # Safety
+    /// The type is that of the command.
+    pub unsafe fn command<F>(&self, name: &CStr) -> F {
+        let get = self.instance().fp_v1_0().get_device_proc_addr;
+        // SAFETY: the device is live; the rest is the caller's contract.
+        unsafe {
+            let found = get(self.raw.handle(), name.as_ptr());
+            let found = found.unwrap_or_else(|| panic!("no {}", name.to_string_lossy()));
+            std::mem::transmute_copy(&found)
+        }
+    }
+
+    /// A buffer of so many dwords with an address, in memory that the host sees.
+    pub fn buffer_with_address(
+        &mut self,
+        dwords: usize,
+        usage: vk::BufferUsageFlags2KHR,
+    ) -> (vk::Buffer, *mut u32, vk::DeviceAddress) {
+        let address = vk::BufferUsageFlags2KHR::SHADER_DEVICE_ADDRESS;
+        let mut usage = vk::BufferUsageFlags2CreateInfoKHR::default().usage(usage | address);
+        let info = vk::BufferCreateInfo::default().size(4 * dwords as u64).push_next(&mut usage);
+        // SAFETY: the device is live, and has addresses.
+        unsafe {
+            let buffer = self.raw.create_buffer(&info, None).unwrap();
+            let needs = self.raw.get_buffer_memory_requirements(buffer);
+            let mut flags = vk::MemoryAllocateFlagsInfo::default()
+                .flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
+            // Of software drivers, every type of memory is the host's.
+            let info = vk::MemoryAllocateInfo::default()
+                .allocation_size(needs.size)
+                .memory_type_index(needs.memory_type_bits.trailing_zeros())
+                .push_next(&mut flags);
+            let memory = self.raw.allocate_memory(&info, None).unwrap();
+            self.raw.bind_buffer_memory(buffer, memory, 0).unwrap();
+            self.buffers.push((buffer, memory));
+            let flags = vk::MemoryMapFlags::empty();
+            let mapped = self.raw.map_memory(memory, 0, vk::WHOLE_SIZE, flags).unwrap();
+            let info = vk::BufferDeviceAddressInfo::default().buffer(buffer);
+            (buffer, mapped.cast(), self.raw.get_buffer_device_address(&info))
+        }
     }
 
     /// Returns the commands of the extension.

@@ -184,9 +184,9 @@ impl Captures {
         });
     }
 
-    /// Whether a command has a pipeline layout. If not, recording fails. Vulkan allows a null
-    /// layout, with a structure in the chain instead, only with `VK_EXT_device_generated_commands`,
-    /// which the layer hides.
+    /// Whether a command has a pipeline layout. Without one recording fails: only the feature
+    /// `dynamicGeneratedPipelineLayout`, which is reported as false, allows a null layout, with a
+    /// structure in the chain instead.
     pub(crate) fn has_layout(&mut self, what: &str, layout: vk::PipelineLayout) -> bool {
         let has_it = layout != vk::PipelineLayout::null();
         if !has_it {

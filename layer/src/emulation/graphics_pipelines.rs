@@ -196,7 +196,12 @@ pub(super) unsafe fn capturing(
         let compiles = !flags_of(info).contains(FAIL_ON_COMPILE);
         let stages = parts.shader.as_ref().and_then(|shader| shader.stages());
         let is_counted = stages.is_some_and(|stages| !stages.captures);
-        let made = Pipeline::new(emulation.context(), &parts, layout());
+        let made = Pipeline::new(
+            emulation.context(),
+            &parts,
+            layout(),
+            emulation.default_attributes.as_ref(),
+        );
         let made = match made {
             // The shader has no transform feedback: its variant would only count primitives of
             // other streams. So a failure is logged, and the pipeline is created without that

@@ -1,6 +1,7 @@
 //! Graphics pipelines that capture: those of their parts that captures need, and their variants,
 //! which are compute pipelines.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ffi::CStr;
 use std::sync::{Arc, OnceLock};
@@ -15,6 +16,7 @@ use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
 
+use super::default_attributes::{DefaultAttributes, Inputs};
 use super::layouts::PipelineLayout;
 use crate::chain::{all_of, slice};
 
@@ -251,6 +253,8 @@ pub(super) struct Pipeline {
     shader: Arc<ShaderPart>,
     layout: Arc<PipelineLayout>,
     pub(super) vertex_input: VertexInput,
+    /// The inputs of its vertex shader.
+    inputs: Inputs,
     pub(super) dynamic: Dynamic,
     pub(super) topology: vk::PrimitiveTopology,
     restart: bool,
@@ -271,13 +275,18 @@ impl Pipeline {
         ctx: &Context,
         parts: &Parts,
         layout: Option<Arc<PipelineLayout>>,
+        defaults: Option<&Arc<DefaultAttributes>>,
     ) -> Result<Option<Self>, PipelineError> {
         let Some(shader) = &parts.shader else { return Ok(None) };
         let Some(stages) = shader.stages.clone() else { return Ok(None) };
         let Some(input) = parts.input.clone() else { return Ok(None) };
         let vertex_input = input.vertex_input.clone().map_err(PipelineError::VertexInput)?;
         let layout = layout.or_else(|| shader.layout.clone()).ok_or(PipelineError::Layout)?;
+        let vertex = stages.vertex.as_ref().unwrap_or(&stages.captured);
+        let inputs = Inputs::new(&vertex.shader(&vertex.constants()), defaults);
+        let vertex_input = inputs.complete(&vertex_input).into_owned();
         Ok(Some(Self {
+            inputs,
             stages,
             shader: Arc::clone(shader),
             layout,
@@ -384,6 +393,11 @@ impl Pipeline {
         let constants = self.stages.captured.constants();
         let shader = self.stages.captured.shader(&constants);
         shader.layout().map(|_| ()).map_err(|error| PipelineError::Variant(error.into()))
+    }
+
+    /// Returns a dynamic vertex input, with the attributes that it lacks for the vertex shader.
+    pub(super) fn complete<'a>(&self, vertex_input: &'a VertexInput) -> Cow<'a, VertexInput> {
+        self.inputs.complete(vertex_input)
     }
 
     /// Whether the pipeline has transform feedback. If not, its primitives are only counted.

@@ -24,7 +24,6 @@ pub(crate) const HIDDEN: &[(&CStr, &str)] = &[
     (c"VK_ARM_tensors", "barriers on tensors are not translated"),
     (c"VK_EXT_descriptor_buffer", "captures do not read descriptors from buffers"),
     (c"VK_EXT_descriptor_heap", "captures do not read descriptors from heaps"),
-    (c"VK_EXT_device_generated_commands", "draws that the device generates are not captured"),
     (
         c"VK_EXT_legacy_vertex_attributes",
         "captures read only attributes that are aligned, and of the type of their format",
@@ -130,6 +129,7 @@ pub(crate) const SHOWN: &[&CStr] = &[
     c"VK_EXT_descriptor_indexing",
     c"VK_EXT_device_address_binding_report",
     c"VK_EXT_device_fault",
+    c"VK_EXT_device_generated_commands",
     c"VK_EXT_device_memory_report",
     c"VK_EXT_discard_rectangles",
     c"VK_EXT_display_control",

@@ -40,6 +40,31 @@ macro_rules! newer_structures {
                 p_next pNext: *const c_void,
                 external_format externalFormat: u64,
             }
+            VK_EXT_device_generated_commands struct GeneratedCommandsInfoEXT VkGeneratedCommandsInfoEXT = 1000572004 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                shader_stages shaderStages: vk::ShaderStageFlags,
+                indirect_execution_set indirectExecutionSet: vk::IndirectExecutionSetEXT,
+                indirect_commands_layout indirectCommandsLayout: vk::IndirectCommandsLayoutEXT,
+                indirect_address indirectAddress: vk::DeviceAddress,
+                indirect_address_size indirectAddressSize: vk::DeviceSize,
+                preprocess_address preprocessAddress: vk::DeviceAddress,
+                preprocess_size preprocessSize: vk::DeviceSize,
+                max_sequence_count maxSequenceCount: u32,
+                sequence_count_address sequenceCountAddress: vk::DeviceAddress,
+                max_draw_count maxDrawCount: u32,
+            }
+            VK_EXT_device_generated_commands struct GeneratedCommandsPipelineInfoEXT VkGeneratedCommandsPipelineInfoEXT = 1000572013 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                pipeline pipeline: vk::Pipeline,
+            }
+            VK_EXT_device_generated_commands struct GeneratedCommandsShaderInfoEXT VkGeneratedCommandsShaderInfoEXT = 1000572014 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                shader_count shaderCount: u32,
+                p_shaders pShaders: *const vk::ShaderEXT,
+            }
             VK_EXT_external_memory_metal struct ImportMemoryMetalHandleInfoEXT VkImportMemoryMetalHandleInfoEXT = 1000602000 {
                 s_type sType: vk::StructureType,
                 p_next pNext: *const c_void,
@@ -51,11 +76,49 @@ macro_rules! newer_structures {
                 p_next pNext: *const c_void,
                 buffer buffer: *const c_void,
             }
+            VK_EXT_device_generated_commands struct IndirectCommandsLayoutCreateInfoEXT VkIndirectCommandsLayoutCreateInfoEXT = 1000572006 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                flags flags: vk::IndirectCommandsLayoutUsageFlagsEXT,
+                shader_stages shaderStages: vk::ShaderStageFlags,
+                indirect_stride indirectStride: u32,
+                pipeline_layout pipelineLayout: vk::PipelineLayout,
+                token_count tokenCount: u32,
+                p_tokens pTokens: *const c_void,
+            }
             VK_KHR_maintenance8 struct MemoryBarrierAccessFlags3KHR VkMemoryBarrierAccessFlags3KHR = 1000574002 {
                 s_type sType: vk::StructureType,
                 p_next pNext: *const c_void,
                 src_access_mask3 srcAccessMask3: vk::AccessFlags3KHR,
                 dst_access_mask3 dstAccessMask3: vk::AccessFlags3KHR,
+            }
+            VK_EXT_device_generated_commands struct PhysicalDeviceDeviceGeneratedCommandsFeaturesEXT VkPhysicalDeviceDeviceGeneratedCommandsFeaturesEXT = 1000572000 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                device_generated_commands deviceGeneratedCommands: vk::Bool32,
+                dynamic_generated_pipeline_layout dynamicGeneratedPipelineLayout: vk::Bool32,
+            }
+            VK_EXT_device_generated_commands struct PhysicalDeviceDeviceGeneratedCommandsPropertiesEXT VkPhysicalDeviceDeviceGeneratedCommandsPropertiesEXT = 1000572001 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                max_indirect_pipeline_count maxIndirectPipelineCount: u32,
+                max_indirect_shader_object_count maxIndirectShaderObjectCount: u32,
+                max_indirect_sequence_count maxIndirectSequenceCount: u32,
+                max_indirect_commands_token_count maxIndirectCommandsTokenCount: u32,
+                max_indirect_commands_token_offset maxIndirectCommandsTokenOffset: u32,
+                max_indirect_commands_indirect_stride maxIndirectCommandsIndirectStride: u32,
+                supported_indirect_commands_input_modes supportedIndirectCommandsInputModes: vk::IndirectCommandsInputModeFlagsEXT,
+                supported_indirect_commands_shader_stages supportedIndirectCommandsShaderStages: vk::ShaderStageFlags,
+                supported_indirect_commands_shader_stages_pipeline_binding supportedIndirectCommandsShaderStagesPipelineBinding: vk::ShaderStageFlags,
+                supported_indirect_commands_shader_stages_shader_binding supportedIndirectCommandsShaderStagesShaderBinding: vk::ShaderStageFlags,
+                device_generated_commands_transform_feedback deviceGeneratedCommandsTransformFeedback: vk::Bool32,
+                device_generated_commands_multi_draw_indirect_count deviceGeneratedCommandsMultiDrawIndirectCount: vk::Bool32,
+            }
+            VK_KHR_maintenance9 struct PhysicalDeviceMaintenance9PropertiesKHR VkPhysicalDeviceMaintenance9PropertiesKHR = 1000584001 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                image2_d_view_of3_d_sparse image2DViewOf3DSparse: vk::Bool32,
+                default_vertex_attribute_value defaultVertexAttributeValue: vk::DefaultVertexAttributeValueKHR,
             }
             VK_ARM_performance_counters_by_region struct RenderPassPerformanceCountersByRegionBeginInfoARM VkRenderPassPerformanceCountersByRegionBeginInfoARM = 1000605004 {
                 s_type sType: vk::StructureType,
@@ -82,7 +145,12 @@ macro_rules! newer_structures {
 pub(crate) use newer_structures;
 
 pub(crate) type AccessFlags3KHR = u64;
+pub(crate) type DefaultVertexAttributeValueKHR = i32;
 pub(crate) type DepthClampModeEXT = i32;
+pub(crate) type IndirectCommandsInputModeFlagsEXT = u32;
+pub(crate) type IndirectCommandsLayoutEXT = u64;
+pub(crate) type IndirectCommandsLayoutUsageFlagsEXT = u32;
+pub(crate) type IndirectExecutionSetEXT = u64;
 pub(crate) type RenderingAttachmentFlagsKHR = u32;
 pub(crate) type ShaderInstrumentationARM = u64;
 #[allow(non_camel_case_types)]
@@ -97,6 +165,15 @@ pub(crate) type PFN_vkCmdEndRendering2KHR =
 #[allow(non_camel_case_types)]
 pub(crate) type PFN_vkCmdEndShaderInstrumentationARM = unsafe extern "system" fn(vk::CommandBuffer);
 #[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdExecuteGeneratedCommandsEXT =
+    unsafe extern "system" fn(vk::CommandBuffer, vk::Bool32, *const vk::GeneratedCommandsInfoEXT);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdPreprocessGeneratedCommandsEXT = unsafe extern "system" fn(
+    vk::CommandBuffer,
+    *const vk::GeneratedCommandsInfoEXT,
+    vk::CommandBuffer,
+);
+#[allow(non_camel_case_types)]
 pub(crate) type PFN_vkCmdSetComputeOccupancyPriorityNV =
     unsafe extern "system" fn(vk::CommandBuffer, *const vk::ComputeOccupancyPriorityParametersNV);
 #[allow(non_camel_case_types)]
@@ -105,3 +182,10 @@ pub(crate) type PFN_vkCmdSetDepthClampRangeEXT = unsafe extern "system" fn(
     vk::DepthClampModeEXT,
     *const vk::DepthClampRangeEXT,
 );
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCreateIndirectCommandsLayoutEXT = unsafe extern "system" fn(
+    vk::Device,
+    *const vk::IndirectCommandsLayoutCreateInfoEXT,
+    *const vk::AllocationCallbacks<'static>,
+    *const vk::IndirectCommandsLayoutEXT,
+) -> vk::Result;

@@ -55,6 +55,7 @@ macro_rules! functions {
             end_shader_instrumentation_arm PFN_vkCmdEndShaderInstrumentationARM [c"vkCmdEndShaderInstrumentationARM"];
             end_transform_feedback_ext PFN_vkCmdEndTransformFeedbackEXT [c"vkCmdEndTransformFeedbackEXT"];
             execute_commands PFN_vkCmdExecuteCommands [c"vkCmdExecuteCommands"];
+            execute_generated_commands_ext PFN_vkCmdExecuteGeneratedCommandsEXT [c"vkCmdExecuteGeneratedCommandsEXT"];
             insert_debug_utils_label_ext PFN_vkCmdInsertDebugUtilsLabelEXT [c"vkCmdInsertDebugUtilsLabelEXT"];
             next_subpass PFN_vkCmdNextSubpass [c"vkCmdNextSubpass"];
             next_subpass2 PFN_vkCmdNextSubpass2 [c"vkCmdNextSubpass2", c"vkCmdNextSubpass2KHR"];
@@ -394,6 +395,10 @@ macro_rules! commands {
             record execute_commands ExecuteCommands (
                 command_buffer_count: u32,
                 p_command_buffers: *const vk::CommandBuffer => values(command_buffer_count),
+            );
+            record execute_generated_commands_ext ExecuteGeneratedCommandsExt (
+                is_preprocessed: vk::Bool32,
+                p_generated_commands_info: *const vk::GeneratedCommandsInfoEXT => structures(1),
             );
             record insert_debug_utils_label_ext InsertDebugUtilsLabelExt (
                 p_label_info: *const vk::DebugUtilsLabelEXT<'static> => structures(1),

@@ -168,6 +168,33 @@ impl Copied for vk::ExternalMemoryAcquireUnmodifiedEXT<'static> {
     }
 }
 
+impl Copied for vk::GeneratedCommandsInfoEXT {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::GeneratedCommandsPipelineInfoEXT {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::GeneratedCommandsShaderInfoEXT {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_shaders: memory.values(self.p_shaders, self.shader_count as usize)?,
+                ..*self
+            })
+        }
+    }
+}
+
 impl Copied for vk::ImageMemoryBarrier<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         // SAFETY: the caller's contract.
@@ -604,6 +631,9 @@ pub(super) unsafe fn copy(
 <vk::DepthBiasRepresentationInfoEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DepthBiasRepresentationInfoEXT<'static>>(), 1)?.cast(),
 <vk::DeviceGroupRenderPassBeginInfo<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DeviceGroupRenderPassBeginInfo<'static>>(), 1)?.cast(),
 <vk::ExternalMemoryAcquireUnmodifiedEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::ExternalMemoryAcquireUnmodifiedEXT<'static>>(), 1)?.cast(),
+<vk::GeneratedCommandsInfoEXT as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::GeneratedCommandsInfoEXT>(), 1)?.cast(),
+<vk::GeneratedCommandsPipelineInfoEXT as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::GeneratedCommandsPipelineInfoEXT>(), 1)?.cast(),
+<vk::GeneratedCommandsShaderInfoEXT as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::GeneratedCommandsShaderInfoEXT>(), 1)?.cast(),
 <vk::ImageMemoryBarrier<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::ImageMemoryBarrier<'static>>(), 1)?.cast(),
 <vk::ImageMemoryBarrier2<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::ImageMemoryBarrier2<'static>>(), 1)?.cast(),
 <vk::MemoryBarrier<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::MemoryBarrier<'static>>(), 1)?.cast(),

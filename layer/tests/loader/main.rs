@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 mod client;
+mod vulkaninfo;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

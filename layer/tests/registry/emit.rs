@@ -32,12 +32,12 @@ impl Registry<'_, '_> {
             "size_t" => "usize".to_owned(),
             "float" => "f32".to_owned(),
             "char" => "c_char".to_owned(),
-            vulkan if vulkan.starts_with("Vk") => {
+            vulkan if vulkan.starts_with("Vk") && self.is_declared(vulkan) => {
                 let has_lifetime = self.is_of_ash(vulkan) && self.has_pointers(vulkan);
                 let lifetime = if has_lifetime { lifetime } else { "" };
                 format!("vk::{}{lifetime}", self.rust_name(vulkan))
             }
-            // Types of platforms are only pointed to.
+            // It is only pointed to, and the layer does not look there.
             _ => "c_void".to_owned(),
         }
     }
@@ -201,21 +201,22 @@ pub fn types(registry: &Registry<'_, '_>) -> String {
     );
     out.push_str(&table("newer_structures", &rows));
     out.push_str("\npub(crate) use newer_structures;\n\n");
-    for (name, ty) in registry.newer_types.iter().filter(|(_, ty)| !ty.is_empty()) {
+    for (name, ty) in &registry.newer_types {
         writeln!(out, "pub(crate) type {name} = {ty};").unwrap();
     }
-    for Function { name, parameters, .. } in &registry.commands {
-        if registry.newer_types.contains_key(&format!("PFN_{name}")) {
-            let types: String = parameters
-                .iter()
-                .map(|parameter| format!(", {}", parameter.rust_type(registry, "<'static>")))
-                .collect();
-            writeln!(
-                out,
-                "#[allow(non_camel_case_types)]\npub(crate) type PFN_{name} = unsafe extern \"system\" fn(vk::CommandBuffer{types});"
-            )
-            .unwrap();
-        }
+    for (name, (returns, parameters)) in &registry.newer_commands {
+        let types: Vec<_> = parameters.iter().map(|p| p.rust_type(registry, "<'static>")).collect();
+        let returns = match returns.as_str() {
+            "void" => String::new(),
+            returns => format!(" -> {}", registry.rust_type(returns, "")),
+        };
+        writeln!(
+            out,
+            "#[allow(non_camel_case_types)]\n\
+             pub(crate) type PFN_{name} = unsafe extern \"system\" fn({}){returns};",
+            types.join(", ")
+        )
+        .unwrap();
     }
     out
 }

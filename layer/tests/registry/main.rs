@@ -63,6 +63,19 @@ fn extensions_are_judged() {
     assert!(gone.is_empty(), "no device extensions: {gone:#?}");
 }
 
+/// What is hidden is documented, with the reason.
+#[test]
+fn hidden_extensions_are_documented() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let readme = std::fs::read_to_string(readme).unwrap();
+    for (name, reason) in HIDDEN {
+        let name = format!("`{}`", name.to_str().unwrap());
+        let row = readme.lines().find(|line| line.starts_with("| `") && line.contains(&name));
+        let row = row.unwrap_or_else(|| panic!("README.md does not say that {name} is hidden"));
+        assert!(row.ends_with(&format!("| {reason} |")), "{row}: {reason}");
+    }
+}
+
 /// Somebody has said what the layer does with each command that is recorded, and the files say the
 /// rest.
 #[test]
@@ -75,6 +88,11 @@ fn files_are_those_of_the_registry() {
         hold(name, &emit(&registry));
     }
     hold("translate/tests/table.rs", &stages::table(&document, &registry));
+    let manifest = include_str!("../../../cli/src/layer/manifest.json");
+    let version = format!("\"api_version\": \"1.4.{}\"", registry.version);
+    assert!(manifest.contains(&version), "cli/src/layer/manifest.json: {version}");
+    let version = format!("Vulkan 1.4.{}", registry.version);
+    assert!(include_str!("../../README.md").contains(&version), "README.md: {version}");
 }
 
 /// Compares a file of the layer with what is generated, or writes it.

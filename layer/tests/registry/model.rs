@@ -36,6 +36,19 @@ const COPIED: [&str; 8] = [
     "VkSubpassDependency2",
 ];
 
+/// Other structures that the layer needs.
+const NEEDED: [&str; 4] = [
+    "VkIndirectCommandsLayoutCreateInfoEXT",
+    "VkPhysicalDeviceDeviceGeneratedCommandsFeaturesEXT",
+    "VkPhysicalDeviceDeviceGeneratedCommandsPropertiesEXT",
+    "VkPhysicalDeviceMaintenance9PropertiesKHR",
+];
+
+/// Commands that the layer has hooks for and that are not recorded in passes, where ash may not have
+/// them.
+const HOOKED: [&str; 2] =
+    ["vkCmdPreprocessGeneratedCommandsEXT", "vkCreateIndirectCommandsLayoutEXT"];
+
 /// A parameter of a command, or a member of a structure.
 #[derive(Clone)]
 pub struct Value {
@@ -98,6 +111,8 @@ pub struct Registry<'a, 'i> {
     pub chained: BTreeMap<i64, &'a str>,
     /// Structures that the layer needs and ash does not have, sorted by name.
     pub newer: Vec<Newer>,
+    /// The types of commands that ash does not have: what they return, and all parameters.
+    pub newer_commands: BTreeMap<String, (String, Vec<Value>)>,
     /// Other types that these need, with what they are.
     pub newer_types: BTreeMap<String, &'static str>,
 }
@@ -175,6 +190,7 @@ impl<'a, 'i> Registry<'a, 'i> {
             names: BTreeSet::new(),
             chained: BTreeMap::new(),
             newer: Vec::new(),
+            newer_commands: BTreeMap::new(),
             newer_types: BTreeMap::new(),
         };
         for ty in elements(root, "types").flat_map(|types| elements(types, "type")) {
@@ -207,6 +223,9 @@ impl<'a, 'i> Registry<'a, 'i> {
                 }
             }
         }
+        for name in NEEDED {
+            this.need(name);
+        }
         this.add_commands(root, &shown);
         this.add_structures();
         this.add_chained();
@@ -231,6 +250,13 @@ impl<'a, 'i> Registry<'a, 'i> {
         let Some((_, node)) = self.aggregate(ty) else { return false };
         let members = self.structure(node).members;
         members.iter().any(|member| member.pointers > 0 || self.has_pointers(&member.ty))
+    }
+
+    /// Whether a type has a declaration in Rust.
+    pub fn is_declared(&self, ty: &str) -> bool {
+        self.is_of_ash(ty)
+            || self.newer_types.contains_key(&self.rust_name(ty))
+            || self.newer.iter().any(|newer| newer.c_name == ty)
     }
 
     /// Whether the chain of a structure may be written, as Rust has it.
@@ -301,6 +327,9 @@ impl<'a, 'i> Registry<'a, 'i> {
         for command in all.iter().filter(|command| command.attribute("alias").is_none()) {
             let Some(proto) = elements(*command, "proto").next() else { continue };
             let first = text_of(proto, "name");
+            if HOOKED.contains(&first) {
+                self.add_newer_command(first, *command);
+            }
             let mut names = vec![first];
             names.extend(aliases.remove(first).unwrap_or_default());
             if !first.starts_with("vkCmd") || !names.iter().any(|name| available.contains(name)) {
@@ -322,6 +351,9 @@ impl<'a, 'i> Registry<'a, 'i> {
             assert_eq!(text_of(proto, "type"), "void", "{first} returns something");
             let of_ash = names.iter().position(|name| self.ash.has(&format!("PFN_{name}")));
             let name = names.remove(of_ash.unwrap_or(0));
+            if of_ash.is_none() {
+                self.add_newer_command(name, *command);
+            }
             let parameters = elements(*command, "param").skip(1).map(|p| self.value(p)).collect();
             let aliases = names.into_iter().map(str::to_owned).collect();
             self.commands.push(Function { name: name.to_owned(), aliases, parameters });
@@ -332,6 +364,16 @@ impl<'a, 'i> Registry<'a, 'i> {
             unjudged.join("\n")
         );
         self.commands.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+
+    fn add_newer_command(&mut self, name: &str, command: Node<'a, 'i>) {
+        let returns = elements(command, "proto").next().map(|proto| text_of(proto, "type"));
+        let parameters: Vec<_> = elements(command, "param").map(|p| self.value(p)).collect();
+        for parameter in &parameters {
+            self.need(&parameter.ty);
+        }
+        let command = (returns.unwrap_or_default().to_owned(), parameters);
+        self.newer_commands.insert(name.to_owned(), command);
     }
 
     /// Whether a structure belongs to Vulkan or to an extension that is shown.
@@ -345,11 +387,6 @@ impl<'a, 'i> Registry<'a, 'i> {
         let mut open: Vec<String> = parameters.map(|parameter| parameter.ty.clone()).collect();
         for ty in &open.clone() {
             self.need(ty);
-        }
-        for command in &self.commands {
-            if !self.ash.has(&format!("PFN_{}", command.name)) {
-                self.newer_types.insert(format!("PFN_{}", command.name), "");
-            }
         }
         let mut reached = BTreeMap::new();
         while let Some(name) = open.pop() {
@@ -455,7 +492,9 @@ impl<'a, 'i> Registry<'a, 'i> {
         }
         assert_eq!(node.attribute("category"), Some("struct"), "{name}: a union that ash lacks");
         let structure = self.structure(node);
-        let types: Vec<_> = structure.members.iter().map(|member| member.ty.clone()).collect();
+        let is_contained = |member: &&Value| member.pointers == 0;
+        let contained = structure.members.iter().filter(is_contained);
+        let types: Vec<_> = contained.map(|member| member.ty.clone()).collect();
         let from = self.from.get(name).copied().unwrap_or_default().to_owned();
         self.newer.push(Newer { from, c_name: name.to_owned(), structure });
         for ty in types {

@@ -1,5 +1,6 @@
 //! Collects captures, from `vkCmdBeginTransformFeedbackEXT` to `vkCmdEndTransformFeedbackEXT`.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
 use ash::vk;
@@ -153,7 +154,9 @@ impl Captures {
         let variant = unsafe {
             match (pipeline.dynamic.vertex_input, &self.state.vertex_input) {
                 (false, _) => pipeline.static_variant(cache),
-                (true, Ok(vertex_input)) => pipeline.variant(vertex_input, cache),
+                (true, Ok(vertex_input)) => {
+                    pipeline.variant(&pipeline.complete(vertex_input), cache)
+                }
                 (true, Err(error)) => Err(PipelineError::VertexInput(error.clone())),
             }
         }?;
@@ -168,8 +171,8 @@ impl Captures {
         let Some(pipeline) = &state.pipeline else { return Vec::new() };
         let dynamic = pipeline.dynamic;
         let input = match (dynamic.vertex_input, &state.vertex_input) {
-            (false, _) => &pipeline.vertex_input,
-            (true, Ok(input)) => input,
+            (false, _) => Cow::Borrowed(&pipeline.vertex_input),
+            (true, Ok(input)) => pipeline.complete(input),
             (true, Err(_)) => return Vec::new(),
         };
         let has_strides = dynamic.stride || dynamic.vertex_input;
