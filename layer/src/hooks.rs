@@ -4,13 +4,15 @@
 //! Commands of instances and physical devices are in the table below. The hooks for commands of
 //! devices are in the files of this folder, each of which has its own table: `unobserved` has the
 //! commands that captures need not observe, `observed` those that captures must observe,
-//! `dependencies` those whose stages and accesses are translated, `objects` those that create and
-//! destroy objects, `queries` those for query pools, and `recording` those for command buffers as a
-//! whole. `entry` has the code that these files share.
+//! `dependencies` those whose stages and accesses are translated, `generated` those for commands
+//! that the device generates, `objects` those that create and destroy objects, `queries` those for
+//! query pools, and `recording` those for command buffers as a whole. `entry` has the code that
+//! these files share.
 
 mod dependencies;
 mod entry;
 mod external;
+mod generated;
 mod objects;
 mod observed;
 mod queries;
@@ -218,7 +220,7 @@ unsafe fn command_of(
 ) -> vk::PFN_vkVoidFunction {
     let emulated = || {
         let is_emulated = data.recording.as_ref()?.emulation.is_some();
-        [observed::hook, queries::hook, objects::hook, dependencies::hook]
+        [observed::hook, queries::hook, objects::hook, dependencies::hook, generated::hook]
             .iter()
             .find_map(|hook| hook(command))
             .filter(|_| is_emulated)

@@ -34,6 +34,8 @@ next! {
         buffer_requirements PFN_vkGetDeviceBufferMemoryRequirements
             [c"vkGetDeviceBufferMemoryRequirements", c"vkGetDeviceBufferMemoryRequirementsKHR"];
         create_buffer PFN_vkCreateBuffer [c"vkCreateBuffer"];
+        create_indirect_commands_layout PFN_vkCreateIndirectCommandsLayoutEXT
+            [c"vkCreateIndirectCommandsLayoutEXT"];
         create_render_pass PFN_vkCreateRenderPass [c"vkCreateRenderPass"];
         create_render_pass2 PFN_vkCreateRenderPass2
             [c"vkCreateRenderPass2", c"vkCreateRenderPass2KHR"];

@@ -72,6 +72,10 @@ pub const VERDICTS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "hooks/generated.rs: the device generates draws, none of which is captured",
+        &["vkCmdExecuteGeneratedCommandsEXT", "vkCmdPreprocessGeneratedCommandsEXT"],
+    ),
+    (
         "hooks/queries.rs has queries of the layer",
         &["vkCmdCopyQueryPoolResults", "vkCmdResetQueryPool"],
     ),
