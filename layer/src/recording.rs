@@ -48,6 +48,9 @@ next! {
             [c"vkDestroyDescriptorUpdateTemplate", c"vkDestroyDescriptorUpdateTemplateKHR"];
         end_command_buffer PFN_vkEndCommandBuffer [c"vkEndCommandBuffer"];
         free_command_buffers PFN_vkFreeCommandBuffers [c"vkFreeCommandBuffers"];
+        module_identifier PFN_vkGetShaderModuleIdentifierEXT [c"vkGetShaderModuleIdentifierEXT"];
+        module_info_identifier PFN_vkGetShaderModuleCreateInfoIdentifierEXT
+            [c"vkGetShaderModuleCreateInfoIdentifierEXT"];
         queue_submit PFN_vkQueueSubmit [c"vkQueueSubmit"];
         queue_submit2 PFN_vkQueueSubmit2 [c"vkQueueSubmit2", c"vkQueueSubmit2KHR"];
         reset_command_buffer PFN_vkResetCommandBuffer [c"vkResetCommandBuffer"];

@@ -185,13 +185,24 @@ impl BareDevice {
         needs: vk::MemoryRequirements,
         flags: vk::MemoryPropertyFlags,
     ) -> vk::DeviceMemory {
+        self.allocate_with(needs, flags, std::ptr::null())
+    }
+
+    /// As [`allocate`](Self::allocate), with a chain.
+    pub fn allocate_with(
+        &self,
+        needs: vk::MemoryRequirements,
+        flags: vk::MemoryPropertyFlags,
+        chain: *const c_void,
+    ) -> vk::DeviceMemory {
         let fits = |i: &u32| {
             needs.memory_type_bits >> i & 1 != 0
                 && self.memory.memory_types[*i as usize].property_flags.contains(flags)
         };
-        let info = vk::MemoryAllocateInfo::default()
+        let mut info = vk::MemoryAllocateInfo::default()
             .allocation_size(needs.size)
             .memory_type_index((0..self.memory.memory_type_count).find(fits).unwrap());
+        info.p_next = chain;
         // SAFETY: the device is live.
         unsafe { self.raw.allocate_memory(&info, None) }.unwrap()
     }

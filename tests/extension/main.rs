@@ -11,6 +11,7 @@ mod byte_counts_in_passes;
 mod common;
 mod empty_captures;
 mod generated_commands;
+mod identifiers;
 mod indexed_queries;
 mod maintenance;
 mod pipeline_batches;

@@ -6,6 +6,7 @@ use std::ops::Deref;
 use ash::{ext, vk};
 
 use crate::common::bare::{BareDevice, BareInstance};
+use crate::common::layer::LACKS;
 
 /// A vertex shader that captures the number of each vertex.
 pub const CAPTURES: &str = "#version 450
@@ -55,7 +56,7 @@ impl Program {
         let all = unsafe { instance.raw.enumerate_device_extension_properties(physical) }.unwrap();
         let has = |name: &&&CStr| all.iter().any(|e| e.extension_name_as_c_str() == Ok(**name));
         if let Some(missing) = extensions.iter().find(|name| !has(name)) {
-            eprintln!("skipped: the device lacks {}", missing.to_string_lossy());
+            eprintln!("{LACKS} {}", missing.to_string_lossy());
             return None;
         }
         let mut names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
@@ -66,7 +67,9 @@ impl Program {
         let mut addresses =
             vk::PhysicalDeviceVulkan12Features::default().buffer_device_address(true);
         addresses.p_next = (&raw mut feature).cast();
-        let mut rendering = vk::PhysicalDeviceVulkan13Features::default().dynamic_rendering(true);
+        let mut rendering = vk::PhysicalDeviceVulkan13Features::default()
+            .dynamic_rendering(true)
+            .pipeline_creation_cache_control(true);
         rendering.p_next = (&raw mut addresses).cast();
         let mut features = vk::PhysicalDeviceFeatures2::default();
         features.p_next = (&raw mut rendering).cast();
@@ -104,12 +107,9 @@ impl Program {
             let needs = self.raw.get_buffer_memory_requirements(buffer);
             let mut flags = vk::MemoryAllocateFlagsInfo::default()
                 .flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
-            // Of software drivers, every type of memory is the host's.
-            let info = vk::MemoryAllocateInfo::default()
-                .allocation_size(needs.size)
-                .memory_type_index(needs.memory_type_bits.trailing_zeros())
-                .push_next(&mut flags);
-            let memory = self.raw.allocate_memory(&info, None).unwrap();
+            let seen =
+                vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT;
+            let memory = self.device.allocate_with(needs, seen, (&raw mut flags).cast());
             self.raw.bind_buffer_memory(buffer, memory, 0).unwrap();
             self.buffers.push((buffer, memory));
             let flags = vk::MemoryMapFlags::empty();

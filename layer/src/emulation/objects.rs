@@ -59,6 +59,8 @@ pub(crate) struct Objects {
     /// Shader modules with transform feedback, a vertex shader or a geometry shader. Other modules
     /// are not kept.
     pub(crate) shader_modules: Table<vk::ShaderModule, ShaderModule>,
+    /// The modules of which programs know the identifiers: `None` for those that captures do not need.
+    pub(crate) identified: Table<Box<[u8]>, Option<ShaderModule>>,
     /// Libraries of graphics pipelines.
     pub(super) libraries: Table<vk::Pipeline, Parts>,
     /// Graphics pipelines that capture.
@@ -87,6 +89,13 @@ pub(crate) struct ShaderModule {
     pub(crate) has_streams: bool,
 }
 
+impl ShaderModule {
+    /// Whether the driver has other words than the application gave.
+    pub(crate) const fn is_stripped(&self) -> bool {
+        self.captures || self.has_streams
+    }
+}
+
 /// The code of a shader module, rewritten for a driver without transform feedback.
 pub(crate) struct Stripped {
     /// The words that the driver gets. `None` if these are the application's words, unchanged.
@@ -111,6 +120,15 @@ impl Stripped {
         Self { words, captures, has_streams }
     }
 
+    /// The module, if captures may need it: it has transform feedback or several streams, or a vertex shader that may
+    /// come before a geometry shader that captures, or a geometry shader, of which another stream than 0 may be
+    /// rasterized.
+    pub(crate) fn kept(&self, words: &[u32]) -> Option<ShaderModule> {
+        let kept = [ExecutionModel::Vertex, ExecutionModel::Geometry];
+        let is_kept = self.words.is_some() || has_shader(words, &kept);
+        is_kept.then(|| self.module(words))
+    }
+
     /// Returns what the layer keeps of the module, whose original code is `words`.
     pub(crate) fn module(&self, words: &[u32]) -> ShaderModule {
         let Self { captures, has_streams, .. } = *self;
@@ -118,9 +136,15 @@ impl Stripped {
     }
 }
 
+/// The bytes of an identifier.
+pub(crate) fn identifier_of(identifier: &vk::ShaderModuleIdentifierEXT<'_>) -> Box<[u8]> {
+    let size = (identifier.identifier_size as usize).min(identifier.identifier.len());
+    identifier.identifier[..size].into()
+}
+
 /// Returns whether a module has an entry point of one of these stages. The instructions are not
 /// validated.
-pub(crate) fn has_shader(words: &[u32], stages: &[ExecutionModel]) -> bool {
+fn has_shader(words: &[u32], stages: &[ExecutionModel]) -> bool {
     let mut rest = words.get(5..).unwrap_or_default();
     while let Some((head, operands)) = rest.split_first()
         && *head & 0xffff != Op::Function as u32
@@ -216,6 +240,7 @@ impl Objects {
         self.libraries.clear();
         self.queries.clear();
         self.shader_modules.clear();
+        self.identified.clear();
         self.pipeline_layouts.clear();
         self.set_layouts.clear();
         self.buffers.clear();

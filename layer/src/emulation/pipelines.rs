@@ -29,6 +29,8 @@ pub(super) enum PipelineError {
     Stage(&'static str),
     #[error("the module of the vertex shader is unknown to the layer")]
     Module,
+    #[error("the words of a shader are not known, only their identifier")]
+    Identifier,
     #[error("the name of a shader's entry point is not UTF-8")]
     EntryPoint,
     #[error("the pipeline layout is unknown to the layer")]
@@ -62,6 +64,7 @@ impl PipelineError {
     /// `ERROR_UNKNOWN`.
     pub(super) fn result(&self) -> vk::Result {
         let result = match self {
+            Self::Identifier => Some(vk::Result::PIPELINE_COMPILE_REQUIRED),
             Self::Runtime(error) | Self::Variant(VariantError::Runtime(error)) => error.vk_result(),
             _ => None,
         };
@@ -284,7 +287,10 @@ impl Pipeline {
         let layout = layout.or_else(|| shader.layout.clone()).ok_or(PipelineError::Layout)?;
         let vertex = stages.vertex.as_ref().unwrap_or(&stages.captured);
         let inputs = Inputs::new(&vertex.shader(&vertex.constants()), defaults);
-        let vertex_input = inputs.complete(&vertex_input).into_owned();
+        let vertex_input = match input.dynamic.vertex_input {
+            true => vertex_input,
+            false => inputs.complete(&vertex_input).into_owned(),
+        };
         Ok(Some(Self {
             inputs,
             stages,

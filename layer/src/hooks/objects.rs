@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use ash::vk;
-use spirv::ExecutionModel;
 
 use vkxfb::runtime::QueryKind;
 
 use super::entry::{FAILED, emulated, hooks, with_device};
 use crate::chain::slice;
 use crate::emulation::layouts::{PipelineLayout, SetLayout};
-use crate::emulation::objects::{Buffer, Stripped, has_shader};
+use crate::emulation::objects::{Buffer, Stripped, identifier_of};
 use crate::emulation::queries::kind_of;
 use crate::translate::usages::usage_of_buffer;
 use crate::translate::{Arena, Kind, OUT_OF_MEMORY, passes, usages};
@@ -34,6 +33,9 @@ hooks! {
     b"vkDestroyQueryPool" => destroy_query_pool as PFN_vkDestroyQueryPool,
     b"vkDestroyRenderPass" => destroy_render_pass as PFN_vkDestroyRenderPass,
     b"vkDestroyShaderModule" => destroy_shader_module as PFN_vkDestroyShaderModule,
+    b"vkGetShaderModuleCreateInfoIdentifierEXT" =>
+        module_info_identifier as PFN_vkGetShaderModuleCreateInfoIdentifierEXT,
+    b"vkGetShaderModuleIdentifierEXT" => module_identifier as PFN_vkGetShaderModuleIdentifierEXT,
     b"vkGetDescriptorSetLayoutSupport" | b"vkGetDescriptorSetLayoutSupportKHR" =>
         set_layout_support as PFN_vkGetDescriptorSetLayoutSupport,
     b"vkGetDeviceBufferMemoryRequirements" | b"vkGetDeviceBufferMemoryRequirementsKHR" =>
@@ -256,17 +258,56 @@ unsafe extern "system" fn create_shader_module(
                 below.code_size = size_of_val(&stripped[..]);
             }
             let result = next(device, &raw const below, allocator, module);
-            // The application's words are kept also if they need no change: a vertex shader may
-            // precede a geometry shader that captures, and a pipeline may rasterize another stream
-            // of a geometry shader than 0.
-            let kept = [ExecutionModel::Vertex, ExecutionModel::Geometry];
-            let is_used = stripped.words.is_some() || has_shader(words, &kept);
-            if result == vk::Result::SUCCESS && is_used {
-                let known = stripped.module(words);
+            if result == vk::Result::SUCCESS
+                && let Some(known) = stripped.kept(words)
+            {
                 _ = emulation.objects().shader_modules.insert(*module, known);
             }
             result
         })
+    }
+}
+
+/// The driver's module may lack transform feedback, and would have the identifier of another. So the
+/// program gets that of its own words.
+unsafe extern "system" fn module_identifier(
+    device: vk::Device,
+    module: vk::ShaderModule,
+    identifier: *mut vk::ShaderModuleIdentifierEXT<'_>,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_device("vkGetShaderModuleIdentifierEXT", (), device, |data| {
+            let objects = data.emulation.as_ref()?.objects();
+            let known = objects.shader_modules.get(module);
+            match known.as_ref().filter(|module| module.is_stripped()) {
+                Some(module) => {
+                    let info = vk::ShaderModuleCreateInfo::default().code(&module.words);
+                    data.next.module_info_identifier?(device, &raw const info, identifier);
+                }
+                None => data.next.module_identifier?(device, module, identifier),
+            }
+            _ = objects.identified.insert(identifier_of(&*identifier), known);
+            Some(())
+        });
+    }
+}
+
+unsafe extern "system" fn module_info_identifier(
+    device: vk::Device,
+    info: *const vk::ShaderModuleCreateInfo<'_>,
+    identifier: *mut vk::ShaderModuleIdentifierEXT<'_>,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_device("vkGetShaderModuleCreateInfoIdentifierEXT", (), device, |data| {
+            data.next.module_info_identifier?(device, info, identifier);
+            let words = std::slice::from_raw_parts((*info).p_code, (*info).code_size / 4);
+            let known = Stripped::of(words, 0).kept(words);
+            let objects = data.emulation.as_ref()?.objects();
+            _ = objects.identified.insert(identifier_of(&*identifier), known);
+            Some(())
+        });
     }
 }
 

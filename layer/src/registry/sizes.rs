@@ -243,11 +243,12 @@ pub(crate) const SIZES: &[(i32, usize)] = &[
     (1000460009, words(6)),  // VkPhysicalDeviceTensorFeaturesARM
     (1000460018, words(1)),  // VkPhysicalDeviceDescriptorBufferTensorFeaturesARM
     (1000462000, words(1)),  // VkPhysicalDeviceShaderModuleIdentifierFeaturesEXT
-    (1000464000, words(1)),  // VkPhysicalDeviceOpticalFlowFeaturesNV
-    (1000465000, words(1)),  // VkPhysicalDeviceLegacyDitheringFeaturesEXT
-    (1000466000, words(1)),  // VkPhysicalDevicePipelineProtectedAccessFeatures
-    (1000468000, words(1)),  // VkPhysicalDeviceExternalFormatResolveFeaturesANDROID
-    (1000470000, words(1)),  // VkPhysicalDeviceMaintenance5Features
+    (1000462002, size_of::<vk::PipelineShaderStageModuleIdentifierCreateInfoEXT<'_>>()),
+    (1000464000, words(1)), // VkPhysicalDeviceOpticalFlowFeaturesNV
+    (1000465000, words(1)), // VkPhysicalDeviceLegacyDitheringFeaturesEXT
+    (1000466000, words(1)), // VkPhysicalDevicePipelineProtectedAccessFeatures
+    (1000468000, words(1)), // VkPhysicalDeviceExternalFormatResolveFeaturesANDROID
+    (1000470000, words(1)), // VkPhysicalDeviceMaintenance5Features
     (1000470005, size_of::<vk::PipelineCreateFlags2CreateInfoKHR<'_>>()),
     (1000470006, size_of::<vk::BufferUsageFlags2CreateInfoKHR<'_>>()),
     (1000476000, words(1)), // VkPhysicalDeviceAntiLagFeaturesAMD
