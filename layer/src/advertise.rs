@@ -31,6 +31,10 @@ fn why_hidden(name: &CStr, support: &CaptureSupport) -> Option<&'static str> {
             "captures use VK_KHR_buffer_device_address, with which it must not be enabled",
         );
     }
+    // With descriptors, captures would mix sets in buffers with sets of their own, which Vulkan forbids.
+    if name == ext::descriptor_buffer::NAME && support.required.address_source().is_none() {
+        return Some("captures use descriptors of their own, for lack of bufferDeviceAddress");
+    }
     // VK_EXT_primitives_generated_query is shown if the driver has it.
     if SHOWN.binary_search(&name).is_ok() {
         return None;

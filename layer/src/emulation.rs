@@ -3,6 +3,7 @@
 
 pub(crate) mod captures;
 mod default_attributes;
+mod descriptor_buffers;
 mod descriptor_pools;
 mod graphics_pipelines;
 pub(crate) mod layouts;

@@ -77,6 +77,12 @@ fn features_of(
                 transform_feedback_preserves_provoking_vertex true
             )]
         }
+        // Captures read pushed descriptors from sets that are in no buffer.
+        Type::PHYSICAL_DEVICE_DESCRIPTOR_BUFFER_FEATURES_EXT => vec![feature!(
+            "descriptorBufferPushDescriptors"
+            vk::PhysicalDeviceDescriptorBufferFeaturesEXT<'_>:
+            descriptor_buffer_push_descriptors false
+        )],
         s_type if s_type == <Generated as vk::TaggedStructure>::STRUCTURE_TYPE => {
             // Without a pipeline layout, captures would not know what is pushed.
             vec![feature!(

@@ -11,7 +11,7 @@ mod sizes;
 mod types;
 pub(crate) mod vk;
 
-pub(crate) use self::commands::KNOWN_COMMANDS;
+pub(crate) use self::commands::{KNOWN_COMMANDS, VERSION};
 pub(crate) use self::extensions::{HIDDEN, SHOWN};
 pub(crate) use self::sizes::SIZES;
 

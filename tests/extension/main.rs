@@ -9,6 +9,7 @@ mod barriers;
 mod byte_counts_in_passes;
 #[path = "../common/mod.rs"]
 mod common;
+mod descriptor_buffers;
 mod empty_captures;
 mod generated_commands;
 mod identifiers;

@@ -102,8 +102,8 @@ fn what_is_newer_is_captured() {
     // SAFETY: every handle is of the device, and in use only until the submission is done.
     unsafe {
         let mut default = Words::new(MAINTENANCE_9_PROPERTIES, std::ptr::null_mut(), 0);
-        let mut properties = vk::PhysicalDeviceProperties2::default();
-        properties.p_next = (&raw mut default).cast();
+        let p_next = (&raw mut default).cast();
+        let mut properties = vk::PhysicalDeviceProperties2 { p_next, ..Default::default() };
         let physical = program.instance().enumerate_physical_devices().unwrap()[0];
         program.instance().get_physical_device_properties2(physical, &mut properties);
         let one = default.words[1];

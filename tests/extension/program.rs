@@ -71,8 +71,8 @@ impl Program {
             .dynamic_rendering(true)
             .pipeline_creation_cache_control(true);
         rendering.p_next = (&raw mut addresses).cast();
-        let mut features = vk::PhysicalDeviceFeatures2::default();
-        features.p_next = (&raw mut rendering).cast();
+        let p_next = (&raw mut rendering).cast();
+        let mut features = vk::PhysicalDeviceFeatures2 { p_next, ..Default::default() };
         let device = instance.into_device(&mut features, &names);
         let xfb = ext::transform_feedback::Device::new(device.instance(), &device.raw);
         Some(Self { device, xfb, buffers: Vec::new() })

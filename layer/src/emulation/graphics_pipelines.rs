@@ -213,6 +213,7 @@ pub(super) unsafe fn capturing(
             &parts,
             layout(),
             emulation.default_attributes.as_ref(),
+            flags_of(info).contains(vk::PipelineCreateFlags2KHR::DESCRIPTOR_BUFFER_EXT),
         );
         let made = match made {
             // The shader has no transform feedback: its variant would only count primitives of

@@ -37,6 +37,8 @@ pub(super) enum PipelineError {
     Layout,
     #[error("{0}")]
     VertexInput(String),
+    #[error("other descriptor buffers are bound between the draws of a capture")]
+    DescriptorBuffers,
     #[error("the shader reads descriptor set {0}, and none is bound")]
     NoSet(u32),
     #[error(
@@ -262,6 +264,8 @@ pub(super) struct Pipeline {
     pub(super) topology: vk::PrimitiveTopology,
     restart: bool,
     pub(super) discard: bool,
+    /// Whether its sets are in descriptor buffers.
+    pub(super) has_descriptor_buffers: bool,
     variants: Variants,
     /// The variant for the vertex input that the pipeline defines itself, once it has been created.
     static_variant: OnceLock<vkxfb::runtime::Pipeline>,
@@ -279,6 +283,7 @@ impl Pipeline {
         parts: &Parts,
         layout: Option<Arc<PipelineLayout>>,
         defaults: Option<&Arc<DefaultAttributes>>,
+        has_descriptor_buffers: bool,
     ) -> Result<Option<Self>, PipelineError> {
         let Some(shader) = &parts.shader else { return Ok(None) };
         let Some(stages) = shader.stages.clone() else { return Ok(None) };
@@ -305,6 +310,7 @@ impl Pipeline {
             topology: input.topology,
             restart: input.restart,
             discard: shader.discard,
+            has_descriptor_buffers,
             variants: Variants::default(),
             static_variant: OnceLock::new(),
             ctx: ctx.clone(),
@@ -465,6 +471,7 @@ impl Pipeline {
         }
         let mut desc = VariantDesc::new(shader, vertex_input)
             .set_layouts(&sets)
+            .descriptor_buffers(self.has_descriptor_buffers)
             .provoking_vertex(self.shader.provoking_vertex)
             .primitive_restart(self.restart || self.dynamic.restart);
         desc.vertex_shader = vertex.as_ref().map(|vertex| vertex.shader(&vertex_constants));

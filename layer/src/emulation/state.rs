@@ -9,6 +9,7 @@ use vkxfb::topology::ProvokingVertex;
 use vkxfb::vertex_input::VertexInput;
 
 use super::Emulation;
+use super::descriptor_buffers::DescriptorBuffers;
 use super::layouts::SetLayout;
 use super::pipelines::Pipeline;
 use super::push_descriptors::{Pushed, PushedSet, PushedSets};
@@ -88,6 +89,8 @@ pub(super) struct Disturbed {
     sets: Vec<Option<BoundSet>>,
     /// The pushed sets of the compute bind point.
     pushed_sets: PushedSets,
+    /// Of both bind points, because captures may bind other buffers.
+    pub(super) descriptor_buffers: DescriptorBuffers,
     /// The push constants of all stages, as pushes that have not been overwritten completely, in
     /// order.
     pushes: Vec<Push>,
@@ -128,6 +131,11 @@ impl Tracked {
     /// Returns the bytes of the push constants that the stages of a capture read.
     pub(super) fn captured_constants(&self) -> Vec<u8> {
         self.now.captured_constants()
+    }
+
+    /// Returns the descriptor buffers.
+    pub(super) const fn descriptor_buffers(&self) -> &DescriptorBuffers {
+        &self.now.descriptor_buffers
     }
 
     /// Returns the state that captures of the pass must restore: that of the beginning of the pass,
@@ -211,6 +219,10 @@ impl State {
         dynamic_counts: impl Iterator<Item = u32>,
         mut dynamic_offsets: &[u32],
     ) {
+        if self.disturbed.descriptor_buffers().bound.is_some() {
+            let changed = self.disturbed.change();
+            changed.descriptor_buffers.replace(bind_point, first, sets.len());
+        }
         let bound = match bind_point {
             vk::PipelineBindPoint::GRAPHICS => {
                 self.changed.sets = true;
@@ -359,12 +371,18 @@ impl PushedSets {
 }
 
 impl Disturbed {
-    /// Binds and pushes everything again.
+    /// Binds and pushes everything again. `are_buffers_rebound` tells whether captures bound other
+    /// descriptor buffers.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a render pass, and everything that is bound
     /// is valid there.
-    pub(super) unsafe fn restore(&self, emulation: &Emulation, cmd: vk::CommandBuffer) {
+    pub(super) unsafe fn restore(
+        &self,
+        emulation: &Emulation,
+        cmd: vk::CommandBuffer,
+        are_buffers_rebound: bool,
+    ) {
         let device = emulation.context().device();
         let point = vk::PipelineBindPoint::COMPUTE;
         // SAFETY: the caller's contract.
@@ -400,6 +418,7 @@ impl Disturbed {
                     Restored::Pushed(pushed) => pushed.restore(emulation, cmd, point, number),
                 }
             }
+            self.descriptor_buffers.restore(emulation, cmd, are_buffers_rebound);
             for push in &self.pushes {
                 device.cmd_push_constants(cmd, push.layout, push.stages, push.offset, &push.bytes);
             }

@@ -167,6 +167,25 @@ tracked! {
         offset_count: u32,
         offsets: *const u32,
     ) |c| c.bind_sets(point, layout, first, slice(sets, count), slice(offsets, offset_count));
+    bind_descriptor_buffers_ext(
+        count: u32,
+        infos: *const vk::DescriptorBufferBindingInfoEXT<'static>,
+    ) |c| c.bind_descriptor_buffers(slice(infos, count));
+    set_descriptor_buffer_offsets_ext(
+        point: vk::PipelineBindPoint,
+        layout: vk::PipelineLayout,
+        first: u32,
+        count: u32,
+        buffers: *const u32,
+        offsets: *const vk::DeviceSize,
+    ) |c| {
+        c.set_descriptor_buffer_offsets(point, layout, first, slice(buffers, count), slice(offsets, count));
+    };
+    bind_descriptor_buffer_embedded_samplers_ext(
+        point: vk::PipelineBindPoint,
+        layout: vk::PipelineLayout,
+        set: u32,
+    ) |c| c.bind_embedded_samplers(point, layout, set);
     push_constants(
         layout: vk::PipelineLayout,
         stages: vk::ShaderStageFlags,
@@ -220,6 +239,31 @@ observed! {
             let offsets = slice(info.p_dynamic_offsets, info.dynamic_offset_count);
             for point in bind_points(info.stage_flags) {
                 c.bind_sets(point, info.layout, info.first_set, sets, offsets);
+            }
+        }
+    };
+    always set_descriptor_buffer_offsets2_ext(
+        info: *const vk::SetDescriptorBufferOffsetsInfoEXT<'static>,
+    ) |c, _cmd| {
+        if let Some(info) = info.as_ref()
+            && c.has_layout("vkCmdSetDescriptorBufferOffsets2EXT", info.layout)
+        {
+            let buffers = slice(info.p_buffer_indices, info.set_count);
+            let offsets = slice(info.p_offsets, info.set_count);
+            for point in bind_points(info.stage_flags) {
+                let (layout, first) = (info.layout, info.first_set);
+                c.set_descriptor_buffer_offsets(point, layout, first, buffers, offsets);
+            }
+        }
+    };
+    always bind_descriptor_buffer_embedded_samplers2_ext(
+        info: *const vk::BindDescriptorBufferEmbeddedSamplersInfoEXT<'static>,
+    ) |c, _cmd| {
+        if let Some(info) = info.as_ref()
+            && c.has_layout("vkCmdBindDescriptorBufferEmbeddedSamplers2EXT", info.layout)
+        {
+            for point in bind_points(info.stage_flags) {
+                c.bind_embedded_samplers(point, info.layout, info.set);
             }
         }
     };
@@ -538,6 +582,10 @@ hooks! {
     b"vkCmdBeginRenderPass2" | b"vkCmdBeginRenderPass2KHR" => begin_render_pass2,
     b"vkCmdBeginRendering" | b"vkCmdBeginRenderingKHR" => begin_rendering,
     b"vkCmdBeginTransformFeedbackEXT" => begin_transform_feedback_ext,
+    b"vkCmdBindDescriptorBufferEmbeddedSamplersEXT" => bind_descriptor_buffer_embedded_samplers_ext,
+    b"vkCmdBindDescriptorBufferEmbeddedSamplers2EXT" =>
+        bind_descriptor_buffer_embedded_samplers2_ext,
+    b"vkCmdBindDescriptorBuffersEXT" => bind_descriptor_buffers_ext,
     b"vkCmdBindDescriptorSets" => bind_descriptor_sets,
     b"vkCmdBindDescriptorSets2" | b"vkCmdBindDescriptorSets2KHR" => bind_descriptor_sets2_khr,
     b"vkCmdBindIndexBuffer" => bind_index_buffer,
@@ -574,6 +622,8 @@ hooks! {
         push_descriptor_set_with_template_khr,
     b"vkCmdPushDescriptorSetWithTemplate2" | b"vkCmdPushDescriptorSetWithTemplate2KHR" =>
         push_descriptor_set_with_template2_khr,
+    b"vkCmdSetDescriptorBufferOffsetsEXT" => set_descriptor_buffer_offsets_ext,
+    b"vkCmdSetDescriptorBufferOffsets2EXT" => set_descriptor_buffer_offsets2_ext,
     b"vkCmdSetPrimitiveRestartEnable" | b"vkCmdSetPrimitiveRestartEnableEXT" =>
         set_primitive_restart_enable,
     b"vkCmdSetPrimitiveTopology" | b"vkCmdSetPrimitiveTopologyEXT" => set_primitive_topology,

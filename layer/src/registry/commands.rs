@@ -2,6 +2,11 @@
 
 use std::ffi::CStr;
 
+use super::vk;
+
+/// The version of the registry.
+pub(crate) const VERSION: u32 = vk::make_api_version(0, 1, 4, 360);
+
 /// Commands that are recorded and for which it is known where they are allowed, by all their names,
 /// sorted.
 pub(crate) const KNOWN_COMMANDS: &[&CStr] = &[
@@ -18,6 +23,9 @@ pub(crate) const KNOWN_COMMANDS: &[&CStr] = &[
     c"vkCmdBeginShaderInstrumentationARM",
     c"vkCmdBeginTransformFeedbackEXT",
     c"vkCmdBeginVideoCodingKHR",
+    c"vkCmdBindDescriptorBufferEmbeddedSamplers2EXT",
+    c"vkCmdBindDescriptorBufferEmbeddedSamplersEXT",
+    c"vkCmdBindDescriptorBuffersEXT",
     c"vkCmdBindDescriptorSets",
     c"vkCmdBindDescriptorSets2",
     c"vkCmdBindDescriptorSets2KHR",
@@ -184,6 +192,8 @@ pub(crate) const KNOWN_COMMANDS: &[&CStr] = &[
     c"vkCmdSetDepthTestEnableEXT",
     c"vkCmdSetDepthWriteEnable",
     c"vkCmdSetDepthWriteEnableEXT",
+    c"vkCmdSetDescriptorBufferOffsets2EXT",
+    c"vkCmdSetDescriptorBufferOffsetsEXT",
     c"vkCmdSetDeviceMask",
     c"vkCmdSetDeviceMaskKHR",
     c"vkCmdSetDiscardRectangleEXT",

@@ -22,7 +22,6 @@ pub(crate) const HIDDEN: &[(&CStr, &str)] = &[
     (c"VK_ARM_data_graph_optical_flow", "its graphs use tensors"),
     (c"VK_ARM_tensor_controls", "barriers on tensors are not translated"),
     (c"VK_ARM_tensors", "barriers on tensors are not translated"),
-    (c"VK_EXT_descriptor_buffer", "captures do not read descriptors from buffers"),
     (c"VK_EXT_descriptor_heap", "captures do not read descriptors from heaps"),
     (
         c"VK_EXT_legacy_vertex_attributes",
@@ -125,6 +124,7 @@ pub(crate) const SHOWN: &[&CStr] = &[
     c"VK_EXT_depth_clip_control",
     c"VK_EXT_depth_clip_enable",
     c"VK_EXT_depth_range_unrestricted",
+    c"VK_EXT_descriptor_buffer",
     c"VK_EXT_descriptor_indexing",
     c"VK_EXT_device_address_binding_report",
     c"VK_EXT_device_fault",

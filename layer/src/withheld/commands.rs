@@ -14,6 +14,9 @@ macro_rules! functions {
             begin_rendering PFN_vkCmdBeginRendering [c"vkCmdBeginRendering", c"vkCmdBeginRenderingKHR"];
             begin_shader_instrumentation_arm PFN_vkCmdBeginShaderInstrumentationARM [c"vkCmdBeginShaderInstrumentationARM"];
             begin_transform_feedback_ext PFN_vkCmdBeginTransformFeedbackEXT [c"vkCmdBeginTransformFeedbackEXT"];
+            bind_descriptor_buffer_embedded_samplers2_ext PFN_vkCmdBindDescriptorBufferEmbeddedSamplers2EXT [c"vkCmdBindDescriptorBufferEmbeddedSamplers2EXT"];
+            bind_descriptor_buffer_embedded_samplers_ext PFN_vkCmdBindDescriptorBufferEmbeddedSamplersEXT [c"vkCmdBindDescriptorBufferEmbeddedSamplersEXT"];
+            bind_descriptor_buffers_ext PFN_vkCmdBindDescriptorBuffersEXT [c"vkCmdBindDescriptorBuffersEXT"];
             bind_descriptor_sets PFN_vkCmdBindDescriptorSets [c"vkCmdBindDescriptorSets"];
             bind_descriptor_sets2_khr PFN_vkCmdBindDescriptorSets2KHR [c"vkCmdBindDescriptorSets2KHR", c"vkCmdBindDescriptorSets2"];
             bind_index_buffer PFN_vkCmdBindIndexBuffer [c"vkCmdBindIndexBuffer"];
@@ -99,6 +102,8 @@ macro_rules! functions {
             set_depth_compare_op PFN_vkCmdSetDepthCompareOp [c"vkCmdSetDepthCompareOp", c"vkCmdSetDepthCompareOpEXT"];
             set_depth_test_enable PFN_vkCmdSetDepthTestEnable [c"vkCmdSetDepthTestEnable", c"vkCmdSetDepthTestEnableEXT"];
             set_depth_write_enable PFN_vkCmdSetDepthWriteEnable [c"vkCmdSetDepthWriteEnable", c"vkCmdSetDepthWriteEnableEXT"];
+            set_descriptor_buffer_offsets2_ext PFN_vkCmdSetDescriptorBufferOffsets2EXT [c"vkCmdSetDescriptorBufferOffsets2EXT"];
+            set_descriptor_buffer_offsets_ext PFN_vkCmdSetDescriptorBufferOffsetsEXT [c"vkCmdSetDescriptorBufferOffsetsEXT"];
             set_device_mask PFN_vkCmdSetDeviceMask [c"vkCmdSetDeviceMask", c"vkCmdSetDeviceMaskKHR"];
             set_discard_rectangle_ext PFN_vkCmdSetDiscardRectangleEXT [c"vkCmdSetDiscardRectangleEXT"];
             set_discard_rectangle_enable_ext PFN_vkCmdSetDiscardRectangleEnableEXT [c"vkCmdSetDiscardRectangleEnableEXT"];
@@ -199,6 +204,18 @@ macro_rules! commands {
                 counter_buffer_count: u32,
                 p_counter_buffers: *const vk::Buffer => values(counter_buffer_count),
                 p_counter_buffer_offsets: *const vk::DeviceSize => values(counter_buffer_count),
+            );
+            record bind_descriptor_buffer_embedded_samplers2_ext BindDescriptorBufferEmbeddedSamplers2Ext (
+                p_bind_descriptor_buffer_embedded_samplers_info: *const vk::BindDescriptorBufferEmbeddedSamplersInfoEXT<'static> => structures(1),
+            );
+            record bind_descriptor_buffer_embedded_samplers_ext BindDescriptorBufferEmbeddedSamplersExt (
+                pipeline_bind_point: vk::PipelineBindPoint,
+                layout: vk::PipelineLayout,
+                set: u32,
+            );
+            record bind_descriptor_buffers_ext BindDescriptorBuffersExt (
+                buffer_count: u32,
+                p_binding_infos: *const vk::DescriptorBufferBindingInfoEXT<'static> => structures(buffer_count),
             );
             record bind_descriptor_sets BindDescriptorSets (
                 pipeline_bind_point: vk::PipelineBindPoint,
@@ -555,6 +572,17 @@ macro_rules! commands {
             );
             record set_depth_write_enable SetDepthWriteEnable (
                 depth_write_enable: vk::Bool32,
+            );
+            record set_descriptor_buffer_offsets2_ext SetDescriptorBufferOffsets2Ext (
+                p_set_descriptor_buffer_offsets_info: *const vk::SetDescriptorBufferOffsetsInfoEXT<'static> => structures(1),
+            );
+            record set_descriptor_buffer_offsets_ext SetDescriptorBufferOffsetsExt (
+                pipeline_bind_point: vk::PipelineBindPoint,
+                layout: vk::PipelineLayout,
+                first_set: u32,
+                set_count: u32,
+                p_buffer_indices: *const u32 => values(set_count),
+                p_offsets: *const vk::DeviceSize => values(set_count),
             );
             record set_device_mask SetDeviceMask (
                 device_mask: u32,

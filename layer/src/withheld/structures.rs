@@ -28,6 +28,13 @@ impl Copied for vk::BeginCustomResolveInfoEXT {
     }
 }
 
+impl Copied for vk::BindDescriptorBufferEmbeddedSamplersInfoEXT<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
 impl Copied for vk::BindDescriptorSetsInfoKHR<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         // SAFETY: the caller's contract.
@@ -52,6 +59,13 @@ impl Copied for vk::BufferMemoryBarrier<'static> {
 }
 
 impl Copied for vk::BufferMemoryBarrier2<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::BufferUsageFlags2CreateInfoKHR<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
@@ -144,6 +158,20 @@ impl Copied for vk::DepthBiasRepresentationInfoEXT<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::DescriptorBufferBindingInfoEXT<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?.cast_mut(), ..*self }) }
+    }
+}
+
+impl Copied for vk::DescriptorBufferBindingPushDescriptorBufferHandleEXT<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?.cast_mut(), ..*self }) }
     }
 }
 
@@ -510,6 +538,20 @@ impl Copied for vk::SampleLocationsInfoEXT<'static> {
     }
 }
 
+impl Copied for vk::SetDescriptorBufferOffsetsInfoEXT<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_buffer_indices: memory.values(self.p_buffer_indices, self.set_count as usize)?,
+                p_offsets: memory.values(self.p_offsets, self.set_count as usize)?,
+                ..*self
+            })
+        }
+    }
+}
+
 impl Copied for vk::ShadingRatePaletteNV<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         // SAFETY: the caller's contract.
@@ -619,9 +661,11 @@ pub(super) unsafe fn copy(
     unsafe {
         Ok(Some(match (*structure).s_type { <vk::AttachmentFeedbackLoopInfoEXT as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::AttachmentFeedbackLoopInfoEXT>(), 1)?.cast(),
 <vk::BeginCustomResolveInfoEXT as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BeginCustomResolveInfoEXT>(), 1)?.cast(),
+<vk::BindDescriptorBufferEmbeddedSamplersInfoEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BindDescriptorBufferEmbeddedSamplersInfoEXT<'static>>(), 1)?.cast(),
 <vk::BindDescriptorSetsInfoKHR<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BindDescriptorSetsInfoKHR<'static>>(), 1)?.cast(),
 <vk::BufferMemoryBarrier<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BufferMemoryBarrier<'static>>(), 1)?.cast(),
 <vk::BufferMemoryBarrier2<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BufferMemoryBarrier2<'static>>(), 1)?.cast(),
+<vk::BufferUsageFlags2CreateInfoKHR<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BufferUsageFlags2CreateInfoKHR<'static>>(), 1)?.cast(),
 <vk::ComputeOccupancyPriorityParametersNV as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::ComputeOccupancyPriorityParametersNV>(), 1)?.cast(),
 <vk::ConditionalRenderingBeginInfoEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::ConditionalRenderingBeginInfoEXT<'static>>(), 1)?.cast(),
 <vk::DebugMarkerMarkerInfoEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DebugMarkerMarkerInfoEXT<'static>>(), 1)?.cast(),
@@ -629,6 +673,8 @@ pub(super) unsafe fn copy(
 <vk::DependencyInfo<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DependencyInfo<'static>>(), 1)?.cast(),
 <vk::DepthBiasInfoEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DepthBiasInfoEXT<'static>>(), 1)?.cast(),
 <vk::DepthBiasRepresentationInfoEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DepthBiasRepresentationInfoEXT<'static>>(), 1)?.cast(),
+<vk::DescriptorBufferBindingInfoEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DescriptorBufferBindingInfoEXT<'static>>(), 1)?.cast(),
+<vk::DescriptorBufferBindingPushDescriptorBufferHandleEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DescriptorBufferBindingPushDescriptorBufferHandleEXT<'static>>(), 1)?.cast(),
 <vk::DeviceGroupRenderPassBeginInfo<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DeviceGroupRenderPassBeginInfo<'static>>(), 1)?.cast(),
 <vk::ExternalMemoryAcquireUnmodifiedEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::ExternalMemoryAcquireUnmodifiedEXT<'static>>(), 1)?.cast(),
 <vk::GeneratedCommandsInfoEXT as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::GeneratedCommandsInfoEXT>(), 1)?.cast(),
@@ -663,6 +709,7 @@ pub(super) unsafe fn copy(
 <vk::RenderingInfo<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::RenderingInfo<'static>>(), 1)?.cast(),
 <vk::RenderingInputAttachmentIndexInfoKHR<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::RenderingInputAttachmentIndexInfoKHR<'static>>(), 1)?.cast(),
 <vk::SampleLocationsInfoEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::SampleLocationsInfoEXT<'static>>(), 1)?.cast(),
+<vk::SetDescriptorBufferOffsetsInfoEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::SetDescriptorBufferOffsetsInfoEXT<'static>>(), 1)?.cast(),
 <vk::SubpassBeginInfo<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::SubpassBeginInfo<'static>>(), 1)?.cast(),
 <vk::SubpassEndInfo<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::SubpassEndInfo<'static>>(), 1)?.cast(),
 <vk::VertexInputAttributeDescription2EXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::VertexInputAttributeDescription2EXT<'static>>(), 1)?.cast(),

@@ -12,7 +12,8 @@ use super::{LAYER, Ran, is_there, run};
 
 /// Features and properties that the layer reports instead of the driver, beside those of the
 /// extension's own structures.
-const OWN: [&str; 6] = [
+const OWN: [&str; 7] = [
+    "descriptorBufferPushDescriptors",
     "deviceGeneratedCommandsTransformFeedback",
     "dynamicGeneratedPipelineLayout",
     "inheritedConditionalRendering",

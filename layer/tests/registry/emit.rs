@@ -138,15 +138,18 @@ fn table(name: &str, rows: &str) -> String {
     )
 }
 
-/// The names of the commands that are recorded.
+/// The version, and the names of the commands that are recorded.
 pub fn names(registry: &Registry<'_, '_>) -> String {
     let names: String = registry.names.iter().map(|name| format!("    c\"{name}\",\n")).collect();
     format!(
-        "{}use std::ffi::CStr;\n\n\
+        "{}use std::ffi::CStr;\n\nuse super::vk;\n\n\
+         /// The version of the registry.\n\
+         pub(crate) const VERSION: u32 = vk::make_api_version(0, 1, 4, {});\n\n\
          /// Commands that are recorded and for which it is known where they are allowed, by all their names,\n\
          /// sorted.\n\
          pub(crate) const KNOWN_COMMANDS: &[&CStr] = &[\n{names}];\n",
-        head(registry)
+        head(registry),
+        registry.version
     )
 }
 

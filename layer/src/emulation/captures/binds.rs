@@ -4,9 +4,11 @@ use std::ffi::c_void;
 use std::sync::{Arc, Once};
 
 use ash::vk;
+use vkxfb::internal::BufferSet;
 use vkxfb::runtime::{CaptureBuffer, IndexType, Limits, vulkan};
 
 use super::Captures;
+use crate::emulation::descriptor_buffers;
 use crate::emulation::layouts::SetLayout;
 use crate::emulation::push_descriptors::{of_template, of_write};
 use crate::emulation::state::BoundIndexBuffer;
@@ -53,6 +55,61 @@ impl Captures {
         let counts = known.iter().flat_map(|layout| layout.sets.iter().skip(first as usize));
         let counts = counts.map(|set| set.dynamic_count);
         self.state.bind_sets(point, layout, first, sets, counts, offsets);
+    }
+
+    /// `vkCmdBindDescriptorBuffersEXT`
+    ///
+    /// # Safety
+    /// The contract of the command.
+    pub(crate) unsafe fn bind_descriptor_buffers(
+        &mut self,
+        infos: &[vk::DescriptorBufferBindingInfoEXT<'_>],
+    ) {
+        // SAFETY: the caller's contract.
+        let buffers = unsafe { descriptor_buffers::bound_buffers(infos) };
+        self.state.disturbed.change().descriptor_buffers.bind(buffers);
+        self.state.changed.sets = true;
+    }
+
+    /// `vkCmdSetDescriptorBufferOffsetsEXT`
+    pub(crate) fn set_descriptor_buffer_offsets(
+        &mut self,
+        point: vk::PipelineBindPoint,
+        layout: vk::PipelineLayout,
+        first: u32,
+        buffers: &[u32],
+        offsets: &[vk::DeviceSize],
+    ) {
+        let command = self.emulation().functions.set_descriptor_buffer_offsets_ext;
+        let Some(command) = command else { return };
+        for (number, (buffer, offset)) in (first..).zip(buffers.iter().zip(offsets)) {
+            let set = BufferSet::Offset { command, buffer: *buffer, offset: *offset };
+            self.bind_buffer_set(point, layout, number, set);
+        }
+    }
+
+    /// `vkCmdBindDescriptorBufferEmbeddedSamplersEXT`
+    pub(crate) fn bind_embedded_samplers(
+        &mut self,
+        point: vk::PipelineBindPoint,
+        layout: vk::PipelineLayout,
+        number: u32,
+    ) {
+        let command = self.emulation().functions.bind_descriptor_buffer_embedded_samplers_ext;
+        if let Some(command) = command {
+            self.bind_buffer_set(point, layout, number, BufferSet::EmbeddedSamplers { command });
+        }
+    }
+
+    fn bind_buffer_set(
+        &mut self,
+        point: vk::PipelineBindPoint,
+        layout: vk::PipelineLayout,
+        number: u32,
+        set: BufferSet,
+    ) {
+        self.state.disturbed.change().descriptor_buffers.set(point, layout, number, set);
+        self.state.changed.sets = true;
     }
 
     /// Returns how many bytes of a range of vertices or indices captures can read. If captures use

@@ -11,6 +11,7 @@ use vkxfb::runtime::{
 use vkxfb::topology::PrimitiveTopology;
 
 use super::{Captures, Forward, Hoisted};
+use crate::emulation::descriptor_buffers::BoundBuffers;
 use crate::emulation::pipelines::{Pipeline, PipelineError};
 use crate::emulation::state::{BUFFERS, BoundIndexBuffer, BoundVertexBuffer, Changed};
 
@@ -29,6 +30,8 @@ pub(super) struct Active {
     pub(super) is_begun: bool,
     /// Whether the draws are only counted, because transform feedback is not active.
     pub(super) only_counts: bool,
+    /// The descriptor buffers that the draws read.
+    pub(super) descriptor_buffers: Option<BoundBuffers>,
 }
 
 impl Captures {
@@ -38,7 +41,13 @@ impl Captures {
         self.end_counting();
         let capture = self.spare_capture();
         self.state.changed = Changed::ALL;
-        self.active = Some(Active { capture, counters, is_begun: false, only_counts: false });
+        self.active = Some(Active {
+            capture,
+            counters,
+            is_begun: false,
+            only_counts: false,
+            descriptor_buffers: None,
+        });
         self.find_pipeline();
     }
 
@@ -62,17 +71,22 @@ impl Captures {
             let ended = active.capture.begin_inactive();
             // SAFETY: the caller's contract.
             let ended = ended.and_then(|()| unsafe { active.capture.end(&counters) });
-            return self.hoist(active.capture, ended.map_err(PipelineError::from));
+            return self.hoist(active.capture, None, ended.map_err(PipelineError::from));
         }
         // SAFETY: the caller's contract.
         let ended = ready.and_then(|()| unsafe { Ok(active.capture.end(&counters)?) });
-        self.hoist(active.capture, ended);
+        self.hoist(active.capture, active.descriptor_buffers, ended);
     }
 
     /// Adds a capture, which has ended, to the hoisted work. If its end failed, recording fails.
-    fn hoist(&mut self, capture: Box<Capture>, ended: Result<(), PipelineError>) {
+    fn hoist(
+        &mut self,
+        capture: Box<Capture>,
+        buffers: Option<BoundBuffers>,
+        ended: Result<(), PipelineError>,
+    ) {
         match ended {
-            Ok(()) => self.push(Hoisted::Capture(Arc::new(Mutex::new(capture)))),
+            Ok(()) => self.push(Hoisted::Capture(Arc::new(Mutex::new(capture)), buffers)),
             Err(error) => self.refuse("vkCmdEndTransformFeedbackEXT", error),
         }
     }
@@ -121,7 +135,13 @@ impl Captures {
         }
         let (capture, counters) = (self.spare_capture(), [None; BUFFERS]);
         self.state.changed = Changed::ALL;
-        self.active = Some(Active { capture, counters, is_begun: false, only_counts: true });
+        self.active = Some(Active {
+            capture,
+            counters,
+            is_begun: false,
+            only_counts: true,
+            descriptor_buffers: None,
+        });
     }
 
     /// Ends the collection of draws that are only counted, because the next command is not such a
@@ -134,7 +154,7 @@ impl Captures {
         }
         // SAFETY: no counter buffers are passed, so there is no memory that would have to be valid.
         let ended = unsafe { active.capture.end(&[]) };
-        self.hoist(active.capture, ended.map_err(PipelineError::from));
+        self.hoist(active.capture, active.descriptor_buffers, ended.map_err(PipelineError::from));
     }
 
     /// Returns the variant for the bound pipeline and the current vertex input. `None` if the
@@ -292,7 +312,14 @@ impl Captures {
             let size = self.reached_size(buffer, offset, bound.size);
             IndexBuffer { buffer, offset, size, index_type }
         });
-        if changed.sets || changed.vertex_input {
+        let buffers = self.state.disturbed.descriptor_buffers();
+        if pipeline.has_descriptor_buffers
+            && let (Some(active), Some(bound)) = (&mut self.active, &buffers.bound)
+            && active.descriptor_buffers.get_or_insert_with(|| Arc::clone(bound)) != bound
+        {
+            return Err(PipelineError::DescriptorBuffers);
+        }
+        if (changed.sets || changed.vertex_input) && !pipeline.has_descriptor_buffers {
             // SAFETY: the caller's contract.
             unsafe { self.write_pushed_sets() }?;
         }
@@ -318,6 +345,12 @@ impl Captures {
                 // Skip sets that the variant does not use: they may have been bound with an
                 // incompatible layout.
                 for number in variant.used_sets() {
+                    if pipeline.has_descriptor_buffers {
+                        let set = state.disturbed.descriptor_buffers().graphics_set(*number);
+                        let set = set.ok_or(PipelineError::NoSet(*number))?;
+                        recorder.bind_buffer_set(*number, set)?;
+                        continue;
+                    }
                     if let Some(pushed) = state.pushed_sets.over(*number, &state.sets) {
                         recorder.bind_descriptor_sets(*number, &[pushed.written], &[])?;
                         continue;
