@@ -13,6 +13,7 @@ mod pipeline_batches;
 mod pipelines;
 mod push_descriptors;
 pub(crate) mod queries;
+pub(crate) mod shader_objects;
 pub(crate) mod state;
 
 use std::ffi::CStr;

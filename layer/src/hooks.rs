@@ -46,6 +46,10 @@ pub(crate) const EXTENSION_COMMANDS: [&CStr; 6] = [
     c"vkCmdEndTransformFeedbackEXT",
 ];
 
+/// A command of `VK_EXT_extended_dynamic_state3` and of `VK_EXT_shader_object`, where there is transform
+/// feedback.
+const RASTERIZATION_STREAM: &CStr = c"vkCmdSetRasterizationStreamEXT";
+
 /// The object that is the first parameter of a command. It determines which `vkGet*ProcAddr`
 /// functions return the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -231,7 +235,12 @@ unsafe fn command_of(
         return emulated();
     }
     // SAFETY: the caller's contract.
-    let next = unsafe { (data.get_device_proc_addr)(device, command.as_ptr()) }?;
+    let find = |command: &CStr| unsafe { (data.get_device_proc_addr)(device, command.as_ptr()) };
+    // Of the two extensions that have it, a driver without transform feedback lacks this command alone.
+    if data.gives && command == RASTERIZATION_STREAM && find(c"vkCmdSetPolygonModeEXT").is_some() {
+        return emulated();
+    }
+    let next = find(command)?;
     if data.recording.is_none() {
         return Some(next);
     }

@@ -40,10 +40,12 @@ next! {
         create_render_pass2 PFN_vkCreateRenderPass2
             [c"vkCreateRenderPass2", c"vkCreateRenderPass2KHR"];
         create_set_layout PFN_vkCreateDescriptorSetLayout [c"vkCreateDescriptorSetLayout"];
+        create_shaders PFN_vkCreateShadersEXT [c"vkCreateShadersEXT"];
         create_template PFN_vkCreateDescriptorUpdateTemplate
             [c"vkCreateDescriptorUpdateTemplate", c"vkCreateDescriptorUpdateTemplateKHR"];
         destroy_pool PFN_vkDestroyCommandPool [c"vkDestroyCommandPool"];
         destroy_render_pass PFN_vkDestroyRenderPass [c"vkDestroyRenderPass"];
+        destroy_shader PFN_vkDestroyShaderEXT [c"vkDestroyShaderEXT"];
         destroy_template PFN_vkDestroyDescriptorUpdateTemplate
             [c"vkDestroyDescriptorUpdateTemplate", c"vkDestroyDescriptorUpdateTemplateKHR"];
         end_command_buffer PFN_vkEndCommandBuffer [c"vkEndCommandBuffer"];
@@ -58,6 +60,7 @@ next! {
         reset_event2 PFN_vkCmdResetEvent2 [c"vkCmdResetEvent2", c"vkCmdResetEvent2KHR"];
         reset_pool PFN_vkResetCommandPool [c"vkResetCommandPool"];
         reset_query_pool PFN_vkResetQueryPool [c"vkResetQueryPool", c"vkResetQueryPoolEXT"];
+        shader_binary PFN_vkGetShaderBinaryDataEXT [c"vkGetShaderBinaryDataEXT"];
         set_event PFN_vkCmdSetEvent [c"vkCmdSetEvent"];
         set_event2 PFN_vkCmdSetEvent2 [c"vkCmdSetEvent2", c"vkCmdSetEvent2KHR"];
         set_layout_support PFN_vkGetDescriptorSetLayoutSupport

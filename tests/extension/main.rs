@@ -18,4 +18,5 @@ mod maintenance;
 mod pipeline_batches;
 mod program;
 mod push_descriptors;
+mod shader_objects;
 mod suspended_rendering;

@@ -42,10 +42,11 @@ fn an_active_layer_shows_the_extension_once_and_hides_what_does_not_go_with_it()
         c"VK_EXT_descriptor_buffer",
         c"VK_EXT_primitives_generated_query",
         c"VK_EXT_shader_module_identifier",
+        c"VK_EXT_shader_object",
         NAME,
     ];
     assert_eq!(names(&shown), expected);
-    assert_eq!(shown[4].spec_version, 1);
+    assert_eq!(shown[5].spec_version, 1);
     assert_eq!(names(&super::shown(Vec::new(), &active, false)), [NAME]);
 
     // Captures without addresses do not conflict with the old extension.

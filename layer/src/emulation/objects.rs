@@ -15,6 +15,7 @@ use vkxfb::lower::strip::strip_xfb;
 use super::layouts::{PipelineLayout, SetLayout};
 use super::pipelines::{Parts, Pipeline};
 use super::queries::Queries;
+use super::shader_objects::{BoundShaders, ShaderObject};
 
 /// The data of all live objects of one type.
 pub(crate) struct Table<K, V>(RwLock<HashMap<K, V>>);
@@ -40,6 +41,14 @@ impl<K: Eq + Hash, V: Clone> Table<K, V> {
         self.0.write().unwrap_or_else(PoisonError::into_inner).remove(&handle)
     }
 
+    /// Removes the objects for whose handle `is_kept` is false.
+    fn retain(&self, is_kept: impl Fn(&K) -> bool) {
+        let mut table = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let removed: Vec<_> = table.extract_if(|handle, _| !is_kept(handle)).collect();
+        drop(table);
+        drop(removed);
+    }
+
     fn clear(&self) {
         let all = std::mem::take(&mut *self.0.write().unwrap_or_else(PoisonError::into_inner));
         drop(all);
@@ -63,6 +72,10 @@ pub(crate) struct Objects {
     pub(crate) identified: Table<Box<[u8]>, Option<ShaderModule>>,
     /// Libraries of graphics pipelines.
     pub(super) libraries: Table<vk::Pipeline, Parts>,
+    /// Shader objects before rasterization.
+    pub(super) shaders: Table<vk::ShaderEXT, Arc<ShaderObject>>,
+    /// The pipelines that stand for shader objects that were bound together, if these capture.
+    pub(super) shader_pipelines: Table<BoundShaders, Option<Arc<Pipeline>>>,
     /// Graphics pipelines that capture.
     pub(super) pipelines: Table<vk::Pipeline, Arc<Pipeline>>,
     /// The query pools with queries that the layer emulates.
@@ -190,6 +203,14 @@ impl Objects {
         _ = self.libraries.remove(handle);
     }
 
+    /// A shader object is about to be destroyed.
+    pub(crate) fn shader_destroyed(&self, handle: vk::ShaderEXT) {
+        if handle != vk::ShaderEXT::null() {
+            _ = self.shaders.remove(handle);
+            self.shader_pipelines.retain(|bound| !bound.has(handle));
+        }
+    }
+
     fn forget_indirect(&self, buffer: Option<Buffer>) {
         if buffer.is_some_and(|buffer| buffer.is_indirect) {
             self.indirect_buffers.fetch_sub(1, Ordering::Relaxed);
@@ -238,6 +259,8 @@ impl Objects {
     pub(crate) fn clear(&self) {
         self.pipelines.clear();
         self.libraries.clear();
+        self.shader_pipelines.clear();
+        self.shaders.clear();
         self.queries.clear();
         self.shader_modules.clear();
         self.identified.clear();

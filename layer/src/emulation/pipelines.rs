@@ -37,6 +37,10 @@ pub(super) enum PipelineError {
     Layout,
     #[error("{0}")]
     VertexInput(String),
+    #[error("the binary code of a shader is not the layer's")]
+    ShaderBinary,
+    #[error("vertex stream {0} of a shader object cannot be rasterized")]
+    RasterizationStream(u32),
     #[error("other descriptor buffers are bound between the draws of a capture")]
     DescriptorBuffers,
     #[error("the shader reads descriptor set {0}, and none is bound")]
@@ -85,6 +89,17 @@ pub(super) struct Dynamic {
     pub(super) provoking_vertex: bool,
 }
 
+impl Dynamic {
+    const ALL: Self = Self {
+        vertex_input: true,
+        stride: true,
+        topology: true,
+        restart: true,
+        discard: true,
+        provoking_vertex: true,
+    };
+}
+
 /// The vertex input state and input assembly state of a graphics pipeline or library.
 #[derive(Debug, Clone)]
 pub(super) struct InputPart {
@@ -102,6 +117,13 @@ pub(super) struct StagePart {
     model: spirv::ExecutionModel,
     entry_point: String,
     specialization: Vec<(u32, Vec<u8>)>,
+}
+
+const fn model_of(stage: vk::ShaderStageFlags) -> spirv::ExecutionModel {
+    match stage {
+        vk::ShaderStageFlags::GEOMETRY => spirv::ExecutionModel::Geometry,
+        _ => spirv::ExecutionModel::Vertex,
+    }
 }
 
 /// The shader stages that a capture runs, with what they capture.
@@ -137,6 +159,24 @@ pub(super) struct Parts {
 }
 
 impl Parts {
+    /// The parts of shader objects, whose state is all dynamic.
+    pub(super) fn of_shaders(stages: CapturedStages) -> Self {
+        let input = InputPart {
+            vertex_input: Ok(VertexInput::default()),
+            topology: vk::PrimitiveTopology::POINT_LIST,
+            restart: false,
+            dynamic: Dynamic::ALL,
+        };
+        let shader = ShaderPart {
+            stages: Some(stages),
+            layout: None,
+            provoking_vertex: ProvokingVertex::First,
+            discard: false,
+            dynamic: Dynamic::ALL,
+        };
+        Self { input: Some(Arc::new(input)), shader: Some(Arc::new(shader)) }
+    }
+
     /// Takes the parts that are still missing from a library.
     pub(super) fn link(&mut self, library: &Self) {
         self.input = self.input.take().or_else(|| library.input.clone());
@@ -185,10 +225,7 @@ impl StagePart {
         stage: &vk::PipelineShaderStageCreateInfo<'_>,
         words: Arc<[u32]>,
     ) -> Result<Self, PipelineError> {
-        let model = match stage.stage {
-            vk::ShaderStageFlags::GEOMETRY => spirv::ExecutionModel::Geometry,
-            _ => spirv::ExecutionModel::Vertex,
-        };
+        let model = model_of(stage.stage);
         // SAFETY: the caller's contract.
         unsafe {
             let specialization = match stage.p_specialization_info.as_ref() {
@@ -202,6 +239,67 @@ impl StagePart {
             let entry_point = entry_point.map_err(|_| PipelineError::EntryPoint)?.to_owned();
             Ok(Self { words, model, entry_point, specialization })
         }
+    }
+
+    pub(super) fn words(&self) -> &[u32] {
+        &self.words
+    }
+
+    pub(super) fn entry_point(&self) -> &str {
+        &self.entry_point
+    }
+
+    /// The side effects of the shader.
+    ///
+    /// # Errors
+    /// The error of lowering, for an invalid module.
+    pub(super) fn effects(&self) -> Result<Effects, PipelineError> {
+        let found = self.shader(&self.constants()).effects();
+        found.map_err(|error| PipelineError::Variant(error.into()))
+    }
+
+    /// Writes everything but the stage as words.
+    pub(super) fn to_words(&self) -> Vec<u32> {
+        fn put(words: &mut Vec<u32>, bytes: &[u8]) {
+            words.push(bytes.len() as u32);
+            words.extend(bytes.chunks(4).map(|chunk| {
+                let mut word = [0; 4];
+                word[..chunk.len()].copy_from_slice(chunk);
+                u32::from_ne_bytes(word)
+            }));
+        }
+        let mut words = Vec::new();
+        put(&mut words, self.entry_point.as_bytes());
+        words.push(self.specialization.len() as u32);
+        for (constant, data) in &self.specialization {
+            words.push(*constant);
+            put(&mut words, data);
+        }
+        words.extend_from_slice(&self.words);
+        words
+    }
+
+    /// Reads what [`to_words`](Self::to_words) wrote. `None` if it did not.
+    pub(super) fn from_words(stage: vk::ShaderStageFlags, words: Vec<u32>) -> Option<Self> {
+        fn get(words: &mut &[u32]) -> Option<Vec<u8>> {
+            let (length, rest) = words.split_first()?;
+            let length = *length as usize;
+            let (bytes, rest) = rest.split_at_checked(length.div_ceil(4))?;
+            *words = rest;
+            let mut bytes: Vec<u8> = bytes.iter().flat_map(|word| word.to_ne_bytes()).collect();
+            bytes.truncate(length);
+            Some(bytes)
+        }
+        let mut rest = &words[..];
+        let entry_point = String::from_utf8(get(&mut rest)?).ok()?;
+        let (count, mut rest) = rest.split_first()?;
+        let mut specialization = Vec::new();
+        for _ in 0..*count {
+            let constant;
+            (constant, rest) = rest.split_first()?;
+            specialization.push((*constant, get(&mut rest)?));
+        }
+        Some(Self { words: rest.into(), model: model_of(stage), entry_point, specialization })
     }
 
     fn constants(&self) -> Vec<SpecializationConstant<'_>> {
@@ -437,13 +535,9 @@ impl Pipeline {
         if self.discard && !self.dynamic.discard && self.stages.vertex.is_none() {
             return Ok(Effects::default());
         }
-        let of = |stage: &StagePart| {
-            let found = stage.shader(&stage.constants()).effects();
-            found.map_err(|error| PipelineError::Variant(error.into()))
-        };
-        let mut effects = of(&self.stages.captured)?;
+        let mut effects = self.stages.captured.effects()?;
         if let Some(vertex) = &self.stages.vertex {
-            effects.unite(of(vertex)?);
+            effects.unite(vertex.effects()?);
         }
         Ok(effects)
     }

@@ -13,6 +13,7 @@ use super::descriptor_buffers::DescriptorBuffers;
 use super::layouts::SetLayout;
 use super::pipelines::Pipeline;
 use super::push_descriptors::{Pushed, PushedSet, PushedSets};
+use super::shader_objects::BoundShaders;
 
 /// The number of capture buffers.
 pub(crate) const BUFFERS: usize = vkxfb::capture::MAX_XFB_BUFFERS;
@@ -85,6 +86,8 @@ struct Push {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Disturbed {
     pub(super) compute_pipeline: vk::Pipeline,
+    /// The compute shader, if it is bound in place of a pipeline.
+    pub(super) compute_shader: vk::ShaderEXT,
     /// The descriptor sets bound at the compute bind point, by set number.
     sets: Vec<Option<BoundSet>>,
     /// The pushed sets of the compute bind point.
@@ -147,8 +150,13 @@ impl Tracked {
 
 /// The bound objects and dynamic state of a command buffer, from which captures are recorded.
 pub(crate) struct State {
-    /// The pipeline that is bound to `VK_PIPELINE_BIND_POINT_GRAPHICS`. Null if none is bound.
+    /// The pipeline that is bound to `VK_PIPELINE_BIND_POINT_GRAPHICS`. Null if none is bound, or if
+    /// shader objects are.
     pub(super) bound_pipeline: vk::Pipeline,
+    /// The shader objects that are bound in its place.
+    pub(super) shaders: BoundShaders,
+    /// The vertex stream that shader objects rasterize.
+    pub(super) rasterization_stream: u32,
     /// The bound pipeline's data, if it captures. It is looked up only while transform feedback or
     /// a query is active.
     pub(super) pipeline: Option<Arc<Pipeline>>,
@@ -178,6 +186,8 @@ impl Default for State {
     fn default() -> Self {
         Self {
             bound_pipeline: vk::Pipeline::null(),
+            shaders: BoundShaders::default(),
+            rasterization_stream: 0,
             pipeline: None,
             sets: Vec::new(),
             pushed_sets: PushedSets::default(),
@@ -389,6 +399,12 @@ impl Disturbed {
         unsafe {
             if self.compute_pipeline != vk::Pipeline::null() {
                 device.cmd_bind_pipeline(cmd, point, self.compute_pipeline);
+            }
+            if self.compute_shader != vk::ShaderEXT::null()
+                && let Some(bind) = emulation.functions.bind_shaders_ext
+            {
+                let stage = vk::ShaderStageFlags::COMPUTE;
+                bind(cmd, 1, &raw const stage, &raw const self.compute_shader);
             }
             let mut sets: Vec<(u32, u32, Restored<'_>)> = Vec::new();
             for (number, bound) in (0..).zip(&self.sets) {

@@ -1,5 +1,6 @@
 //! Hooks for the commands that create and destroy objects on which captures depend.
 
+use std::ffi::c_void;
 use std::sync::Arc;
 
 use ash::vk;
@@ -25,6 +26,9 @@ hooks! {
     b"vkCreateRenderPass2" | b"vkCreateRenderPass2KHR" =>
         create_render_pass2 as PFN_vkCreateRenderPass2,
     b"vkCreateShaderModule" => create_shader_module as PFN_vkCreateShaderModule,
+    b"vkCreateShadersEXT" => create_shaders as PFN_vkCreateShadersEXT,
+    b"vkDestroyShaderEXT" => destroy_shader as PFN_vkDestroyShaderEXT,
+    b"vkGetShaderBinaryDataEXT" => shader_binary as PFN_vkGetShaderBinaryDataEXT,
     b"vkDestroyBuffer" => destroy_buffer as PFN_vkDestroyBuffer,
     b"vkDestroyDescriptorSetLayout" =>
         destroy_descriptor_set_layout as PFN_vkDestroyDescriptorSetLayout,
@@ -306,6 +310,54 @@ unsafe extern "system" fn module_info_identifier(
             let known = Stripped::of(words, 0).kept(words);
             let objects = data.emulation.as_ref()?.objects();
             _ = objects.identified.insert(identifier_of(&*identifier), known);
+            Some(())
+        });
+    }
+}
+
+unsafe extern "system" fn create_shaders(
+    device: vk::Device,
+    count: u32,
+    infos: *const vk::ShaderCreateInfoEXT<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    shaders: *mut vk::ShaderEXT,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_device("vkCreateShadersEXT", FAILED, device, |data| {
+            let (emulation, next) = (data.emulation.as_ref()?, data.next.create_shaders?);
+            let shaders = std::slice::from_raw_parts_mut(shaders, count as usize);
+            let infos = slice(infos.cast(), count);
+            Some(emulation.create_shaders(device, next, infos, allocator, shaders))
+        })
+    }
+}
+
+unsafe extern "system" fn shader_binary(
+    device: vk::Device,
+    shader: vk::ShaderEXT,
+    size: *mut usize,
+    binary: *mut c_void,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_device("vkGetShaderBinaryDataEXT", FAILED, device, |data| {
+            let (emulation, next) = (data.emulation.as_ref()?, data.next.shader_binary?);
+            Some(emulation.shader_binary(device, next, shader, size, binary))
+        })
+    }
+}
+
+unsafe extern "system" fn destroy_shader(
+    device: vk::Device,
+    shader: vk::ShaderEXT,
+    allocator: *const vk::AllocationCallbacks<'_>,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_device("vkDestroyShaderEXT", (), device, |data| {
+            data.emulation.as_ref()?.objects().shader_destroyed(shader);
+            data.next.destroy_shader?(device, shader, allocator);
             Some(())
         });
     }

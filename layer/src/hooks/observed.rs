@@ -167,6 +167,11 @@ tracked! {
         offset_count: u32,
         offsets: *const u32,
     ) |c| c.bind_sets(point, layout, first, slice(sets, count), slice(offsets, offset_count));
+    bind_shaders_ext(
+        count: u32,
+        stages: *const vk::ShaderStageFlags,
+        shaders: *const vk::ShaderEXT,
+    ) |c| c.bind_shaders(slice(stages, count), slice(shaders, count));
     bind_descriptor_buffers_ext(
         count: u32,
         infos: *const vk::DescriptorBufferBindingInfoEXT<'static>,
@@ -312,7 +317,10 @@ observed! {
             c.state.push(info.layout, info.stage_flags, info.offset, bytes);
         }
     };
-    always set_rasterization_stream_ext(_stream: u32) |_c, _cmd| Forward::No;
+    always set_rasterization_stream_ext(stream: u32) |c, _cmd| {
+        c.set_rasterization_stream(stream);
+        Forward::No
+    };
     always set_vertex_input_ext(
         binding_count: u32,
         bindings: *const vk::VertexInputBindingDescription2EXT<'static>,
@@ -591,6 +599,7 @@ hooks! {
     b"vkCmdBindIndexBuffer" => bind_index_buffer,
     b"vkCmdBindIndexBuffer2" | b"vkCmdBindIndexBuffer2KHR" => bind_index_buffer2_khr,
     b"vkCmdBindPipeline" => bind_pipeline,
+    b"vkCmdBindShadersEXT" => bind_shaders_ext,
     b"vkCmdBindTransformFeedbackBuffersEXT" => bind_transform_feedback_buffers_ext,
     b"vkCmdBindVertexBuffers" => bind_vertex_buffers,
     b"vkCmdBindVertexBuffers2" | b"vkCmdBindVertexBuffers2EXT" => bind_vertex_buffers2,

@@ -34,6 +34,7 @@ pub(crate) const KNOWN_COMMANDS: &[&CStr] = &[
     c"vkCmdBindIndexBuffer2KHR",
     c"vkCmdBindInvocationMaskHUAWEI",
     c"vkCmdBindPipeline",
+    c"vkCmdBindShadersEXT",
     c"vkCmdBindShadingRateImageNV",
     c"vkCmdBindTransformFeedbackBuffersEXT",
     c"vkCmdBindVertexBuffers",

@@ -29,7 +29,6 @@ pub(crate) const HIDDEN: &[(&CStr, &str)] = &[
     ),
     (c"VK_EXT_primitive_restart_index", "captures restart primitives only at the largest index"),
     (c"VK_EXT_shader_64bit_indexing", "captures are compiled without it"),
-    (c"VK_EXT_shader_object", "captures are made of pipelines"),
     (
         c"VK_INTEL_performance_query",
         "commands that are recorded return results, which those of a withheld pass cannot",
@@ -211,6 +210,7 @@ pub(crate) const SHOWN: &[&CStr] = &[
     c"VK_EXT_shader_image_atomic_int64",
     c"VK_EXT_shader_long_vector",
     c"VK_EXT_shader_module_identifier",
+    c"VK_EXT_shader_object",
     c"VK_EXT_shader_ocp_microscaling_types",
     c"VK_EXT_shader_replicated_composites",
     c"VK_EXT_shader_split_barrier",

@@ -22,6 +22,7 @@ macro_rules! functions {
             bind_index_buffer PFN_vkCmdBindIndexBuffer [c"vkCmdBindIndexBuffer"];
             bind_index_buffer2_khr PFN_vkCmdBindIndexBuffer2KHR [c"vkCmdBindIndexBuffer2KHR", c"vkCmdBindIndexBuffer2"];
             bind_pipeline PFN_vkCmdBindPipeline [c"vkCmdBindPipeline"];
+            bind_shaders_ext PFN_vkCmdBindShadersEXT [c"vkCmdBindShadersEXT"];
             bind_shading_rate_image_nv PFN_vkCmdBindShadingRateImageNV [c"vkCmdBindShadingRateImageNV"];
             bind_transform_feedback_buffers_ext PFN_vkCmdBindTransformFeedbackBuffersEXT [c"vkCmdBindTransformFeedbackBuffersEXT"];
             bind_vertex_buffers PFN_vkCmdBindVertexBuffers [c"vkCmdBindVertexBuffers"];
@@ -243,6 +244,11 @@ macro_rules! commands {
             record bind_pipeline BindPipeline (
                 pipeline_bind_point: vk::PipelineBindPoint,
                 pipeline: vk::Pipeline,
+            );
+            record bind_shaders_ext BindShadersExt (
+                stage_count: u32,
+                p_stages: *const vk::ShaderStageFlags => values(stage_count),
+                p_shaders: *const vk::ShaderEXT => values(stage_count),
             );
             record bind_shading_rate_image_nv BindShadingRateImageNv (
                 image_view: vk::ImageView,

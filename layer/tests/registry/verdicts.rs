@@ -22,6 +22,7 @@ pub const VERDICTS: &[(&str, &[&str])] = &[
             "vkCmdBindIndexBuffer",
             "vkCmdBindIndexBuffer2",
             "vkCmdBindPipeline",
+            "vkCmdBindShadersEXT",
             "vkCmdBindTransformFeedbackBuffersEXT",
             "vkCmdBindVertexBuffers",
             "vkCmdBindVertexBuffers2",

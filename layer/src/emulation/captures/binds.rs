@@ -10,7 +10,9 @@ use vkxfb::runtime::{CaptureBuffer, IndexType, Limits, vulkan};
 use super::Captures;
 use crate::emulation::descriptor_buffers;
 use crate::emulation::layouts::SetLayout;
+use crate::emulation::pipelines::PipelineError;
 use crate::emulation::push_descriptors::{of_template, of_write};
+use crate::emulation::shader_objects::BoundShaders;
 use crate::emulation::state::BoundIndexBuffer;
 
 /// The granularity of reads: the shaders of captures read at least one dword (4 bytes).
@@ -28,15 +30,59 @@ impl Captures {
         match point {
             vk::PipelineBindPoint::GRAPHICS => {
                 self.state.bound_pipeline = pipeline;
+                self.state.shaders = BoundShaders::default();
                 self.state.changed.vertex_input = true;
                 if self.is_active() {
                     self.find_pipeline();
                 }
             }
             vk::PipelineBindPoint::COMPUTE => {
-                self.state.disturbed.change().compute_pipeline = pipeline;
+                let changed = self.state.disturbed.change();
+                (changed.compute_pipeline, changed.compute_shader) =
+                    (pipeline, vk::ShaderEXT::null());
             }
             _ => {}
+        }
+    }
+
+    /// `vkCmdBindShadersEXT`. Without `shaders`, nothing is bound to the stages.
+    pub(crate) fn bind_shaders(
+        &mut self,
+        stages: &[vk::ShaderStageFlags],
+        shaders: &[vk::ShaderEXT],
+    ) {
+        let shaders = shaders.iter().copied().chain(std::iter::repeat(vk::ShaderEXT::null()));
+        let mut of_graphics = false;
+        for (stage, shader) in stages.iter().zip(shaders) {
+            if *stage == vk::ShaderStageFlags::COMPUTE {
+                let changed = self.state.disturbed.change();
+                (changed.compute_pipeline, changed.compute_shader) = (vk::Pipeline::null(), shader);
+            } else {
+                self.state.shaders.bind(*stage, shader);
+                of_graphics = true;
+            }
+        }
+        if of_graphics {
+            self.state.bound_pipeline = vk::Pipeline::null();
+            self.state.changed.vertex_input = true;
+            self.check_rasterization_stream();
+            if self.is_active() {
+                self.find_pipeline();
+            }
+        }
+    }
+
+    /// `vkCmdSetRasterizationStreamEXT`. The driver has geometry shaders that emit to stream 0 alone.
+    pub(crate) fn set_rasterization_stream(&mut self, stream: u32) {
+        self.state.rasterization_stream = stream;
+        self.check_rasterization_stream();
+    }
+
+    fn check_rasterization_stream(&mut self) {
+        let stream = self.state.rasterization_stream;
+        if stream != 0 && self.state.shaders.geometry != vk::ShaderEXT::null() {
+            let error = PipelineError::RasterizationStream(stream);
+            self.refuse("vkCmdSetRasterizationStreamEXT", error);
         }
     }
 

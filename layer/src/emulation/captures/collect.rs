@@ -228,10 +228,20 @@ impl Captures {
         self.active.is_some()
     }
 
-    /// Looks up whether the bound graphics pipeline captures.
+    /// Looks up whether the bound graphics pipeline captures, or the bound shaders do.
     pub(crate) fn find_pipeline(&mut self) {
         self.end_counting();
-        self.state.pipeline = self.emulation.objects().pipelines.get(self.state.bound_pipeline);
+        if self.state.bound_pipeline != vk::Pipeline::null() {
+            self.state.pipeline = self.emulation.objects().pipelines.get(self.state.bound_pipeline);
+            return;
+        }
+        self.state.pipeline = match self.emulation.pipeline_of_shaders(self.state.shaders) {
+            Ok(pipeline) => pipeline,
+            Err(error) => {
+                self.refuse("vkCmdBindShadersEXT", error);
+                None
+            }
+        };
     }
 
     /// Captures a draw, which `record` adds to the capture. Returns what to record in the pass in
