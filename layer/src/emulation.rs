@@ -1,6 +1,7 @@
 //! Emulation by compute captures: the objects that captures use on a device, and the captures of
 //! command buffers.
 
+pub(crate) mod addresses;
 pub(crate) mod captures;
 mod default_attributes;
 mod descriptor_buffers;

@@ -50,6 +50,14 @@ pub(crate) const EXTENSION_COMMANDS: [&CStr; 6] = [
 /// feedback.
 const RASTERIZATION_STREAM: &CStr = c"vkCmdSetRasterizationStreamEXT";
 
+/// The commands that `VK_KHR_device_address_commands` has where there is transform feedback.
+const ADDRESS_COMMANDS: [&CStr; 4] = [
+    c"vkCmdBeginTransformFeedback2EXT",
+    c"vkCmdBindTransformFeedbackBuffers2EXT",
+    c"vkCmdDrawIndirectByteCount2EXT",
+    c"vkCmdEndTransformFeedback2EXT",
+];
+
 /// The object that is the first parameter of a command. It determines which `vkGet*ProcAddr`
 /// functions return the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -239,6 +247,10 @@ unsafe fn command_of(
     // Of the two extensions that have it, a driver without transform feedback lacks this command alone.
     if data.gives && command == RASTERIZATION_STREAM && find(c"vkCmdSetPolygonModeEXT").is_some() {
         return emulated();
+    }
+    // As are those that take addresses, where the program enables the extension that has them.
+    if data.gives && ADDRESS_COMMANDS.contains(&command) {
+        return find(c"vkCmdBindIndexBuffer3KHR").and_then(|_| emulated());
     }
     let next = find(command)?;
     if data.recording.is_none() {

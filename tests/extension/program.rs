@@ -69,7 +69,8 @@ impl Program {
         addresses.p_next = (&raw mut feature).cast();
         let mut rendering = vk::PhysicalDeviceVulkan13Features::default()
             .dynamic_rendering(true)
-            .pipeline_creation_cache_control(true);
+            .pipeline_creation_cache_control(true)
+            .synchronization2(true);
         rendering.p_next = (&raw mut addresses).cast();
         let p_next = (&raw mut rendering).cast();
         let mut features = vk::PhysicalDeviceFeatures2 { p_next, ..Default::default() };

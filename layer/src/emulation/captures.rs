@@ -2,6 +2,7 @@
 //! commands are recorded before or after the pass.
 
 mod active_queries;
+mod addresses;
 pub(super) mod binds;
 mod collect;
 mod passes;

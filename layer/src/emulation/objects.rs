@@ -12,6 +12,7 @@ use vkxfb::lower::Effects;
 use vkxfb::lower::streams::strip_streams;
 use vkxfb::lower::strip::strip_xfb;
 
+use super::addresses::Addresses;
 use super::layouts::{PipelineLayout, SetLayout};
 use super::pipelines::{Parts, Pipeline};
 use super::queries::Queries;
@@ -59,6 +60,8 @@ impl<K: Eq + Hash, V: Clone> Table<K, V> {
 #[derive(Default)]
 pub(crate) struct Objects {
     pub(crate) buffers: Table<vk::Buffer, Buffer>,
+    /// Where commands may take addresses.
+    pub(crate) addresses: Addresses,
     /// The number of buffers with the usage `INDIRECT_BUFFER`.
     indirect_buffers: AtomicUsize,
     /// Whether a pipeline was ever created that captures, rasterizes, and stores to memory.
@@ -89,6 +92,8 @@ pub(crate) struct Buffer {
     pub(crate) size: u64,
     /// Whether the buffer was created with `VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT`.
     pub(crate) is_indirect: bool,
+    /// Whether it has a device address, for the program or for captures.
+    pub(crate) has_address: bool,
 }
 
 /// What the layer keeps of a shader module of the application.
@@ -195,6 +200,7 @@ impl Objects {
     /// Removes a buffer that is about to be destroyed.
     pub(crate) fn buffer_destroyed(&self, handle: vk::Buffer) {
         self.forget_indirect(self.buffers.remove(handle));
+        self.addresses.destroyed(handle);
     }
 
     /// Removes a pipeline that is about to be destroyed.
@@ -267,6 +273,7 @@ impl Objects {
         self.pipeline_layouts.clear();
         self.set_layouts.clear();
         self.buffers.clear();
+        self.addresses.clear();
         self.indirect_buffers.store(0, Ordering::Relaxed);
     }
 }

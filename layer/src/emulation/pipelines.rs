@@ -37,6 +37,8 @@ pub(super) enum PipelineError {
     Layout,
     #[error("{0}")]
     VertexInput(String),
+    #[error("no buffer of the device has the address {0:#x}")]
+    Address(vk::DeviceAddress),
     #[error("the binary code of a shader is not the layer's")]
     ShaderBinary,
     #[error("vertex stream {0} of a shader object cannot be rasterized")]

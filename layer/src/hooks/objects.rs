@@ -12,11 +12,15 @@ use crate::chain::slice;
 use crate::emulation::layouts::{PipelineLayout, SetLayout};
 use crate::emulation::objects::{Buffer, Stripped, identifier_of};
 use crate::emulation::queries::kind_of;
+use crate::recording::Recording;
 use crate::translate::usages::usage_of_buffer;
 use crate::translate::{Arena, Kind, OUT_OF_MEMORY, passes, usages};
 
 hooks! {
     b"vkAllocateMemory" => allocate_memory as PFN_vkAllocateMemory,
+    b"vkBindBufferMemory" => bind_buffer_memory as PFN_vkBindBufferMemory,
+    b"vkBindBufferMemory2" | b"vkBindBufferMemory2KHR" =>
+        bind_buffer_memory2 as PFN_vkBindBufferMemory2,
     b"vkCreateBuffer" => create_buffer as PFN_vkCreateBuffer,
     b"vkCreateDescriptorSetLayout" => create_set_layout as PFN_vkCreateDescriptorSetLayout,
     b"vkCreateGraphicsPipelines" => create_graphics_pipelines as PFN_vkCreateGraphicsPipelines,
@@ -85,9 +89,13 @@ creates! {
         };
     create_buffer "vkCreateBuffer" BufferCreateInfo Buffer
         |device, translation, info, arena| {
-            let is_indirect =
-                usage_of_buffer(info).contains(vk::BufferUsageFlags::INDIRECT_BUFFER);
-            let known = Buffer { size: info.size, is_indirect };
+            let usage = usage_of_buffer(info);
+            let below = translation.usages.buffer(usage);
+            let known = Buffer {
+                size: info.size,
+                is_indirect: usage.contains(vk::BufferUsageFlags::INDIRECT_BUFFER),
+                has_address: below.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS),
+            };
             let created = move |created| {
                 if let Some(emulation) = &device.emulation {
                     emulation.objects().buffer_created(created, known);
@@ -107,6 +115,64 @@ creates! {
             let (info, barriers) = passes::render_pass2(info, also_compute, arena);
             (info, move |created| translation.render_passes.created(created, barriers))
         };
+}
+
+unsafe extern "system" fn bind_buffer_memory(
+    device: vk::Device,
+    buffer: vk::Buffer,
+    memory: vk::DeviceMemory,
+    offset: vk::DeviceSize,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_device("vkBindBufferMemory", FAILED, device, |data| {
+            let result = data.next.bind_buffer_memory?(device, buffer, memory, offset);
+            if result == vk::Result::SUCCESS {
+                note_address(data, device, buffer);
+            }
+            Some(result)
+        })
+    }
+}
+
+unsafe extern "system" fn bind_buffer_memory2(
+    device: vk::Device,
+    count: u32,
+    infos: *const vk::BindBufferMemoryInfo<'_>,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_device("vkBindBufferMemory2", FAILED, device, |data| {
+            let result = data.next.bind_buffer_memory2?(device, count, infos);
+            if result == vk::Result::SUCCESS {
+                for info in slice(infos, count) {
+                    note_address(data, device, info.buffer);
+                }
+            }
+            Some(result)
+        })
+    }
+}
+
+/// Where commands may take addresses, notes that of a buffer which has been bound to memory.
+///
+/// # Safety
+/// The device and the buffer are live.
+unsafe fn note_address(data: &Recording, device: vk::Device, buffer: vk::Buffer) {
+    let (Some(emulation), Some(_), Some(address_of)) = (
+        &data.emulation,
+        data.functions.bind_index_buffer3_khr,
+        data.next.get_buffer_device_address,
+    ) else {
+        return;
+    };
+    let objects = emulation.objects();
+    if let Some(known) = objects.buffers.get(buffer).filter(|known| known.has_address) {
+        let info = vk::BufferDeviceAddressInfo::default().buffer(buffer);
+        // SAFETY: the caller's contract.
+        let address = unsafe { address_of(device, &raw const info) };
+        objects.addresses.bound(buffer, address, known.size);
+    }
 }
 
 unsafe extern "system" fn destroy_render_pass(

@@ -62,6 +62,10 @@ mod structures {
 #[test]
 fn structures_are_laid_out_as_in_c() {
     let mut source = String::from("#include <stddef.h>\n#include <vulkan/vulkan_core.h>\n");
+    for platform in ["metal", "ohos"] {
+        let header = format!("<vulkan/vulkan_{platform}.h>");
+        writeln!(source, "#if __has_include({header})\n#include {header}\n#endif").unwrap();
+    }
     for Layout { from, name, size, align, members } in structures::LAYOUTS {
         writeln!(source, "#ifdef {from}").unwrap();
         let mut hold = |what: &str, value: usize| {

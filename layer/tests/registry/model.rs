@@ -25,8 +25,9 @@ pub const BY_HAND: [&str; 5] = [
 ];
 
 /// Structures whose chains the layer copies: it needs the sizes of all that they may contain.
-const COPIED: [&str; 8] = [
+const COPIED: [&str; 9] = [
     "VkBufferCreateInfo",
+    "VkDependencyInfo",
     "VkDeviceCreateInfo",
     "VkGraphicsPipelineCreateInfo",
     "VkMemoryAllocateInfo",
@@ -46,8 +47,11 @@ const NEEDED: [&str; 4] = [
 
 /// Commands that the layer has hooks for and that are not recorded in passes, where ash may not have
 /// them.
-const HOOKED: [&str; 2] =
-    ["vkCmdPreprocessGeneratedCommandsEXT", "vkCreateIndirectCommandsLayoutEXT"];
+const HOOKED: [&str; 3] = [
+    "vkCmdCopyQueryPoolResultsToMemoryKHR",
+    "vkCmdPreprocessGeneratedCommandsEXT",
+    "vkCreateIndirectCommandsLayoutEXT",
+];
 
 /// A parameter of a command, or a member of a structure.
 #[derive(Clone)]

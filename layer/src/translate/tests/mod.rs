@@ -5,5 +5,6 @@
 
 mod masks;
 mod passes;
+mod ranges;
 mod table;
 mod usages;
