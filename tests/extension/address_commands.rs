@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use ash::vk;
 
 use super::program::Program;
-use crate::common::{self, attachment, layer};
+use crate::common::{attachment, layer};
 
 const SHADER: &str = "#version 450
     layout(location = 0) in uint given;
@@ -119,40 +119,6 @@ type CopyResults = unsafe extern "system" fn(
     vk::QueryResultFlags,
 );
 
-/// # Safety
-/// The device is live.
-unsafe fn pipeline(device: &ash::Device, layout: vk::PipelineLayout) -> vk::Pipeline {
-    let bindings = [vk::VertexInputBindingDescription::default().stride(4)];
-    let attributes = [vk::VertexInputAttributeDescription::default().format(vk::Format::R32_UINT)];
-    let input = vk::PipelineVertexInputStateCreateInfo::default()
-        .vertex_binding_descriptions(&bindings)
-        .vertex_attribute_descriptions(&attributes);
-    let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
-        .topology(vk::PrimitiveTopology::POINT_LIST);
-    let rasterization = vk::PipelineRasterizationStateCreateInfo::default()
-        .rasterizer_discard_enable(true)
-        .line_width(1.0);
-    let mut rendering = vk::PipelineRenderingCreateInfo::default();
-    // SAFETY: the caller's contract; the module is valid.
-    unsafe {
-        let module = attachment::shader_module(device, &common::compile(SHADER, &[]));
-        let stages = [vk::PipelineShaderStageCreateInfo::default()
-            .stage(vk::ShaderStageFlags::VERTEX)
-            .module(module)
-            .name(c"main")];
-        let info = vk::GraphicsPipelineCreateInfo::default()
-            .stages(&stages)
-            .vertex_input_state(&input)
-            .input_assembly_state(&assembly)
-            .rasterization_state(&rasterization)
-            .layout(layout)
-            .push_next(&mut rendering);
-        let made = device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None);
-        device.destroy_shader_module(module, None);
-        made.unwrap()[0]
-    }
-}
-
 #[test]
 fn commands_of_addresses_capture() {
     let mut five = Feature {
@@ -200,7 +166,7 @@ fn commands_of_addresses_capture() {
             .query_count(1);
         let pool = raw.create_query_pool(&info, None).unwrap();
         let layout = raw.create_pipeline_layout(&Default::default(), None).unwrap();
-        let pipeline = pipeline(raw, layout);
+        let pipeline = device.pipeline(SHADER, layout);
 
         let captured = |address, size| Captured {
             s_type: s_type(13),

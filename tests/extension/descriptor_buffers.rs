@@ -4,7 +4,7 @@
 
 use ash::{ext, vk};
 
-use super::program::Program;
+use super::program::{Drawing, Program};
 use crate::common::{self, attachment, layer};
 
 const CAPTURES: &str = "#version 450
@@ -44,37 +44,6 @@ struct Case {
     rebinds: bool,
     /// Whether captures may have to come before their pass.
     is_withheld: bool,
-}
-
-/// # Safety
-/// The device is live.
-unsafe fn pipeline(device: &ash::Device, layout: vk::PipelineLayout) -> vk::Pipeline {
-    let input = vk::PipelineVertexInputStateCreateInfo::default();
-    let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
-        .topology(vk::PrimitiveTopology::POINT_LIST);
-    let rasterization = vk::PipelineRasterizationStateCreateInfo::default()
-        .rasterizer_discard_enable(true)
-        .line_width(1.0);
-    let mut rendering = vk::PipelineRenderingCreateInfo::default();
-    // SAFETY: the caller's contract; the module is valid.
-    unsafe {
-        let module = attachment::shader_module(device, &common::compile(CAPTURES, &[]));
-        let stages = [vk::PipelineShaderStageCreateInfo::default()
-            .stage(vk::ShaderStageFlags::VERTEX)
-            .module(module)
-            .name(c"main")];
-        let info = vk::GraphicsPipelineCreateInfo::default()
-            .flags(vk::PipelineCreateFlags::DESCRIPTOR_BUFFER_EXT)
-            .stages(&stages)
-            .vertex_input_state(&input)
-            .input_assembly_state(&assembly)
-            .rasterization_state(&rasterization)
-            .layout(layout)
-            .push_next(&mut rendering);
-        let made = device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None);
-        device.destroy_shader_module(module, None);
-        made.unwrap()[0]
-    }
 }
 
 /// # Safety
@@ -181,7 +150,9 @@ fn run(case: Case) {
             let at = sets.storage[0];
             put(start, at, set_layouts[1], vk::DescriptorType::STORAGE_BUFFER, found_at);
         }
-        let captures = pipeline(raw, layout);
+        let drawing = Drawing { reads_vertices: false, ..Drawing::default() };
+        let flags = vk::PipelineCreateFlags::DESCRIPTOR_BUFFER_EXT;
+        let captures = device.pipeline_with(CAPTURES, layout, drawing, flags);
         let dispatches = compute_pipeline(raw, layout);
 
         let writes = (

@@ -19,5 +19,6 @@ mod maintenance;
 mod pipeline_batches;
 mod program;
 mod push_descriptors;
+mod restart_index;
 mod shader_objects;
 mod suspended_rendering;

@@ -7,7 +7,6 @@ use std::ffi::c_void;
 use ash::vk;
 
 use super::program::Program;
-use crate::common;
 use crate::common::{attachment, layer};
 
 /// The first input has an attribute, the others have none.
@@ -54,40 +53,6 @@ const QUERY_POOL_CREATE_RESET: u32 = 1;
 
 type EndRendering2 = unsafe extern "system" fn(vk::CommandBuffer, *const c_void);
 
-/// # Safety
-/// The device is live.
-unsafe fn pipeline(device: &ash::Device, layout: vk::PipelineLayout) -> vk::Pipeline {
-    let bindings = [vk::VertexInputBindingDescription::default().stride(4)];
-    let attributes = [vk::VertexInputAttributeDescription::default().format(vk::Format::R32_UINT)];
-    let input = vk::PipelineVertexInputStateCreateInfo::default()
-        .vertex_binding_descriptions(&bindings)
-        .vertex_attribute_descriptions(&attributes);
-    let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
-        .topology(vk::PrimitiveTopology::POINT_LIST);
-    let rasterization = vk::PipelineRasterizationStateCreateInfo::default()
-        .rasterizer_discard_enable(true)
-        .line_width(1.0);
-    let mut rendering = vk::PipelineRenderingCreateInfo::default();
-    // SAFETY: the caller's contract; the module is valid.
-    unsafe {
-        let module = attachment::shader_module(device, &common::compile(SHADER, &[]));
-        let stages = [vk::PipelineShaderStageCreateInfo::default()
-            .stage(vk::ShaderStageFlags::VERTEX)
-            .module(module)
-            .name(c"main")];
-        let info = vk::GraphicsPipelineCreateInfo::default()
-            .stages(&stages)
-            .vertex_input_state(&input)
-            .input_assembly_state(&assembly)
-            .rasterization_state(&rasterization)
-            .layout(layout)
-            .push_next(&mut rendering);
-        let made = device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None);
-        device.destroy_shader_module(module, None);
-        made.unwrap()[0]
-    }
-}
-
 #[test]
 fn what_is_newer_is_captured() {
     let mut ten = Words::new(MAINTENANCE_10_FEATURES, std::ptr::null_mut(), 1);
@@ -121,7 +86,7 @@ fn what_is_newer_is_captured() {
         assert_eq!(early, Err(vk::Result::NOT_READY));
         assert_eq!(results.map(|[.., available]| available), [0, 0], "they are reset");
         let layout = raw.create_pipeline_layout(&Default::default(), None).unwrap();
-        let pipeline = pipeline(raw, layout);
+        let pipeline = program.pipeline(SHADER, layout);
         let end_rendering: EndRendering2 = program.command(c"vkCmdEndRendering2KHR");
         let end = Words::new(1_000_619_003, std::ptr::null_mut(), 0);
         let writes = (

@@ -7,6 +7,7 @@ use ash::{ext, vk};
 
 use crate::common::bare::{BareDevice, BareInstance};
 use crate::common::layer::LACKS;
+use crate::common::{self, attachment};
 
 /// A vertex shader that captures the number of each vertex.
 pub const CAPTURES: &str = "#version 450
@@ -23,6 +24,22 @@ pub struct Program {
     device: BareDevice,
     xfb: ext::transform_feedback::Device,
     buffers: Vec<(vk::Buffer, vk::DeviceMemory)>,
+}
+
+/// What a pipeline draws.
+#[derive(Debug, Clone, Copy)]
+pub struct Drawing {
+    /// Whether the input at location 0 is a `uint` of binding 0.
+    pub reads_vertices: bool,
+    pub topology: vk::PrimitiveTopology,
+    pub restarts: bool,
+}
+
+impl Default for Drawing {
+    fn default() -> Self {
+        let topology = vk::PrimitiveTopology::POINT_LIST;
+        Self { reads_vertices: true, topology, restarts: false }
+    }
 }
 
 impl Deref for Program {
@@ -77,6 +94,66 @@ impl Program {
         let device = instance.into_device(&mut features, &names);
         let xfb = ext::transform_feedback::Device::new(device.instance(), &device.raw);
         Some(Self { device, xfb, buffers: Vec::new() })
+    }
+
+    /// A pipeline of a vertex shader that captures in dynamic rendering, without rasterization.
+    ///
+    /// # Safety
+    /// The shader is valid, and the layout has what it reads.
+    pub unsafe fn pipeline(&self, shader: &str, layout: vk::PipelineLayout) -> vk::Pipeline {
+        // SAFETY: the caller's contract.
+        unsafe {
+            self.pipeline_with(shader, layout, Drawing::default(), vk::PipelineCreateFlags::empty())
+        }
+    }
+
+    /// As [`pipeline`](Self::pipeline), with what it draws, and with flags.
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn pipeline_with(
+        &self,
+        shader: &str,
+        layout: vk::PipelineLayout,
+        drawing: Drawing,
+        flags: vk::PipelineCreateFlags,
+    ) -> vk::Pipeline {
+        let bindings = [vk::VertexInputBindingDescription::default().stride(4)];
+        let attributes =
+            [vk::VertexInputAttributeDescription::default().format(vk::Format::R32_UINT)];
+        let mut input = vk::PipelineVertexInputStateCreateInfo::default();
+        if drawing.reads_vertices {
+            input = input
+                .vertex_binding_descriptions(&bindings)
+                .vertex_attribute_descriptions(&attributes);
+        }
+        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
+            .topology(drawing.topology)
+            .primitive_restart_enable(drawing.restarts);
+        let rasterization = vk::PipelineRasterizationStateCreateInfo::default()
+            .rasterizer_discard_enable(true)
+            .line_width(1.0);
+        let mut rendering = vk::PipelineRenderingCreateInfo::default();
+        let raw = &self.device.raw;
+        // SAFETY: the caller's contract.
+        unsafe {
+            let module = attachment::shader_module(raw, &common::compile(shader, &[]));
+            let stages = [vk::PipelineShaderStageCreateInfo::default()
+                .stage(vk::ShaderStageFlags::VERTEX)
+                .module(module)
+                .name(c"main")];
+            let info = vk::GraphicsPipelineCreateInfo::default()
+                .flags(flags)
+                .stages(&stages)
+                .vertex_input_state(&input)
+                .input_assembly_state(&assembly)
+                .rasterization_state(&rasterization)
+                .layout(layout)
+                .push_next(&mut rendering);
+            let made = raw.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None);
+            raw.destroy_shader_module(module, None);
+            made.unwrap()[0]
+        }
     }
 
     /// A command of the device, of a type that ash does not have.

@@ -71,6 +71,8 @@ pub(super) struct BoundIndexBuffer {
     /// The size in bytes, or `VK_WHOLE_SIZE`.
     pub(super) size: u64,
     pub(super) index_type: IndexType,
+    /// The index that restarts primitives, if it is not the largest one.
+    pub(super) restart_index: Option<u32>,
 }
 
 /// The arguments of `vkCmdPushConstants`.

@@ -238,6 +238,7 @@ tracked! {
         infos: *const vk::BindVertexBuffer3InfoKHR,
     ) |c| c.bind_vertex_buffers3(first, slice(infos, count));
     set_primitive_topology(topology: vk::PrimitiveTopology) |c| c.state.topology = topology;
+    set_primitive_restart_index_ext(index: u32) |c| c.set_primitive_restart_index(index);
     set_primitive_restart_enable(enable: vk::Bool32) |c| c.state.restart = enable == vk::TRUE;
     set_rasterizer_discard_enable(enable: vk::Bool32) |c| c.state.discard = enable == vk::TRUE;
     set_provoking_vertex_mode_ext(mode: vk::ProvokingVertexModeEXT) |c| {
@@ -729,6 +730,7 @@ hooks! {
     b"vkCmdSetDescriptorBufferOffsets2EXT" => set_descriptor_buffer_offsets2_ext,
     b"vkCmdSetPrimitiveRestartEnable" | b"vkCmdSetPrimitiveRestartEnableEXT" =>
         set_primitive_restart_enable,
+    b"vkCmdSetPrimitiveRestartIndexEXT" => set_primitive_restart_index_ext,
     b"vkCmdSetPrimitiveTopology" | b"vkCmdSetPrimitiveTopologyEXT" => set_primitive_topology,
     b"vkCmdSetProvokingVertexModeEXT" => set_provoking_vertex_mode_ext,
     b"vkCmdSetRasterizationStreamEXT" => set_rasterization_stream_ext,

@@ -242,6 +242,7 @@ pub(crate) const KNOWN_COMMANDS: &[&CStr] = &[
     c"vkCmdSetPolygonModeEXT",
     c"vkCmdSetPrimitiveRestartEnable",
     c"vkCmdSetPrimitiveRestartEnableEXT",
+    c"vkCmdSetPrimitiveRestartIndexEXT",
     c"vkCmdSetPrimitiveTopology",
     c"vkCmdSetPrimitiveTopologyEXT",
     c"vkCmdSetProvokingVertexModeEXT",

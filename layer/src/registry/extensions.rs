@@ -27,7 +27,6 @@ pub(crate) const HIDDEN: &[(&CStr, &str)] = &[
         c"VK_EXT_legacy_vertex_attributes",
         "captures read only attributes that are aligned, and of the type of their format",
     ),
-    (c"VK_EXT_primitive_restart_index", "captures restart primitives only at the largest index"),
     (c"VK_EXT_shader_64bit_indexing", "captures are compiled without it"),
     (
         c"VK_INTEL_performance_query",
@@ -188,6 +187,7 @@ pub(crate) const SHOWN: &[&CStr] = &[
     c"VK_EXT_post_depth_coverage",
     c"VK_EXT_present_mode_fifo_latest_ready",
     c"VK_EXT_present_timing",
+    c"VK_EXT_primitive_restart_index",
     c"VK_EXT_primitive_topology_list_restart",
     c"VK_EXT_primitives_generated_query",
     c"VK_EXT_private_data",

@@ -329,6 +329,9 @@ pub(crate) type PFN_vkCmdSetDepthClampRangeEXT = unsafe extern "system" fn(
     *const vk::DepthClampRangeEXT,
 );
 #[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdSetPrimitiveRestartIndexEXT =
+    unsafe extern "system" fn(vk::CommandBuffer, u32);
+#[allow(non_camel_case_types)]
 pub(crate) type PFN_vkCmdWriteMarkerToMemoryAMD =
     unsafe extern "system" fn(vk::CommandBuffer, *const vk::MemoryMarkerInfoAMD);
 #[allow(non_camel_case_types)]

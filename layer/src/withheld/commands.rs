@@ -137,6 +137,7 @@ macro_rules! functions {
             set_patch_control_points_ext PFN_vkCmdSetPatchControlPointsEXT [c"vkCmdSetPatchControlPointsEXT"];
             set_polygon_mode_ext PFN_vkCmdSetPolygonModeEXT [c"vkCmdSetPolygonModeEXT"];
             set_primitive_restart_enable PFN_vkCmdSetPrimitiveRestartEnable [c"vkCmdSetPrimitiveRestartEnable", c"vkCmdSetPrimitiveRestartEnableEXT"];
+            set_primitive_restart_index_ext PFN_vkCmdSetPrimitiveRestartIndexEXT [c"vkCmdSetPrimitiveRestartIndexEXT"];
             set_primitive_topology PFN_vkCmdSetPrimitiveTopology [c"vkCmdSetPrimitiveTopology", c"vkCmdSetPrimitiveTopologyEXT"];
             set_provoking_vertex_mode_ext PFN_vkCmdSetProvokingVertexModeEXT [c"vkCmdSetProvokingVertexModeEXT"];
             set_rasterization_samples_ext PFN_vkCmdSetRasterizationSamplesEXT [c"vkCmdSetRasterizationSamplesEXT"];
@@ -720,6 +721,9 @@ macro_rules! commands {
             );
             record set_primitive_restart_enable SetPrimitiveRestartEnable (
                 primitive_restart_enable: vk::Bool32,
+            );
+            record set_primitive_restart_index_ext SetPrimitiveRestartIndexExt (
+                primitive_restart_index: u32,
             );
             record set_primitive_topology SetPrimitiveTopology (
                 primitive_topology: vk::PrimitiveTopology,

@@ -64,6 +64,7 @@ pub const VERDICTS: &[(&str, &[&str])] = &[
             "vkCmdSetDescriptorBufferOffsets2EXT",
             "vkCmdSetDescriptorBufferOffsetsEXT",
             "vkCmdSetPrimitiveRestartEnable",
+            "vkCmdSetPrimitiveRestartIndexEXT",
             "vkCmdSetPrimitiveTopology",
             "vkCmdSetProvokingVertexModeEXT",
             "vkCmdSetRasterizationStreamEXT",

@@ -209,10 +209,24 @@ impl Captures {
         ty: vk::IndexType,
     ) {
         let bound = IndexType::try_from(ty)
-            .map(|index_type| BoundIndexBuffer { buffer, offset, size, index_type })
+            .map(|index_type| BoundIndexBuffer {
+                buffer,
+                offset,
+                size,
+                index_type,
+                restart_index: None,
+            })
             .inspect_err(|error| tracing::error!("vkCmdBindIndexBuffer: {error}"));
         self.state.index_buffer = bound.ok();
         self.state.changed.index_buffer = true;
+    }
+
+    /// `vkCmdSetPrimitiveRestartIndexEXT`. The index applies until another index buffer is bound.
+    pub(crate) fn set_primitive_restart_index(&mut self, index: u32) {
+        if let Some(bound) = &mut self.state.index_buffer {
+            bound.restart_index = Some(index);
+            self.state.changed.index_buffer = true;
+        }
     }
 
     pub(crate) fn bind_capture_buffers(

@@ -318,9 +318,9 @@ impl Captures {
         let vertex_buffers =
             (changed.vertex_input || changed.vertex_buffers).then(|| self.vertex_buffers());
         let index_buffer = self.state.index_buffer.filter(|_| changed.index_buffer).map(|bound| {
-            let BoundIndexBuffer { buffer, offset, index_type, .. } = bound;
+            let BoundIndexBuffer { buffer, offset, index_type, restart_index, .. } = bound;
             let size = self.reached_size(buffer, offset, bound.size);
-            IndexBuffer { buffer, offset, size, index_type }
+            (IndexBuffer { buffer, offset, size, index_type }, restart_index)
         });
         let buffers = self.state.disturbed.descriptor_buffers();
         if pipeline.has_descriptor_buffers
@@ -346,8 +346,11 @@ impl Captures {
             if let Some(buffers) = vertex_buffers {
                 recorder.bind_vertex_buffers(&buffers)?;
             }
-            if let Some(buffer) = &index_buffer {
+            if let Some((buffer, restart_index)) = &index_buffer {
                 recorder.bind_index_buffer(buffer)?;
+                if let Some(index) = restart_index {
+                    recorder.set_primitive_restart_index(*index)?;
+                }
             }
             if (changed.sets || changed.vertex_input)
                 && let Some(variant) = variant
