@@ -13,6 +13,7 @@ pub use crate::runtime::context::overrides;
 pub use crate::runtime::fold::fold;
 pub use crate::runtime::identity::DeviceIdentity;
 pub use crate::runtime::pipeline::compute_pipeline;
+pub use crate::runtime::recorder::BufferSet;
 pub use crate::runtime::tunings::{TUNINGS, Tuning, TuningEffect};
 pub use crate::runtime::workarounds::{WORKAROUNDS, Workaround, WorkaroundEffect};
 use crate::runtime::{Arena, Buffer, Context, Kernels, Pipeline, QueryPool, RuntimeError};

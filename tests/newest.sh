@@ -2,10 +2,10 @@
 # tests/newest.sh COMMAND...
 #
 # Runs COMMAND with what runs programs on the newest lavapipe that Debian has: unstable's driver and Vulkan loader, with
-# the libraries they need, down to the C library. They are fetched (75 MB) into target/newest, some 400 MB unpacked, and
-# fetched again when unstable has moved on, of which it is asked once an hour. Nothing of it is installed: removing
-# that directory removes it all. tests/setup.sh --newest calls this when what it cares for is there. Needs Debian 12 on
-# x86_64, and no root.
+# the libraries they need, down to the C library, Vulkan's headers, and vulkaninfo. They are fetched (80 MB) into
+# target/newest, some 400 MB unpacked, and fetched again when unstable has moved on, of which it is asked once an hour.
+# Nothing of it is installed: removing that directory removes it all. tests/setup.sh --newest calls this when what it
+# cares for is there. Needs Debian 12 on x86_64, and no root.
 #
 # COMMAND finds on PATH
 #
@@ -27,7 +27,7 @@ root=$here/root
 bin=$here/bin
 libraries=$root/usr/lib/x86_64-linux-gnu
 linker=$libraries/ld-linux-x86-64.so.2
-packages='mesa-vulkan-drivers libvulkan1 patchelf'
+packages='mesa-vulkan-drivers libvulkan1 libvulkan-dev vulkan-tools patchelf'
 
 # shellcheck source=tests/apt.sh
 . tests/apt.sh
@@ -104,7 +104,7 @@ if [ -z "$(find "$here/wanted" -newer tests/newest.sh -mmin -60 2>/dev/null)" ];
     mv "$here/wanted.new" "$here/wanted"
 fi
 cmp -s "$here/wanted" "$here/packages" || {
-    echo 'tests/newest.sh: fetching the newest lavapipe (75 MB) into target/newest' >&2
+    echo 'tests/newest.sh: fetching the newest lavapipe (80 MB) into target/newest' >&2
     fetch
 }
 

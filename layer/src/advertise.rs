@@ -6,7 +6,7 @@ pub(crate) mod formats;
 use std::collections::HashSet;
 use std::ffi::CStr;
 
-use ash::{ext, vk};
+use ash::ext;
 
 use crate::activity::{Activity, Reason};
 use crate::capture_support::CaptureSupport;
@@ -14,29 +14,33 @@ use crate::chain;
 use crate::features::put_features;
 use crate::guard::guard;
 use crate::instance::InstanceData;
-use crate::withheld::KNOWN_EXTENSIONS;
+use crate::registry::{HIDDEN, SHOWN, vk};
 
 /// The extension that the layer gives.
 const NAME: &CStr = ext::transform_feedback::NAME;
 
-/// Extensions whose commands can be withheld, but which captures do not support.
-///
-/// With `VK_EXT_shader_module_identifier` a program can create a pipeline without giving the layer
-/// the SPIR-V of its shader. Extensions that are not among [`KNOWN_EXTENSIONS`] are hidden anyway:
-/// newer ones such as `VK_KHR_pipeline_binary`, `VK_EXT_legacy_vertex_attributes` and
-/// `VK_EXT_descriptor_heap`, and also `VK_EXT_shader_object` and `VK_EXT_descriptor_buffer`.
-const HIDDEN: [&CStr; 1] = [ext::shader_module_identifier::NAME];
-
-/// Whether programs see an extension of the driver where the layer is active.
-fn is_shown(name: &CStr, support: &CaptureSupport) -> bool {
+/// Returns why programs do not see an extension of the driver where the layer is active. `None` if
+/// they do.
+fn why_hidden(name: &CStr, support: &CaptureSupport) -> Option<&'static str> {
     // VK_EXT_buffer_device_address must not be enabled together with the bufferDeviceAddress
     // feature that captures use (VUID-VkDeviceCreateInfo-pNext-04748 and
     // VUID-VkDeviceCreateInfo-ppEnabledExtensionNames-03328). Programs can use that feature
     // instead.
-    let excluded =
-        name == ext::buffer_device_address::NAME && support.required.address_source().is_some();
+    if name == ext::buffer_device_address::NAME && support.required.address_source().is_some() {
+        return Some(
+            "captures use VK_KHR_buffer_device_address, with which it must not be enabled",
+        );
+    }
+    // With descriptors, captures would mix sets in buffers with sets of their own, which Vulkan forbids.
+    if name == ext::descriptor_buffer::NAME && support.required.address_source().is_none() {
+        return Some("captures use descriptors of their own, for lack of bufferDeviceAddress");
+    }
     // VK_EXT_primitives_generated_query is shown if the driver has it.
-    KNOWN_EXTENSIONS.binary_search(&name).is_ok() && !HIDDEN.contains(&name) && !excluded
+    if SHOWN.binary_search(&name).is_ok() {
+        return None;
+    }
+    let hidden = HIDDEN.binary_search_by_key(&name, |(name, _)| name);
+    Some(hidden.map_or("the layer does not know it", |found| HIDDEN[found].1))
 }
 
 /// Returns the extensions that programs see, from the extensions of the next in the chain.
@@ -66,10 +70,16 @@ fn shown(
     match activity {
         // Tests that withhold passes use the driver's own extension.
         Activity::Active(..) if withholds => {
-            keep(&|name| KNOWN_EXTENSIONS.binary_search(&name).is_ok());
+            keep(&|name| SHOWN.binary_search(&name).is_ok());
         }
         Activity::Active(_, support) => {
-            keep(&|name| name != NAME && is_shown(name, support));
+            keep(&|name| {
+                let hidden = why_hidden(name, support);
+                if let Some(reason) = hidden {
+                    tracing::debug!("{} is hidden: {reason}", name.to_string_lossy());
+                }
+                name != NAME && hidden.is_none()
+            });
             let extension = vk::ExtensionProperties::default()
                 .spec_version(ext::transform_feedback::SPEC_VERSION);
             // This fails only if the name is too long.
@@ -110,11 +120,18 @@ unsafe fn put_properties(chain: *mut vk::BaseOutStructure<'_>, support: &Capture
                     properties.transform_feedback_preserves_triangle_fan_provoking_vertex =
                         vk::TRUE;
                 }
+                // So no draw that the device generates is captured.
+                s_type if s_type == <Generated as vk::TaggedStructure>::STRUCTURE_TYPE => {
+                    let properties = structure.cast::<Generated>().as_mut();
+                    properties.device_generated_commands_transform_feedback = vk::FALSE;
+                }
                 _ => {}
             }
         }
     }
 }
+
+type Generated = vk::PhysicalDeviceDeviceGeneratedCommandsPropertiesEXT;
 
 /// Forwards a query to the next in the chain. If the layer gives transform feedback, it then
 /// changes the answer.

@@ -5,7 +5,6 @@
 //! interface requires: each layer advances the link for the layer below.
 
 pub(crate) mod copy;
-mod sizes;
 
 use std::ffi::c_void;
 use std::ptr::NonNull;

@@ -1,7 +1,10 @@
 //! Emulation by compute captures: the objects that captures use on a device, and the captures of
 //! command buffers.
 
+pub(crate) mod addresses;
 pub(crate) mod captures;
+mod default_attributes;
+mod descriptor_buffers;
 mod descriptor_pools;
 mod graphics_pipelines;
 pub(crate) mod layouts;
@@ -11,13 +14,16 @@ mod pipeline_batches;
 mod pipelines;
 mod push_descriptors;
 pub(crate) mod queries;
+pub(crate) mod shader_objects;
 pub(crate) mod state;
 
+use std::ffi::CStr;
 use std::sync::Arc;
 
 use ash::vk;
 use vkxfb::runtime::{ConditionalRendering, Context, Kernels, QueryKind, RuntimeError};
 
+use self::default_attributes::DefaultAttributes;
 use self::layouts::SetLayout;
 use self::memory::Memory;
 use self::objects::Objects;
@@ -36,6 +42,8 @@ pub(crate) struct Emulation {
     kernels: Kernels,
     memory: Memory,
     objects: Objects,
+    /// The value of inputs of vertex shaders that have no attribute, if there may be such inputs.
+    default_attributes: Option<Arc<DefaultAttributes>>,
     /// All commands of the device that the layer can call or withhold.
     functions: Arc<Functions>,
     /// The descriptor update templates of the device. The layer uses them to read what programs
@@ -86,7 +94,10 @@ impl Emulation {
             let empty = Arc::new(SetLayout::empty(raw, table));
             let kernels = Kernels::new(&context)?;
             let objects = Objects::new(empty);
-            Ok(Self { context, kernels, memory, objects, functions, templates })
+            let has = |name: &CStr| support.capabilities.has_extension(name);
+            let defaults = DefaultAttributes::new(instance, physical_device, has);
+            let default_attributes = defaults.map(Arc::new);
+            Ok(Self { context, kernels, memory, objects, default_attributes, functions, templates })
         }
     }
 

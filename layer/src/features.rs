@@ -3,11 +3,12 @@
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-use ash::{ext, vk};
+use ash::ext;
 
 use crate::capture_support::CaptureSupport;
 use crate::chain;
 use crate::error::Error;
+use crate::registry::vk;
 
 /// A feature of a structure in a chain.
 struct Feature {
@@ -28,8 +29,8 @@ fn features_of(
 ) -> Vec<Feature> {
     use vk::StructureType as Type;
     macro_rules! feature {
-        ($name:literal $ty:ident $member:ident $reported:expr) => {{
-            let structure = structure.cast::<vk::$ty<'_>>().as_ptr();
+        ($name:literal $ty:ty: $member:ident $reported:expr) => {{
+            let structure = structure.cast::<$ty>().as_ptr();
             // SAFETY: the caller found a structure of that type. This only computes an address.
             let place = unsafe { &raw mut (*structure).$member };
             Feature { name: $name, place, reported: $reported, is_tolerated: false }
@@ -40,14 +41,14 @@ fn features_of(
         Type::PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT => vec![
             feature!(
                 "transformFeedback"
-                PhysicalDeviceTransformFeedbackFeaturesEXT transform_feedback true
+                vk::PhysicalDeviceTransformFeedbackFeaturesEXT<'_>: transform_feedback true
             ),
             Feature {
                 // DXVK 1.10 to 2.6 enable it without a query.
                 is_tolerated: true,
                 ..feature!(
                     "geometryStreams"
-                    PhysicalDeviceTransformFeedbackFeaturesEXT geometry_streams support.has_streams()
+                    vk::PhysicalDeviceTransformFeedbackFeaturesEXT<'_>: geometry_streams support.has_streams()
                 )
             },
         ],
@@ -57,14 +58,14 @@ fn features_of(
         {
             vec![feature!(
                 "primitivesGeneratedQueryWithNonZeroStreams"
-                PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT
+                vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT<'_>:
                 primitives_generated_query_with_non_zero_streams support.has_streams()
             )]
         }
         // Captures in a secondary command buffer would not know the inherited predicate.
         Type::PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT => vec![feature!(
             "inheritedConditionalRendering"
-            PhysicalDeviceConditionalRenderingFeaturesEXT inherited_conditional_rendering false
+            vk::PhysicalDeviceConditionalRenderingFeaturesEXT<'_>: inherited_conditional_rendering false
         )],
         // Captures use the order of vertices that the specification defines for each mode.
         Type::PHYSICAL_DEVICE_PROVOKING_VERTEX_FEATURES_EXT
@@ -72,13 +73,27 @@ fn features_of(
         {
             vec![feature!(
                 "transformFeedbackPreservesProvokingVertex"
-                PhysicalDeviceProvokingVertexFeaturesEXT
+                vk::PhysicalDeviceProvokingVertexFeaturesEXT<'_>:
                 transform_feedback_preserves_provoking_vertex true
+            )]
+        }
+        // Captures read pushed descriptors from sets that are in no buffer.
+        Type::PHYSICAL_DEVICE_DESCRIPTOR_BUFFER_FEATURES_EXT => vec![feature!(
+            "descriptorBufferPushDescriptors"
+            vk::PhysicalDeviceDescriptorBufferFeaturesEXT<'_>:
+            descriptor_buffer_push_descriptors false
+        )],
+        s_type if s_type == <Generated as vk::TaggedStructure>::STRUCTURE_TYPE => {
+            // Without a pipeline layout, captures would not know what is pushed.
+            vec![feature!(
+                "dynamicGeneratedPipelineLayout" Generated: dynamic_generated_pipeline_layout false
             )]
         }
         _ => Vec::new(),
     }
 }
+
+type Generated = vk::PhysicalDeviceDeviceGeneratedCommandsFeaturesEXT;
 
 /// Changes the features that a program queries, after the next in the chain has filled them in.
 ///

@@ -4,13 +4,15 @@
 //! Commands of instances and physical devices are in the table below. The hooks for commands of
 //! devices are in the files of this folder, each of which has its own table: `unobserved` has the
 //! commands that captures need not observe, `observed` those that captures must observe,
-//! `dependencies` those whose stages and accesses are translated, `objects` those that create and
-//! destroy objects, `queries` those for query pools, and `recording` those for command buffers as a
-//! whole. `entry` has the code that these files share.
+//! `dependencies` those whose stages and accesses are translated, `generated` those for commands
+//! that the device generates, `objects` those that create and destroy objects, `queries` those for
+//! query pools, and `recording` those for command buffers as a whole. `entry` has the code that
+//! these files share.
 
 mod dependencies;
 mod entry;
 mod external;
+mod generated;
 mod objects;
 mod observed;
 mod queries;
@@ -30,7 +32,7 @@ use crate::interface::{
     INTERFACE_VERSION, NEGOTIATE_INTERFACE_STRUCT, NegotiateLayerInterface,
     PFN_GetPhysicalDeviceProcAddr,
 };
-use crate::withheld::KNOWN_COMMANDS;
+use crate::registry::KNOWN_COMMANDS;
 use crate::{advertise, device, instance, properties};
 
 /// The commands of `VK_EXT_transform_feedback`, sorted by name. On an active device that enables
@@ -42,6 +44,18 @@ pub(crate) const EXTENSION_COMMANDS: [&CStr; 6] = [
     c"vkCmdDrawIndirectByteCountEXT",
     c"vkCmdEndQueryIndexedEXT",
     c"vkCmdEndTransformFeedbackEXT",
+];
+
+/// A command of `VK_EXT_extended_dynamic_state3` and of `VK_EXT_shader_object`, where there is transform
+/// feedback.
+const RASTERIZATION_STREAM: &CStr = c"vkCmdSetRasterizationStreamEXT";
+
+/// The commands that `VK_KHR_device_address_commands` has where there is transform feedback.
+const ADDRESS_COMMANDS: [&CStr; 4] = [
+    c"vkCmdBeginTransformFeedback2EXT",
+    c"vkCmdBindTransformFeedbackBuffers2EXT",
+    c"vkCmdDrawIndirectByteCount2EXT",
+    c"vkCmdEndTransformFeedback2EXT",
 ];
 
 /// The object that is the first parameter of a command. It determines which `vkGet*ProcAddr`
@@ -218,7 +232,7 @@ unsafe fn command_of(
 ) -> vk::PFN_vkVoidFunction {
     let emulated = || {
         let is_emulated = data.recording.as_ref()?.emulation.is_some();
-        [observed::hook, queries::hook, objects::hook, dependencies::hook]
+        [observed::hook, queries::hook, objects::hook, dependencies::hook, generated::hook]
             .iter()
             .find_map(|hook| hook(command))
             .filter(|_| is_emulated)
@@ -229,7 +243,16 @@ unsafe fn command_of(
         return emulated();
     }
     // SAFETY: the caller's contract.
-    let next = unsafe { (data.get_device_proc_addr)(device, command.as_ptr()) }?;
+    let find = |command: &CStr| unsafe { (data.get_device_proc_addr)(device, command.as_ptr()) };
+    // Of the two extensions that have it, a driver without transform feedback lacks this command alone.
+    if data.gives && command == RASTERIZATION_STREAM && find(c"vkCmdSetPolygonModeEXT").is_some() {
+        return emulated();
+    }
+    // As are those that take addresses, where the program enables the extension that has them.
+    if data.gives && ADDRESS_COMMANDS.contains(&command) {
+        return find(c"vkCmdBindIndexBuffer3KHR").and_then(|_| emulated());
+    }
+    let next = find(command)?;
     if data.recording.is_none() {
         return Some(next);
     }

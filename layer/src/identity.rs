@@ -2,7 +2,9 @@
 
 use std::ffi::CStr;
 
-use ash::{ext, vk};
+use ash::ext;
+
+use crate::registry;
 
 /// The name by which programs and the environment variables of the loader enable the layer.
 pub(crate) const NAME: &CStr = c"VK_LAYER_VKXFB_transform_feedback";
@@ -14,7 +16,7 @@ pub(crate) const SETTINGS_NAME: &str = "vkxfb_transform_feedback";
 pub(crate) const DESCRIPTION: &CStr = c"Transform feedback for every Vulkan device, by compute";
 
 /// The version of Vulkan that the layer was written for.
-pub(crate) const SPEC_VERSION: u32 = vk::HEADER_VERSION_COMPLETE;
+pub(crate) const SPEC_VERSION: u32 = registry::VERSION;
 
 /// The layer's own version. It is increased in every release that changes the layer's behaviour.
 pub(crate) const IMPLEMENTATION_VERSION: u32 = 1;
@@ -30,6 +32,7 @@ pub(crate) const DEVICE_EXTENSIONS: [(&CStr, u32); 1] =
 
 #[cfg(test)]
 mod tests {
+    use ash::vk;
     use serde_json::Value;
 
     use super::*;

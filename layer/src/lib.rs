@@ -23,11 +23,11 @@
 //!
 //! 1. *What all modules need.* `dispatch_keys` finds the state of an object by its dispatch key: the
 //!    first word of a dispatchable object, which it shares with its child objects. `error` has the
-//!    errors of commands; `guard` turns a panic into a Vulkan error at every entry point; `identity`
-//!    has the layer's name and versions; [`interface`] has the structures that the loader and its
-//!    layers exchange; `log` has the log; `next` fetches functions of the next in the chain; `chain`
-//!    walks `pNext` chains; `settings` reads the user's settings; `test_switches` is not shipped. None
-//!    of them uses an instance.
+//!    errors of commands; `guard` turns a panic into a Vulkan error at every entry point; `registry`
+//!    has what the layer knows of the registry of Vulkan; `identity` has the layer's name and versions;
+//!    [`interface`] has the structures that the loader and its layers exchange; `log` has the log;
+//!    `next` fetches functions of the next in the chain; `chain` walks `pNext` chains; `settings` reads
+//!    the user's settings; `test_switches` is not shipped. None of them uses an instance.
 //! 2. *Arguments.* `translate` replaces arguments that belong to the extension, such as access masks
 //!    and buffer usages, for a driver that does not have it. `withheld` stores the commands of a
 //!    withheld pass; its tables are generated from the registry of Vulkan. Neither uses hooks or
@@ -66,11 +66,10 @@
 //! * *hook*: a function of the layer that replaces a command (`hooks`).
 //! * *pass*: a render pass instance, from its beginning to its end.
 //! * *withheld*: a pass is withheld if its commands are stored and go to the driver only when it ends,
-//!   so that captures can be recorded before it (`withheld`). `commands`, `structures` and
-//!   `extensions` are generated from the registry of Vulkan by `layer/tests/registry`; `by_hand` has
-//!   the commands whose arguments the registry does not describe completely. A pass is *settled* if
-//!   the layer finds out, before the pass ends, that it need not be withheld further
-//!   (`command_buffers`). The layer tries that once the pass is *long* (`withheld`).
+//!   so that captures can be recorded before it (`withheld`). `commands` and `structures` are
+//!   generated from the registry of Vulkan by `layer/tests/registry`; `by_hand` has the commands whose
+//!   arguments the registry does not describe completely. A pass is *settled* if the layer finds out,
+//!   before the pass ends, that it need not be withheld further (`command_buffers`). The layer tries that once the pass is *long* (`withheld`).
 //! * *hoisted*: captures, and computations of draw arguments, are hoisted if they are recorded
 //!   outside of the pass that they belong to, before or after it (`emulation/captures`).
 //! * *capture barriers*: barriers before and after hoisted captures, because the dependencies of
@@ -112,6 +111,7 @@ mod log;
 mod next;
 mod properties;
 mod recording;
+mod registry;
 mod settings;
 #[cfg(feature = "test-switches")]
 mod test_switches;

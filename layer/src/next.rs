@@ -10,7 +10,7 @@ macro_rules! next {
         $(#[$doc])*
         #[derive(Debug)]
         pub(crate) struct $Next {
-            $(pub(crate) $name: Option<ash::vk::$pfn>,)*
+            $(pub(crate) $name: Option<$crate::registry::vk::$pfn>,)*
         }
 
         impl $Next {
@@ -29,7 +29,7 @@ macro_rules! next {
                         unsafe {
                             std::mem::transmute::<
                                 ash::vk::PFN_vkVoidFunction,
-                                Option<ash::vk::$pfn>,
+                                Option<$crate::registry::vk::$pfn>,
                             >(found)
                         }
                     },)*

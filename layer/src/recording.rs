@@ -31,21 +31,35 @@ next! {
         allocate_command_buffers PFN_vkAllocateCommandBuffers [c"vkAllocateCommandBuffers"];
         allocate_memory PFN_vkAllocateMemory [c"vkAllocateMemory"];
         begin_command_buffer PFN_vkBeginCommandBuffer [c"vkBeginCommandBuffer"];
+        bind_buffer_memory PFN_vkBindBufferMemory [c"vkBindBufferMemory"];
+        bind_buffer_memory2 PFN_vkBindBufferMemory2
+            [c"vkBindBufferMemory2", c"vkBindBufferMemory2KHR"];
         buffer_requirements PFN_vkGetDeviceBufferMemoryRequirements
             [c"vkGetDeviceBufferMemoryRequirements", c"vkGetDeviceBufferMemoryRequirementsKHR"];
+        copy_query_results_to_memory PFN_vkCmdCopyQueryPoolResultsToMemoryKHR
+            [c"vkCmdCopyQueryPoolResultsToMemoryKHR"];
         create_buffer PFN_vkCreateBuffer [c"vkCreateBuffer"];
+        create_indirect_commands_layout PFN_vkCreateIndirectCommandsLayoutEXT
+            [c"vkCreateIndirectCommandsLayoutEXT"];
         create_render_pass PFN_vkCreateRenderPass [c"vkCreateRenderPass"];
         create_render_pass2 PFN_vkCreateRenderPass2
             [c"vkCreateRenderPass2", c"vkCreateRenderPass2KHR"];
         create_set_layout PFN_vkCreateDescriptorSetLayout [c"vkCreateDescriptorSetLayout"];
+        create_shaders PFN_vkCreateShadersEXT [c"vkCreateShadersEXT"];
         create_template PFN_vkCreateDescriptorUpdateTemplate
             [c"vkCreateDescriptorUpdateTemplate", c"vkCreateDescriptorUpdateTemplateKHR"];
         destroy_pool PFN_vkDestroyCommandPool [c"vkDestroyCommandPool"];
         destroy_render_pass PFN_vkDestroyRenderPass [c"vkDestroyRenderPass"];
+        destroy_shader PFN_vkDestroyShaderEXT [c"vkDestroyShaderEXT"];
         destroy_template PFN_vkDestroyDescriptorUpdateTemplate
             [c"vkDestroyDescriptorUpdateTemplate", c"vkDestroyDescriptorUpdateTemplateKHR"];
         end_command_buffer PFN_vkEndCommandBuffer [c"vkEndCommandBuffer"];
         free_command_buffers PFN_vkFreeCommandBuffers [c"vkFreeCommandBuffers"];
+        get_buffer_device_address PFN_vkGetBufferDeviceAddress
+            [c"vkGetBufferDeviceAddress", c"vkGetBufferDeviceAddressKHR"];
+        module_identifier PFN_vkGetShaderModuleIdentifierEXT [c"vkGetShaderModuleIdentifierEXT"];
+        module_info_identifier PFN_vkGetShaderModuleCreateInfoIdentifierEXT
+            [c"vkGetShaderModuleCreateInfoIdentifierEXT"];
         queue_submit PFN_vkQueueSubmit [c"vkQueueSubmit"];
         queue_submit2 PFN_vkQueueSubmit2 [c"vkQueueSubmit2", c"vkQueueSubmit2KHR"];
         reset_command_buffer PFN_vkResetCommandBuffer [c"vkResetCommandBuffer"];
@@ -53,6 +67,7 @@ next! {
         reset_event2 PFN_vkCmdResetEvent2 [c"vkCmdResetEvent2", c"vkCmdResetEvent2KHR"];
         reset_pool PFN_vkResetCommandPool [c"vkResetCommandPool"];
         reset_query_pool PFN_vkResetQueryPool [c"vkResetQueryPool", c"vkResetQueryPoolEXT"];
+        shader_binary PFN_vkGetShaderBinaryDataEXT [c"vkGetShaderBinaryDataEXT"];
         set_event PFN_vkCmdSetEvent [c"vkCmdSetEvent"];
         set_event2 PFN_vkCmdSetEvent2 [c"vkCmdSetEvent2", c"vkCmdSetEvent2KHR"];
         set_layout_support PFN_vkGetDescriptorSetLayoutSupport

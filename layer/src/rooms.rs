@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// The rooms that the head of `lib.rs` describes, with their modules. A module uses only modules
 /// that are listed before it, also within its room.
 const ROOMS: [&str; 7] = [
-    "dispatch_keys error guard identity interface log next chain settings test_switches",
+    "dispatch_keys error guard registry identity interface log next chain settings test_switches",
     "translate withheld",
     "capture_support features activity instance advertise properties creation",
     "emulation",

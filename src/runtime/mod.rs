@@ -68,7 +68,7 @@ mod parameters;
 pub(crate) mod pipeline;
 mod pulling;
 mod queries;
-mod recorder;
+pub(crate) mod recorder;
 mod simple_allocator;
 pub(crate) mod tunings;
 mod variants;

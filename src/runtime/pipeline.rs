@@ -101,6 +101,9 @@ pub struct PipelineDesc<'a> {
     pub prepared: &'a [ExpectedDraws],
     /// The pipeline cache that [`Pipeline::new`] uses, or null.
     pub cache: vk::PipelineCache,
+    /// Compute backend: whether the application's sets are in descriptor buffers.
+    #[doc(hidden)]
+    pub descriptor_buffers: bool,
 }
 
 impl<'a> PipelineDesc<'a> {
@@ -120,6 +123,7 @@ impl<'a> PipelineDesc<'a> {
             render_pass: vk::RenderPass::null(),
             prepared: &[],
             cache: vk::PipelineCache::null(),
+            descriptor_buffers: false,
         }
     }
 
@@ -132,6 +136,8 @@ impl<'a> PipelineDesc<'a> {
     }
 
     setters! {
+        #[doc(hidden)]
+        descriptor_buffers: bool,
         provoking_vertex: ProvokingVertex,
         primitive_restart: bool,
         set_layouts: &'a [vk::DescriptorSetLayout],

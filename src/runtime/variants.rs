@@ -40,6 +40,9 @@ pub struct VariantDesc<'a> {
     pub provoking_vertex: ProvokingVertex,
     /// Whether primitive restart may be enabled.
     pub primitive_restart: bool,
+    /// Whether the sets are in descriptor buffers, as their layouts say.
+    #[doc(hidden)]
+    pub descriptor_buffers: bool,
 }
 
 /// The reason why a variant cannot be created.
@@ -102,8 +105,10 @@ struct Key {
     captures_nothing: bool,
     vertex_input: VertexInput,
     set_layouts: Vec<vk::DescriptorSetLayout>,
-    states: (Option<PrimitiveTopology>, ProvokingVertex, bool),
+    states: States,
 }
+
+type States = (Option<PrimitiveTopology>, ProvokingVertex, bool, bool);
 
 impl<'a> VariantDesc<'a> {
     /// Describes a variant for draws of every topology, with the first vertex as the provoking one,
@@ -117,10 +122,13 @@ impl<'a> VariantDesc<'a> {
             topology: None,
             provoking_vertex: ProvokingVertex::First,
             primitive_restart: false,
+            descriptor_buffers: false,
         }
     }
 
     setters! {
+        #[doc(hidden)]
+        descriptor_buffers: bool,
         vertex_shader?: Shader<'a>,
         set_layouts: &'a [vk::DescriptorSetLayout],
         topology?: PrimitiveTopology,
@@ -128,8 +136,8 @@ impl<'a> VariantDesc<'a> {
         primitive_restart: bool,
     }
 
-    const fn states(&self) -> (Option<PrimitiveTopology>, ProvokingVertex, bool) {
-        (self.topology, self.provoking_vertex, self.primitive_restart)
+    const fn states(&self) -> States {
+        (self.topology, self.provoking_vertex, self.primitive_restart, self.descriptor_buffers)
     }
 
     const fn captures(&self) -> Option<&CaptureList> {
@@ -188,6 +196,7 @@ impl<'a> VariantDesc<'a> {
             .provoking_vertex(self.provoking_vertex)
             .primitive_restart(self.primitive_restart)
             .set_layouts(self.set_layouts)
+            .descriptor_buffers(self.descriptor_buffers)
             .cache(cache);
         let desc = self.topology.map_or(desc, |topology| desc.topology(topology));
         // SAFETY: the caller's contract.

@@ -147,6 +147,25 @@ impl Drawing {
         layout: vk::PipelineLayout,
         render_pass: vk::RenderPass,
     ) -> vk::Pipeline {
+        // SAFETY: the caller's contract.
+        unsafe {
+            self.pipeline_with(device, stages, topology, layout, render_pass, std::ptr::null())
+        }
+    }
+
+    /// As [`pipeline`](Self::pipeline), with a chain.
+    ///
+    /// # Safety
+    /// As there, and the chain is valid.
+    pub unsafe fn pipeline_with(
+        &self,
+        device: &ash::Device,
+        stages: &[vk::PipelineShaderStageCreateInfo<'_>],
+        topology: vk::PrimitiveTopology,
+        layout: vk::PipelineLayout,
+        render_pass: vk::RenderPass,
+        chain: *const std::ffi::c_void,
+    ) -> vk::Pipeline {
         let vertex_input = vk::PipelineVertexInputStateCreateInfo::default();
         let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(topology);
         let viewport = vk::PipelineViewportStateCreateInfo::default()
@@ -156,7 +175,7 @@ impl Drawing {
         let samples = vk::PipelineMultisampleStateCreateInfo::default()
             .rasterization_samples(vk::SampleCountFlags::TYPE_1);
         let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&self.blends);
-        let info = vk::GraphicsPipelineCreateInfo::default()
+        let mut info = vk::GraphicsPipelineCreateInfo::default()
             .stages(stages)
             .vertex_input_state(&vertex_input)
             .input_assembly_state(&assembly)
@@ -166,6 +185,7 @@ impl Drawing {
             .color_blend_state(&blend)
             .layout(layout)
             .render_pass(render_pass);
+        info.p_next = chain;
         let cache = vk::PipelineCache::null();
         // SAFETY: the caller's contract.
         unsafe { device.create_graphics_pipelines(cache, &[info], None) }.unwrap()[0]

@@ -47,6 +47,15 @@ unsafe extern "system" fn collect(
 impl BareInstance {
     /// Opens an instance, with the validation layer unless the tests run without it.
     pub fn open() -> Self {
+        Self::opened(has_validation())
+    }
+
+    /// Opens an instance for what is newer than the validation layer of Debian 12.
+    pub fn open_newer() -> Self {
+        Self::opened(false)
+    }
+
+    fn opened(validates: bool) -> Self {
         let _alone = alone();
         // SAFETY: everything that is enabled is in Debian's loader and layer, or creation fails.
         unsafe {
@@ -66,7 +75,7 @@ impl BareInstance {
             let app = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
             let mut layers = Vec::new();
             let mut extensions = vec![ext::debug_utils::NAME.as_ptr()];
-            if has_validation() {
+            if validates {
                 layers.push(c"VK_LAYER_KHRONOS_validation".as_ptr());
                 extensions.push(ext::validation_features::NAME.as_ptr());
             }
@@ -176,13 +185,24 @@ impl BareDevice {
         needs: vk::MemoryRequirements,
         flags: vk::MemoryPropertyFlags,
     ) -> vk::DeviceMemory {
+        self.allocate_with(needs, flags, std::ptr::null())
+    }
+
+    /// As [`allocate`](Self::allocate), with a chain.
+    pub fn allocate_with(
+        &self,
+        needs: vk::MemoryRequirements,
+        flags: vk::MemoryPropertyFlags,
+        chain: *const c_void,
+    ) -> vk::DeviceMemory {
         let fits = |i: &u32| {
             needs.memory_type_bits >> i & 1 != 0
                 && self.memory.memory_types[*i as usize].property_flags.contains(flags)
         };
-        let info = vk::MemoryAllocateInfo::default()
+        let mut info = vk::MemoryAllocateInfo::default()
             .allocation_size(needs.size)
             .memory_type_index((0..self.memory.memory_type_count).find(fits).unwrap());
+        info.p_next = chain;
         // SAFETY: the device is live.
         unsafe { self.raw.allocate_memory(&info, None) }.unwrap()
     }

@@ -5,13 +5,20 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(missing_docs, reason = "no API")]
 
+mod address_commands;
 mod barriers;
 mod byte_counts_in_passes;
 #[path = "../common/mod.rs"]
 mod common;
+mod descriptor_buffers;
 mod empty_captures;
+mod generated_commands;
+mod identifiers;
 mod indexed_queries;
+mod maintenance;
 mod pipeline_batches;
 mod program;
 mod push_descriptors;
+mod restart_index;
+mod shader_objects;
 mod suspended_rendering;

@@ -1,10 +1,13 @@
 //! A program that captures with the commands of the extension.
 
+use std::ffi::{CStr, c_void};
 use std::ops::Deref;
 
 use ash::{ext, vk};
 
 use crate::common::bare::{BareDevice, BareInstance};
+use crate::common::layer::LACKS;
+use crate::common::{self, attachment};
 
 /// A vertex shader that captures the number of each vertex.
 pub const CAPTURES: &str = "#version 450
@@ -21,6 +24,22 @@ pub struct Program {
     device: BareDevice,
     xfb: ext::transform_feedback::Device,
     buffers: Vec<(vk::Buffer, vk::DeviceMemory)>,
+}
+
+/// What a pipeline draws.
+#[derive(Debug, Clone, Copy)]
+pub struct Drawing {
+    /// Whether the input at location 0 is a `uint` of binding 0.
+    pub reads_vertices: bool,
+    pub topology: vk::PrimitiveTopology,
+    pub restarts: bool,
+}
+
+impl Default for Drawing {
+    fn default() -> Self {
+        let topology = vk::PrimitiveTopology::POINT_LIST;
+        Self { reads_vertices: true, topology, restarts: false }
+    }
 }
 
 impl Deref for Program {
@@ -43,6 +62,139 @@ impl Program {
         let device = BareInstance::open().into_device(&mut features, &extensions);
         let xfb = ext::transform_feedback::Device::new(device.instance(), &device.raw);
         Self { device, xfb, buffers: Vec::new() }
+    }
+
+    /// A program of what is newer than ash: with these extensions, with device addresses, and with
+    /// the features of a chain. `None` where the device lacks an extension.
+    pub fn newer(extensions: &[&CStr], chain: *mut c_void) -> Option<Self> {
+        let instance = BareInstance::open_newer();
+        let physical = instance.physical_device();
+        // SAFETY: the instance is live.
+        let all = unsafe { instance.raw.enumerate_device_extension_properties(physical) }.unwrap();
+        let has = |name: &&&CStr| all.iter().any(|e| e.extension_name_as_c_str() == Ok(**name));
+        if let Some(missing) = extensions.iter().find(|name| !has(name)) {
+            eprintln!("{LACKS} {}", missing.to_string_lossy());
+            return None;
+        }
+        let mut names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
+        names.push(ext::transform_feedback::NAME.as_ptr());
+        let mut feature =
+            vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
+        feature.p_next = chain;
+        let mut addresses =
+            vk::PhysicalDeviceVulkan12Features::default().buffer_device_address(true);
+        addresses.p_next = (&raw mut feature).cast();
+        let mut rendering = vk::PhysicalDeviceVulkan13Features::default()
+            .dynamic_rendering(true)
+            .pipeline_creation_cache_control(true)
+            .synchronization2(true);
+        rendering.p_next = (&raw mut addresses).cast();
+        let p_next = (&raw mut rendering).cast();
+        let mut features = vk::PhysicalDeviceFeatures2 { p_next, ..Default::default() };
+        let device = instance.into_device(&mut features, &names);
+        let xfb = ext::transform_feedback::Device::new(device.instance(), &device.raw);
+        Some(Self { device, xfb, buffers: Vec::new() })
+    }
+
+    /// A pipeline of a vertex shader that captures in dynamic rendering, without rasterization.
+    ///
+    /// # Safety
+    /// The shader is valid, and the layout has what it reads.
+    pub unsafe fn pipeline(&self, shader: &str, layout: vk::PipelineLayout) -> vk::Pipeline {
+        // SAFETY: the caller's contract.
+        unsafe {
+            self.pipeline_with(shader, layout, Drawing::default(), vk::PipelineCreateFlags::empty())
+        }
+    }
+
+    /// As [`pipeline`](Self::pipeline), with what it draws, and with flags.
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn pipeline_with(
+        &self,
+        shader: &str,
+        layout: vk::PipelineLayout,
+        drawing: Drawing,
+        flags: vk::PipelineCreateFlags,
+    ) -> vk::Pipeline {
+        let bindings = [vk::VertexInputBindingDescription::default().stride(4)];
+        let attributes =
+            [vk::VertexInputAttributeDescription::default().format(vk::Format::R32_UINT)];
+        let mut input = vk::PipelineVertexInputStateCreateInfo::default();
+        if drawing.reads_vertices {
+            input = input
+                .vertex_binding_descriptions(&bindings)
+                .vertex_attribute_descriptions(&attributes);
+        }
+        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
+            .topology(drawing.topology)
+            .primitive_restart_enable(drawing.restarts);
+        let rasterization = vk::PipelineRasterizationStateCreateInfo::default()
+            .rasterizer_discard_enable(true)
+            .line_width(1.0);
+        let mut rendering = vk::PipelineRenderingCreateInfo::default();
+        let raw = &self.device.raw;
+        // SAFETY: the caller's contract.
+        unsafe {
+            let module = attachment::shader_module(raw, &common::compile(shader, &[]));
+            let stages = [vk::PipelineShaderStageCreateInfo::default()
+                .stage(vk::ShaderStageFlags::VERTEX)
+                .module(module)
+                .name(c"main")];
+            let info = vk::GraphicsPipelineCreateInfo::default()
+                .flags(flags)
+                .stages(&stages)
+                .vertex_input_state(&input)
+                .input_assembly_state(&assembly)
+                .rasterization_state(&rasterization)
+                .layout(layout)
+                .push_next(&mut rendering);
+            let made = raw.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None);
+            raw.destroy_shader_module(module, None);
+            made.unwrap()[0]
+        }
+    }
+
+    /// A command of the device, of a type that ash does not have.
+    ///
+    /// # Safety
+    /// The type is that of the command.
+    pub unsafe fn command<F>(&self, name: &CStr) -> F {
+        let get = self.instance().fp_v1_0().get_device_proc_addr;
+        // SAFETY: the device is live; the rest is the caller's contract.
+        unsafe {
+            let found = get(self.raw.handle(), name.as_ptr());
+            let found = found.unwrap_or_else(|| panic!("no {}", name.to_string_lossy()));
+            std::mem::transmute_copy(&found)
+        }
+    }
+
+    /// A buffer of so many dwords with an address, in memory that the host sees.
+    pub fn buffer_with_address(
+        &mut self,
+        dwords: usize,
+        usage: vk::BufferUsageFlags2KHR,
+    ) -> (vk::Buffer, *mut u32, vk::DeviceAddress) {
+        let address = vk::BufferUsageFlags2KHR::SHADER_DEVICE_ADDRESS;
+        let mut usage = vk::BufferUsageFlags2CreateInfoKHR::default().usage(usage | address);
+        let info = vk::BufferCreateInfo::default().size(4 * dwords as u64).push_next(&mut usage);
+        // SAFETY: the device is live, and has addresses.
+        unsafe {
+            let buffer = self.raw.create_buffer(&info, None).unwrap();
+            let needs = self.raw.get_buffer_memory_requirements(buffer);
+            let mut flags = vk::MemoryAllocateFlagsInfo::default()
+                .flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
+            let seen =
+                vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT;
+            let memory = self.device.allocate_with(needs, seen, (&raw mut flags).cast());
+            self.raw.bind_buffer_memory(buffer, memory, 0).unwrap();
+            self.buffers.push((buffer, memory));
+            let flags = vk::MemoryMapFlags::empty();
+            let mapped = self.raw.map_memory(memory, 0, vk::WHOLE_SIZE, flags).unwrap();
+            let info = vk::BufferDeviceAddressInfo::default().buffer(buffer);
+            (buffer, mapped.cast(), self.raw.get_buffer_device_address(&info))
+        }
     }
 
     /// Returns the commands of the extension.

@@ -37,8 +37,16 @@ const ALL: [&CStr; 12] = [
 fn an_active_layer_shows_the_extension_once_and_hides_what_does_not_go_with_it() {
     let active = Activity::of(capabilities(), &Settings::default());
     let shown = super::shown(listed(&ALL), &active, false);
-    assert_eq!(names(&shown), [c"VK_KHR_swapchain", c"VK_EXT_primitives_generated_query", NAME]);
-    assert_eq!(shown[2].spec_version, 1);
+    let expected = [
+        c"VK_KHR_swapchain",
+        c"VK_EXT_descriptor_buffer",
+        c"VK_EXT_primitives_generated_query",
+        c"VK_EXT_shader_module_identifier",
+        c"VK_EXT_shader_object",
+        NAME,
+    ];
+    assert_eq!(names(&shown), expected);
+    assert_eq!(shown[5].spec_version, 1);
     assert_eq!(names(&super::shown(Vec::new(), &active, false)), [NAME]);
 
     // Captures without addresses do not conflict with the old extension.
@@ -47,6 +55,7 @@ fn an_active_layer_shows_the_extension_once_and_hides_what_does_not_go_with_it()
     let shown =
         super::shown(listed(&ALL), &Activity::of(capabilities, &Settings::default()), false);
     assert!(names(&shown).contains(&c"VK_EXT_buffer_device_address"));
+    assert!(!names(&shown).contains(&c"VK_EXT_descriptor_buffer"));
 }
 
 #[test]

@@ -1,94 +1,28 @@
 //! Copies of chains, which the layer changes instead of the program's own.
 
+use std::alloc::Layout;
 use std::ffi::c_void;
 
 use ash::vk;
 
-use super::sizes::WORDS;
 use super::structures;
 use crate::error::Error;
 use crate::interface::LayerDeviceCreateInfo;
+use crate::registry::SIZES;
 
-/// Returns the size in bytes of a structure that may be in the chain of `VkDeviceCreateInfo`,
-/// `VkGraphicsPipelineCreateInfo`, `VkPipelineRasterizationStateCreateInfo` or
-/// `VkPipelineShaderStageCreateInfo`.
+/// Returns the size in bytes of a structure that may be in a chain that the layer copies. `None` for
+/// an unknown structure.
 fn size(s_type: vk::StructureType) -> Option<usize> {
-    use vk::StructureType as Type;
-    Some(match s_type {
-        Type::LOADER_DEVICE_CREATE_INFO => size_of::<LayerDeviceCreateInfo>(),
-        Type::PHYSICAL_DEVICE_FEATURES_2 => size_of::<vk::PhysicalDeviceFeatures2<'_>>(),
-        Type::DEVICE_GROUP_DEVICE_CREATE_INFO => size_of::<vk::DeviceGroupDeviceCreateInfo<'_>>(),
-        Type::ATTACHMENT_SAMPLE_COUNT_INFO_AMD => size_of::<vk::AttachmentSampleCountInfoAMD<'_>>(),
-        Type::GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT => {
-            size_of::<vk::GraphicsPipelineLibraryCreateInfoEXT<'_>>()
-        }
-        Type::MULTIVIEW_PER_VIEW_ATTRIBUTES_INFO_NVX => {
-            size_of::<vk::MultiviewPerViewAttributesInfoNVX<'_>>()
-        }
-        Type::PIPELINE_COMPILER_CONTROL_CREATE_INFO_AMD => {
-            size_of::<vk::PipelineCompilerControlCreateInfoAMD<'_>>()
-        }
-        Type::PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR => {
-            size_of::<vk::PipelineCreateFlags2CreateInfoKHR<'_>>()
-        }
-        Type::PIPELINE_CREATION_FEEDBACK_CREATE_INFO => {
-            size_of::<vk::PipelineCreationFeedbackCreateInfo<'_>>()
-        }
-        Type::PIPELINE_DISCARD_RECTANGLE_STATE_CREATE_INFO_EXT => {
-            size_of::<vk::PipelineDiscardRectangleStateCreateInfoEXT<'_>>()
-        }
-        Type::PIPELINE_FRAGMENT_SHADING_RATE_ENUM_STATE_CREATE_INFO_NV => {
-            size_of::<vk::PipelineFragmentShadingRateEnumStateCreateInfoNV<'_>>()
-        }
-        Type::PIPELINE_FRAGMENT_SHADING_RATE_STATE_CREATE_INFO_KHR => {
-            size_of::<vk::PipelineFragmentShadingRateStateCreateInfoKHR<'_>>()
-        }
-        Type::PIPELINE_LIBRARY_CREATE_INFO_KHR => size_of::<vk::PipelineLibraryCreateInfoKHR<'_>>(),
-        Type::PIPELINE_RENDERING_CREATE_INFO => size_of::<vk::PipelineRenderingCreateInfo<'_>>(),
-        Type::PIPELINE_REPRESENTATIVE_FRAGMENT_TEST_STATE_CREATE_INFO_NV => {
-            size_of::<vk::PipelineRepresentativeFragmentTestStateCreateInfoNV<'_>>()
-        }
-        Type::PIPELINE_ROBUSTNESS_CREATE_INFO_EXT => {
-            size_of::<vk::PipelineRobustnessCreateInfoEXT<'_>>()
-        }
-        Type::RENDERING_ATTACHMENT_LOCATION_INFO_KHR => {
-            size_of::<vk::RenderingAttachmentLocationInfoKHR<'_>>()
-        }
-        Type::RENDERING_INPUT_ATTACHMENT_INDEX_INFO_KHR => {
-            size_of::<vk::RenderingInputAttachmentIndexInfoKHR<'_>>()
-        }
-        Type::DEVICE_DEVICE_MEMORY_REPORT_CREATE_INFO_EXT => {
-            size_of::<vk::DeviceDeviceMemoryReportCreateInfoEXT<'_>>()
-        }
-        Type::PIPELINE_RASTERIZATION_CONSERVATIVE_STATE_CREATE_INFO_EXT => {
-            size_of::<vk::PipelineRasterizationConservativeStateCreateInfoEXT<'_>>()
-        }
-        Type::PIPELINE_RASTERIZATION_DEPTH_CLIP_STATE_CREATE_INFO_EXT => {
-            size_of::<vk::PipelineRasterizationDepthClipStateCreateInfoEXT<'_>>()
-        }
-        Type::PIPELINE_RASTERIZATION_LINE_STATE_CREATE_INFO_KHR => {
-            size_of::<vk::PipelineRasterizationLineStateCreateInfoKHR<'_>>()
-        }
-        Type::PIPELINE_RASTERIZATION_PROVOKING_VERTEX_STATE_CREATE_INFO_EXT => {
-            size_of::<vk::PipelineRasterizationProvokingVertexStateCreateInfoEXT<'_>>()
-        }
-        Type::PIPELINE_RASTERIZATION_STATE_RASTERIZATION_ORDER_AMD => {
-            size_of::<vk::PipelineRasterizationStateRasterizationOrderAMD<'_>>()
-        }
-        Type::PIPELINE_RASTERIZATION_STATE_STREAM_CREATE_INFO_EXT => {
-            size_of::<vk::PipelineRasterizationStateStreamCreateInfoEXT<'_>>()
-        }
-        Type::PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO => {
-            size_of::<vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo<'_>>()
-        }
-        Type::SHADER_MODULE_CREATE_INFO => size_of::<vk::ShaderModuleCreateInfo<'_>>(),
-        Type::DEBUG_UTILS_OBJECT_NAME_INFO_EXT => size_of::<vk::DebugUtilsObjectNameInfoEXT<'_>>(),
-        s_type => {
-            let found = WORDS.binary_search_by_key(&s_type.as_raw(), |(value, _)| *value).ok()?;
-            let size = size_of::<vk::BaseInStructure<'_>>() + 4 * WORDS[found].1;
-            size.next_multiple_of(align_of::<vk::BaseInStructure<'_>>())
-        }
-    })
+    if s_type == vk::StructureType::LOADER_DEVICE_CREATE_INFO {
+        return Some(size_of::<LayerDeviceCreateInfo>());
+    }
+    let found = SIZES.binary_search_by_key(&s_type.as_raw(), |(value, _)| *value).ok()?;
+    Some(SIZES[found].1)
+}
+
+/// As [`size`], with the alignment that all structures of chains have.
+pub(crate) fn layout(s_type: vk::StructureType) -> Option<Layout> {
+    Layout::from_size_align(size(s_type)?, align_of::<vk::BaseInStructure<'_>>()).ok()
 }
 
 /// A structure of any type, with the alignment that all structures of chains have.
@@ -225,7 +159,6 @@ mod tests {
 
     #[test]
     fn sizes_are_those_of_ash() {
-        assert!(WORDS.is_sorted_by_key(|(value, _)| *value));
         assert!(size_of_type::<vk::PhysicalDeviceVulkan11Features<'_>>());
         assert!(size_of_type::<vk::PhysicalDeviceVulkan12Features<'_>>());
         assert!(size_of_type::<vk::PhysicalDeviceVulkan13Features<'_>>());
@@ -241,5 +174,7 @@ mod tests {
         // VkPhysicalDeviceVulkan14Features, which ash does not know.
         assert_eq!(size(vk::StructureType::from_raw(55)), Some(16 + 4 * 21 + 4));
         assert_eq!(size(vk::StructureType::DEVICE_CREATE_INFO), None);
+        // Those of alignment 8 have no room at the end.
+        assert!(SIZES.iter().all(|(_, size)| size % align_of::<vk::BaseInStructure<'_>>() == 0));
     }
 }

@@ -2,6 +2,7 @@
 //! commands are recorded before or after the pass.
 
 mod active_queries;
+mod addresses;
 pub(super) mod binds;
 mod collect;
 mod passes;
@@ -18,6 +19,7 @@ use self::active_queries::ActiveQuery;
 use self::collect::Active;
 use self::passes::Pass;
 use super::Emulation;
+use super::descriptor_buffers::BoundBuffers;
 use super::descriptor_pools::DescriptorPools;
 use super::pipelines::PipelineError;
 use super::state::State;
@@ -29,7 +31,8 @@ const ARENA: ArenaDesc = ArenaDesc::new(16 << 10, 16 << 10).descriptor_sets(8);
 /// Work that is recorded outside of a pass, in the order in which it was collected in the pass.
 #[derive(Clone)]
 pub(crate) enum Hoisted {
-    Capture(Arc<Mutex<Box<Capture>>>),
+    /// With the descriptor buffers that it reads, if there are any.
+    Capture(Arc<Mutex<Box<Capture>>>, Option<BoundBuffers>),
     /// Ends queries that no active capture counts. Always the last element of the list, so that all
     /// these queries end together.
     Ends(Arc<Mutex<Box<Capture>>>),
@@ -88,6 +91,8 @@ pub(crate) struct Captures {
     /// The variant for the current pipeline and vertex input. `None` if that pipeline does not
     /// capture.
     variant: Option<vkxfb::runtime::Pipeline>,
+    /// The descriptor buffers that were bound for captures, in place of those of the program.
+    rebound: Option<BoundBuffers>,
 }
 
 impl Captures {
@@ -109,6 +114,7 @@ impl Captures {
             continues: false,
             failed: None,
             variant: None,
+            rebound: None,
         }
     }
 
@@ -160,7 +166,7 @@ impl Captures {
     /// Clears the list of hoisted work, and keeps its captures for reuse.
     fn forget(&mut self) {
         for hoisted in self.hoisted.drain(..) {
-            if let Hoisted::Capture(capture) | Hoisted::Ends(capture) = hoisted
+            if let Hoisted::Capture(capture, _) | Hoisted::Ends(capture) = hoisted
                 && let Ok(capture) = Arc::try_unwrap(capture)
             {
                 let mut capture = capture.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -184,9 +190,9 @@ impl Captures {
         });
     }
 
-    /// Whether a command has a pipeline layout. If not, recording fails. Vulkan allows a null
-    /// layout, with a structure in the chain instead, only with `VK_EXT_device_generated_commands`,
-    /// which the layer hides.
+    /// Whether a command has a pipeline layout. Without one recording fails: only the feature
+    /// `dynamicGeneratedPipelineLayout`, which is reported as false, allows a null layout, with a
+    /// structure in the chain instead.
     pub(crate) fn has_layout(&mut self, what: &str, layout: vk::PipelineLayout) -> bool {
         let has_it = layout != vk::PipelineLayout::null();
         if !has_it {
@@ -273,7 +279,7 @@ impl Captures {
             if let Err(error) = self.with_arena(record) {
                 self.refuse(what, error);
             }
-            self.state.disturbed.before().restore(&emulation, cmd);
+            self.state.disturbed.before().restore(&emulation, cmd, false);
             if let Some(condition) = suspended {
                 emulation.begin_conditional_rendering(cmd, &condition);
             }

@@ -98,12 +98,24 @@ pub(super) unsafe fn translated(
                 continue;
             }
             let module = all_of::<vk::ShaderModuleCreateInfo<'static>>(stage.p_next).next();
-            let Some(module) = module else { continue };
-            let words = slice(module.p_code, (module.code_size / 4) as u32);
+            let identified = match module {
+                Some(_) => None,
+                None => identified(emulation, stage)?.filter(ShaderModule::is_stripped),
+            };
+            let words = match (module, &identified) {
+                (Some(module), _) => slice(module.p_code, (module.code_size / 4) as u32),
+                // The driver does not know the identifier of these words.
+                (None, Some(module)) => &module.words[..],
+                (None, None) => continue,
+            };
             let Some(stripped) = Stripped::of(words, stream).words else { continue };
-            let replaced = vk::ShaderModuleCreateInfo { p_next: std::ptr::null(), ..*module };
+            let replaced = vk::ShaderModuleCreateInfo {
+                p_next: std::ptr::null(),
+                ..module.copied().unwrap_or_default()
+            };
             let mut chain = Chain::copy(stage.p_next);
-            if let Err(error) = chain.remove::<vk::ShaderModuleCreateInfo<'static>>() {
+            let removed = chain.remove::<vk::ShaderModuleCreateInfo<'static>>();
+            if let Err(error) = removed.and_then(|()| chain.remove::<Identifier<'static>>()) {
                 tracing::error!("vkCreateGraphicsPipelines: {error}");
             }
             chain.push(&replaced.code(&stripped));
@@ -196,7 +208,13 @@ pub(super) unsafe fn capturing(
         let compiles = !flags_of(info).contains(FAIL_ON_COMPILE);
         let stages = parts.shader.as_ref().and_then(|shader| shader.stages());
         let is_counted = stages.is_some_and(|stages| !stages.captures);
-        let made = Pipeline::new(emulation.context(), &parts, layout());
+        let made = Pipeline::new(
+            emulation.context(),
+            &parts,
+            layout(),
+            emulation.default_attributes.as_ref(),
+            flags_of(info).contains(vk::PipelineCreateFlags2KHR::DESCRIPTOR_BUFFER_EXT),
+        );
         let made = match made {
             // The shader has no transform feedback: its variant would only count primitives of
             // other streams. So a failure is logged, and the pipeline is created without that
@@ -296,7 +314,7 @@ unsafe fn captured_stages(
     // SAFETY: the caller's contract.
     unsafe {
         let last = geometry.or(tessellation).unwrap_or(vertex);
-        let Some(module) = module_of(emulation, last) else { return Ok(None) };
+        let Some(module) = module_of(emulation, last)? else { return Ok(None) };
         let has_streams = module.has_streams && geometry.is_some();
         if !module.captures && !has_streams {
             return Ok(None);
@@ -313,7 +331,7 @@ unsafe fn captured_stages(
         let captured = StagePart::new(last, module.words)?;
         let vertex = match geometry {
             Some(_) => {
-                let module = match module_of(emulation, vertex) {
+                let module = match module_of(emulation, vertex)? {
                     None if !captures => return Ok(None),
                     module => module.ok_or(PipelineError::Module)?,
                 };
@@ -328,19 +346,51 @@ unsafe fn captured_stages(
 /// Returns the layer's copy of the module of a stage, with the application's words. `None` if the
 /// layer keeps none, because captures do not need that module.
 ///
+/// # Errors
+/// As [`identified`].
+///
 /// # Safety
 /// The structure is valid for `vkCreateGraphicsPipelines`.
 unsafe fn module_of(
     emulation: &Emulation,
     stage: &vk::PipelineShaderStageCreateInfo<'_>,
-) -> Option<ShaderModule> {
+) -> Result<Option<ShaderModule>, PipelineError> {
     if stage.module != vk::ShaderModule::null() {
-        return emulation.objects().shader_modules.get(stage.module);
+        return Ok(emulation.objects().shader_modules.get(stage.module));
     }
     // SAFETY: the caller's contract.
     unsafe {
-        let module = all_of::<vk::ShaderModuleCreateInfo<'_>>(stage.p_next).next()?;
+        let Some(module) = all_of::<vk::ShaderModuleCreateInfo<'_>>(stage.p_next).next() else {
+            return identified(emulation, stage);
+        };
         let words = slice(module.p_code, (module.code_size / 4) as u32);
-        Some(Stripped::of(words, 0).module(words))
+        Ok(Some(Stripped::of(words, 0).module(words)))
     }
+}
+
+type Identifier<'a> = vk::PipelineShaderStageModuleIdentifierCreateInfoEXT<'a>;
+
+/// Returns the module of a stage that has an identifier in place of words, if the layer keeps it.
+///
+/// # Errors
+/// [`PipelineError::Identifier`] if its words were never seen, so that it may capture. Only for stages before
+/// rasterization.
+///
+/// # Safety
+/// As [`module_of`].
+unsafe fn identified(
+    emulation: &Emulation,
+    stage: &vk::PipelineShaderStageCreateInfo<'_>,
+) -> Result<Option<ShaderModule>, PipelineError> {
+    use vk::ShaderStageFlags as Stage;
+    // SAFETY: the caller's contract.
+    let identifier = unsafe {
+        let found = all_of::<Identifier<'_>>(stage.p_next).next();
+        found.map_or(&[][..], |found| slice(found.p_identifier, found.identifier_size))
+    };
+    let captured = Stage::VERTEX | Stage::TESSELLATION_EVALUATION | Stage::GEOMETRY;
+    if identifier.is_empty() || !captured.contains(stage.stage) {
+        return Ok(None);
+    }
+    emulation.objects().identified.get(identifier.into()).ok_or(PipelineError::Identifier)
 }

@@ -12,9 +12,11 @@ use vkxfb::lower::Effects;
 use vkxfb::lower::streams::strip_streams;
 use vkxfb::lower::strip::strip_xfb;
 
+use super::addresses::Addresses;
 use super::layouts::{PipelineLayout, SetLayout};
 use super::pipelines::{Parts, Pipeline};
 use super::queries::Queries;
+use super::shader_objects::{BoundShaders, ShaderObject};
 
 /// The data of all live objects of one type.
 pub(crate) struct Table<K, V>(RwLock<HashMap<K, V>>);
@@ -40,6 +42,14 @@ impl<K: Eq + Hash, V: Clone> Table<K, V> {
         self.0.write().unwrap_or_else(PoisonError::into_inner).remove(&handle)
     }
 
+    /// Removes the objects for whose handle `is_kept` is false.
+    fn retain(&self, is_kept: impl Fn(&K) -> bool) {
+        let mut table = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let removed: Vec<_> = table.extract_if(|handle, _| !is_kept(handle)).collect();
+        drop(table);
+        drop(removed);
+    }
+
     fn clear(&self) {
         let all = std::mem::take(&mut *self.0.write().unwrap_or_else(PoisonError::into_inner));
         drop(all);
@@ -50,6 +60,8 @@ impl<K: Eq + Hash, V: Clone> Table<K, V> {
 #[derive(Default)]
 pub(crate) struct Objects {
     pub(crate) buffers: Table<vk::Buffer, Buffer>,
+    /// Where commands may take addresses.
+    pub(crate) addresses: Addresses,
     /// The number of buffers with the usage `INDIRECT_BUFFER`.
     indirect_buffers: AtomicUsize,
     /// Whether a pipeline was ever created that captures, rasterizes, and stores to memory.
@@ -59,8 +71,14 @@ pub(crate) struct Objects {
     /// Shader modules with transform feedback, a vertex shader or a geometry shader. Other modules
     /// are not kept.
     pub(crate) shader_modules: Table<vk::ShaderModule, ShaderModule>,
+    /// The modules of which programs know the identifiers: `None` for those that captures do not need.
+    pub(crate) identified: Table<Box<[u8]>, Option<ShaderModule>>,
     /// Libraries of graphics pipelines.
     pub(super) libraries: Table<vk::Pipeline, Parts>,
+    /// Shader objects before rasterization.
+    pub(super) shaders: Table<vk::ShaderEXT, Arc<ShaderObject>>,
+    /// The pipelines that stand for shader objects that were bound together, if these capture.
+    pub(super) shader_pipelines: Table<BoundShaders, Option<Arc<Pipeline>>>,
     /// Graphics pipelines that capture.
     pub(super) pipelines: Table<vk::Pipeline, Arc<Pipeline>>,
     /// The query pools with queries that the layer emulates.
@@ -74,6 +92,8 @@ pub(crate) struct Buffer {
     pub(crate) size: u64,
     /// Whether the buffer was created with `VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT`.
     pub(crate) is_indirect: bool,
+    /// Whether it has a device address, for the program or for captures.
+    pub(crate) has_address: bool,
 }
 
 /// What the layer keeps of a shader module of the application.
@@ -85,6 +105,13 @@ pub(crate) struct ShaderModule {
     pub(crate) captures: bool,
     /// Whether the module has a geometry shader that may emit to several vertex streams.
     pub(crate) has_streams: bool,
+}
+
+impl ShaderModule {
+    /// Whether the driver has other words than the application gave.
+    pub(crate) const fn is_stripped(&self) -> bool {
+        self.captures || self.has_streams
+    }
 }
 
 /// The code of a shader module, rewritten for a driver without transform feedback.
@@ -111,6 +138,15 @@ impl Stripped {
         Self { words, captures, has_streams }
     }
 
+    /// The module, if captures may need it: it has transform feedback or several streams, or a vertex shader that may
+    /// come before a geometry shader that captures, or a geometry shader, of which another stream than 0 may be
+    /// rasterized.
+    pub(crate) fn kept(&self, words: &[u32]) -> Option<ShaderModule> {
+        let kept = [ExecutionModel::Vertex, ExecutionModel::Geometry];
+        let is_kept = self.words.is_some() || has_shader(words, &kept);
+        is_kept.then(|| self.module(words))
+    }
+
     /// Returns what the layer keeps of the module, whose original code is `words`.
     pub(crate) fn module(&self, words: &[u32]) -> ShaderModule {
         let Self { captures, has_streams, .. } = *self;
@@ -118,9 +154,15 @@ impl Stripped {
     }
 }
 
+/// The bytes of an identifier.
+pub(crate) fn identifier_of(identifier: &vk::ShaderModuleIdentifierEXT<'_>) -> Box<[u8]> {
+    let size = (identifier.identifier_size as usize).min(identifier.identifier.len());
+    identifier.identifier[..size].into()
+}
+
 /// Returns whether a module has an entry point of one of these stages. The instructions are not
 /// validated.
-pub(crate) fn has_shader(words: &[u32], stages: &[ExecutionModel]) -> bool {
+fn has_shader(words: &[u32], stages: &[ExecutionModel]) -> bool {
     let mut rest = words.get(5..).unwrap_or_default();
     while let Some((head, operands)) = rest.split_first()
         && *head & 0xffff != Op::Function as u32
@@ -158,12 +200,21 @@ impl Objects {
     /// Removes a buffer that is about to be destroyed.
     pub(crate) fn buffer_destroyed(&self, handle: vk::Buffer) {
         self.forget_indirect(self.buffers.remove(handle));
+        self.addresses.destroyed(handle);
     }
 
     /// Removes a pipeline that is about to be destroyed.
     pub(crate) fn pipeline_destroyed(&self, handle: vk::Pipeline) {
         _ = self.pipelines.remove(handle);
         _ = self.libraries.remove(handle);
+    }
+
+    /// A shader object is about to be destroyed.
+    pub(crate) fn shader_destroyed(&self, handle: vk::ShaderEXT) {
+        if handle != vk::ShaderEXT::null() {
+            _ = self.shaders.remove(handle);
+            self.shader_pipelines.retain(|bound| !bound.has(handle));
+        }
     }
 
     fn forget_indirect(&self, buffer: Option<Buffer>) {
@@ -214,11 +265,15 @@ impl Objects {
     pub(crate) fn clear(&self) {
         self.pipelines.clear();
         self.libraries.clear();
+        self.shader_pipelines.clear();
+        self.shaders.clear();
         self.queries.clear();
         self.shader_modules.clear();
+        self.identified.clear();
         self.pipeline_layouts.clear();
         self.set_layouts.clear();
         self.buffers.clear();
+        self.addresses.clear();
         self.indirect_buffers.store(0, Ordering::Relaxed);
     }
 }

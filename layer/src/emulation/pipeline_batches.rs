@@ -38,8 +38,15 @@ impl Emulation {
                 (batch.add(self, number, info, cache), returns_early)
             };
             if let Err(error) = added {
-                tracing::error!("vkCreateGraphicsPipelines: pipeline {number}: {error}");
-                refused.get_or_insert(error.result());
+                let result = error.result();
+                // A positive result is not an error, and gives way to one.
+                if result > vk::Result::SUCCESS {
+                    tracing::debug!("vkCreateGraphicsPipelines: pipeline {number}: {error}");
+                    refused.get_or_insert(result);
+                } else {
+                    tracing::error!("vkCreateGraphicsPipelines: pipeline {number}: {error}");
+                    refused = refused.filter(|first| *first < vk::Result::SUCCESS).or(Some(result));
+                }
                 if returns_early {
                     break;
                 }

@@ -1,6 +1,7 @@
 //! Graphics pipelines that capture: those of their parts that captures need, and their variants,
 //! which are compute pipelines.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ffi::CStr;
 use std::sync::{Arc, OnceLock};
@@ -15,6 +16,7 @@ use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
 
+use super::default_attributes::{DefaultAttributes, Inputs};
 use super::layouts::PipelineLayout;
 use crate::chain::{all_of, slice};
 
@@ -27,12 +29,22 @@ pub(super) enum PipelineError {
     Stage(&'static str),
     #[error("the module of the vertex shader is unknown to the layer")]
     Module,
+    #[error("the words of a shader are not known, only their identifier")]
+    Identifier,
     #[error("the name of a shader's entry point is not UTF-8")]
     EntryPoint,
     #[error("the pipeline layout is unknown to the layer")]
     Layout,
     #[error("{0}")]
     VertexInput(String),
+    #[error("no buffer of the device has the address {0:#x}")]
+    Address(vk::DeviceAddress),
+    #[error("the binary code of a shader is not the layer's")]
+    ShaderBinary,
+    #[error("vertex stream {0} of a shader object cannot be rasterized")]
+    RasterizationStream(u32),
+    #[error("other descriptor buffers are bound between the draws of a capture")]
+    DescriptorBuffers,
     #[error("the shader reads descriptor set {0}, and none is bound")]
     NoSet(u32),
     #[error(
@@ -60,6 +72,7 @@ impl PipelineError {
     /// `ERROR_UNKNOWN`.
     pub(super) fn result(&self) -> vk::Result {
         let result = match self {
+            Self::Identifier => Some(vk::Result::PIPELINE_COMPILE_REQUIRED),
             Self::Runtime(error) | Self::Variant(VariantError::Runtime(error)) => error.vk_result(),
             _ => None,
         };
@@ -76,6 +89,17 @@ pub(super) struct Dynamic {
     pub(super) restart: bool,
     pub(super) discard: bool,
     pub(super) provoking_vertex: bool,
+}
+
+impl Dynamic {
+    const ALL: Self = Self {
+        vertex_input: true,
+        stride: true,
+        topology: true,
+        restart: true,
+        discard: true,
+        provoking_vertex: true,
+    };
 }
 
 /// The vertex input state and input assembly state of a graphics pipeline or library.
@@ -95,6 +119,13 @@ pub(super) struct StagePart {
     model: spirv::ExecutionModel,
     entry_point: String,
     specialization: Vec<(u32, Vec<u8>)>,
+}
+
+const fn model_of(stage: vk::ShaderStageFlags) -> spirv::ExecutionModel {
+    match stage {
+        vk::ShaderStageFlags::GEOMETRY => spirv::ExecutionModel::Geometry,
+        _ => spirv::ExecutionModel::Vertex,
+    }
 }
 
 /// The shader stages that a capture runs, with what they capture.
@@ -130,6 +161,24 @@ pub(super) struct Parts {
 }
 
 impl Parts {
+    /// The parts of shader objects, whose state is all dynamic.
+    pub(super) fn of_shaders(stages: CapturedStages) -> Self {
+        let input = InputPart {
+            vertex_input: Ok(VertexInput::default()),
+            topology: vk::PrimitiveTopology::POINT_LIST,
+            restart: false,
+            dynamic: Dynamic::ALL,
+        };
+        let shader = ShaderPart {
+            stages: Some(stages),
+            layout: None,
+            provoking_vertex: ProvokingVertex::First,
+            discard: false,
+            dynamic: Dynamic::ALL,
+        };
+        Self { input: Some(Arc::new(input)), shader: Some(Arc::new(shader)) }
+    }
+
     /// Takes the parts that are still missing from a library.
     pub(super) fn link(&mut self, library: &Self) {
         self.input = self.input.take().or_else(|| library.input.clone());
@@ -178,10 +227,7 @@ impl StagePart {
         stage: &vk::PipelineShaderStageCreateInfo<'_>,
         words: Arc<[u32]>,
     ) -> Result<Self, PipelineError> {
-        let model = match stage.stage {
-            vk::ShaderStageFlags::GEOMETRY => spirv::ExecutionModel::Geometry,
-            _ => spirv::ExecutionModel::Vertex,
-        };
+        let model = model_of(stage.stage);
         // SAFETY: the caller's contract.
         unsafe {
             let specialization = match stage.p_specialization_info.as_ref() {
@@ -195,6 +241,67 @@ impl StagePart {
             let entry_point = entry_point.map_err(|_| PipelineError::EntryPoint)?.to_owned();
             Ok(Self { words, model, entry_point, specialization })
         }
+    }
+
+    pub(super) fn words(&self) -> &[u32] {
+        &self.words
+    }
+
+    pub(super) fn entry_point(&self) -> &str {
+        &self.entry_point
+    }
+
+    /// The side effects of the shader.
+    ///
+    /// # Errors
+    /// The error of lowering, for an invalid module.
+    pub(super) fn effects(&self) -> Result<Effects, PipelineError> {
+        let found = self.shader(&self.constants()).effects();
+        found.map_err(|error| PipelineError::Variant(error.into()))
+    }
+
+    /// Writes everything but the stage as words.
+    pub(super) fn to_words(&self) -> Vec<u32> {
+        fn put(words: &mut Vec<u32>, bytes: &[u8]) {
+            words.push(bytes.len() as u32);
+            words.extend(bytes.chunks(4).map(|chunk| {
+                let mut word = [0; 4];
+                word[..chunk.len()].copy_from_slice(chunk);
+                u32::from_ne_bytes(word)
+            }));
+        }
+        let mut words = Vec::new();
+        put(&mut words, self.entry_point.as_bytes());
+        words.push(self.specialization.len() as u32);
+        for (constant, data) in &self.specialization {
+            words.push(*constant);
+            put(&mut words, data);
+        }
+        words.extend_from_slice(&self.words);
+        words
+    }
+
+    /// Reads what [`to_words`](Self::to_words) wrote. `None` if it did not.
+    pub(super) fn from_words(stage: vk::ShaderStageFlags, words: Vec<u32>) -> Option<Self> {
+        fn get(words: &mut &[u32]) -> Option<Vec<u8>> {
+            let (length, rest) = words.split_first()?;
+            let length = *length as usize;
+            let (bytes, rest) = rest.split_at_checked(length.div_ceil(4))?;
+            *words = rest;
+            let mut bytes: Vec<u8> = bytes.iter().flat_map(|word| word.to_ne_bytes()).collect();
+            bytes.truncate(length);
+            Some(bytes)
+        }
+        let mut rest = &words[..];
+        let entry_point = String::from_utf8(get(&mut rest)?).ok()?;
+        let (count, mut rest) = rest.split_first()?;
+        let mut specialization = Vec::new();
+        for _ in 0..*count {
+            let constant;
+            (constant, rest) = rest.split_first()?;
+            specialization.push((*constant, get(&mut rest)?));
+        }
+        Some(Self { words: rest.into(), model: model_of(stage), entry_point, specialization })
     }
 
     fn constants(&self) -> Vec<SpecializationConstant<'_>> {
@@ -251,10 +358,14 @@ pub(super) struct Pipeline {
     shader: Arc<ShaderPart>,
     layout: Arc<PipelineLayout>,
     pub(super) vertex_input: VertexInput,
+    /// The inputs of its vertex shader.
+    inputs: Inputs,
     pub(super) dynamic: Dynamic,
     pub(super) topology: vk::PrimitiveTopology,
     restart: bool,
     pub(super) discard: bool,
+    /// Whether its sets are in descriptor buffers.
+    pub(super) has_descriptor_buffers: bool,
     variants: Variants,
     /// The variant for the vertex input that the pipeline defines itself, once it has been created.
     static_variant: OnceLock<vkxfb::runtime::Pipeline>,
@@ -271,13 +382,22 @@ impl Pipeline {
         ctx: &Context,
         parts: &Parts,
         layout: Option<Arc<PipelineLayout>>,
+        defaults: Option<&Arc<DefaultAttributes>>,
+        has_descriptor_buffers: bool,
     ) -> Result<Option<Self>, PipelineError> {
         let Some(shader) = &parts.shader else { return Ok(None) };
         let Some(stages) = shader.stages.clone() else { return Ok(None) };
         let Some(input) = parts.input.clone() else { return Ok(None) };
         let vertex_input = input.vertex_input.clone().map_err(PipelineError::VertexInput)?;
         let layout = layout.or_else(|| shader.layout.clone()).ok_or(PipelineError::Layout)?;
+        let vertex = stages.vertex.as_ref().unwrap_or(&stages.captured);
+        let inputs = Inputs::new(&vertex.shader(&vertex.constants()), defaults);
+        let vertex_input = match input.dynamic.vertex_input {
+            true => vertex_input,
+            false => inputs.complete(&vertex_input).into_owned(),
+        };
         Ok(Some(Self {
+            inputs,
             stages,
             shader: Arc::clone(shader),
             layout,
@@ -290,6 +410,7 @@ impl Pipeline {
             topology: input.topology,
             restart: input.restart,
             discard: shader.discard,
+            has_descriptor_buffers,
             variants: Variants::default(),
             static_variant: OnceLock::new(),
             ctx: ctx.clone(),
@@ -386,6 +507,11 @@ impl Pipeline {
         shader.layout().map(|_| ()).map_err(|error| PipelineError::Variant(error.into()))
     }
 
+    /// Returns a dynamic vertex input, with the attributes that it lacks for the vertex shader.
+    pub(super) fn complete<'a>(&self, vertex_input: &'a VertexInput) -> Cow<'a, VertexInput> {
+        self.inputs.complete(vertex_input)
+    }
+
     /// Whether the pipeline has transform feedback. If not, its primitives are only counted.
     pub(super) const fn captures(&self) -> bool {
         self.stages.captures
@@ -411,13 +537,9 @@ impl Pipeline {
         if self.discard && !self.dynamic.discard && self.stages.vertex.is_none() {
             return Ok(Effects::default());
         }
-        let of = |stage: &StagePart| {
-            let found = stage.shader(&stage.constants()).effects();
-            found.map_err(|error| PipelineError::Variant(error.into()))
-        };
-        let mut effects = of(&self.stages.captured)?;
+        let mut effects = self.stages.captured.effects()?;
         if let Some(vertex) = &self.stages.vertex {
-            effects.unite(of(vertex)?);
+            effects.unite(vertex.effects()?);
         }
         Ok(effects)
     }
@@ -445,6 +567,7 @@ impl Pipeline {
         }
         let mut desc = VariantDesc::new(shader, vertex_input)
             .set_layouts(&sets)
+            .descriptor_buffers(self.has_descriptor_buffers)
             .provoking_vertex(self.shader.provoking_vertex)
             .primitive_restart(self.restart || self.dynamic.restart);
         desc.vertex_shader = vertex.as_ref().map(|vertex| vertex.shader(&vertex_constants));

@@ -9,9 +9,11 @@ use vkxfb::topology::ProvokingVertex;
 use vkxfb::vertex_input::VertexInput;
 
 use super::Emulation;
+use super::descriptor_buffers::DescriptorBuffers;
 use super::layouts::SetLayout;
 use super::pipelines::Pipeline;
 use super::push_descriptors::{Pushed, PushedSet, PushedSets};
+use super::shader_objects::BoundShaders;
 
 /// The number of capture buffers.
 pub(crate) const BUFFERS: usize = vkxfb::capture::MAX_XFB_BUFFERS;
@@ -69,6 +71,8 @@ pub(super) struct BoundIndexBuffer {
     /// The size in bytes, or `VK_WHOLE_SIZE`.
     pub(super) size: u64,
     pub(super) index_type: IndexType,
+    /// The index that restarts primitives, if it is not the largest one.
+    pub(super) restart_index: Option<u32>,
 }
 
 /// The arguments of `vkCmdPushConstants`.
@@ -84,10 +88,14 @@ struct Push {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Disturbed {
     pub(super) compute_pipeline: vk::Pipeline,
+    /// The compute shader, if it is bound in place of a pipeline.
+    pub(super) compute_shader: vk::ShaderEXT,
     /// The descriptor sets bound at the compute bind point, by set number.
     sets: Vec<Option<BoundSet>>,
     /// The pushed sets of the compute bind point.
     pushed_sets: PushedSets,
+    /// Of both bind points, because captures may bind other buffers.
+    pub(super) descriptor_buffers: DescriptorBuffers,
     /// The push constants of all stages, as pushes that have not been overwritten completely, in
     /// order.
     pushes: Vec<Push>,
@@ -130,6 +138,11 @@ impl Tracked {
         self.now.captured_constants()
     }
 
+    /// Returns the descriptor buffers.
+    pub(super) const fn descriptor_buffers(&self) -> &DescriptorBuffers {
+        &self.now.descriptor_buffers
+    }
+
     /// Returns the state that captures of the pass must restore: that of the beginning of the pass,
     /// or the current state outside of passes.
     pub(super) fn before(&self) -> &Disturbed {
@@ -139,8 +152,13 @@ impl Tracked {
 
 /// The bound objects and dynamic state of a command buffer, from which captures are recorded.
 pub(crate) struct State {
-    /// The pipeline that is bound to `VK_PIPELINE_BIND_POINT_GRAPHICS`. Null if none is bound.
+    /// The pipeline that is bound to `VK_PIPELINE_BIND_POINT_GRAPHICS`. Null if none is bound, or if
+    /// shader objects are.
     pub(super) bound_pipeline: vk::Pipeline,
+    /// The shader objects that are bound in its place.
+    pub(super) shaders: BoundShaders,
+    /// The vertex stream that shader objects rasterize.
+    pub(super) rasterization_stream: u32,
     /// The bound pipeline's data, if it captures. It is looked up only while transform feedback or
     /// a query is active.
     pub(super) pipeline: Option<Arc<Pipeline>>,
@@ -170,6 +188,8 @@ impl Default for State {
     fn default() -> Self {
         Self {
             bound_pipeline: vk::Pipeline::null(),
+            shaders: BoundShaders::default(),
+            rasterization_stream: 0,
             pipeline: None,
             sets: Vec::new(),
             pushed_sets: PushedSets::default(),
@@ -211,6 +231,10 @@ impl State {
         dynamic_counts: impl Iterator<Item = u32>,
         mut dynamic_offsets: &[u32],
     ) {
+        if self.disturbed.descriptor_buffers().bound.is_some() {
+            let changed = self.disturbed.change();
+            changed.descriptor_buffers.replace(bind_point, first, sets.len());
+        }
         let bound = match bind_point {
             vk::PipelineBindPoint::GRAPHICS => {
                 self.changed.sets = true;
@@ -359,18 +383,30 @@ impl PushedSets {
 }
 
 impl Disturbed {
-    /// Binds and pushes everything again.
+    /// Binds and pushes everything again. `are_buffers_rebound` tells whether captures bound other
+    /// descriptor buffers.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a render pass, and everything that is bound
     /// is valid there.
-    pub(super) unsafe fn restore(&self, emulation: &Emulation, cmd: vk::CommandBuffer) {
+    pub(super) unsafe fn restore(
+        &self,
+        emulation: &Emulation,
+        cmd: vk::CommandBuffer,
+        are_buffers_rebound: bool,
+    ) {
         let device = emulation.context().device();
         let point = vk::PipelineBindPoint::COMPUTE;
         // SAFETY: the caller's contract.
         unsafe {
             if self.compute_pipeline != vk::Pipeline::null() {
                 device.cmd_bind_pipeline(cmd, point, self.compute_pipeline);
+            }
+            if self.compute_shader != vk::ShaderEXT::null()
+                && let Some(bind) = emulation.functions.bind_shaders_ext
+            {
+                let stage = vk::ShaderStageFlags::COMPUTE;
+                bind(cmd, 1, &raw const stage, &raw const self.compute_shader);
             }
             let mut sets: Vec<(u32, u32, Restored<'_>)> = Vec::new();
             for (number, bound) in (0..).zip(&self.sets) {
@@ -400,6 +436,7 @@ impl Disturbed {
                     Restored::Pushed(pushed) => pushed.restore(emulation, cmd, point, number),
                 }
             }
+            self.descriptor_buffers.restore(emulation, cmd, are_buffers_rebound);
             for push in &self.pushes {
                 device.cmd_push_constants(cmd, push.layout, push.stages, push.offset, &push.bytes);
             }

@@ -1,12 +1,11 @@
 //! Hooks for commands that have stages or accesses among their arguments: barriers, events,
 //! timestamps and submissions.
 
-use ash::vk;
-
 use super::entry::{hooks, with_device};
 use super::unobserved;
 use crate::chain::slice;
 use crate::command_buffers::{Recorded, with_arguments};
+use crate::registry::vk;
 use crate::translate::barriers::{self, Dependency, RenderPassScope};
 use crate::translate::masks::{Side, outside_stages, outside_stages32, single, single32};
 use crate::translate::{Arena, Kind, OUT_OF_MEMORY, submits};
@@ -23,6 +22,7 @@ hooks! {
     b"vkCmdWaitEvents2" | b"vkCmdWaitEvents2KHR" => wait_events2 as PFN_vkCmdWaitEvents2,
     b"vkCmdWriteBufferMarkerAMD" => write_buffer_marker as PFN_vkCmdWriteBufferMarkerAMD,
     b"vkCmdWriteBufferMarker2AMD" => write_buffer_marker2 as PFN_vkCmdWriteBufferMarker2AMD,
+    b"vkCmdWriteMarkerToMemoryAMD" => write_marker_to_memory as PFN_vkCmdWriteMarkerToMemoryAMD,
     b"vkCmdWriteTimestamp" => write_timestamp as PFN_vkCmdWriteTimestamp,
     b"vkCmdWriteTimestamp2" | b"vkCmdWriteTimestamp2KHR" =>
         write_timestamp2 as PFN_vkCmdWriteTimestamp2,
@@ -286,6 +286,18 @@ unsafe extern "system" fn write_buffer_marker2(
     let stage = single(stage);
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe { unobserved::write_buffer_marker2_amd(command_buffer, stage, buffer, offset, marker) }
+}
+
+unsafe extern "system" fn write_marker_to_memory(
+    command_buffer: vk::CommandBuffer,
+    info: *const vk::MemoryMarkerInfoAMD,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        let Some(mut info) = info.as_ref().copied() else { return };
+        info.stage = single(info.stage);
+        unobserved::write_marker_to_memory_amd(command_buffer, &raw const info);
+    }
 }
 
 macro_rules! submits {

@@ -77,7 +77,7 @@ macro_rules! hooks {
         /// Returns the hook for a command.
         pub(super) fn hook(name: &std::ffi::CStr) -> ash::vk::PFN_vkVoidFunction {
             match name.to_bytes() {
-                $($($name)|+ => Some($crate::hooks::entry::untyped!($function $(as ash::vk::$ty)?)),)*
+                $($($name)|+ => Some($crate::hooks::entry::untyped!($function $(as $crate::registry::vk::$ty)?)),)*
                 _ => None,
             }
         }

@@ -1,22 +1,26 @@
 //! Hooks for the commands that create and destroy objects on which captures depend.
 
+use std::ffi::c_void;
 use std::sync::Arc;
 
 use ash::vk;
-use spirv::ExecutionModel;
 
 use vkxfb::runtime::QueryKind;
 
 use super::entry::{FAILED, emulated, hooks, with_device};
 use crate::chain::slice;
 use crate::emulation::layouts::{PipelineLayout, SetLayout};
-use crate::emulation::objects::{Buffer, Stripped, has_shader};
+use crate::emulation::objects::{Buffer, Stripped, identifier_of};
 use crate::emulation::queries::kind_of;
+use crate::recording::Recording;
 use crate::translate::usages::usage_of_buffer;
 use crate::translate::{Arena, Kind, OUT_OF_MEMORY, passes, usages};
 
 hooks! {
     b"vkAllocateMemory" => allocate_memory as PFN_vkAllocateMemory,
+    b"vkBindBufferMemory" => bind_buffer_memory as PFN_vkBindBufferMemory,
+    b"vkBindBufferMemory2" | b"vkBindBufferMemory2KHR" =>
+        bind_buffer_memory2 as PFN_vkBindBufferMemory2,
     b"vkCreateBuffer" => create_buffer as PFN_vkCreateBuffer,
     b"vkCreateDescriptorSetLayout" => create_set_layout as PFN_vkCreateDescriptorSetLayout,
     b"vkCreateGraphicsPipelines" => create_graphics_pipelines as PFN_vkCreateGraphicsPipelines,
@@ -26,6 +30,9 @@ hooks! {
     b"vkCreateRenderPass2" | b"vkCreateRenderPass2KHR" =>
         create_render_pass2 as PFN_vkCreateRenderPass2,
     b"vkCreateShaderModule" => create_shader_module as PFN_vkCreateShaderModule,
+    b"vkCreateShadersEXT" => create_shaders as PFN_vkCreateShadersEXT,
+    b"vkDestroyShaderEXT" => destroy_shader as PFN_vkDestroyShaderEXT,
+    b"vkGetShaderBinaryDataEXT" => shader_binary as PFN_vkGetShaderBinaryDataEXT,
     b"vkDestroyBuffer" => destroy_buffer as PFN_vkDestroyBuffer,
     b"vkDestroyDescriptorSetLayout" =>
         destroy_descriptor_set_layout as PFN_vkDestroyDescriptorSetLayout,
@@ -34,6 +41,9 @@ hooks! {
     b"vkDestroyQueryPool" => destroy_query_pool as PFN_vkDestroyQueryPool,
     b"vkDestroyRenderPass" => destroy_render_pass as PFN_vkDestroyRenderPass,
     b"vkDestroyShaderModule" => destroy_shader_module as PFN_vkDestroyShaderModule,
+    b"vkGetShaderModuleCreateInfoIdentifierEXT" =>
+        module_info_identifier as PFN_vkGetShaderModuleCreateInfoIdentifierEXT,
+    b"vkGetShaderModuleIdentifierEXT" => module_identifier as PFN_vkGetShaderModuleIdentifierEXT,
     b"vkGetDescriptorSetLayoutSupport" | b"vkGetDescriptorSetLayoutSupportKHR" =>
         set_layout_support as PFN_vkGetDescriptorSetLayoutSupport,
     b"vkGetDeviceBufferMemoryRequirements" | b"vkGetDeviceBufferMemoryRequirementsKHR" =>
@@ -79,9 +89,13 @@ creates! {
         };
     create_buffer "vkCreateBuffer" BufferCreateInfo Buffer
         |device, translation, info, arena| {
-            let is_indirect =
-                usage_of_buffer(info).contains(vk::BufferUsageFlags::INDIRECT_BUFFER);
-            let known = Buffer { size: info.size, is_indirect };
+            let usage = usage_of_buffer(info);
+            let below = translation.usages.buffer(usage);
+            let known = Buffer {
+                size: info.size,
+                is_indirect: usage.contains(vk::BufferUsageFlags::INDIRECT_BUFFER),
+                has_address: below.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS),
+            };
             let created = move |created| {
                 if let Some(emulation) = &device.emulation {
                     emulation.objects().buffer_created(created, known);
@@ -101,6 +115,64 @@ creates! {
             let (info, barriers) = passes::render_pass2(info, also_compute, arena);
             (info, move |created| translation.render_passes.created(created, barriers))
         };
+}
+
+unsafe extern "system" fn bind_buffer_memory(
+    device: vk::Device,
+    buffer: vk::Buffer,
+    memory: vk::DeviceMemory,
+    offset: vk::DeviceSize,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_device("vkBindBufferMemory", FAILED, device, |data| {
+            let result = data.next.bind_buffer_memory?(device, buffer, memory, offset);
+            if result == vk::Result::SUCCESS {
+                note_address(data, device, buffer);
+            }
+            Some(result)
+        })
+    }
+}
+
+unsafe extern "system" fn bind_buffer_memory2(
+    device: vk::Device,
+    count: u32,
+    infos: *const vk::BindBufferMemoryInfo<'_>,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_device("vkBindBufferMemory2", FAILED, device, |data| {
+            let result = data.next.bind_buffer_memory2?(device, count, infos);
+            if result == vk::Result::SUCCESS {
+                for info in slice(infos, count) {
+                    note_address(data, device, info.buffer);
+                }
+            }
+            Some(result)
+        })
+    }
+}
+
+/// Where commands may take addresses, notes that of a buffer which has been bound to memory.
+///
+/// # Safety
+/// The device and the buffer are live.
+unsafe fn note_address(data: &Recording, device: vk::Device, buffer: vk::Buffer) {
+    let (Some(emulation), Some(_), Some(address_of)) = (
+        &data.emulation,
+        data.functions.bind_index_buffer3_khr,
+        data.next.get_buffer_device_address,
+    ) else {
+        return;
+    };
+    let objects = emulation.objects();
+    if let Some(known) = objects.buffers.get(buffer).filter(|known| known.has_address) {
+        let info = vk::BufferDeviceAddressInfo::default().buffer(buffer);
+        // SAFETY: the caller's contract.
+        let address = unsafe { address_of(device, &raw const info) };
+        objects.addresses.bound(buffer, address, known.size);
+    }
 }
 
 unsafe extern "system" fn destroy_render_pass(
@@ -256,17 +328,104 @@ unsafe extern "system" fn create_shader_module(
                 below.code_size = size_of_val(&stripped[..]);
             }
             let result = next(device, &raw const below, allocator, module);
-            // The application's words are kept also if they need no change: a vertex shader may
-            // precede a geometry shader that captures, and a pipeline may rasterize another stream
-            // of a geometry shader than 0.
-            let kept = [ExecutionModel::Vertex, ExecutionModel::Geometry];
-            let is_used = stripped.words.is_some() || has_shader(words, &kept);
-            if result == vk::Result::SUCCESS && is_used {
-                let known = stripped.module(words);
+            if result == vk::Result::SUCCESS
+                && let Some(known) = stripped.kept(words)
+            {
                 _ = emulation.objects().shader_modules.insert(*module, known);
             }
             result
         })
+    }
+}
+
+/// The driver's module may lack transform feedback, and would have the identifier of another. So the
+/// program gets that of its own words.
+unsafe extern "system" fn module_identifier(
+    device: vk::Device,
+    module: vk::ShaderModule,
+    identifier: *mut vk::ShaderModuleIdentifierEXT<'_>,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_device("vkGetShaderModuleIdentifierEXT", (), device, |data| {
+            let objects = data.emulation.as_ref()?.objects();
+            let known = objects.shader_modules.get(module);
+            match known.as_ref().filter(|module| module.is_stripped()) {
+                Some(module) => {
+                    let info = vk::ShaderModuleCreateInfo::default().code(&module.words);
+                    data.next.module_info_identifier?(device, &raw const info, identifier);
+                }
+                None => data.next.module_identifier?(device, module, identifier),
+            }
+            _ = objects.identified.insert(identifier_of(&*identifier), known);
+            Some(())
+        });
+    }
+}
+
+unsafe extern "system" fn module_info_identifier(
+    device: vk::Device,
+    info: *const vk::ShaderModuleCreateInfo<'_>,
+    identifier: *mut vk::ShaderModuleIdentifierEXT<'_>,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_device("vkGetShaderModuleCreateInfoIdentifierEXT", (), device, |data| {
+            data.next.module_info_identifier?(device, info, identifier);
+            let words = std::slice::from_raw_parts((*info).p_code, (*info).code_size / 4);
+            let known = Stripped::of(words, 0).kept(words);
+            let objects = data.emulation.as_ref()?.objects();
+            _ = objects.identified.insert(identifier_of(&*identifier), known);
+            Some(())
+        });
+    }
+}
+
+unsafe extern "system" fn create_shaders(
+    device: vk::Device,
+    count: u32,
+    infos: *const vk::ShaderCreateInfoEXT<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    shaders: *mut vk::ShaderEXT,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_device("vkCreateShadersEXT", FAILED, device, |data| {
+            let (emulation, next) = (data.emulation.as_ref()?, data.next.create_shaders?);
+            let shaders = std::slice::from_raw_parts_mut(shaders, count as usize);
+            let infos = slice(infos.cast(), count);
+            Some(emulation.create_shaders(device, next, infos, allocator, shaders))
+        })
+    }
+}
+
+unsafe extern "system" fn shader_binary(
+    device: vk::Device,
+    shader: vk::ShaderEXT,
+    size: *mut usize,
+    binary: *mut c_void,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_device("vkGetShaderBinaryDataEXT", FAILED, device, |data| {
+            let (emulation, next) = (data.emulation.as_ref()?, data.next.shader_binary?);
+            Some(emulation.shader_binary(device, next, shader, size, binary))
+        })
+    }
+}
+
+unsafe extern "system" fn destroy_shader(
+    device: vk::Device,
+    shader: vk::ShaderEXT,
+    allocator: *const vk::AllocationCallbacks<'_>,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_device("vkDestroyShaderEXT", (), device, |data| {
+            data.emulation.as_ref()?.objects().shader_destroyed(shader);
+            data.next.destroy_shader?(device, shader, allocator);
+            Some(())
+        });
     }
 }
 

@@ -3,7 +3,6 @@
 
 use std::ffi::c_void;
 
-use ash::vk;
 use vkxfb::runtime::{
     ByteCountDraw, ConditionalRendering, CounterBuffer, Draw, DrawIndexed, IndirectDraw,
 };
@@ -16,6 +15,7 @@ use crate::command_buffers::{
 use crate::device::DeviceData;
 use crate::emulation::captures::Forward;
 use crate::emulation::state::BUFFERS;
+use crate::registry::vk;
 use crate::translate::CaptureBarriers;
 use crate::withheld::{Commands, OutOfMemory};
 
@@ -167,6 +167,30 @@ tracked! {
         offset_count: u32,
         offsets: *const u32,
     ) |c| c.bind_sets(point, layout, first, slice(sets, count), slice(offsets, offset_count));
+    bind_shaders_ext(
+        count: u32,
+        stages: *const vk::ShaderStageFlags,
+        shaders: *const vk::ShaderEXT,
+    ) |c| c.bind_shaders(slice(stages, count), slice(shaders, count));
+    bind_descriptor_buffers_ext(
+        count: u32,
+        infos: *const vk::DescriptorBufferBindingInfoEXT<'static>,
+    ) |c| c.bind_descriptor_buffers(slice(infos, count));
+    set_descriptor_buffer_offsets_ext(
+        point: vk::PipelineBindPoint,
+        layout: vk::PipelineLayout,
+        first: u32,
+        count: u32,
+        buffers: *const u32,
+        offsets: *const vk::DeviceSize,
+    ) |c| {
+        c.set_descriptor_buffer_offsets(point, layout, first, slice(buffers, count), slice(offsets, count));
+    };
+    bind_descriptor_buffer_embedded_samplers_ext(
+        point: vk::PipelineBindPoint,
+        layout: vk::PipelineLayout,
+        set: u32,
+    ) |c| c.bind_embedded_samplers(point, layout, set);
     push_constants(
         layout: vk::PipelineLayout,
         stages: vk::ShaderStageFlags,
@@ -203,7 +227,18 @@ tracked! {
         size: vk::DeviceSize,
         ty: vk::IndexType,
     ) |c| c.bind_index_buffer(buffer, offset, size, ty);
+    bind_index_buffer3_khr(info: *const vk::BindIndexBuffer3InfoKHR) |c| {
+        if let Some(info) = info.as_ref() {
+            c.bind_index_buffer3(info);
+        }
+    };
+    bind_vertex_buffers3_khr(
+        first: u32,
+        count: u32,
+        infos: *const vk::BindVertexBuffer3InfoKHR,
+    ) |c| c.bind_vertex_buffers3(first, slice(infos, count));
     set_primitive_topology(topology: vk::PrimitiveTopology) |c| c.state.topology = topology;
+    set_primitive_restart_index_ext(index: u32) |c| c.set_primitive_restart_index(index);
     set_primitive_restart_enable(enable: vk::Bool32) |c| c.state.restart = enable == vk::TRUE;
     set_rasterizer_discard_enable(enable: vk::Bool32) |c| c.state.discard = enable == vk::TRUE;
     set_provoking_vertex_mode_ext(mode: vk::ProvokingVertexModeEXT) |c| {
@@ -220,6 +255,31 @@ observed! {
             let offsets = slice(info.p_dynamic_offsets, info.dynamic_offset_count);
             for point in bind_points(info.stage_flags) {
                 c.bind_sets(point, info.layout, info.first_set, sets, offsets);
+            }
+        }
+    };
+    always set_descriptor_buffer_offsets2_ext(
+        info: *const vk::SetDescriptorBufferOffsetsInfoEXT<'static>,
+    ) |c, _cmd| {
+        if let Some(info) = info.as_ref()
+            && c.has_layout("vkCmdSetDescriptorBufferOffsets2EXT", info.layout)
+        {
+            let buffers = slice(info.p_buffer_indices, info.set_count);
+            let offsets = slice(info.p_offsets, info.set_count);
+            for point in bind_points(info.stage_flags) {
+                let (layout, first) = (info.layout, info.first_set);
+                c.set_descriptor_buffer_offsets(point, layout, first, buffers, offsets);
+            }
+        }
+    };
+    always bind_descriptor_buffer_embedded_samplers2_ext(
+        info: *const vk::BindDescriptorBufferEmbeddedSamplersInfoEXT<'static>,
+    ) |c, _cmd| {
+        if let Some(info) = info.as_ref()
+            && c.has_layout("vkCmdBindDescriptorBufferEmbeddedSamplers2EXT", info.layout)
+        {
+            for point in bind_points(info.stage_flags) {
+                c.bind_embedded_samplers(point, info.layout, info.set);
             }
         }
     };
@@ -268,7 +328,10 @@ observed! {
             c.state.push(info.layout, info.stage_flags, info.offset, bytes);
         }
     };
-    always set_rasterization_stream_ext(_stream: u32) |_c, _cmd| Forward::No;
+    always set_rasterization_stream_ext(stream: u32) |c, _cmd| {
+        c.set_rasterization_stream(stream);
+        Forward::No
+    };
     always set_vertex_input_ext(
         binding_count: u32,
         bindings: *const vk::VertexInputBindingDescription2EXT<'static>,
@@ -362,6 +425,79 @@ observed! {
         let count = Some((count_buffer, count_offset));
         let draw = IndirectDraw { buffer, offset, draw_count, stride, count };
         c.draw(|recorder, topology| recorder.draw_indexed_indirect(topology, &draw))
+    };
+    while_active draw_indirect2_khr(info: *const vk::DrawIndirect2InfoKHR) |c, _cmd| {
+        let draw = info.as_ref().and_then(|info| c.indirect_draw2("vkCmdDrawIndirect2KHR", info));
+        draw.map_or(Forward::No, |draw| {
+            c.draw(|recorder, topology| recorder.draw_indirect(topology, &draw))
+        })
+    };
+    while_active draw_indexed_indirect2_khr(info: *const vk::DrawIndirect2InfoKHR) |c, _cmd| {
+        let what = "vkCmdDrawIndexedIndirect2KHR";
+        let draw = info.as_ref().and_then(|info| c.indirect_draw2(what, info));
+        draw.map_or(Forward::No, |draw| {
+            c.draw(|recorder, topology| recorder.draw_indexed_indirect(topology, &draw))
+        })
+    };
+    while_active draw_indirect_count2_khr(info: *const vk::DrawIndirectCount2InfoKHR) |c, _cmd| {
+        let what = "vkCmdDrawIndirectCount2KHR";
+        let draw = info.as_ref().and_then(|info| c.indirect_count_draw2(what, info));
+        draw.map_or(Forward::No, |draw| {
+            c.draw(|recorder, topology| recorder.draw_indirect(topology, &draw))
+        })
+    };
+    while_active draw_indexed_indirect_count2_khr(info: *const vk::DrawIndirectCount2InfoKHR)
+    |c, _cmd| {
+        let what = "vkCmdDrawIndexedIndirectCount2KHR";
+        let draw = info.as_ref().and_then(|info| c.indirect_count_draw2(what, info));
+        draw.map_or(Forward::No, |draw| {
+            c.draw(|recorder, topology| recorder.draw_indexed_indirect(topology, &draw))
+        })
+    };
+    always draw_indirect_byte_count2_ext(
+        instance_count: u32,
+        first_instance: u32,
+        info: *const vk::BindTransformFeedbackBuffer2InfoEXT,
+        counter_offset: u32,
+        vertex_stride: u32,
+    ) |c, _cmd| match info.as_ref() {
+        Some(info) => {
+            let instances = [instance_count, first_instance];
+            c.draw_byte_count2(instances, info, [counter_offset, vertex_stride])
+        }
+        None => Forward::No,
+    };
+    always bind_transform_feedback_buffers2_ext(
+        first: u32,
+        count: u32,
+        infos: *const vk::BindTransformFeedbackBuffer2InfoEXT,
+    ) |c, _cmd| {
+        c.bind_capture_buffers2(first, slice(infos, count));
+        Forward::No
+    };
+    always begin_transform_feedback2_ext(
+        first: u32,
+        count: u32,
+        infos: *const vk::BindTransformFeedbackBuffer2InfoEXT,
+    ) |c, _cmd| {
+        let counters = c.counters2("vkCmdBeginTransformFeedback2EXT", first, slice(infos, count));
+        c.begin_capture(counters);
+        Forward::No
+    };
+    always end_transform_feedback2_ext(
+        first: u32,
+        count: u32,
+        infos: *const vk::BindTransformFeedbackBuffer2InfoEXT,
+    ) |c, _cmd| {
+        let counters = c.counters2("vkCmdEndTransformFeedback2EXT", first, slice(infos, count));
+        c.end_capture(counters);
+        Forward::No
+    };
+    always begin_conditional_rendering2_ext(info: *const vk::ConditionalRenderingBeginInfo2EXT)
+    |c, _cmd| {
+        if let Some(info) = info.as_ref() {
+            c.begin_conditional_rendering2(info);
+        }
     };
     always draw_indirect_byte_count_ext(
         instance_count: u32,
@@ -480,6 +616,7 @@ ending! {
     end_render_pass();
     end_render_pass2(info: *const vk::SubpassEndInfo<'static>);
     end_rendering();
+    end_rendering2_khr(info: *const vk::RenderingEndInfoKHR);
 }
 
 /// Returns the barriers that a render pass requires before and after captures.
@@ -531,17 +668,33 @@ fn counters(
 
 hooks! {
     b"vkCmdBeginConditionalRenderingEXT" => begin_conditional_rendering_ext,
+    b"vkCmdBeginConditionalRendering2EXT" => begin_conditional_rendering2_ext,
+    b"vkCmdBeginTransformFeedback2EXT" => begin_transform_feedback2_ext,
+    b"vkCmdBindIndexBuffer3KHR" => bind_index_buffer3_khr,
+    b"vkCmdBindTransformFeedbackBuffers2EXT" => bind_transform_feedback_buffers2_ext,
+    b"vkCmdBindVertexBuffers3KHR" => bind_vertex_buffers3_khr,
+    b"vkCmdDrawIndexedIndirect2KHR" => draw_indexed_indirect2_khr,
+    b"vkCmdDrawIndexedIndirectCount2KHR" => draw_indexed_indirect_count2_khr,
+    b"vkCmdDrawIndirect2KHR" => draw_indirect2_khr,
+    b"vkCmdDrawIndirectByteCount2EXT" => draw_indirect_byte_count2_ext,
+    b"vkCmdDrawIndirectCount2KHR" => draw_indirect_count2_khr,
+    b"vkCmdEndTransformFeedback2EXT" => end_transform_feedback2_ext,
     b"vkCmdBeginQuery" => begin_query,
     b"vkCmdBeginQueryIndexedEXT" => begin_query_indexed_ext,
     b"vkCmdBeginRenderPass" => begin_render_pass,
     b"vkCmdBeginRenderPass2" | b"vkCmdBeginRenderPass2KHR" => begin_render_pass2,
     b"vkCmdBeginRendering" | b"vkCmdBeginRenderingKHR" => begin_rendering,
     b"vkCmdBeginTransformFeedbackEXT" => begin_transform_feedback_ext,
+    b"vkCmdBindDescriptorBufferEmbeddedSamplersEXT" => bind_descriptor_buffer_embedded_samplers_ext,
+    b"vkCmdBindDescriptorBufferEmbeddedSamplers2EXT" =>
+        bind_descriptor_buffer_embedded_samplers2_ext,
+    b"vkCmdBindDescriptorBuffersEXT" => bind_descriptor_buffers_ext,
     b"vkCmdBindDescriptorSets" => bind_descriptor_sets,
     b"vkCmdBindDescriptorSets2" | b"vkCmdBindDescriptorSets2KHR" => bind_descriptor_sets2_khr,
     b"vkCmdBindIndexBuffer" => bind_index_buffer,
     b"vkCmdBindIndexBuffer2" | b"vkCmdBindIndexBuffer2KHR" => bind_index_buffer2_khr,
     b"vkCmdBindPipeline" => bind_pipeline,
+    b"vkCmdBindShadersEXT" => bind_shaders_ext,
     b"vkCmdBindTransformFeedbackBuffersEXT" => bind_transform_feedback_buffers_ext,
     b"vkCmdBindVertexBuffers" => bind_vertex_buffers,
     b"vkCmdBindVertexBuffers2" | b"vkCmdBindVertexBuffers2EXT" => bind_vertex_buffers2,
@@ -562,6 +715,7 @@ hooks! {
     b"vkCmdEndRenderPass" => end_render_pass,
     b"vkCmdEndRenderPass2" | b"vkCmdEndRenderPass2KHR" => end_render_pass2,
     b"vkCmdEndRendering" | b"vkCmdEndRenderingKHR" => end_rendering,
+    b"vkCmdEndRendering2KHR" | b"vkCmdEndRendering2EXT" => end_rendering2_khr,
     b"vkCmdEndTransformFeedbackEXT" => end_transform_feedback_ext,
     b"vkCmdExecuteCommands" => execute_commands,
     b"vkCmdPushConstants" => push_constants,
@@ -572,8 +726,11 @@ hooks! {
         push_descriptor_set_with_template_khr,
     b"vkCmdPushDescriptorSetWithTemplate2" | b"vkCmdPushDescriptorSetWithTemplate2KHR" =>
         push_descriptor_set_with_template2_khr,
+    b"vkCmdSetDescriptorBufferOffsetsEXT" => set_descriptor_buffer_offsets_ext,
+    b"vkCmdSetDescriptorBufferOffsets2EXT" => set_descriptor_buffer_offsets2_ext,
     b"vkCmdSetPrimitiveRestartEnable" | b"vkCmdSetPrimitiveRestartEnableEXT" =>
         set_primitive_restart_enable,
+    b"vkCmdSetPrimitiveRestartIndexEXT" => set_primitive_restart_index_ext,
     b"vkCmdSetPrimitiveTopology" | b"vkCmdSetPrimitiveTopologyEXT" => set_primitive_topology,
     b"vkCmdSetProvokingVertexModeEXT" => set_provoking_vertex_mode_ext,
     b"vkCmdSetRasterizationStreamEXT" => set_rasterization_stream_ext,

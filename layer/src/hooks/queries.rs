@@ -4,15 +4,17 @@
 use std::ffi::c_void;
 use std::time::Duration;
 
-use ash::vk;
 use vkxfb::runtime::{QueryPool, ResultTarget, RuntimeError};
 
 use super::entry::{FAILED, emulated, hooks, with_device};
 use crate::command_buffers::with;
 use crate::emulation::Emulation;
+use crate::registry::vk;
 
 hooks! {
     b"vkCmdCopyQueryPoolResults" => copy_query_pool_results as PFN_vkCmdCopyQueryPoolResults,
+    b"vkCmdCopyQueryPoolResultsToMemoryKHR" =>
+        copy_query_pool_results_to_memory as PFN_vkCmdCopyQueryPoolResultsToMemoryKHR,
     b"vkCmdResetQueryPool" => reset_query_pool as PFN_vkCmdResetQueryPool,
     b"vkGetQueryPoolResults" => get_query_pool_results as PFN_vkGetQueryPoolResults,
     b"vkResetQueryPool" | b"vkResetQueryPoolEXT" => host_reset_query_pool as PFN_vkResetQueryPool,
@@ -54,6 +56,39 @@ unsafe extern "system" fn copy_query_pool_results(
                 let range = [first, count];
                 captures.copy_query_pool_results(command_buffer, pool, range, target, flags);
             });
+        });
+    }
+}
+
+unsafe extern "system" fn copy_query_pool_results_to_memory(
+    command_buffer: vk::CommandBuffer,
+    pool: vk::QueryPool,
+    first: u32,
+    count: u32,
+    range: *const vk::StridedDeviceAddressRangeKHR,
+    range_flags: vk::AddressCommandFlagsKHR,
+    flags: vk::QueryResultFlags,
+) {
+    let what = "vkCmdCopyQueryPoolResultsToMemoryKHR";
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_device(what, (), command_buffer, |data| {
+            if data.emulation.as_ref()?.objects().queries.get(pool).is_none() {
+                let next = data.next.copy_query_results_to_memory?;
+                next(command_buffer, pool, first, count, range, range_flags, flags);
+                return Some(());
+            }
+            let range = range.as_ref()?;
+            with(command_buffer, |recorded| {
+                recorded.capture(|captures| {
+                    let found = captures.buffer_at(what, range.address);
+                    let Some((buffer, offset)) = found else { return };
+                    let target = ResultTarget { buffer, offset, stride: range.stride };
+                    let queries = [first, count];
+                    captures.copy_query_pool_results(command_buffer, pool, queries, target, flags);
+                });
+            });
+            Some(())
         });
     }
 }

@@ -63,9 +63,26 @@ fn commands_that_are_recorded_are_known_by_name() {
     }
     // Any other command than `vkCmd*` is accepted without being known.
     assert!(is_known(c"vkQueueSubmit") && is_known(c"vkOfTomorrow"));
-    for name in [c"vkCmdOfTomorrow", c"vkCmdBindShadersEXT", c"vkCmdBindDescriptorBuffersEXT"] {
+    for name in [c"vkCmdOfTomorrow", c"vkCmdBindSamplerHeapEXT"] {
         assert!(!is_known(name), "{name:?}");
     }
+}
+
+#[path = "../../tests/registry/verdicts.rs"]
+mod verdicts;
+
+/// What the list of commands says of hooks is so.
+#[test]
+fn commands_have_the_hooks_that_were_judged() {
+    let judged = verdicts::VERDICTS.iter().filter(|(reason, _)| reason.starts_with("hooks/"));
+    let mut count = 0;
+    for command in judged.flat_map(|(_, commands)| *commands) {
+        let name = std::ffi::CString::new(*command).unwrap();
+        let hooks = [observed::hook, queries::hook, dependencies::hook, generated::hook];
+        assert!(hooks.iter().any(|hook| hook(&name).is_some()), "{command}");
+        count += 1;
+    }
+    assert!(count > 70, "{count}");
 }
 
 #[test]

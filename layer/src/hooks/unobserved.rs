@@ -2,9 +2,8 @@
 
 use std::ffi::{CStr, c_void};
 
-use ash::vk;
-
 use crate::command_buffers::{Recorded, UnobservedRoute, unobserved_route, with};
+use crate::registry::vk;
 use crate::withheld::{Commands, commands, commands_by_hand, functions};
 
 macro_rules! hook {

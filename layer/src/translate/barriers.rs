@@ -1,10 +1,9 @@
 //! Translates barriers, and waits for events.
 
-use ash::vk;
-
 use super::masks::{Scope, Side};
 use super::memory::Arena;
-use crate::chain::slice;
+use crate::chain::{all_of, slice};
+use crate::registry::vk;
 
 /// Whether a command is recorded inside or outside of a render pass; Vulkan calls this its render
 /// pass scope.
@@ -82,8 +81,8 @@ pub(crate) trait Barrier2: Copy {
 }
 
 macro_rules! barrier2 {
-    ($($structure:ident)*) => {$(
-        impl Barrier2 for vk::$structure<'static> {
+    ($($structure:ty)*) => {$(
+        impl Barrier2 for $structure {
             fn scopes(&self) -> (Scope, Scope) {
                 (
                     Scope { stages: self.src_stage_mask, access: self.src_access_mask },
@@ -104,7 +103,12 @@ macro_rules! barrier2 {
     )*};
 }
 
-barrier2! { MemoryBarrier2 BufferMemoryBarrier2 ImageMemoryBarrier2 }
+barrier2! {
+    vk::MemoryBarrier2<'static>
+    vk::BufferMemoryBarrier2<'static>
+    vk::ImageMemoryBarrier2<'static>
+    vk::MemoryRangeBarrierKHR
+}
 
 /// Translates a barrier of `synchronization2`. Returns `None` if nothing of it remains.
 pub(crate) fn barrier2<B: Barrier2>(barrier: &B, pass_scope: RenderPassScope) -> Option<B> {
@@ -124,11 +128,15 @@ pub(crate) fn barrier2<B: Barrier2>(barrier: &B, pass_scope: RenderPassScope) ->
     }
 }
 
+type Ranges = vk::MemoryRangeBarriersInfoKHR;
+
 /// The arrays of barriers of a `VkDependencyInfo`.
 struct Arrays<'a> {
     memory: &'a [vk::MemoryBarrier2<'static>],
     buffers: &'a [vk::BufferMemoryBarrier2<'static>],
     images: &'a [vk::ImageMemoryBarrier2<'static>],
+    /// Those of the chain.
+    ranges: &'a [vk::MemoryRangeBarrierKHR],
 }
 
 impl<'a> Arrays<'a> {
@@ -143,12 +151,15 @@ impl<'a> Arrays<'a> {
                 memory: slice(info.p_memory_barriers, info.memory_barrier_count),
                 buffers: slice(info.p_buffer_memory_barriers, info.buffer_memory_barrier_count),
                 images: slice(info.p_image_memory_barriers, info.image_memory_barrier_count),
+                ranges: all_of::<Ranges>(info.p_next).next().map_or(&[][..], |ranges| {
+                    slice(ranges.p_memory_range_barriers, ranges.memory_range_barrier_count)
+                }),
             }
         }
     }
 
     const fn len(&self) -> usize {
-        self.memory.len() + self.buffers.len() + self.images.len()
+        self.memory.len() + self.buffers.len() + self.images.len() + self.ranges.len()
     }
 }
 
@@ -167,8 +178,24 @@ pub(crate) unsafe fn dependency_info(
         memory: arena.filter_map(all.memory, |barrier| barrier2(barrier, pass_scope)),
         buffers: arena.filter_map(all.buffers, |barrier| barrier2(barrier, pass_scope)),
         images: arena.filter_map(all.images, |barrier| barrier2(barrier, pass_scope)),
+        ranges: arena.filter_map(all.ranges, |barrier| barrier2(barrier, pass_scope)),
+    };
+    // SAFETY: the caller's contract; the structure was found in the chain.
+    let p_next = unsafe {
+        match all_of::<Ranges>(info.p_next).next() {
+            None => info.p_next,
+            Some(found) => {
+                let new = Ranges {
+                    memory_range_barrier_count: kept.ranges.len() as u32,
+                    p_memory_range_barriers: kept.ranges.as_ptr(),
+                    ..*found
+                };
+                arena.replaced(info.p_next, found, new)
+            }
+        }
     };
     (kept.len() > 0 || all.len() == 0).then_some(vk::DependencyInfo {
+        p_next,
         memory_barrier_count: kept.memory.len() as u32,
         p_memory_barriers: kept.memory.as_ptr(),
         buffer_memory_barrier_count: kept.buffers.len() as u32,

@@ -50,6 +50,10 @@ const fn accesses(all: &[Access]) -> Access {
 
 const TRANSFORM_FEEDBACK: Stage = Stage::TRANSFORM_FEEDBACK_EXT;
 
+/// `VK_PIPELINE_STAGE_2_COPY_INDIRECT_BIT_KHR`, which ash does not have: next to `DRAW_INDIRECT` in the
+/// order of stages.
+const COPY_INDIRECT: Stage = Stage::from_raw(1 << 46);
+
 /// The access flags that `VK_EXT_transform_feedback` adds.
 const TRANSFORM_FEEDBACK_ACCESS: Access = accesses(&[
     Access::TRANSFORM_FEEDBACK_WRITE_EXT,
@@ -62,6 +66,7 @@ const TRANSFORM_FEEDBACK_ACCESS: Access = accesses(&[
 /// and the stage that reads predicates, which has no place in the logical order.
 const AS_DESTINATION: Stage = stages(&[
     Stage::DRAW_INDIRECT,
+    COPY_INDIRECT,
     Stage::VERTEX_INPUT,
     Stage::INDEX_INPUT,
     Stage::VERTEX_ATTRIBUTE_INPUT,

@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use ash::vk;
 use bumpalo::Bump;
 
-use super::sizes;
+use crate::chain;
 
 /// What a command returns if there is no memory for its translated arguments.
 pub(crate) const OUT_OF_MEMORY: vk::Result = vk::Result::ERROR_OUT_OF_HOST_MEMORY;
@@ -91,13 +91,13 @@ impl Arena {
             last = copy.cast();
         };
         // SAFETY: the caller's contract.
-        for structure in unsafe { crate::chain::structures(chain) } {
+        for structure in unsafe { chain::structures(chain) } {
             if std::ptr::eq(structure.as_ptr().cast(), old) {
                 break;
             }
             // SAFETY: the caller's contract.
             let s_type = unsafe { structure.as_ref() }.s_type;
-            let Some(layout) = sizes::layout(s_type) else {
+            let Some(layout) = chain::copy::layout(s_type) else {
                 tracing::warn!(?s_type, "a structure of an unknown type is left out");
                 continue;
             };

@@ -6,8 +6,8 @@
 //!   that contain masks. `passes` also computes the barriers that have to be recorded outside of a
 //!   render pass for its captures.
 //! * `usages` translates the create infos of buffers, memory and descriptor set layouts.
-//! * `memory` has the memory for translated structures, and `sizes` the sizes of structures in
-//!   chains. The layer never writes to the application's structures.
+//! * `memory` has the memory for translated structures. The layer never writes to the application's
+//!   structures.
 //!
 //! Nothing here calls the driver. The hooks that do are in `crate::hooks`.
 
@@ -16,7 +16,6 @@ mod kind;
 pub(crate) mod masks;
 mod memory;
 pub(crate) mod passes;
-mod sizes;
 pub(crate) mod submits;
 pub(crate) mod usages;
 

@@ -1,26 +1,37 @@
-// Generated from the registry of Vulkan 1.3.281 by tests/registry. Changes belong there.
+// Generated from the registry of Vulkan 1.4.360 by tests/registry. Changes belong there.
 
 /// Hands a macro the functions of a device: `name PFN_type [names of the command];`.
 macro_rules! functions {
     ($expand:ident) => {
         $expand! {
+            begin_conditional_rendering2_ext PFN_vkCmdBeginConditionalRendering2EXT [c"vkCmdBeginConditionalRendering2EXT"];
             begin_conditional_rendering_ext PFN_vkCmdBeginConditionalRenderingEXT [c"vkCmdBeginConditionalRenderingEXT"];
+            begin_custom_resolve_ext PFN_vkCmdBeginCustomResolveEXT [c"vkCmdBeginCustomResolveEXT"];
             begin_debug_utils_label_ext PFN_vkCmdBeginDebugUtilsLabelEXT [c"vkCmdBeginDebugUtilsLabelEXT"];
             begin_query PFN_vkCmdBeginQuery [c"vkCmdBeginQuery"];
             begin_query_indexed_ext PFN_vkCmdBeginQueryIndexedEXT [c"vkCmdBeginQueryIndexedEXT"];
             begin_render_pass PFN_vkCmdBeginRenderPass [c"vkCmdBeginRenderPass"];
             begin_render_pass2 PFN_vkCmdBeginRenderPass2 [c"vkCmdBeginRenderPass2", c"vkCmdBeginRenderPass2KHR"];
             begin_rendering PFN_vkCmdBeginRendering [c"vkCmdBeginRendering", c"vkCmdBeginRenderingKHR"];
+            begin_shader_instrumentation_arm PFN_vkCmdBeginShaderInstrumentationARM [c"vkCmdBeginShaderInstrumentationARM"];
+            begin_transform_feedback2_ext PFN_vkCmdBeginTransformFeedback2EXT [c"vkCmdBeginTransformFeedback2EXT"];
             begin_transform_feedback_ext PFN_vkCmdBeginTransformFeedbackEXT [c"vkCmdBeginTransformFeedbackEXT"];
+            bind_descriptor_buffer_embedded_samplers2_ext PFN_vkCmdBindDescriptorBufferEmbeddedSamplers2EXT [c"vkCmdBindDescriptorBufferEmbeddedSamplers2EXT"];
+            bind_descriptor_buffer_embedded_samplers_ext PFN_vkCmdBindDescriptorBufferEmbeddedSamplersEXT [c"vkCmdBindDescriptorBufferEmbeddedSamplersEXT"];
+            bind_descriptor_buffers_ext PFN_vkCmdBindDescriptorBuffersEXT [c"vkCmdBindDescriptorBuffersEXT"];
             bind_descriptor_sets PFN_vkCmdBindDescriptorSets [c"vkCmdBindDescriptorSets"];
             bind_descriptor_sets2_khr PFN_vkCmdBindDescriptorSets2KHR [c"vkCmdBindDescriptorSets2KHR", c"vkCmdBindDescriptorSets2"];
             bind_index_buffer PFN_vkCmdBindIndexBuffer [c"vkCmdBindIndexBuffer"];
             bind_index_buffer2_khr PFN_vkCmdBindIndexBuffer2KHR [c"vkCmdBindIndexBuffer2KHR", c"vkCmdBindIndexBuffer2"];
+            bind_index_buffer3_khr PFN_vkCmdBindIndexBuffer3KHR [c"vkCmdBindIndexBuffer3KHR"];
             bind_pipeline PFN_vkCmdBindPipeline [c"vkCmdBindPipeline"];
+            bind_shaders_ext PFN_vkCmdBindShadersEXT [c"vkCmdBindShadersEXT"];
             bind_shading_rate_image_nv PFN_vkCmdBindShadingRateImageNV [c"vkCmdBindShadingRateImageNV"];
+            bind_transform_feedback_buffers2_ext PFN_vkCmdBindTransformFeedbackBuffers2EXT [c"vkCmdBindTransformFeedbackBuffers2EXT"];
             bind_transform_feedback_buffers_ext PFN_vkCmdBindTransformFeedbackBuffersEXT [c"vkCmdBindTransformFeedbackBuffersEXT"];
             bind_vertex_buffers PFN_vkCmdBindVertexBuffers [c"vkCmdBindVertexBuffers"];
             bind_vertex_buffers2 PFN_vkCmdBindVertexBuffers2 [c"vkCmdBindVertexBuffers2", c"vkCmdBindVertexBuffers2EXT"];
+            bind_vertex_buffers3_khr PFN_vkCmdBindVertexBuffers3KHR [c"vkCmdBindVertexBuffers3KHR"];
             clear_attachments PFN_vkCmdClearAttachments [c"vkCmdClearAttachments"];
             debug_marker_begin_ext PFN_vkCmdDebugMarkerBeginEXT [c"vkCmdDebugMarkerBeginEXT"];
             debug_marker_end_ext PFN_vkCmdDebugMarkerEndEXT [c"vkCmdDebugMarkerEndEXT"];
@@ -30,11 +41,18 @@ macro_rules! functions {
             draw_cluster_indirect_huawei PFN_vkCmdDrawClusterIndirectHUAWEI [c"vkCmdDrawClusterIndirectHUAWEI"];
             draw_indexed PFN_vkCmdDrawIndexed [c"vkCmdDrawIndexed"];
             draw_indexed_indirect PFN_vkCmdDrawIndexedIndirect [c"vkCmdDrawIndexedIndirect"];
+            draw_indexed_indirect2_khr PFN_vkCmdDrawIndexedIndirect2KHR [c"vkCmdDrawIndexedIndirect2KHR"];
             draw_indexed_indirect_count PFN_vkCmdDrawIndexedIndirectCount [c"vkCmdDrawIndexedIndirectCount", c"vkCmdDrawIndexedIndirectCountKHR", c"vkCmdDrawIndexedIndirectCountAMD"];
+            draw_indexed_indirect_count2_khr PFN_vkCmdDrawIndexedIndirectCount2KHR [c"vkCmdDrawIndexedIndirectCount2KHR"];
             draw_indirect PFN_vkCmdDrawIndirect [c"vkCmdDrawIndirect"];
+            draw_indirect2_khr PFN_vkCmdDrawIndirect2KHR [c"vkCmdDrawIndirect2KHR"];
+            draw_indirect_byte_count2_ext PFN_vkCmdDrawIndirectByteCount2EXT [c"vkCmdDrawIndirectByteCount2EXT"];
             draw_indirect_byte_count_ext PFN_vkCmdDrawIndirectByteCountEXT [c"vkCmdDrawIndirectByteCountEXT"];
             draw_indirect_count PFN_vkCmdDrawIndirectCount [c"vkCmdDrawIndirectCount", c"vkCmdDrawIndirectCountKHR", c"vkCmdDrawIndirectCountAMD"];
+            draw_indirect_count2_khr PFN_vkCmdDrawIndirectCount2KHR [c"vkCmdDrawIndirectCount2KHR"];
             draw_mesh_tasks_ext PFN_vkCmdDrawMeshTasksEXT [c"vkCmdDrawMeshTasksEXT"];
+            draw_mesh_tasks_indirect2_ext PFN_vkCmdDrawMeshTasksIndirect2EXT [c"vkCmdDrawMeshTasksIndirect2EXT"];
+            draw_mesh_tasks_indirect_count2_ext PFN_vkCmdDrawMeshTasksIndirectCount2EXT [c"vkCmdDrawMeshTasksIndirectCount2EXT"];
             draw_mesh_tasks_indirect_count_ext PFN_vkCmdDrawMeshTasksIndirectCountEXT [c"vkCmdDrawMeshTasksIndirectCountEXT"];
             draw_mesh_tasks_indirect_count_nv PFN_vkCmdDrawMeshTasksIndirectCountNV [c"vkCmdDrawMeshTasksIndirectCountNV"];
             draw_mesh_tasks_indirect_ext PFN_vkCmdDrawMeshTasksIndirectEXT [c"vkCmdDrawMeshTasksIndirectEXT"];
@@ -49,8 +67,12 @@ macro_rules! functions {
             end_render_pass PFN_vkCmdEndRenderPass [c"vkCmdEndRenderPass"];
             end_render_pass2 PFN_vkCmdEndRenderPass2 [c"vkCmdEndRenderPass2", c"vkCmdEndRenderPass2KHR"];
             end_rendering PFN_vkCmdEndRendering [c"vkCmdEndRendering", c"vkCmdEndRenderingKHR"];
+            end_rendering2_khr PFN_vkCmdEndRendering2KHR [c"vkCmdEndRendering2KHR", c"vkCmdEndRendering2EXT"];
+            end_shader_instrumentation_arm PFN_vkCmdEndShaderInstrumentationARM [c"vkCmdEndShaderInstrumentationARM"];
+            end_transform_feedback2_ext PFN_vkCmdEndTransformFeedback2EXT [c"vkCmdEndTransformFeedback2EXT"];
             end_transform_feedback_ext PFN_vkCmdEndTransformFeedbackEXT [c"vkCmdEndTransformFeedbackEXT"];
             execute_commands PFN_vkCmdExecuteCommands [c"vkCmdExecuteCommands"];
+            execute_generated_commands_ext PFN_vkCmdExecuteGeneratedCommandsEXT [c"vkCmdExecuteGeneratedCommandsEXT"];
             insert_debug_utils_label_ext PFN_vkCmdInsertDebugUtilsLabelEXT [c"vkCmdInsertDebugUtilsLabelEXT"];
             next_subpass PFN_vkCmdNextSubpass [c"vkCmdNextSubpass"];
             next_subpass2 PFN_vkCmdNextSubpass2 [c"vkCmdNextSubpass2", c"vkCmdNextSubpass2KHR"];
@@ -73,6 +95,7 @@ macro_rules! functions {
             set_color_blend_equation_ext PFN_vkCmdSetColorBlendEquationEXT [c"vkCmdSetColorBlendEquationEXT"];
             set_color_write_enable_ext PFN_vkCmdSetColorWriteEnableEXT [c"vkCmdSetColorWriteEnableEXT"];
             set_color_write_mask_ext PFN_vkCmdSetColorWriteMaskEXT [c"vkCmdSetColorWriteMaskEXT"];
+            set_compute_occupancy_priority_nv PFN_vkCmdSetComputeOccupancyPriorityNV [c"vkCmdSetComputeOccupancyPriorityNV"];
             set_conservative_rasterization_mode_ext PFN_vkCmdSetConservativeRasterizationModeEXT [c"vkCmdSetConservativeRasterizationModeEXT"];
             set_coverage_modulation_mode_nv PFN_vkCmdSetCoverageModulationModeNV [c"vkCmdSetCoverageModulationModeNV"];
             set_coverage_modulation_table_enable_nv PFN_vkCmdSetCoverageModulationTableEnableNV [c"vkCmdSetCoverageModulationTableEnableNV"];
@@ -87,11 +110,14 @@ macro_rules! functions {
             set_depth_bounds PFN_vkCmdSetDepthBounds [c"vkCmdSetDepthBounds"];
             set_depth_bounds_test_enable PFN_vkCmdSetDepthBoundsTestEnable [c"vkCmdSetDepthBoundsTestEnable", c"vkCmdSetDepthBoundsTestEnableEXT"];
             set_depth_clamp_enable_ext PFN_vkCmdSetDepthClampEnableEXT [c"vkCmdSetDepthClampEnableEXT"];
+            set_depth_clamp_range_ext PFN_vkCmdSetDepthClampRangeEXT [c"vkCmdSetDepthClampRangeEXT"];
             set_depth_clip_enable_ext PFN_vkCmdSetDepthClipEnableEXT [c"vkCmdSetDepthClipEnableEXT"];
             set_depth_clip_negative_one_to_one_ext PFN_vkCmdSetDepthClipNegativeOneToOneEXT [c"vkCmdSetDepthClipNegativeOneToOneEXT"];
             set_depth_compare_op PFN_vkCmdSetDepthCompareOp [c"vkCmdSetDepthCompareOp", c"vkCmdSetDepthCompareOpEXT"];
             set_depth_test_enable PFN_vkCmdSetDepthTestEnable [c"vkCmdSetDepthTestEnable", c"vkCmdSetDepthTestEnableEXT"];
             set_depth_write_enable PFN_vkCmdSetDepthWriteEnable [c"vkCmdSetDepthWriteEnable", c"vkCmdSetDepthWriteEnableEXT"];
+            set_descriptor_buffer_offsets2_ext PFN_vkCmdSetDescriptorBufferOffsets2EXT [c"vkCmdSetDescriptorBufferOffsets2EXT"];
+            set_descriptor_buffer_offsets_ext PFN_vkCmdSetDescriptorBufferOffsetsEXT [c"vkCmdSetDescriptorBufferOffsetsEXT"];
             set_device_mask PFN_vkCmdSetDeviceMask [c"vkCmdSetDeviceMask", c"vkCmdSetDeviceMaskKHR"];
             set_discard_rectangle_ext PFN_vkCmdSetDiscardRectangleEXT [c"vkCmdSetDiscardRectangleEXT"];
             set_discard_rectangle_enable_ext PFN_vkCmdSetDiscardRectangleEnableEXT [c"vkCmdSetDiscardRectangleEnableEXT"];
@@ -104,13 +130,14 @@ macro_rules! functions {
             set_front_face PFN_vkCmdSetFrontFace [c"vkCmdSetFrontFace", c"vkCmdSetFrontFaceEXT"];
             set_line_rasterization_mode_ext PFN_vkCmdSetLineRasterizationModeEXT [c"vkCmdSetLineRasterizationModeEXT"];
             set_line_stipple_enable_ext PFN_vkCmdSetLineStippleEnableEXT [c"vkCmdSetLineStippleEnableEXT"];
-            set_line_stipple_khr PFN_vkCmdSetLineStippleKHR [c"vkCmdSetLineStippleKHR", c"vkCmdSetLineStippleEXT", c"vkCmdSetLineStipple"];
+            set_line_stipple_khr PFN_vkCmdSetLineStippleKHR [c"vkCmdSetLineStippleKHR", c"vkCmdSetLineStipple", c"vkCmdSetLineStippleEXT"];
             set_line_width PFN_vkCmdSetLineWidth [c"vkCmdSetLineWidth"];
             set_logic_op_ext PFN_vkCmdSetLogicOpEXT [c"vkCmdSetLogicOpEXT"];
             set_logic_op_enable_ext PFN_vkCmdSetLogicOpEnableEXT [c"vkCmdSetLogicOpEnableEXT"];
             set_patch_control_points_ext PFN_vkCmdSetPatchControlPointsEXT [c"vkCmdSetPatchControlPointsEXT"];
             set_polygon_mode_ext PFN_vkCmdSetPolygonModeEXT [c"vkCmdSetPolygonModeEXT"];
             set_primitive_restart_enable PFN_vkCmdSetPrimitiveRestartEnable [c"vkCmdSetPrimitiveRestartEnable", c"vkCmdSetPrimitiveRestartEnableEXT"];
+            set_primitive_restart_index_ext PFN_vkCmdSetPrimitiveRestartIndexEXT [c"vkCmdSetPrimitiveRestartIndexEXT"];
             set_primitive_topology PFN_vkCmdSetPrimitiveTopology [c"vkCmdSetPrimitiveTopology", c"vkCmdSetPrimitiveTopologyEXT"];
             set_provoking_vertex_mode_ext PFN_vkCmdSetProvokingVertexModeEXT [c"vkCmdSetProvokingVertexModeEXT"];
             set_rasterization_samples_ext PFN_vkCmdSetRasterizationSamplesEXT [c"vkCmdSetRasterizationSamplesEXT"];
@@ -143,6 +170,7 @@ macro_rules! functions {
             wait_events2 PFN_vkCmdWaitEvents2 [c"vkCmdWaitEvents2", c"vkCmdWaitEvents2KHR"];
             write_buffer_marker2_amd PFN_vkCmdWriteBufferMarker2AMD [c"vkCmdWriteBufferMarker2AMD"];
             write_buffer_marker_amd PFN_vkCmdWriteBufferMarkerAMD [c"vkCmdWriteBufferMarkerAMD"];
+            write_marker_to_memory_amd PFN_vkCmdWriteMarkerToMemoryAMD [c"vkCmdWriteMarkerToMemoryAMD"];
             write_timestamp PFN_vkCmdWriteTimestamp [c"vkCmdWriteTimestamp"];
             write_timestamp2 PFN_vkCmdWriteTimestamp2 [c"vkCmdWriteTimestamp2", c"vkCmdWriteTimestamp2KHR"];
         }
@@ -153,8 +181,14 @@ macro_rules! functions {
 macro_rules! commands {
     ($expand:ident) => {
         $expand! {
+            record begin_conditional_rendering2_ext BeginConditionalRendering2Ext (
+                p_conditional_rendering_begin: *const vk::ConditionalRenderingBeginInfo2EXT => structures(1),
+            );
             record begin_conditional_rendering_ext BeginConditionalRenderingExt (
                 p_conditional_rendering_begin: *const vk::ConditionalRenderingBeginInfoEXT<'static> => structures(1),
+            );
+            record begin_custom_resolve_ext BeginCustomResolveExt (
+                p_begin_custom_resolve_info: *const vk::BeginCustomResolveInfoEXT => structures(1),
             );
             record begin_debug_utils_label_ext BeginDebugUtilsLabelExt (
                 p_label_info: *const vk::DebugUtilsLabelEXT<'static> => structures(1),
@@ -181,11 +215,31 @@ macro_rules! commands {
             begin_pass begin_rendering BeginRendering (
                 p_rendering_info: *const vk::RenderingInfo<'static> => structures(1),
             );
+            record begin_shader_instrumentation_arm BeginShaderInstrumentationArm (
+                instrumentation: vk::ShaderInstrumentationARM,
+            );
+            record begin_transform_feedback2_ext BeginTransformFeedback2Ext (
+                first_counter_range: u32,
+                counter_range_count: u32,
+                p_counter_infos: *const vk::BindTransformFeedbackBuffer2InfoEXT => structures(counter_range_count),
+            );
             record begin_transform_feedback_ext BeginTransformFeedbackExt (
                 first_counter_buffer: u32,
                 counter_buffer_count: u32,
                 p_counter_buffers: *const vk::Buffer => values(counter_buffer_count),
                 p_counter_buffer_offsets: *const vk::DeviceSize => values(counter_buffer_count),
+            );
+            record bind_descriptor_buffer_embedded_samplers2_ext BindDescriptorBufferEmbeddedSamplers2Ext (
+                p_bind_descriptor_buffer_embedded_samplers_info: *const vk::BindDescriptorBufferEmbeddedSamplersInfoEXT<'static> => structures(1),
+            );
+            record bind_descriptor_buffer_embedded_samplers_ext BindDescriptorBufferEmbeddedSamplersExt (
+                pipeline_bind_point: vk::PipelineBindPoint,
+                layout: vk::PipelineLayout,
+                set: u32,
+            );
+            record bind_descriptor_buffers_ext BindDescriptorBuffersExt (
+                buffer_count: u32,
+                p_binding_infos: *const vk::DescriptorBufferBindingInfoEXT<'static> => structures(buffer_count),
             );
             record bind_descriptor_sets BindDescriptorSets (
                 pipeline_bind_point: vk::PipelineBindPoint,
@@ -210,13 +264,26 @@ macro_rules! commands {
                 size: vk::DeviceSize,
                 index_type: vk::IndexType,
             );
+            record bind_index_buffer3_khr BindIndexBuffer3Khr (
+                p_info: *const vk::BindIndexBuffer3InfoKHR => structures(1),
+            );
             record bind_pipeline BindPipeline (
                 pipeline_bind_point: vk::PipelineBindPoint,
                 pipeline: vk::Pipeline,
             );
+            record bind_shaders_ext BindShadersExt (
+                stage_count: u32,
+                p_stages: *const vk::ShaderStageFlags => values(stage_count),
+                p_shaders: *const vk::ShaderEXT => values(stage_count),
+            );
             record bind_shading_rate_image_nv BindShadingRateImageNv (
                 image_view: vk::ImageView,
                 image_layout: vk::ImageLayout,
+            );
+            record bind_transform_feedback_buffers2_ext BindTransformFeedbackBuffers2Ext (
+                first_binding: u32,
+                binding_count: u32,
+                p_binding_infos: *const vk::BindTransformFeedbackBuffer2InfoEXT => structures(binding_count),
             );
             record bind_transform_feedback_buffers_ext BindTransformFeedbackBuffersExt (
                 first_binding: u32,
@@ -238,6 +305,11 @@ macro_rules! commands {
                 p_offsets: *const vk::DeviceSize => values(binding_count),
                 p_sizes: *const vk::DeviceSize => values(binding_count),
                 p_strides: *const vk::DeviceSize => values(binding_count),
+            );
+            record bind_vertex_buffers3_khr BindVertexBuffers3Khr (
+                first_binding: u32,
+                binding_count: u32,
+                p_binding_infos: *const vk::BindVertexBuffer3InfoKHR => structures(binding_count),
             );
             record clear_attachments ClearAttachments (
                 attachment_count: u32,
@@ -281,6 +353,9 @@ macro_rules! commands {
                 draw_count: u32,
                 stride: u32,
             );
+            record draw_indexed_indirect2_khr DrawIndexedIndirect2Khr (
+                p_info: *const vk::DrawIndirect2InfoKHR => structures(1),
+            );
             record draw_indexed_indirect_count DrawIndexedIndirectCount (
                 buffer: vk::Buffer,
                 offset: vk::DeviceSize,
@@ -289,11 +364,24 @@ macro_rules! commands {
                 max_draw_count: u32,
                 stride: u32,
             );
+            record draw_indexed_indirect_count2_khr DrawIndexedIndirectCount2Khr (
+                p_info: *const vk::DrawIndirectCount2InfoKHR => structures(1),
+            );
             record draw_indirect DrawIndirect (
                 buffer: vk::Buffer,
                 offset: vk::DeviceSize,
                 draw_count: u32,
                 stride: u32,
+            );
+            record draw_indirect2_khr DrawIndirect2Khr (
+                p_info: *const vk::DrawIndirect2InfoKHR => structures(1),
+            );
+            record draw_indirect_byte_count2_ext DrawIndirectByteCount2Ext (
+                instance_count: u32,
+                first_instance: u32,
+                p_counter_info: *const vk::BindTransformFeedbackBuffer2InfoEXT => structures(1),
+                counter_offset: u32,
+                vertex_stride: u32,
             );
             record draw_indirect_byte_count_ext DrawIndirectByteCountExt (
                 instance_count: u32,
@@ -311,10 +399,19 @@ macro_rules! commands {
                 max_draw_count: u32,
                 stride: u32,
             );
+            record draw_indirect_count2_khr DrawIndirectCount2Khr (
+                p_info: *const vk::DrawIndirectCount2InfoKHR => structures(1),
+            );
             record draw_mesh_tasks_ext DrawMeshTasksExt (
                 group_count_x: u32,
                 group_count_y: u32,
                 group_count_z: u32,
+            );
+            record draw_mesh_tasks_indirect2_ext DrawMeshTasksIndirect2Ext (
+                p_info: *const vk::DrawIndirect2InfoKHR => structures(1),
+            );
+            record draw_mesh_tasks_indirect_count2_ext DrawMeshTasksIndirectCount2Ext (
+                p_info: *const vk::DrawIndirectCount2InfoKHR => structures(1),
             );
             record draw_mesh_tasks_indirect_count_ext DrawMeshTasksIndirectCountExt (
                 buffer: vk::Buffer,
@@ -368,6 +465,16 @@ macro_rules! commands {
             );
             end_pass end_rendering EndRendering (
             );
+            end_pass end_rendering2_khr EndRendering2Khr (
+                p_rendering_end_info: *const vk::RenderingEndInfoKHR => structures(1),
+            );
+            record end_shader_instrumentation_arm EndShaderInstrumentationArm (
+            );
+            record end_transform_feedback2_ext EndTransformFeedback2Ext (
+                first_counter_range: u32,
+                counter_range_count: u32,
+                p_counter_infos: *const vk::BindTransformFeedbackBuffer2InfoEXT => structures(counter_range_count),
+            );
             record end_transform_feedback_ext EndTransformFeedbackExt (
                 first_counter_buffer: u32,
                 counter_buffer_count: u32,
@@ -377,6 +484,10 @@ macro_rules! commands {
             record execute_commands ExecuteCommands (
                 command_buffer_count: u32,
                 p_command_buffers: *const vk::CommandBuffer => values(command_buffer_count),
+            );
+            record execute_generated_commands_ext ExecuteGeneratedCommandsExt (
+                is_preprocessed: vk::Bool32,
+                p_generated_commands_info: *const vk::GeneratedCommandsInfoEXT => structures(1),
             );
             record insert_debug_utils_label_ext InsertDebugUtilsLabelExt (
                 p_label_info: *const vk::DebugUtilsLabelEXT<'static> => structures(1),
@@ -466,6 +577,9 @@ macro_rules! commands {
                 attachment_count: u32,
                 p_color_write_masks: *const vk::ColorComponentFlags => values(attachment_count),
             );
+            record set_compute_occupancy_priority_nv SetComputeOccupancyPriorityNv (
+                p_parameters: *const vk::ComputeOccupancyPriorityParametersNV => structures(1),
+            );
             record set_conservative_rasterization_mode_ext SetConservativeRasterizationModeExt (
                 conservative_rasterization_mode: vk::ConservativeRasterizationModeEXT,
             );
@@ -512,6 +626,10 @@ macro_rules! commands {
             record set_depth_clamp_enable_ext SetDepthClampEnableExt (
                 depth_clamp_enable: vk::Bool32,
             );
+            record set_depth_clamp_range_ext SetDepthClampRangeExt (
+                depth_clamp_mode: vk::DepthClampModeEXT,
+                p_depth_clamp_range: *const vk::DepthClampRangeEXT => values(1),
+            );
             record set_depth_clip_enable_ext SetDepthClipEnableExt (
                 depth_clip_enable: vk::Bool32,
             );
@@ -526,6 +644,17 @@ macro_rules! commands {
             );
             record set_depth_write_enable SetDepthWriteEnable (
                 depth_write_enable: vk::Bool32,
+            );
+            record set_descriptor_buffer_offsets2_ext SetDescriptorBufferOffsets2Ext (
+                p_set_descriptor_buffer_offsets_info: *const vk::SetDescriptorBufferOffsetsInfoEXT<'static> => structures(1),
+            );
+            record set_descriptor_buffer_offsets_ext SetDescriptorBufferOffsetsExt (
+                pipeline_bind_point: vk::PipelineBindPoint,
+                layout: vk::PipelineLayout,
+                first_set: u32,
+                set_count: u32,
+                p_buffer_indices: *const u32 => values(set_count),
+                p_offsets: *const vk::DeviceSize => values(set_count),
             );
             record set_device_mask SetDeviceMask (
                 device_mask: u32,
@@ -566,7 +695,7 @@ macro_rules! commands {
                 front_face: vk::FrontFace,
             );
             record set_line_rasterization_mode_ext SetLineRasterizationModeExt (
-                line_rasterization_mode: vk::LineRasterizationModeEXT,
+                line_rasterization_mode: vk::LineRasterizationModeKHR,
             );
             record set_line_stipple_enable_ext SetLineStippleEnableExt (
                 stippled_line_enable: vk::Bool32,
@@ -593,6 +722,9 @@ macro_rules! commands {
             record set_primitive_restart_enable SetPrimitiveRestartEnable (
                 primitive_restart_enable: vk::Bool32,
             );
+            record set_primitive_restart_index_ext SetPrimitiveRestartIndexExt (
+                primitive_restart_index: u32,
+            );
             record set_primitive_topology SetPrimitiveTopology (
                 primitive_topology: vk::PrimitiveTopology,
             );
@@ -612,7 +744,7 @@ macro_rules! commands {
                 p_location_info: *const vk::RenderingAttachmentLocationInfoKHR<'static> => structures(1),
             );
             record set_rendering_input_attachment_indices_khr SetRenderingInputAttachmentIndicesKhr (
-                p_location_info: *const vk::RenderingInputAttachmentIndexInfoKHR<'static> => structures(1),
+                p_input_attachment_index_info: *const vk::RenderingInputAttachmentIndexInfoKHR<'static> => structures(1),
             );
             record set_representative_fragment_test_enable_nv SetRepresentativeFragmentTestEnableNv (
                 representative_fragment_test_enable: vk::Bool32,
@@ -723,6 +855,9 @@ macro_rules! commands {
                 dst_buffer: vk::Buffer,
                 dst_offset: vk::DeviceSize,
                 marker: u32,
+            );
+            record write_marker_to_memory_amd WriteMarkerToMemoryAmd (
+                p_info: *const vk::MemoryMarkerInfoAMD => structures(1),
             );
             record write_timestamp WriteTimestamp (
                 pipeline_stage: vk::PipelineStageFlags,

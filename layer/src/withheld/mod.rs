@@ -11,7 +11,6 @@
 
 mod by_hand;
 mod commands;
-mod extensions;
 mod macros;
 mod memory;
 mod store;
@@ -19,23 +18,5 @@ mod structures;
 
 pub(crate) use self::by_hand::commands_by_hand;
 pub(crate) use self::commands::{commands, functions};
-pub(crate) use self::extensions::{KNOWN_COMMANDS, KNOWN_EXTENSIONS};
 pub(crate) use self::memory::{OutOfMemory, Template, Templates};
 pub(crate) use self::store::{Commands, Functions, WithheldCommands};
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// They must be sorted for binary search.
-    #[test]
-    fn extensions_are_in_order() {
-        assert!(KNOWN_EXTENSIONS.is_sorted() && KNOWN_COMMANDS.is_sorted());
-        assert!(KNOWN_EXTENSIONS.contains(&c"VK_EXT_multi_draw"));
-        for hidden in
-            [c"VK_EXT_shader_object", c"VK_EXT_descriptor_buffer", c"VK_AMDX_shader_enqueue"]
-        {
-            assert!(!KNOWN_EXTENSIONS.contains(&hidden), "{hidden:?}");
-        }
-    }
-}

@@ -4,12 +4,11 @@ use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
-use ash::vk;
-
 use super::commands::{commands, functions};
 use super::macros::{arguments, withhold};
 use super::memory::{Memory, OutOfMemory, Templates};
 use crate::next::next;
+use crate::registry::vk;
 
 macro_rules! define {
     ($($functions:tt)*) => {

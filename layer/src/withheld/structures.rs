@@ -1,10 +1,16 @@
-// Generated from the registry of Vulkan 1.3.281 by tests/registry. Changes belong there.
+// Generated from the registry of Vulkan 1.4.360 by tests/registry. Changes belong there.
 
 use std::ffi::c_void;
 
-use ash::vk;
-
 use super::memory::{Copied, Memory, OutOfMemory};
+use crate::registry::vk;
+
+impl Copied for vk::AttachmentFeedbackLoopInfoEXT {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
 
 impl Copied for vk::AttachmentSampleLocationsEXT<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
@@ -12,6 +18,20 @@ impl Copied for vk::AttachmentSampleLocationsEXT<'static> {
         unsafe {
             Ok(Self { sample_locations_info: self.sample_locations_info.copied(memory)?, ..*self })
         }
+    }
+}
+
+impl Copied for vk::BeginCustomResolveInfoEXT {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::BindDescriptorBufferEmbeddedSamplersInfoEXT<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
@@ -31,6 +51,27 @@ impl Copied for vk::BindDescriptorSetsInfoKHR<'static> {
     }
 }
 
+impl Copied for vk::BindIndexBuffer3InfoKHR {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::BindTransformFeedbackBuffer2InfoEXT {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::BindVertexBuffer3InfoKHR {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
 impl Copied for vk::BufferMemoryBarrier<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         // SAFETY: the caller's contract.
@@ -39,6 +80,13 @@ impl Copied for vk::BufferMemoryBarrier<'static> {
 }
 
 impl Copied for vk::BufferMemoryBarrier2<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::BufferUsageFlags2CreateInfoKHR<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
@@ -55,6 +103,20 @@ impl Copied for vk::CoarseSampleOrderCustomNV<'static> {
                 ..*self
             })
         }
+    }
+}
+
+impl Copied for vk::ComputeOccupancyPriorityParametersNV {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::ConditionalRenderingBeginInfo2EXT {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
@@ -127,6 +189,20 @@ impl Copied for vk::DepthBiasRepresentationInfoEXT<'static> {
     }
 }
 
+impl Copied for vk::DescriptorBufferBindingInfoEXT<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?.cast_mut(), ..*self }) }
+    }
+}
+
+impl Copied for vk::DescriptorBufferBindingPushDescriptorBufferHandleEXT<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?.cast_mut(), ..*self }) }
+    }
+}
+
 impl Copied for vk::DeviceGroupRenderPassBeginInfo<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         // SAFETY: the caller's contract.
@@ -141,10 +217,51 @@ impl Copied for vk::DeviceGroupRenderPassBeginInfo<'static> {
     }
 }
 
+impl Copied for vk::DrawIndirect2InfoKHR {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::DrawIndirectCount2InfoKHR {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
 impl Copied for vk::ExternalMemoryAcquireUnmodifiedEXT<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::GeneratedCommandsInfoEXT {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::GeneratedCommandsPipelineInfoEXT {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::GeneratedCommandsShaderInfoEXT {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_shaders: memory.values(self.p_shaders, self.shader_count as usize)?,
+                ..*self
+            })
+        }
     }
 }
 
@@ -173,6 +290,43 @@ impl Copied for vk::MemoryBarrier2<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::MemoryBarrierAccessFlags3KHR {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::MemoryMarkerInfoAMD {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::MemoryRangeBarrierKHR {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::MemoryRangeBarriersInfoKHR {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_memory_range_barriers: memory.structures(
+                    self.p_memory_range_barriers,
+                    self.memory_range_barrier_count as usize,
+                )?,
+                ..*self
+            })
+        }
     }
 }
 
@@ -275,6 +429,38 @@ impl Copied for vk::RenderPassBeginInfo<'static> {
     }
 }
 
+impl Copied for vk::SubpassFragmentDensityMapOffsetEndInfoQCOM<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_fragment_density_offsets: memory.values(
+                    self.p_fragment_density_offsets,
+                    self.fragment_density_offset_count as usize,
+                )?,
+                ..*self
+            })
+        }
+    }
+}
+
+impl Copied for vk::RenderPassPerformanceCountersByRegionBeginInfoARM {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_counter_addresses: memory
+                    .values(self.p_counter_addresses, self.counter_address_count as usize)?,
+                p_counter_indices: memory
+                    .values(self.p_counter_indices, self.counter_index_count as usize)?,
+                ..*self
+            })
+        }
+    }
+}
+
 impl Copied for vk::RenderPassSampleLocationsBeginInfoEXT<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         // SAFETY: the caller's contract.
@@ -323,6 +509,13 @@ impl Copied for vk::RenderPassTransformBeginInfoQCOM<'static> {
     }
 }
 
+impl Copied for vk::RenderingAttachmentFlagsInfoKHR {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
 impl Copied for vk::RenderingAttachmentInfo<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         // SAFETY: the caller's contract.
@@ -343,6 +536,13 @@ impl Copied for vk::RenderingAttachmentLocationInfoKHR<'static> {
                 ..*self
             })
         }
+    }
+}
+
+impl Copied for vk::RenderingEndInfoKHR {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
@@ -410,6 +610,20 @@ impl Copied for vk::SampleLocationsInfoEXT<'static> {
     }
 }
 
+impl Copied for vk::SetDescriptorBufferOffsetsInfoEXT<'static> {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_buffer_indices: memory.values(self.p_buffer_indices, self.set_count as usize)?,
+                p_offsets: memory.values(self.p_offsets, self.set_count as usize)?,
+                ..*self
+            })
+        }
+    }
+}
+
 impl Copied for vk::ShadingRatePaletteNV<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         // SAFETY: the caller's contract.
@@ -436,22 +650,6 @@ impl Copied for vk::SubpassEndInfo<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
-    }
-}
-
-impl Copied for vk::SubpassFragmentDensityMapOffsetEndInfoQCOM<'static> {
-    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
-        unsafe {
-            Ok(Self {
-                p_next: memory.chain(self.p_next)?,
-                p_fragment_density_offsets: memory.values(
-                    self.p_fragment_density_offsets,
-                    self.fragment_density_offset_count as usize,
-                )?,
-                ..*self
-            })
-        }
     }
 }
 
@@ -533,50 +731,74 @@ pub(super) unsafe fn copy(
 ) -> Result<Option<*const c_void>, OutOfMemory> {
     // SAFETY: the caller's contract; the type says which structure it is.
     unsafe {
-        Ok(Some(match (*structure).s_type { vk::StructureType::BIND_DESCRIPTOR_SETS_INFO_KHR => memory.structures(structure.cast::<vk::BindDescriptorSetsInfoKHR<'static>>(), 1)?.cast(),
-vk::StructureType::BUFFER_MEMORY_BARRIER => memory.structures(structure.cast::<vk::BufferMemoryBarrier<'static>>(), 1)?.cast(),
-vk::StructureType::BUFFER_MEMORY_BARRIER_2 => memory.structures(structure.cast::<vk::BufferMemoryBarrier2<'static>>(), 1)?.cast(),
-vk::StructureType::CONDITIONAL_RENDERING_BEGIN_INFO_EXT => memory.structures(structure.cast::<vk::ConditionalRenderingBeginInfoEXT<'static>>(), 1)?.cast(),
-vk::StructureType::DEBUG_MARKER_MARKER_INFO_EXT => memory.structures(structure.cast::<vk::DebugMarkerMarkerInfoEXT<'static>>(), 1)?.cast(),
-vk::StructureType::DEBUG_UTILS_LABEL_EXT => memory.structures(structure.cast::<vk::DebugUtilsLabelEXT<'static>>(), 1)?.cast(),
-vk::StructureType::DEPENDENCY_INFO => memory.structures(structure.cast::<vk::DependencyInfo<'static>>(), 1)?.cast(),
-vk::StructureType::DEPTH_BIAS_INFO_EXT => memory.structures(structure.cast::<vk::DepthBiasInfoEXT<'static>>(), 1)?.cast(),
-vk::StructureType::DEPTH_BIAS_REPRESENTATION_INFO_EXT => memory.structures(structure.cast::<vk::DepthBiasRepresentationInfoEXT<'static>>(), 1)?.cast(),
-vk::StructureType::DEVICE_GROUP_RENDER_PASS_BEGIN_INFO => memory.structures(structure.cast::<vk::DeviceGroupRenderPassBeginInfo<'static>>(), 1)?.cast(),
-vk::StructureType::EXTERNAL_MEMORY_ACQUIRE_UNMODIFIED_EXT => memory.structures(structure.cast::<vk::ExternalMemoryAcquireUnmodifiedEXT<'static>>(), 1)?.cast(),
-vk::StructureType::IMAGE_MEMORY_BARRIER => memory.structures(structure.cast::<vk::ImageMemoryBarrier<'static>>(), 1)?.cast(),
-vk::StructureType::IMAGE_MEMORY_BARRIER_2 => memory.structures(structure.cast::<vk::ImageMemoryBarrier2<'static>>(), 1)?.cast(),
-vk::StructureType::MEMORY_BARRIER => memory.structures(structure.cast::<vk::MemoryBarrier<'static>>(), 1)?.cast(),
-vk::StructureType::MEMORY_BARRIER_2 => memory.structures(structure.cast::<vk::MemoryBarrier2<'static>>(), 1)?.cast(),
-vk::StructureType::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_INFO_EXT => memory.structures(structure.cast::<vk::MultisampledRenderToSingleSampledInfoEXT<'static>>(), 1)?.cast(),
-vk::StructureType::MULTIVIEW_PER_VIEW_ATTRIBUTES_INFO_NVX => memory.structures(structure.cast::<vk::MultiviewPerViewAttributesInfoNVX<'static>>(), 1)?.cast(),
-vk::StructureType::MULTIVIEW_PER_VIEW_RENDER_AREAS_RENDER_PASS_BEGIN_INFO_QCOM => memory.structures(structure.cast::<vk::MultiviewPerViewRenderAreasRenderPassBeginInfoQCOM<'static>>(), 1)?.cast(),
-vk::StructureType::PIPELINE_LAYOUT_CREATE_INFO => memory.structures(structure.cast::<vk::PipelineLayoutCreateInfo<'static>>(), 1)?.cast(),
-vk::StructureType::PUSH_CONSTANTS_INFO_KHR => memory.structures(structure.cast::<vk::PushConstantsInfoKHR<'static>>(), 1)?.cast(),
-vk::StructureType::PUSH_DESCRIPTOR_SET_INFO_KHR => memory.structures(structure.cast::<vk::PushDescriptorSetInfoKHR<'static>>(), 1)?.cast(),
-vk::StructureType::PUSH_DESCRIPTOR_SET_WITH_TEMPLATE_INFO_KHR => memory.structures(structure.cast::<vk::PushDescriptorSetWithTemplateInfoKHR<'static>>(), 1)?.cast(),
-vk::StructureType::RENDER_PASS_ATTACHMENT_BEGIN_INFO => memory.structures(structure.cast::<vk::RenderPassAttachmentBeginInfo<'static>>(), 1)?.cast(),
-vk::StructureType::RENDER_PASS_BEGIN_INFO => memory.structures(structure.cast::<vk::RenderPassBeginInfo<'static>>(), 1)?.cast(),
-vk::StructureType::RENDER_PASS_SAMPLE_LOCATIONS_BEGIN_INFO_EXT => memory.structures(structure.cast::<vk::RenderPassSampleLocationsBeginInfoEXT<'static>>(), 1)?.cast(),
-vk::StructureType::RENDER_PASS_STRIPE_BEGIN_INFO_ARM => memory.structures(structure.cast::<vk::RenderPassStripeBeginInfoARM<'static>>(), 1)?.cast(),
-vk::StructureType::RENDER_PASS_STRIPE_INFO_ARM => memory.structures(structure.cast::<vk::RenderPassStripeInfoARM<'static>>(), 1)?.cast(),
-vk::StructureType::RENDER_PASS_TRANSFORM_BEGIN_INFO_QCOM => memory.structures(structure.cast::<vk::RenderPassTransformBeginInfoQCOM<'static>>(), 1)?.cast(),
-vk::StructureType::RENDERING_ATTACHMENT_INFO => memory.structures(structure.cast::<vk::RenderingAttachmentInfo<'static>>(), 1)?.cast(),
-vk::StructureType::RENDERING_ATTACHMENT_LOCATION_INFO_KHR => memory.structures(structure.cast::<vk::RenderingAttachmentLocationInfoKHR<'static>>(), 1)?.cast(),
-vk::StructureType::RENDERING_FRAGMENT_DENSITY_MAP_ATTACHMENT_INFO_EXT => memory.structures(structure.cast::<vk::RenderingFragmentDensityMapAttachmentInfoEXT<'static>>(), 1)?.cast(),
-vk::StructureType::RENDERING_FRAGMENT_SHADING_RATE_ATTACHMENT_INFO_KHR => memory.structures(structure.cast::<vk::RenderingFragmentShadingRateAttachmentInfoKHR<'static>>(), 1)?.cast(),
-vk::StructureType::RENDERING_INFO => memory.structures(structure.cast::<vk::RenderingInfo<'static>>(), 1)?.cast(),
-vk::StructureType::RENDERING_INPUT_ATTACHMENT_INDEX_INFO_KHR => memory.structures(structure.cast::<vk::RenderingInputAttachmentIndexInfoKHR<'static>>(), 1)?.cast(),
-vk::StructureType::SAMPLE_LOCATIONS_INFO_EXT => memory.structures(structure.cast::<vk::SampleLocationsInfoEXT<'static>>(), 1)?.cast(),
-vk::StructureType::SUBPASS_BEGIN_INFO => memory.structures(structure.cast::<vk::SubpassBeginInfo<'static>>(), 1)?.cast(),
-vk::StructureType::SUBPASS_END_INFO => memory.structures(structure.cast::<vk::SubpassEndInfo<'static>>(), 1)?.cast(),
-vk::StructureType::SUBPASS_FRAGMENT_DENSITY_MAP_OFFSET_END_INFO_QCOM => memory.structures(structure.cast::<vk::SubpassFragmentDensityMapOffsetEndInfoQCOM<'static>>(), 1)?.cast(),
-vk::StructureType::VERTEX_INPUT_ATTRIBUTE_DESCRIPTION_2_EXT => memory.structures(structure.cast::<vk::VertexInputAttributeDescription2EXT<'static>>(), 1)?.cast(),
-vk::StructureType::VERTEX_INPUT_BINDING_DESCRIPTION_2_EXT => memory.structures(structure.cast::<vk::VertexInputBindingDescription2EXT<'static>>(), 1)?.cast(),
-vk::StructureType::WRITE_DESCRIPTOR_SET => memory.structures(structure.cast::<vk::WriteDescriptorSet<'static>>(), 1)?.cast(),
-vk::StructureType::WRITE_DESCRIPTOR_SET_ACCELERATION_STRUCTURE_KHR => memory.structures(structure.cast::<vk::WriteDescriptorSetAccelerationStructureKHR<'static>>(), 1)?.cast(),
-vk::StructureType::WRITE_DESCRIPTOR_SET_ACCELERATION_STRUCTURE_NV => memory.structures(structure.cast::<vk::WriteDescriptorSetAccelerationStructureNV<'static>>(), 1)?.cast(),
-vk::StructureType::WRITE_DESCRIPTOR_SET_INLINE_UNIFORM_BLOCK => memory.structures(structure.cast::<vk::WriteDescriptorSetInlineUniformBlock<'static>>(), 1)?.cast(),
+        Ok(Some(match (*structure).s_type { <vk::AttachmentFeedbackLoopInfoEXT as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::AttachmentFeedbackLoopInfoEXT>(), 1)?.cast(),
+<vk::BeginCustomResolveInfoEXT as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BeginCustomResolveInfoEXT>(), 1)?.cast(),
+<vk::BindDescriptorBufferEmbeddedSamplersInfoEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BindDescriptorBufferEmbeddedSamplersInfoEXT<'static>>(), 1)?.cast(),
+<vk::BindDescriptorSetsInfoKHR<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BindDescriptorSetsInfoKHR<'static>>(), 1)?.cast(),
+<vk::BindIndexBuffer3InfoKHR as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BindIndexBuffer3InfoKHR>(), 1)?.cast(),
+<vk::BindTransformFeedbackBuffer2InfoEXT as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BindTransformFeedbackBuffer2InfoEXT>(), 1)?.cast(),
+<vk::BindVertexBuffer3InfoKHR as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BindVertexBuffer3InfoKHR>(), 1)?.cast(),
+<vk::BufferMemoryBarrier<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BufferMemoryBarrier<'static>>(), 1)?.cast(),
+<vk::BufferMemoryBarrier2<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BufferMemoryBarrier2<'static>>(), 1)?.cast(),
+<vk::BufferUsageFlags2CreateInfoKHR<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BufferUsageFlags2CreateInfoKHR<'static>>(), 1)?.cast(),
+<vk::ComputeOccupancyPriorityParametersNV as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::ComputeOccupancyPriorityParametersNV>(), 1)?.cast(),
+<vk::ConditionalRenderingBeginInfo2EXT as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::ConditionalRenderingBeginInfo2EXT>(), 1)?.cast(),
+<vk::ConditionalRenderingBeginInfoEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::ConditionalRenderingBeginInfoEXT<'static>>(), 1)?.cast(),
+<vk::DebugMarkerMarkerInfoEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DebugMarkerMarkerInfoEXT<'static>>(), 1)?.cast(),
+<vk::DebugUtilsLabelEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DebugUtilsLabelEXT<'static>>(), 1)?.cast(),
+<vk::DependencyInfo<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DependencyInfo<'static>>(), 1)?.cast(),
+<vk::DepthBiasInfoEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DepthBiasInfoEXT<'static>>(), 1)?.cast(),
+<vk::DepthBiasRepresentationInfoEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DepthBiasRepresentationInfoEXT<'static>>(), 1)?.cast(),
+<vk::DescriptorBufferBindingInfoEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DescriptorBufferBindingInfoEXT<'static>>(), 1)?.cast(),
+<vk::DescriptorBufferBindingPushDescriptorBufferHandleEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DescriptorBufferBindingPushDescriptorBufferHandleEXT<'static>>(), 1)?.cast(),
+<vk::DeviceGroupRenderPassBeginInfo<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DeviceGroupRenderPassBeginInfo<'static>>(), 1)?.cast(),
+<vk::DrawIndirect2InfoKHR as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DrawIndirect2InfoKHR>(), 1)?.cast(),
+<vk::DrawIndirectCount2InfoKHR as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DrawIndirectCount2InfoKHR>(), 1)?.cast(),
+<vk::ExternalMemoryAcquireUnmodifiedEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::ExternalMemoryAcquireUnmodifiedEXT<'static>>(), 1)?.cast(),
+<vk::GeneratedCommandsInfoEXT as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::GeneratedCommandsInfoEXT>(), 1)?.cast(),
+<vk::GeneratedCommandsPipelineInfoEXT as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::GeneratedCommandsPipelineInfoEXT>(), 1)?.cast(),
+<vk::GeneratedCommandsShaderInfoEXT as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::GeneratedCommandsShaderInfoEXT>(), 1)?.cast(),
+<vk::ImageMemoryBarrier<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::ImageMemoryBarrier<'static>>(), 1)?.cast(),
+<vk::ImageMemoryBarrier2<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::ImageMemoryBarrier2<'static>>(), 1)?.cast(),
+<vk::MemoryBarrier<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::MemoryBarrier<'static>>(), 1)?.cast(),
+<vk::MemoryBarrier2<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::MemoryBarrier2<'static>>(), 1)?.cast(),
+<vk::MemoryBarrierAccessFlags3KHR as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::MemoryBarrierAccessFlags3KHR>(), 1)?.cast(),
+<vk::MemoryMarkerInfoAMD as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::MemoryMarkerInfoAMD>(), 1)?.cast(),
+<vk::MemoryRangeBarrierKHR as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::MemoryRangeBarrierKHR>(), 1)?.cast(),
+<vk::MemoryRangeBarriersInfoKHR as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::MemoryRangeBarriersInfoKHR>(), 1)?.cast(),
+<vk::MultisampledRenderToSingleSampledInfoEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::MultisampledRenderToSingleSampledInfoEXT<'static>>(), 1)?.cast(),
+<vk::MultiviewPerViewAttributesInfoNVX<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::MultiviewPerViewAttributesInfoNVX<'static>>(), 1)?.cast(),
+<vk::MultiviewPerViewRenderAreasRenderPassBeginInfoQCOM<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::MultiviewPerViewRenderAreasRenderPassBeginInfoQCOM<'static>>(), 1)?.cast(),
+<vk::PipelineLayoutCreateInfo<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::PipelineLayoutCreateInfo<'static>>(), 1)?.cast(),
+<vk::PushConstantsInfoKHR<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::PushConstantsInfoKHR<'static>>(), 1)?.cast(),
+<vk::PushDescriptorSetInfoKHR<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::PushDescriptorSetInfoKHR<'static>>(), 1)?.cast(),
+<vk::PushDescriptorSetWithTemplateInfoKHR<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::PushDescriptorSetWithTemplateInfoKHR<'static>>(), 1)?.cast(),
+<vk::RenderPassAttachmentBeginInfo<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::RenderPassAttachmentBeginInfo<'static>>(), 1)?.cast(),
+<vk::RenderPassBeginInfo<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::RenderPassBeginInfo<'static>>(), 1)?.cast(),
+<vk::SubpassFragmentDensityMapOffsetEndInfoQCOM<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::SubpassFragmentDensityMapOffsetEndInfoQCOM<'static>>(), 1)?.cast(),
+<vk::RenderPassPerformanceCountersByRegionBeginInfoARM as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::RenderPassPerformanceCountersByRegionBeginInfoARM>(), 1)?.cast(),
+<vk::RenderPassSampleLocationsBeginInfoEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::RenderPassSampleLocationsBeginInfoEXT<'static>>(), 1)?.cast(),
+<vk::RenderPassStripeBeginInfoARM<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::RenderPassStripeBeginInfoARM<'static>>(), 1)?.cast(),
+<vk::RenderPassStripeInfoARM<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::RenderPassStripeInfoARM<'static>>(), 1)?.cast(),
+<vk::RenderPassTransformBeginInfoQCOM<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::RenderPassTransformBeginInfoQCOM<'static>>(), 1)?.cast(),
+<vk::RenderingAttachmentFlagsInfoKHR as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::RenderingAttachmentFlagsInfoKHR>(), 1)?.cast(),
+<vk::RenderingAttachmentInfo<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::RenderingAttachmentInfo<'static>>(), 1)?.cast(),
+<vk::RenderingAttachmentLocationInfoKHR<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::RenderingAttachmentLocationInfoKHR<'static>>(), 1)?.cast(),
+<vk::RenderingEndInfoKHR as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::RenderingEndInfoKHR>(), 1)?.cast(),
+<vk::RenderingFragmentDensityMapAttachmentInfoEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::RenderingFragmentDensityMapAttachmentInfoEXT<'static>>(), 1)?.cast(),
+<vk::RenderingFragmentShadingRateAttachmentInfoKHR<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::RenderingFragmentShadingRateAttachmentInfoKHR<'static>>(), 1)?.cast(),
+<vk::RenderingInfo<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::RenderingInfo<'static>>(), 1)?.cast(),
+<vk::RenderingInputAttachmentIndexInfoKHR<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::RenderingInputAttachmentIndexInfoKHR<'static>>(), 1)?.cast(),
+<vk::SampleLocationsInfoEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::SampleLocationsInfoEXT<'static>>(), 1)?.cast(),
+<vk::SetDescriptorBufferOffsetsInfoEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::SetDescriptorBufferOffsetsInfoEXT<'static>>(), 1)?.cast(),
+<vk::SubpassBeginInfo<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::SubpassBeginInfo<'static>>(), 1)?.cast(),
+<vk::SubpassEndInfo<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::SubpassEndInfo<'static>>(), 1)?.cast(),
+<vk::VertexInputAttributeDescription2EXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::VertexInputAttributeDescription2EXT<'static>>(), 1)?.cast(),
+<vk::VertexInputBindingDescription2EXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::VertexInputBindingDescription2EXT<'static>>(), 1)?.cast(),
+<vk::WriteDescriptorSet<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::WriteDescriptorSet<'static>>(), 1)?.cast(),
+<vk::WriteDescriptorSetAccelerationStructureKHR<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::WriteDescriptorSetAccelerationStructureKHR<'static>>(), 1)?.cast(),
+<vk::WriteDescriptorSetAccelerationStructureNV<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::WriteDescriptorSetAccelerationStructureNV<'static>>(), 1)?.cast(),
+<vk::WriteDescriptorSetInlineUniformBlock<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::WriteDescriptorSetInlineUniformBlock<'static>>(), 1)?.cast(),
  _ => return Ok(None), }))
     }
 }

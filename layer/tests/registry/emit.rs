@@ -1,53 +1,74 @@
 //! Generates Rust code from the registry.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::model::{BY_HAND, Function, Registry, Structure, Value, function_name, type_name};
+use super::model::{
+    BY_HAND, Function, Newer, Registry, Structure, Value, function_name, type_name,
+};
 
 /// Structures for which the registry does not say what must be copied.
 const STRUCTURES_BY_HAND: [&str; 2] =
-    ["VkPushDescriptorSetWithTemplateInfoKHR", "VkWriteDescriptorSet"];
+    ["VkPushDescriptorSetWithTemplateInfo", "VkWriteDescriptorSet"];
 
-const ENDS: [&str; 3] = ["vkCmdEndRendering", "vkCmdEndRenderPass", "vkCmdEndRenderPass2"];
+const ENDS: [&str; 4] =
+    ["vkCmdEndRendering", "vkCmdEndRendering2KHR", "vkCmdEndRenderPass", "vkCmdEndRenderPass2"];
 
-const HEAD: &str =
-    "// Generated from the registry of Vulkan 1.3.281 by tests/registry. Changes belong there.\n\n";
+fn head(registry: &Registry<'_, '_>) -> String {
+    format!(
+        "// Generated from the registry of Vulkan 1.4.{} by tests/registry. Changes belong there.\n\n",
+        registry.version
+    )
+}
 
-/// Returns a type without pointers, in Rust.
-fn rust_type(registry: &Registry, ty: &str, lifetime: &str) -> String {
-    match ty {
-        "uint16_t" => "u16".to_owned(),
-        "uint32_t" => "u32".to_owned(),
-        "int32_t" => "i32".to_owned(),
-        "uint64_t" => "u64".to_owned(),
-        "float" => "f32".to_owned(),
-        "char" => "c_char".to_owned(),
-        "void" => "c_void".to_owned(),
-        vulkan => {
-            let name = vulkan.trim_start_matches("Vk").replace("FlagBits", "Flags");
-            let lifetime = if registry.structures.contains_key(vulkan) { lifetime } else { "" };
-            format!("vk::{name}{lifetime}")
+impl Registry<'_, '_> {
+    /// Returns a type without pointers, in Rust.
+    fn rust_type(&self, ty: &str, lifetime: &str) -> String {
+        match ty {
+            "uint8_t" => "u8".to_owned(),
+            "uint16_t" => "u16".to_owned(),
+            "uint32_t" => "u32".to_owned(),
+            "int32_t" => "i32".to_owned(),
+            "uint64_t" => "u64".to_owned(),
+            "size_t" => "usize".to_owned(),
+            "float" => "f32".to_owned(),
+            "char" => "c_char".to_owned(),
+            vulkan if vulkan.starts_with("Vk") && self.is_declared(vulkan) => {
+                let has_lifetime = self.is_of_ash(vulkan) && self.has_pointers(vulkan);
+                let lifetime = if has_lifetime { lifetime } else { "" };
+                format!("vk::{}{lifetime}", self.rust_name(vulkan))
+            }
+            // It is only pointed to, and the layer does not look there.
+            _ => "c_void".to_owned(),
         }
     }
 }
 
 impl Value {
-    fn rust_type(&self, registry: &Registry, lifetime: &str) -> String {
-        let ty = rust_type(registry, &self.ty, lifetime);
+    fn rust_type(&self, registry: &Registry<'_, '_>, lifetime: &str) -> String {
+        let ty = registry.rust_type(&self.ty, lifetime);
         match self.array {
             Some(count) => format!("*const [{ty}; {count}]"),
             None => format!("{}{ty}", "*const ".repeat(self.pointers)),
         }
     }
 
+    /// Returns the type of a member.
+    fn member_type(&self, registry: &Registry<'_, '_>) -> String {
+        let ty = registry.rust_type(&self.ty, "<'static>");
+        let ty = format!("{}{ty}", "*const ".repeat(self.pointers));
+        match self.array {
+            Some(count) => format!("[{ty}; {count}]"),
+            None => ty,
+        }
+    }
+
     /// Returns the function of the memory that copies the value, and the number of elements. `None`
     /// for a value that is not a pointer.
-    fn copy(&self, registry: &Registry, of: &str) -> Option<(&'static str, String)> {
+    fn copy(&self, registry: &Registry<'_, '_>, of: &str) -> Option<(&'static str, String)> {
         if self.pointers == 0 && self.array.is_none() {
             return None;
         }
-        let has_pointers = registry.structures.contains_key(&self.ty);
+        let has_pointers = registry.structures.contains_key(self.ty.as_str());
         Some(match (self.ty.as_str(), self.len.as_deref()) {
             (_, Some("null-terminated")) => ("string", String::new()),
             // An opaque value.
@@ -66,7 +87,7 @@ fn count(of: &str, len: &str) -> String {
     format!("{of}{}", len.to_snake_case())
 }
 
-pub fn commands(registry: &Registry) -> String {
+pub fn commands(registry: &Registry<'_, '_>) -> String {
     let mut functions = String::new();
     for Function { name, aliases, .. } in &registry.commands {
         let names = std::iter::once(name).chain(aliases);
@@ -97,9 +118,10 @@ pub fn commands(registry: &Registry) -> String {
         writeln!(commands, "{ROW});").unwrap();
     }
     format!(
-        "{HEAD}/// Hands a macro the functions of a device: `name PFN_type [names of the command];`.\n{}\n\
+        "{}/// Hands a macro the functions of a device: `name PFN_type [names of the command];`.\n{}\n\
          /// Hands a macro the commands: see [`macros`](super::macros).\n{}\n\
          pub(crate) use {{commands, functions}};\n",
+        head(registry),
         table("functions", &functions),
         table("commands", &commands)
     )
@@ -116,37 +138,108 @@ fn table(name: &str, rows: &str) -> String {
     )
 }
 
-pub fn extensions(registry: &Registry) -> String {
-    let list = |names: &BTreeSet<String>| -> String {
-        names.iter().map(|name| format!("    c\"{name}\",\n")).collect()
-    };
+/// The version, and the names of the commands that are recorded.
+pub fn names(registry: &Registry<'_, '_>) -> String {
+    let names: String = registry.names.iter().map(|name| format!("    c\"{name}\",\n")).collect();
     format!(
-        "{HEAD}use std::ffi::CStr;\n\n\
-         /// Device extensions whose commands inside of a pass are known, sorted.\n\
-         pub(crate) const KNOWN_EXTENSIONS: &[&CStr] = &[\n{}];\n\n\
+        "{}use std::ffi::CStr;\n\nuse super::vk;\n\n\
+         /// The version of the registry.\n\
+         pub(crate) const VERSION: u32 = vk::make_api_version(0, 1, 4, {});\n\n\
          /// Commands that are recorded and for which it is known where they are allowed, by all their names,\n\
          /// sorted.\n\
-         pub(crate) const KNOWN_COMMANDS: &[&CStr] = &[\n{}];\n",
-        list(&registry.extensions),
-        list(&registry.names)
+         pub(crate) const KNOWN_COMMANDS: &[&CStr] = &[\n{names}];\n",
+        head(registry),
+        registry.version
     )
 }
 
-pub fn structures(registry: &Registry) -> String {
-    let mut out = format!(
-        "{HEAD}use std::ffi::c_void;\n\nuse ash::vk;\n\nuse super::memory::{{Copied, Memory, OutOfMemory}};\n\n"
+/// The sizes of the structures of chains that are copied.
+pub fn sizes(registry: &Registry<'_, '_>) -> String {
+    let mut out = head(registry);
+    out.push_str(
+        "use super::vk;\n\n\
+         /// The sizes in bytes of the structures that may be in chains that the layer copies, by the value of\n\
+         /// `sType`, sorted.\n\
+         pub(crate) const SIZES: &[(i32, usize)] = &[\n",
+    );
+    for (s_type, name) in &registry.chained {
+        match registry.words(name) {
+            Some(words) => writeln!(out, "    ({s_type}, words({words})), // {name}").unwrap(),
+            None => {
+                let ty = registry.rust_type(name, "<'_>");
+                writeln!(out, "    ({s_type}, size_of::<{ty}>()),").unwrap();
+            }
+        }
+    }
+    out.push_str(
+        "];\n\n\
+         /// The size of a structure that has words of 4 bytes after `pNext`, and nothing else.\n\
+         const fn words(count: usize) -> usize {\n\
+         (size_of::<vk::BaseInStructure<'_>>() + 4 * count)\
+         .next_multiple_of(align_of::<vk::BaseInStructure<'_>>())\n}\n",
+    );
+    out
+}
+
+/// The types that ash does not have.
+pub fn types(registry: &Registry<'_, '_>) -> String {
+    let mut rows = String::new();
+    for Newer { from, c_name, structure } in &registry.newer {
+        write!(rows, "{ROW}{from} struct {} {c_name}", registry.rust_name(c_name)).unwrap();
+        if let Some(s_type) = structure.s_type {
+            write!(rows, " = {s_type}").unwrap();
+        }
+        rows.push_str(" {\n");
+        for member in &structure.members {
+            let ty = member.member_type(registry);
+            writeln!(rows, "{ROW}    {} {}: {ty},", member.name, member.c_name).unwrap();
+        }
+        writeln!(rows, "{ROW}}}").unwrap();
+    }
+    let mut out = head(registry);
+    out.push_str(
+        "use super::vk;\n\n\
+         /// Hands a macro the structures that ash does not have: what adds it to Vulkan, its name in Rust and in C,\n\
+         /// the value of `sType`, and the members.\n",
+    );
+    out.push_str(&table("newer_structures", &rows));
+    out.push_str("\npub(crate) use newer_structures;\n\n");
+    for (name, ty) in &registry.newer_types {
+        writeln!(out, "pub(crate) type {name} = {ty};").unwrap();
+    }
+    for (name, (returns, parameters)) in &registry.newer_commands {
+        let types: Vec<_> = parameters.iter().map(|p| p.rust_type(registry, "<'static>")).collect();
+        let returns = match returns.as_str() {
+            "void" => String::new(),
+            returns => format!(" -> {}", registry.rust_type(returns, "")),
+        };
+        writeln!(
+            out,
+            "#[allow(non_camel_case_types)]\n\
+             pub(crate) type PFN_{name} = unsafe extern \"system\" fn({}){returns};",
+            types.join(", ")
+        )
+        .unwrap();
+    }
+    out
+}
+
+pub fn structures(registry: &Registry<'_, '_>) -> String {
+    let mut out = head(registry);
+    out.push_str(
+        "use std::ffi::c_void;\n\nuse super::memory::{Copied, Memory, OutOfMemory};\nuse crate::registry::vk;\n\n",
     );
     for (name, structure) in &registry.structures {
-        if !STRUCTURES_BY_HAND.contains(&name.as_str()) {
+        if !STRUCTURES_BY_HAND.contains(name) {
             out.push_str(&copied(registry, name, structure));
         }
     }
-    let typed = registry.structures.iter().filter_map(|(name, s)| Some((name, s.s_type.as_ref()?)));
+    let typed = registry.structures.iter().filter(|(_, s)| s.s_type.is_some());
     let arms: String = typed
-        .map(|(name, s_type)| {
-            let ty = rust_type(registry, name, "<'static>");
+        .map(|(name, _)| {
+            let ty = registry.rust_type(name, "<'static>");
             format!(
-                "vk::StructureType::{s_type} => memory.structures(structure.cast::<{ty}>(), 1)?.cast(),\n"
+                "<{ty} as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<{ty}>(), 1)?.cast(),\n"
             )
         })
         .collect();
@@ -163,10 +256,11 @@ pub fn structures(registry: &Registry) -> String {
     out
 }
 
-fn copied(registry: &Registry, name: &str, structure: &Structure) -> String {
-    let ty = rust_type(registry, name, "<'static>");
-    let is_copied =
-        |member: &&Value| member.pointers > 0 || registry.structures.contains_key(&member.ty);
+fn copied(registry: &Registry<'_, '_>, of: &str, structure: &Structure) -> String {
+    let ty = registry.rust_type(of, "<'static>");
+    let is_copied = |member: &&Value| {
+        member.pointers > 0 || registry.structures.contains_key(member.ty.as_str())
+    };
     let members: String = structure
         .members
         .iter()
@@ -178,7 +272,7 @@ fn copied(registry: &Registry, name: &str, structure: &Structure) -> String {
                 return format!("{name}: self.{name}.copied(memory)?,\n");
             }
             let copied = match (name.as_str(), member.copy(registry, "self.")) {
-                ("p_next", _) if !member.is_const => {
+                ("p_next", _) if registry.is_written(of) => {
                     return "p_next: memory.chain(self.p_next)?.cast_mut(),\n".to_owned();
                 }
                 ("p_next", _) => "memory.chain(self.p_next)".to_owned(),

@@ -1,46 +1,98 @@
-//! Generates `src/withheld/{commands,extensions,structures}.rs`, about the commands that are
-//! allowed inside of a render pass instance, and `src/chain/sizes.rs`, about structures, from the
-//! registry of Vulkan (`vk.xml`).
+//! What the layer knows of the registry of Vulkan (`vk.xml`): generates the files of [`FILES`] and
+//! `translate/tests/table.rs`, and compares the tables that are written by hand with it.
 //!
-//! The registry is version 1.3.281, from which ash is generated, and the newest one for sizes. The
-//! repository does not contain it: with `VKXFB_VK_XML=FILE` and `VKXFB_NEWEST_VK_XML=FILE` the
-//! tests compare the files with it. With `VKXFB_REGENERATE=1` as well, they write the files.
+//! The repository does not contain the registry. With `VKXFB_VK_XML=FILE` these tests compare the
+//! files with it; with `VKXFB_REGENERATE=1` as well, they write the files. CONTRIBUTING.md says how
+//! the next version of Vulkan is added.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
+mod ash_types;
 mod emit;
+#[allow(dead_code, reason = "the layer uses the rest")]
+#[path = "../../src/registry/extensions.rs"]
+mod extensions;
+mod layout;
 mod model;
-mod sizes;
+mod stages;
+mod verdicts;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use ash_types::AshTypes;
+use extensions::{HIDDEN, SHOWN};
 use model::Registry;
+use roxmltree::Document;
 
-#[test]
-fn the_queue_is_that_of_the_registry() {
-    with_registry("VKXFB_VK_XML", |document| {
-        let registry = Registry::new(document);
-        hold("withheld/commands.rs", &emit::commands(&registry));
-        hold("withheld/extensions.rs", &emit::extensions(&registry));
-        hold("withheld/structures.rs", &emit::structures(&registry));
-    });
-}
+/// Writes a file.
+type Emit = fn(&Registry<'_, '_>) -> String;
 
-#[test]
-fn sizes_are_those_of_the_registry() {
-    with_registry("VKXFB_NEWEST_VK_XML", |document| {
-        hold("chain/sizes.rs", &sizes::sizes(document));
-    });
-}
+/// The generated files, and what generates them.
+const FILES: [(&str, Emit); 5] = [
+    ("registry/commands.rs", emit::names),
+    ("registry/sizes.rs", emit::sizes),
+    ("registry/types.rs", emit::types),
+    ("withheld/commands.rs", emit::commands),
+    ("withheld/structures.rs", emit::structures),
+];
 
-/// Calls `test` with the registry that an environment variable names, if it is set.
-fn with_registry(variable: &str, test: impl FnOnce(&roxmltree::Document<'_>)) {
-    let Some(file) = std::env::var_os(variable).map(PathBuf::from) else {
-        return eprintln!("skipped: {variable} does not name a vk.xml");
+/// The registry, if an environment variable names it.
+fn registry() -> Option<String> {
+    let Some(file) = std::env::var_os("VKXFB_VK_XML").map(PathBuf::from) else {
+        eprintln!("skipped: VKXFB_VK_XML does not name a vk.xml");
+        return None;
     };
     let text = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-    test(&roxmltree::Document::parse(&text).unwrap());
+    Some(text)
+}
+
+/// Somebody has said of each device extension whether programs see it.
+#[test]
+fn extensions_are_judged() {
+    let Some(text) = registry() else { return };
+    let document = Document::parse(&text).unwrap();
+    let all = model::extensions(&document);
+    let name = |name: &std::ffi::CStr| name.to_str().unwrap().to_owned();
+    let judged: BTreeSet<String> =
+        SHOWN.iter().map(|n| name(n)).chain(HIDDEN.iter().map(|(n, _)| name(n))).collect();
+    let missing: Vec<_> = all.iter().filter(|name| !judged.contains(**name)).collect();
+    assert!(missing.is_empty(), "say in src/registry/extensions.rs what becomes of {missing:#?}");
+    let gone: Vec<_> = judged.iter().filter(|name| !all.contains(name.as_str())).collect();
+    assert!(gone.is_empty(), "no device extensions: {gone:#?}");
+}
+
+/// What is hidden is documented, with the reason.
+#[test]
+fn hidden_extensions_are_documented() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let readme = std::fs::read_to_string(readme).unwrap();
+    for (name, reason) in HIDDEN {
+        let name = format!("`{}`", name.to_str().unwrap());
+        let row = readme.lines().find(|line| line.starts_with("| `") && line.contains(&name));
+        let row = row.unwrap_or_else(|| panic!("README.md does not say that {name} is hidden"));
+        assert!(row.ends_with(&format!("| {reason} |")), "{row}: {reason}");
+    }
+}
+
+/// Somebody has said what the layer does with each command that is recorded, and the files say the
+/// rest.
+#[test]
+fn files_are_those_of_the_registry() {
+    let Some(text) = registry() else { return };
+    let document = Document::parse(&text).unwrap();
+    let ash = AshTypes::read();
+    let registry = Registry::new(&document, &ash);
+    for (name, emit) in FILES {
+        hold(name, &emit(&registry));
+    }
+    hold("translate/tests/table.rs", &stages::table(&document, &registry));
+    let manifest = include_str!("../../../cli/src/layer/manifest.json");
+    let version = format!("\"api_version\": \"1.4.{}\"", registry.version);
+    assert!(manifest.contains(&version), "cli/src/layer/manifest.json: {version}");
+    let version = format!("Vulkan 1.4.{}", registry.version);
+    assert!(include_str!("../../README.md").contains(&version), "README.md: {version}");
 }
 
 /// Compares a file of the layer with what is generated, or writes it.

@@ -1,24 +1,19 @@
-//! The part of the registry that matters for withheld commands.
+//! The part of the registry that the layer needs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use heck::{ToSnakeCase as _, ToUpperCamelCase as _};
 use roxmltree::{Document, Node};
 
-/// Extensions whose commands the layer cannot withhold, because it cannot copy their arguments or
-/// cannot track their effects. The layer hides them.
-const HIDDEN: [&str; 7] = [
-    "VK_AMDX_shader_enqueue",
-    "VK_EXT_descriptor_buffer",
-    "VK_EXT_shader_object",
-    "VK_INTEL_performance_query",
-    "VK_NVX_binary_import",
-    "VK_NV_cuda_kernel_launch",
-    "VK_NV_device_generated_commands",
-];
+use super::ash_types::AshTypes;
+use super::extensions::SHOWN;
+use super::verdicts::VERDICTS;
 
 /// Commands that begin a pass.
 const BEGINS: [&str; 3] = ["vkCmdBeginRendering", "vkCmdBeginRenderPass", "vkCmdBeginRenderPass2"];
+
+/// Commands that are allowed inside of a pass only with `VK_QCOM_tile_shading`, which is hidden.
+const OF_TILES: [&str; 3] = ["vkCmdDispatch", "vkCmdDispatchBase", "vkCmdDispatchIndirect"];
 
 /// Commands for which the registry does not say what must be copied. `by_hand.rs` has them.
 pub const BY_HAND: [&str; 5] = [
@@ -29,28 +24,45 @@ pub const BY_HAND: [&str; 5] = [
     "vkCmdSetSampleMaskEXT",
 ];
 
-/// Commands that Vulkan 1.4 has under the same name without `KHR`.
-const PROMOTED: [&str; 10] = [
-    "vkCmdBindDescriptorSets2KHR",
-    "vkCmdBindIndexBuffer2KHR",
-    "vkCmdPushConstants2KHR",
-    "vkCmdPushDescriptorSet2KHR",
-    "vkCmdPushDescriptorSetKHR",
-    "vkCmdPushDescriptorSetWithTemplate2KHR",
-    "vkCmdPushDescriptorSetWithTemplateKHR",
-    "vkCmdSetLineStippleKHR",
-    "vkCmdSetRenderingAttachmentLocationsKHR",
-    "vkCmdSetRenderingInputAttachmentIndicesKHR",
+/// Structures whose chains the layer copies: it needs the sizes of all that they may contain.
+const COPIED: [&str; 9] = [
+    "VkBufferCreateInfo",
+    "VkDependencyInfo",
+    "VkDeviceCreateInfo",
+    "VkGraphicsPipelineCreateInfo",
+    "VkMemoryAllocateInfo",
+    "VkPhysicalDeviceExternalBufferInfo",
+    "VkPipelineRasterizationStateCreateInfo",
+    "VkPipelineShaderStageCreateInfo",
+    "VkSubpassDependency2",
+];
+
+/// Other structures that the layer needs.
+const NEEDED: [&str; 4] = [
+    "VkIndirectCommandsLayoutCreateInfoEXT",
+    "VkPhysicalDeviceDeviceGeneratedCommandsFeaturesEXT",
+    "VkPhysicalDeviceDeviceGeneratedCommandsPropertiesEXT",
+    "VkPhysicalDeviceMaintenance9PropertiesKHR",
+];
+
+/// Commands that the layer has hooks for and that are not recorded in passes, where ash may not have
+/// them.
+const HOOKED: [&str; 3] = [
+    "vkCmdCopyQueryPoolResultsToMemoryKHR",
+    "vkCmdPreprocessGeneratedCommandsEXT",
+    "vkCreateIndirectCommandsLayoutEXT",
 ];
 
 /// A parameter of a command, or a member of a structure.
+#[derive(Clone)]
 pub struct Value {
+    /// The name in C.
+    pub c_name: String,
     /// The name in Rust.
     pub name: String,
-    /// The type without `const` and pointers, as in the registry.
+    /// The type without `const` and pointers, as the registry names it first.
     pub ty: String,
     pub pointers: usize,
-    pub is_const: bool,
     /// The number of elements of a fixed array.
     pub array: Option<usize>,
     /// The member or parameter with the number of elements of the pointer, or `null-terminated`.
@@ -59,12 +71,12 @@ pub struct Value {
 
 pub struct Structure {
     pub members: Vec<Value>,
-    /// The value of `sType` in Rust, if the structure has one.
-    pub s_type: Option<String>,
+    /// The value of `sType`, if the structure has one.
+    pub s_type: Option<i64>,
 }
 
 pub struct Function {
-    /// `vkCmdDraw`.
+    /// `vkCmdDraw`: the name that ash has, if it has the command.
     pub name: String,
     /// Other names of the same command.
     pub aliases: Vec<String>,
@@ -72,15 +84,41 @@ pub struct Function {
     pub parameters: Vec<Value>,
 }
 
-pub struct Registry {
-    /// Sorted by name.
+/// A structure that ash does not have.
+pub struct Newer {
+    /// What adds it: an extension, or a version of Vulkan.
+    pub from: String,
+    pub c_name: String,
+    pub structure: Structure,
+}
+
+pub struct Registry<'a, 'i> {
+    ash: &'a AshTypes,
+    nodes: BTreeMap<&'a str, Node<'a, 'i>>,
+    /// Other names of types.
+    aliases: BTreeMap<&'a str, Vec<&'a str>>,
+    s_types: BTreeMap<&'a str, i64>,
+    constants: BTreeMap<&'a str, usize>,
+    /// For each structure, those that may be in its chain.
+    extending: BTreeMap<&'a str, BTreeSet<&'a str>>,
+    /// What adds each type.
+    from: BTreeMap<&'a str, &'a str>,
+    /// `VK_HEADER_VERSION`
+    pub version: &'a str,
+    /// The commands of passes, sorted by name.
     pub commands: Vec<Function>,
     /// Structures that are reachable from parameters or in chains, and contain pointers.
-    pub structures: BTreeMap<String, Structure>,
-    /// Device extensions that are not [`HIDDEN`].
-    pub extensions: BTreeSet<String>,
+    pub structures: BTreeMap<&'a str, Structure>,
     /// Every command that is recorded, inside or outside of passes, by all its names.
-    pub names: BTreeSet<String>,
+    pub names: BTreeSet<&'a str>,
+    /// Structures that may be in the chains of [`COPIED`] ones.
+    pub chained: BTreeMap<i64, &'a str>,
+    /// Structures that the layer needs and ash does not have, sorted by name.
+    pub newer: Vec<Newer>,
+    /// The types of commands that ash does not have: what they return, and all parameters.
+    pub newer_commands: BTreeMap<String, (String, Vec<Value>)>,
+    /// Other types that these need, with what they are.
+    pub newer_types: BTreeMap<String, &'static str>,
 }
 
 fn is_vulkan(node: Node<'_, '_>) -> bool {
@@ -88,164 +126,458 @@ fn is_vulkan(node: Node<'_, '_>) -> bool {
     api.is_none_or(|api| api.split(',').any(|api| api == "vulkan"))
 }
 
-pub fn elements<'a, 'i>(
-    node: Node<'a, 'i>,
-    name: &'static str,
-) -> impl Iterator<Item = Node<'a, 'i>> {
+fn elements<'a, 'i>(node: Node<'a, 'i>, name: &'static str) -> impl Iterator<Item = Node<'a, 'i>> {
     node.children().filter(move |child| child.has_tag_name(name) && is_vulkan(*child))
 }
 
-pub fn text_of<'a>(node: Node<'a, '_>, name: &'static str) -> &'a str {
+fn text_of<'a>(node: Node<'a, '_>, name: &'static str) -> &'a str {
     elements(node, name).next().and_then(|child| child.text()).unwrap_or_default()
 }
 
-impl Value {
-    fn new(node: Node<'_, '_>) -> Self {
-        let declared: String =
-            node.descendants().filter(Node::is_text).filter_map(|text| text.text()).collect();
+/// The name of a type or command: an attribute, or an element within its declaration.
+fn name_of<'a>(node: Node<'a, '_>) -> &'a str {
+    node.attribute("name").unwrap_or_else(|| text_of(node, "name"))
+}
+
+fn device_extensions<'a, 'i>(root: Node<'a, 'i>) -> impl Iterator<Item = Node<'a, 'i>> {
+    elements(root, "extensions")
+        .flat_map(|e| elements(e, "extension"))
+        .filter(|extension| extension.attribute("type") == Some("device"))
+}
+
+/// Whether what `depends` says can be: of device extensions, only those that are shown are there.
+fn is_met(depends: &str, device: &BTreeSet<&str>) -> bool {
+    // `,` is or, `+` is and; both bind alike, and parentheses group.
+    fn term<'s>(rest: &mut &'s str, is_there: &dyn Fn(&'s str) -> bool) -> bool {
+        if let Some(inner) = rest.strip_prefix('(') {
+            *rest = inner;
+            let met = expression(rest, is_there);
+            *rest = rest.strip_prefix(')').expect("a closing parenthesis");
+            return met;
+        }
+        let end = rest.find([',', '+', ')']).unwrap_or(rest.len());
+        let (name, others) = rest.split_at(end);
+        *rest = others;
+        is_there(name)
+    }
+    fn expression<'s>(rest: &mut &'s str, is_there: &dyn Fn(&'s str) -> bool) -> bool {
+        let mut met = term(rest, is_there);
+        while let Some(operator) = rest.chars().next().filter(|next| *next != ')') {
+            *rest = &rest[1..];
+            let other = term(rest, is_there);
+            met = if operator == '+' { met && other } else { met || other };
+        }
+        met
+    }
+    let mut rest = depends;
+    depends.is_empty() || expression(&mut rest, &|name| !device.contains(name) || is_shown(name))
+}
+
+fn is_shown(extension: &str) -> bool {
+    SHOWN.iter().any(|shown| shown.to_bytes() == extension.as_bytes())
+}
+
+impl<'a, 'i> Registry<'a, 'i> {
+    pub fn new(document: &'a Document<'i>, ash: &'a AshTypes) -> Self {
+        let root = document.root_element();
+        let mut this = Self {
+            ash,
+            nodes: BTreeMap::new(),
+            aliases: BTreeMap::new(),
+            s_types: s_types(root),
+            constants: constants(root),
+            extending: BTreeMap::new(),
+            from: BTreeMap::new(),
+            version: version(root),
+            commands: Vec::new(),
+            structures: BTreeMap::new(),
+            names: BTreeSet::new(),
+            chained: BTreeMap::new(),
+            newer: Vec::new(),
+            newer_commands: BTreeMap::new(),
+            newer_types: BTreeMap::new(),
+        };
+        for ty in elements(root, "types").flat_map(|types| elements(types, "type")) {
+            this.nodes.insert(name_of(ty), ty);
+            if let Some(alias) = ty.attribute("alias") {
+                this.aliases.entry(alias).or_default().push(name_of(ty));
+            }
+        }
+        for (name, node) in &this.nodes {
+            if node.attribute("alias").is_none() {
+                let extended = node.attribute("structextends").unwrap_or_default();
+                for base in extended.split(',').filter(|base| !base.is_empty()) {
+                    this.extending.entry(this.first_name(base)).or_default().insert(name);
+                }
+            }
+        }
+        let shown: Vec<_> = requirements(root).collect();
+        let types = |(from, require): &(&'a str, Node<'a, 'i>)| {
+            let from = *from;
+            let names = elements(*require, "type").filter_map(|ty| ty.attribute("name"));
+            names.map(move |name| (name, from)).collect::<Vec<_>>()
+        };
+        // Under its first name, if it is there under that.
+        let types: Vec<_> = shown.iter().flat_map(types).collect();
+        for is_first in [true, false] {
+            for (name, from) in &types {
+                let first = this.first_name(name);
+                if !is_first || first == *name {
+                    this.from.entry(first).or_insert(from);
+                }
+            }
+        }
+        for name in NEEDED {
+            this.need(name);
+        }
+        this.add_commands(root, &shown);
+        this.add_structures();
+        this.add_chained();
+        this
+    }
+
+    /// The first name of a type that has several.
+    fn first_name(&self, name: &'a str) -> &'a str {
+        self.nodes.get(name).and_then(|node| node.attribute("alias")).unwrap_or(name)
+    }
+
+    /// The name of a type in Rust: that of ash, if ash has it under any of its names.
+    pub fn rust_name(&self, ty: &str) -> String {
+        let rust = |name: &str| name.trim_start_matches("Vk").replace("FlagBits", "Flags");
+        let others = self.aliases.get(ty).into_iter().flatten().copied();
+        let mut names = std::iter::once(ty).chain(others).map(rust);
+        names.find(|name| self.ash.has(name)).unwrap_or_else(|| rust(ty))
+    }
+
+    /// Whether a type has pointers. Those of ash have a lifetime then.
+    pub fn has_pointers(&self, ty: &str) -> bool {
+        let Some((_, node)) = self.aggregate(ty) else { return false };
+        let members = self.structure(node).members;
+        members.iter().any(|member| member.pointers > 0 || self.has_pointers(&member.ty))
+    }
+
+    /// Whether a type has a declaration in Rust.
+    pub fn is_declared(&self, ty: &str) -> bool {
+        self.is_of_ash(ty)
+            || self.newer_types.contains_key(&self.rust_name(ty))
+            || self.newer.iter().any(|newer| newer.c_name == ty)
+    }
+
+    /// Whether the chain of a structure may be written, as Rust has it.
+    pub fn is_written(&self, ty: &str) -> bool {
+        self.ash.is_written(&self.rust_name(ty))
+    }
+
+    /// Whether ash has a type.
+    pub fn is_of_ash(&self, ty: &str) -> bool {
+        self.ash.has(&self.rust_name(ty))
+    }
+
+    fn value(&self, node: Node<'a, 'i>) -> Value {
+        let declared: String = node
+            .children()
+            .filter(|child| !child.has_tag_name("comment"))
+            .flat_map(|child| child.descendants())
+            .filter_map(|text| text.is_text().then(|| text.text()).flatten())
+            .collect();
         let array = declared.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
-        Self {
-            name: snake(text_of(node, "name")),
-            ty: text_of(node, "type").to_owned(),
+        let number = |count: &str| {
+            let constant = || self.constants.get(count).copied();
+            count.parse().ok().or_else(constant)
+        };
+        let c_name = text_of(node, "name").to_owned();
+        Value {
+            name: match c_name.to_snake_case().as_str() {
+                "type" => "ty".to_owned(),
+                other => other.to_owned(),
+            },
+            c_name,
+            ty: self.first_name(text_of(node, "type")).to_owned(),
             pointers: declared.matches('*').count(),
-            is_const: declared.starts_with("const "),
-            array: array.and_then(|(count, _)| count.parse().ok()),
+            array: array.and_then(|(count, _)| number(count)),
             len: node.attribute("len").map(|len| len.split(',').next().unwrap().to_owned()),
         }
     }
-}
 
-impl Registry {
-    pub fn new(document: &Document<'_>) -> Self {
-        let root = document.root_element();
-        let available = available_commands(root);
-        let all: Vec<_> = elements(root, "commands").flat_map(|c| elements(c, "command")).collect();
-        let mut aliases: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        for command in &all {
-            if let (Some(name), Some(of)) = (command.attribute("name"), command.attribute("alias"))
-            {
-                aliases.entry(of).or_default().push(name.to_owned());
-            }
-        }
-        let mut commands: Vec<Function> = all
+    fn structure(&self, node: Node<'a, 'i>) -> Structure {
+        let members = elements(node, "member").map(|member| self.value(member)).collect();
+        let s_type = elements(node, "member").find_map(|member| member.attribute("values"));
+        Structure { members, s_type: s_type.and_then(|name| self.s_types.get(name).copied()) }
+    }
+
+    /// The structure or union of that name.
+    fn aggregate(&self, name: &str) -> Option<(&'a str, Node<'a, 'i>)> {
+        let (name, _) = self.nodes.get_key_value(name)?;
+        let name = self.first_name(name);
+        let node = *self.nodes.get(name)?;
+        matches!(node.attribute("category"), Some("struct" | "union")).then_some((name, node))
+    }
+
+    /// Adds the commands that are recorded.
+    fn add_commands(&mut self, root: Node<'a, 'i>, shown: &[(&'a str, Node<'a, 'i>)]) {
+        let available: BTreeSet<&str> = shown
             .iter()
-            .filter(|command| command.attribute("alias").is_none())
-            .filter_map(|command| {
-                let name = text_of(elements(*command, "proto").next()?, "name");
-                let stands_inside =
-                    matches!(command.attribute("renderpass"), Some("inside" | "both"));
-                let is_known =
-                    available.contains(name) && (stands_inside || BEGINS.contains(&name));
-                is_known.then(|| Function {
-                    name: name.to_owned(),
-                    aliases: aliases.remove(name).unwrap_or_default(),
-                    parameters: elements(*command, "param").skip(1).map(Value::new).collect(),
-                })
-            })
+            .flat_map(|(_, require)| elements(*require, "command"))
+            .filter_map(|command| command.attribute("name"))
             .collect();
-        for command in &mut commands {
-            if PROMOTED.contains(&command.name.as_str()) {
-                command.aliases.push(command.name.trim_end_matches("KHR").to_owned());
+        let all: Vec<_> = elements(root, "commands").flat_map(|c| elements(c, "command")).collect();
+        let mut aliases: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for command in &all {
+            if let Some(of) = command.attribute("alias") {
+                aliases.entry(of).or_default().push(command.attribute("name").unwrap());
             }
         }
-        commands.sort_by(|a, b| a.name.cmp(&b.name));
-        let structures = structures(root, &commands);
-        let extensions = extensions(root)
-            .filter(|extension| extension.attribute("type") == Some("device"))
-            .filter_map(|extension| extension.attribute("name").map(str::to_owned))
-            .collect();
-        let names = available.iter().filter(|name| name.starts_with("vkCmd")).copied();
-        let promoted = PROMOTED.iter().map(|name| name.trim_end_matches("KHR"));
-        let names = names.chain(promoted).map(str::to_owned).collect();
-        Self { commands, structures, extensions, names }
+        let mut unjudged = Vec::new();
+        for command in all.iter().filter(|command| command.attribute("alias").is_none()) {
+            let Some(proto) = elements(*command, "proto").next() else { continue };
+            let first = text_of(proto, "name");
+            if HOOKED.contains(&first) {
+                self.add_newer_command(first, *command);
+            }
+            let mut names = vec![first];
+            names.extend(aliases.remove(first).unwrap_or_default());
+            if !first.starts_with("vkCmd") || !names.iter().any(|name| available.contains(name)) {
+                continue;
+            }
+            self.names.extend(names.iter().copied().filter(|name| available.contains(name)));
+            if !VERDICTS.iter().any(|(_, commands)| commands.contains(&first)) {
+                unjudged.push(format!(
+                    "{first}: {}, renderpass: {}",
+                    command.attribute("tasks").unwrap_or_default(),
+                    command.attribute("renderpass").unwrap_or("outside"),
+                ));
+            }
+            let stands_inside = matches!(command.attribute("renderpass"), Some("inside" | "both"))
+                && !OF_TILES.contains(&first);
+            if !stands_inside && !BEGINS.contains(&first) {
+                continue;
+            }
+            assert_eq!(text_of(proto, "type"), "void", "{first} returns something");
+            let of_ash = names.iter().position(|name| self.ash.has(&format!("PFN_{name}")));
+            let name = names.remove(of_ash.unwrap_or(0));
+            if of_ash.is_none() {
+                self.add_newer_command(name, *command);
+            }
+            let parameters = elements(*command, "param").skip(1).map(|p| self.value(p)).collect();
+            let aliases = names.into_iter().map(str::to_owned).collect();
+            self.commands.push(Function { name: name.to_owned(), aliases, parameters });
+        }
+        assert!(
+            unjudged.is_empty(),
+            "say in tests/registry/verdicts.rs what the layer does with\n{}",
+            unjudged.join("\n")
+        );
+        self.commands.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+
+    fn add_newer_command(&mut self, name: &str, command: Node<'a, 'i>) {
+        let returns = elements(command, "proto").next().map(|proto| text_of(proto, "type"));
+        let parameters: Vec<_> = elements(command, "param").map(|p| self.value(p)).collect();
+        for parameter in &parameters {
+            self.need(&parameter.ty);
+        }
+        let command = (returns.unwrap_or_default().to_owned(), parameters);
+        self.newer_commands.insert(name.to_owned(), command);
+    }
+
+    /// Whether a structure belongs to Vulkan or to an extension that is shown.
+    fn is_available(&self, name: &str) -> bool {
+        self.from.contains_key(name)
+    }
+
+    /// Adds the structures that are reachable from commands.
+    fn add_structures(&mut self) {
+        let parameters = self.commands.iter().flat_map(|command| &command.parameters);
+        let mut open: Vec<String> = parameters.map(|parameter| parameter.ty.clone()).collect();
+        for ty in &open.clone() {
+            self.need(ty);
+        }
+        let mut reached = BTreeMap::new();
+        while let Some(name) = open.pop() {
+            let Some((name, node)) = self.aggregate(&name) else { continue };
+            if reached.contains_key(name) {
+                continue;
+            }
+            let structure = self.structure(node);
+            open.extend(structure.members.iter().map(|member| member.ty.clone()));
+            let more = self.extending.get(name).into_iter().flatten();
+            open.extend(more.filter(|n| self.is_available(n)).map(|name| (*name).to_owned()));
+            reached.insert(name, structure);
+        }
+        for name in reached.keys() {
+            self.need(name);
+        }
+        // First structures that contain pointers, then structures that contain such a structure.
+        loop {
+            let has_pointers = |structure: &Structure| {
+                let mut members = structure.members.iter();
+                members.any(|member| {
+                    member.pointers > 0 || self.structures.contains_key(member.ty.as_str())
+                })
+            };
+            let more: Vec<&str> = reached
+                .iter()
+                .filter(|(_, structure)| has_pointers(structure))
+                .map(|(name, _)| *name)
+                .collect();
+            if more.is_empty() {
+                break;
+            }
+            for name in more {
+                let structure = reached.remove(name).unwrap();
+                self.structures.insert(name, structure);
+            }
+        }
+        self.newer.sort_by(|a, b| a.c_name.cmp(&b.c_name));
+    }
+
+    /// Adds the structures of chains that are copied.
+    fn add_chained(&mut self) {
+        let all: BTreeSet<&str> =
+            COPIED.iter().flat_map(|base| self.extending[base].iter().copied()).collect();
+        for name in all {
+            let structure = self.structure(self.nodes[name]);
+            // Structures that exist only in another API, such as Vulkan SC, have no value here.
+            let Some(s_type) = structure.s_type else { continue };
+            // A program may chain the features of an extension that is hidden.
+            if !self.is_available(name) && self.words(name).is_none() {
+                continue;
+            }
+            if self.words(name).is_none() {
+                self.need(name);
+            }
+            self.chained.insert(s_type, name);
+        }
+        self.newer.sort_by(|a, b| a.c_name.cmp(&b.c_name));
+    }
+
+    /// The number of words of 4 bytes after `pNext`, if a structure has nothing else.
+    pub fn words(&self, name: &str) -> Option<usize> {
+        let structure = self.structure(self.nodes[name]);
+        let members = structure.members.get(2..)?;
+        let is_word = |member: &Value| {
+            let is_32 = matches!(member.ty.as_str(), "VkBool32" | "uint32_t");
+            let is_enumeration = member.ty.starts_with("Vk") && self.type_of(&member.ty) != "u64";
+            let is_value = matches!(self.type_of(&member.ty), "u32" | "i32");
+            member.pointers == 0 && member.array.is_none() && (is_32 || is_enumeration && is_value)
+        };
+        members.iter().all(is_word).then_some(members.len())
+    }
+
+    /// What a type is that is no structure.
+    fn type_of(&self, name: &str) -> &'static str {
+        let Some(node) = self.nodes.get(name) else { return "c_void" };
+        let declared: String = node.descendants().filter_map(|node| node.text()).collect();
+        match node.attribute("category") {
+            Some("bitmask") if declared.contains("VkFlags64") => "u64",
+            Some("bitmask") => "u32",
+            Some("enum") if name.contains("FlagBits2") || name.contains("FlagBits3") => "u64",
+            Some("enum") if name.contains("FlagBits") => "u32",
+            Some("enum") => "i32",
+            Some("handle") if declared.contains("NON_DISPATCHABLE") => "u64",
+            Some("basetype") if declared.contains("uint64_t") => "u64",
+            Some("basetype") if declared.contains("uint32_t") => "u32",
+            Some("struct" | "union") => "struct",
+            _ => "c_void",
+        }
+    }
+
+    /// Adds a type, and what it consists of, if ash does not have it.
+    fn need(&mut self, name: &str) {
+        if !name.starts_with("Vk") || self.is_of_ash(name) {
+            return;
+        }
+        let Some((name, node)) = self.aggregate(name) else {
+            self.newer_types.insert(self.rust_name(name), self.type_of(name));
+            return;
+        };
+        if self.newer.iter().any(|newer| newer.c_name == name) {
+            return;
+        }
+        assert_eq!(node.attribute("category"), Some("struct"), "{name}: a union that ash lacks");
+        let structure = self.structure(node);
+        let is_contained = |member: &&Value| member.pointers == 0;
+        let contained = structure.members.iter().filter(is_contained);
+        let types: Vec<_> = contained.map(|member| member.ty.clone()).collect();
+        let from = self.from.get(name).copied().unwrap_or_default().to_owned();
+        self.newer.push(Newer { from, c_name: name.to_owned(), structure });
+        for ty in types {
+            self.need(&ty);
+        }
     }
 }
 
-/// Returns the extensions that are not [`HIDDEN`] and do not depend on one that is.
-fn extensions<'a, 'i>(root: Node<'a, 'i>) -> impl Iterator<Item = Node<'a, 'i>> {
+/// What the core versions, and the extensions that are shown, require, with their names.
+fn requirements<'a, 'i>(root: Node<'a, 'i>) -> impl Iterator<Item = (&'a str, Node<'a, 'i>)> {
+    let device: BTreeSet<&str> =
+        device_extensions(root).filter_map(|e| e.attribute("name")).collect();
+    let features = elements(root, "feature").collect::<Vec<_>>();
+    // Instance extensions come without a choice.
     let extensions = elements(root, "extensions").flat_map(|e| elements(e, "extension"));
-    extensions.filter(|extension| {
-        let name = extension.attribute("name").unwrap_or_default();
-        let depends = extension.attribute("depends").unwrap_or_default();
-        !std::iter::once(name).chain(depends.split('+')).any(|name| HIDDEN.contains(&name))
+    let shown = extensions.filter({
+        let device = device.clone();
+        move |e| e.attribute("name").is_some_and(|name| !device.contains(name) || is_shown(name))
+    });
+    features.into_iter().chain(shown).flat_map(move |node| {
+        let name = node.attribute("name").unwrap_or_default();
+        let depends = node.attribute("depends").unwrap_or_default();
+        assert!(is_met(depends, &device), "{name} is shown, and what it depends on is hidden");
+        let requires: Vec<_> = elements(node, "require")
+            .filter(|r| is_met(r.attribute("depends").unwrap_or_default(), &device))
+            .map(|require| (name, require))
+            .collect();
+        requires
     })
 }
 
-/// Returns the commands of the core versions and of those extensions.
-fn available_commands<'a>(root: Node<'a, '_>) -> BTreeSet<&'a str> {
-    let features = elements(root, "feature");
-    let requires = features.chain(extensions(root)).flat_map(|node| elements(node, "require"));
-    // Commands that exist only together with a hidden extension.
-    let requires = requires.filter(|require| {
-        let depends = require.attribute("depends").unwrap_or_default();
-        !HIDDEN.iter().any(|hidden| depends.contains(hidden))
-    });
-    requires.flat_map(|r| elements(r, "command")).filter_map(|c| c.attribute("name")).collect()
+/// The device extensions of the registry.
+pub fn extensions<'a>(document: &'a Document<'_>) -> BTreeSet<&'a str> {
+    device_extensions(document.root_element()).filter_map(|e| e.attribute("name")).collect()
 }
 
-/// Returns the structures with pointers that are reachable from commands.
-fn structures(root: Node<'_, '_>, commands: &[Function]) -> BTreeMap<String, Structure> {
+/// `VK_HEADER_VERSION`
+fn version<'a>(root: Node<'a, '_>) -> &'a str {
     let types = elements(root, "types").flat_map(|types| elements(types, "type"));
-    let nodes: BTreeMap<&str, Node<'_, '_>> = types
-        .filter(|ty| matches!(ty.attribute("category"), Some("struct" | "union")))
-        .filter_map(|ty| Some((ty.attribute("name")?, ty)))
-        .collect();
-    let named = |name: &str| {
-        let node = nodes.get(name)?;
-        node.attribute("alias").map_or(Some(*node), |alias| nodes.get(alias).copied())
-    };
-    let mut extending: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for (name, node) in nodes.iter().filter(|(_, node)| node.attribute("alias").is_none()) {
-        let extended = node.attribute("structextends").unwrap_or_default();
-        for base in extended.split(',').filter_map(named) {
-            extending.entry(base.attribute("name").unwrap().to_owned()).or_default().push(name);
-        }
-    }
-    let mut open: Vec<String> =
-        commands.iter().flat_map(|c| c.parameters.iter().map(|p| p.ty.clone())).collect();
-    let mut seen = BTreeSet::new();
-    let mut reached = BTreeMap::new();
-    while let Some(name) = open.pop() {
-        let Some(node) = named(&name) else { continue };
-        let name = node.attribute("name").unwrap().to_owned();
-        if !seen.insert(name.clone()) {
-            continue;
-        }
-        let members: Vec<Value> = elements(node, "member").map(Value::new).collect();
-        open.extend(members.iter().map(|member| member.ty.clone()));
-        open.extend(extending.get(&name).into_iter().flatten().map(|name| (*name).to_owned()));
-        let s_type = elements(node, "member").find_map(|member| member.attribute("values"));
-        let s_type = s_type.map(|value| value.trim_start_matches("VK_STRUCTURE_TYPE_").to_owned());
-        reached.insert(name, Structure { members, s_type });
-    }
-    // First structures that contain pointers, then structures that contain such a structure.
-    let mut found = BTreeMap::new();
-    loop {
-        let has_pointers = |structure: &Structure| {
-            let mut members = structure.members.iter();
-            members.any(|member| member.pointers > 0 || found.contains_key(&member.ty))
-        };
-        let more: Vec<String> = reached
-            .iter()
-            .filter(|(_, structure)| has_pointers(structure))
-            .map(|(name, _)| name.clone())
-            .collect();
-        if more.is_empty() {
-            return found;
-        }
-        for name in more {
-            let structure = reached.remove(&name).unwrap();
-            found.insert(name, structure);
-        }
-    }
+    let mut versions = types.filter(|ty| text_of(*ty, "name") == "VK_HEADER_VERSION");
+    let node = versions.next().unwrap();
+    node.children().next_back().and_then(|text| text.text()).unwrap().trim()
 }
 
-/// Returns the name of a member or parameter in ash.
-fn snake(name: &str) -> String {
-    match name.to_snake_case().as_str() {
-        "type" => "ty".to_owned(),
-        other => other.to_owned(),
+fn constants<'a>(root: Node<'a, '_>) -> BTreeMap<&'a str, usize> {
+    let named = elements(root, "enums").filter(|e| e.attribute("name") == Some("API Constants"));
+    named
+        .flat_map(|enums| elements(enums, "enum"))
+        .filter_map(|e| Some((e.attribute("name")?, e.attribute("value")?.parse().ok()?)))
+        .collect()
+}
+
+/// Returns the values of `VkStructureType`.
+fn s_types<'a>(root: Node<'a, '_>) -> BTreeMap<&'a str, i64> {
+    let mut values = BTreeMap::new();
+    let named = elements(root, "enums").filter(|e| e.attribute("name") == Some("VkStructureType"));
+    for value in named.flat_map(|enums| elements(enums, "enum")) {
+        if let (Some(name), Some(value)) = (value.attribute("name"), value.attribute("value")) {
+            values.insert(name, value.parse().unwrap());
+        }
     }
+    let extensions = elements(root, "extensions").flat_map(|e| elements(e, "extension"));
+    for node in elements(root, "feature").chain(extensions) {
+        for value in elements(node, "require").flat_map(|require| elements(require, "enum")) {
+            if value.attribute("extends") != Some("VkStructureType") {
+                continue;
+            }
+            let Some(name) = value.attribute("name") else { continue };
+            if let Some(value) = value.attribute("value") {
+                values.insert(name, value.parse().unwrap());
+            } else if let Some(offset) = value.attribute("offset") {
+                let number = value.attribute("extnumber").or_else(|| node.attribute("number"));
+                let number: i64 = number.unwrap().parse().unwrap();
+                let offset: i64 = offset.parse().unwrap();
+                values.insert(name, 1_000_000_000 + (number - 1) * 1000 + offset);
+            }
+        }
+    }
+    values
 }
 
 /// Returns the name of the function for a command: without the prefix.

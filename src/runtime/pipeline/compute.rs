@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use ash::vk;
 
-use super::create::{PipelineSpecialization, compute_pipeline, specialized};
+use super::create::{PipelineSpecialization, compute_pipeline_with, specialized};
 use super::{Key, PipelineDesc};
 use crate::lower::Lowered;
 use crate::runtime::lazy::LazyPipeline;
@@ -22,6 +22,7 @@ pub(super) struct ComputePipelines {
     fixed_topology: Option<PrimitiveTopology>,
     primitive_restart: bool,
     set_count: u32,
+    flags: vk::PipelineCreateFlags,
     /// The pipelines. Their keys were made by [`Key::normal`].
     pipelines: RwLock<HashMap<Key, Arc<LazyPipeline>>>,
 }
@@ -35,6 +36,10 @@ impl ComputePipelines {
             fixed_topology: (!desc.dynamic_topology).then_some(desc.topology),
             primitive_restart: desc.primitive_restart,
             set_count: desc.set_count(),
+            flags: match desc.descriptor_buffers {
+                true => vk::PipelineCreateFlags::DESCRIPTOR_BUFFER_EXT,
+                false => vk::PipelineCreateFlags::empty(),
+            },
             pipelines: RwLock::default(),
         }
     }
@@ -59,7 +64,15 @@ impl ComputePipelines {
             let none = vk::SpecializationInfo::default();
             // SAFETY: the caller's contract.
             let made = unsafe {
-                compute_pipeline(ctx.device(), cache, layout, &words, &self.entry, &none)
+                compute_pipeline_with(
+                    self.flags,
+                    ctx.device(),
+                    cache,
+                    layout,
+                    &words,
+                    &self.entry,
+                    &none,
+                )
             }?;
             ctx.name(made, &key.to_string());
             Ok(made)

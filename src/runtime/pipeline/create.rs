@@ -241,6 +241,27 @@ pub unsafe fn compute_pipeline(
     entry: &CStr,
     constants: &vk::SpecializationInfo<'_>,
 ) -> Result<vk::Pipeline, RuntimeError> {
+    let flags = vk::PipelineCreateFlags::empty();
+    // SAFETY: the caller's contract.
+    unsafe { compute_pipeline_with(flags, device, cache, layout, words, entry, constants) }
+}
+
+/// As [`compute_pipeline`], with flags.
+///
+/// # Errors
+/// As there.
+///
+/// # Safety
+/// As there.
+pub(super) unsafe fn compute_pipeline_with(
+    flags: vk::PipelineCreateFlags,
+    device: &ash::Device,
+    cache: vk::PipelineCache,
+    layout: vk::PipelineLayout,
+    words: &[u32],
+    entry: &CStr,
+    constants: &vk::SpecializationInfo<'_>,
+) -> Result<vk::Pipeline, RuntimeError> {
     // SAFETY: the caller's contract.
     unsafe {
         with_module(device, words, |module| {
@@ -249,7 +270,8 @@ pub unsafe fn compute_pipeline(
                 .module(module)
                 .name(entry)
                 .specialization_info(constants);
-            let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout);
+            let info =
+                vk::ComputePipelineCreateInfo::default().flags(flags).stage(stage).layout(layout);
             only(device.create_compute_pipelines(cache, &[info], None), "vkCreateComputePipelines")
         })
     }

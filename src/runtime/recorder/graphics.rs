@@ -214,6 +214,10 @@ impl<'a> Graphics<'a> {
         Ok(())
     }
 
+    pub(super) fn backend(&self) -> Backend {
+        self.pipeline.backend()
+    }
+
     /// # Errors
     /// [`RuntimeError::DescriptorSetRange`].
     ///
@@ -229,7 +233,7 @@ impl<'a> Graphics<'a> {
         self.bound_sets.add(first, sets.len() as u32);
         if !sets.is_empty() {
             let layout = self.pipeline.raw_layout();
-            let arguments = SetArguments { layout, first, sets, dynamic_offsets };
+            let arguments = SetArguments::new(layout, first, sets, dynamic_offsets);
             // SAFETY: the caller's contract.
             unsafe { arguments.record(self.ctx.device(), self.cmd, self.pipeline.bind_point()) };
         }

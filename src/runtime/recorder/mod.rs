@@ -42,6 +42,7 @@ use self::graphics::Graphics;
 pub(super) use self::plan::{LISTED_BYTES, MAX_ENTRIES, SMALL, most_entries};
 pub use self::play::CaptureOrder;
 use self::play::Playback;
+pub use self::set_arguments::BufferSet;
 use super::Pipeline;
 use super::parameters::{CaptureBuffer, CounterBuffer, VertexBuffer};
 use crate::capture::MAX_XFB_BUFFERS;

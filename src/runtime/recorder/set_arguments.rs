@@ -2,17 +2,98 @@
 
 use ash::vk;
 
-/// The arguments of `vkCmdBindDescriptorSets`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A set that is in a descriptor buffer (`VK_EXT_descriptor_buffer`), or consists of embedded
+/// samplers.
+#[derive(Debug, Clone, Copy)]
+pub enum BufferSet {
+    /// A set at an offset of a bound descriptor buffer.
+    Offset {
+        /// The command, which is that of the device.
+        command: vk::PFN_vkCmdSetDescriptorBufferOffsetsEXT,
+        /// The number of the descriptor buffer.
+        buffer: u32,
+        /// In bytes.
+        offset: vk::DeviceSize,
+    },
+    /// A set of embedded immutable samplers.
+    EmbeddedSamplers {
+        /// The command, which is that of the device.
+        command: vk::PFN_vkCmdBindDescriptorBufferEmbeddedSamplersEXT,
+    },
+}
+
+/// The commands are those of the same device.
+impl PartialEq for BufferSet {
+    fn eq(&self, other: &Self) -> bool {
+        match (*self, *other) {
+            (
+                Self::Offset { buffer, offset, .. },
+                Self::Offset { buffer: other_buffer, offset: other_offset, .. },
+            ) => (buffer, offset) == (other_buffer, other_offset),
+            (Self::EmbeddedSamplers { .. }, Self::EmbeddedSamplers { .. }) => true,
+            _ => false,
+        }
+    }
+}
+
+impl BufferSet {
+    /// Records the command.
+    ///
+    /// # Safety
+    /// The arguments are valid for it.
+    pub unsafe fn record(
+        self,
+        cmd: vk::CommandBuffer,
+        point: vk::PipelineBindPoint,
+        layout: vk::PipelineLayout,
+        set: u32,
+    ) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            match self {
+                Self::Offset { command, buffer, offset } => {
+                    command(cmd, point, layout, set, 1, &raw const buffer, &raw const offset);
+                }
+                Self::EmbeddedSamplers { command } => command(cmd, point, layout, set),
+            }
+        }
+    }
+}
+
+/// The arguments of `vkCmdBindDescriptorSets`, or of a command that binds a [`BufferSet`].
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct SetArguments<'a> {
     pub(super) layout: vk::PipelineLayout,
     pub(super) first: u32,
+    /// One null handle in place of a [`BufferSet`].
     pub(super) sets: &'a [vk::DescriptorSet],
     pub(super) dynamic_offsets: &'a [u32],
+    pub(super) buffer_set: Option<BufferSet>,
 }
 
-impl SetArguments<'_> {
-    /// Records `vkCmdBindDescriptorSets`.
+impl<'a> SetArguments<'a> {
+    /// The arguments of `vkCmdBindDescriptorSets`.
+    pub(super) const fn new(
+        layout: vk::PipelineLayout,
+        first: u32,
+        sets: &'a [vk::DescriptorSet],
+        dynamic_offsets: &'a [u32],
+    ) -> Self {
+        Self { layout, first, sets, dynamic_offsets, buffer_set: None }
+    }
+
+    /// The arguments of a command that binds a set of a descriptor buffer.
+    pub(super) const fn of_buffer(
+        layout: vk::PipelineLayout,
+        set: u32,
+        buffer_set: BufferSet,
+    ) -> Self {
+        const NONE: &[vk::DescriptorSet] = &[vk::DescriptorSet::null()];
+        let buffer_set = Some(buffer_set);
+        Self { layout, first: set, sets: NONE, dynamic_offsets: &[], buffer_set }
+    }
+
+    /// Records the command.
     ///
     /// # Safety
     /// As [`Recorder::bind_descriptor_sets`](super::Recorder::bind_descriptor_sets).
@@ -22,10 +103,20 @@ impl SetArguments<'_> {
         cmd: vk::CommandBuffer,
         point: vk::PipelineBindPoint,
     ) {
-        let Self { layout, first, sets, dynamic_offsets } = self;
+        let Self { layout, first, sets, dynamic_offsets, buffer_set } = self;
         // SAFETY: the caller's contract.
         unsafe {
-            device.cmd_bind_descriptor_sets(cmd, point, layout, first, sets, dynamic_offsets)
+            match buffer_set {
+                Some(buffer_set) => buffer_set.record(cmd, point, layout, first),
+                None => device.cmd_bind_descriptor_sets(
+                    cmd,
+                    point,
+                    layout,
+                    first,
+                    sets,
+                    dynamic_offsets,
+                ),
+            }
         };
     }
 }

@@ -6,7 +6,7 @@ use super::checks::check_index_buffer;
 use super::collect::Streams;
 use super::graphics::Graphics;
 use super::play::Playback;
-use super::{Capture, CaptureDesc, Immediate, Inner, Recorded, Recorder};
+use super::{BufferSet, Capture, CaptureDesc, Immediate, Inner, Recorded, Recorder};
 use crate::lower::Backend;
 use crate::runtime::parameters::{ConditionalRendering, CounterBuffer, IndexBuffer, VertexBuffer};
 use crate::runtime::{ArenaAccess, Pipeline, QueryKind, QueryPool, RuntimeError};
@@ -194,6 +194,33 @@ impl<'a> Recorder<'a> {
             },
             Backing::Compute(streams) => streams
                 .each(|collector| collector.bind_descriptor_sets(first, sets, dynamic_offsets)),
+        }
+    }
+
+    /// Binds a set that is in a descriptor buffer, as [`bind_descriptor_sets`](Self::bind_descriptor_sets) binds
+    /// others. The descriptor buffers are bound by the application where the capture is played.
+    ///
+    /// # Errors
+    /// [`RuntimeError::DescriptorSetRange`], [`RuntimeError::Unsupported`] (native and vertex).
+    ///
+    /// # Safety
+    /// As for
+    /// [`vkCmdSetDescriptorBufferOffsetsEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdSetDescriptorBufferOffsetsEXT.html);
+    /// the pipeline was created [with descriptor buffers](super::super::VariantDesc::descriptor_buffers).
+    #[doc(hidden)]
+    pub unsafe fn bind_buffer_set(
+        &mut self,
+        set: u32,
+        buffer_set: BufferSet,
+    ) -> Result<(), RuntimeError> {
+        match self.backing() {
+            Backing::Graphics(graphics) => {
+                let (backend, what) = (graphics.backend(), "a descriptor buffer");
+                Err(RuntimeError::Unsupported { backend, what })
+            }
+            Backing::Compute(streams) => {
+                streams.each(|collector| collector.bind_buffer_set(set, buffer_set))
+            }
         }
     }
 

@@ -4,11 +4,15 @@ use std::ffi::c_void;
 use std::sync::{Arc, Once};
 
 use ash::vk;
+use vkxfb::internal::BufferSet;
 use vkxfb::runtime::{CaptureBuffer, IndexType, Limits, vulkan};
 
 use super::Captures;
+use crate::emulation::descriptor_buffers;
 use crate::emulation::layouts::SetLayout;
+use crate::emulation::pipelines::PipelineError;
 use crate::emulation::push_descriptors::{of_template, of_write};
+use crate::emulation::shader_objects::BoundShaders;
 use crate::emulation::state::BoundIndexBuffer;
 
 /// The granularity of reads: the shaders of captures read at least one dword (4 bytes).
@@ -26,15 +30,59 @@ impl Captures {
         match point {
             vk::PipelineBindPoint::GRAPHICS => {
                 self.state.bound_pipeline = pipeline;
+                self.state.shaders = BoundShaders::default();
                 self.state.changed.vertex_input = true;
                 if self.is_active() {
                     self.find_pipeline();
                 }
             }
             vk::PipelineBindPoint::COMPUTE => {
-                self.state.disturbed.change().compute_pipeline = pipeline;
+                let changed = self.state.disturbed.change();
+                (changed.compute_pipeline, changed.compute_shader) =
+                    (pipeline, vk::ShaderEXT::null());
             }
             _ => {}
+        }
+    }
+
+    /// `vkCmdBindShadersEXT`. Without `shaders`, nothing is bound to the stages.
+    pub(crate) fn bind_shaders(
+        &mut self,
+        stages: &[vk::ShaderStageFlags],
+        shaders: &[vk::ShaderEXT],
+    ) {
+        let shaders = shaders.iter().copied().chain(std::iter::repeat(vk::ShaderEXT::null()));
+        let mut of_graphics = false;
+        for (stage, shader) in stages.iter().zip(shaders) {
+            if *stage == vk::ShaderStageFlags::COMPUTE {
+                let changed = self.state.disturbed.change();
+                (changed.compute_pipeline, changed.compute_shader) = (vk::Pipeline::null(), shader);
+            } else {
+                self.state.shaders.bind(*stage, shader);
+                of_graphics = true;
+            }
+        }
+        if of_graphics {
+            self.state.bound_pipeline = vk::Pipeline::null();
+            self.state.changed.vertex_input = true;
+            self.check_rasterization_stream();
+            if self.is_active() {
+                self.find_pipeline();
+            }
+        }
+    }
+
+    /// `vkCmdSetRasterizationStreamEXT`. The driver has geometry shaders that emit to stream 0 alone.
+    pub(crate) fn set_rasterization_stream(&mut self, stream: u32) {
+        self.state.rasterization_stream = stream;
+        self.check_rasterization_stream();
+    }
+
+    fn check_rasterization_stream(&mut self) {
+        let stream = self.state.rasterization_stream;
+        if stream != 0 && self.state.shaders.geometry != vk::ShaderEXT::null() {
+            let error = PipelineError::RasterizationStream(stream);
+            self.refuse("vkCmdSetRasterizationStreamEXT", error);
         }
     }
 
@@ -53,6 +101,61 @@ impl Captures {
         let counts = known.iter().flat_map(|layout| layout.sets.iter().skip(first as usize));
         let counts = counts.map(|set| set.dynamic_count);
         self.state.bind_sets(point, layout, first, sets, counts, offsets);
+    }
+
+    /// `vkCmdBindDescriptorBuffersEXT`
+    ///
+    /// # Safety
+    /// The contract of the command.
+    pub(crate) unsafe fn bind_descriptor_buffers(
+        &mut self,
+        infos: &[vk::DescriptorBufferBindingInfoEXT<'_>],
+    ) {
+        // SAFETY: the caller's contract.
+        let buffers = unsafe { descriptor_buffers::bound_buffers(infos) };
+        self.state.disturbed.change().descriptor_buffers.bind(buffers);
+        self.state.changed.sets = true;
+    }
+
+    /// `vkCmdSetDescriptorBufferOffsetsEXT`
+    pub(crate) fn set_descriptor_buffer_offsets(
+        &mut self,
+        point: vk::PipelineBindPoint,
+        layout: vk::PipelineLayout,
+        first: u32,
+        buffers: &[u32],
+        offsets: &[vk::DeviceSize],
+    ) {
+        let command = self.emulation().functions.set_descriptor_buffer_offsets_ext;
+        let Some(command) = command else { return };
+        for (number, (buffer, offset)) in (first..).zip(buffers.iter().zip(offsets)) {
+            let set = BufferSet::Offset { command, buffer: *buffer, offset: *offset };
+            self.bind_buffer_set(point, layout, number, set);
+        }
+    }
+
+    /// `vkCmdBindDescriptorBufferEmbeddedSamplersEXT`
+    pub(crate) fn bind_embedded_samplers(
+        &mut self,
+        point: vk::PipelineBindPoint,
+        layout: vk::PipelineLayout,
+        number: u32,
+    ) {
+        let command = self.emulation().functions.bind_descriptor_buffer_embedded_samplers_ext;
+        if let Some(command) = command {
+            self.bind_buffer_set(point, layout, number, BufferSet::EmbeddedSamplers { command });
+        }
+    }
+
+    fn bind_buffer_set(
+        &mut self,
+        point: vk::PipelineBindPoint,
+        layout: vk::PipelineLayout,
+        number: u32,
+        set: BufferSet,
+    ) {
+        self.state.disturbed.change().descriptor_buffers.set(point, layout, number, set);
+        self.state.changed.sets = true;
     }
 
     /// Returns how many bytes of a range of vertices or indices captures can read. If captures use
@@ -106,10 +209,24 @@ impl Captures {
         ty: vk::IndexType,
     ) {
         let bound = IndexType::try_from(ty)
-            .map(|index_type| BoundIndexBuffer { buffer, offset, size, index_type })
+            .map(|index_type| BoundIndexBuffer {
+                buffer,
+                offset,
+                size,
+                index_type,
+                restart_index: None,
+            })
             .inspect_err(|error| tracing::error!("vkCmdBindIndexBuffer: {error}"));
         self.state.index_buffer = bound.ok();
         self.state.changed.index_buffer = true;
+    }
+
+    /// `vkCmdSetPrimitiveRestartIndexEXT`. The index applies until another index buffer is bound.
+    pub(crate) fn set_primitive_restart_index(&mut self, index: u32) {
+        if let Some(bound) = &mut self.state.index_buffer {
+            bound.restart_index = Some(index);
+            self.state.changed.index_buffer = true;
+        }
     }
 
     pub(crate) fn bind_capture_buffers(

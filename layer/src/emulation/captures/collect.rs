@@ -1,5 +1,6 @@
 //! Collects captures, from `vkCmdBeginTransformFeedbackEXT` to `vkCmdEndTransformFeedbackEXT`.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
 use ash::vk;
@@ -10,6 +11,7 @@ use vkxfb::runtime::{
 use vkxfb::topology::PrimitiveTopology;
 
 use super::{Captures, Forward, Hoisted};
+use crate::emulation::descriptor_buffers::BoundBuffers;
 use crate::emulation::pipelines::{Pipeline, PipelineError};
 use crate::emulation::state::{BUFFERS, BoundIndexBuffer, BoundVertexBuffer, Changed};
 
@@ -28,6 +30,8 @@ pub(super) struct Active {
     pub(super) is_begun: bool,
     /// Whether the draws are only counted, because transform feedback is not active.
     pub(super) only_counts: bool,
+    /// The descriptor buffers that the draws read.
+    pub(super) descriptor_buffers: Option<BoundBuffers>,
 }
 
 impl Captures {
@@ -37,7 +41,13 @@ impl Captures {
         self.end_counting();
         let capture = self.spare_capture();
         self.state.changed = Changed::ALL;
-        self.active = Some(Active { capture, counters, is_begun: false, only_counts: false });
+        self.active = Some(Active {
+            capture,
+            counters,
+            is_begun: false,
+            only_counts: false,
+            descriptor_buffers: None,
+        });
         self.find_pipeline();
     }
 
@@ -61,17 +71,22 @@ impl Captures {
             let ended = active.capture.begin_inactive();
             // SAFETY: the caller's contract.
             let ended = ended.and_then(|()| unsafe { active.capture.end(&counters) });
-            return self.hoist(active.capture, ended.map_err(PipelineError::from));
+            return self.hoist(active.capture, None, ended.map_err(PipelineError::from));
         }
         // SAFETY: the caller's contract.
         let ended = ready.and_then(|()| unsafe { Ok(active.capture.end(&counters)?) });
-        self.hoist(active.capture, ended);
+        self.hoist(active.capture, active.descriptor_buffers, ended);
     }
 
     /// Adds a capture, which has ended, to the hoisted work. If its end failed, recording fails.
-    fn hoist(&mut self, capture: Box<Capture>, ended: Result<(), PipelineError>) {
+    fn hoist(
+        &mut self,
+        capture: Box<Capture>,
+        buffers: Option<BoundBuffers>,
+        ended: Result<(), PipelineError>,
+    ) {
         match ended {
-            Ok(()) => self.push(Hoisted::Capture(Arc::new(Mutex::new(capture)))),
+            Ok(()) => self.push(Hoisted::Capture(Arc::new(Mutex::new(capture)), buffers)),
             Err(error) => self.refuse("vkCmdEndTransformFeedbackEXT", error),
         }
     }
@@ -120,7 +135,13 @@ impl Captures {
         }
         let (capture, counters) = (self.spare_capture(), [None; BUFFERS]);
         self.state.changed = Changed::ALL;
-        self.active = Some(Active { capture, counters, is_begun: false, only_counts: true });
+        self.active = Some(Active {
+            capture,
+            counters,
+            is_begun: false,
+            only_counts: true,
+            descriptor_buffers: None,
+        });
     }
 
     /// Ends the collection of draws that are only counted, because the next command is not such a
@@ -133,7 +154,7 @@ impl Captures {
         }
         // SAFETY: no counter buffers are passed, so there is no memory that would have to be valid.
         let ended = unsafe { active.capture.end(&[]) };
-        self.hoist(active.capture, ended.map_err(PipelineError::from));
+        self.hoist(active.capture, active.descriptor_buffers, ended.map_err(PipelineError::from));
     }
 
     /// Returns the variant for the bound pipeline and the current vertex input. `None` if the
@@ -153,7 +174,9 @@ impl Captures {
         let variant = unsafe {
             match (pipeline.dynamic.vertex_input, &self.state.vertex_input) {
                 (false, _) => pipeline.static_variant(cache),
-                (true, Ok(vertex_input)) => pipeline.variant(vertex_input, cache),
+                (true, Ok(vertex_input)) => {
+                    pipeline.variant(&pipeline.complete(vertex_input), cache)
+                }
                 (true, Err(error)) => Err(PipelineError::VertexInput(error.clone())),
             }
         }?;
@@ -168,8 +191,8 @@ impl Captures {
         let Some(pipeline) = &state.pipeline else { return Vec::new() };
         let dynamic = pipeline.dynamic;
         let input = match (dynamic.vertex_input, &state.vertex_input) {
-            (false, _) => &pipeline.vertex_input,
-            (true, Ok(input)) => input,
+            (false, _) => Cow::Borrowed(&pipeline.vertex_input),
+            (true, Ok(input)) => pipeline.complete(input),
             (true, Err(_)) => return Vec::new(),
         };
         let has_strides = dynamic.stride || dynamic.vertex_input;
@@ -205,10 +228,20 @@ impl Captures {
         self.active.is_some()
     }
 
-    /// Looks up whether the bound graphics pipeline captures.
+    /// Looks up whether the bound graphics pipeline captures, or the bound shaders do.
     pub(crate) fn find_pipeline(&mut self) {
         self.end_counting();
-        self.state.pipeline = self.emulation.objects().pipelines.get(self.state.bound_pipeline);
+        if self.state.bound_pipeline != vk::Pipeline::null() {
+            self.state.pipeline = self.emulation.objects().pipelines.get(self.state.bound_pipeline);
+            return;
+        }
+        self.state.pipeline = match self.emulation.pipeline_of_shaders(self.state.shaders) {
+            Ok(pipeline) => pipeline,
+            Err(error) => {
+                self.refuse("vkCmdBindShadersEXT", error);
+                None
+            }
+        };
     }
 
     /// Captures a draw, which `record` adds to the capture. Returns what to record in the pass in
@@ -285,11 +318,18 @@ impl Captures {
         let vertex_buffers =
             (changed.vertex_input || changed.vertex_buffers).then(|| self.vertex_buffers());
         let index_buffer = self.state.index_buffer.filter(|_| changed.index_buffer).map(|bound| {
-            let BoundIndexBuffer { buffer, offset, index_type, .. } = bound;
+            let BoundIndexBuffer { buffer, offset, index_type, restart_index, .. } = bound;
             let size = self.reached_size(buffer, offset, bound.size);
-            IndexBuffer { buffer, offset, size, index_type }
+            (IndexBuffer { buffer, offset, size, index_type }, restart_index)
         });
-        if changed.sets || changed.vertex_input {
+        let buffers = self.state.disturbed.descriptor_buffers();
+        if pipeline.has_descriptor_buffers
+            && let (Some(active), Some(bound)) = (&mut self.active, &buffers.bound)
+            && active.descriptor_buffers.get_or_insert_with(|| Arc::clone(bound)) != bound
+        {
+            return Err(PipelineError::DescriptorBuffers);
+        }
+        if (changed.sets || changed.vertex_input) && !pipeline.has_descriptor_buffers {
             // SAFETY: the caller's contract.
             unsafe { self.write_pushed_sets() }?;
         }
@@ -306,8 +346,11 @@ impl Captures {
             if let Some(buffers) = vertex_buffers {
                 recorder.bind_vertex_buffers(&buffers)?;
             }
-            if let Some(buffer) = &index_buffer {
+            if let Some((buffer, restart_index)) = &index_buffer {
                 recorder.bind_index_buffer(buffer)?;
+                if let Some(index) = restart_index {
+                    recorder.set_primitive_restart_index(*index)?;
+                }
             }
             if (changed.sets || changed.vertex_input)
                 && let Some(variant) = variant
@@ -315,6 +358,12 @@ impl Captures {
                 // Skip sets that the variant does not use: they may have been bound with an
                 // incompatible layout.
                 for number in variant.used_sets() {
+                    if pipeline.has_descriptor_buffers {
+                        let set = state.disturbed.descriptor_buffers().graphics_set(*number);
+                        let set = set.ok_or(PipelineError::NoSet(*number))?;
+                        recorder.bind_buffer_set(*number, set)?;
+                        continue;
+                    }
                     if let Some(pushed) = state.pushed_sets.over(*number, &state.sets) {
                         recorder.bind_descriptor_sets(*number, &[pushed.written], &[])?;
                         continue;

@@ -6,6 +6,7 @@ use ash::vk;
 use vkxfb::runtime::{ByteCountDraw, ConditionalRendering, DrawCommands, LateDraws, RuntimeError};
 
 use super::{Captures, Hoisted};
+use crate::emulation::descriptor_buffers;
 use crate::emulation::pipelines::PipelineError;
 use crate::translate::{CaptureBarriers, Kind};
 
@@ -290,7 +291,8 @@ impl Captures {
             }
             pass.barriers.before.record(Kind::BeforeCaptures, emulation.pipeline_barrier(), cmd);
             work(self);
-            self.state.disturbed.before().restore(&emulation, cmd);
+            let are_rebound = self.rebound.take().is_some();
+            self.state.disturbed.before().restore(&emulation, cmd, are_rebound);
             if let Some(condition) = &pass.condition {
                 emulation.begin_conditional_rendering(cmd, condition);
             }
@@ -307,13 +309,21 @@ impl Captures {
         cmd: vk::CommandBuffer,
         item: &Hoisted,
     ) -> Result<u32, RuntimeError> {
+        if let Hoisted::Capture(_, Some(buffers)) = item {
+            let before = &self.state.disturbed.before().descriptor_buffers;
+            if self.rebound.as_ref().or(before.bound.as_ref()) != Some(buffers) {
+                // SAFETY: the caller's contract.
+                unsafe { descriptor_buffers::bind(buffers, &self.emulation, cmd) };
+                self.rebound = Some(Arc::clone(buffers));
+            }
+        }
         let mut order = std::mem::take(&mut self.order);
         let mut barriers = 0;
         // SAFETY: the caller's contract. The program's own barriers order captures of different
         // passes. Captures of the same pass are ordered here as far as its render pass allows.
         let played = unsafe {
             self.with_arena(|emulation, arena| match item {
-                Hoisted::Capture(capture) | Hoisted::Ends(capture) => {
+                Hoisted::Capture(capture, _) | Hoisted::Ends(capture) => {
                     let mut capture = capture.lock().unwrap_or_else(PoisonError::into_inner);
                     // The capture may continue in buffers and counters that an earlier capture
                     // wrote, so a barrier may be needed first.
@@ -345,12 +355,13 @@ impl Captures {
             match hoisted {
                 // SAFETY: the caller's contract.
                 Hoisted::Commands(draw, commands) => unsafe { self.hoist_draw(draw, commands) },
+                Hoisted::Capture(capture, buffers) => {
+                    self.push(Hoisted::Capture(capture, buffers));
+                }
                 // Even work that ends queries is added as a `Capture`: `end_query_of` adds further
                 // queries only to `Ends`, and must not change what belongs to the secondary command
                 // buffer.
-                Hoisted::Capture(capture) | Hoisted::Ends(capture) => {
-                    self.push(Hoisted::Capture(capture));
-                }
+                Hoisted::Ends(capture) => self.push(Hoisted::Capture(capture, None)),
             }
         }
     }

@@ -5,6 +5,6 @@
 
 mod masks;
 mod passes;
-mod registry;
+mod ranges;
 mod table;
 mod usages;

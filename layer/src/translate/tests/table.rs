@@ -1,9 +1,9 @@
+// Generated from the registry of Vulkan 1.4.360 by tests/registry. Changes belong there.
+
 //! The specification's tables of
 //! [stages](https://docs.vulkan.org/spec/latest/chapters/synchronization.html#synchronization-pipeline-stages)
 //! and
-//! [accesses](https://docs.vulkan.org/spec/latest/chapters/synchronization.html#synchronization-access-types-supported),
-//! from the Vulkan 1.3.281 registry. The test `the_tables_are_those_of_the_registry` compares them
-//! with it.
+//! [accesses](https://docs.vulkan.org/spec/latest/chapters/synchronization.html#synchronization-access-types-supported).
 
 /// Every bit of a stage mask.
 pub const STAGES: &[u64] = &[
@@ -48,19 +48,24 @@ pub const STAGES: &[u64] = &[
     0x8000000000,
     0x10000000000,
     0x20000000000,
+    0x40000000000,
+    0x100000000000,
+    0x200000000000,
+    0x400000000000,
 ];
 
 /// Stages that stand for a set of stages, each with that set.
 pub const EQUIVALENT: &[(u64, u64)] = &[
     (0x4, 0x3000000000),
     (0x1000, 0xf10000000),
-    (0x8000, 0x38001dc07fe),
+    (0x8000, 0x438001dc07fe),
     (0x4000000000, 0x20000180078),
 ];
 
 /// Stages of the graphics pipeline with vertex shaders, in their logical order.
 pub const PRIMITIVE: &[u64] = &[
     0x2,
+    0x400000000000,
     0x1000000000,
     0x2000000000,
     0x8,
@@ -79,7 +84,7 @@ pub const PRIMITIVE: &[u64] = &[
 
 /// Each access, with the stages that support it; 0 if all stages support it.
 pub const ACCESSES: &[(u64, u64)] = &[
-    (0x1, 0x2000002),
+    (0x1, 0x400002000002),
     (0x2, 0x1000000004),
     (0x4, 0x2000000004),
     (0x8, 0x280003808f8),
@@ -90,8 +95,8 @@ pub const ACCESSES: &[(u64, u64)] = &[
     (0x100, 0x400),
     (0x200, 0x380),
     (0x400, 0x300),
-    (0x800, 0x752001000),
-    (0x1000, 0xf52001000),
+    (0x800, 0x100752001000),
+    (0x1000, 0x100f52001000),
     (0x2000, 0x4000),
     (0x4000, 0x4000),
     (0x8000, 0x0),
@@ -121,4 +126,12 @@ pub const ACCESSES: &[(u64, u64)] = &[
     (0x80000000000, 0x20000000),
     (0x100000000000, 0x42000000),
     (0x200000000000, 0x40000000),
+    (0x800000000000, 0x40000000000),
+    (0x1000000000000, 0x40000000000),
+    (0x8000000000000, 0x880),
+    (0x10000000000000, 0x880),
+    (0x80000000000000, 0x200000000000),
+    (0x100000000000000, 0x200000000000),
+    (0x200000000000000, 0x280003808f8),
+    (0x400000000000000, 0x280003808f8),
 ];

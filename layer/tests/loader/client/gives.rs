@@ -60,7 +60,7 @@ pub fn sees_the_extension(api_version: u32) -> Value {
             },
             "streams": create(&[feedback], plain().push_next(&mut streams)),
             "inherited": create(&[ext::conditional_rendering::NAME], plain().push_next(&mut inherited)),
-            "hidden": create(&[ext::shader_module_identifier::NAME], plain()),
+            "hidden": create(&[c"VK_EXT_descriptor_heap"], plain()),
             "unknown": create(&[c"VK_EXT_of_tomorrow"], plain()),
         });
         instance.destroy_instance(None);

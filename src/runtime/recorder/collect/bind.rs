@@ -3,7 +3,7 @@
 use ash::vk;
 
 use super::super::checks::{check_buffers, check_push_constants, check_set_range, check_used_sets};
-use super::super::set_arguments::SetArguments;
+use super::super::set_arguments::{BufferSet, SetArguments};
 use super::{Attributes, BoundIndices, Collector, Predicate};
 use crate::lower::Backend;
 use crate::runtime::checks::multiple_of_4;
@@ -159,7 +159,21 @@ impl Collector {
         let Some(pipeline) = &self.bound.pipeline else { return Ok(()) };
         check_set_range(pipeline, first, sets.len())?;
         let layout = pipeline.raw_layout();
-        self.bindings.sets.bind(SetArguments { layout, first, sets, dynamic_offsets });
+        self.bindings.sets.bind(SetArguments::new(layout, first, sets, dynamic_offsets));
+        Ok(())
+    }
+
+    /// # Errors
+    /// [`RuntimeError::DescriptorSetRange`].
+    pub(in super::super) fn bind_buffer_set(
+        &mut self,
+        set: u32,
+        buffer_set: BufferSet,
+    ) -> Result<(), RuntimeError> {
+        let Some(pipeline) = &self.bound.pipeline else { return Ok(()) };
+        check_set_range(pipeline, set, 1)?;
+        let layout = pipeline.raw_layout();
+        self.bindings.sets.bind(SetArguments::of_buffer(layout, set, buffer_set));
         Ok(())
     }
 

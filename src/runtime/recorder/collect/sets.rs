@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use ash::vk;
 
-use super::super::set_arguments::SetArguments;
+use super::super::set_arguments::{BufferSet, SetArguments};
 
 /// In a snapshot, the value for a set number to which nothing was bound.
 const UNBOUND: u32 = u32::MAX;
@@ -23,6 +23,7 @@ struct Command {
     numbers: Range<usize>,
     sets: Range<usize>,
     dynamic_offsets: Range<usize>,
+    buffer_set: Option<BufferSet>,
 }
 
 /// A collection of descriptor set numbers.
@@ -104,7 +105,7 @@ impl BoundSets {
     /// Binds sets; snapshots must already have their numbers. No new snapshot is made for sets that
     /// are already bound.
     pub(super) fn bind(&mut self, arguments: SetArguments<'_>) {
-        let SetArguments { layout, first, sets, dynamic_offsets } = arguments;
+        let SetArguments { layout, first, sets, dynamic_offsets, buffer_set } = arguments;
         let numbers = first as usize..first as usize + sets.len();
         if sets.is_empty() || self.is_bound(&numbers, arguments) {
             return;
@@ -115,6 +116,7 @@ impl BoundSets {
             numbers: numbers.clone(),
             sets: append(&mut self.sets, sets),
             dynamic_offsets: append(&mut self.dynamic_offsets, dynamic_offsets),
+            buffer_set,
         });
         let last = self.snapshots.len() - self.count;
         self.snapshots.extend_from_within(last..);
@@ -151,13 +153,14 @@ impl BoundSets {
     }
 
     fn arguments(&self, command: u32) -> Option<SetArguments<'_>> {
-        let Command { layout, numbers, sets, dynamic_offsets } =
+        let Command { layout, numbers, sets, dynamic_offsets, buffer_set } =
             self.commands.get(command as usize)?;
         Some(SetArguments {
             layout: *layout,
             first: numbers.start as u32,
             sets: self.sets.get(sets.clone())?,
             dynamic_offsets: self.dynamic_offsets.get(dynamic_offsets.clone())?,
+            buffer_set: *buffer_set,
         })
     }
 
@@ -264,7 +267,7 @@ mod tests {
         let dynamic_offsets: Vec<u32> = (0..which).map(|offset| which * 256 + offset).collect();
         let first = first as u32;
         let layout = vk::PipelineLayout::from_raw(1);
-        f(SetArguments { layout, first, sets: &sets, dynamic_offsets: &dynamic_offsets })
+        f(SetArguments::new(layout, first, &sets, &dynamic_offsets))
     }
 
     fn call_of(arguments: SetArguments<'_>) -> Call {

@@ -287,8 +287,7 @@ impl Player<'_> {
             if let Some(set) = set
                 && bound.table_layout != layout
             {
-                SetArguments { layout, first: count, sets: &[set], dynamic_offsets: &[] }
-                    .record(device, cmd, point);
+                SetArguments::new(layout, count, &[set], &[]).record(device, cmd, point);
                 recorded.disturb(sets, layout, count as usize);
                 bound.table_layout = layout;
             }

@@ -1,0 +1,133 @@
+//! Commands that take device addresses in place of buffers.
+
+use vkxfb::runtime::{ByteCountDraw, ConditionalRendering, CounterBuffer, IndirectDraw};
+
+use super::{Captures, Forward};
+use crate::emulation::pipelines::PipelineError;
+use crate::emulation::state::BUFFERS;
+use crate::registry::vk;
+
+impl Captures {
+    /// Returns the buffer of an address, and the offset in it; null for a null address. Without one, recording fails.
+    pub(crate) fn buffer_at(
+        &mut self,
+        what: &str,
+        address: vk::DeviceAddress,
+    ) -> Option<(vk::Buffer, u64)> {
+        if address == 0 {
+            return Some((vk::Buffer::null(), 0));
+        }
+        let found = self.emulation.objects().addresses.find(address);
+        if found.is_none() {
+            self.refuse(what, PipelineError::Address(address));
+        }
+        found
+    }
+
+    pub(crate) fn bind_index_buffer3(&mut self, info: &vk::BindIndexBuffer3InfoKHR) {
+        let range = info.address_range;
+        if let Some((buffer, offset)) = self.buffer_at("vkCmdBindIndexBuffer3KHR", range.address) {
+            self.bind_index_buffer(buffer, offset, range.size, info.index_type);
+        }
+    }
+
+    pub(crate) fn bind_vertex_buffers3(
+        &mut self,
+        first: u32,
+        infos: &[vk::BindVertexBuffer3InfoKHR],
+    ) {
+        for (binding, info) in (first..).zip(infos) {
+            let range = info.address_range;
+            let found = self.buffer_at("vkCmdBindVertexBuffers3KHR", range.address);
+            let Some((buffer, offset)) = found else { return };
+            let stride = [range.stride];
+            let strides = if info.set_stride == vk::TRUE { &stride[..] } else { &[] };
+            self.bind_vertex_buffers(binding, &[buffer], &[offset], &[range.size], strides);
+        }
+    }
+
+    pub(crate) fn indirect_draw2(
+        &mut self,
+        what: &str,
+        info: &vk::DrawIndirect2InfoKHR,
+    ) -> Option<IndirectDraw> {
+        let (range, draw_count) = (info.address_range, info.draw_count);
+        let (buffer, offset) = self.buffer_at(what, range.address)?;
+        Some(IndirectDraw { buffer, offset, draw_count, stride: range.stride as u32, count: None })
+    }
+
+    pub(crate) fn indirect_count_draw2(
+        &mut self,
+        what: &str,
+        info: &vk::DrawIndirectCount2InfoKHR,
+    ) -> Option<IndirectDraw> {
+        let (range, draw_count) = (info.address_range, info.max_draw_count);
+        let (buffer, offset) = self.buffer_at(what, range.address)?;
+        let count = Some(self.buffer_at(what, info.count_address_range.address)?);
+        Some(IndirectDraw { buffer, offset, draw_count, stride: range.stride as u32, count })
+    }
+
+    pub(crate) fn begin_conditional_rendering2(
+        &mut self,
+        info: &vk::ConditionalRenderingBeginInfo2EXT,
+    ) {
+        let what = "vkCmdBeginConditionalRendering2EXT";
+        if let Some((buffer, offset)) = self.buffer_at(what, info.address_range.address) {
+            let inverted = info.flags.contains(vk::ConditionalRenderingFlagsEXT::INVERTED);
+            self.state.set_condition(Some(ConditionalRendering { buffer, offset, inverted }));
+        }
+    }
+
+    pub(crate) fn bind_capture_buffers2(
+        &mut self,
+        first: u32,
+        infos: &[vk::BindTransformFeedbackBuffer2InfoEXT],
+    ) {
+        for (number, info) in (first..).zip(infos) {
+            let range = info.address_range;
+            let found = self.buffer_at("vkCmdBindTransformFeedbackBuffers2EXT", range.address);
+            let Some((buffer, offset)) = found else { return };
+            self.bind_capture_buffers(number, &[buffer], &[offset], &[range.size]);
+        }
+    }
+
+    /// Returns the counters, indexed by the number of the capture buffer.
+    pub(crate) fn counters2(
+        &mut self,
+        what: &str,
+        first: u32,
+        infos: &[vk::BindTransformFeedbackBuffer2InfoEXT],
+    ) -> [Option<CounterBuffer>; BUFFERS] {
+        let mut counters = [None; BUFFERS];
+        for (info, counter) in infos.iter().zip(counters.iter_mut().skip(first as usize)) {
+            let found = self.buffer_at(what, info.address_range.address);
+            let found = found.filter(|(buffer, _)| *buffer != vk::Buffer::null());
+            *counter = found.map(|(buffer, offset)| CounterBuffer { buffer, offset });
+        }
+        counters
+    }
+
+    /// # Safety
+    /// The contract of the command.
+    pub(crate) unsafe fn draw_byte_count2(
+        &mut self,
+        [instance_count, first_instance]: [u32; 2],
+        info: &vk::BindTransformFeedbackBuffer2InfoEXT,
+        [counter_offset, vertex_stride]: [u32; 2],
+    ) -> Forward {
+        let what = "vkCmdDrawIndirectByteCount2EXT";
+        let Some((buffer, offset)) = self.buffer_at(what, info.address_range.address) else {
+            return Forward::No;
+        };
+        // SAFETY: the caller's contract.
+        unsafe {
+            self.draw_byte_count(ByteCountDraw {
+                instance_count,
+                first_instance,
+                counter: CounterBuffer { buffer, offset },
+                counter_offset,
+                vertex_stride,
+            })
+        }
+    }
+}

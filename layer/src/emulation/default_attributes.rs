@@ -1,0 +1,148 @@
+//! Inputs of vertex shaders for which a pipeline describes no attribute. With `VK_KHR_maintenance9`
+//! they have [a
+//! default](https://docs.vulkan.org/refpages/latest/refpages/source/VkDefaultVertexAttributeValueKHR.html).
+
+use std::borrow::Cow;
+use std::ffi::CStr;
+use std::sync::{Arc, OnceLock};
+
+use vkxfb::internal::reflect::{AttributeUse, vertex_reads};
+use vkxfb::lower::Shader;
+use vkxfb::spirv::NumericClass;
+use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
+
+use crate::instance::InstanceData;
+use crate::registry::vk;
+
+/// The value of inputs without an attribute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DefaultAttribute {
+    Zeros,
+    /// (0, 0, 0, 1)
+    ZerosAndOne,
+}
+
+/// Where the value of a device is known from.
+pub(super) struct DefaultAttributes {
+    physical_device: vk::PhysicalDevice,
+    /// The command that tells it. Without `VK_KHR_maintenance9` there is none, and either value is right.
+    ask: Option<vk::PFN_vkGetPhysicalDeviceProperties2>,
+    /// What it told. It is asked only if there is such an input, because a validation layer below may not know the
+    /// structure.
+    value: OnceLock<DefaultAttribute>,
+}
+
+impl DefaultAttributes {
+    /// `None` if inputs without an attribute are not allowed. `has` tells whether the device has an extension.
+    pub(super) fn new(
+        instance: &InstanceData,
+        physical_device: vk::PhysicalDevice,
+        has: impl Fn(&CStr) -> bool,
+    ) -> Option<Self> {
+        let (newer, older) =
+            (has(c"VK_KHR_maintenance9"), has(c"VK_EXT_vertex_attribute_robustness"));
+        let ask = instance.optional.properties2.or(instance.optional.properties2_khr);
+        let ask = ask.filter(|_| newer);
+        (newer || older).then_some(Self { physical_device, ask, value: OnceLock::new() })
+    }
+
+    fn value(&self) -> DefaultAttribute {
+        *self.value.get_or_init(|| {
+            let Some(ask) = self.ask else { return DefaultAttribute::ZerosAndOne };
+            type Properties = vk::PhysicalDeviceMaintenance9PropertiesKHR;
+            let mut properties = Properties {
+                s_type: <Properties as vk::TaggedStructure>::STRUCTURE_TYPE,
+                p_next: std::ptr::null(),
+                image2_d_view_of3_d_sparse: 0,
+                default_vertex_attribute_value: 0,
+            };
+            let p_next = (&raw mut properties).cast();
+            let mut all = vk::PhysicalDeviceProperties2 { p_next, ..Default::default() };
+            // SAFETY: the device, and so its instance, is live; the chain is valid.
+            unsafe { ask(self.physical_device, &raw mut all) };
+            match properties.default_vertex_attribute_value {
+                0 => DefaultAttribute::Zeros,
+                _ => DefaultAttribute::ZerosAndOne,
+            }
+        })
+    }
+}
+
+impl DefaultAttribute {
+    /// A format whose elements out of range have the value.
+    const fn format(self, class: NumericClass) -> VertexFormat {
+        match (self, class) {
+            (Self::Zeros, NumericClass::Uint) => VertexFormat::R32G32B32A32Uint,
+            (Self::Zeros, NumericClass::Sint) => VertexFormat::R32G32B32A32Sint,
+            (Self::Zeros, NumericClass::Float) => VertexFormat::R32G32B32A32Sfloat,
+            (Self::ZerosAndOne, NumericClass::Uint) => VertexFormat::R32Uint,
+            (Self::ZerosAndOne, NumericClass::Sint) => VertexFormat::R32Sint,
+            (Self::ZerosAndOne, NumericClass::Float) => VertexFormat::R32Sfloat,
+        }
+    }
+}
+
+/// The inputs of a vertex shader, and what those without an attribute are.
+#[derive(Default)]
+pub(super) struct Inputs {
+    reads: Vec<AttributeUse>,
+    defaults: Option<Arc<DefaultAttributes>>,
+}
+
+impl Inputs {
+    pub(super) fn new(shader: &Shader<'_>, defaults: Option<&Arc<DefaultAttributes>>) -> Self {
+        // An error of the shader is that of lowering it, later.
+        let reads = defaults.and_then(|_| vertex_reads(shader).ok());
+        let reads = reads.map_or_else(Vec::new, |reads| reads.attributes);
+        Self { reads, defaults: defaults.cloned() }
+    }
+
+    /// Adds attributes for inputs that have none: of a binding to which no buffer is bound, so that
+    /// every element is out of range.
+    pub(super) fn complete<'a>(&self, input: &'a VertexInput) -> Cow<'a, VertexInput> {
+        let Some(defaults) = &self.defaults else { return Cow::Borrowed(input) };
+        let is_described = |location: u32| {
+            // Formats of more than 16 bytes take two locations.
+            let before = location.checked_sub(1).and_then(|before| input.attribute(before));
+            input.attribute(location).is_some() || before.is_some_and(|a| a.format.size() > 16)
+        };
+        let missing = |read: &&AttributeUse| read.bits == 32 && !is_described(read.location);
+        let missing: Vec<_> = self.reads.iter().filter(missing).collect();
+        if missing.is_empty() {
+            return Cow::Borrowed(input);
+        }
+        let Some(binding) = (0..u32::MAX).find(|number| input.binding(*number).is_none()) else {
+            return Cow::Borrowed(input);
+        };
+        let default = defaults.value();
+        let mut input = input.clone();
+        input.bindings.push(VertexBinding { binding, stride: 0, input_rate: InputRate::Vertex });
+        input.attributes.extend(missing.into_iter().map(|read| VertexAttribute {
+            location: read.location,
+            binding,
+            format: default.format(read.class),
+            offset: 0,
+        }));
+        Cow::Owned(input)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inputs_without_an_attribute_have_the_default() {
+        // What is read of a format that has nothing but elements out of range.
+        for (default, value) in
+            [(DefaultAttribute::Zeros, [0, 0, 0, 0]), (DefaultAttribute::ZerosAndOne, [0, 0, 0, 1])]
+        {
+            for class in [NumericClass::Uint, NumericClass::Sint] {
+                assert_eq!(default.format(class).class(), class);
+                assert_eq!(default.format(class).decode(&[]), value);
+            }
+            let float = default.format(NumericClass::Float).decode(&[]);
+            assert_eq!(float.map(|bits| f32::from_bits(bits as u32) as u64), value);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Descriptor buffers (`VK_EXT_descriptor_buffer`): what is bound, for captured draws, and to restore it after
+//! captures. The contents of descriptors are never read.
+
+use std::sync::Arc;
+
+use ash::vk;
+use vkxfb::internal::BufferSet;
+
+use super::Emulation;
+use crate::chain::all_of;
+
+/// A bound descriptor buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BoundBuffer {
+    address: vk::DeviceAddress,
+    usage: vk::BufferUsageFlags,
+    /// The 64-bit usage that replaces it.
+    usage2: Option<vk::BufferUsageFlags2KHR>,
+}
+
+/// The descriptor buffers of `vkCmdBindDescriptorBuffersEXT`.
+pub(crate) type BoundBuffers = Arc<[BoundBuffer]>;
+
+/// A set of a bind point.
+#[derive(Debug, Clone)]
+struct Bound {
+    layout: vk::PipelineLayout,
+    set: BufferSet,
+}
+
+/// The descriptor buffers of a command buffer, and the sets in them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct DescriptorBuffers {
+    pub(super) bound: Option<BoundBuffers>,
+    /// The sets of the graphics and of the compute bind point, by number.
+    graphics: Vec<Option<Bound>>,
+    compute: Vec<Option<Bound>>,
+}
+
+/// # Safety
+/// The structures are valid.
+pub(super) unsafe fn bound_buffers(
+    infos: &[vk::DescriptorBufferBindingInfoEXT<'_>],
+) -> BoundBuffers {
+    let bound = infos.iter().map(|info| {
+        // SAFETY: the caller's contract.
+        let flags2 =
+            unsafe { all_of::<vk::BufferUsageFlags2CreateInfoKHR<'_>>(info.p_next) }.next();
+        let usage2 = flags2.map(|flags| flags.usage);
+        BoundBuffer { address: info.address, usage: info.usage, usage2 }
+    });
+    bound.collect()
+}
+
+/// Binds descriptor buffers.
+///
+/// # Safety
+/// The command buffer is being recorded, and the buffers are valid there.
+pub(super) unsafe fn bind(buffers: &[BoundBuffer], emulation: &Emulation, cmd: vk::CommandBuffer) {
+    let flags2: Vec<_> = buffers
+        .iter()
+        .map(|buffer| {
+            let usage = buffer.usage2.unwrap_or_default();
+            vk::BufferUsageFlags2CreateInfoKHR::default().usage(usage)
+        })
+        .collect();
+    let infos: Vec<_> = buffers
+        .iter()
+        .zip(&flags2)
+        .map(|(buffer, flags2)| vk::DescriptorBufferBindingInfoEXT {
+            p_next: match buffer.usage2 {
+                Some(_) => (&raw const *flags2).cast_mut().cast(),
+                None => std::ptr::null_mut(),
+            },
+            address: buffer.address,
+            usage: buffer.usage,
+            ..Default::default()
+        })
+        .collect();
+    if let Some(bind) = emulation.functions.bind_descriptor_buffers_ext {
+        // SAFETY: the caller's contract.
+        unsafe { bind(cmd, infos.len() as u32, infos.as_ptr()) };
+    }
+}
+
+impl DescriptorBuffers {
+    /// Buffers are bound: all offsets in those of before are void.
+    pub(super) fn bind(&mut self, buffers: BoundBuffers) {
+        self.bound = Some(buffers);
+        for bound in self.graphics.iter_mut().chain(&mut self.compute) {
+            bound.take_if(|bound| matches!(bound.set, BufferSet::Offset { .. }));
+        }
+    }
+
+    fn of(&mut self, point: vk::PipelineBindPoint) -> Option<&mut Vec<Option<Bound>>> {
+        match point {
+            vk::PipelineBindPoint::GRAPHICS => Some(&mut self.graphics),
+            vk::PipelineBindPoint::COMPUTE => Some(&mut self.compute),
+            _ => None,
+        }
+    }
+
+    /// A set is bound.
+    pub(super) fn set(
+        &mut self,
+        point: vk::PipelineBindPoint,
+        layout: vk::PipelineLayout,
+        number: u32,
+        set: BufferSet,
+    ) {
+        let Some(sets) = self.of(point) else { return };
+        let number = number as usize;
+        if sets.len() <= number {
+            sets.resize(number + 1, None);
+        }
+        sets[number] = Some(Bound { layout, set });
+    }
+
+    /// Sets that are in no buffer are bound in place of these.
+    pub(super) fn replace(&mut self, point: vk::PipelineBindPoint, first: u32, count: usize) {
+        let Some(sets) = self.of(point).filter(|sets| !sets.is_empty()) else { return };
+        sets.iter_mut().skip(first as usize).take(count).for_each(|bound| *bound = None);
+    }
+
+    /// Returns a set of the graphics bind point.
+    pub(super) fn graphics_set(&self, number: u32) -> Option<BufferSet> {
+        self.graphics.get(number as usize)?.as_ref().map(|bound| bound.set)
+    }
+
+    /// Binds again what captures disturb; everything if they bound other buffers.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded, and everything that is bound is valid there.
+    pub(super) unsafe fn restore(
+        &self,
+        emulation: &Emulation,
+        cmd: vk::CommandBuffer,
+        are_rebound: bool,
+    ) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            if are_rebound {
+                if let Some(buffers) = &self.bound {
+                    bind(buffers, emulation, cmd);
+                }
+                restore(&self.graphics, cmd, vk::PipelineBindPoint::GRAPHICS);
+            }
+            restore(&self.compute, cmd, vk::PipelineBindPoint::COMPUTE);
+        }
+    }
+}
+
+/// # Safety
+/// As [`DescriptorBuffers::restore`].
+unsafe fn restore(sets: &[Option<Bound>], cmd: vk::CommandBuffer, point: vk::PipelineBindPoint) {
+    for (number, bound) in (0..).zip(sets) {
+        if let Some(Bound { layout, set }) = bound {
+            // SAFETY: the caller's contract.
+            unsafe { set.record(cmd, point, *layout, number) };
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Shader objects (`VK_EXT_shader_object`): the shaders that captures run, and the pipelines that stand for those that
+//! are bound together.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use ash::vk;
+
+use super::Emulation;
+use super::layouts::PipelineLayout;
+use super::objects::Stripped;
+use super::pipelines::{CapturedStages, Parts, Pipeline, PipelineError, StagePart};
+use crate::chain::slice;
+
+/// The stages whose words are kept.
+const KEPT: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(
+    vk::ShaderStageFlags::VERTEX.as_raw()
+        | vk::ShaderStageFlags::TESSELLATION_EVALUATION.as_raw()
+        | vk::ShaderStageFlags::GEOMETRY.as_raw(),
+);
+
+/// A shader before rasterization.
+pub(crate) struct ShaderObject {
+    part: StagePart,
+    captures: bool,
+    has_streams: bool,
+    layout: Arc<PipelineLayout>,
+}
+
+/// The bound shaders before rasterization; null if there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(crate) struct BoundShaders {
+    pub(super) vertex: vk::ShaderEXT,
+    pub(super) evaluation: vk::ShaderEXT,
+    pub(super) geometry: vk::ShaderEXT,
+}
+
+impl BoundShaders {
+    /// A shader is bound to a stage.
+    pub(super) fn bind(&mut self, stage: vk::ShaderStageFlags, shader: vk::ShaderEXT) {
+        match stage {
+            vk::ShaderStageFlags::VERTEX => self.vertex = shader,
+            vk::ShaderStageFlags::TESSELLATION_EVALUATION => self.evaluation = shader,
+            vk::ShaderStageFlags::GEOMETRY => self.geometry = shader,
+            _ => {}
+        }
+    }
+
+    pub(super) fn has(&self, shader: vk::ShaderEXT) -> bool {
+        [self.vertex, self.evaluation, self.geometry].contains(&shader)
+    }
+}
+
+impl Emulation {
+    /// `vkCreateShadersEXT`
+    ///
+    /// # Safety
+    /// The contract of the command, which is `next`. `shaders` has room for all shaders.
+    pub(crate) unsafe fn create_shaders(
+        &self,
+        device: vk::Device,
+        next: vk::PFN_vkCreateShadersEXT,
+        infos: &[vk::ShaderCreateInfoEXT<'static>],
+        allocator: *const vk::AllocationCallbacks<'_>,
+        shaders: &mut [vk::ShaderEXT],
+    ) -> vk::Result {
+        shaders.fill(vk::ShaderEXT::null());
+        let (mut below, mut own, mut words) = (infos.to_vec(), Vec::new(), Vec::new());
+        for info in &mut below {
+            // SAFETY: the caller's contract.
+            match unsafe { self.shader_object(info, &mut words) } {
+                Ok(object) => own.push(object),
+                Err(PipelineError::ShaderBinary) => {
+                    return vk::Result::INCOMPATIBLE_SHADER_BINARY_EXT;
+                }
+                Err(error) => {
+                    tracing::error!("vkCreateShadersEXT: {error}");
+                    return error.result();
+                }
+            }
+        }
+        let (count, made) = (below.len() as u32, shaders.as_mut_ptr());
+        // SAFETY: the caller's contract.
+        let result = unsafe { next(device, count, below.as_ptr(), allocator, made) };
+        for (shader, object) in shaders.iter().zip(own) {
+            if let Some(object) = object.filter(|_| *shader != vk::ShaderEXT::null()) {
+                if object.captures
+                    && let Ok(effects) = object.part.effects()
+                {
+                    self.objects().repeat_effects(effects, object.part.entry_point());
+                }
+                _ = self.objects().shaders.insert(*shader, Arc::new(object));
+            }
+        }
+        result
+    }
+
+    /// Returns what the layer keeps of a shader, and changes the create info to that for the driver. `words` gets the
+    /// words that it points to.
+    ///
+    /// # Errors
+    /// [`PipelineError::ShaderBinary`], and those of [`StagePart::new`].
+    ///
+    /// # Safety
+    /// The structure is valid for `vkCreateShadersEXT`.
+    unsafe fn shader_object(
+        &self,
+        info: &mut vk::ShaderCreateInfoEXT<'static>,
+        words: &mut Vec<Vec<u32>>,
+    ) -> Result<Option<ShaderObject>, PipelineError> {
+        if !KEPT.contains(info.stage) {
+            return Ok(None);
+        }
+        // SAFETY: the caller's contract.
+        unsafe {
+            let sets = slice(info.p_set_layouts, info.set_layout_count);
+            let sets = sets.iter().filter_map(|set| self.objects().set_layout(*set)).collect();
+            let layout = Arc::new(PipelineLayout { sets });
+            let (part, is_binary) = if info.code_type == vk::ShaderCodeTypeEXT::BINARY {
+                let code = std::slice::from_raw_parts(info.p_code.cast::<u8>(), info.code_size);
+                let binary = Binary::read(code).ok_or(PipelineError::ShaderBinary)?;
+                let part = StagePart::from_words(info.stage, binary.own);
+                (info.p_code, info.code_size) =
+                    (binary.drivers.as_ptr().cast(), binary.drivers.len());
+                (part.ok_or(PipelineError::ShaderBinary)?, true)
+            } else {
+                let code = slice(info.p_code.cast::<u32>(), (info.code_size / 4) as u32);
+                let stage = vk::PipelineShaderStageCreateInfo {
+                    stage: info.stage,
+                    p_name: info.p_name,
+                    p_specialization_info: info.p_specialization_info,
+                    ..Default::default()
+                };
+                (StagePart::new(&stage, code.into())?, false)
+            };
+            let stripped = Stripped::of(part.words(), 0);
+            let module = stripped.module(part.words());
+            if let Some(stripped) = stripped.words.filter(|_| !is_binary) {
+                (info.p_code, info.code_size) =
+                    (stripped.as_ptr().cast(), size_of_val(&stripped[..]));
+                words.push(stripped);
+            }
+            let (captures, has_streams) = (module.captures, module.has_streams);
+            Ok(Some(ShaderObject { part, captures, has_streams, layout }))
+        }
+    }
+
+    /// `vkGetShaderBinaryDataEXT`: the driver's, and what the layer keeps of the shader.
+    ///
+    /// # Safety
+    /// The contract of the command, which is `next`.
+    pub(crate) unsafe fn shader_binary(
+        &self,
+        device: vk::Device,
+        next: vk::PFN_vkGetShaderBinaryDataEXT,
+        shader: vk::ShaderEXT,
+        size: *mut usize,
+        data: *mut c_void,
+    ) -> vk::Result {
+        let Some(object) = self.objects().shaders.get(shader) else {
+            // SAFETY: the caller's contract.
+            return unsafe { next(device, shader, size, data) };
+        };
+        // SAFETY: the caller's contract.
+        unsafe {
+            let mut drivers = 0;
+            let result = next(device, shader, &raw mut drivers, std::ptr::null_mut());
+            if result != vk::Result::SUCCESS {
+                return result;
+            }
+            let own = object.part.to_words();
+            let all = Binary::HEADER + drivers.next_multiple_of(4) + size_of_val(&own[..]);
+            if data.is_null() {
+                *size = all;
+                return vk::Result::SUCCESS;
+            }
+            if *size < all {
+                *size = 0;
+                return vk::Result::INCOMPLETE;
+            }
+            *size = all;
+            // The program's memory may be aligned less than the driver needs.
+            let mut binary = vec![0_u128; drivers.div_ceil(16)];
+            let result = next(device, shader, &raw mut drivers, binary.as_mut_ptr().cast());
+            let place = std::slice::from_raw_parts_mut(data.cast::<u8>(), all);
+            place.fill(0);
+            place[..16].copy_from_slice(&Binary::MAGIC);
+            place[16..24].copy_from_slice(&(drivers as u64).to_ne_bytes());
+            let bytes = std::slice::from_raw_parts(binary.as_ptr().cast::<u8>(), drivers);
+            place[Binary::HEADER..][..drivers].copy_from_slice(bytes);
+            let words = &mut place[Binary::HEADER + drivers.next_multiple_of(4)..];
+            for (word, place) in own.iter().zip(words.chunks_mut(4)) {
+                place.copy_from_slice(&word.to_ne_bytes());
+            }
+            result
+        }
+    }
+
+    /// Returns the pipeline that stands for shaders that are bound together. `None` if they do not capture.
+    ///
+    /// # Errors
+    /// They cannot be captured.
+    pub(super) fn pipeline_of_shaders(
+        &self,
+        bound: BoundShaders,
+    ) -> Result<Option<Arc<Pipeline>>, PipelineError> {
+        let objects = self.objects();
+        if let Some(known) = objects.shader_pipelines.get(bound) {
+            return Ok(known);
+        }
+        let object = |shader| objects.shaders.get(shader);
+        let (vertex, geometry) = (object(bound.vertex), object(bound.geometry));
+        let evaluation = object(bound.evaluation);
+        let last = geometry.as_ref().or(evaluation.as_ref()).or(vertex.as_ref());
+        let Some(last) = last.filter(|last| last.captures || last.has_streams) else {
+            _ = objects.shader_pipelines.insert(bound, None);
+            return Ok(None);
+        };
+        if evaluation.is_some() {
+            return Err(PipelineError::Stage("tessellation evaluation"));
+        }
+        let before = geometry.as_ref().and(vertex.as_ref());
+        // Layouts of shaders that are used together are compatible, as far as both have sets.
+        let layouts = [Some(last), before].into_iter().flatten().map(|object| &object.layout);
+        let layout = layouts.max_by_key(|layout| layout.sets.len()).cloned();
+        let stages = CapturedStages {
+            captured: last.part.clone(),
+            vertex: before.map(|vertex| vertex.part.clone()),
+            captures: last.captures,
+            has_streams: last.has_streams && geometry.is_some(),
+        };
+        let buffers = vk::DescriptorSetLayoutCreateFlags::DESCRIPTOR_BUFFER_EXT;
+        let in_buffers = |layout: &Arc<PipelineLayout>| {
+            layout.sets.iter().any(|set| set.flags.contains(buffers))
+        };
+        let has_descriptor_buffers = layout.as_ref().is_some_and(in_buffers);
+        let parts = Parts::of_shaders(stages);
+        let made = Pipeline::new(
+            self.context(),
+            &parts,
+            layout,
+            self.default_attributes.as_ref(),
+            has_descriptor_buffers,
+        )?;
+        let made = made.map(Arc::new);
+        _ = objects.shader_pipelines.insert(bound, made.clone());
+        Ok(made)
+    }
+}
+
+/// A shader's binary code with what the layer keeps of the shader.
+struct Binary<'a> {
+    /// The driver's binary code, aligned as it needs to be.
+    drivers: &'a [u8],
+    /// The words of [`StagePart::to_words`].
+    own: Vec<u32>,
+}
+
+impl<'a> Binary<'a> {
+    const MAGIC: [u8; 16] = *b"vkxfb shader 001";
+    /// The magic number, and the size of the driver's. The rest keeps that aligned to 16 bytes.
+    const HEADER: usize = 32;
+
+    /// Returns `None` for binary code that is not of this layer.
+    fn read(code: &'a [u8]) -> Option<Self> {
+        let size = code.get(16..24)?.try_into().ok()?;
+        let size = usize::try_from(u64::from_ne_bytes(size)).ok()?;
+        if code[..16] != Self::MAGIC {
+            return None;
+        }
+        let rest = code.get(Self::HEADER..)?;
+        let drivers = rest.get(..size)?;
+        let own = rest.get(size.checked_next_multiple_of(4)?..)?;
+        let word = |bytes: &[u8]| Some(u32::from_ne_bytes(bytes.try_into().ok()?));
+        Some(Self { drivers, own: own.chunks(4).map(word).collect::<Option<_>>()? })
+    }
+}

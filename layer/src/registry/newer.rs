@@ -1,0 +1,28 @@
+//! The structures that ash does not have.
+
+use std::ffi::c_void;
+
+use super::{types, vk};
+
+macro_rules! define {
+    ($($from:ident struct $name:ident $c_name:ident $(= $s_type:literal)? {
+        $($member:ident $c_member:ident: $type:ty,)*
+    })*) => {$(
+        #[doc = concat!("`", stringify!($c_name), "` of `", stringify!($from), "`")]
+        #[repr(C)]
+        #[derive(Debug, Clone, Copy)]
+        #[allow(dead_code, reason = "of some the layer needs only the size")]
+        pub(crate) struct $name {
+            $(pub(crate) $member: $type,)*
+        }
+
+        $(
+            // SAFETY: the value is that of the registry, and the structure begins with it.
+            unsafe impl vk::TaggedStructure for $name {
+                const STRUCTURE_TYPE: vk::StructureType = vk::StructureType::from_raw($s_type);
+            }
+        )?
+    )*};
+}
+
+types::newer_structures!(define);

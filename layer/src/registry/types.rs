@@ -1,0 +1,343 @@
+// Generated from the registry of Vulkan 1.4.360 by tests/registry. Changes belong there.
+
+use super::vk;
+
+/// Hands a macro the structures that ash does not have: what adds it to Vulkan, its name in Rust and in C,
+/// the value of `sType`, and the members.
+macro_rules! newer_structures {
+    ($expand:ident) => {
+        $expand! {
+            VK_KHR_unified_image_layouts struct AttachmentFeedbackLoopInfoEXT VkAttachmentFeedbackLoopInfoEXT = 1000527001 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                feedback_loop_enable feedbackLoopEnable: vk::Bool32,
+            }
+            VK_EXT_custom_resolve struct BeginCustomResolveInfoEXT VkBeginCustomResolveInfoEXT = 1000628001 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+            }
+            VK_KHR_device_address_commands struct BindIndexBuffer3InfoKHR VkBindIndexBuffer3InfoKHR = 1000318007 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                address_range addressRange: vk::DeviceAddressRangeKHR,
+                address_flags addressFlags: vk::AddressCommandFlagsKHR,
+                index_type indexType: vk::IndexType,
+            }
+            VK_KHR_device_address_commands struct BindTransformFeedbackBuffer2InfoEXT VkBindTransformFeedbackBuffer2InfoEXT = 1000318013 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                address_range addressRange: vk::DeviceAddressRangeKHR,
+                address_flags addressFlags: vk::AddressCommandFlagsKHR,
+            }
+            VK_KHR_device_address_commands struct BindVertexBuffer3InfoKHR VkBindVertexBuffer3InfoKHR = 1000318008 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                set_stride setStride: vk::Bool32,
+                address_range addressRange: vk::StridedDeviceAddressRangeKHR,
+                address_flags addressFlags: vk::AddressCommandFlagsKHR,
+            }
+            VK_NV_compute_occupancy_priority struct ComputeOccupancyPriorityParametersNV VkComputeOccupancyPriorityParametersNV = 1000645000 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                occupancy_priority occupancyPriority: f32,
+                occupancy_throttling occupancyThrottling: f32,
+            }
+            VK_KHR_device_address_commands struct ConditionalRenderingBeginInfo2EXT VkConditionalRenderingBeginInfo2EXT = 1000318012 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                address_range addressRange: vk::DeviceAddressRangeKHR,
+                address_flags addressFlags: vk::AddressCommandFlagsKHR,
+                flags flags: vk::ConditionalRenderingFlagsEXT,
+            }
+            VK_EXT_custom_resolve struct CustomResolveCreateInfoEXT VkCustomResolveCreateInfoEXT = 1000628002 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                custom_resolve customResolve: vk::Bool32,
+                color_attachment_count colorAttachmentCount: u32,
+                p_color_attachment_formats pColorAttachmentFormats: *const vk::Format,
+                depth_attachment_format depthAttachmentFormat: vk::Format,
+                stencil_attachment_format stencilAttachmentFormat: vk::Format,
+            }
+            VK_EXT_depth_clamp_control struct DepthClampRangeEXT VkDepthClampRangeEXT {
+                min_depth_clamp minDepthClamp: f32,
+                max_depth_clamp maxDepthClamp: f32,
+            }
+            VK_KHR_device_address_commands struct DeviceAddressRangeKHR VkDeviceAddressRangeKHR {
+                address address: vk::DeviceAddress,
+                size size: vk::DeviceSize,
+            }
+            VK_KHR_device_address_commands struct DrawIndirect2InfoKHR VkDrawIndirect2InfoKHR = 1000318009 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                address_range addressRange: vk::StridedDeviceAddressRangeKHR,
+                address_flags addressFlags: vk::AddressCommandFlagsKHR,
+                draw_count drawCount: u32,
+            }
+            VK_KHR_device_address_commands struct DrawIndirectCount2InfoKHR VkDrawIndirectCount2InfoKHR = 1000318010 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                address_range addressRange: vk::StridedDeviceAddressRangeKHR,
+                address_flags addressFlags: vk::AddressCommandFlagsKHR,
+                count_address_range countAddressRange: vk::DeviceAddressRangeKHR,
+                count_address_flags countAddressFlags: vk::AddressCommandFlagsKHR,
+                max_draw_count maxDrawCount: u32,
+            }
+            VK_OHOS_external_memory struct ExternalFormatOHOS VkExternalFormatOHOS = 1000452005 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                external_format externalFormat: u64,
+            }
+            VK_EXT_device_generated_commands struct GeneratedCommandsInfoEXT VkGeneratedCommandsInfoEXT = 1000572004 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                shader_stages shaderStages: vk::ShaderStageFlags,
+                indirect_execution_set indirectExecutionSet: vk::IndirectExecutionSetEXT,
+                indirect_commands_layout indirectCommandsLayout: vk::IndirectCommandsLayoutEXT,
+                indirect_address indirectAddress: vk::DeviceAddress,
+                indirect_address_size indirectAddressSize: vk::DeviceSize,
+                preprocess_address preprocessAddress: vk::DeviceAddress,
+                preprocess_size preprocessSize: vk::DeviceSize,
+                max_sequence_count maxSequenceCount: u32,
+                sequence_count_address sequenceCountAddress: vk::DeviceAddress,
+                max_draw_count maxDrawCount: u32,
+            }
+            VK_EXT_device_generated_commands struct GeneratedCommandsPipelineInfoEXT VkGeneratedCommandsPipelineInfoEXT = 1000572013 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                pipeline pipeline: vk::Pipeline,
+            }
+            VK_EXT_device_generated_commands struct GeneratedCommandsShaderInfoEXT VkGeneratedCommandsShaderInfoEXT = 1000572014 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                shader_count shaderCount: u32,
+                p_shaders pShaders: *const vk::ShaderEXT,
+            }
+            VK_EXT_external_memory_metal struct ImportMemoryMetalHandleInfoEXT VkImportMemoryMetalHandleInfoEXT = 1000602000 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                handle_type handleType: vk::ExternalMemoryHandleTypeFlags,
+                handle handle: *const c_void,
+            }
+            VK_OHOS_external_memory struct ImportNativeBufferInfoOHOS VkImportNativeBufferInfoOHOS = 1000452003 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                buffer buffer: *const c_void,
+            }
+            VK_EXT_device_generated_commands struct IndirectCommandsLayoutCreateInfoEXT VkIndirectCommandsLayoutCreateInfoEXT = 1000572006 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                flags flags: vk::IndirectCommandsLayoutUsageFlagsEXT,
+                shader_stages shaderStages: vk::ShaderStageFlags,
+                indirect_stride indirectStride: u32,
+                pipeline_layout pipelineLayout: vk::PipelineLayout,
+                token_count tokenCount: u32,
+                p_tokens pTokens: *const c_void,
+            }
+            VK_KHR_maintenance8 struct MemoryBarrierAccessFlags3KHR VkMemoryBarrierAccessFlags3KHR = 1000574002 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                src_access_mask3 srcAccessMask3: vk::AccessFlags3KHR,
+                dst_access_mask3 dstAccessMask3: vk::AccessFlags3KHR,
+            }
+            VK_KHR_device_address_commands struct MemoryMarkerInfoAMD VkMemoryMarkerInfoAMD = 1000318014 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                stage stage: vk::PipelineStageFlags2,
+                dst_range dstRange: vk::DeviceAddressRangeKHR,
+                dst_flags dstFlags: vk::AddressCommandFlagsKHR,
+                marker marker: u32,
+            }
+            VK_KHR_device_address_commands struct MemoryRangeBarrierKHR VkMemoryRangeBarrierKHR = 1000318005 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                src_stage_mask srcStageMask: vk::PipelineStageFlags2,
+                src_access_mask srcAccessMask: vk::AccessFlags2,
+                dst_stage_mask dstStageMask: vk::PipelineStageFlags2,
+                dst_access_mask dstAccessMask: vk::AccessFlags2,
+                src_queue_family_index srcQueueFamilyIndex: u32,
+                dst_queue_family_index dstQueueFamilyIndex: u32,
+                address_range addressRange: vk::DeviceAddressRangeKHR,
+                address_flags addressFlags: vk::AddressCommandFlagsKHR,
+            }
+            VK_KHR_device_address_commands struct MemoryRangeBarriersInfoKHR VkMemoryRangeBarriersInfoKHR = 1000318004 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                memory_range_barrier_count memoryRangeBarrierCount: u32,
+                p_memory_range_barriers pMemoryRangeBarriers: *const vk::MemoryRangeBarrierKHR,
+            }
+            VK_EXT_device_generated_commands struct PhysicalDeviceDeviceGeneratedCommandsFeaturesEXT VkPhysicalDeviceDeviceGeneratedCommandsFeaturesEXT = 1000572000 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                device_generated_commands deviceGeneratedCommands: vk::Bool32,
+                dynamic_generated_pipeline_layout dynamicGeneratedPipelineLayout: vk::Bool32,
+            }
+            VK_EXT_device_generated_commands struct PhysicalDeviceDeviceGeneratedCommandsPropertiesEXT VkPhysicalDeviceDeviceGeneratedCommandsPropertiesEXT = 1000572001 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                max_indirect_pipeline_count maxIndirectPipelineCount: u32,
+                max_indirect_shader_object_count maxIndirectShaderObjectCount: u32,
+                max_indirect_sequence_count maxIndirectSequenceCount: u32,
+                max_indirect_commands_token_count maxIndirectCommandsTokenCount: u32,
+                max_indirect_commands_token_offset maxIndirectCommandsTokenOffset: u32,
+                max_indirect_commands_indirect_stride maxIndirectCommandsIndirectStride: u32,
+                supported_indirect_commands_input_modes supportedIndirectCommandsInputModes: vk::IndirectCommandsInputModeFlagsEXT,
+                supported_indirect_commands_shader_stages supportedIndirectCommandsShaderStages: vk::ShaderStageFlags,
+                supported_indirect_commands_shader_stages_pipeline_binding supportedIndirectCommandsShaderStagesPipelineBinding: vk::ShaderStageFlags,
+                supported_indirect_commands_shader_stages_shader_binding supportedIndirectCommandsShaderStagesShaderBinding: vk::ShaderStageFlags,
+                device_generated_commands_transform_feedback deviceGeneratedCommandsTransformFeedback: vk::Bool32,
+                device_generated_commands_multi_draw_indirect_count deviceGeneratedCommandsMultiDrawIndirectCount: vk::Bool32,
+            }
+            VK_KHR_maintenance9 struct PhysicalDeviceMaintenance9PropertiesKHR VkPhysicalDeviceMaintenance9PropertiesKHR = 1000584001 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                image2_d_view_of3_d_sparse image2DViewOf3DSparse: vk::Bool32,
+                default_vertex_attribute_value defaultVertexAttributeValue: vk::DefaultVertexAttributeValueKHR,
+            }
+            VK_ARM_performance_counters_by_region struct RenderPassPerformanceCountersByRegionBeginInfoARM VkRenderPassPerformanceCountersByRegionBeginInfoARM = 1000605004 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                counter_address_count counterAddressCount: u32,
+                p_counter_addresses pCounterAddresses: *const vk::DeviceAddress,
+                serialize_regions serializeRegions: vk::Bool32,
+                counter_index_count counterIndexCount: u32,
+                p_counter_indices pCounterIndices: *const u32,
+            }
+            VK_KHR_maintenance10 struct RenderingAttachmentFlagsInfoKHR VkRenderingAttachmentFlagsInfoKHR = 1000630002 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                flags flags: vk::RenderingAttachmentFlagsKHR,
+            }
+            VK_KHR_maintenance10 struct RenderingEndInfoKHR VkRenderingEndInfoKHR = 1000619003 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+            }
+            VK_KHR_device_address_commands struct StridedDeviceAddressRangeKHR VkStridedDeviceAddressRangeKHR {
+                address address: vk::DeviceAddress,
+                size size: vk::DeviceSize,
+                stride stride: vk::DeviceSize,
+            }
+        }
+    };
+}
+
+pub(crate) use newer_structures;
+
+pub(crate) type AccessFlags3KHR = u64;
+pub(crate) type AddressCommandFlagsKHR = u32;
+pub(crate) type DefaultVertexAttributeValueKHR = i32;
+pub(crate) type DepthClampModeEXT = i32;
+pub(crate) type IndirectCommandsInputModeFlagsEXT = u32;
+pub(crate) type IndirectCommandsLayoutEXT = u64;
+pub(crate) type IndirectCommandsLayoutUsageFlagsEXT = u32;
+pub(crate) type IndirectExecutionSetEXT = u64;
+pub(crate) type RenderingAttachmentFlagsKHR = u32;
+pub(crate) type ShaderInstrumentationARM = u64;
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdBeginConditionalRendering2EXT =
+    unsafe extern "system" fn(vk::CommandBuffer, *const vk::ConditionalRenderingBeginInfo2EXT);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdBeginCustomResolveEXT =
+    unsafe extern "system" fn(vk::CommandBuffer, *const vk::BeginCustomResolveInfoEXT);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdBeginShaderInstrumentationARM =
+    unsafe extern "system" fn(vk::CommandBuffer, vk::ShaderInstrumentationARM);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdBeginTransformFeedback2EXT = unsafe extern "system" fn(
+    vk::CommandBuffer,
+    u32,
+    u32,
+    *const vk::BindTransformFeedbackBuffer2InfoEXT,
+);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdBindIndexBuffer3KHR =
+    unsafe extern "system" fn(vk::CommandBuffer, *const vk::BindIndexBuffer3InfoKHR);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdBindTransformFeedbackBuffers2EXT = unsafe extern "system" fn(
+    vk::CommandBuffer,
+    u32,
+    u32,
+    *const vk::BindTransformFeedbackBuffer2InfoEXT,
+);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdBindVertexBuffers3KHR =
+    unsafe extern "system" fn(vk::CommandBuffer, u32, u32, *const vk::BindVertexBuffer3InfoKHR);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdCopyQueryPoolResultsToMemoryKHR = unsafe extern "system" fn(
+    vk::CommandBuffer,
+    vk::QueryPool,
+    u32,
+    u32,
+    *const vk::StridedDeviceAddressRangeKHR,
+    vk::AddressCommandFlagsKHR,
+    vk::QueryResultFlags,
+);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdDrawIndexedIndirect2KHR =
+    unsafe extern "system" fn(vk::CommandBuffer, *const vk::DrawIndirect2InfoKHR);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdDrawIndexedIndirectCount2KHR =
+    unsafe extern "system" fn(vk::CommandBuffer, *const vk::DrawIndirectCount2InfoKHR);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdDrawIndirect2KHR =
+    unsafe extern "system" fn(vk::CommandBuffer, *const vk::DrawIndirect2InfoKHR);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdDrawIndirectByteCount2EXT = unsafe extern "system" fn(
+    vk::CommandBuffer,
+    u32,
+    u32,
+    *const vk::BindTransformFeedbackBuffer2InfoEXT,
+    u32,
+    u32,
+);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdDrawIndirectCount2KHR =
+    unsafe extern "system" fn(vk::CommandBuffer, *const vk::DrawIndirectCount2InfoKHR);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdDrawMeshTasksIndirect2EXT =
+    unsafe extern "system" fn(vk::CommandBuffer, *const vk::DrawIndirect2InfoKHR);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdDrawMeshTasksIndirectCount2EXT =
+    unsafe extern "system" fn(vk::CommandBuffer, *const vk::DrawIndirectCount2InfoKHR);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdEndRendering2KHR =
+    unsafe extern "system" fn(vk::CommandBuffer, *const vk::RenderingEndInfoKHR);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdEndShaderInstrumentationARM = unsafe extern "system" fn(vk::CommandBuffer);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdEndTransformFeedback2EXT = unsafe extern "system" fn(
+    vk::CommandBuffer,
+    u32,
+    u32,
+    *const vk::BindTransformFeedbackBuffer2InfoEXT,
+);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdExecuteGeneratedCommandsEXT =
+    unsafe extern "system" fn(vk::CommandBuffer, vk::Bool32, *const vk::GeneratedCommandsInfoEXT);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdPreprocessGeneratedCommandsEXT = unsafe extern "system" fn(
+    vk::CommandBuffer,
+    *const vk::GeneratedCommandsInfoEXT,
+    vk::CommandBuffer,
+);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdSetComputeOccupancyPriorityNV =
+    unsafe extern "system" fn(vk::CommandBuffer, *const vk::ComputeOccupancyPriorityParametersNV);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdSetDepthClampRangeEXT = unsafe extern "system" fn(
+    vk::CommandBuffer,
+    vk::DepthClampModeEXT,
+    *const vk::DepthClampRangeEXT,
+);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdSetPrimitiveRestartIndexEXT =
+    unsafe extern "system" fn(vk::CommandBuffer, u32);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdWriteMarkerToMemoryAMD =
+    unsafe extern "system" fn(vk::CommandBuffer, *const vk::MemoryMarkerInfoAMD);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCreateIndirectCommandsLayoutEXT = unsafe extern "system" fn(
+    vk::Device,
+    *const vk::IndirectCommandsLayoutCreateInfoEXT,
+    *const vk::AllocationCallbacks<'static>,
+    *const vk::IndirectCommandsLayoutEXT,
+) -> vk::Result;

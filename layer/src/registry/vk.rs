@@ -1,0 +1,6 @@
+//! The types of Vulkan: those of ash, and those that it does not have.
+
+pub(crate) use ash::vk::*;
+
+pub(crate) use super::newer::*;
+pub(crate) use super::types::*;

@@ -1,0 +1,104 @@
+//! The structures that ash does not have are laid out as in C.
+//!
+//! The headers are those that the C compiler finds, or in the directory of `VKXFB_VULKAN_HEADERS`.
+//! What they do not have yet is named, and not checked. `.ci/newest` takes those of Debian unstable.
+
+use std::ffi::c_void;
+use std::fmt::Write as _;
+use std::mem::offset_of;
+use std::process::Command;
+
+#[allow(dead_code, reason = "only the structures matter here")]
+#[path = "../../src/registry/types.rs"]
+mod types;
+
+mod vk {
+    pub use ash::vk::*;
+
+    pub use super::structures::*;
+    pub(super) use super::types::*;
+}
+
+/// The layout of a structure.
+pub struct Layout {
+    /// What adds it: C has a macro of that name.
+    from: &'static str,
+    name: &'static str,
+    size: usize,
+    align: usize,
+    members: &'static [(&'static str, usize)],
+}
+
+mod structures {
+    use super::{Layout, c_void, offset_of, types, vk};
+
+    macro_rules! define {
+        ($($from:ident struct $name:ident $c_name:ident $(= $s_type:literal)? {
+            $($member:ident $c_member:ident: $type:ty,)*
+        })*) => {
+            $(
+                #[repr(C)]
+                #[derive(Clone, Copy)]
+                pub struct $name {
+                    $(pub $member: $type,)*
+                }
+            )*
+
+            pub const LAYOUTS: &[Layout] = &[$(
+                Layout {
+                    from: stringify!($from),
+                    name: stringify!($c_name),
+                    size: size_of::<$name>(),
+                    align: align_of::<$name>(),
+                    members: &[$((stringify!($c_member), offset_of!($name, $member)),)*],
+                },
+            )*];
+        };
+    }
+
+    types::newer_structures!(define);
+}
+
+#[test]
+fn structures_are_laid_out_as_in_c() {
+    let mut source = String::from("#include <stddef.h>\n#include <vulkan/vulkan_core.h>\n");
+    for platform in ["metal", "ohos"] {
+        let header = format!("<vulkan/vulkan_{platform}.h>");
+        writeln!(source, "#if __has_include({header})\n#include {header}\n#endif").unwrap();
+    }
+    for Layout { from, name, size, align, members } in structures::LAYOUTS {
+        writeln!(source, "#ifdef {from}").unwrap();
+        let mut hold = |what: &str, value: usize| {
+            writeln!(source, "_Static_assert({what} == {value}, \"{what}\");").unwrap();
+        };
+        hold(&format!("sizeof({name})"), *size);
+        hold(&format!("_Alignof({name})"), *align);
+        for (member, offset) in *members {
+            hold(&format!("offsetof({name}, {member})"), *offset);
+        }
+        writeln!(source, "#else\n#warning {from} is missing\n#endif").unwrap();
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("layout.c");
+    std::fs::write(&file, source).unwrap();
+    let mut compiler = Command::new("cc");
+    let headers = std::env::var_os("VKXFB_VULKAN_HEADERS");
+    if let Some(headers) = &headers {
+        compiler.arg("-I").arg(headers);
+    }
+    let Ok(output) = compiler.args(["-std=c11", "-fsyntax-only"]).arg(file).output() else {
+        return eprintln!("skipped: there is no C compiler");
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.contains("vulkan_core.h: No such file") && headers.is_none() {
+        return eprintln!("skipped: there are no Vulkan headers");
+    }
+    assert!(output.status.success(), "{said}");
+    let missing = said.matches("is missing [").count();
+    let all = structures::LAYOUTS.len();
+    eprintln!("checked {} of {all} structures", all - missing);
+    for line in said.lines().filter(|line| line.contains("is missing [")) {
+        eprintln!("not checked: {line}");
+    }
+    assert!(headers.is_none() || missing < all, "headers without any: {said}");
+}
