@@ -127,7 +127,8 @@ fn last_of_steps(runs: u32, step: u32, phase: u32) -> u32 {
     var bits = select(0x55555555u, 0x49249249u, step == 3u);
     bits = select(bits, 0x11111111u, step == 4u);
     bits = select(bits, 0x41041041u, step == 6u);
-    // Adding 1 at the first bit of a sequence clears it, and the carry does not reach the next sequence.
+    // Adding 1 at the first bit of a sequence of ones clears the whole sequence. The carry stops in the zero behind it. So
+    // `begun_there` has the sequences that begin at a bit of `bits << phase`.
     let starts = runs & ~(runs << 1u) & (bits << phase);
     let begun_there = runs & ~(runs + starts);
     return countOneBits(begun_there & (bits << select(phase - 1u, step - 1u, phase == 0u)));

@@ -277,8 +277,9 @@ fn select<A, T>(
 }
 
 impl Array {
-    /// Returns the view with elements of `size` bytes. With dwords it is declared as `layout(set =
-    /// set, binding = binding) buffer { uint dwords[]; } variable[count];`.
+    /// Returns the variable that accesses the array's buffers in elements of `size` bytes, and
+    /// declares it at the first call. For 4 bytes, the declaration is `layout(set = set, binding =
+    /// binding) buffer { uint dwords[]; } variable[count];`.
     fn view(&mut self, builder: &mut Builder<'_>, set: u32, size: u32, int64: bool) -> View {
         let number = size.ilog2() as usize;
         if let Some(view) = self.views[number] {

@@ -279,8 +279,8 @@ impl Arena {
     /// `allocator`. The arena keeps that memory until it is [destroyed](Context::destroy).
     ///
     /// # Safety
-    /// The allocator belongs to the device that the arena was made for, was made as its
-    /// implementation requires, and is the one that is passed to [`Context::destroy`].
+    /// The allocator was made for the arena's device, as the safety requirements of its constructor ask. The same
+    /// allocator is passed to [`Context::destroy`].
     pub unsafe fn growing<'a>(
         &'a mut self,
         allocator: &'a mut (dyn MemoryAllocator + Send + Sync + 'a),

@@ -131,8 +131,8 @@ pub struct Capabilities {
     /// gain from it; an application's own shader may need it.
     pub shader_int64: bool,
     /// The features `storageBuffer8BitAccess` and `shaderInt8` (Vulkan 1.2, or `VK_KHR_8bit_storage` and
-    /// `VK_KHR_shader_float16_int8`). The compute backend does not need them, but with them it reads index
-    /// buffers of any size.
+    /// `VK_KHR_shader_float16_int8`). The compute backend does not need them. With them, an index buffer
+    /// may end within a dword; without them, its bytes must be readable up to the end of its last dword.
     pub byte_loads: bool,
     /// The feature `vulkanMemoryModelDeviceScope`, which barriers and atomics of captures need if the application
     /// enables `vulkanMemoryModel`.

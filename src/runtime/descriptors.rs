@@ -149,7 +149,8 @@ impl TableLimits {
         ResourcePlan::Descriptors { reads: self.reads, writes: self.writes }
     }
 
-    /// The number of windows of a purpose, including that of the arena.
+    /// The number of descriptors for the windows of a purpose. The first descriptor for
+    /// `Read` and for `State` is that of the arena's memory.
     const fn count(&self, purpose: Purpose) -> u32 {
         match purpose {
             Purpose::Read => self.reads - self.writes,

@@ -245,8 +245,8 @@ pub struct DrawRestarts {
     pub limit: u32,
     /// The number of the draw's indices before its first restart, or 2^32 - 1 if it has none.
     pub head: u32,
-    /// What to subtract, modulo 2^32, from the table's primitive counts after the draw's first restart, to get the
-    /// counts within the draw.
+    /// The table counts primitives from the start of its range. At positions after the draw's first restart, this is
+    /// subtracted, modulo 2^32, from such a count to get the count within the draw.
     pub before: u32,
     /// The address of the table.
     pub table: Address,

@@ -122,7 +122,8 @@ commands_by_hand!(arguments);
 
 impl WithheldCommands {
     /// # Safety
-    /// The arguments are valid for the command, as for the next functions.
+    /// The arguments are valid for the Vulkan command of the same name. The same holds for the other
+    /// functions here.
     pub(crate) unsafe fn draw_multi_ext(
         &mut self,
         draw_count: u32,

@@ -202,8 +202,9 @@ impl Gpu {
         })
     }
 
-    /// Records and submits the requests. The copies have submissions of their own if they would
-    /// take too long.
+    /// Records and submits the requests. The capture buffers are filled before the captures, and
+    /// copied to readback memory after them. If they are too large for a single submission, both
+    /// copies are split into parts, each with its own submission.
     ///
     /// # Safety
     /// As [`capture`](Self::capture). The buffers contain the slots of `placed`.

@@ -119,8 +119,8 @@ fn attributes_lie_in_their_elements_and_are_all_filled() {
     }
 }
 
-/// If the vertex buffers are read as the shader reads them, the result is the expected record,
-/// whatever the formulas of the elements are.
+/// Computes each record from the bytes of the vertex buffers, as the shader does, and compares it
+/// with `ProbeShader::record`. It does not use the formulas that filled the vertex buffers.
 #[test]
 fn attribute_records_follow_from_the_vertex_buffers() {
     let shader = ProbeShader::attributes();

@@ -122,9 +122,10 @@ pub(super) struct Attributes {
     /// Whether all elements are aligned to the [widest
     /// access](crate::runtime::pulling::PulledAttribute::access) to them.
     are_aligned: bool,
-    /// The number of vertices for which all elements exist. `instances` is the number of such
-    /// instances.
+    /// The number of elements that the bound vertex buffers have for every attribute with
+    /// per-vertex rate.
     vertices: u32,
+    /// The same for attributes with per-instance rate.
     instances: u32,
 }
 

@@ -63,7 +63,8 @@ pub(in super::super) struct Target {
 /// Where the next record is written in each capture buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Position {
-    /// The CPU knows it: the number of records after record 0.
+    /// The CPU knows it: the number of the next record. Record 0 is the first of the capture, at
+    /// [`BoundBuffer::position`].
     Known(u32),
     /// The GPU reads the position from the counters that the capture was begun with.
     Counters,
