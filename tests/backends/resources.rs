@@ -248,9 +248,8 @@ fn limits_of_descriptors_are_named() {
     assert_eq!(
         errors,
         [
-            "no descriptor is left for indirect arguments: of the 24 descriptors of a capture, 12 are \
-             for buffers with the same use (RequiredFeatures::storage_buffers, within \
-             maxPerStageDescriptorStorageBuffers)",
+            "no descriptor is left for indirect arguments: of the 24 storage buffers that captures take \
+             of maxPerStageDescriptorStorageBuffers, 12 are for buffers with the same use",
             "the size of the index buffer in bytes is 1099511627776: maxStorageBufferRange is 134217728",
         ]
     );
