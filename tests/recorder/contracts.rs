@@ -117,8 +117,8 @@ fn graphics_pipelines_are_given_vertex_input() {
         assert_eq!(
             text(made),
             format!(
-                "the vertex input state is missing: a pipeline of the {backend} backend is given it by \
-                 PipelineDesc::vertex_input"
+                "the vertex input state is missing, which a pipeline of the {backend} backend is made \
+                 with"
             )
         );
     }

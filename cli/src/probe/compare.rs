@@ -31,11 +31,11 @@ const EXAMPLES: &str = "Examples:
 Devices are paired by vendor and device ID; of two reports of one device each,
 those two are compared. A case is right, wrong, or could not run.
 
-Exit status: 0 nothing is worse; 1 a case that was right is not any more, a new
-case is not right, or a device, a backend or a topology of a backend has no
-case any more; 2 a file is no report, is cut off, or has no case. So it can be
-the gate of a CI job. Other cases that are gone are counted, and are no reason
-to fail: a probe with --quick has fewer.";
+Exit status: 0 nothing is worse; 1 a case that was right is not any more, a
+new case is not right, or a device, a backend or a topology of a backend has
+no case any more; 2 a file is no report, is cut off, or has no case. So it can
+be the gate of a CI job. Other cases that are gone are counted, and are no
+reason to fail: a probe with --quick has fewer.";
 
 /// Runs `vkxfb probe compare`.
 pub(super) fn run(arguments: &Arguments) -> Result<u8> {

@@ -1110,7 +1110,7 @@ fn a_mismatch_of_a_shader_with_inputs_can_be_repeated() {
     arguments.extend(["--varyings", "lane", "--push", &push, "--constant", "3=2"]);
     let json = vkxfb(&arguments).exits(1).json();
     let command = json["reports"][0]["mismatches"][0]["command"].as_str().unwrap().to_owned();
-    let end = format!("--varyings lane --constant 3=2 --push '{push}'");
+    let end = format!("--varyings lane --constant 3=2 --push '{push}' --device 0");
     assert!(command.ends_with(&end), "{command}");
 }
 

@@ -8,7 +8,7 @@ mod thread_safety;
 
 send_and_sync! {
     vkxfb_probe::compare {
-        CaseKey, Change, Comparison, FactChange, ReadError, Recorded, RecordedDevice,
+        CaseKey, Change, Comparison, FactChange, GoneRow, ReadError, Recorded, RecordedDevice,
     }
     vkxfb_probe::contents {
         BufferContents, BufferKind, Contents, ContentsError, Given, GivenBytes, Missing, MissingContents,
