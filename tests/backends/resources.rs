@@ -268,7 +268,7 @@ fn limits_of_descriptors_are_named() {
         }
     });
     let unknown = "what is recorded before the draws disturbs descriptor set 0, which the shader \
-                   reads: bind it with Recorder::bind_descriptor_sets";
+                   reads: bind it in the capture (bind_descriptor_sets)";
     assert_eq!(refused(found), unknown);
     let pool = bench.gpu.create_query_pool(QueryKind::PrimitivesGenerated, 1).unwrap();
     let found = bench.capture(&arena, |recorder| {
