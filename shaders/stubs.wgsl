@@ -146,6 +146,11 @@ fn set_geometry_inputs(primitive: u32, invocation: u32) {}
 // Runs the geometry shader.
 fn shade_geometry() {}
 
+// -- The application's tessellation shaders.
+
+// How patches are divided: `Tessellator::bits` in src/tessellator.rs.
+fn tessellator_bits() -> u32 { return 0u; }
+
 // -- Captured outputs.
 
 // Stores the shader's outputs as record `record` of the draw, to every bound buffer.

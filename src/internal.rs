@@ -121,6 +121,11 @@ pub mod sysval {
     pub use crate::sysval::*;
 }
 
+/// How patches are divided.
+pub mod tessellator {
+    pub use crate::tessellator::*;
+}
+
 /// Compute shaders of this crate.
 pub mod kernel {
     pub use crate::lower::kernel::*;
