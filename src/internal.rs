@@ -72,7 +72,7 @@ pub mod lower {
         LoweredAttribute, LoweredCompute, LoweredKind, LoweredNative, LoweredStage, LoweredVertex,
         SpecIds, WideAccesses,
     };
-    pub use crate::lower::stages::{GeometryInput, LoweredGeometry};
+    pub use crate::lower::stages::{GeometryInput, LoweredGeometry, LoweredTessellation};
     pub use crate::lower::sysvals::SysvalsPlace;
 
     /// Changes of a shader's interface.

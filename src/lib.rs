@@ -146,6 +146,7 @@
 //!   restart those between two restarts (`shaders/decompose.wgsl`).
 //! * *shader library*: the functions in `shaders/*.wgsl`, which are linked into the rewritten
 //!   shader (`lower/library.rs`). `lower/functions.rs` lists those that generated code calls.
+//! * *slice*: consecutive primitives of a patch: the item of a capture with tessellation (`shaders/patches.wgsl`).
 //! * *slot*: the number of an output in Mesa (`gl_varying_slot`), as opposed to its *location* in
 //!   SPIR-V (`slots.rs` of the package `vkxfb-translators`).
 //! * *staging*: a workgroup collects its records in shared memory before it stores them. A *stage*

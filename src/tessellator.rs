@@ -233,8 +233,8 @@ impl Edge {
     /// The position of a vertex in the first half. It moves between its positions in two uniform divisions. The vertex
     /// that the coarser one lacks begins at the position of its neighbour.
     fn in_first_half(self, number: u32) -> u32 {
-        let is_even = self.coarse % 2 == 0;
-        let half = if is_even { self.coarse / 2 } else { (self.coarse + 1) / 2 - 1 };
+        // Without the vertex in the middle, or the first one if there is none.
+        let half = self.coarse.div_ceil(2) - self.coarse % 2;
         let new = if half == 0 { 0 } else { 2 * without_highest_bit(half) + 1 };
         let is_behind = self.coarse != self.segments && number > new;
         let from = ratio(number - u32::from(is_behind), self.coarse);
@@ -254,7 +254,7 @@ fn ratio(number: u32, count: u32) -> u32 {
 /// `distance * fraction / 2^16`, rounded down. The distance is less than 2^23.
 fn product(distance: u32, fraction: u32) -> u32 {
     let (high, low) = (distance >> 8, distance & 255);
-    (high * fraction + (low * fraction >> 8)) >> 8
+    (high * fraction + ((low * fraction) >> 8)) >> 8
 }
 
 /// A number less than 2^8 without its highest bit.
@@ -456,7 +456,7 @@ impl Patch {
     fn of_quad(&self, primitive: u32, slot: u32) -> [u32; 3] {
         let [columns, rows] = self.inner.map(|edge| edge.segments - 2 * self.inset);
         if primitive < self.outer_triangles {
-            let inner = |side: u32| if side % 2 == 0 { rows } else { columns };
+            let inner = |side: u32| if side.is_multiple_of(2) { rows } else { columns };
             let (mut side, mut step) = (0, primitive);
             let steps = |side: u32| self.outer[side as usize].segments + inner(side);
             while side < 3 && step >= steps(side) {

@@ -27,7 +27,7 @@ use vkxfb::internal::tessellator::{self, Domain, Spacing};
 use vkxfb::lower::compute::DEFAULT_WORKGROUP_SIZE;
 use vkxfb::topology::XfbTopology;
 
-const SOURCES: [&str; 27] = [
+const SOURCES: [&str; 28] = [
     "sysvals",
     "stubs",
     "wide",
@@ -41,6 +41,7 @@ const SOURCES: [&str; 27] = [
     "assemble",
     "geometry",
     "tessellate",
+    "patches",
     "fused",
     "shared",
     "staged",
@@ -265,6 +266,7 @@ fn constants_have_one_value() {
         ("NARROW", WideAccesses::Narrow as u64),
         ("TESTED", WideAccesses::Tested as u64),
         ("ALIGNED", WideAccesses::Aligned as u64),
+        ("SLICE_SHIFT", flags::SLICE_SHIFT.into()),
         ("VERTICES_PER_PRIMITIVE_SHIFT", flags::VERTICES_PER_PRIMITIVE_SHIFT.into()),
         ("BLOCK", RESTART_BLOCK),
         ("BLOCKS", RESTART_BLOCKS),

@@ -4,12 +4,14 @@
 use std::collections::HashMap;
 
 use ash::{ext, vk};
-use vkxfb::internal::tessellator::{Domain, Spacing, Tessellator};
+use vkxfb::internal::tessellator::Tessellator;
 
+use crate::case::{Draw, UNTOUCHED};
 use crate::common::attachment::{area, shader_module};
 use crate::common::bare::{BareDevice, BareInstance};
 use crate::common::compile_stage;
 use crate::levels::{Levels, count, sets, tessellators};
+use crate::program::modes;
 
 const VERTEX: &str = "#version 450
     layout(location = 0) in vec4 outer;
@@ -32,21 +34,10 @@ const CONTROL: &str = "#version 450
 
 /// Captures the number of the patch, and the coordinates.
 fn evaluation(tessellator: Tessellator, clockwise: bool) -> String {
-    let domain = match tessellator.domain {
-        Domain::Triangles => "triangles",
-        Domain::Quads => "quads",
-        Domain::Isolines => "isolines",
-    };
-    let spacing = match tessellator.spacing {
-        Spacing::Equal => "equal_spacing",
-        Spacing::FractionalEven => "fractional_even_spacing",
-        Spacing::FractionalOdd => "fractional_odd_spacing",
-    };
-    let order = if clockwise { "cw" } else { "ccw" };
-    let points = if tessellator.points { ", point_mode" } else { "" };
+    let modes = modes(tessellator, clockwise);
     format!(
         "#version 450
-        layout({domain}, {spacing}, {order}{points}) in;
+        layout({modes}) in;
         layout(location = 0) patch in float id;
         layout(location = 0, xfb_buffer = 0, xfb_stride = 16, xfb_offset = 0) out vec4 found;
         void main() {{ found = vec4(id, gl_TessCoord); }}"
@@ -56,7 +47,7 @@ fn evaluation(tessellator: Tessellator, clockwise: bool) -> String {
 /// Room for vertices that should not be there.
 const MORE: usize = 3000;
 
-struct Native {
+pub struct Native {
     device: BareDevice,
     xfb: ext::transform_feedback::Device,
     pass: vk::RenderPass,
@@ -65,7 +56,8 @@ struct Native {
 }
 
 impl Native {
-    fn open() -> Result<Self, &'static str> {
+    /// The first device, or why it cannot capture what the tests do.
+    pub fn open() -> Result<Self, &'static str> {
         let instance = BareInstance::open();
         let mut xfb = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default();
         let mut has = vk::PhysicalDeviceFeatures2::default().push_next(&mut xfb);
@@ -78,7 +70,9 @@ impl Native {
         }
         let mut xfb =
             vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
-        let enabled = vk::PhysicalDeviceFeatures::default().tessellation_shader(true);
+        let enabled = vk::PhysicalDeviceFeatures::default()
+            .tessellation_shader(true)
+            .geometry_shader(core.geometry_shader == vk::TRUE);
         let mut features =
             vk::PhysicalDeviceFeatures2::default().features(enabled).push_next(&mut xfb);
         let extensions = [ext::transform_feedback::NAME.as_ptr()];
@@ -97,7 +91,7 @@ impl Native {
         }
     }
 
-    fn close(self) {
+    pub fn close(self) {
         // SAFETY: every submission was waited for.
         unsafe {
             self.device.raw.destroy_pipeline_layout(self.layout, None);
@@ -108,14 +102,20 @@ impl Native {
     }
 
     /// # Safety
-    /// The source is a valid shader.
-    unsafe fn pipeline(&self, evaluation: &str, lower_left: bool) -> vk::Pipeline {
+    /// The sources are valid shaders.
+    unsafe fn pipeline(&self, capture: &Captured<'_>) -> vk::Pipeline {
         let device = &self.device.raw;
-        let stages = [
-            (vk::ShaderStageFlags::VERTEX, compile_stage("vert", VERTEX, &[])),
-            (vk::ShaderStageFlags::TESSELLATION_CONTROL, compile_stage("tesc", CONTROL, &[])),
+        let [vertex, control, evaluation] = capture.sources;
+        let mut stages = vec![
+            (vk::ShaderStageFlags::VERTEX, compile_stage("vert", vertex, &[])),
+            (vk::ShaderStageFlags::TESSELLATION_CONTROL, compile_stage("tesc", control, &[])),
             (vk::ShaderStageFlags::TESSELLATION_EVALUATION, compile_stage("tese", evaluation, &[])),
         ];
+        let geometry = capture.geometry.as_ref();
+        stages
+            .extend(geometry.map(|source| {
+                (vk::ShaderStageFlags::GEOMETRY, compile_stage("geom", source, &[]))
+            }));
         let bindings = [vk::VertexInputBindingDescription::default().stride(24)];
         let attribute = |location, format, offset| vk::VertexInputAttributeDescription {
             location,
@@ -127,18 +127,21 @@ impl Native {
             attribute(0, vk::Format::R32G32B32A32_SFLOAT, 0),
             attribute(1, vk::Format::R32G32_SFLOAT, 16),
         ];
-        let vertex_input = vk::PipelineVertexInputStateCreateInfo::default()
-            .vertex_binding_descriptions(&bindings)
-            .vertex_attribute_descriptions(&attributes);
+        let mut vertex_input = vk::PipelineVertexInputStateCreateInfo::default();
+        if !capture.levels.is_empty() {
+            vertex_input = vertex_input
+                .vertex_binding_descriptions(&bindings)
+                .vertex_attribute_descriptions(&attributes);
+        }
         let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
             .topology(vk::PrimitiveTopology::PATCH_LIST);
         let mut origin = vk::PipelineTessellationDomainOriginStateCreateInfo::default()
-            .domain_origin(match lower_left {
+            .domain_origin(match capture.lower_left {
                 true => vk::TessellationDomainOrigin::LOWER_LEFT,
                 false => vk::TessellationDomainOrigin::UPPER_LEFT,
             });
         let tessellation = vk::PipelineTessellationStateCreateInfo::default()
-            .patch_control_points(1)
+            .patch_control_points(capture.control_points)
             .push_next(&mut origin);
         let raster = vk::PipelineRasterizationStateCreateInfo::default()
             .rasterizer_discard_enable(true)
@@ -170,33 +173,29 @@ impl Native {
         }
     }
 
-    /// Captures a patch of each set of levels. Returns the records before the first one that was not written.
+    /// Captures draws, into a buffer of so many dwords.
     ///
     /// # Safety
-    /// The source is a valid shader.
-    unsafe fn run(
-        &self,
-        evaluation: &str,
-        lower_left: bool,
-        sets: &[Levels],
-        records: usize,
-    ) -> Vec<[f32; 4]> {
+    /// The sources are valid shaders, and indices are within the buffer.
+    pub unsafe fn capture(&self, capture: &Captured<'_>, dwords: usize) -> Vec<u32> {
         let device = &self.device.raw;
         let usage = vk::BufferUsageFlags::VERTEX_BUFFER
+            | vk::BufferUsageFlags::INDEX_BUFFER
             | vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT;
-        let levels: Vec<f32> =
-            sets.iter().flat_map(|s| s.outer.into_iter().chain(s.inner)).collect();
-        let first = (4 * levels.len() as u64).next_multiple_of(16);
-        let size = first + 16 * records as u64;
-        let (buffer, memory) = self.device.host_buffer(size, usage);
+        let levels: &[u8] = bytemuck::cast_slice(capture.levels);
+        let indices: &[u8] = bytemuck::cast_slice(capture.indices);
+        let inputs = [levels, indices].concat();
+        let first = inputs.len().next_multiple_of(16);
+        let size = first + 4 * dwords;
+        let (buffer, memory) = self.device.host_buffer(size as u64, usage);
         // SAFETY: every handle is of the device, and lives until the submission is done.
         unsafe {
             let flags = vk::MemoryMapFlags::empty();
             let mapped = device.map_memory(memory, 0, vk::WHOLE_SIZE, flags).unwrap();
-            let mapped = std::slice::from_raw_parts_mut(mapped.cast::<f32>(), size as usize / 4);
-            mapped.fill(-1.0);
-            mapped[..levels.len()].copy_from_slice(&levels);
-            let pipeline = self.pipeline(evaluation, lower_left);
+            let mapped = std::slice::from_raw_parts_mut(mapped.cast::<u8>(), size);
+            mapped.fill(UNTOUCHED as u8);
+            mapped[..inputs.len()].copy_from_slice(&inputs);
+            let pipeline = self.pipeline(capture);
             let writes = (
                 vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
                 vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT,
@@ -208,27 +207,85 @@ impl Native {
                     .render_area(area(1));
                 device.cmd_begin_render_pass(cmd, &begin, vk::SubpassContents::INLINE);
                 device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
-                device.cmd_bind_vertex_buffers(cmd, 0, &[buffer], &[0]);
+                if !levels.is_empty() {
+                    device.cmd_bind_vertex_buffers(cmd, 0, &[buffer], &[0]);
+                }
+                let index_type = vk::IndexType::UINT16;
+                device.cmd_bind_index_buffer(cmd, buffer, levels.len() as u64, index_type);
                 let xfb = self.xfb.fp();
-                let size = size - first;
-                (xfb.cmd_bind_transform_feedback_buffers_ext)(cmd, 0, 1, &buffer, &first, &size);
+                let (offset, size) = (first as u64, 4 * dwords as u64);
+                (xfb.cmd_bind_transform_feedback_buffers_ext)(cmd, 0, 1, &buffer, &offset, &size);
                 let none = std::ptr::null();
                 (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, std::ptr::null(), none);
-                // Several patches of high levels come out wrong in one draw (lavapipe 22.3.6).
-                for patch in 0..sets.len() as u32 {
-                    device.cmd_draw(cmd, 1, 1, patch, 0);
+                for draw in capture.draws {
+                    let Draw { count, instance_count, first, .. } = *draw;
+                    let (offset, instance) = (draw.vertex_offset, draw.first_instance);
+                    match draw.indexed {
+                        false => device.cmd_draw(cmd, count, instance_count, first, instance),
+                        true => device.cmd_draw_indexed(
+                            cmd,
+                            count,
+                            instance_count,
+                            first,
+                            offset,
+                            instance,
+                        ),
+                    }
                 }
                 (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 0, std::ptr::null(), none);
                 device.cmd_end_render_pass(cmd);
             });
-            let records = mapped[first as usize / 4..].as_chunks::<4>().0;
-            let found = records.iter().take_while(|record| record[0] >= 0.0).copied().collect();
+            let words = mapped[first..].as_chunks::<4>().0;
+            let found = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
             device.destroy_pipeline(pipeline, None);
             device.destroy_buffer(buffer, None);
             device.free_memory(memory, None);
             found
         }
     }
+
+    /// Captures a patch of each set of levels. Returns the records before the first one that was not written.
+    ///
+    /// # Safety
+    /// The source is a valid shader.
+    unsafe fn run(
+        &self,
+        evaluation: &str,
+        lower_left: bool,
+        sets: &[Levels],
+        records: usize,
+    ) -> Vec<[f32; 4]> {
+        let levels: Vec<f32> =
+            sets.iter().flat_map(|s| s.outer.into_iter().chain(s.inner)).collect();
+        // Several patches of high levels come out wrong in one draw (lavapipe 22.3.6).
+        let draw = |first| Draw { first, ..Draw::vertices(1) };
+        let draws: Vec<Draw> = (0..sets.len() as u32).map(draw).collect();
+        let capture = Captured {
+            sources: [VERTEX, CONTROL, evaluation],
+            geometry: None,
+            control_points: 1,
+            lower_left,
+            levels: &levels,
+            indices: &[],
+            draws: &draws,
+        };
+        // SAFETY: the caller's contract.
+        let words = unsafe { self.capture(&capture, 4 * records) };
+        let records = words.as_chunks::<4>().0.iter().take_while(|record| record[0] != UNTOUCHED);
+        records.map(|record| record.map(f32::from_bits)).collect()
+    }
+}
+
+/// What is captured natively.
+pub struct Captured<'a> {
+    pub sources: [&'a str; 3],
+    pub geometry: Option<String>,
+    pub control_points: u32,
+    pub lower_left: bool,
+    /// The vertex buffer, if the vertex shader reads levels.
+    pub levels: &'a [f32],
+    pub indices: &'a [u16],
+    pub draws: &'a [Draw],
 }
 
 /// Points by squares of twice the tolerance.

@@ -431,7 +431,7 @@ impl<'a> Graphics<'a> {
         let sysvals = Sysvals {
             draw: DrawSysvals {
                 xfb_topology: topology.xfb_topology() as u32,
-                flags: draw_flags(topology, self.provoking_vertex),
+                flags: draw_flags(topology, 0, self.provoking_vertex),
                 output_count: counts.output_count,
                 output_end: self.base_record.wrapping_add(counts.output_limit),
                 item_count: counts.item_count,
