@@ -302,7 +302,7 @@ fn the_device_captures_the_same_patches() {
 
 /// A wrong model is noticed.
 #[test]
-#[should_panic(expected = "not")]
+#[should_panic(expected = "; counter ")]
 fn a_wrong_model_is_found_out() {
     let mut gpu = device::open_with(OpenOptions::default());
     let captures = |case: &Case| case.expected().queries[0] > 0;

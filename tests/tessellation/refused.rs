@@ -9,7 +9,7 @@ use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::{Gpu, OpenOptions};
 
-use crate::common::{assemble, compile, compile_stage, device, disassemble};
+use crate::common::{assemble, compile, compile_stage, device, disassemble, validate};
 
 const VERTEX: &str = "#version 450
     void main() { gl_Position = vec4(0.0); }";
@@ -63,18 +63,51 @@ fn lower_with(target: compute::Target, control: &[u32]) -> Result<Lowered, Lower
 /// Every invocation has to execute a barrier exactly once.
 #[test]
 fn barriers_in_control_flow_are_refused() {
-    let target = compute::Target::default();
-    let is_refused = |code: &str| {
-        let lowered = lower_with(target, &control_with_barriers(code));
-        matches!(lowered, Err(LowerError::ControlBarrier { .. }))
-    };
-    assert!(!is_refused(""));
-    assert!(!is_refused("memoryBarrier();"));
-    assert!(!is_refused("if (gl_PrimitiveID == 7) gl_TessLevelOuter[1] = 1.0; memoryBarrier();"));
-    assert!(is_refused("if (gl_PrimitiveID == 7) memoryBarrier();"));
-    assert!(is_refused("for (int i = 0; i < gl_PrimitiveID; i++) memoryBarrier();"));
-    assert!(is_refused("if (gl_PrimitiveID == 7) return; memoryBarrier();"));
-    assert!(is_refused("inner();"));
+    for code in [
+        "if (gl_PrimitiveID == 7) memoryBarrier();",
+        "for (int i = 0; i < gl_PrimitiveID; i++) memoryBarrier();",
+        "if (gl_PrimitiveID == 7) return; memoryBarrier();",
+        "inner();",
+        // So spirv-opt's pass merge-return wraps a function.
+        "switch (0) { default: memoryBarrier(); }",
+    ] {
+        let lowered = lower_with(compute::Target::default(), &control_with_barriers(code));
+        assert!(matches!(lowered, Err(LowerError::ControlBarrier { .. })), "{code}");
+    }
+}
+
+/// Also where nothing branches to a merge or continue block.
+#[test]
+fn control_flow_between_barriers_is_kept() {
+    for code in [
+        "",
+        "if (gl_PrimitiveID == 7) gl_TessLevelOuter[1] = 1.0;",
+        "for (int i = 0; i < gl_PrimitiveID; i++) gl_TessLevelOuter[1] += 1.0;",
+        "for (;;) { gl_TessLevelOuter[1] = 1.0; break; }",
+        "if (gl_PrimitiveID == 7) for (;;) { if (gl_InvocationID == 1) break; else break; }",
+    ] {
+        is_kept(&format!("{code} memoryBarrier();"));
+        is_kept(&format!("memoryBarrier(); {code}"));
+        is_kept(&format!("{code} memoryBarrier(); {code} memoryBarrier(); {code}"));
+    }
+    for code in [
+        "if (gl_PrimitiveID == 7) return;",
+        "if (gl_PrimitiveID == 7) return; else return;",
+        "if (gl_PrimitiveID == 7) { gl_TessLevelOuter[1] = 1.0; return; } else { return; }",
+        "switch (gl_PrimitiveID) { case 1: return; default: gl_TessLevelOuter[1] = 1.0; return; }",
+        "for (;;) { if (gl_PrimitiveID == 7) return; else break; }",
+        "for (;;) return;",
+    ] {
+        is_kept(&format!("memoryBarrier(); {code}"));
+    }
+}
+
+fn is_kept(code: &str) {
+    let lowered = lower_with(compute::Target::default(), &control_with_barriers(code));
+    let lowered = lowered.unwrap_or_else(|error| panic!("{code}: {error}"));
+    for words in [&lowered.words, &lowered.specialized(&[]).unwrap()] {
+        validate(words, "vulkan1.0");
+    }
 }
 
 #[test]

@@ -258,10 +258,16 @@ fn parts(blocks: &[Block]) -> Option<Vec<Vec<usize>>> {
             if !part.insert(number) {
                 continue;
             }
-            let Some(terminator) = blocks[number].terminator() else {
+            let block = &blocks[number];
+            let Some(terminator) = block.terminator() else {
                 ends.insert(number + 1);
                 continue;
             };
+            // Merge and continue blocks must stay with their constructs, even those that nothing branches to.
+            let before = block.code.iter().rev().nth(1).map(|words| Instruction::new(words));
+            for label in before.into_iter().flat_map(merges) {
+                open.push(*numbers.get(&label)?);
+            }
             match terminator.op()? {
                 Op::Return => returns = true,
                 Op::Branch | Op::BranchConditional | Op::Switch => {
@@ -285,6 +291,17 @@ fn parts(blocks: &[Block]) -> Option<Vec<Vec<usize>>> {
         start = ends.into_iter().next();
     }
     Some(parts)
+}
+
+/// The merge block, and that of a loop's continue construct, if an instruction begins a construct.
+fn merges(i: Instruction<'_>) -> impl Iterator<Item = Id> + use<> {
+    let count = match i.op() {
+        Some(Op::SelectionMerge) => 1,
+        Some(Op::LoopMerge) => 2,
+        _ => 0,
+    };
+    let labels: Vec<Id> = (0..count).map(|operand| i.id(operand)).collect();
+    labels.into_iter()
 }
 
 /// What is used in another phase than the one that computes it.
