@@ -32,7 +32,7 @@ use self::tessellation::Tessellation;
 use super::compute::Options;
 use super::functions::{Function, StubName};
 use super::inputs::Inputs;
-use super::interface::decoration_of;
+use super::interface::{decoration_of, move_execution_modes};
 use super::store::StoredOutputs;
 use super::strip::strip;
 use super::undefined::Undefined;
@@ -154,12 +154,16 @@ impl Stages {
         self.later.last().unwrap_or(&self.vertex)
     }
 
-    /// Removes the entry points of other stages. That of the captured stage gets the variables of all.
+    /// Removes the entry points of other stages. That of the captured stage gets the variables of all, and the execution
+    /// modes of those between it and the vertex shader.
     pub(super) fn join(&mut self) -> EntryPoint {
         let mut entry = self.captured().clone();
         if let Some((captured, others)) = self.later.split_last() {
             entry.interface.extend(&self.vertex.interface);
             entry.interface.extend(others.iter().flat_map(|other| &other.interface));
+            for other in others {
+                move_execution_modes(&mut self.module, other, captured.function);
+            }
             self.module.retain(Section::EntryPoints, |i| captured.is(i));
         }
         entry
