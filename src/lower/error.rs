@@ -82,6 +82,9 @@ pub enum LowerError {
         /// The number of vertices of a primitive behind the tessellation evaluation shader.
         vertices: u32,
     },
+    /// Tessellation shaders are given without the vertex shader before them.
+    #[error("tessellation shaders are given without a vertex shader")]
+    NoVertexShader,
     /// A tessellation evaluation shader is given without the tessellation control shader before it.
     #[error("a tessellation evaluation shader is given without a tessellation control shader")]
     NoControlShader,

@@ -122,6 +122,11 @@ fn shaders_that_do_not_go_together_are_refused() {
     let error = |shader: &Shader<'_>, options: compute::Options<'_>| {
         compute::lower(shader, &options).map(|_| ()).unwrap_err()
     };
+    let without = compute::Options::new(&input);
+    for options in [without.control_shader(&control), without.evaluation_shader(&evaluation)] {
+        assert!(matches!(error(&vertex, options), LowerError::NoVertexShader));
+        assert!(matches!(error(&geometry, options), LowerError::NoVertexShader));
+    }
     assert!(matches!(
         error(&geometry, options.evaluation_shader(&evaluation)),
         LowerError::NoControlShader

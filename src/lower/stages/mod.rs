@@ -70,6 +70,9 @@ impl Stages {
     /// [`LowerError`]: a module is invalid, it has no such shader, or the stages do not match.
     pub(super) fn of(shader: &Shader<'_>, options: &Options<'_>) -> Result<Self, LowerError> {
         let Some(first) = options.vertex_shader else {
+            if options.control_shader.or(options.evaluation_shader).is_some() {
+                return Err(LowerError::NoVertexShader);
+            }
             let (mut module, spec_ids) = shader.specialized()?;
             let mut vertex = shader.vertex_shader(&module)?;
             let used = isolate(&mut module, &mut vertex);
