@@ -1,7 +1,7 @@
 //! What is refused, with which error.
 
 use vkxfb::Shader;
-use vkxfb::lower::{Backend, LowerError, Lowered, compute};
+use vkxfb::lower::{Backend, LowerError, Lowered, compute, vertex as vertex_backend};
 use vkxfb::runtime::{
     ArenaDesc, Capture, CaptureDesc, Draw, Pipeline, PipelineDesc, Recorder, RuntimeError,
 };
@@ -181,6 +181,12 @@ fn pipelines_and_draws_of_patches_are_checked() {
         error(&PipelineDesc::new(&alone).topology(patches)),
         RuntimeError::NoTessellation
     ));
+    let graphics = vertex_backend::lower(&Shader::new(&vertex)).unwrap();
+    let desc = PipelineDesc::new(&graphics).topology(patches);
+    for is_dynamic in [false, true] {
+        let error = error(&desc.dynamic_topology(is_dynamic));
+        assert!(matches!(error, RuntimeError::NoTessellation), "{error}");
+    }
     assert!(matches!(draw(&mut gpu, &PipelineDesc::new(&alone)), RuntimeError::NoTessellation));
     device::close(gpu);
 }

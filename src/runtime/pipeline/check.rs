@@ -29,7 +29,7 @@ pub(super) fn check(
     if shader.stage != ExecutionModel::Vertex && geometry.is_none() {
         return Err(RuntimeError::LoneStage { stage: shader.stage });
     }
-    if !desc.dynamic_topology || backend == Backend::Native {
+    if !desc.dynamic_topology || backend != Backend::Compute {
         check_input(geometry, desc.topology)?;
     }
     if let Some(tessellation) = geometry.and_then(|geometry| geometry.tessellation) {
