@@ -1,4 +1,4 @@
-// Captures of geometry shaders. The draws of a dispatch are divided into entries: runs of consecutive primitives
+// Captures of geometry shaders, and of tessellation shaders (patches.wgsl). The draws of a dispatch are divided into entries: runs of consecutive primitives
 // of one draw. Each invocation takes one entry. For each primitive it runs the vertex shader for the vertices,
 // then the geometry shader.
 //
@@ -41,6 +41,8 @@ const ENTRIES_PER_BLOCK: u32 = 512u;
 const MOST_ASSEMBLED: u32 = 0x40000000u;
 
 var<private> is_counting: bool;
+// Whether the running shaders also run for other items (patches.wgsl), in which their side effects happen.
+var<private> is_repeating: bool;
 // The records that this invocation's entry stores.
 var<private> entry_records: Segment;
 // The number of primitives that the entry emitted before the current strip, and the number of vertices that it emitted
@@ -138,7 +140,7 @@ fn captured_stream() -> u32 {
 // Whether the side effects of the shaders happen in this run. They must happen once, so they are left out of all
 // counting runs, and if several streams are stored, out of the storing runs of all streams but one.
 fn has_effects() -> bool {
-    return !is_counting && (sysvals.draw.flags & WITHOUT_EFFECTS) == 0u;
+    return !is_counting && !is_repeating && (sysvals.draw.flags & WITHOUT_EFFECTS) == 0u;
 }
 
 // Stores or stages a record of a strip.
@@ -174,16 +176,26 @@ fn end_stream_primitive(stream: u32) {
     }
 }
 
-// Runs the vertex and the geometry shader for a primitive.
-fn run_primitive(instance: u32, primitive: Primitive) {
+// Runs the vertex shader for the vertices of a primitive.
+fn shade_vertices(instance: u32, primitive: Primitive) {
     for (var slot = 0u; slot < input_vertices(); slot++) {
         let vertex = index_of_element(element_of_slot(primitive, slot));
         set_inputs(draw.base_vertex + vertex, draw.first_instance + instance);
         shade();
         pass_vertex(slot);
     }
+}
+
+// Runs the vertex and the geometry shader for a primitive.
+fn run_geometry(instance: u32, primitive: Primitive) {
+    shade_vertices(instance, primitive);
+    run_invocations(primitive.id);
+}
+
+// Runs the geometry shader, whose inputs of vertices are there.
+fn run_invocations(primitive: u32) {
     for (var invocation = 0u; invocation < geometry_invocations(); invocation++) {
-        set_geometry_inputs(primitive.id, invocation);
+        set_geometry_inputs(primitive, invocation);
         shade_geometry();
         end_primitive();
     }

@@ -221,6 +221,11 @@ fn load_workgroup_size(input: u32) -> u32 {
 fn needed_by_input(input: Input, arguments: Arguments, restarts: DrawRestarts) -> DrawPlacement {
     let vertices = vertices_per_primitive(input.flags);
     var primitives = primitive_count(input.topology, vertices, arguments.count);
+    if assembles() && input.topology == LIST {
+        // Patches may have other numbers of vertices than primitives have, and their items are slices.
+        let bits = (input.flags >> SLICE_SHIFT) & 7u;
+        primitives = min(arguments.count / max(vertices, 1u), MOST_ITEMS >> bits) << bits;
+    }
     if may_restart() && (input.flags & RESTART) != 0u {
         primitives = restarted_primitive_count(input, arguments.count, restarts);
     }

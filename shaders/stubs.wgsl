@@ -124,7 +124,10 @@ fn shade() {}
 // operations.
 fn shades_existing_only() -> bool { return false; }
 
-// -- The application's geometry shader.
+// -- The application's shaders after its vertex shader.
+
+// Runs all shaders for an item: run_geometry, run_slice or run_slice_geometry.
+fn run_primitive(instance: u32, primitive: Primitive) {}
 
 // The numbers of vertices of an input primitive (1, 2 or 3, with adjacency 4 or 6) and of an output
 // primitive (1, 2 or 3).
@@ -145,6 +148,49 @@ fn set_geometry_inputs(primitive: u32, invocation: u32) {}
 
 // Runs the geometry shader.
 fn shade_geometry() {}
+
+// -- The application's tessellation shaders.
+
+// How patches are divided: `Tessellator::bits` in src/tessellator.rs.
+fn tessellator_bits() -> u32 { return 0u; }
+
+// The number of control points that the control shader returns, and how many of them the evaluation shader takes.
+fn control_points() -> u32 { return 1u; }
+fn passed_points() -> u32 { return 1u; }
+
+// Clears the outputs of the control shader.
+fn begin_patch() {}
+
+// The number of phases of the control shader: one more than it has barriers. All invocations end a phase before the
+// first one begins the next.
+fn control_phases() -> u32 { return 1u; }
+
+// Sets the phase that the control shader runs, and its inputs that do not belong to a control point. A patch has
+// `vertices` of them.
+fn set_control_inputs(primitive: u32, invocation: u32, vertices: u32, phase: u32) {}
+
+// Runs a phase of the control shader for one of its control points.
+fn shade_control() {}
+
+// The bits of the levels that the control shader has written.
+fn outer_levels() -> vec4<u32> { return vec4<u32>(); }
+fn inner_levels() -> vec2<u32> { return vec2<u32>(); }
+
+// Copies the outputs of the control shader to the evaluation shader's inputs: of a control point, and of the patch.
+fn pass_control_point(slot: u32) {}
+fn pass_patch() {}
+
+// Sets the evaluation shader's other inputs.
+fn set_evaluation_inputs(primitive: u32, coordinates: vec3<f32>) {}
+
+// Runs the evaluation shader for a vertex.
+fn shade_evaluation() {}
+
+// The number of vertices of a primitive that a patch is divided into.
+fn tessellated_vertices() -> u32 { return 1u; }
+
+// Copies the outputs of the evaluation shader to the geometry shader's inputs for vertex `slot`.
+fn pass_evaluated(slot: u32) {}
 
 // -- Captured outputs.
 

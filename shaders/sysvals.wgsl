@@ -60,7 +60,8 @@ const HAS_BATCH: u32 = 128u; // in the push constants: the draws are in a batch
 const COUNTING: u32 = 1024u; // in the push constants: a geometry shader's primitives are counted, not stored
 const STREAM_SHIFT: u32 = 11u; // in the push constants: two bits, the vertex stream that is captured
 const WITHOUT_EFFECTS: u32 = 8192u; // in the push constants: side effects happen in the run for another vertex stream
-const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 8u;
+const SLICE_SHIFT: u32 = 14u; // three bits, the binary logarithm of the number of slices of a patch
+const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 26u; // the six highest bits: at most 32, for patches their control points
 
 var<immediate> sysvals: Sysvals;
 
@@ -220,7 +221,7 @@ fn is_last_vertex() -> u32 {
 }
 
 fn vertices_per_primitive(flags: u32) -> u32 {
-    return (flags >> VERTICES_PER_PRIMITIVE_SHIFT) & 3u;
+    return flags >> VERTICES_PER_PRIMITIVE_SHIFT;
 }
 
 fn xfb_address(buffer: u32) -> vec2<u32> {

@@ -17,7 +17,8 @@ use crate::topology::{PrimitiveTopology, Shape};
 pub const MAX_BUFFER_SIZE: u64 = u32::MAX as u64 - 3;
 
 impl PrimitiveTopology {
-    /// The number of complete primitives of one instance with `vertex_count` vertices.
+    /// The number of complete primitives of one instance with `vertex_count` vertices; 0 for a patch list, which has
+    /// none before it is tessellated.
     pub const fn primitive_count(self, vertex_count: u32) -> u64 {
         let n = vertex_count as u64;
         match self {
@@ -30,6 +31,7 @@ impl PrimitiveTopology {
             Self::LineStripWithAdjacency => n.saturating_sub(3),
             Self::TriangleListWithAdjacency => n / 6,
             Self::TriangleStripWithAdjacency => n.saturating_sub(4) / 2,
+            Self::PatchList => 0,
         }
     }
 

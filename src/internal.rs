@@ -73,7 +73,7 @@ pub mod lower {
         LoweredAttribute, LoweredCompute, LoweredKind, LoweredNative, LoweredStage, LoweredVertex,
         SpecIds, WideAccesses,
     };
-    pub use crate::lower::stages::{GeometryInput, LoweredGeometry};
+    pub use crate::lower::stages::{GeometryInput, LoweredGeometry, LoweredTessellation};
     pub use crate::lower::sysvals::SysvalsPlace;
 
     /// Changes of a shader's interface.
@@ -120,6 +120,11 @@ pub mod spirv {
 /// The data that shaders of this crate read and write.
 pub mod sysval {
     pub use crate::sysval::*;
+}
+
+/// How patches are divided.
+pub mod tessellator {
+    pub use crate::tessellator::*;
 }
 
 /// Compute shaders of this crate.

@@ -127,6 +127,8 @@
 //! * *listed*: draws of one dispatch are listed if the CPU wrote all their parameters to memory, with the number of the
 //!   draw of each workgroup (`sysval/mod.rs`).
 //! * *lower*: to rewrite a shader for a backend (`lower/`).
+//! * *patch*: what tessellation shaders take. It is *divided* into primitives by its levels (`tessellator.rs`,
+//!   `shaders/tessellate.wgsl`).
 //! * *plan*: the steps and the memory of a recording, as a value without Vulkan handles (`runtime/recorder/plan/`).
 //! * *play*: to record the commands of a capture that was collected (`runtime/recorder/play/`).
 //! * *record*, a: the bytes of one captured vertex in one capture buffer; their number is the
@@ -144,6 +146,7 @@
 //!   restart those between two restarts (`shaders/decompose.wgsl`).
 //! * *shader library*: the functions in `shaders/*.wgsl`, which are linked into the rewritten
 //!   shader (`lower/library.rs`). `lower/functions.rs` lists those that generated code calls.
+//! * *slice*: consecutive primitives of a patch: the item of a capture with tessellation (`shaders/patches.wgsl`).
 //! * *slot*: the number of an output in Mesa (`gl_varying_slot`), as opposed to its *location* in
 //!   SPIR-V (`slots.rs` of the package `vkxfb-translators`).
 //! * *staging*: a workgroup collects its records in shared memory before it stores them. A *stage*
@@ -195,6 +198,7 @@ pub mod runtime;
 mod setters;
 pub mod spirv;
 mod sysval;
+mod tessellator;
 pub mod topology;
 pub mod vertex_input;
 

@@ -28,9 +28,9 @@ use std::str::FromStr;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TopologyError {
-    /// `VK_PRIMITIVE_TOPOLOGY_PATCH_LIST`: the captured primitives are those that the tessellator
-    /// makes. The number of control points does not determine them.
-    #[error("topology patch-list is captured after tessellation, which vkxfb does not emulate")]
+    /// `VK_PRIMITIVE_TOPOLOGY_PATCH_LIST`, where no tessellation shaders are given: the captured primitives are those
+    /// that the tessellator makes. The number of control points does not determine them.
+    #[error("topology patch-list is captured after tessellation, which is not emulated here")]
     PatchList,
     /// A number that is not a `VkPrimitiveTopology`.
     #[error("{0} is not a VkPrimitiveTopology")]
@@ -43,7 +43,7 @@ pub enum TopologyError {
     },
 }
 
-/// `VkPrimitiveTopology` without `PATCH_LIST`, with the same values.
+/// `VkPrimitiveTopology`, with the same values.
 ///
 /// ```
 /// use vkxfb::{PrimitiveTopology, ProvokingVertex};
@@ -78,6 +78,9 @@ pub enum PrimitiveTopology {
     TriangleListWithAdjacency = 8,
     /// `VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP_WITH_ADJACENCY`
     TriangleStripWithAdjacency = 9,
+    /// `VK_PRIMITIVE_TOPOLOGY_PATCH_LIST`: only with tessellation shaders, whose levels say which primitives there are.
+    /// By itself it has none: the functions here that count and decompose say so.
+    PatchList = 10,
 }
 
 /// The value of the sysval `xfb_topology`, which shaders select the decomposition by. It differs
@@ -160,7 +163,7 @@ pub struct Contribution {
 }
 
 impl PrimitiveTopology {
-    /// Every topology, in the order of `VkPrimitiveTopology`.
+    /// Every topology that can be captured without tessellation, in the order of `VkPrimitiveTopology`.
     pub const ALL: [Self; 10] = [
         Self::PointList,
         Self::LineList,
@@ -194,6 +197,7 @@ impl PrimitiveTopology {
             Self::LineStripWithAdjacency => "line-strip-with-adjacency",
             Self::TriangleListWithAdjacency => "triangle-list-with-adjacency",
             Self::TriangleStripWithAdjacency => "triangle-strip-with-adjacency",
+            Self::PatchList => "patch-list",
         }
     }
 
@@ -205,7 +209,9 @@ impl PrimitiveTopology {
     #[doc(hidden)]
     pub const fn xfb_topology(self) -> XfbTopology {
         match self {
-            Self::PointList | Self::LineList | Self::TriangleList => XfbTopology::List,
+            Self::PointList | Self::LineList | Self::TriangleList | Self::PatchList => {
+                XfbTopology::List
+            }
             Self::LineStrip => XfbTopology::LineStrip,
             Self::TriangleStrip => XfbTopology::TriStrip,
             Self::TriangleFan => XfbTopology::TriFan,
@@ -227,10 +233,10 @@ impl PrimitiveTopology {
         self.xfb_topology().has_adjacency()
     }
 
-    /// The number of vertices that one primitive is captured as: 1, 2 or 3.
+    /// The number of vertices that one primitive is captured as: 1, 2 or 3. For a patch list it is meaningless.
     pub const fn vertices_per_primitive(self) -> u32 {
         match self {
-            Self::PointList => 1,
+            Self::PointList | Self::PatchList => 1,
             Self::LineList
             | Self::LineStrip
             | Self::LineListWithAdjacency
@@ -243,10 +249,11 @@ impl PrimitiveTopology {
         }
     }
 
-    /// The number of vertices of a geometry shader's input primitive: 1, 2 or 3, with adjacency 4 or 6.
+    /// The number of vertices of a geometry shader's input primitive: 1, 2 or 3, with adjacency 4 or 6; 0 for patches.
     #[doc(hidden)]
     pub const fn input_vertices(self) -> u32 {
         match self {
+            Self::PatchList => 0,
             Self::LineListWithAdjacency | Self::LineStripWithAdjacency => 4,
             Self::TriangleListWithAdjacency | Self::TriangleStripWithAdjacency => 6,
             _ => self.vertices_per_primitive(),
@@ -296,7 +303,7 @@ impl PrimitiveTopology {
         let odd = i % 2 == 1;
         let last = matches!(provoking, ProvokingVertex::Last);
         match self {
-            Self::PointList | Self::LineList | Self::TriangleList => output,
+            Self::PointList | Self::LineList | Self::TriangleList | Self::PatchList => output,
             Self::LineStrip => [i, i + 1][slot],
             Self::TriangleStrip => match (odd, last) {
                 (false, _) => [i, i + 1, i + 2][slot],

@@ -401,6 +401,7 @@ impl From<LoweredGeometry> for Primitives {
                 GeometryInput::LinesAdjacency => "lines-adjacency",
                 GeometryInput::Triangles => "triangles",
                 GeometryInput::TrianglesAdjacency => "triangles-adjacency",
+                GeometryInput::Patches => "patches",
             },
             output: match geometry.output_vertices {
                 1 => "points",

@@ -1,11 +1,13 @@
-//! Turns a vertex shader, or a vertex shader together with its geometry shader, into a compute shader that pulls its
-//! vertices.
+//! Turns a vertex shader, or a vertex shader together with the tessellation shaders or the geometry shader after it,
+//! into a compute shader that pulls its vertices.
 //!
 //! Variables in `Input`, `Output` and `PushConstant` become `Private`, and lose their interface decorations. The new
 //! entry point is one of the shader library's: `xfb_compute` (`shaders/compute.wgsl`) or `xfb_compute_staged`
 //! (`shaders/staged.wgsl`) sets the inputs, calls the original entry point, and stores the outputs. With a geometry
 //! shader it is `xfb_geometry` (`shaders/geometry.wgsl`), which calls the vertex shader for the vertices of each
-//! primitive, then the geometry shader, which stores each vertex that it emits. The shader's own descriptors are
+//! primitive, then the geometry shader, which stores each vertex that it emits. With tessellation shaders it is the
+//! same, but runs the tessellation control shader for each patch (`shaders/patches.wgsl`), and the tessellation
+//! evaluation shader for each vertex of the primitives that the patch is divided into. The shader's own descriptors are
 //! unchanged: their set layouts must be visible to the compute stage. A [`ResourcePlan`] with descriptors adds a set
 //! after them.
 //!
@@ -27,7 +29,7 @@ use super::interface;
 use super::library::{CaptureStubs, Shading, declare_spec_constant, free_spec_ids, library};
 use super::push_constants::PushConstants;
 use super::resources::{Memory, ResourcePlan, User, Widths};
-use super::stages::{Geometry, Stages, guard_side_effects, replace_emission};
+use super::stages::{Later, Stages, guard_side_effects, replace_emission};
 use super::staging::Staging;
 use super::store::StoredOutputs;
 use super::strip::strip;
@@ -52,10 +54,18 @@ use crate::vertex_input::VertexInput;
 pub struct Options<'a> {
     /// The vertex input state of the graphics pipeline.
     pub vertex_input: &'a VertexInput,
-    /// The vertex shader of the graphics pipeline, if the shader to lower is a geometry shader. Its transform feedback
-    /// decorations and execution mode, and its [`captures`](field@Shader::captures), are ignored: only the last stage
-    /// before rasterization is captured.
+    /// The vertex shader of the graphics pipeline, if the shader to lower is a tessellation evaluation shader or a
+    /// geometry shader. Its transform feedback decorations and execution mode, and its
+    /// [`captures`](field@Shader::captures), are ignored: only the last stage before rasterization is captured.
     pub vertex_shader: Option<&'a Shader<'a>>,
+    /// The tessellation control shader of the graphics pipeline, if the shader to lower is a tessellation evaluation
+    /// shader, or there is one before the geometry shader to lower.
+    pub control_shader: Option<&'a Shader<'a>>,
+    /// The tessellation evaluation shader of the graphics pipeline, if the shader to lower is a geometry shader behind
+    /// it.
+    pub evaluation_shader: Option<&'a Shader<'a>>,
+    /// Where the origin of the tessellation domain is. It decides about the order of the vertices of triangles.
+    pub domain_origin: DomainOrigin,
     /// The target device.
     pub target: Target,
 }
@@ -63,13 +73,34 @@ pub struct Options<'a> {
 impl<'a> Options<'a> {
     /// Options for [any device with addresses](Target::default).
     pub fn new(vertex_input: &'a VertexInput) -> Self {
-        Self { vertex_input, vertex_shader: None, target: Target::default() }
+        Self {
+            vertex_input,
+            vertex_shader: None,
+            control_shader: None,
+            evaluation_shader: None,
+            domain_origin: DomainOrigin::UpperLeft,
+            target: Target::default(),
+        }
     }
 
     setters! {
         vertex_shader?: &'a Shader<'a>,
+        control_shader?: &'a Shader<'a>,
+        evaluation_shader?: &'a Shader<'a>,
+        domain_origin: DomainOrigin,
         target: Target,
     }
+}
+
+/// The origin of the tessellation domain
+/// ([`VkTessellationDomainOrigin`](https://docs.vulkan.org/refpages/latest/refpages/source/VkTessellationDomainOrigin.html)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum DomainOrigin {
+    /// `VK_TESSELLATION_DOMAIN_ORIGIN_UPPER_LEFT`, Vulkan's default.
+    #[default]
+    UpperLeft,
+    /// `VK_TESSELLATION_DOMAIN_ORIGIN_LOWER_LEFT`
+    LowerLeft,
 }
 
 /// The properties of a device that a lowered shader depends on.
@@ -194,7 +225,7 @@ impl WorkgroupSizes {
 
 /// Decorations that `Private` variables cannot have. Those for transform feedback are not listed,
 /// because [`strip`] removes them.
-const INTERFACE_DECORATIONS: [Decoration; 11] = [
+const INTERFACE_DECORATIONS: [Decoration; 12] = [
     Decoration::Location,
     Decoration::Component,
     Decoration::Index,
@@ -206,6 +237,7 @@ const INTERFACE_DECORATIONS: [Decoration; 11] = [
     Decoration::Invariant,
     Decoration::Offset,
     Decoration::Stream,
+    Decoration::Patch,
 ];
 
 /// Capabilities that apply only to the removed interface. Each would require a device feature that
@@ -223,8 +255,9 @@ const INTERFACE_CAPABILITIES: [Capability; 8] = [
 const INTERFACE_EXTENSIONS: [&str; 3] =
     ["SPV_KHR_shader_draw_parameters", "SPV_KHR_multiview", "SPV_EXT_shader_viewport_index_layer"];
 
-/// Lowers a vertex shader; or a geometry shader, together with the
-/// [vertex shader](Options::vertex_shader) before it.
+/// Lowers a vertex shader; or a tessellation evaluation shader or geometry shader, together with the shaders before it:
+/// the [vertex shader](Options::vertex_shader), the [tessellation control shader](Options::control_shader) and the
+/// [tessellation evaluation shader](Options::evaluation_shader).
 ///
 /// ```
 /// # use vkxfb::capture::CaptureList;
@@ -271,7 +304,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     let declarations = Declarations::of(&stages.module);
     let layout = shader.layout_of(&stages.module, &declarations, stages.captured())?;
     let entry = stages.join();
-    let Stages { mut module, vertex, geometry, used, spec_ids: used_spec_ids } = stages;
+    let Stages { mut module, vertex, later, modes, phases, used, spec_ids: used_spec_ids } = stages;
     let mut push_constants = PushConstants::of(&module, &declarations, &used)?;
     let descriptor_set = resources.descriptor_set(&declarations)?;
     let uses = Uses::of(&module, &declarations, &used);
@@ -280,15 +313,12 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     let declarations = push_constants.widened(widened).unwrap_or(declarations);
     let undefined = Undefined::of(&module, &declarations, &entry, &layout.outputs);
     undefined.define_values(&mut module, &declarations);
-    let geometry = match &geometry {
-        Some((geometry, modes)) => Some(Geometry::new(
-            &mut module,
-            &declarations,
-            &vertex,
-            geometry,
-            *modes,
-            options.vertex_input,
-        )?),
+    let later = match modes {
+        Some(modes) => {
+            let input = options.vertex_input;
+            let modes = (modes, phases);
+            Some(Later::new(&mut module, &declarations, &vertex, &later, modes, input)?)
+        }
         None => None,
     };
     strip_interface(&mut module, &declarations);
@@ -305,18 +335,16 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     // Only with this memory model, as for staging: others would need other barriers.
     let shares_draws =
         options.target.shared_draws && linker.builder.module.has_memory_model(MemoryModel::GLSL450);
-    let shares_draws = shares_draws && geometry.is_none();
+    let shares_draws = shares_draws && later.is_none();
     let mut target = options.target;
     if shares_draws {
         target.staging = target.staging.saturating_sub(SHARED_DRAW_BYTES);
     }
-    let staging = match &geometry {
-        Some(geometry) => {
-            Staging::of_emitted(&mut linker.builder, &layout, &target, &geometry.modes)
-        }
+    let staging = match &later {
+        Some(later) => Staging::of_emitted(&mut linker.builder, &layout, &target, &later.modes),
         None => Staging::declare(&mut linker.builder, &layout, &target, size),
     };
-    let main = match (&geometry, &staging) {
+    let main = match (&later, &staging) {
         (Some(_), _) => Function::XfbGeometry,
         (None, Some(_)) => Function::XfbComputeStaged,
         (None, None) => Function::XfbCompute,
@@ -347,17 +375,18 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
             shares_draws,
             existing_only: uses.effects.show_invocations(),
         }),
-        geometry,
+        later,
     };
-    if stubs.geometry.is_some() {
-        replace_emission(&mut linker, &declarations)?;
+    if let Some(later) = &stubs.later {
+        if later.has_geometry() {
+            replace_emission(&mut linker, &declarations)?;
+        }
         if uses.effects.side_effects {
             guard_side_effects(&mut linker, &declarations, &used)?;
         }
     }
     linker.finish(&mut stubs)?;
-    let modes = stubs.geometry.as_ref().map(|geometry| geometry.modes);
-    io.extend(stubs.geometry.take().into_iter().flat_map(Geometry::interface));
+    io.extend(stubs.later.take().into_iter().flat_map(Later::interface));
     let (inputs, staging) = stubs.shading.map(|s| (s.inputs, s.staging)).unzip();
     let (attributes, more_io) =
         inputs.map(|inputs| (inputs.attributes, inputs.interface)).unwrap_or_default();

@@ -3,7 +3,7 @@
 use spirv::{ExecutionMode, ExecutionModel};
 
 use super::push_constants;
-use super::{ResourcePlan, SysvalsPlace};
+use super::{GeometryInput, ResourcePlan, SysvalsPlace};
 use crate::capture::CaptureError;
 use crate::spirv::entry_point::EntryPointError;
 use crate::spirv::link::LinkError;
@@ -52,13 +52,49 @@ pub enum LowerError {
     /// The modules of two stages cannot be merged.
     #[error(transparent)]
     Merge(#[from] MergeError),
-    /// A vertex shader was given, so the shader to capture must be a geometry shader, and it is not.
-    #[error(
-        "{stage:?} '{entry_point}' follows a vertex shader; only geometry shaders are captured so"
-    )]
-    NotGeometry {
+    /// A shader that follows those before it is of another stage than the one that follows them.
+    #[error("{stage:?} '{entry_point}' follows shaders that a {expected:?} shader follows")]
+    OtherStage {
         /// The stage.
         stage: ExecutionModel,
+        /// The stage that the shader should have.
+        expected: ExecutionModel,
+        /// The entry point.
+        entry_point: String,
+    },
+    /// A tessellation shader lacks an execution mode that every pipeline with tessellation must have.
+    #[error("tessellation shader '{entry_point}' does not declare the {what}")]
+    TessellationModes {
+        /// The entry point.
+        entry_point: String,
+        /// The missing execution mode.
+        what: &'static str,
+    },
+    /// A geometry shader does not take the primitives that patches are divided into.
+    #[error(
+        "geometry shader '{entry_point}' takes {takes:?}, and patches are divided into primitives of {vertices} vertices"
+    )]
+    TessellatedPrimitives {
+        /// The entry point.
+        entry_point: String,
+        /// The primitives that it takes.
+        takes: GeometryInput,
+        /// The number of vertices of a primitive behind the tessellation evaluation shader.
+        vertices: u32,
+    },
+    /// Tessellation shaders are given without the vertex shader before them.
+    #[error("tessellation shaders are given without a vertex shader")]
+    NoVertexShader,
+    /// A tessellation evaluation shader is given without the tessellation control shader before it.
+    #[error("a tessellation evaluation shader is given without a tessellation control shader")]
+    NoControlShader,
+    /// A tessellation control shader has a barrier in a loop, in a selection, behind a return or in another function than
+    /// that of the entry point; or what it uses behind a barrier cannot be saved there, such as a pointer. The compute
+    /// backend does not support that, and GLSL does not allow it.
+    #[error(
+        "tessellation control shader '{entry_point}' has a barrier in its control flow, or uses pointers behind it"
+    )]
+    ControlBarrier {
         /// The entry point.
         entry_point: String,
     },
@@ -99,7 +135,7 @@ pub enum LowerError {
     /// Only the native backend can capture this stage.
     #[error(
         "{stage:?} '{entry_point}' can be captured on the native backend only; the others take vertex shaders, and the \
-         compute backend geometry shaders together with the vertex shader before them"
+         compute backend later stages together with those before them"
     )]
     NativeOnly {
         /// The stage.

@@ -41,9 +41,6 @@ struct Indices {
     instance: Id,
 }
 
-/// Built-ins that are parameters of the function that sets the inputs.
-type Given = [(BuiltIn, Id); 2];
-
 impl<'a> Inputs<'a> {
     /// The inputs as the vertex shader declared them. Variables that are not in its interface are ignored.
     /// `first_in_table` is the number of 16-byte slots in the table before the first attribute descriptor.
@@ -67,9 +64,9 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// The inputs of a geometry shader that have one value per run, not per vertex. They are
+    /// The inputs of a stage after the vertex shader that have one value per run, not per vertex. They are
     /// built-ins.
-    pub(super) fn of_geometry(
+    pub(super) fn of_stage(
         declarations: &'a Declarations,
         variables: impl Iterator<Item = &'a Variable>,
         vertex_input: &'a VertexInput,
@@ -84,15 +81,13 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// Generates the body of `set_geometry_inputs(primitive, invocation)`.
-    pub(super) fn set_for_geometry(
+    /// Generates the body of a function that sets such inputs. Its parameters are `given`.
+    pub(super) fn set_given(
         &mut self,
         linker: &mut Linker<'_, '_>,
-        primitive: Id,
-        invocation: Id,
+        given: &[(BuiltIn, Id)],
     ) -> Result<Code, LowerError> {
         let mut code = Code::default();
-        let given = [(BuiltIn::PrimitiveId, primitive), (BuiltIn::InvocationId, invocation)];
         for variable in std::mem::take(&mut self.variables) {
             let which =
                 built_in(self.declarations, variable.id).ok_or_else(|| LowerError::PassedType {
@@ -119,7 +114,7 @@ impl<'a> Inputs<'a> {
             [(BuiltIn::VertexIndex, vertex_index), (BuiltIn::InstanceIndex, instance_index)];
         for variable in std::mem::take(&mut self.variables) {
             let value = match built_in(self.declarations, variable.id) {
-                Some(which) => self.built_in(linker, &mut code, &variable, which, given)?,
+                Some(which) => self.built_in(linker, &mut code, &variable, which, &given)?,
                 None => {
                     let parts = &mut parts(self.declarations, &variable)?.into_iter();
                     self.value(linker, &mut code, indices, &variable, variable.pointee, parts)?
@@ -141,7 +136,7 @@ impl<'a> Inputs<'a> {
         code: &mut Code,
         variable: &Variable,
         which: u32,
-        given: Given,
+        given: &[(BuiltIn, Id)],
     ) -> Result<Id, LowerError> {
         let ty = variable.pointee;
         let mut sysval = |code: &mut Code, function: Function| -> Result<Id, LowerError> {
@@ -180,8 +175,10 @@ impl<'a> Inputs<'a> {
             }
         };
         Ok(match self.declarations.ty(ty) {
-            Some(Type::Int { signed: false, .. }) => value,
-            _ => code.value(&mut linker.builder, Op::Bitcast, ty, &[value.0]),
+            Some(Type::Int { signed: true, .. }) => {
+                code.value(&mut linker.builder, Op::Bitcast, ty, &[value.0])
+            }
+            _ => value,
         })
     }
 

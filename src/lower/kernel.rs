@@ -236,7 +236,11 @@ impl Define for KernelStubs {
             // Only captures have these.
             StubName::Arrive
             | StubName::AlwaysEmitted
+            | StubName::BeginPatch
+            | StubName::ControlPhases
+            | StubName::ControlPoints
             | StubName::GeometryInvocations
+            | StubName::InnerLevels
             | StubName::InputVertices
             | StubName::IsBatched
             | StubName::IsFused
@@ -244,16 +248,28 @@ impl Define for KernelStubs {
             | StubName::MayBeIndexed
             | StubName::IsUnchecked
             | StubName::MemoryBarrier
+            | StubName::OuterLevels
             | StubName::OutputVertices
+            | StubName::PassControlPoint
+            | StubName::PassEvaluated
+            | StubName::PassPatch
             | StubName::PassVertex
+            | StubName::PassedPoints
             | StubName::PipelineTopology
+            | StubName::RunPrimitive
+            | StubName::SetControlInputs
+            | StubName::SetEvaluationInputs
             | StubName::SetGeometryInputs
             | StubName::SetInputs
             | StubName::Shade
+            | StubName::ShadeControl
+            | StubName::ShadeEvaluation
             | StubName::ShadeGeometry
             | StubName::ShadesExistingOnly
             | StubName::SharesDraws
             | StubName::StoreRecord
+            | StubName::TessellatedVertices
+            | StubName::TessellatorBits
             | StubName::Uniformly
             | StubName::WideLoads
             | StubName::WideStores

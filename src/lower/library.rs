@@ -10,7 +10,7 @@ use super::functions::{MemoryStub, StagingStub, StubName, SysvalsStub};
 use super::inputs::Inputs;
 use super::push_constants::PushConstants;
 use super::resources::Memory;
-use super::stages::Geometry;
+use super::stages::Later;
 use super::staging::Staging;
 use super::store::StoredOutputs;
 use super::sysvals::SysvalsSource;
@@ -79,8 +79,8 @@ pub(super) struct CaptureStubs<'a> {
     pub(super) spec_ids: SpecIds,
     /// Compute only: the shader that `set_inputs` and `shade` are generated for.
     pub(super) shading: Option<Shading<'a>>,
-    /// The geometry shader after the vertex shader.
-    pub(super) geometry: Option<Geometry<'a>>,
+    /// The stages after the vertex shader.
+    pub(super) later: Option<Later<'a>>,
 }
 
 /// The application's shader, for the compute entry point.
@@ -120,9 +120,8 @@ impl Define for CaptureStubs<'_> {
             return Ok(Some(staging.define(linker, &self.outputs, name, stub)?));
         }
         let Some(name) = StubName::of(name) else { return Ok(None) };
-        if let Some(geometry) = &mut self.geometry
-            && let Some(code) =
-                geometry.define(linker, name, stub, self.undefined, &self.outputs)?
+        if let Some(later) = &mut self.later
+            && let Some(code) = later.define(linker, name, stub, self.undefined, &self.outputs)?
         {
             return Ok(Some(code));
         }
@@ -139,8 +138,8 @@ impl Define for CaptureStubs<'_> {
                 let mut code = Code::default();
                 self.push_constants.set(linker, &mut code)?;
                 let builder = &mut linker.builder;
-                match &self.geometry {
-                    Some(geometry) => geometry.before_vertex(builder, &mut code, &self.outputs),
+                match &self.later {
+                    Some(later) => later.before_vertex(builder, &mut code, &self.outputs),
                     None => self.undefined.clear(builder, &mut code, &self.outputs),
                 }
                 let void = builder.void();
@@ -180,18 +179,34 @@ impl Define for CaptureStubs<'_> {
                 | StubName::WorkgroupSize,
                 None,
             ) => return Ok(None),
-            // `kernel_width` exists only in kernels. The other stubs are for geometry shaders, or
+            // `kernel_width` exists only in kernels. The other stubs are for stages after the vertex shader, or
             // their bodies in WGSL are right.
             (
                 StubName::Assembles
                 | StubName::AlwaysEmitted
+                | StubName::BeginPatch
+                | StubName::ControlPhases
+                | StubName::ControlPoints
                 | StubName::GeometryInvocations
+                | StubName::InnerLevels
                 | StubName::InputVertices
                 | StubName::KernelWidth
+                | StubName::OuterLevels
                 | StubName::OutputVertices
+                | StubName::PassControlPoint
+                | StubName::PassEvaluated
+                | StubName::PassPatch
                 | StubName::PassVertex
+                | StubName::PassedPoints
+                | StubName::RunPrimitive
+                | StubName::SetControlInputs
+                | StubName::SetEvaluationInputs
                 | StubName::SetGeometryInputs
+                | StubName::ShadeControl
+                | StubName::ShadeEvaluation
                 | StubName::ShadeGeometry
+                | StubName::TessellatedVertices
+                | StubName::TessellatorBits
                 | StubName::Uniformly,
                 _,
             ) => return Ok(None),

@@ -20,8 +20,8 @@ pub struct Lowered {
     /// The backend, and the information for this backend only.
     #[doc(hidden)]
     pub kind: LoweredKind,
-    /// The stage of the original shader: vertex; on the compute and the native backend also geometry, on the
-    /// native backend also tessellation evaluation.
+    /// The stage of the original shader: vertex; on the compute and the native backend also tessellation evaluation
+    /// and geometry.
     pub stage: ExecutionModel,
     /// The SPIR-V words.
     pub words: Vec<u32>,

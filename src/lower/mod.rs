@@ -5,11 +5,11 @@
 //!   so that native captures need no additional outputs.
 //! * [`vertex`] makes the vertex shader store its captured outputs itself, while it still
 //!   rasterizes.
-//! * [`compute`] turns the vertex shader, or it and a geometry shader, into a compute shader.
+//! * [`compute`] turns the vertex shader, or it and the tessellation and geometry shaders after it, into a compute shader.
 //! * [`strip`] removes transform feedback, for a driver that must not capture.
 //!
-//! [`native`] supports vertex, tessellation evaluation and geometry shaders, [`compute`] vertex shaders
-//! and geometry shaders with the vertex shader before them, [`vertex`] only vertex shaders. A
+//! [`native`] supports vertex, tessellation evaluation and geometry shaders, [`compute`] the same with all
+//! shaders before them, [`vertex`] only vertex shaders. A
 //! [`Pipeline`](crate::runtime::Pipeline) of a geometry shader needs the vertex shader before it on the
 //! native backend, too ([`native::Options::vertex_shader`]). [`vertex`] and [`compute`] link in the
 //! functions of `shaders/*.wgsl`, which implement primitive decomposition; `library` generates the
@@ -101,10 +101,9 @@ pub const MAX_INPUT_LOCATIONS: u32 = 256;
 pub struct Shader<'a> {
     /// The SPIR-V words.
     pub words: &'a [u32],
-    /// The stage: vertex; on the native and compute backends also geometry; on the native backend also
-    /// tessellation evaluation. `None` selects the first of vertex, tessellation evaluation and geometry
-    /// that the module has, and the geometry shader where a
-    /// [vertex shader before it](compute::Options::vertex_shader) is given.
+    /// The stage: vertex; on the native and compute backends also tessellation evaluation and geometry. `None`
+    /// selects the first of vertex, tessellation evaluation and geometry that the module has; where the shaders
+    /// before it are given, such as [`compute::Options::vertex_shader`], the one that follows them.
     pub stage: Option<ExecutionModel>,
     /// The name of the entry point; `None` selects the only one of the stage.
     pub entry_point: Option<&'a str>,
@@ -224,17 +223,21 @@ impl<'a> Shader<'a> {
         }
     }
 
-    /// Finds a geometry shader that follows a vertex shader. Without a stage this is the module's geometry shader, not
+    /// Finds a shader that follows others. Without a stage this is the module's shader of the `expected` stage, not
     /// the first shader that can be captured, which may be a vertex shader.
     ///
     /// # Errors
-    /// [`EntryPointError`], [`LowerError::NotGeometry`].
-    fn geometry_shader(&self, module: &Module) -> Result<EntryPoint, LowerError> {
-        let stage = self.stage.unwrap_or(ExecutionModel::Geometry);
+    /// [`EntryPointError`], [`LowerError::OtherStage`].
+    fn later_shader(
+        &self,
+        module: &Module,
+        expected: ExecutionModel,
+    ) -> Result<EntryPoint, LowerError> {
+        let stage = self.stage.unwrap_or(expected);
         let entry = find_captured_shader(module, Some(stage), self.entry_point)?;
-        match entry.model {
-            ExecutionModel::Geometry => Ok(entry),
-            stage => Err(LowerError::NotGeometry { stage, entry_point: entry.name }),
+        match entry.model == expected {
+            true => Ok(entry),
+            false => Err(LowerError::OtherStage { stage, expected, entry_point: entry.name }),
         }
     }
 

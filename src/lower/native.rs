@@ -115,7 +115,7 @@ pub fn lower_with(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered,
         return lower_alone(shader, options.max_output_components);
     };
     let module = shader.module()?;
-    let entry = shader.geometry_shader(&module)?;
+    let entry = shader.later_shader(&module, ExecutionModel::Geometry)?;
     let geometry = LoweredGeometry::of(&module, &entry)?;
     let shader = Shader { stage: Some(entry.model), ..*shader };
     lower_alone(&shader, options.max_output_components)?.behind(vertex, geometry)

@@ -110,7 +110,8 @@ impl Staging {
         })
     }
 
-    /// Declares the shared memory for the records of a geometry shader. Returns `None` if they cannot be staged.
+    /// Declares the shared memory for the records of a geometry shader. Returns `None` if they cannot be staged,
+    /// or are emitted by tessellation, mostly too many of them.
     ///
     /// There is no second round, because a vertex is emitted only once: a workgroup stages all of its records or
     /// none. If not even one primitive per invocation fits, shared memory would only keep other workgroups from
@@ -121,6 +122,9 @@ impl Staging {
         target: &Target,
         geometry: &LoweredGeometry,
     ) -> Option<Self> {
+        if geometry.tessellation.is_some() {
+            return None;
+        }
         let (shapes, record) = shapes(builder, layout, target)?;
         let invocations = target.workgroup_sizes.others;
         let most = geometry.most_records().saturating_mul(invocations);

@@ -104,6 +104,11 @@ impl Undefined {
         });
     }
 
+    /// Leaves out variables, which keep their values between runs of the shader.
+    pub(super) fn keep(&mut self, kept: &FxHashSet<Id>) {
+        self.private.retain(|(id, _)| !kept.contains(id));
+    }
+
     /// Stores 0 to outputs and `Private` variables, before the shader runs.
     pub(super) fn clear(
         &self,

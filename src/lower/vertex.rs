@@ -128,7 +128,7 @@ pub fn lower_at(shader: &Shader<'_>, sysvals: SysvalsPlace) -> Result<Lowered, L
         push_constants: &push_constants,
         spec_ids,
         shading: None,
-        geometry: None,
+        later: None,
     };
     linker.finish(&mut stubs)?;
     place_block(&mut module, first_linked, access, sysvals);

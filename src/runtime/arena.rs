@@ -20,7 +20,7 @@ use ash::vk;
 use super::context::ContextId;
 use super::descriptors::{Sets, Window};
 use super::destroy::DestroyObject;
-use super::recorder::{LISTED_BYTES, MAX_ENTRIES, most_entries};
+use super::recorder::{LISTED_BYTES, MAX_ENTRIES, most_entries, most_slices};
 use super::{Context, MemoryAllocator, Pipeline, RuntimeError};
 use crate::lower::Backend;
 use crate::setters::setters;
@@ -132,10 +132,11 @@ impl ArenaDesc {
         self
     }
 
-    /// Adds the memory for `draws` draws of a pipeline with a geometry shader, which [`for_draws`](Self::for_draws)
-    /// does not include. Adds nothing for other pipelines and backends. `primitives` is the number of input primitives
-    /// of all draws and instances; with primitive restart it is the number of indices. The memory does not depend on
-    /// what the shader emits: it is 16 to 32 bytes per primitive, up to about 128 MiB, and a little per draw. All
+    /// Adds the memory for `draws` draws of a pipeline with a geometry shader or tessellation shaders, which
+    /// [`for_draws`](Self::for_draws) does not include. Adds nothing for other pipelines and backends. `primitives` is
+    /// the number of input primitives or patches of all draws and instances; with primitive restart it is the number of
+    /// indices. The memory does not depend on
+    /// what the shader emits: it is 16 to 32 bytes per primitive, up to about 128 MiB, and a little per draw; for patches a multiple. All
     /// vertex streams are included.
     ///
     /// For draws whose number of primitives only the GPU knows, call this function again with
@@ -146,6 +147,8 @@ impl ArenaDesc {
         if pipeline.geometry().is_none() || pipeline.backend() != Backend::Compute {
             return self;
         }
+        let is_tessellated = pipeline.geometry().is_some_and(|of| of.tessellation.is_some());
+        let primitives = if is_tessellated { most_slices(draws, primitives) } else { primitives };
         let (sizes, streams) = (pipeline.workgroup_sizes(), u64::from(pipeline.stream_count()));
         let each = || sizes.each().into_iter().map(|(size, _)| u64::from(size).max(1));
         let (least, most) = (each().min().unwrap_or(1), each().max().unwrap_or(1));

@@ -393,6 +393,11 @@ impl Context {
         Arc::make_mut(&mut self.shared).indirect_dispatch = works;
     }
 
+    /// Whether a [workaround](WorkaroundEffect::ShortLoops) limits the iterations of loops.
+    pub(super) fn limits_loops(&self) -> bool {
+        self.shared.capabilities.identity().needs(WorkaroundEffect::ShortLoops)
+    }
+
     /// Whether `vkCmdDrawIndirect` works.
     pub fn has_indirect_draws(&self) -> bool {
         self.shared.indirect_draws

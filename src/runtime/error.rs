@@ -465,14 +465,25 @@ pub enum RuntimeError {
         /// The unsupported operation.
         what: &'static str,
     },
-    /// The topology of a draw does not match the input primitives of the geometry shader.
-    #[error("the geometry shader takes {input:?}, and the draw has topology {topology}")]
+    /// The topology of a draw does not match the input primitives of the geometry shader or tessellation shaders.
+    #[error(
+        "the stage after the vertex shader takes {input:?}, and the draw has topology {topology}"
+    )]
     GeometryInput {
         /// The input primitives of the shader.
         input: GeometryInput,
         /// The topology of the draw.
         topology: PrimitiveTopology,
     },
+    /// A patch list needs tessellation shaders.
+    #[error("the draw has topology patch-list, and the pipeline no tessellation shaders")]
+    NoTessellation,
+    /// A pipeline with tessellation shaders was described without the number of control points of a patch.
+    #[error("a pipeline with tessellation shaders needs `patch_control_points`, at least 1")]
+    NoControlPoints,
+    /// Primitive restart is enabled for a patch list, which the compute backend does not support.
+    #[error("primitive restart is not captured in patch lists")]
+    RestartedPatches,
     /// A draw with a geometry shader has too many primitives.
     #[error(
         "a draw with a geometry shader has {primitives} primitives with all its instances; at most {max} are supported"
@@ -560,8 +571,8 @@ pub enum RuntimeError {
     /// A pipeline was described with a shader of another stage, or with a geometry shader that was
     /// lowered without its vertex shader.
     #[error(
-        "a pipeline that captures takes a vertex shader, or a geometry shader lowered together with the vertex \
-         shader before it: this is a {stage:?} shader without the vertex shader before it"
+        "a pipeline that captures takes a vertex shader, or a later shader lowered together with those before it: \
+         this is a {stage:?} shader without the vertex shader before it"
     )]
     LoneStage {
         /// The stage of the shader.

@@ -74,6 +74,9 @@ pub struct PipelineDesc<'a> {
     /// Whether the largest index restarts primitives. On the compute backend draws can disable it,
     /// but cannot enable it if the pipeline was created without it.
     pub primitive_restart: bool,
+    /// The number of control points of a patch, for a pipeline with tessellation shaders, whose topology is always
+    /// [`PatchList`](PrimitiveTopology::PatchList). Other pipelines ignore it.
+    pub patch_control_points: u32,
     /// Vertex input state. On the compute backend, `None` stands for the state that the shader was lowered for; in any
     /// other state the attributes that the shader reads must have the same formats and input rates, while bindings,
     /// offsets and strides may differ. On the native and vertex backends the state is required. Strides must be
@@ -117,6 +120,7 @@ impl<'a> PipelineDesc<'a> {
             topology: PrimitiveTopology::TriangleList,
             provoking_vertex: ProvokingVertex::First,
             primitive_restart: false,
+            patch_control_points: 0,
             vertex_input: None,
             set_layouts: &[],
             dynamic_topology: true,
@@ -140,6 +144,7 @@ impl<'a> PipelineDesc<'a> {
         descriptor_buffers: bool,
         provoking_vertex: ProvokingVertex,
         primitive_restart: bool,
+        patch_control_points: u32,
         set_layouts: &'a [vk::DescriptorSetLayout],
         dynamic_topology: bool,
         render_pass: vk::RenderPass,
@@ -220,6 +225,7 @@ struct Shared {
     fixed_topology: Option<PrimitiveTopology>,
     provoking_vertex: ProvokingVertex,
     primitive_restart: bool,
+    patch_control_points: u32,
     /// The attributes for which a capture needs vertex buffers: on the compute backend those that the shader reads, in
     /// slot order; on the other backends all attributes of the vertex input state.
     attributes: Vec<PulledAttribute>,
@@ -250,7 +256,8 @@ impl Pipeline {
     /// natively for other vertex streams than 0 without `geometryStreams`, and
     /// [`RuntimeError::MissingProperty`] if lines or triangles go to them without
     /// `transformFeedbackStreamsLinesTriangles`;
-    /// [`RuntimeError::GeometryInput`]; an invalid vertex input state, or
+    /// [`RuntimeError::GeometryInput`]; [`RuntimeError::NoTessellation`], [`RuntimeError::NoControlPoints`];
+    /// [`RuntimeError::RestartedPatches`]; an invalid vertex input state, or
     /// [`RuntimeError::MissingVertexInput`];
     /// [`RuntimeError::AttributeFormat`] and [`RuntimeError::AttributeRate`] if the shader was
     /// lowered for another format or rate; [`RuntimeError::MissingSetLayout`];
@@ -475,6 +482,7 @@ impl Pipeline {
             fixed_topology: fixed.then_some(desc.topology),
             provoking_vertex: desc.provoking_vertex,
             primitive_restart: desc.primitive_restart,
+            patch_control_points: desc.patch_control_points,
             attributes,
             workgroup_sizes: shader.compute().map(|c| c.workgroup_sizes).unwrap_or_default(),
             geometry: shader.geometry(),
@@ -561,6 +569,11 @@ impl Pipeline {
         self.shared.primitive_restart
     }
 
+    /// The number of control points of a patch, of tessellation shaders.
+    pub(super) fn patch_control_points(&self) -> u32 {
+        self.shared.patch_control_points
+    }
+
     /// The number of bytes of upload memory that the attributes take in the
     /// [`Arena`](super::Arena): once per capture with this pipeline, and once more each time vertex
     /// buffers are bound.
@@ -589,7 +602,7 @@ impl Pipeline {
         &self.shared.attributes
     }
 
-    /// The input and output primitives of the geometry shader, if one is captured.
+    /// The input and output primitives of the geometry shader or tessellation shaders, if one is captured.
     pub(super) fn geometry(&self) -> Option<LoweredGeometry> {
         self.shared.geometry
     }

@@ -23,6 +23,9 @@ pub enum WorkaroundEffect {
     /// Shaders with side effects are captured by compute instead of the vertex backend:
     /// [`RequiredFeatures::choose`](super::RequiredFeatures::choose).
     SpeculativeVertices,
+    /// Each patch of tessellation shaders is cut into several slices, so that no invocation has too many iterations of
+    /// loops.
+    ShortLoops,
 }
 
 impl WorkaroundEffect {
@@ -34,6 +37,7 @@ impl WorkaroundEffect {
             Self::SpeculativeVertices => {
                 "shaders with side effects are not captured by vertex shaders if compute can do it"
             }
+            Self::ShortLoops => "patches are captured in at least 16 slices",
         }
     }
 }
@@ -102,6 +106,15 @@ pub static WORKAROUNDS: &[Workaround] = &[
         applies: |device| {
             device.driver_id == DriverId::MESA_PANVK && device.mali_architecture() < 13
         },
+    },
+    Workaround {
+        name: "llvmpipe-short-loops",
+        effect: WorkaroundEffect::ShortLoops,
+        devices: "llvmpipe, as lavapipe",
+        reason: "an invocation leaves its loops after 65,535 iterations",
+        link: "https://gitlab.freedesktop.org/mesa/mesa/-/blob/mesa-26.0.0/src/gallium/auxiliary/gallivm/lp_bld_limits.h",
+        removal: "LP_MAX_TGSI_LOOP_ITERATIONS is gone",
+        applies: |device| device.driver_id == DriverId::MESA_LLVMPIPE,
     },
 ];
 

@@ -116,7 +116,7 @@ pub struct DrawSysvals {
     /// `base_record`.
     pub output_end: u32,
     /// The number of items per instance, see [`crate::topology`]; with a geometry shader the number of input
-    /// primitives; with primitive restart the number of indices.
+    /// primitives, with tessellation shaders that of slices of patches; with primitive restart the number of indices.
     pub item_count: u32,
     /// The number of instances that are captured.
     pub instance_count: u32,
@@ -176,17 +176,27 @@ pub mod flags {
     pub const WITHOUT_EFFECTS: u32 = 8192;
     /// In push constants: the lowest of the two bits with the vertex stream that is captured.
     pub const STREAM_SHIFT: u32 = 11;
-    /// The lowest of two bits with the number of captured vertices per primitive.
-    pub const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 8;
+    /// The lowest of three bits with the binary logarithm of the number of slices of a patch.
+    pub const SLICE_SHIFT: u32 = 14;
+    /// The lowest of six bits with the number of captured vertices per primitive; for patches, of their control points.
+    pub const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 26;
 }
 
-/// The flags of draws without indices.
-pub const fn draw_flags(topology: PrimitiveTopology, provoking: ProvokingVertex) -> u32 {
+/// The flags of draws without indices. `control_points` is the number of vertices of a patch.
+pub const fn draw_flags(
+    topology: PrimitiveTopology,
+    control_points: u32,
+    provoking: ProvokingVertex,
+) -> u32 {
     let last = match provoking {
         ProvokingVertex::First => 0,
         ProvokingVertex::Last => flags::LAST_VERTEX,
     };
-    last | topology.vertices_per_primitive() << flags::VERTICES_PER_PRIMITIVE_SHIFT
+    let vertices = match topology {
+        PrimitiveTopology::PatchList => control_points,
+        _ => topology.vertices_per_primitive(),
+    };
+    last | vertices << flags::VERTICES_PER_PRIMITIVE_SHIFT
 }
 
 /// A bit of [`Batch::draw_count`], above all numbers of draws: each draw is a

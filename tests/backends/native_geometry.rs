@@ -218,7 +218,7 @@ fn what_is_no_native_pipeline_is_named() {
     let (vertex, geometry) = (Shader::new(&vertex), Shader::new(&geometry));
     let options = native::Options::new().vertex_shader(&vertex);
     let error = native::lower_with(&vertex.stage(spirv::ExecutionModel::Vertex), &options);
-    assert!(matches!(error, Err(LowerError::NotGeometry { .. })), "{error:?}");
+    assert!(matches!(error, Err(LowerError::OtherStage { .. })), "{error:?}");
 
     let input = VertexInput::default();
     let error = |ctx: &Context, lowered: &Lowered, topology| {

@@ -129,6 +129,7 @@ fn other_drivers_have_what_they_report() {
         device_type: PhysicalDeviceType::CPU,
     };
     let of_llvmpipe = [
+        "llvmpipe-short-loops",
         "llvmpipe-narrow-accesses",
         "llvmpipe-int64-accesses",
         "llvmpipe-shared-draws",

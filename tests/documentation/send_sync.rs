@@ -19,10 +19,11 @@ send_and_sync! {
     }
     vkxfb::internal::lower {
         GeometryInput, LoweredAttribute, LoweredCompute, LoweredGeometry, LoweredKind, LoweredNative, LoweredStage,
-        LoweredVertex, SpecIds, SysvalsPlace, WideAccesses,
+        LoweredTessellation, LoweredVertex, SpecIds, SysvalsPlace, WideAccesses,
     }
     vkxfb::internal::lower::interface { InterfaceLimit }
-    vkxfb::lower::compute { Options<'static>, Target, WorkgroupSizes }
+    vkxfb::lower::compute { DomainOrigin, Options<'static>, Target, WorkgroupSizes }
+    vkxfb::internal::tessellator { Domain, Patch, Spacing, Tessellator }
     vkxfb::internal::kernel { Kernel, Target }
     vkxfb::lower::native { EmitOptions<'static>, Emitted, Options<'static> }
     vkxfb::internal::reflect {

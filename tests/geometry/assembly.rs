@@ -28,6 +28,7 @@ pub fn primitives(
         T::LineStripWithAdjacency => (1, 4),
         T::TriangleListWithAdjacency => (6, 6),
         T::TriangleStripWithAdjacency => (2, 6),
+        T::PatchList => panic!("no geometry shader takes patches"),
     };
     if count < size {
         return Vec::new();

@@ -212,6 +212,58 @@ fn execution_modes_with_ids_are_merged() {
     assert_eq!(error, LowerError::FloatControls { mode: ExecutionMode::FPFastMathDefault });
 }
 
+/// Also those of the stages between the vertex shader and the captured one.
+#[test]
+fn execution_modes_of_tessellation_shaders_are_merged() {
+    let vertex = "#version 450
+        void main() { gl_Position = vec4(gl_VertexIndex); }";
+    let control = "#version 450
+        layout(vertices = 1) out;
+        void main() { gl_TessLevelOuter[0] = gl_TessLevelOuter[1] = 2.0; }";
+    let evaluation = "#version 450
+        layout(isolines, point_mode) in;
+        layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out float found;
+        void main() { found = gl_TessCoord.x; gl_Position = vec4(found); }";
+    let geometry = "#version 450
+        layout(points) in;
+        layout(points, max_vertices = 1) out;
+        layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out float found;
+        void main() { found = gl_in[0].gl_Position.x; EmitVertex(); }";
+    let stages = [("vert", vertex), ("tesc", control), ("tese", evaluation), ("geom", geometry)];
+    let plain = stages.map(|(stage, source)| {
+        common::compile_stage(stage, source, &["--target-env", "vulkan1.2"])
+    });
+    for (with_mode, count) in [(0, 3), (1, 3), (2, 3), (0, 4), (1, 4), (2, 4), (3, 4)] {
+        let mut stages = plain.clone();
+        stages[with_mode] = preserve_zero_inf_nan(&stages[with_mode]);
+        let [vertex, control, evaluation, geometry] = [0, 1, 2, 3].map(|n| Shader::new(&stages[n]));
+        let input = VertexInput::default();
+        let options = compute::Options::new(&input).vertex_shader(&vertex).control_shader(&control);
+        let lowered = match count {
+            3 => compute::lower(&evaluation, &options),
+            _ => compute::lower(&geometry, &options.evaluation_shader(&evaluation)),
+        };
+        let lowered = lowered.unwrap();
+        for words in [&lowered.words, &lowered.specialized(&[]).unwrap()] {
+            common::validate(words, "vulkan1.2");
+        }
+        let module = Module::parse(&lowered.words).unwrap();
+        let mode = ExecutionMode::SignedZeroInfNanPreserve as u32;
+        let modes = module.section(Section::ExecutionModes);
+        assert_eq!(modes.filter(|i| i.operand(1) == mode).count(), 1);
+    }
+}
+
+/// Adds `SignedZeroInfNanPreserve` for numbers of 32 bits.
+fn preserve_zero_inf_nan(words: &[u32]) -> Vec<u32> {
+    let mut module = Module::parse(words).unwrap();
+    module.add_capability(Capability::SignedZeroInfNanPreserve);
+    let entry = module.section(Section::EntryPoints).next().unwrap().id(1);
+    let operands = [entry.0, ExecutionMode::SignedZeroInfNanPreserve as u32, 32];
+    module.push(Section::ExecutionModes, Op::ExecutionMode, &operands);
+    module.words()
+}
+
 #[test]
 fn decorations_with_ids_are_merged() {
     let vertex = compiled().0;

@@ -23,10 +23,11 @@ use vkxfb::internal::sysval::setup::{
 use vkxfb::internal::sysval::{
     AttributeDescriptor, Batch, DrawSysvals, INLINE_ATTRIBUTES, RESTARTED_BATCH, Sysvals, flags,
 };
+use vkxfb::internal::tessellator::{self, Domain, Spacing};
 use vkxfb::lower::compute::DEFAULT_WORKGROUP_SIZE;
 use vkxfb::topology::XfbTopology;
 
-const SOURCES: [&str; 26] = [
+const SOURCES: [&str; 28] = [
     "sysvals",
     "stubs",
     "wide",
@@ -39,6 +40,8 @@ const SOURCES: [&str; 26] = [
     "compute",
     "assemble",
     "geometry",
+    "tessellate",
+    "patches",
     "fused",
     "shared",
     "staged",
@@ -263,6 +266,7 @@ fn constants_have_one_value() {
         ("NARROW", WideAccesses::Narrow as u64),
         ("TESTED", WideAccesses::Tested as u64),
         ("ALIGNED", WideAccesses::Aligned as u64),
+        ("SLICE_SHIFT", flags::SLICE_SHIFT.into()),
         ("VERTICES_PER_PRIMITIVE_SHIFT", flags::VERTICES_PER_PRIMITIVE_SHIFT.into()),
         ("BLOCK", RESTART_BLOCK),
         ("BLOCKS", RESTART_BLOCKS),
@@ -308,6 +312,15 @@ fn constants_have_one_value() {
         ("QUERY_SIZE", size(size_of::<Query>())),
         ("QUERY_RESULT", size(offset_of!(Query, result))),
         // Rust has no use for these.
+        ("TESSELLATED_ONE", tessellator::ONE.into()),
+        ("MOST_LEVEL", tessellator::MAX_LEVEL as u64),
+        ("INFINITY_BITS", f32::INFINITY.to_bits().into()),
+        ("TRIANGLES", Domain::Triangles as u64),
+        ("QUADS", Domain::Quads as u64),
+        ("ISOLINES", Domain::Isolines as u64),
+        ("EQUAL", Spacing::Equal as u64),
+        ("FRACTIONAL_EVEN", Spacing::FractionalEven as u64),
+        ("FRACTIONAL_ODD", Spacing::FractionalOdd as u64),
         ("NONE", u32::MAX.into()),
         ("MOST_ITEMS", (1 << 31) - 1),
         ("MOST_ASSEMBLED", 1 << 30),

@@ -132,6 +132,7 @@ impl ProbeGeometry {
             GeometryInput::Triangles => "triangles",
             GeometryInput::LinesAdjacency => "lines_adjacency",
             GeometryInput::TrianglesAdjacency => "triangles_adjacency",
+            GeometryInput::Patches => "patches",
         };
         let name = format!("{input}_to_{}", self.output.name());
         match self.strips {
@@ -146,7 +147,8 @@ impl ProbeGeometry {
     pub const fn file(&self) -> (&'static str, &'static [u8]) {
         match (self.strips, self.input) {
             (Strips::Streams(count), _) => streams::file(count),
-            (_, GeometryInput::Points) => {
+            // No geometry shader takes patches.
+            (_, GeometryInput::Points | GeometryInput::Patches) => {
                 ("points", include_bytes!("../../../shaders/probe/points.spv"))
             }
             (_, GeometryInput::Lines) => {

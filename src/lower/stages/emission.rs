@@ -2,6 +2,7 @@
 
 use spirv::{ExecutionMode, Op};
 
+use super::LoweredTessellation;
 use super::walk::always_emitted;
 use crate::capture::MAX_STREAMS;
 use crate::lower::LowerError;
@@ -13,7 +14,7 @@ use crate::spirv::link::{LinkError, Linker};
 use crate::spirv::{Id, Instruction, Module, Section};
 use crate::topology::PrimitiveTopology;
 
-/// The input primitives of a geometry shader.
+/// The input primitives of a geometry shader, or of tessellation shaders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum GeometryInput {
     /// `InputPoints`
@@ -26,12 +27,15 @@ pub enum GeometryInput {
     Triangles,
     /// `InputTrianglesAdjacency`
     TrianglesAdjacency,
+    /// Patches, of tessellation shaders.
+    Patches,
 }
 
 impl GeometryInput {
-    /// The number of vertices of an input primitive.
+    /// The number of vertices of an input primitive; 0 for patches, whose number is a pipeline's or a draw's.
     pub const fn vertices(self) -> u32 {
         match self {
+            Self::Patches => 0,
             Self::Points => 1,
             Self::Lines => 2,
             Self::Triangles => 3,
@@ -47,7 +51,7 @@ impl GeometryInput {
     }
 }
 
-/// What a geometry shader declares about its primitives.
+/// What a geometry shader declares about its primitives, or what tessellation shaders do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoweredGeometry {
@@ -64,6 +68,8 @@ pub struct LoweredGeometry {
     /// The number of primitives that each run emits, if the code shows that it is always the same: conditions and loop
     /// lengths that it depends on are constants. Such primitives need no counting before they are stored.
     pub primitives: Option<u32>,
+    /// What only tessellation shaders declare.
+    pub tessellation: Option<LoweredTessellation>,
 }
 
 impl LoweredGeometry {
@@ -103,6 +109,7 @@ impl LoweredGeometry {
             max_vertices,
             streams: streams(module, entry)?,
             primitives,
+            tessellation: None,
         })
     }
 

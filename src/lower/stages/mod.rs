@@ -1,7 +1,8 @@
-//! The stages of a pipeline, as one module: a vertex shader, and the geometry shader that follows it.
+//! The stages of a pipeline, as one module: a vertex shader, and the tessellation shaders and the geometry shader that
+//! follow it.
 //!
-//! Each stage is isolated, and both are merged into one module ([`merge`]). The passes of
-//! [`compute`](super::compute) then see one module with two entry points. [`passing`] copies the outputs of
+//! Each stage is isolated, and all are merged into one module ([`merge`]). The passes of
+//! [`compute`](super::compute) then see one module with several entry points. [`passing`] copies the outputs of
 //! one stage to the inputs of the next, and [`emission`] replaces the instructions with which a geometry
 //! shader emits vertices by calls.
 
@@ -10,23 +11,28 @@ mod followed;
 mod guard;
 mod leaves;
 mod passing;
+mod phases;
 mod resets;
+mod tessellation;
 mod walk;
 
 use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::{Capability, Decoration, ExecutionMode, Op, StorageClass};
+use spirv::{BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, Op, StorageClass};
 
 pub(super) use self::emission::replace_emission;
 pub use self::emission::{GeometryInput, LoweredGeometry};
 pub(super) use self::guard::guard_side_effects;
-use self::passing::Passing;
+use self::passing::{Interface, Passing};
+use self::phases::Phases;
 use self::resets::Resets;
+pub use self::tessellation::LoweredTessellation;
+use self::tessellation::Tessellation;
 use super::compute::Options;
-use super::functions::StubName;
+use super::functions::{Function, StubName};
 use super::inputs::Inputs;
-use super::interface::decoration_of;
+use super::interface::{decoration_of, move_execution_modes};
 use super::store::StoredOutputs;
 use super::strip::strip;
 use super::undefined::Undefined;
@@ -45,8 +51,12 @@ use crate::vertex_input::VertexInput;
 pub(super) struct Stages {
     pub(super) module: Module,
     pub(super) vertex: EntryPoint,
-    /// The geometry shader, if it is the captured stage.
-    pub(super) geometry: Option<(EntryPoint, LoweredGeometry)>,
+    /// The stages after the vertex shader, in order. The last one is captured.
+    pub(super) later: Vec<EntryPoint>,
+    /// What the later stages do with primitives, if there are any.
+    pub(super) modes: Option<LoweredGeometry>,
+    /// The phases of a tessellation control shader with barriers.
+    pub(super) phases: Option<Phases>,
     /// The variables and functions that all stages use.
     pub(super) used: StaticUse,
     /// The `SpecId`s that the application's pipelines may still set.
@@ -54,75 +64,129 @@ pub(super) struct Stages {
 }
 
 impl Stages {
-    /// Reads and merges the shader and the vertex shader before it.
+    /// Reads and merges the shader and the shaders before it.
     ///
     /// # Errors
     /// [`LowerError`]: a module is invalid, it has no such shader, or the stages do not match.
     pub(super) fn of(shader: &Shader<'_>, options: &Options<'_>) -> Result<Self, LowerError> {
-        let Some(vertex) = options.vertex_shader else {
+        let Some(first) = options.vertex_shader else {
+            if options.control_shader.or(options.evaluation_shader).is_some() {
+                return Err(LowerError::NoVertexShader);
+            }
             let (mut module, spec_ids) = shader.specialized()?;
             let mut vertex = shader.vertex_shader(&module)?;
             let used = isolate(&mut module, &mut vertex);
-            return Ok(Self { module, vertex, geometry: None, used, spec_ids });
+            let later = Vec::new();
+            return Ok(Self { module, vertex, later, modes: None, phases: None, used, spec_ids });
         };
-        let (mut module, mut spec_ids) = vertex.specialized()?;
-        let mut vertex = vertex.vertex_shader(&module)?;
+        let (mut module, mut spec_ids) = first.specialized()?;
+        let mut vertex = first.vertex_shader(&module)?;
         isolate(&mut module, &mut vertex);
+        let mut parts = vec![(module, vertex)];
+        let control = options.control_shader.map(|s| (s, ExecutionModel::TessellationControl));
+        let evaluation =
+            options.evaluation_shader.map(|s| (s, ExecutionModel::TessellationEvaluation));
+        let last = match (control, evaluation) {
+            (Some(_), None) => ExecutionModel::TessellationEvaluation,
+            (None, Some(_)) => return Err(LowerError::NoControlShader),
+            _ => ExecutionModel::Geometry,
+        };
+        for (shader, stage) in control.into_iter().chain(evaluation).chain([(shader, last)]) {
+            let (mut module, more_spec_ids) = shader.specialized()?;
+            spec_ids.extend(more_spec_ids);
+            let mut entry = shader.later_shader(&module, stage)?;
+            isolate(&mut module, &mut entry);
+            parts.push((module, entry));
+        }
         // Only the last stage captures.
-        let declarations = Declarations::of(&module);
-        strip(&mut module, &declarations);
-
-        let (mut other, more_spec_ids) = shader.specialized()?;
-        spec_ids.extend(more_spec_ids);
-        let mut entry = shader.geometry_shader(&other)?;
-        isolate(&mut other, &mut entry);
-        raise(&mut module, &mut vertex, &other);
-        raise(&mut other, &mut entry, &module);
-        let geometry = merge(&mut module, &other, &entry)?;
-        let modes = LoweredGeometry::of(&module, &geometry)?;
-        merge_modes(&mut module, &vertex, &geometry)?;
+        let before = parts.len() - 1;
+        for (module, _) in &mut parts[..before] {
+            let declarations = Declarations::of(module);
+            strip(module, &declarations);
+        }
+        for this in 1..parts.len() {
+            let (before, others) = parts.split_at_mut(this);
+            for (module, entry) in before {
+                raise(module, entry, &others[0].0);
+                raise(&mut others[0].0, &mut others[0].1, module);
+            }
+        }
+        let (mut module, vertex) = parts.remove(0);
+        let mut later = Vec::new();
+        for (other, entry) in parts {
+            later.push(merge(&mut module, &other, &entry)?);
+        }
+        let origin = options.domain_origin;
+        let modes = match &later[..] {
+            [control, evaluation, behind @ ..] => {
+                let modes = LoweredGeometry::of_tessellation(&module, control, evaluation, origin)?;
+                match behind.first() {
+                    Some(entry) => {
+                        Some(LoweredGeometry::of(&module, entry)?.behind(&modes, entry)?)
+                    }
+                    None => Some(modes),
+                }
+            }
+            others => others.last().map(|entry| LoweredGeometry::of(&module, entry)).transpose()?,
+        };
+        let mut phases = None;
+        if let (Some(tessellation), Some(control)) =
+            (modes.and_then(|modes| modes.tessellation), later.first_mut())
+        {
+            phases = phases::split(&mut module, control, tessellation.control_points)?;
+        }
+        let mut entries = vec![&vertex];
+        for entry in &later {
+            merge_modes(&mut module, &entries, entry)?;
+            entries.push(entry);
+        }
         alias_shared_bindings(&mut module);
-        for capability in GEOMETRY_CAPABILITIES {
+        for capability in STAGE_CAPABILITIES {
             module.remove_capability(capability);
         }
         module.add_capability(Capability::Shader);
         let mut used = StaticUse::of(&module, vertex.function);
-        used.unite(StaticUse::of(&module, geometry.function));
-        Ok(Self { module, vertex, geometry: Some((geometry, modes)), used, spec_ids })
+        for entry in &later {
+            used.unite(StaticUse::of(&module, entry.function));
+        }
+        Ok(Self { module, vertex, later, modes, phases, used, spec_ids })
     }
 
     /// The captured stage.
     pub(super) fn captured(&self) -> &EntryPoint {
-        self.geometry.as_ref().map_or(&self.vertex, |(geometry, _)| geometry)
+        self.later.last().unwrap_or(&self.vertex)
     }
 
-    /// Removes the entry point of the vertex shader. That of the captured stage gets the variables of both.
+    /// Removes the entry points of other stages. That of the captured stage gets the variables of all, and the execution
+    /// modes of those between it and the vertex shader.
     pub(super) fn join(&mut self) -> EntryPoint {
         let mut entry = self.captured().clone();
-        if self.geometry.is_some() {
+        if let Some((captured, others)) = self.later.split_last() {
             entry.interface.extend(&self.vertex.interface);
-            let captured = entry.clone();
+            entry.interface.extend(others.iter().flat_map(|other| &other.interface));
+            for other in others {
+                move_execution_modes(&mut self.module, other, captured.function);
+            }
             self.module.retain(Section::EntryPoints, |i| captured.is(i));
         }
         entry
     }
 }
 
-/// A geometry shader, in a module together with the vertex shader before it.
-pub(super) struct Geometry<'a> {
-    function: Id,
+/// The stages after the vertex shader, in a module together with it.
+pub(super) struct Later<'a> {
     pub(super) modes: LoweredGeometry,
     declarations: &'a Declarations,
-    passing: Passing,
-    /// The inputs that have one value per run, not per vertex.
-    inputs: Inputs<'a>,
     vertex_resets: Resets,
-    resets: Resets,
     vertex_undefined: Undefined,
+    /// From the vertex shader to the next stage.
+    passing: Passing,
+    tessellation: Option<Tessellation<'a>>,
+    geometry: Option<Stage<'a>>,
 }
 
-impl<'a> Geometry<'a> {
-    /// Finds out which outputs are passed on. Undefined values of the vertex shader are replaced.
+impl<'a> Later<'a> {
+    /// Finds out which outputs are passed on. Undefined values of stages that are not captured are replaced.
     ///
     /// # Errors
     /// [`LowerError::PassedType`], [`LowerError::NoLocation`].
@@ -130,33 +194,41 @@ impl<'a> Geometry<'a> {
         module: &mut Module,
         declarations: &'a Declarations,
         vertex: &EntryPoint,
-        geometry: &EntryPoint,
-        modes: LoweredGeometry,
+        later: &[EntryPoint],
+        (modes, phases): (LoweredGeometry, Option<Phases>),
         vertex_input: &'a VertexInput,
     ) -> Result<Self, LowerError> {
         let vertex_undefined = Undefined::of(module, declarations, vertex, &[]);
         vertex_undefined.define_values(module, declarations);
-        let is_per_vertex =
-            |v: &Variable| matches!(declarations.ty(v.pointee), Some(Type::Array { .. }));
-        let inputs = || {
-            let inputs = declarations.variables(StorageClass::Input);
-            inputs.filter(|variable| geometry.interface.contains(&variable.id))
-        };
-        let per_vertex = inputs().filter(|v| is_per_vertex(v));
+        let context = StageContext { declarations, vertex_input };
+        let (mut tessellation, mut geometry) = (None, None);
+        if let ([control, evaluation, behind @ ..], Some(modes)) = (later, modes.tessellation) {
+            let entries = [control, evaluation];
+            let mut stages = Tessellation::new(module, context, entries, behind.first(), modes)?;
+            stages.set_phases(phases);
+            tessellation = Some(stages);
+        }
+        if let Some(entry) = later.last().filter(|entry| entry.model == ExecutionModel::Geometry) {
+            let is_per_run = |v: &Variable| !is_array(declarations, v);
+            geometry = Some(Stage::new(module, context, entry, is_per_run));
+        }
+        let next = later.first().unwrap_or(vertex);
+        let inputs = Interface::per_vertex(declarations, next, StorageClass::Input);
+        let outputs = Interface::per_run(declarations, vertex, StorageClass::Output);
         Ok(Self {
-            function: geometry.function,
             modes,
             declarations,
-            passing: Passing::new(declarations, vertex, per_vertex)?,
-            inputs: Inputs::of_geometry(
-                declarations,
-                inputs().filter(|v| !is_per_vertex(v)),
-                vertex_input,
-            ),
             vertex_resets: Resets::of(module, declarations, vertex, true),
-            resets: Resets::of(module, declarations, geometry, false),
             vertex_undefined,
+            passing: Passing::new(declarations, &outputs, &inputs)?,
+            tessellation,
+            geometry,
         })
+    }
+
+    /// Whether the last stage is a geometry shader.
+    pub(super) const fn has_geometry(&self) -> bool {
+        self.geometry.is_some()
     }
 
     /// Generates the code that runs before the vertex shader.
@@ -170,7 +242,7 @@ impl<'a> Geometry<'a> {
         self.vertex_undefined.clear(builder, code, outputs);
     }
 
-    /// The body of a stub; `None` if the stub is not one of geometry shaders.
+    /// The body of a stub; `None` if the stub is not one of these stages.
     ///
     /// # Errors
     /// [`LowerError::BuiltIn`]
@@ -182,60 +254,140 @@ impl<'a> Geometry<'a> {
         undefined: &Undefined,
         outputs: &StoredOutputs<'_>,
     ) -> Result<Option<Code>, LowerError> {
-        Ok(Some(match name {
-            StubName::InputVertices => {
-                Code::returning(linker.builder.constant(self.modes.input.vertices()))
+        let constant = |linker: &mut Linker<'_, '_>, value| {
+            Ok(Some(Code::returning(linker.builder.constant(value))))
+        };
+        match name {
+            StubName::InputVertices if self.tessellation.is_none() => {
+                return constant(linker, self.modes.input.vertices());
             }
-            StubName::OutputVertices => {
-                Code::returning(linker.builder.constant(self.modes.output_vertices))
-            }
+            StubName::OutputVertices => return constant(linker, self.modes.output_vertices),
             StubName::AlwaysEmitted => {
-                let primitives = self.modes.primitives.unwrap_or_default();
-                Code::returning(linker.builder.constant(primitives))
+                return constant(linker, self.modes.primitives.unwrap_or_default());
             }
-            StubName::GeometryInvocations => {
-                Code::returning(linker.builder.constant(self.modes.invocations))
-            }
+            StubName::GeometryInvocations => return constant(linker, self.modes.invocations),
             StubName::PassVertex => {
                 let [slot] = stub.parameters()?;
-                self.passing.pass_vertex(&mut linker.builder, self.declarations, slot)
+                let (builder, declarations) = (&mut linker.builder, self.declarations);
+                return Ok(Some(self.passing.pass(builder, declarations, Some(slot))));
+            }
+            _ => {}
+        }
+        if let Some(tessellation) = &mut self.tessellation
+            && let Some(code) = tessellation.define(linker, name, stub, undefined, outputs)?
+        {
+            return Ok(Some(code));
+        }
+        let Some(geometry) = &mut self.geometry else { return Ok(None) };
+        Ok(Some(match name {
+            StubName::RunPrimitive => {
+                let arguments: [Id; 2] = stub.parameters()?;
+                calling(linker, Function::RunGeometry, &arguments)?
             }
             StubName::SetGeometryInputs => {
                 let [primitive, invocation] = stub.parameters()?;
-                self.inputs.set_for_geometry(linker, primitive, invocation)?
+                let given =
+                    [(BuiltIn::PrimitiveId, primitive), (BuiltIn::InvocationId, invocation)];
+                geometry.inputs.set_given(linker, &given)?
             }
-            StubName::ShadeGeometry => {
-                let builder = &mut linker.builder;
-                let mut code = Code::default();
-                self.resets.store(builder, &mut code);
-                undefined.clear(builder, &mut code, outputs);
-                let void = builder.void();
-                code.call(builder, void, self.function, &[]);
-                code.push(Op::Return, &[]);
-                code
-            }
+            StubName::ShadeGeometry => geometry.shade(linker, undefined, outputs),
             _ => return Ok(None),
         }))
     }
 
     /// Input variables of the compute shader that built-ins are copied from.
     pub(super) fn interface(self) -> Vec<Id> {
-        self.inputs.interface
+        let tessellation = self.tessellation.into_iter().flat_map(Tessellation::interface);
+        let geometry = self.geometry.into_iter().flat_map(|stage| stage.inputs.interface);
+        tessellation.chain(geometry).collect()
     }
 }
 
-/// Capabilities that only describe what a geometry shader does.
-const GEOMETRY_CAPABILITIES: [Capability; 3] =
-    [Capability::Geometry, Capability::GeometryPointSize, Capability::GeometryStreams];
+/// What the stages of a pipeline have in common.
+#[derive(Clone, Copy)]
+struct StageContext<'a> {
+    declarations: &'a Declarations,
+    vertex_input: &'a VertexInput,
+}
 
-/// Keeps the execution modes that apply in any stage, without duplicates.
+/// A stage after the vertex shader.
+struct Stage<'a> {
+    function: Id,
+    /// The inputs that have one value per run, and are not passed on by another stage.
+    inputs: Inputs<'a>,
+    resets: Resets,
+}
+
+impl<'a> Stage<'a> {
+    /// `is_per_run` says which inputs have one value per run.
+    fn new(
+        module: &Module,
+        StageContext { declarations, vertex_input }: StageContext<'a>,
+        entry: &EntryPoint,
+        is_per_run: impl Fn(&Variable) -> bool,
+    ) -> Self {
+        let inputs = declarations.variables(StorageClass::Input);
+        let inputs = inputs.filter(|v| entry.interface.contains(&v.id) && is_per_run(v));
+        Self {
+            function: entry.function,
+            inputs: Inputs::of_stage(declarations, inputs, vertex_input),
+            resets: Resets::of(module, declarations, entry, false),
+        }
+    }
+
+    /// The body of a function that runs the stage.
+    fn shade(
+        &self,
+        linker: &mut Linker<'_, '_>,
+        undefined: &Undefined,
+        outputs: &StoredOutputs<'_>,
+    ) -> Code {
+        let builder = &mut linker.builder;
+        let mut code = Code::default();
+        self.resets.store(builder, &mut code);
+        undefined.clear(builder, &mut code, outputs);
+        let void = builder.void();
+        code.call(builder, void, self.function, &[]);
+        code.push(Op::Return, &[]);
+        code
+    }
+}
+
+/// The body of a stub that calls a function of the library with its own parameters.
+fn calling(
+    linker: &mut Linker<'_, '_>,
+    function: Function,
+    arguments: &[Id],
+) -> Result<Code, LowerError> {
+    let function = function.id(linker)?;
+    let mut code = Code::default();
+    let void = linker.builder.void();
+    code.call(&mut linker.builder, void, function, arguments);
+    code.push(Op::Return, &[]);
+    Ok(code)
+}
+
+fn is_array(declarations: &Declarations, variable: &Variable) -> bool {
+    matches!(declarations.ty(variable.pointee), Some(Type::Array { .. }))
+}
+
+/// Capabilities that only describe what a stage after the vertex shader does.
+const STAGE_CAPABILITIES: [Capability; 5] = [
+    Capability::Geometry,
+    Capability::GeometryPointSize,
+    Capability::GeometryStreams,
+    Capability::Tessellation,
+    Capability::TessellationPointSize,
+];
+
+/// Keeps the execution modes of a stage that apply in any stage, without those that stages before it have.
 ///
 /// # Errors
 /// [`LowerError::FloatControls`].
 fn merge_modes(
     module: &mut Module,
-    vertex: &EntryPoint,
-    geometry: &EntryPoint,
+    before: &[&EntryPoint],
+    entry: &EntryPoint,
 ) -> Result<(), LowerError> {
     let declarations = Declarations::without_annotations(module);
     // Parameters that are constants are compared by their values.
@@ -248,15 +400,16 @@ fn merge_modes(
         }
         Some(mode)
     };
-    let of_vertex = module.section(Section::ExecutionModes).filter(|i| i.id(0) == vertex.function);
-    let modes: FxHashSet<Vec<u32>> = of_vertex.filter_map(mode_of).collect();
+    let is_before = |i: &Instruction<'_>| before.iter().any(|entry| entry.function == i.id(0));
+    let of_others = module.section(Section::ExecutionModes).filter(is_before);
+    let modes: FxHashSet<Vec<u32>> = of_others.filter_map(mode_of).collect();
     let mut conflict = None;
     module.retain(Section::ExecutionModes, |i| {
-        let (true, Some(mode)) = (i.id(0) == geometry.function, mode_of(i)) else { return true };
+        let (true, Some(mode)) = (i.id(0) == entry.function, mode_of(i)) else { return true };
         if modes.iter().any(|other| contradict(&mode, other)) {
             conflict = ExecutionMode::from_u32(i.operand(1));
         }
-        !is_of_geometry(i.operand(1)) && !modes.contains(&mode)
+        !is_of_stage(i.operand(1)) && !modes.contains(&mode)
     });
     match conflict {
         Some(mode) => Err(LowerError::FloatControls { mode }),
@@ -284,7 +437,8 @@ fn contradict(a: &[u32], b: &[u32]) -> bool {
     }
 }
 
-fn is_of_geometry(mode: u32) -> bool {
+/// Whether a mode describes what a stage after the vertex shader does.
+fn is_of_stage(mode: u32) -> bool {
     use ExecutionMode::*;
     matches!(
         ExecutionMode::from_u32(mode),
@@ -299,11 +453,19 @@ fn is_of_geometry(mode: u32) -> bool {
                 | OutputTriangleStrip
                 | Invocations
                 | OutputVertices
+                | Quads
+                | Isolines
+                | SpacingEqual
+                | SpacingFractionalEven
+                | SpacingFractionalOdd
+                | VertexOrderCw
+                | VertexOrderCcw
+                | PointMode
         )
     )
 }
 
-/// Decorates descriptors as `Aliased` if both stages access them and may write them.
+/// Decorates descriptors as `Aliased` if several stages access them and may write them.
 ///
 /// Each stage has its own variable for the same memory. A compiler may assume that variables do not share
 /// memory unless they are `Aliased`.

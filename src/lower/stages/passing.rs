@@ -1,18 +1,94 @@
-//! Copies the outputs of a vertex shader to the inputs of a geometry shader.
+//! Copies the outputs of a stage to the inputs of the next.
 //!
 //! Both have become `Private` variables. Each scalar or vector is copied separately, so that types may
 //! differ as the specification allows: a `vec4` output matches a `vec3` input, a member of a block matches
 //! a variable. An input without a matching output is 0.
 
 use rustc_hash::FxHashMap;
-use spirv::{Op, StorageClass};
+use spirv::{BuiltIn, Decoration, Op, StorageClass};
 
+use super::is_array;
 use super::leaves::{Leaf, Slot, leaves};
 use crate::lower::LowerError;
+use crate::lower::interface::built_in;
 use crate::spirv::Id;
-use crate::spirv::declarations::{Declarations, Variable};
+use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::EntryPoint;
+
+/// Variables of one stage that are passed from or to another.
+#[derive(Debug)]
+pub(super) struct Interface<'d> {
+    variables: Vec<&'d Variable>,
+    /// Whether each variable has one element per vertex.
+    is_per_vertex: bool,
+}
+
+impl<'d> Interface<'d> {
+    /// The variables of a stage that have one value.
+    pub(super) fn per_run(
+        declarations: &'d Declarations,
+        entry: &EntryPoint,
+        storage: StorageClass,
+    ) -> Self {
+        Self::of(declarations, entry, storage, false, |_| true)
+    }
+
+    /// The variables of a stage that have one element per vertex.
+    pub(super) fn per_vertex(
+        declarations: &'d Declarations,
+        entry: &EntryPoint,
+        storage: StorageClass,
+    ) -> Self {
+        let is_passed = |v: &Variable| is_array(declarations, v) && !is_per_patch(declarations, v);
+        Self::of(declarations, entry, storage, true, is_passed)
+    }
+
+    /// The variables of a tessellation shader that have one value per patch.
+    pub(super) fn per_patch(
+        declarations: &'d Declarations,
+        entry: &EntryPoint,
+        storage: StorageClass,
+    ) -> Self {
+        Self::of(declarations, entry, storage, false, |v| is_per_patch(declarations, v))
+    }
+
+    fn of(
+        declarations: &'d Declarations,
+        entry: &EntryPoint,
+        storage: StorageClass,
+        is_per_vertex: bool,
+        is_passed: impl Fn(&Variable) -> bool,
+    ) -> Self {
+        let variables = declarations.variables(storage);
+        let variables = variables.filter(|v| entry.interface.contains(&v.id) && is_passed(v));
+        Self { variables: variables.collect(), is_per_vertex }
+    }
+
+    /// The smallest number of elements, if there are variables with one element per vertex.
+    pub(super) fn least_elements(&self, declarations: &Declarations) -> Option<u32> {
+        let length = |v: &&Variable| match declarations.ty(v.pointee) {
+            Some(Type::Array { length, .. }) => declarations.constant(*length),
+            _ => None,
+        };
+        self.variables.iter().filter_map(length).min()
+    }
+}
+
+/// Whether a variable of a tessellation shader has one value per patch.
+pub(super) fn is_per_patch(declarations: &Declarations, variable: &Variable) -> bool {
+    let levels = [BuiltIn::TessLevelOuter as u32, BuiltIn::TessLevelInner as u32];
+    let of_members = || match declarations.ty(variable.pointee) {
+        Some(Type::Struct { members }) => (0..members.len() as u32).any(|member| {
+            let ty = variable.pointee;
+            declarations.member_decoration(ty, member, Decoration::Patch).is_some()
+        }),
+        _ => false,
+    };
+    declarations.decoration(variable.id, Decoration::Patch).is_some()
+        || built_in(declarations, variable.id).is_some_and(|which| levels.contains(&which))
+        || of_members()
+}
 
 /// The copies from the outputs of one stage to the inputs of the next.
 #[derive(Debug, Default)]
@@ -20,6 +96,8 @@ pub(crate) struct Passing {
     outputs: Vec<Leaf>,
     /// For each input, the source of each of its components.
     inputs: Vec<(Leaf, Vec<Option<Source>>)>,
+    /// Whether outputs, and inputs, have one element per vertex.
+    are_per_vertex: [bool; 2],
 }
 
 /// A component of an output.
@@ -31,21 +109,18 @@ struct Source {
 }
 
 impl Passing {
-    /// Matches the outputs of one entry point with those `inputs` of the next entry point that have one
-    /// element per vertex.
+    /// Matches the outputs of one stage with the inputs of the next.
     ///
     /// # Errors
     /// [`LowerError::PassedType`], [`LowerError::NoLocation`].
-    pub(super) fn new<'v>(
+    pub(super) fn new(
         declarations: &Declarations,
-        vertex: &EntryPoint,
-        inputs: impl Iterator<Item = &'v Variable>,
+        from: &Interface<'_>,
+        to: &Interface<'_>,
     ) -> Result<Self, LowerError> {
         let mut outputs = Vec::new();
-        for variable in declarations.variables(StorageClass::Output) {
-            if vertex.interface.contains(&variable.id) {
-                outputs.extend(leaves(declarations, variable, false)?);
-            }
+        for variable in &from.variables {
+            outputs.extend(leaves(declarations, variable, from.is_per_vertex)?);
         }
         let mut sources: FxHashMap<Slot, (Source, u32)> = FxHashMap::default();
         for (number, output) in outputs.iter().enumerate() {
@@ -55,8 +130,8 @@ impl Passing {
             }
         }
         let mut passed = Vec::new();
-        for variable in inputs {
-            for input in leaves(declarations, variable, true)? {
+        for variable in &to.variables {
+            for input in leaves(declarations, variable, to.is_per_vertex)? {
                 let source = |component| {
                     let (source, bits) = sources.get(&input.slot(component))?;
                     (*bits == input.bits).then_some(*source)
@@ -65,21 +140,22 @@ impl Passing {
                 passed.push((input, of_components));
             }
         }
-        Ok(Self { outputs, inputs: passed })
+        Ok(Self { outputs, inputs: passed, are_per_vertex: [from.is_per_vertex, to.is_per_vertex] })
     }
 
-    /// The body of `pass_vertex(slot)`: copies to element `slot` of the inputs.
-    pub(crate) fn pass_vertex(
+    /// The body of a function that copies: with one element per vertex, from and to element `slot`.
+    pub(crate) fn pass(
         &self,
         builder: &mut Builder<'_>,
         declarations: &Declarations,
-        slot: Id,
+        slot: Option<Id>,
     ) -> Code {
-        let mut copy = Copy { builder, code: Code::default(), declarations, passing: self };
+        let slots = self.are_per_vertex.map(|is_per_vertex| slot.filter(|_| is_per_vertex));
+        let mut copy = Copy { builder, code: Code::default(), declarations, passing: self, slots };
         let mut loaded = FxHashMap::default();
         for (input, sources) in &self.inputs {
             let value = copy.value(input, sources, &mut loaded);
-            copy.store(input, slot, value);
+            copy.store(input, value);
         }
         copy.code.push(Op::Return, &[]);
         copy.code
@@ -92,6 +168,8 @@ struct Copy<'c, 'm> {
     code: Code,
     declarations: &'c Declarations,
     passing: &'c Passing,
+    /// The elements of outputs, and of inputs.
+    slots: [Option<Id>; 2],
 }
 
 impl Copy<'_, '_> {
@@ -111,17 +189,18 @@ impl Copy<'_, '_> {
         )
     }
 
-    /// Stores an input, to element `slot`.
-    fn store(&mut self, input: &Leaf, slot: Id, value: Id) {
+    /// Stores an input.
+    fn store(&mut self, input: &Leaf, value: Id) {
+        let slot = self.slots[1];
         if input.bits != 64 || input.count == 1 {
-            let pointer = self.pointer(input, Some(slot));
+            let pointer = self.pointer(input, slot);
             return self.code.push(Op::Store, &[pointer.0, value.0]);
         }
         // NVIDIA's driver 580.159.04 mixes up the components of a 64-bit vector that is stored as a whole
         // to an element of an array.
         let ty = self.component_type(input);
         for index in 0..input.count {
-            let pointer = self.pointer(&input.component(index, ty), Some(slot));
+            let pointer = self.pointer(&input.component(index, ty), slot);
             let operands = [value.0, index];
             let value = self.code.value(self.builder, Op::CompositeExtract, ty, &operands);
             self.code.push(Op::Store, &[pointer.0, value.0]);
@@ -138,7 +217,7 @@ impl Copy<'_, '_> {
         let passing = self.passing;
         let mut load = |this: &mut Self, number: usize, output: &Leaf| {
             *loaded.entry(number).or_insert_with(|| {
-                let pointer = this.pointer(output, None);
+                let pointer = this.pointer(output, this.slots[0]);
                 this.code.value(this.builder, Op::Load, output.ty, &[pointer.0])
             })
         };

@@ -1,7 +1,7 @@
 //! Restores variables before a stage runs again in the same invocation.
 //!
-//! When an invocation begins, a module-scope variable has the value of its initializer. In a geometry
-//! capture one invocation runs the vertex shader for several vertices, and each run must begin with the
+//! When an invocation begins, a module-scope variable has the value of its initializer. In a
+//! capture of a later stage one invocation runs the vertex shader for several vertices, and each run must begin with the
 //! same values.
 
 use spirv::{Op, StorageClass};
@@ -43,6 +43,18 @@ impl Resets {
             .filter(|v| is_used(v.id) && !initialized.iter().any(|(id, _)| *id == v.id))
             .map(|v| (v.id, v.pointee));
         Self { cleared: cleared.collect(), initialized }
+    }
+
+    /// Takes the outputs out, which a stage must keep between its runs for one patch.
+    pub(super) fn take_outputs(&mut self, declarations: &Declarations) -> Self {
+        let is_output = |id: Id| {
+            let storage = declarations.variable(id).map(|variable| variable.storage);
+            storage == Some(StorageClass::Output as u32)
+        };
+        let (outputs, others) =
+            std::mem::take(&mut self.initialized).into_iter().partition(|(id, _)| is_output(*id));
+        self.initialized = others;
+        Self { initialized: outputs, cleared: std::mem::take(&mut self.cleared) }
     }
 
     /// Generates the stores.

@@ -44,6 +44,7 @@ impl RuntimeError {
             | Self::MissingProperty { .. }
             | Self::Unsupported { .. }
             | Self::NoKernels
+            | Self::RestartedPatches
             | Self::NoIndirectDraws => ErrorKind::Unavailable,
             Self::Allocation { .. } | Self::ArenaFull { .. } | Self::NoDescriptorSet { .. } => {
                 ErrorKind::OutOfMemory
@@ -95,6 +96,8 @@ impl RuntimeError {
             | Self::NoCaptureBuffer
             | Self::TopologyMismatch { .. }
             | Self::GeometryInput { .. }
+            | Self::NoTessellation
+            | Self::NoControlPoints
             | Self::NoRestart
             | Self::NoIndexBuffer
             | Self::QueryActive

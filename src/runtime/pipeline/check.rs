@@ -7,9 +7,10 @@ use spirv::ExecutionModel;
 
 use super::{PipelineDesc, vertex_input};
 use crate::capture::Layout;
-use crate::lower::{Backend, Lowered, LoweredGeometry, LoweredKind};
+use crate::lower::{Backend, Lowered, LoweredKind};
 use crate::runtime::checks::check_limit;
 use crate::runtime::pulling::{self, PulledAttribute};
+use crate::runtime::recorder::check_input;
 use crate::runtime::{Capabilities, Context, Limits, RuntimeError};
 use crate::topology::ProvokingVertex;
 
@@ -28,11 +29,20 @@ pub(super) fn check(
     if shader.stage != ExecutionModel::Vertex && geometry.is_none() {
         return Err(RuntimeError::LoneStage { stage: shader.stage });
     }
-    if let Some(LoweredGeometry { input, .. }) = geometry
-        && (!desc.dynamic_topology || backend == Backend::Native)
-        && !input.takes(desc.topology)
-    {
-        return Err(RuntimeError::GeometryInput { input, topology: desc.topology });
+    if !desc.dynamic_topology || backend != Backend::Compute {
+        check_input(geometry, desc.topology)?;
+    }
+    if let Some(tessellation) = geometry.and_then(|geometry| geometry.tessellation) {
+        let points = desc.patch_control_points;
+        if points == 0 {
+            return Err(RuntimeError::NoControlPoints);
+        }
+        let what = || "the number of control points of a patch".to_owned();
+        let limit = "what the tessellation control shader has room for";
+        check_limit(what, points, limit, tessellation.most_taken)?;
+        if desc.primitive_restart {
+            return Err(RuntimeError::RestartedPatches);
+        }
     }
     match &shader.kind {
         LoweredKind::Native(_) => {

@@ -5,7 +5,7 @@
 
 use crate::capture::{Layout, MAX_XFB_BUFFERS};
 use crate::counts::MAX_BUFFER_SIZE;
-use crate::lower::Backend;
+use crate::lower::{Backend, LoweredGeometry};
 use crate::runtime::checks::{check_limit, multiple_of, multiple_of_4, not_whole_size};
 use crate::runtime::parameters::{
     ByteCountDraw, CaptureBuffer, CounterBuffer, IndexBuffer, IndirectDraw,
@@ -166,6 +166,20 @@ pub(super) fn check_topology(
         Some(pipeline) if pipeline != topology => {
             Err(RuntimeError::TopologyMismatch { draw: topology, pipeline })
         }
+        _ => Ok(()),
+    }
+}
+
+/// Checks that the stages after the vertex shader, if there are any, take primitives of a topology.
+pub(in crate::runtime) fn check_input(
+    geometry: Option<LoweredGeometry>,
+    topology: PrimitiveTopology,
+) -> Result<(), RuntimeError> {
+    match geometry {
+        Some(LoweredGeometry { input, .. }) if !input.takes(topology) => {
+            Err(RuntimeError::GeometryInput { input, topology })
+        }
+        None if topology == PrimitiveTopology::PatchList => Err(RuntimeError::NoTessellation),
         _ => Ok(()),
     }
 }

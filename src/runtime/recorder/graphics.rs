@@ -3,8 +3,9 @@
 use ash::vk;
 
 use super::checks::{
-    check_buffers, check_capture_buffers, check_counters, check_distinct, check_native_byte_count,
-    check_native_indirect, check_push_constants, check_set_range, check_topology, check_used_sets,
+    check_buffers, check_capture_buffers, check_counters, check_distinct, check_input,
+    check_native_byte_count, check_native_indirect, check_push_constants, check_set_range,
+    check_topology, check_used_sets,
 };
 use super::collect::{Constants, SetNumbers};
 use super::draw_commands::Arguments;
@@ -328,6 +329,7 @@ impl<'a> Graphics<'a> {
         arguments: Arguments<'_>,
     ) -> Result<(), RuntimeError> {
         check_topology(self.pipeline.fixed_topology(), topology)?;
+        check_input(self.pipeline.geometry(), topology)?;
         self.check_buffers()?;
         check_used_sets(&self.pipeline, |set| self.bound_sets.contains(set))?;
         if self.pipeline.backend() != Backend::Native {
@@ -435,7 +437,7 @@ impl<'a> Graphics<'a> {
         let sysvals = Sysvals {
             draw: DrawSysvals {
                 xfb_topology: topology.xfb_topology() as u32,
-                flags: draw_flags(topology, self.provoking_vertex),
+                flags: draw_flags(topology, 0, self.provoking_vertex),
                 output_count: counts.output_count,
                 output_end: self.base_record.wrapping_add(counts.output_limit),
                 item_count: counts.item_count,

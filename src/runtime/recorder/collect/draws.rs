@@ -1,12 +1,11 @@
 //! Collects draws, each with its state and the active queries.
 
-use super::super::checks::check_topology;
+use super::super::checks::{check_input, check_topology};
 use super::super::draw_commands::Arguments;
 use super::addresses::memory_of;
 use super::values::invocations_per_item;
 use super::{ActiveQuery, CollectedDraw, Collector, Predicate, State, Traits};
 use crate::counts::BoundBuffer;
-use crate::lower::LoweredGeometry;
 use crate::runtime::descriptors::Purpose;
 use crate::runtime::fold::dispatch_size;
 use crate::runtime::parameters::{CounterBuffer, IndirectDraw};
@@ -81,11 +80,14 @@ impl Collector {
             None => (Address::default(), false),
         };
         let inverted = if inverted { flags::INVERTED } else { 0 };
+        let control_points = pipeline.map_or(0, Pipeline::patch_control_points);
         let reach_far = self.bindings.attributes.last().is_some_and(|bound| bound.reach_far);
         let far = if reach_far { flags::FAR_ATTRIBUTES } else { 0 };
         Input {
             topology: topology.xfb_topology() as u32,
-            flags: draw_flags(topology, self.bound.provoking_vertex) | inverted | far,
+            flags: draw_flags(topology, control_points, self.bound.provoking_vertex)
+                | inverted
+                | far,
             predicate,
             stream_query: stream,
             generated_query: query(QueryKind::PrimitivesGenerated),
@@ -110,11 +112,7 @@ impl Collector {
         self.check_used_sets()?;
         let pipeline = self.bound.pipeline.as_ref();
         check_topology(pipeline.and_then(Pipeline::fixed_topology), topology)?;
-        if let Some(LoweredGeometry { input, .. }) = pipeline.and_then(Pipeline::geometry)
-            && !input.takes(topology)
-        {
-            return Err(RuntimeError::GeometryInput { input, topology });
-        }
+        check_input(pipeline.and_then(Pipeline::geometry), topology)?;
         let mut input = Input { draw_index, ..self.input(topology) };
         if arguments.is_indexed() {
             let indices = self.bound.indices.ok_or(RuntimeError::NoIndexBuffer)?;
@@ -222,8 +220,15 @@ impl Collector {
     fn push_input(
         &mut self,
         topology: PrimitiveTopology,
-        input: Input,
+        mut input: Input,
     ) -> Result<(), RuntimeError> {
+        if topology == PrimitiveTopology::PatchList
+            && let Some(pipeline) = &self.bound.pipeline
+        {
+            let points = pipeline.patch_control_points();
+            input.flags |=
+                slice_bits(&input, points, self.ctx.limits_loops()) << flags::SLICE_SHIFT;
+        }
         let state = self.state();
         let buffers = self.collected.bound_targets().map(|target| target.buffer);
         let draw = CollectedDraw {
@@ -241,6 +246,37 @@ impl Collector {
         self.collected.draws.push(draw);
         Ok(())
     }
+}
+
+/// The number of slices that the patches of a draw should be cut into at least: enough for a large GPU.
+const SLICED_ITEMS: u64 = 1 << 16;
+
+/// The largest number of slices of a patch. If each is another invocation's, each runs the vertex and the control shader.
+const MOST_SLICES: u64 = 64;
+
+/// The number of slices if only the GPU knows the number of patches.
+const UNKNOWN_SLICES: u64 = 8;
+
+/// The least number of slices where the iterations of loops are limited.
+const LEAST_LIMITED_SLICES: u64 = 16;
+
+/// The largest number of slices of all patches of some draws.
+pub(in crate::runtime) fn most_slices(draws: u64, patches: u64) -> u64 {
+    let few = draws.saturating_mul(SLICED_ITEMS);
+    let many = patches.saturating_mul(LEAST_LIMITED_SLICES);
+    patches.saturating_mul(MOST_SLICES).min(few.saturating_add(many))
+}
+
+/// The binary logarithm of the number of slices of each patch of a draw. Few patches are cut into many, so that there is
+/// work for the whole GPU.
+fn slice_bits(input: &Input, control_points: u32, limits_loops: bool) -> u32 {
+    let patches = u64::from(input.count) / u64::from(control_points.max(1));
+    let slices = match input.kind {
+        kind::DIRECT => SLICED_ITEMS / (patches * u64::from(input.instance_count)).max(1),
+        _ => UNKNOWN_SLICES,
+    };
+    let least = if limits_loops { LEAST_LIMITED_SLICES } else { 1 };
+    slices.clamp(least, MOST_SLICES).ilog2()
 }
 
 /// Returns the largest number of invocations that a draw can need, at any position of its first

@@ -18,6 +18,7 @@ pub(in crate::runtime) use self::addresses::{BufferRange, address, resolve};
 pub(super) use self::constants::Constants;
 #[cfg(test)]
 pub(super) use self::draws::most_invocations;
+pub(in crate::runtime) use self::draws::most_slices;
 use self::queries::ActiveQuery;
 use self::sets::BoundSets;
 pub(super) use self::sets::{RecordedSets, SetNumbers};

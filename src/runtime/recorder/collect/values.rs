@@ -115,7 +115,7 @@ pub(in super::super) struct Traits {
     /// from staging do not use it.
     pub(in super::super) is_staged: bool,
     pub(in super::super) fixed_topology: Option<PrimitiveTopology>,
-    /// The input and output primitives of the geometry shader, if there is one.
+    /// The input and output primitives of the geometry shader or tessellation shaders, if there are any.
     pub(in super::super) geometry: Option<LoweredGeometry>,
     /// Whether every element of an attribute is aligned to the widest access to it.
     pub(in super::super) has_aligned_attributes: bool,
@@ -282,6 +282,18 @@ impl CollectedDraw {
         self.input.kind == kind::DIRECT
             && !self.is_restarted()
             && self.input.predicate == Address::default()
+    }
+
+    /// The number of primitives of an instance of a direct draw without primitive restart; of slices for a patch list.
+    pub(in super::super) const fn primitives(&self) -> u64 {
+        let Input { count, flags: bits, .. } = self.input;
+        match (self.topology, bits >> flags::VERTICES_PER_PRIMITIVE_SHIFT) {
+            (PrimitiveTopology::PatchList, 0) => 0,
+            (PrimitiveTopology::PatchList, points) => {
+                ((count / points) as u64) << (bits >> flags::SLICE_SHIFT & 7)
+            }
+            _ => self.topology.primitive_count(count),
+        }
     }
 
     /// The largest number of draws of the command: more than 1 only for indirect commands.

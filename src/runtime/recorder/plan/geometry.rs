@@ -1,4 +1,4 @@
-//! Plans captures of geometry shaders. How much they emit is known only after they have run, so every dispatch runs
+//! Plans captures of geometry shaders and of tessellation shaders, whose input primitives are patches. How much they emit is known only after they have run, so every dispatch runs
 //! twice. (Shaders that always emit the same number of primitives need only one run; see direct.rs.)
 //!
 //! ```text
@@ -338,7 +338,7 @@ const fn entries_of(blocks: u64) -> u64 {
 fn most_items(draw: &CollectedDraw) -> u64 {
     let input = &draw.input;
     let items = match (input.kind, draw.is_restarted()) {
-        (kind::DIRECT, false) => draw.topology.primitive_count(input.count),
+        (kind::DIRECT, false) => draw.primitives(),
         (kind::DIRECT, true) => input.count.into(),
         _ => return u64::MAX,
     };
@@ -356,7 +356,7 @@ pub(super) fn is_of_group(first: &CollectedDraw, draw: &CollectedDraw) -> bool {
 /// [`RuntimeError::TooManyPrimitives`].
 fn assembled_draw(draw: &CollectedDraw) -> Result<DrawSysvals, RuntimeError> {
     let unclamped = unclamped_draw(&draw.input);
-    let primitives = draw.topology.primitive_count(draw.input.count);
+    let primitives = draw.primitives();
     let all = primitives.saturating_mul(draw.input.instance_count.into());
     let item_count = match u32::try_from(primitives) {
         Ok(primitives) if all < MAX_PRIMITIVES => primitives,

@@ -55,7 +55,7 @@ fn captured(draws: &[CollectedDraw]) -> Collected {
 fn draw(topology: PrimitiveTopology, count: u32) -> CollectedDraw {
     let input = Input {
         topology: topology.xfb_topology() as u32,
-        flags: draw_flags(topology, ProvokingVertex::First),
+        flags: draw_flags(topology, 0, ProvokingVertex::First),
         count,
         instance_count: 1,
         ..Input::default()
@@ -460,6 +460,7 @@ fn with_geometry(draws: &[CollectedDraw]) -> Collected {
         max_vertices: 8,
         streams: 1,
         primitives: None,
+        tessellation: None,
     });
     collected
 }

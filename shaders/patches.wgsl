@@ -1,0 +1,81 @@
+// Captures of tessellation shaders: a second use of geometry.wgsl.
+//
+// A patch may have many more primitives than one invocation should store. It is therefore cut into slices of
+// consecutive primitives. An item is a slice, so that entries of slices are counted and placed like entries of
+// primitives. An invocation runs the vertex shader and the control shader once for all its slices of a patch.
+//
+// How many primitives a slice has follows from the patch's levels, so the counting run needs no evaluation shader,
+// unless there is a geometry shader behind it.
+
+// The patch whose control points and levels are there: its instance and its number.
+var<private> current_patch: vec2<u32> = vec2<u32>(NONE, NONE);
+
+// The number of control points of a patch that is drawn.
+fn patch_control_points() -> u32 {
+    return vertices_per_primitive(draw.flags);
+}
+
+// The number of slices of a patch is two to this power.
+fn slice_bits() -> u32 {
+    return (draw.flags >> SLICE_SHIFT) & 7u;
+}
+
+// Runs the shaders up to the control shader for the patch of an item, and divides it. Returns the first primitive of
+// the item's slice, and the number after that of the last.
+fn begin_slice(instance: u32, item: Primitive) -> vec2<u32> {
+    let bits = slice_bits();
+    let number = item.number >> bits;
+    let slice = item.number - (number << bits);
+    if current_patch.x != instance || current_patch.y != number {
+        current_patch = vec2<u32>(instance, number);
+        is_repeating = slice != 0u;
+        shade_patch(instance, Primitive(true, item.start, number, item.count >> bits, number));
+        is_repeating = false;
+    }
+    return vec2<u32>(divided.count * slice >> bits, divided.count * (slice + 1u) >> bits);
+}
+
+fn shade_patch(instance: u32, patch_: Primitive) {
+    shade_vertices(instance, patch_);
+    begin_patch();
+    for (var phase = 0u; phase < control_phases(); phase++) {
+        for (var invocation = 0u; invocation < control_points(); invocation++) {
+            set_control_inputs(patch_.id, invocation, patch_control_points(), phase);
+            shade_control();
+        }
+    }
+    divide_patch(outer_levels(), inner_levels());
+    for (var slot = 0u; slot < passed_points(); slot++) {
+        pass_control_point(slot);
+    }
+    pass_patch();
+}
+
+// Stores the primitives of a slice.
+fn run_slice(instance: u32, item: Primitive) {
+    let slice = begin_slice(instance, item);
+    if !uniformly(is_counting) {
+        let vertices = output_vertices();
+        for (var vertex = slice.x * vertices; vertex < slice.y * vertices; vertex++) {
+            let primitive = vertex / vertices;
+            let coordinates = tessellated_coordinates(primitive, vertex - primitive * vertices);
+            set_evaluation_inputs(current_patch.y, coordinates);
+            shade_evaluation();
+            capture_record(entry_records, (emitted - slice.x) * vertices + vertex);
+        }
+    }
+    emitted += slice.y - slice.x;
+}
+
+// Runs the geometry shader behind the evaluation shader for each primitive of a slice.
+fn run_slice_geometry(instance: u32, item: Primitive) {
+    let slice = begin_slice(instance, item);
+    for (var primitive = slice.x; primitive < slice.y; primitive++) {
+        for (var slot = 0u; slot < tessellated_vertices(); slot++) {
+            set_evaluation_inputs(current_patch.y, tessellated_coordinates(primitive, slot));
+            shade_evaluation();
+            pass_evaluated(slot);
+        }
+        run_invocations(current_patch.y);
+    }
+}

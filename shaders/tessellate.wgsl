@@ -1,0 +1,437 @@
+// The tessellator: divides a patch into points, lines or triangles by its tessellation levels. It has random access:
+// each vertex of each primitive is computed by itself, in constant time and without memory. src/tessellator.rs
+// implements the same in Rust, and says why coordinates are integers.
+
+// 1, as a coordinate.
+const TESSELLATED_ONE: u32 = 0x1000000u;
+const MOST_LEVEL: u32 = 64u;
+
+// The bits of infinity. Those of NaN and of all negative numbers are greater.
+const INFINITY_BITS: u32 = 0x7f800000u;
+
+// The domains, and the spacings, of tessellator_bits().
+const TRIANGLES: u32 = 0u;
+const QUADS: u32 = 1u;
+const ISOLINES: u32 = 2u;
+const EQUAL: u32 = 0u;
+const FRACTIONAL_EVEN: u32 = 1u;
+const FRACTIONAL_ODD: u32 = 2u;
+
+// A divided edge.
+struct Edge {
+    // The number of its segments.
+    segments: u32,
+    // The number of segments with the next lower level that has uniform segments: `segments`, or 2 less.
+    coarse: u32,
+    // How far the level is from that level towards that of `segments`, as a multiple of 2^-16, less than 1.
+    fraction: u32,
+}
+
+// The patch that is being tessellated.
+struct Patch {
+    outer: array<Edge, 4>,
+    inner: array<Edge, 2>,
+    // 0 for a patch that is not divided at all: one triangle, or one quad. Otherwise 1.
+    inset: u32,
+    // The number of triangles between the outer edges and the first ring that the inner levels divide.
+    outer_triangles: u32,
+    count: u32,
+}
+
+var<private> divided: Patch;
+
+fn tessellated_domain() -> u32 { return tessellator_bits() & 3u; }
+fn tessellated_spacing() -> u32 { return (tessellator_bits() >> 2u) & 3u; }
+fn are_triangles_flipped() -> bool { return (tessellator_bits() & 16u) != 0u; }
+fn are_points_tessellated() -> bool { return (tessellator_bits() & 32u) != 0u; }
+
+// Divides a patch by levels, given by their bits. One with an outer level that is not a positive number has no
+// primitives.
+fn divide_patch(outer: vec4<u32>, inner: vec2<u32>) {
+    let domain = tessellated_domain();
+    let spacing = tessellated_spacing();
+    divided.inset = 0u;
+    divided.outer_triangles = 0u;
+    divided.count = 0u;
+    // 0, too, becomes a greater number.
+    let beyond = outer - vec4<u32>(1u) >= vec4<u32>(INFINITY_BITS);
+    if beyond.x | beyond.y | (beyond.z & (domain != ISOLINES)) | (beyond.w & (domain == QUADS)) {
+        return;
+    }
+    let points = select(0u, 1u, are_points_tessellated());
+    divided.outer[0] = edge_of_level(outer.x, select(spacing, EQUAL, domain == ISOLINES));
+    divided.outer[1] = edge_of_level(outer.y, spacing);
+    if domain == ISOLINES {
+        divided.count = divided.outer[0].segments * (divided.outer[1].segments + points);
+        return;
+    }
+    divided.outer[2] = edge_of_level(outer.z, spacing);
+    divided.inner[0] = edge_of_level(inner.x, spacing);
+    var sum = divided.outer[0].segments + divided.outer[1].segments + divided.outer[2].segments;
+    if domain == TRIANGLES {
+        if sum + divided.inner[0].segments > 4u {
+            divided.inset = 1u;
+            divided.inner[0] = with_middle(divided.inner[0], spacing);
+            divided.outer_triangles = sum + 3u * (divided.inner[0].segments - 2u);
+        }
+        let across = divided.inner[0].segments - 2u * divided.inset;
+        divided.count = divided.outer_triangles + triangles_within(across);
+        if points == 1u {
+            divided.count = sum + divided.inset * points_within(across);
+        }
+        return;
+    }
+    divided.outer[3] = edge_of_level(outer.w, spacing);
+    divided.inner[1] = edge_of_level(inner.y, spacing);
+    sum += divided.outer[3].segments;
+    if sum + divided.inner[0].segments + divided.inner[1].segments > 6u {
+        divided.inset = 1u;
+        divided.inner[0] = with_middle(divided.inner[0], spacing);
+        divided.inner[1] = with_middle(divided.inner[1], spacing);
+    }
+    let columns = columns_within(0u);
+    let rows = columns_within(1u);
+    if divided.inset == 1u {
+        divided.outer_triangles = sum + 2u * (columns + rows);
+    }
+    divided.count = divided.outer_triangles + 2u * columns * rows;
+    if points == 1u {
+        divided.count = sum + divided.inset * (columns + 1u) * (rows + 1u);
+    }
+}
+
+// Clamps and rounds a level, given by its bits.
+fn edge_of_level(bits: u32, spacing: u32) -> Edge {
+    let least = select(1u, 2u, spacing == FRACTIONAL_EVEN);
+    let most = select(MOST_LEVEL, MOST_LEVEL - 1u, spacing == FRACTIONAL_ODD);
+    let positive = select(bits, 0u, bits > INFINITY_BITS);
+    let level = bitcast<f32>(min(max(positive, bitcast<u32>(f32(least))), bitcast<u32>(f32(most))));
+    if spacing == EQUAL {
+        let whole = u32(level);
+        let segments = whole + select(0u, 1u, f32(whole) != level);
+        return Edge(segments, segments, 0u);
+    }
+    // Exact: the number has at most 23 bits.
+    let fixed = u32(level * 65536.0 + 0.5);
+    let above = (fixed + 0xffffu) >> 16u;
+    let segments = above + ((above ^ select(0u, 1u, spacing == FRACTIONAL_ODD)) & 1u);
+    let coarse = select(segments - 2u, segments, (segments << 16u) == fixed);
+    return Edge(segments, coarse, (fixed - (coarse << 16u)) / 2u);
+}
+
+// The edge with at least one vertex between its ends: a level of 1 becomes the next greater number.
+fn with_middle(edge: Edge, spacing: u32) -> Edge {
+    if edge.segments != 1u {
+        return edge;
+    }
+    if spacing == FRACTIONAL_ODD {
+        return Edge(3u, edge.coarse, edge.fraction);
+    }
+    return Edge(2u, 2u, 0u);
+}
+
+// The position of vertex `number` of an edge.
+fn position_on_edge(edge: Edge, number: u32) -> u32 {
+    let is_mirrored = 2u * number > edge.segments;
+    let position = position_in_first_half(edge, select(number, edge.segments - number, is_mirrored));
+    return select(position, TESSELLATED_ONE - position, is_mirrored);
+}
+
+// The position of a vertex in the first half. It moves between its positions in two uniform divisions. The vertex
+// that the coarser one lacks begins at the position of its neighbour.
+fn position_in_first_half(edge: Edge, number: u32) -> u32 {
+    let half = (edge.coarse + 1u) / 2u - (edge.coarse & 1u);
+    let new_number = select(2u * without_highest_bit(half) + 1u, 0u, half == 0u);
+    let is_behind = (edge.coarse != edge.segments) & (number > new_number);
+    let position = ratio_of_one(number - select(0u, 1u, is_behind), edge.coarse);
+    let finer = ratio_of_one(number, edge.segments);
+    if finer >= position {
+        return position + scaled(finer - position, edge.fraction);
+    }
+    return position - scaled(position - finer, edge.fraction);
+}
+
+// `number / count`, rounded.
+fn ratio_of_one(number: u32, count: u32) -> u32 {
+    return (number * TESSELLATED_ONE + count / 2u) / count;
+}
+
+// `distance * fraction / 2^16`, rounded down. The distance is less than 2^23.
+fn scaled(distance: u32, fraction: u32) -> u32 {
+    return ((distance >> 8u) * fraction + (((distance & 255u) * fraction) >> 8u)) >> 8u;
+}
+
+// A number less than 2^8 without its highest bit.
+fn without_highest_bit(number: u32) -> u32 {
+    var ones = number | (number >> 1u);
+    ones |= ones >> 2u;
+    ones |= ones >> 4u;
+    return number & (ones >> 1u);
+}
+
+// The number of triangles within a ring of `across` segments on each side.
+fn triangles_within(across: u32) -> u32 {
+    return triangles_within_ring(across / 2u, across & 1u);
+}
+
+// The same for `2 * k + parity` segments.
+fn triangles_within_ring(k: u32, parity: u32) -> u32 {
+    return 6u * k * (k + parity) + parity;
+}
+
+// The number of points on rings of up to `across` segments on each side.
+fn points_within(across: u32) -> u32 {
+    return points_within_ring(across / 2u + 1u, across & 1u);
+}
+
+// The number of points on rings of fewer than `2 * k + parity` segments on each side.
+fn points_within_ring(k: u32, parity: u32) -> u32 {
+    return select(select(3u * k * (k - 1u) + 1u, 0u, k == 0u), 3u * k * k, parity == 1u);
+}
+
+// The number of columns, or rows, of quads within the outer edges.
+fn columns_within(axis: u32) -> u32 {
+    return divided.inner[axis].segments - 2u * divided.inset;
+}
+
+// A vertex of a side, of a triangle's ring or of the outer edges of a patch.
+struct OnSide {
+    side: u32,
+    number: u32,
+}
+
+// Where a triangle between two parallel sides is: the numbers of the vertices of both sides before it, and whether
+// it has two vertices of the outer side.
+struct Stitch {
+    outer: u32,
+    inner: u32,
+    is_outer: bool,
+}
+
+// Triangle `step` between sides of `outer` and of `inner` segments. Each step goes one segment further on one of
+// them, evenly.
+fn stitch_of_step(step: u32, outer: u32, inner: u32) -> Stitch {
+    let all = outer + inner;
+    let before = (2u * step * outer + all) / (2u * all);
+    let after = (2u * (step + 1u) * outer + all) / (2u * all);
+    return Stitch(before, step - before, after != before);
+}
+
+// The tessellation coordinates of vertex `slot` of a primitive.
+fn tessellated_coordinates(primitive: u32, slot: u32) -> vec3<f32> {
+    // 2^-24. A division need not be exact.
+    return vec3<f32>(tessellated_vertex(primitive, slot)) * 5.9604644775390625e-8;
+}
+
+fn tessellated_vertex(primitive: u32, slot: u32) -> vec3<u32> {
+    let turned = select(slot, 3u - slot, are_triangles_flipped() & (slot > 0u));
+    let domain = tessellated_domain();
+    if domain == ISOLINES {
+        return vertex_of_line(primitive, slot);
+    }
+    if domain == TRIANGLES {
+        if are_points_tessellated() {
+            return point_of_triangle(primitive);
+        }
+        return vertex_of_triangle(primitive, turned);
+    }
+    if are_points_tessellated() {
+        return point_of_quad(primitive);
+    }
+    return vertex_of_quad(primitive, turned);
+}
+
+fn vertex_of_line(primitive: u32, slot: u32) -> vec3<u32> {
+    let each = divided.outer[1].segments + select(0u, 1u, are_points_tessellated());
+    let line = primitive / each;
+    let number = primitive - line * each + slot;
+    return vec3<u32>(
+        position_on_edge(divided.outer[1], number),
+        position_on_edge(divided.outer[0], line),
+        0u,
+    );
+}
+
+// The outer edge that has the vertex `number`, if all are numbered one after the other.
+fn side_of_vertex(number: u32) -> OnSide {
+    var on = OnSide(0u, number);
+    for (var side = 0u; side < 3u; side++) {
+        let segments = divided.outer[side].segments;
+        if on.side == side && on.number >= segments {
+            on = OnSide(side + 1u, on.number - segments);
+        }
+    }
+    return on;
+}
+
+// The outer edge at which a triangle between it and the inner ring is, and the triangle's number there. `inner` are
+// the numbers of segments of the ring's sides, for even and odd sides.
+fn side_of_outer_triangle(primitive: u32, inner: vec2<u32>) -> OnSide {
+    var on = OnSide(0u, primitive);
+    let last = select(3u, 2u, tessellated_domain() == TRIANGLES);
+    for (var side = 0u; side < last; side++) {
+        let steps = divided.outer[side].segments + inner[side & 1u];
+        if on.side == side && on.number >= steps {
+            on = OnSide(side + 1u, on.number - steps);
+        }
+    }
+    return on;
+}
+
+// -- Triangles. Side k is where coordinate k is 0; it goes from the corner where coordinate k + 1 is 1 to that where
+// coordinate k + 2 is 1. Ring r has the sides of the outer edges for r = 0, and of triangles within for others; the
+// innermost ring may be a point.
+
+fn vertex_of_triangle(primitive: u32, slot: u32) -> vec3<u32> {
+    let across = divided.inner[0].segments;
+    if primitive < divided.outer_triangles {
+        let on = side_of_outer_triangle(primitive, vec2<u32>(across - 2u));
+        let stitch = stitch_of_step(on.number, divided.outer[on.side].segments, across - 2u);
+        return vertex_between_rings(stitch, on.side, 0u, slot);
+    }
+    let number = primitive - divided.outer_triangles;
+    let parity = across & 1u;
+    if number < parity {
+        // The triangle in the middle.
+        return vertex_on_ring(OnSide(slot, 0u), across / 2u);
+    }
+    // Square roots are not exact.
+    var k = u32(sqrt(f32(number) / 6.0));
+    if k > 0u && triangles_within_ring(k, parity) > number {
+        k -= 1u;
+    }
+    if triangles_within_ring(k + 1u, parity) <= number {
+        k += 1u;
+    }
+    let inner = 2u * k + parity;
+    let within = number - triangles_within_ring(k, parity);
+    let each = 2u * inner + 2u;
+    let side = within / each;
+    let stitch = stitch_of_step(within - side * each, inner + 2u, inner);
+    return vertex_between_rings(stitch, side, (across - inner) / 2u - 1u, slot);
+}
+
+// Vertex `slot` of a triangle between ring `ring` and the next one.
+fn vertex_between_rings(stitch: Stitch, side: u32, ring: u32, slot: u32) -> vec3<u32> {
+    let is_inner = (slot == 2u) | ((slot == 1u) & !stitch.is_outer);
+    let next = select(0u, 1u, slot == 1u);
+    let number = select(stitch.outer, stitch.inner, is_inner) + next;
+    return vertex_on_ring(OnSide(side, number), ring + select(0u, 1u, is_inner));
+}
+
+fn vertex_on_ring(on: OnSide, ring: u32) -> vec3<u32> {
+    let edge = divided.inner[0];
+    var along = 0u;
+    var height = 0u;
+    if ring < divided.inset {
+        along = position_on_edge(divided.outer[on.side], on.number);
+    } else if 2u * ring == edge.segments {
+        // Thirds are no multiples of 2^-24.
+        let third = TESSELLATED_ONE / 3u;
+        return vec3<u32>(third, third, TESSELLATED_ONE - 2u * third);
+    } else {
+        // A third of how far the ring's corner is from that of the patch.
+        let third = position_on_edge(edge, ring) / 3u;
+        let last = edge.segments - 2u * ring;
+        along = position_on_edge(edge, ring + on.number);
+        along = select(along, TESSELLATED_ONE - 3u * third, on.number == last);
+        along = select(along, 3u * third, on.number == 0u) - third;
+        height = 2u * third;
+    }
+    let before = TESSELLATED_ONE - along - height;
+    if on.side == 0u {
+        return vec3<u32>(height, before, along);
+    }
+    if on.side == 1u {
+        return vec3<u32>(along, height, before);
+    }
+    return vec3<u32>(before, along, height);
+}
+
+fn point_of_triangle(primitive: u32) -> vec3<u32> {
+    let sum = divided.outer[0].segments + divided.outer[1].segments + divided.outer[2].segments;
+    if primitive < sum {
+        return vertex_on_ring(side_of_vertex(primitive), 0u);
+    }
+    let number = primitive - sum;
+    let across = divided.inner[0].segments;
+    let parity = across & 1u;
+    var k = u32(sqrt(f32(number) / 3.0));
+    if k > 0u && points_within_ring(k, parity) > number {
+        k -= 1u;
+    }
+    if points_within_ring(k + 1u, parity) <= number {
+        k += 1u;
+    }
+    let of_side = max(2u * k + parity, 1u);
+    let within = number - points_within_ring(k, parity);
+    let side = within / of_side;
+    return vertex_on_ring(OnSide(side, within - side * of_side), (across - (2u * k + parity)) / 2u);
+}
+
+// -- Quads. Sides 0 to 3 are where u is 0, v is 0, u is 1 and v is 1. They go around, each from where the one before
+// it ends: side 1 from (0, 0) to (1, 0).
+
+fn vertex_of_quad(primitive: u32, slot: u32) -> vec3<u32> {
+    let columns = columns_within(0u);
+    let rows = columns_within(1u);
+    if primitive < divided.outer_triangles {
+        let on = side_of_outer_triangle(primitive, vec2<u32>(rows, columns));
+        let inner = select(columns, rows, (on.side & 1u) == 0u);
+        let stitch = stitch_of_step(on.number, divided.outer[on.side].segments, inner);
+        let is_inner = (slot == 2u) | ((slot == 1u) & !stitch.is_outer);
+        let number = select(stitch.outer, stitch.inner, is_inner) + select(0u, 1u, slot == 1u);
+        if is_inner {
+            return vertex_on_inner_edge(OnSide(on.side, number), columns, rows);
+        }
+        return vertex_on_outer_edge(OnSide(on.side, number));
+    }
+    let number = primitive - divided.outer_triangles;
+    let cell = number / 2u;
+    let is_second = (number & 1u) == 1u;
+    let row = cell / columns;
+    let x = select(0u, 1u, (slot == 1u) | ((slot == 2u) & !is_second));
+    let y = select(0u, 1u, (slot == 2u) | ((slot == 1u) & is_second));
+    return vertex_on_grid(cell - row * columns + x, row + y);
+}
+
+fn vertex_on_outer_edge(on: OnSide) -> vec3<u32> {
+    let along = position_on_edge(divided.outer[on.side], on.number);
+    // The first two sides begin or end at (0, 0).
+    let is_far = on.side >= 2u;
+    let other = select(0u, TESSELLATED_ONE, is_far);
+    if (on.side & 1u) == 0u {
+        return vec3<u32>(other, select(TESSELLATED_ONE - along, along, is_far), 0u);
+    }
+    return vec3<u32>(select(along, TESSELLATED_ONE - along, is_far), other, 0u);
+}
+
+// A vertex of the rectangle within the outer edges.
+fn vertex_on_inner_edge(on: OnSide, columns: u32, rows: u32) -> vec3<u32> {
+    let is_far = on.side >= 2u;
+    if (on.side & 1u) == 0u {
+        return vertex_on_grid(select(0u, columns, is_far), select(rows - on.number, on.number, is_far));
+    }
+    return vertex_on_grid(select(on.number, columns - on.number, is_far), select(0u, rows, is_far));
+}
+
+// A vertex of that rectangle, by its column and row; of the whole patch if it is not divided.
+fn vertex_on_grid(column: u32, row: u32) -> vec3<u32> {
+    return vec3<u32>(
+        position_on_edge(divided.inner[0], column + divided.inset),
+        position_on_edge(divided.inner[1], row + divided.inset),
+        0u,
+    );
+}
+
+fn point_of_quad(primitive: u32) -> vec3<u32> {
+    let sum = divided.outer[0].segments + divided.outer[1].segments + divided.outer[2].segments
+        + divided.outer[3].segments;
+    if primitive < sum {
+        return vertex_on_outer_edge(side_of_vertex(primitive));
+    }
+    let number = primitive - sum;
+    let columns = divided.inner[0].segments - 1u;
+    let row = number / columns;
+    return vertex_on_grid(number - row * columns, row);
+}

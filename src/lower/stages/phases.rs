@@ -1,0 +1,440 @@
+//! Cuts a tessellation control shader at its barriers, so that its invocations can run one after the other: all of them
+//! up to the first barrier, then all up to the next one.
+//!
+//! The function of the entry point becomes one `OpSwitch` over its phases. What an invocation has computed in one phase
+//! and uses in a later one is saved in an array with one element per invocation: values, variables of the function, and
+//! the shader's `Private` variables. Outputs need not be saved, because all invocations share them.
+//!
+//! A barrier must be where every invocation executes it exactly once: in the function of the entry point, not in a loop,
+//! a selection or behind a return, as GLSL asks for.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use spirv::{Op, StorageClass};
+
+use crate::lower::LowerError;
+use crate::spirv::declarations::{Declarations, Type};
+use crate::spirv::emit::{Builder, Code};
+use crate::spirv::entry_point::{EntryPoint, reachable_functions};
+use crate::spirv::optimize::source::successors;
+use crate::spirv::static_use::StaticUse;
+use crate::spirv::{Id, Instruction, Module, Section, ids_of, result_of, visit_ids};
+
+/// The phases of a control shader.
+#[derive(Debug, Clone)]
+pub(in crate::lower) struct Phases {
+    pub(super) count: u32,
+    /// `Private` variables with the number of the phase, and that of the invocation.
+    pub(super) phase: Id,
+    pub(super) invocation: Id,
+    /// These variables, and those that keep what was saved: a run must not clear them.
+    pub(super) kept: FxHashSet<Id>,
+}
+
+/// A block, cut at barriers.
+struct Block {
+    label: Id,
+    /// The instructions after the label.
+    code: Vec<Vec<u32>>,
+    /// Whether a barrier follows. Otherwise the last instruction ends the block.
+    ends_at_barrier: bool,
+}
+
+impl Block {
+    fn terminator(&self) -> Option<Instruction<'_>> {
+        let last = self.code.last().filter(|_| !self.ends_at_barrier)?;
+        Some(Instruction::new(last))
+    }
+}
+
+/// Cuts the function of an entry point, if it has barriers. `invocations` is the number of invocations for a patch.
+///
+/// # Errors
+/// [`LowerError::ControlBarrier`] if a barrier is elsewhere, or what is used behind it cannot be saved.
+pub(super) fn split(
+    module: &mut Module,
+    entry: &mut EntryPoint,
+    invocations: u32,
+) -> Result<Option<Phases>, LowerError> {
+    let error = || LowerError::ControlBarrier { entry_point: entry.name.clone() };
+    let functions: Vec<Vec<u32>> =
+        module.section(Section::Functions).map(|i| i.words().to_vec()).collect();
+    let Some(range) = function_with_barriers(module, &functions, entry) else { return Ok(None) };
+    let range = range.ok_or_else(error)?;
+    let (head, variables, mut blocks) = read(module, &functions[range.clone()]);
+    let parts = parts(&blocks).ok_or_else(error)?;
+
+    let declarations = Declarations::without_annotations(module);
+    let used = StaticUse::of(module, entry.function);
+    let privates = declarations.variables(StorageClass::Private);
+    let privates: Vec<(Id, Id)> =
+        privates.filter(|v| used.contains(v.id)).map(|v| (v.id, v.pointee)).collect();
+    let locals = variables.iter().filter_map(|words| {
+        let i = Instruction::new(words);
+        match declarations.ty(i.id(0)) {
+            Some(Type::Pointer { pointee, .. }) => Some((i.id(1), *pointee)),
+            _ => None,
+        }
+    });
+    let crossing = Crossing::of(&blocks, &parts);
+    let locals = locals.filter(|(id, _)| crossing.several.contains(id));
+    let persistent: Vec<(Id, Id)> = privates.into_iter().chain(locals).collect();
+    let all = persistent.iter().chain(&crossing.values).map(|(_, ty)| *ty);
+    if !all.into_iter().all(|ty| can_be_saved(&declarations, ty)) {
+        return Err(error());
+    }
+
+    let builder = &mut Builder::new(module);
+    let uint = builder.uint();
+    let [phase, invocation] = [(); 2].map(|()| builder.variable(StorageClass::Private, uint));
+    let mut kept = FxHashSet::from_iter([phase, invocation]);
+    let length = builder.constant(invocations);
+    // The array for each variable or value.
+    let mut arrays = FxHashMap::default();
+    for (id, ty) in persistent.iter().chain(&crossing.values) {
+        let array = builder.declare_new(Op::TypeArray, &[ty.0, length.0]);
+        let array = builder.variable(StorageClass::Private, array);
+        kept.insert(array);
+        arrays.insert(*id, array);
+    }
+    entry.interface.extend(&kept);
+    let saved = Saved { arrays, invocation };
+    for (number, part) in parts.iter().enumerate() {
+        // Restore what this part uses.
+        let mut before = Code::default();
+        let mut renamed = FxHashMap::default();
+        if number > 0 {
+            for (variable, ty) in &persistent {
+                let value = saved.load(builder, &mut before, *variable, *ty);
+                before.push(Op::Store, &[variable.0, value.0]);
+            }
+            for (value, ty) in
+                crossing.values.iter().filter(|(id, _)| crossing.is_used(*id, number))
+            {
+                renamed.insert(*value, saved.load(builder, &mut before, *value, *ty));
+            }
+            for (pointer, words) in
+                crossing.pointers.iter().filter(|(id, _)| crossing.is_used(*id, number))
+            {
+                let mut words = words.clone();
+                rename(&mut words, &renamed);
+                let new = builder.module.fresh_id();
+                words[2] = new.0;
+                before.copy(&words);
+                renamed.insert(*pointer, new);
+            }
+        }
+        // Save what it computes.
+        let mut after = Code::default();
+        if number + 1 < parts.len() {
+            for (variable, ty) in &persistent {
+                let value = after.value(builder, Op::Load, *ty, &[variable.0]);
+                saved.store(builder, &mut after, *variable, *ty, value);
+            }
+            for (value, ty) in crossing.values.iter().filter(|(id, _)| crossing.is_of(*id, number))
+            {
+                saved.store(builder, &mut after, *value, *ty, *value);
+            }
+        }
+        for (place, block) in part.iter().enumerate() {
+            let block = &mut blocks[*block];
+            for words in &mut block.code {
+                rename(words, &renamed);
+            }
+            if place == 0 {
+                block.code.splice(0..0, instructions(&before));
+            }
+            if block.ends_at_barrier {
+                block.code.extend(instructions(&after));
+            }
+        }
+    }
+
+    let mut code = Code::default();
+    functions[..range.start].iter().for_each(|words| code.copy(words));
+    code.copy(&head);
+    let [first, merge] = [(); 2].map(|()| builder.module.fresh_id());
+    code.label(first);
+    variables.iter().for_each(|words| code.copy(words));
+    let selector = code.value(builder, Op::Load, uint, &[phase.0]);
+    code.push(Op::SelectionMerge, &[merge.0, 0]);
+    let labels: Vec<Id> = parts.iter().map(|part| blocks[part[0]].label).collect();
+    let mut cases = vec![selector.0, labels[0].0];
+    cases.extend((1..).zip(&labels[1..]).flat_map(|(number, label)| [number, label.0]));
+    code.push(Op::Switch, &cases);
+    for block in parts.iter().flatten().map(|number| &blocks[*number]) {
+        code.label(block.label);
+        block.code.iter().for_each(|words| code.copy(words));
+        if block.ends_at_barrier {
+            code.push(Op::Branch, &[merge.0]);
+        }
+    }
+    code.label(merge);
+    code.push(Op::Return, &[]);
+    code.push(Op::FunctionEnd, &[]);
+    functions[range.end..].iter().for_each(|words| code.copy(words));
+    builder.module.retain(Section::Functions, |_| false);
+    builder.module.push_code(Section::Functions, &code);
+    Ok(Some(Phases { count: parts.len() as u32, phase, invocation, kept }))
+}
+
+/// Where the function of the entry point is among the instructions. `None` if no function has barriers, `Some(None)` if
+/// another function has.
+#[allow(clippy::option_option, reason = "two questions")]
+fn function_with_barriers(
+    module: &Module,
+    functions: &[Vec<u32>],
+    entry: &EntryPoint,
+) -> Option<Option<std::ops::Range<usize>>> {
+    let reachable = reachable_functions(module, entry.function);
+    let (mut start, mut current) = (0, Id(0));
+    let (mut found, mut barriers) = (None, FxHashSet::default());
+    for (number, words) in functions.iter().enumerate() {
+        let i = Instruction::new(words);
+        match i.op() {
+            Some(Op::Function) => (start, current) = (number, i.id(1)),
+            Some(Op::ControlBarrier) if reachable.contains(&current) => {
+                barriers.insert(current);
+            }
+            Some(Op::FunctionEnd) if current == entry.function => found = Some(start..number + 1),
+            _ => {}
+        }
+    }
+    match barriers.len() {
+        0 => None,
+        _ => Some(found.filter(|_| barriers.iter().all(|function| *function == entry.function))),
+    }
+}
+
+/// Reads a function: its first instruction, its variables, and its blocks, cut at barriers. Lines are left out.
+fn read(module: &mut Module, function: &[Vec<u32>]) -> (Vec<u32>, Vec<Vec<u32>>, Vec<Block>) {
+    let (mut head, mut variables, mut blocks) = (Vec::new(), Vec::new(), Vec::<Block>::new());
+    // For each label of a block that was cut: the label of its last part.
+    let mut lasts = FxHashMap::default();
+    let mut label = Id(0);
+    for words in function {
+        let i = Instruction::new(words);
+        let ends_at_barrier = false;
+        match i.op() {
+            Some(Op::Function) => head.clone_from(words),
+            Some(Op::Variable) => variables.push(words.clone()),
+            Some(Op::Label) => {
+                label = i.id(0);
+                blocks.push(Block { label, code: Vec::new(), ends_at_barrier });
+            }
+            Some(Op::ControlBarrier) => {
+                if let Some(last) = blocks.last_mut() {
+                    last.ends_at_barrier = true;
+                }
+                let next = module.fresh_id();
+                lasts.insert(label, next);
+                blocks.push(Block { label: next, code: Vec::new(), ends_at_barrier });
+            }
+            Some(Op::Line | Op::NoLine | Op::FunctionEnd) => {}
+            _ => blocks.last_mut().into_iter().for_each(|block| block.code.push(words.clone())),
+        }
+    }
+    for words in blocks.iter_mut().flat_map(|block| &mut block.code) {
+        if Instruction::new(words).is(Op::Phi) {
+            for parent in words.iter_mut().skip(4).step_by(2) {
+                *parent = lasts.get(&Id(*parent)).map_or(*parent, |last| last.0);
+            }
+        }
+    }
+    (head, variables, blocks)
+}
+
+/// The numbers of the blocks of each phase, in the order of the blocks. `None` if a phase may end in different ways, or
+/// a block is in several of them.
+fn parts(blocks: &[Block]) -> Option<Vec<Vec<usize>>> {
+    let numbers: FxHashMap<Id, usize> =
+        (0..).zip(blocks).map(|(n, block)| (block.label, n)).collect();
+    let (mut parts, mut seen) = (Vec::new(), FxHashSet::default());
+    let mut start = Some(0);
+    while let Some(first) = start {
+        let (mut part, mut open) = (FxHashSet::default(), vec![first]);
+        // The blocks behind the barriers at which the phase ends, and whether it may return.
+        let (mut ends, mut returns) = (FxHashSet::default(), false);
+        while let Some(number) = open.pop() {
+            if !part.insert(number) {
+                continue;
+            }
+            let block = &blocks[number];
+            let Some(terminator) = block.terminator() else {
+                ends.insert(number + 1);
+                continue;
+            };
+            // Merge and continue blocks must stay with their constructs, even those that nothing branches to.
+            let before = block.code.iter().rev().nth(1).map(|words| Instruction::new(words));
+            for label in before.into_iter().flat_map(merges) {
+                open.push(*numbers.get(&label)?);
+            }
+            match terminator.op()? {
+                Op::Return => returns = true,
+                Op::Branch | Op::BranchConditional | Op::Switch => {
+                    for label in successors(terminator) {
+                        open.push(*numbers.get(&label)?);
+                    }
+                }
+                // Unreachable, or the end of all invocations.
+                _ => {}
+            }
+        }
+        if ends.len() + usize::from(returns) > 1 || part.iter().any(|number| !seen.insert(*number))
+        {
+            return None;
+        }
+        let mut part: Vec<usize> = part.into_iter().collect();
+        part.sort_unstable();
+        // The first block is the one that the switch branches to.
+        part.sort_by_key(|number| *number != first);
+        parts.push(part);
+        start = ends.into_iter().next();
+    }
+    Some(parts)
+}
+
+/// The merge block, and that of a loop's continue construct, if an instruction begins a construct.
+fn merges(i: Instruction<'_>) -> impl Iterator<Item = Id> + use<> {
+    let count = match i.op() {
+        Some(Op::SelectionMerge) => 1,
+        Some(Op::LoopMerge) => 2,
+        _ => 0,
+    };
+    let labels: Vec<Id> = (0..count).map(|operand| i.id(operand)).collect();
+    labels.into_iter()
+}
+
+/// What is used in another phase than the one that computes it.
+struct Crossing {
+    /// The values, with their types.
+    values: Vec<(Id, Id)>,
+    /// Pointers into variables, which are computed again: the instructions, in order.
+    pointers: Vec<(Id, Vec<u32>)>,
+    /// The phase that computes each value.
+    of: FxHashMap<Id, usize>,
+    /// The phases that use a value.
+    uses: FxHashSet<(Id, usize)>,
+    /// What several phases use.
+    several: FxHashSet<Id>,
+}
+
+impl Crossing {
+    fn of(blocks: &[Block], parts: &[Vec<usize>]) -> Self {
+        let (mut of, mut types) = (FxHashMap::default(), FxHashMap::default());
+        let mut uses: FxHashSet<(Id, usize)> = FxHashSet::default();
+        let mut pointers: Vec<(Id, Vec<u32>)> = Vec::new();
+        let used_by = |i: Instruction<'_>| {
+            let result = result_of(i).1;
+            ids_of(i).into_iter().filter(move |id| Some(*id) != result)
+        };
+        for (number, part) in parts.iter().enumerate() {
+            for words in part.iter().flat_map(|block| &blocks[*block].code) {
+                let i = Instruction::new(words);
+                uses.extend(used_by(i).map(|id| (id, number)));
+                let (Some(ty), Some(result)) = result_of(i) else { continue };
+                of.insert(result, number);
+                types.insert(result, ty);
+                if matches!(i.op(), Some(Op::AccessChain | Op::InBoundsAccessChain)) {
+                    pointers.push((result, words.clone()));
+                }
+            }
+        }
+        // Where a pointer is computed again, what it depends on is used; that precedes it.
+        for (pointer, words) in pointers.iter().rev() {
+            for part in 0..parts.len() {
+                if of.get(pointer) != Some(&part) && uses.contains(&(*pointer, part)) {
+                    uses.extend(used_by(Instruction::new(words)).map(|id| (id, part)));
+                }
+            }
+        }
+        let mut first = FxHashMap::default();
+        let mut several = FxHashSet::default();
+        for (id, number) in &uses {
+            if *first.entry(*id).or_insert(*number) != *number {
+                several.insert(*id);
+            }
+        }
+        let crosses = |id: Id| {
+            let own = of.get(&id).copied();
+            own.is_some() && (0..parts.len()).any(|at| own != Some(at) && uses.contains(&(id, at)))
+        };
+        pointers.retain(|(id, _)| crosses(*id));
+        let is_pointer = |id: Id| pointers.iter().any(|(pointer, _)| *pointer == id);
+        let values = types.iter().filter(|(id, _)| crosses(**id) && !is_pointer(**id));
+        let mut values: Vec<(Id, Id)> = values.map(|(id, ty)| (*id, *ty)).collect();
+        values.sort_unstable();
+        Self { values, pointers, of, uses, several }
+    }
+
+    fn is_used(&self, value: Id, part: usize) -> bool {
+        !self.is_of(value, part) && self.uses.contains(&(value, part))
+    }
+
+    fn is_of(&self, value: Id, part: usize) -> bool {
+        self.of.get(&value) == Some(&part)
+    }
+}
+
+/// Whether values of a type can be elements of an array: numbers and booleans, and what consists of them.
+fn can_be_saved(declarations: &Declarations, ty: Id) -> bool {
+    match declarations.ty(ty) {
+        Some(Type::Int { .. } | Type::Float { .. } | Type::Other(Op::TypeBool)) => true,
+        Some(
+            Type::Vector { component: part, .. }
+            | Type::Matrix { column: part, .. }
+            | Type::Array { element: part, .. },
+        ) => can_be_saved(declarations, *part),
+        Some(Type::Struct { members }) => members.iter().all(|ty| can_be_saved(declarations, *ty)),
+        _ => false,
+    }
+}
+
+/// The arrays in which values are saved.
+struct Saved {
+    arrays: FxHashMap<Id, Id>,
+    invocation: Id,
+}
+
+impl Saved {
+    fn pointer(&self, builder: &mut Builder<'_>, code: &mut Code, of: Id, ty: Id) -> Id {
+        let uint = builder.uint();
+        let array = self.arrays.get(&of).copied().unwrap_or(of);
+        let invocation = code.value(builder, Op::Load, uint, &[self.invocation.0]);
+        let pointer = builder.pointer(StorageClass::Private, ty);
+        code.value(builder, Op::AccessChain, pointer, &[array.0, invocation.0])
+    }
+
+    fn load(&self, builder: &mut Builder<'_>, code: &mut Code, of: Id, ty: Id) -> Id {
+        let pointer = self.pointer(builder, code, of, ty);
+        code.value(builder, Op::Load, ty, &[pointer.0])
+    }
+
+    fn store(&self, builder: &mut Builder<'_>, code: &mut Code, of: Id, ty: Id, value: Id) {
+        let pointer = self.pointer(builder, code, of, ty);
+        code.push(Op::Store, &[pointer.0, value.0]);
+    }
+}
+
+/// Replaces ids in an instruction.
+fn rename(words: &mut [u32], renamed: &FxHashMap<Id, Id>) {
+    let mut places = Vec::new();
+    visit_ids(Instruction::new(words), |place| places.push(place + 1));
+    for place in places {
+        if let Some(word) = words.get_mut(place)
+            && let Some(new) = renamed.get(&Id(*word))
+        {
+            *word = new.0;
+        }
+    }
+}
+
+/// The single instructions of some code.
+fn instructions(code: &Code) -> Vec<Vec<u32>> {
+    let (mut rest, mut all) = (code.words(), Vec::new());
+    while let Some(first) = rest.first() {
+        let (one, others) = rest.split_at((*first >> 16).max(1) as usize);
+        all.push(one.to_vec());
+        rest = others;
+    }
+    all
+}

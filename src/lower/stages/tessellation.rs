@@ -1,0 +1,337 @@
+//! Tessellation shaders: what they declare, and how they are run for a patch.
+//!
+//! The control shader runs for all its invocations one after the other, in one invocation of the compute shader; with
+//! barriers, up to each of them ([`phases`](super::phases)). Then the evaluation shader runs for each vertex of the primitives that the
+//! patch is divided into (`shaders/patches.wgsl`).
+
+use spirv::{BuiltIn, ExecutionMode, Op, StorageClass};
+
+use super::passing::{Interface, Passing, is_per_patch};
+use super::phases::Phases;
+use super::resets::Resets;
+use super::{GeometryInput, LoweredGeometry, Stage, StageContext, calling, is_array};
+use crate::lower::LowerError;
+use crate::lower::compute::DomainOrigin;
+use crate::lower::functions::{Function, StubName};
+use crate::lower::interface::built_in;
+use crate::lower::store::StoredOutputs;
+use crate::lower::undefined::Undefined;
+use crate::spirv::declarations::{Declarations, Variable};
+use crate::spirv::emit::{Builder, Code};
+use crate::spirv::entry_point::EntryPoint;
+use crate::spirv::link::{Linker, Stub};
+use crate::spirv::{Id, Module, Section};
+use crate::tessellator::{Domain, Spacing, Tessellator};
+
+/// The largest number of control points of a patch, before and after the control shader: every device has at least this
+/// `maxTessellationPatchSize`.
+pub(crate) const MAX_PATCH_SIZE: u32 = 32;
+
+/// What tessellation shaders declare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LoweredTessellation {
+    /// How patches are divided.
+    pub tessellator: Tessellator,
+    /// The number of control points that the control shader returns for each patch.
+    pub control_points: u32,
+    /// The largest number of control points of a patch that the control shader has room for, at most 32.
+    pub most_taken: u32,
+}
+
+impl LoweredGeometry {
+    /// Reads the execution modes of tessellation shaders. Either of them may declare each.
+    ///
+    /// # Errors
+    /// [`LowerError::TessellationModes`].
+    pub(super) fn of_tessellation(
+        module: &Module,
+        control: &EntryPoint,
+        evaluation: &EntryPoint,
+        origin: DomainOrigin,
+    ) -> Result<Self, LowerError> {
+        let (mut domain, mut spacing, mut control_points) = (None, Spacing::Equal, None);
+        let (mut is_clockwise, mut points) = (false, false);
+        let is_of = |id| id == control.function || id == evaluation.function;
+        for i in module.section(Section::ExecutionModes).filter(|i| is_of(i.id(0))) {
+            match ExecutionMode::from_u32(i.operand(1)) {
+                Some(ExecutionMode::Triangles) => domain = Some(Domain::Triangles),
+                Some(ExecutionMode::Quads) => domain = Some(Domain::Quads),
+                Some(ExecutionMode::Isolines) => domain = Some(Domain::Isolines),
+                Some(ExecutionMode::SpacingFractionalEven) => spacing = Spacing::FractionalEven,
+                Some(ExecutionMode::SpacingFractionalOdd) => spacing = Spacing::FractionalOdd,
+                Some(ExecutionMode::VertexOrderCw) => is_clockwise = true,
+                Some(ExecutionMode::PointMode) => points = true,
+                Some(ExecutionMode::OutputVertices) => control_points = Some(i.operand(2)),
+                _ => {}
+            }
+        }
+        let missing = |entry: &EntryPoint, what| LowerError::TessellationModes {
+            entry_point: entry.name.clone(),
+            what,
+        };
+        let domain =
+            domain.ok_or_else(|| missing(evaluation, "triangles, quads or isolines of a patch"))?;
+        let control_points = control_points.filter(|points| (1..=MAX_PATCH_SIZE).contains(points));
+        let control_points = control_points
+            .ok_or_else(|| missing(control, "control points, 1 to 32, of a patch"))?;
+        let declarations = Declarations::of(module);
+        let taken = Interface::per_vertex(&declarations, control, StorageClass::Input);
+        let most_taken = taken.least_elements(&declarations).unwrap_or(MAX_PATCH_SIZE);
+        // u points to the right, and v away from the origin: down from an upper corner.
+        let flipped = is_clockwise == (origin == DomainOrigin::LowerLeft);
+        let tessellator = Tessellator { domain, spacing, flipped, points };
+        let output_vertices = tessellator.primitive_vertices();
+        Ok(Self {
+            input: GeometryInput::Patches,
+            output_vertices,
+            invocations: 1,
+            max_vertices: tessellator.most_primitives() * output_vertices,
+            streams: 1,
+            primitives: None,
+            tessellation: Some(LoweredTessellation {
+                tessellator,
+                control_points,
+                most_taken: most_taken.min(MAX_PATCH_SIZE),
+            }),
+        })
+    }
+}
+
+impl LoweredGeometry {
+    /// The modes of a geometry shader behind tessellation shaders.
+    ///
+    /// # Errors
+    /// [`LowerError::TessellatedPrimitives`].
+    pub(super) fn behind(self, before: &Self, entry: &EntryPoint) -> Result<Self, LowerError> {
+        if self.input.vertices() != before.output_vertices {
+            return Err(LowerError::TessellatedPrimitives {
+                entry_point: entry.name.clone(),
+                takes: self.input,
+                vertices: before.output_vertices,
+            });
+        }
+        let Self { input, tessellation, .. } = *before;
+        Ok(Self { input, tessellation, primitives: None, ..self })
+    }
+}
+
+/// The tessellation shaders of a module.
+pub(super) struct Tessellation<'a> {
+    declarations: &'a Declarations,
+    control: Stage<'a>,
+    control_undefined: Undefined,
+    phases: Option<Phases>,
+    /// What the outputs of the control shader are before its first invocation for a patch.
+    cleared: Resets,
+    /// The outputs with the levels.
+    outer: Option<Id>,
+    inner: Option<Id>,
+    /// From control to evaluation shader.
+    points: Passing,
+    patch: Passing,
+    /// The number of control points that the evaluation shader has room for.
+    most_passed: u32,
+    evaluation: Stage<'a>,
+    /// For a geometry shader behind it: what is passed to that, and undefined values of the evaluation shader.
+    evaluated: Option<(Passing, Undefined)>,
+    modes: LoweredTessellation,
+}
+
+impl<'a> Tessellation<'a> {
+    /// Finds out which outputs are passed on, also to a geometry shader `behind`. Undefined values of stages that are
+    /// not captured are replaced.
+    ///
+    /// # Errors
+    /// [`LowerError::PassedType`], [`LowerError::NoLocation`].
+    pub(super) fn new(
+        module: &mut Module,
+        context: StageContext<'a>,
+        [control, evaluation]: [&EntryPoint; 2],
+        behind: Option<&EntryPoint>,
+        modes: LoweredTessellation,
+    ) -> Result<Self, LowerError> {
+        let declarations = context.declarations;
+        let control_undefined = Undefined::of(module, declarations, control, &[]);
+        control_undefined.define_values(module, declarations);
+        let is_per_run =
+            |v: &Variable| !is_array(declarations, v) && !is_per_patch(declarations, v);
+        let mut cleared = Resets::of(module, declarations, control, true);
+        let cleared = cleared.take_outputs(declarations);
+        let level = |which: BuiltIn| {
+            let mut outputs = declarations.variables(StorageClass::Output);
+            let is_level = |v: &&Variable| {
+                control.interface.contains(&v.id)
+                    && built_in(declarations, v.id) == Some(which as u32)
+            };
+            outputs.find(is_level).map(|v| v.id)
+        };
+        let mut control_stage = Stage::new(module, context, control, is_per_run);
+        // Runs for other control points have written some of them.
+        control_stage.resets.take_outputs(declarations);
+        let mut evaluation_stage = Stage::new(module, context, evaluation, is_per_run);
+        let mut evaluated = None;
+        if let Some(behind) = behind {
+            let undefined = Undefined::of(module, declarations, evaluation, &[]);
+            undefined.define_values(module, declarations);
+            let from = Interface::per_run(declarations, evaluation, StorageClass::Output);
+            let to = Interface::per_vertex(declarations, behind, StorageClass::Input);
+            evaluated = Some((Passing::new(declarations, &from, &to)?, undefined));
+            evaluation_stage.resets = Resets::of(module, declarations, evaluation, true);
+        }
+        let [from, to] = [(control, StorageClass::Output), (evaluation, StorageClass::Input)];
+        let taken = Interface::per_vertex(declarations, to.0, to.1);
+        let given = Interface::per_vertex(declarations, from.0, from.1);
+        let most = [&taken, &given].map(|of| of.least_elements(declarations));
+        Ok(Self {
+            declarations,
+            control: control_stage,
+            control_undefined,
+            phases: None,
+            cleared,
+            outer: level(BuiltIn::TessLevelOuter),
+            inner: level(BuiltIn::TessLevelInner),
+            most_passed: most.into_iter().flatten().min().unwrap_or(MAX_PATCH_SIZE),
+            points: Passing::new(declarations, &given, &taken)?,
+            patch: Passing::new(
+                declarations,
+                &Interface::per_patch(declarations, from.0, from.1),
+                &Interface::per_patch(declarations, to.0, to.1),
+            )?,
+            evaluation: evaluation_stage,
+            evaluated,
+            modes,
+        })
+    }
+
+    /// Sets the phases of the control shader, if it has barriers.
+    pub(super) fn set_phases(&mut self, phases: Option<Phases>) {
+        if let Some(phases) = &phases {
+            self.control_undefined.keep(&phases.kept);
+        }
+        self.phases = phases;
+    }
+
+    /// The body of a stub; `None` if the stub is not one of tessellation shaders.
+    ///
+    /// # Errors
+    /// [`LowerError::BuiltIn`]
+    pub(super) fn define(
+        &mut self,
+        linker: &mut Linker<'_, '_>,
+        name: StubName,
+        stub: &Stub,
+        undefined: &Undefined,
+        outputs: &StoredOutputs<'_>,
+    ) -> Result<Option<Code>, LowerError> {
+        let LoweredTessellation { tessellator, control_points, .. } = self.modes;
+        let declarations = self.declarations;
+        Ok(Some(match name {
+            StubName::RunPrimitive => {
+                let arguments: [Id; 2] = stub.parameters()?;
+                let function = match self.evaluated {
+                    Some(_) => Function::RunSliceGeometry,
+                    None => Function::RunSlice,
+                };
+                calling(linker, function, &arguments)?
+            }
+            StubName::InputVertices => returning(linker, Function::PatchControlPoints)?,
+            StubName::TessellatorBits => {
+                Code::returning(linker.builder.constant(tessellator.bits()))
+            }
+            StubName::ControlPoints => Code::returning(linker.builder.constant(control_points)),
+            StubName::PassedPoints => {
+                let points = control_points.min(self.most_passed);
+                Code::returning(linker.builder.constant(points))
+            }
+            StubName::BeginPatch => {
+                let mut code = Code::default();
+                self.cleared.store(&mut linker.builder, &mut code);
+                code.push(Op::Return, &[]);
+                code
+            }
+            StubName::SetControlInputs => {
+                let [primitive, invocation, vertices, phase] = stub.parameters()?;
+                let given = [
+                    (BuiltIn::PrimitiveId, primitive),
+                    (BuiltIn::InvocationId, invocation),
+                    (BuiltIn::PatchVertices, vertices),
+                ];
+                let mut code = Code::default();
+                if let Some(phases) = &self.phases {
+                    code.push(Op::Store, &[phases.phase.0, phase.0]);
+                    code.push(Op::Store, &[phases.invocation.0, invocation.0]);
+                }
+                code.copy(self.control.inputs.set_given(linker, &given)?.words());
+                code
+            }
+            StubName::ControlPhases => {
+                let count = self.phases.as_ref().map_or(1, |phases| phases.count);
+                Code::returning(linker.builder.constant(count))
+            }
+            StubName::ShadeControl => self.control.shade(linker, &self.control_undefined, outputs),
+            StubName::OuterLevels => level_bits(&mut linker.builder, self.outer, 4),
+            StubName::InnerLevels => level_bits(&mut linker.builder, self.inner, 2),
+            StubName::PassControlPoint => {
+                let [slot] = stub.parameters()?;
+                self.points.pass(&mut linker.builder, declarations, Some(slot))
+            }
+            StubName::PassPatch => self.patch.pass(&mut linker.builder, declarations, None),
+            StubName::SetEvaluationInputs => {
+                let [primitive, coordinates] = stub.parameters()?;
+                let given = [
+                    (BuiltIn::PrimitiveId, primitive),
+                    (BuiltIn::TessCoord, coordinates),
+                    (BuiltIn::PatchVertices, linker.builder.constant(control_points)),
+                ];
+                self.evaluation.inputs.set_given(linker, &given)?
+            }
+            StubName::ShadeEvaluation => {
+                let own = self.evaluated.as_ref().map(|(_, undefined)| undefined);
+                self.evaluation.shade(linker, own.unwrap_or(undefined), outputs)
+            }
+            StubName::TessellatedVertices => {
+                Code::returning(linker.builder.constant(tessellator.primitive_vertices()))
+            }
+            StubName::PassEvaluated if let Some((passing, _)) = &self.evaluated => {
+                let [slot] = stub.parameters()?;
+                passing.pass(&mut linker.builder, declarations, Some(slot))
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    /// Input variables of the compute shader that built-ins are copied from.
+    pub(super) fn interface(self) -> impl Iterator<Item = Id> {
+        self.control.inputs.interface.into_iter().chain(self.evaluation.inputs.interface)
+    }
+}
+
+/// The body of a stub that returns what a function of the library returns.
+fn returning(linker: &mut Linker<'_, '_>, function: Function) -> Result<Code, LowerError> {
+    let function = function.id(linker)?;
+    let (uint, mut code) = (linker.builder.uint(), Code::default());
+    let value = code.call(&mut linker.builder, uint, function, &[]);
+    code.push(Op::ReturnValue, &[value.0]);
+    Ok(code)
+}
+
+/// The body of a function that returns the bits of levels, or 0 if the shader has none.
+fn level_bits(builder: &mut Builder<'_>, levels: Option<Id>, count: u32) -> Code {
+    let mut code = Code::default();
+    let (uint, vector) = (builder.uint(), builder.uvec(count));
+    let bits: Vec<u32> = (0..count)
+        .map(|index| {
+            let Some(levels) = levels else { return builder.constant(0).0 };
+            let float = builder.declare(Op::TypeFloat, &[32]);
+            let pointer = builder.pointer(StorageClass::Private, float);
+            let operands = [levels.0, builder.constant(index).0];
+            let pointer = code.value(builder, Op::AccessChain, pointer, &operands);
+            let level = code.value(builder, Op::Load, float, &[pointer.0]);
+            code.value(builder, Op::Bitcast, uint, &[level.0]).0
+        })
+        .collect();
+    let all = code.construct(builder, vector, &bits);
+    code.push(Op::ReturnValue, &[all.0]);
+    code
+}

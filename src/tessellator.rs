@@ -1,0 +1,521 @@
+//! The tessellator: divides a patch into points, lines or triangles by its tessellation levels
+//! ([tessellation](https://docs.vulkan.org/spec/latest/chapters/tessellation.html)). `shaders/tessellate.wgsl`
+//! implements the same for the GPU.
+//!
+//! It has random access: [`Patch`] computes each vertex of each primitive by itself, in constant time and without
+//! memory. Coordinates are integers, multiples of 2^-24. They are therefore the same on every device, also between two
+//! runs of a capture, and exact:
+//!
+//! * The coordinates of a point on an edge are p and 1 - p, and 1 - p is on the same edge, too. So patches that share
+//!   an edge have the same points there, whatever the direction in which they go along it.
+//! * The three coordinates of a point in a triangle add up to 1.
+//!
+//! The specification leaves open in which order a patch's primitives are, how points are connected between two edges
+//! of different levels, and where exactly the points of fractional spacing are. Those are placed as in Direct3D 11.
+
+#![forbid(unsafe_code)]
+
+/// 1, as a coordinate.
+pub const ONE: u32 = 1 << 24;
+
+/// The largest level: every device has at least this `maxTessellationGenerationLevel`.
+pub const MAX_LEVEL: f32 = 64.0;
+
+/// The bits of infinity. As integers the bits of all positive numbers are smaller, those of NaN and of all negative
+/// numbers are greater.
+const INFINITY: u32 = f32::INFINITY.to_bits();
+
+/// What a patch is divided into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum Domain {
+    /// `Triangles`
+    Triangles = 0,
+    /// `Quads`
+    Quads = 1,
+    /// `Isolines`
+    Isolines = 2,
+}
+
+/// How edges are divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum Spacing {
+    /// `SpacingEqual`
+    Equal = 0,
+    /// `SpacingFractionalEven`
+    FractionalEven = 1,
+    /// `SpacingFractionalOdd`
+    FractionalOdd = 2,
+}
+
+/// How a pipeline's patches are divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Tessellator {
+    /// The domain.
+    pub domain: Domain,
+    /// The spacing of edges.
+    pub spacing: Spacing,
+    /// Whether the second and third vertex of each triangle change places. Without, triangles are counter-clockwise
+    /// where u points to the right and v up.
+    pub flipped: bool,
+    /// `PointMode`: the primitives are points, one for each vertex.
+    pub points: bool,
+}
+
+/// A divided edge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Edge {
+    /// The number of its segments.
+    segments: u32,
+    /// The number of segments with the next lower level that has uniform segments: `segments`, or 2 less.
+    coarse: u32,
+    /// How far the level is from that level towards that of `segments`, as a multiple of 2^-16, less than 1.
+    fraction: u32,
+}
+
+/// A patch divided by its levels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patch {
+    tessellator: Tessellator,
+    outer: [Edge; 4],
+    inner: [Edge; 2],
+    /// 0 for a patch that is not divided at all: one triangle, or one quad. Otherwise 1: the number of rings that the
+    /// outer levels divide.
+    inset: u32,
+    /// The number of triangles between the outer edges and the first ring that the inner levels divide.
+    outer_triangles: u32,
+    count: u32,
+}
+
+impl Tessellator {
+    /// The number of vertices of a primitive.
+    pub const fn primitive_vertices(self) -> u32 {
+        match (self.points, self.domain) {
+            (true, _) => 1,
+            (false, Domain::Isolines) => 2,
+            (false, Domain::Triangles | Domain::Quads) => 3,
+        }
+    }
+
+    /// The largest number of primitives of a patch.
+    pub const fn most_primitives(self) -> u32 {
+        let most = MAX_LEVEL as u32;
+        match (self.points, self.domain) {
+            (false, Domain::Isolines) => most * most,
+            (true, Domain::Isolines) => most * (most + 1),
+            (false, Domain::Triangles) => 3 * most * most / 2,
+            (true, Domain::Triangles) => 3 * most / 2 * (most / 2 + 1) + 1,
+            (false, Domain::Quads) => 2 * most * most,
+            (true, Domain::Quads) => (most + 1) * (most + 1),
+        }
+    }
+
+    /// As the shaders get it: `domain`, `spacing` from bit 2 on, `flipped` in bit 4, and `points` in bit 5.
+    pub const fn bits(self) -> u32 {
+        self.domain as u32
+            | (self.spacing as u32) << 2
+            | (self.flipped as u32) << 4
+            | (self.points as u32) << 5
+    }
+
+    /// Divides a patch. One with an outer level that is not a positive number has no primitives.
+    pub fn divide(self, outer: [f32; 4], inner: [f32; 2]) -> Patch {
+        let spacing = self.spacing;
+        let (outer, inner) = (outer.map(f32::to_bits), inner.map(f32::to_bits));
+        let edges = match self.domain {
+            Domain::Triangles => 3,
+            Domain::Quads => 4,
+            Domain::Isolines => 2,
+        };
+        let mut patch = Patch {
+            tessellator: self,
+            outer: Default::default(),
+            inner: Default::default(),
+            inset: 0,
+            outer_triangles: 0,
+            count: 0,
+        };
+        if outer[..edges].iter().any(|level| *level == 0 || *level > INFINITY) {
+            return patch;
+        }
+        for (edge, level) in patch.outer.iter_mut().zip(outer).take(edges) {
+            *edge = Edge::of(level, spacing);
+        }
+        let [a, b, c, d] = &mut patch.outer;
+        match self.domain {
+            Domain::Isolines => {
+                // The number of lines.
+                *a = Edge::of(outer[0], Spacing::Equal);
+                patch.count = a.segments * (b.segments + u32::from(self.points));
+            }
+            Domain::Triangles => {
+                patch.inner[0] = Edge::of(inner[0], spacing);
+                let sum = a.segments + b.segments + c.segments;
+                if sum + patch.inner[0].segments > 4 {
+                    patch.inset = 1;
+                    patch.inner[0] = patch.inner[0].divided(spacing);
+                    patch.outer_triangles = sum + 3 * (patch.inner[0].segments - 2);
+                }
+                let across = patch.inner[0].segments - 2 * patch.inset;
+                patch.count = match self.points {
+                    true => sum + points_within(across, patch.inset),
+                    false => patch.outer_triangles + triangles_within(across),
+                };
+            }
+            Domain::Quads => {
+                patch.inner = inner.map(|level| Edge::of(level, spacing));
+                let sum = a.segments + b.segments + c.segments + d.segments;
+                if sum + patch.inner[0].segments + patch.inner[1].segments > 6 {
+                    patch.inset = 1;
+                    patch.inner = patch.inner.map(|edge| edge.divided(spacing));
+                }
+                let [columns, rows] = patch.inner.map(|edge| edge.segments - 2 * patch.inset);
+                if patch.inset == 1 {
+                    patch.outer_triangles = sum + 2 * (columns + rows);
+                }
+                patch.count = match self.points {
+                    true => sum + patch.inset * (columns + 1) * (rows + 1),
+                    false => patch.outer_triangles + 2 * columns * rows,
+                };
+            }
+        }
+        patch
+    }
+}
+
+impl Edge {
+    /// Clamps and rounds a level, given by its bits ([tessellation primitive
+    /// spacing](https://docs.vulkan.org/spec/latest/chapters/tessellation.html#tessellation-tessellator-spacing)).
+    ///
+    /// Levels of fractional spacing are multiples of 2^-16, as in Direct3D 11 and therefore on devices: a level that
+    /// is less than 2^-17 above a whole number is that number, and does not make another two segments.
+    fn of(bits: u32, spacing: Spacing) -> Self {
+        let (least, most) = match spacing {
+            Spacing::Equal => (1.0, MAX_LEVEL),
+            Spacing::FractionalEven => (2.0, MAX_LEVEL),
+            Spacing::FractionalOdd => (1.0, MAX_LEVEL - 1.0),
+        };
+        let bits = if bits > INFINITY { 0 } else { bits };
+        let level = f32::from_bits(bits.max(f32::to_bits(least)).min(f32::to_bits(most)));
+        if spacing == Spacing::Equal {
+            let whole = level as u32;
+            let segments = whole + u32::from(whole as f32 != level);
+            return Self { segments, coarse: segments, fraction: 0 };
+        }
+        // Exact: the number has at most 23 bits.
+        let fixed = (level * 65536.0 + 0.5) as u32;
+        let above = fixed.div_ceil(1 << 16);
+        let is_odd = u32::from(spacing == Spacing::FractionalOdd);
+        let segments = above + ((above ^ is_odd) & 1);
+        let coarse = if segments << 16 == fixed { segments } else { segments - 2 };
+        Self { segments, coarse, fraction: (fixed - (coarse << 16)) / 2 }
+    }
+
+    /// The edge with at least one vertex between its ends: a level of 1 becomes the next greater number.
+    fn divided(self, spacing: Spacing) -> Self {
+        match (self.segments, spacing) {
+            (1, Spacing::FractionalOdd) => Self { segments: 3, ..self },
+            (1, _) => Self { segments: 2, coarse: 2, fraction: 0 },
+            _ => self,
+        }
+    }
+
+    /// The position of vertex `number` of the edge.
+    fn position(self, number: u32) -> u32 {
+        let mirrored = self.segments - number;
+        match 2 * number > self.segments {
+            true => ONE - self.in_first_half(mirrored),
+            false => self.in_first_half(number),
+        }
+    }
+
+    /// The position of a vertex in the first half. It moves between its positions in two uniform divisions. The vertex
+    /// that the coarser one lacks begins at the position of its neighbour.
+    fn in_first_half(self, number: u32) -> u32 {
+        // Without the vertex in the middle, or the first one if there is none.
+        let half = self.coarse.div_ceil(2) - self.coarse % 2;
+        let new = if half == 0 { 0 } else { 2 * without_highest_bit(half) + 1 };
+        let is_behind = self.coarse != self.segments && number > new;
+        let from = ratio(number - u32::from(is_behind), self.coarse);
+        let to = ratio(number, self.segments);
+        match to >= from {
+            true => from + product(to - from, self.fraction),
+            false => from - product(from - to, self.fraction),
+        }
+    }
+}
+
+/// `number / count`, rounded.
+fn ratio(number: u32, count: u32) -> u32 {
+    (number * ONE + count / 2) / count
+}
+
+/// `distance * fraction / 2^16`, rounded down. The distance is less than 2^23.
+fn product(distance: u32, fraction: u32) -> u32 {
+    let (high, low) = (distance >> 8, distance & 255);
+    (high * fraction + ((low * fraction) >> 8)) >> 8
+}
+
+/// A number less than 2^8 without its highest bit.
+const fn without_highest_bit(number: u32) -> u32 {
+    let mut ones = number | number >> 1;
+    ones |= ones >> 2;
+    ones |= ones >> 4;
+    number & ones >> 1
+}
+
+/// The number of triangles within a ring of `across` segments on each side: `6 k^2 + 6 k p + p` where `across` is
+/// `2 k + p`.
+fn triangles_within(across: u32) -> u32 {
+    let (k, p) = (across / 2, across % 2);
+    6 * k * (k + p) + p
+}
+
+/// The number of points on rings of up to `across` segments on each side, unless the only ring is that of the outer
+/// edges.
+fn points_within(across: u32, inset: u32) -> u32 {
+    let (k, p) = (across / 2, across % 2);
+    inset
+        * match p {
+            0 => 3 * k * (k + 1) + 1,
+            _ => 3 * (k + 1) * (k + 1),
+        }
+}
+
+/// The largest k for which `factor * k * (k + parity) + parity` is at most `number`, or with `factor` 3 the same for
+/// the number of points within a ring.
+fn ring_of(number: u32, before: impl Fn(u32) -> u32, factor: f32) -> u32 {
+    // Square roots are not exact on a GPU.
+    let mut k = (number as f32 / factor).sqrt() as u32;
+    if k > 0 && before(k) > number {
+        k -= 1;
+    }
+    if before(k + 1) <= number {
+        k += 1;
+    }
+    k
+}
+
+/// A vertex of a side, of a triangle's ring or of the edges of a patch.
+#[derive(Debug, Clone, Copy)]
+struct OnSide {
+    side: u32,
+    number: u32,
+}
+
+/// Where a triangle between two parallel sides is.
+#[derive(Debug, Clone, Copy)]
+struct Stitch {
+    /// The number of the vertices of the outer side, and of the inner side, before the triangle's.
+    outer: u32,
+    inner: u32,
+    /// Whether it has two vertices of the outer side.
+    is_outer: bool,
+}
+
+/// Triangle `step` between sides of `outer` and of `inner` segments. Each step goes one segment further on one of
+/// them, evenly.
+fn stitch(step: u32, outer: u32, inner: u32) -> Stitch {
+    let all = outer + inner;
+    let steps = |step: u32| (2 * step * outer + all) / (2 * all);
+    let before = steps(step);
+    Stitch { outer: before, inner: step - before, is_outer: steps(step + 1) != before }
+}
+
+impl Patch {
+    /// The number of primitives.
+    pub const fn primitive_count(&self) -> u32 {
+        self.count
+    }
+
+    /// The tessellation coordinates of vertex `slot` of a primitive. The third is 0 except in triangles.
+    pub fn coordinates(&self, primitive: u32, slot: u32) -> [f32; 3] {
+        self.vertex(primitive, slot).map(|x| x as f32 / ONE as f32)
+    }
+
+    /// The same, as multiples of 1 / [`ONE`].
+    pub fn vertex(&self, primitive: u32, slot: u32) -> [u32; 3] {
+        let Tessellator { domain, flipped, points, .. } = self.tessellator;
+        let turned = if flipped && slot > 0 { 3 - slot } else { slot };
+        match (domain, points) {
+            (Domain::Isolines, _) => self.of_line(primitive, slot),
+            (Domain::Triangles, false) => self.of_triangle(primitive, turned),
+            (Domain::Triangles, true) => self.point_of_triangle(primitive),
+            (Domain::Quads, false) => self.of_quad(primitive, turned),
+            (Domain::Quads, true) => self.point_of_quad(primitive),
+        }
+    }
+
+    fn of_line(&self, primitive: u32, slot: u32) -> [u32; 3] {
+        let [lines, along, ..] = self.outer;
+        let each = along.segments + u32::from(self.tessellator.points);
+        [along.position(primitive % each + slot), lines.position(primitive / each), 0]
+    }
+
+    /// The side of the outer edges that has the vertex `number`, if all are numbered one after the other.
+    fn on_edges(&self, number: u32) -> OnSide {
+        let mut on = OnSide { side: 0, number };
+        while on.side < 3 && on.number >= self.outer[on.side as usize].segments {
+            on.number -= self.outer[on.side as usize].segments;
+            on.side += 1;
+        }
+        on
+    }
+
+    // -- Triangles. Side k is where coordinate k is 0; it goes from the corner where coordinate k + 1 is 1 to that
+    // where coordinate k + 2 is 1. Ring r has the sides of the outer edges for r = 0, and of triangles within for
+    // others; the innermost ring may be a point.
+
+    fn of_triangle(&self, primitive: u32, slot: u32) -> [u32; 3] {
+        let across = self.inner[0].segments;
+        if primitive < self.outer_triangles {
+            // Each side has as many triangles as both of its rings have segments there.
+            let (mut side, mut step) = (0, primitive);
+            let steps = |side: u32| self.outer[side as usize].segments + across - 2;
+            while side < 2 && step >= steps(side) {
+                step -= steps(side);
+                side += 1;
+            }
+            let outer = self.outer[side as usize].segments;
+            return self.between_rings(stitch(step, outer, across - 2), side, 0, slot);
+        }
+        let number = primitive - self.outer_triangles;
+        let parity = across % 2;
+        if number < parity {
+            // The triangle in the middle.
+            return self.on_ring(OnSide { side: slot, number: 0 }, across / 2);
+        }
+        let k = ring_of(number, |k| 6 * k * (k + parity) + parity, 6.0);
+        let inner = 2 * k + parity;
+        let within = number - (6 * k * (k + parity) + parity);
+        let each = 2 * inner + 2;
+        let stitch = stitch(within % each, inner + 2, inner);
+        self.between_rings(stitch, within / each, (across - inner) / 2 - 1, slot)
+    }
+
+    /// Vertex `slot` of a triangle between ring `ring` and the next one.
+    fn between_rings(&self, stitch: Stitch, side: u32, ring: u32, slot: u32) -> [u32; 3] {
+        let on = |number| OnSide { side, number };
+        match (stitch.is_outer, slot) {
+            (_, 0) => self.on_ring(on(stitch.outer), ring),
+            (true, 1) => self.on_ring(on(stitch.outer + 1), ring),
+            (false, 1) => self.on_ring(on(stitch.inner + 1), ring + 1),
+            _ => self.on_ring(on(stitch.inner), ring + 1),
+        }
+    }
+
+    fn on_ring(&self, OnSide { side, number }: OnSide, ring: u32) -> [u32; 3] {
+        let edge = self.inner[0];
+        let (along, height) = if ring < self.inset {
+            (self.outer[side as usize].position(number), 0)
+        } else if 2 * ring == edge.segments {
+            // Thirds are no multiples of 2^-24.
+            return [ONE / 3, ONE / 3, ONE - 2 * (ONE / 3)];
+        } else {
+            // A third of how far the ring's corner is from that of the patch.
+            let third = edge.position(ring) / 3;
+            let along = match number {
+                0 => 3 * third,
+                _ if number == edge.segments - 2 * ring => ONE - 3 * third,
+                _ => edge.position(ring + number),
+            };
+            (along - third, 2 * third)
+        };
+        let mut vertex = [0; 3];
+        vertex[side as usize] = height;
+        vertex[(side as usize + 1) % 3] = ONE - along - height;
+        vertex[(side as usize + 2) % 3] = along;
+        vertex
+    }
+
+    fn point_of_triangle(&self, primitive: u32) -> [u32; 3] {
+        let [a, b, c, _] = self.outer;
+        let sum = a.segments + b.segments + c.segments;
+        if primitive < sum {
+            return self.on_ring(self.on_edges(primitive), 0);
+        }
+        let (number, across) = (primitive - sum, self.inner[0].segments);
+        let parity = across % 2;
+        // The points on rings of fewer than `2 k + parity` segments.
+        let before = |k: u32| match (parity, k) {
+            (0, 0) => 0,
+            (0, _) => 3 * k * (k - 1) + 1,
+            _ => 3 * k * k,
+        };
+        let k = ring_of(number, before, 3.0);
+        let of_ring = (2 * k + parity).max(1);
+        let within = number - before(k);
+        let on = OnSide { side: within / of_ring, number: within % of_ring };
+        self.on_ring(on, (across - (2 * k + parity)) / 2)
+    }
+
+    // -- Quads. Sides 0 to 3 are where u is 0, v is 0, u is 1 and v is 1. They go around, each from where the one
+    // before it ends: side 1 from (0, 0) to (1, 0).
+
+    fn of_quad(&self, primitive: u32, slot: u32) -> [u32; 3] {
+        let [columns, rows] = self.inner.map(|edge| edge.segments - 2 * self.inset);
+        if primitive < self.outer_triangles {
+            let inner = |side: u32| if side.is_multiple_of(2) { rows } else { columns };
+            let (mut side, mut step) = (0, primitive);
+            let steps = |side: u32| self.outer[side as usize].segments + inner(side);
+            while side < 3 && step >= steps(side) {
+                step -= steps(side);
+                side += 1;
+            }
+            let stitch = stitch(step, self.outer[side as usize].segments, inner(side));
+            let on = |number| OnSide { side, number };
+            return match (stitch.is_outer, slot) {
+                (_, 0) => self.on_edge(on(stitch.outer)),
+                (true, 1) => self.on_edge(on(stitch.outer + 1)),
+                (false, 1) => self.on_inner_edge(on(stitch.inner + 1)),
+                _ => self.on_inner_edge(on(stitch.inner)),
+            };
+        }
+        let number = primitive - self.outer_triangles;
+        let (cell, is_second) = (number / 2, number % 2);
+        let [x, y] = match (slot, is_second) {
+            (0, _) => [0, 0],
+            (1, 0) => [1, 0],
+            (2, 1) => [0, 1],
+            _ => [1, 1],
+        };
+        self.on_grid(cell % columns + x, cell / columns + y)
+    }
+
+    fn on_edge(&self, OnSide { side, number }: OnSide) -> [u32; 3] {
+        let along = self.outer[side as usize].position(number);
+        match side {
+            0 => [0, ONE - along, 0],
+            1 => [along, 0, 0],
+            2 => [ONE, along, 0],
+            _ => [ONE - along, ONE, 0],
+        }
+    }
+
+    /// A vertex of the rectangle within the outer edges.
+    fn on_inner_edge(&self, OnSide { side, number }: OnSide) -> [u32; 3] {
+        let [columns, rows] = self.inner.map(|edge| edge.segments - 2);
+        match side {
+            0 => self.on_grid(0, rows - number),
+            1 => self.on_grid(number, 0),
+            2 => self.on_grid(columns, number),
+            _ => self.on_grid(columns - number, rows),
+        }
+    }
+
+    /// A vertex of that rectangle, by its column and row; of the whole patch if it is not divided.
+    fn on_grid(&self, column: u32, row: u32) -> [u32; 3] {
+        let [u, v] = self.inner;
+        [u.position(column + self.inset), v.position(row + self.inset), 0]
+    }
+
+    fn point_of_quad(&self, primitive: u32) -> [u32; 3] {
+        let sum: u32 = self.outer.iter().map(|edge| edge.segments).sum();
+        if primitive < sum {
+            return self.on_edge(self.on_edges(primitive));
+        }
+        let (number, columns) = (primitive - sum, self.inner[0].segments - 1);
+        self.on_grid(number % columns, number / columns)
+    }
+}

@@ -1,0 +1,316 @@
+//! Random pipelines with tessellation, captured by compute and natively, against the model in `program.rs`.
+
+use vkxfb::Shader;
+use vkxfb::lower::compute::{self, DomainOrigin, WorkgroupSizes};
+use vkxfb::lower::{Backend, LowerError};
+use vkxfb::runtime::{
+    ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, Draw as Direct,
+    DrawIndexed, IndexBuffer, IndexType, IndirectDraw, MemoryLocation, Pipeline, PipelineDesc,
+    QueryKind, QueryPool, Recorder, RuntimeError,
+};
+use vkxfb::topology::PrimitiveTopology;
+use vkxfb::vertex_input::VertexInput;
+use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
+
+use crate::case::{Case, Draw, How, Outcome, UNTOUCHED};
+use crate::common::settings::{cases, number};
+use crate::common::{compile, compile_stage, device, optimize, validate};
+use crate::native::{Captured, Native};
+use crate::program::{Program, RECORD_DWORDS, VERTEX};
+
+/// Where things are in the memory of a case.
+const COUNTER: u64 = 0;
+const COMMANDS: u64 = 64;
+const INDICES: u64 = 1024;
+const CAPTURED: u64 = 2048;
+
+const COMMAND: u64 = 32;
+
+/// The compiled control shader.
+fn control(program: &Program) -> Vec<u32> {
+    let words = compile_stage("tesc", &program.control(), &[]);
+    if program.optimized { optimize(&words, &["-O"]) } else { words }
+}
+
+fn lower(
+    gpu: &Gpu,
+    program: &Program,
+    sizes: Option<u32>,
+) -> Result<vkxfb::lower::Lowered, LowerError> {
+    let vertex = compile(VERTEX, &[]);
+    let control = control(program);
+    let evaluation = compile_stage("tese", &program.evaluation(), &[]);
+    let geometry = program.geometry().map(|source| compile_stage("geom", &source, &[]));
+    let (vertex, control) = (Shader::new(&vertex), Shader::new(&control));
+    let evaluation = Shader::new(&evaluation);
+    let geometry = geometry.as_deref().map(Shader::new);
+    let vertex_input = VertexInput::default();
+    let mut target = gpu.compute_target(Backend::Compute).unwrap();
+    if let Some(size) = sizes {
+        target.workgroup_sizes = WorkgroupSizes::all(size);
+    }
+    let origin = match program.lower_left {
+        true => DomainOrigin::LowerLeft,
+        false => DomainOrigin::UpperLeft,
+    };
+    let options = compute::Options::new(&vertex_input)
+        .vertex_shader(&vertex)
+        .control_shader(&control)
+        .domain_origin(origin)
+        .target(target);
+    match geometry {
+        Some(geometry) => compute::lower(&geometry, &options.evaluation_shader(&evaluation)),
+        None => compute::lower(&evaluation, &options),
+    }
+}
+
+fn run(gpu: &mut Gpu, case: &Case) -> Outcome {
+    let sizes = case.seed.is_multiple_of(5).then_some(96);
+    let lowered = lower(gpu, &case.program, sizes).unwrap_or_else(|error| panic!("{error}"));
+    if case.seed.is_multiple_of(16) {
+        validate(&lowered.specialized(&[]).unwrap(), "vulkan1.2");
+    }
+    let topology = PrimitiveTopology::PatchList;
+    let desc = PipelineDesc::new(&lowered).patch_control_points(case.program.taken);
+    let desc = if case.seed.is_multiple_of(3) { desc.topology(topology) } else { desc };
+    // SAFETY: the context is of a live device.
+    let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
+    let ctx = gpu.context();
+    let usage = ctx.capture_buffer_usage(Backend::Compute)
+        | ctx.index_buffer_usage(Backend::Compute)
+        | ctx.indirect_buffer_usage(Backend::Compute)
+        | ctx.counter_buffer_usage(Backend::Compute);
+    let mut image = vec![0u8; CAPTURED as usize];
+    image[..4].copy_from_slice(&case.begin.unwrap_or(0).to_le_bytes());
+    for (number, draw) in case.draws.iter().enumerate() {
+        let Draw { count, instance_count, first, vertex_offset, first_instance, .. } = *draw;
+        let offset = vertex_offset.cast_unsigned();
+        let words = match draw.indexed {
+            true => [count, instance_count, first, offset, first_instance],
+            false => [count, instance_count, first, first_instance, 0],
+        };
+        let at = (COMMANDS + COMMAND * number as u64) as usize;
+        image[at..at + 20].copy_from_slice(bytemuck::cast_slice(&words));
+    }
+    let indices: &[u8] = bytemuck::cast_slice(&case.indices);
+    image[INDICES as usize..][..indices.len()].copy_from_slice(indices);
+    // Behind the captured range there is room for a stray primitive.
+    let size = CAPTURED + case.size + 256;
+    image.resize(size as usize, UNTOUCHED as u8);
+    let memory = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+    gpu.write(&memory, 0, &image).unwrap();
+    let pools = [
+        gpu.create_query_pool(QueryKind::TransformFeedbackStream, 1).unwrap(),
+        gpu.create_query_pool(QueryKind::PrimitivesGenerated, 1).unwrap(),
+    ];
+    let known = case.draws.iter().filter(|draw| draw.how == How::Direct);
+    let patches: u64 = known
+        .clone()
+        .map(|draw| u64::from(draw.instance_count) * u64::from(draw.count / case.program.taken))
+        .sum();
+    let (direct, all) = (known.count() as u64, case.draws.len() as u64);
+    let mut desc = ArenaDesc::for_draws(1, all + 2)
+        .with_pipeline(&pipeline, 1)
+        .with_geometry(&pipeline, direct, patches);
+    if direct < all {
+        desc = desc.with_geometry(&pipeline, all - direct, u64::MAX);
+    }
+    let mut arena = gpu.create_arena(&desc).unwrap();
+    let kernels = gpu.kernels();
+    gpu.submit(|ctx, cmd| {
+        let buffer = memory.raw();
+        let buffers = [Some(CaptureBuffer { buffer, offset: CAPTURED, size: case.size })];
+        let counter = [Some(CounterBuffer { buffer, offset: COUNTER })];
+        let begin = if case.begin.is_some() { counter } else { [None] };
+        let desc = CaptureDesc::new(&pipeline).buffers(&buffers).counters(&begin);
+        // SAFETY: everything outlives the submission, which is waited for.
+        unsafe {
+            let mut capture = Capture::new(ctx, &kernels);
+            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+            let indices = IndexBuffer::new(buffer, indices.len() as u64, IndexType::Uint16);
+            recorder.bind_index_buffer(&indices.offset(INDICES))?;
+            for pool in &pools {
+                recorder.begin_query(pool, 0)?;
+            }
+            for (number, draw) in (0..).zip(&case.draws) {
+                record(&mut recorder, &memory, number, draw)?;
+            }
+            for pool in &pools {
+                recorder.end_query(pool.kind())?;
+            }
+            recorder.end(&counter)?;
+        }
+        Ok(())
+    })
+    .unwrap_or_else(|error| panic!("{error:?}"));
+    gpu.destroy_arena(arena);
+    let found: Vec<u32> = words_of(&gpu.read(&memory, 0..size).unwrap());
+    let captured = &found[CAPTURED as usize / 4..];
+    let (captured, behind) = captured.split_at(case.size as usize / 4);
+    assert!(behind.iter().all(|word| *word == UNTOUCHED), "{}", case.describe());
+    let result = |pool: &QueryPool| {
+        // SAFETY: the device is live.
+        let result = unsafe { pool.result(0) }.unwrap().unwrap();
+        [result.first, result.second]
+    };
+    let ([written, needed], [generated, _]) = (result(&pools[0]), result(&pools[1]));
+    pools.into_iter().for_each(|pool| gpu.destroy_query_pool(pool));
+    gpu.destroy_buffer(memory);
+    gpu.destroy_pipeline(pipeline);
+    let queries = [written, needed, generated];
+    Outcome { captured: captured.to_vec(), counter: found[0], queries }
+}
+
+/// # Safety
+/// The memory is that of the case, and lives until the recording was executed.
+unsafe fn record(
+    recorder: &mut Recorder<'_>,
+    memory: &Buffer,
+    number: u64,
+    draw: &Draw,
+) -> Result<(), RuntimeError> {
+    let topology = PrimitiveTopology::PatchList;
+    let Draw { count, instance_count, first, vertex_offset, first_instance, .. } = *draw;
+    // SAFETY: the caller's contract.
+    unsafe {
+        match (draw.how, draw.indexed) {
+            (How::Direct, false) => {
+                let first_vertex = first;
+                let vertex_count = count;
+                let draw = Direct { vertex_count, instance_count, first_vertex, first_instance };
+                recorder.draw(topology, &draw)
+            }
+            (How::Direct, true) => {
+                let (index_count, first_index) = (count, first);
+                let draw = DrawIndexed {
+                    index_count,
+                    instance_count,
+                    first_index,
+                    vertex_offset,
+                    first_instance,
+                };
+                recorder.draw_indexed(topology, &draw)
+            }
+            (How::Indirect, indexed) => {
+                let offset = COMMANDS + COMMAND * number;
+                let (buffer, stride) = (memory.raw(), 20);
+                let draw = IndirectDraw { buffer, offset, draw_count: 1, stride, count: None };
+                match indexed {
+                    true => recorder.draw_indexed_indirect(topology, &draw),
+                    false => recorder.draw_indirect(topology, &draw),
+                }
+            }
+        }
+    }
+}
+
+fn words_of(bytes: &[u8]) -> Vec<u32> {
+    bytes.chunks_exact(4).map(|b| u32::from_le_bytes(b.try_into().unwrap())).collect()
+}
+
+fn compare(case: &Case, found: &Outcome) {
+    let expected = case.expected();
+    if *found == expected {
+        return;
+    }
+    let differs = found.captured.iter().zip(&expected.captured).position(|(a, b)| a != b);
+    let at = differs.unwrap_or(0) / RECORD_DWORDS * RECORD_DWORDS;
+    let record = |words: &[u32]| words[at..words.len().min(at + RECORD_DWORDS)].to_vec();
+    panic!(
+        "{}\nrecord {}: {:x?}, not {:x?}; counter {}, not {}; queries {:?}, not {:?}",
+        case.describe(),
+        at / RECORD_DWORDS,
+        record(&found.captured),
+        record(&expected.captured),
+        found.counter,
+        expected.counter,
+        found.queries,
+        expected.queries
+    );
+}
+
+fn seeds(all: u64) -> std::ops::Range<u64> {
+    let first = number("VKXFB_SEED", 0);
+    first..first + cases("VKXFB_TESSELLATION", all)
+}
+
+#[test]
+fn random_pipelines_capture_what_the_model_says() {
+    for (resources, all) in [(Resources::Best, 200), (Resources::Descriptors, 60)] {
+        let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
+        for seed in seeds(all) {
+            let case = Case::random(seed, false, None);
+            let found = run(&mut gpu, &case);
+            compare(&case, &found);
+        }
+        device::close(gpu);
+    }
+}
+
+/// Nothing depends on how many entries the draws are divided into.
+#[test]
+fn random_pipelines_hold_with_two_entries() {
+    let mut gpu = device::open_with(OpenOptions::default());
+    gpu.set_max_entries(2);
+    for seed in seeds(60) {
+        // llvmpipe leaves loops after 65,535 iterations.
+        let case = Case::random(seed, false, Some(4));
+        let found = run(&mut gpu, &case);
+        compare(&case, &found);
+    }
+    device::close(gpu);
+}
+
+/// The device's own capture has the same patches in the same order, with as many vertices each. Which vertex is where
+/// in a patch may differ.
+#[test]
+fn the_device_captures_the_same_patches() {
+    let native = match Native::open() {
+        Ok(native) => native,
+        Err(reason) => return eprintln!("skipped: {reason}"),
+    };
+    for seed in seeds(200) {
+        let case = Case::random(seed, true, None);
+        let expected = case.expected();
+        let (control, evaluation) = (case.program.control(), case.program.evaluation());
+        let captured = Captured {
+            sources: [VERTEX, &control, &evaluation],
+            geometry: case.program.geometry(),
+            control_points: case.program.taken,
+            lower_left: case.program.lower_left,
+            levels: &[],
+            indices: &case.indices,
+            draws: &case.draws,
+        };
+        // SAFETY: the shaders are valid, and indices are within the buffer.
+        let found = unsafe { native.capture(&captured, expected.captured.len()) };
+        // In a geometry shader behind tessellation, lavapipe's PrimitiveId counts primitives, not patches.
+        let modulus = if case.program.geometry.is_some() { 1000 } else { u32::MAX };
+        let of_patches = |words: &[u32]| -> Vec<[u32; 4]> {
+            let (records, _) = words.as_chunks::<RECORD_DWORDS>();
+            let of = |r: &[u32; RECORD_DWORDS]| [r[0] % modulus, r[1], r[2], r[3]];
+            records.iter().map(of).collect()
+        };
+        let [found, expected] = [&found, &expected.captured].map(|words| of_patches(words));
+        if let Some(at) = (0..expected.len()).find(|at| found[*at] != expected[*at]) {
+            let (a, b) = (found[at], expected[at]);
+            panic!("{}\nrecord {at}: {a:x?}, not {b:x?}", case.describe());
+        }
+    }
+    native.close();
+}
+
+/// A wrong model is noticed.
+#[test]
+#[should_panic(expected = "; counter ")]
+fn a_wrong_model_is_found_out() {
+    let mut gpu = device::open_with(OpenOptions::default());
+    let captures = |case: &Case| case.expected().queries[0] > 0;
+    let mut case = (0..).map(|seed| Case::random(seed, false, Some(4))).find(captures).unwrap();
+    let found = run(&mut gpu, &case);
+    device::close(gpu);
+    for draw in &mut case.draws {
+        draw.first_instance += 1;
+    }
+    compare(&case, &found);
+}

@@ -1,0 +1,396 @@
+//! The device's own tessellation, captured by its transform feedback, against `src/tessellator.rs`: numbers, order of
+//! patches, winding, and where vertices are.
+
+use std::collections::HashMap;
+
+use ash::{ext, vk};
+use vkxfb::internal::tessellator::Tessellator;
+
+use crate::case::{Draw, UNTOUCHED};
+use crate::common::attachment::{area, shader_module};
+use crate::common::bare::{BareDevice, BareInstance};
+use crate::common::compile_stage;
+use crate::levels::{Levels, count, sets, tessellators};
+use crate::program::modes;
+
+const VERTEX: &str = "#version 450
+    layout(location = 0) in vec4 outer;
+    layout(location = 1) in vec2 inner;
+    layout(location = 0) out vec4 passed_outer;
+    layout(location = 1) out vec3 passed_inner;
+    void main() { passed_outer = outer; passed_inner = vec3(inner, gl_VertexIndex); }";
+
+const CONTROL: &str = "#version 450
+    layout(vertices = 1) out;
+    layout(location = 0) in vec4 outer[];
+    layout(location = 1) in vec3 inner[];
+    layout(location = 0) patch out float id;
+    void main() {
+        for (int i = 0; i < 4; i++) gl_TessLevelOuter[i] = outer[0][i];
+        gl_TessLevelInner[0] = inner[0].x;
+        gl_TessLevelInner[1] = inner[0].y;
+        id = inner[0].z;
+    }";
+
+/// Captures the number of the patch, and the coordinates.
+fn evaluation(tessellator: Tessellator, clockwise: bool) -> String {
+    let modes = modes(tessellator, clockwise);
+    format!(
+        "#version 450
+        layout({modes}) in;
+        layout(location = 0) patch in float id;
+        layout(location = 0, xfb_buffer = 0, xfb_stride = 16, xfb_offset = 0) out vec4 found;
+        void main() {{ found = vec4(id, gl_TessCoord); }}"
+    )
+}
+
+/// Room for vertices that should not be there.
+const MORE: usize = 3000;
+
+pub struct Native {
+    device: BareDevice,
+    xfb: ext::transform_feedback::Device,
+    pass: vk::RenderPass,
+    framebuffer: vk::Framebuffer,
+    layout: vk::PipelineLayout,
+}
+
+impl Native {
+    /// The first device, or why it cannot capture what the tests do.
+    pub fn open() -> Result<Self, &'static str> {
+        let instance = BareInstance::open();
+        let mut xfb = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default();
+        let mut has = vk::PhysicalDeviceFeatures2::default().push_next(&mut xfb);
+        // SAFETY: the instance is live.
+        unsafe { instance.raw.get_physical_device_features2(instance.physical_device(), &mut has) };
+        let core = has.features;
+        if core.tessellation_shader == vk::FALSE || xfb.transform_feedback == vk::FALSE {
+            instance.close();
+            return Err("the device lacks tessellation shaders or transform feedback");
+        }
+        let mut xfb =
+            vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
+        let enabled = vk::PhysicalDeviceFeatures::default()
+            .tessellation_shader(true)
+            .geometry_shader(core.geometry_shader == vk::TRUE);
+        let mut features =
+            vk::PhysicalDeviceFeatures2::default().features(enabled).push_next(&mut xfb);
+        let extensions = [ext::transform_feedback::NAME.as_ptr()];
+        let device = instance.into_device(&mut features, &extensions);
+        let xfb = ext::transform_feedback::Device::new(device.instance(), &device.raw);
+        let subpasses = [vk::SubpassDescription::default()];
+        let pass = vk::RenderPassCreateInfo::default().subpasses(&subpasses);
+        // SAFETY: the device is live.
+        unsafe {
+            let pass = device.raw.create_render_pass(&pass, None).unwrap();
+            let info =
+                vk::FramebufferCreateInfo::default().render_pass(pass).width(1).height(1).layers(1);
+            let framebuffer = device.raw.create_framebuffer(&info, None).unwrap();
+            let layout = device.raw.create_pipeline_layout(&Default::default(), None).unwrap();
+            Ok(Self { device, xfb, pass, framebuffer, layout })
+        }
+    }
+
+    pub fn close(self) {
+        // SAFETY: every submission was waited for.
+        unsafe {
+            self.device.raw.destroy_pipeline_layout(self.layout, None);
+            self.device.raw.destroy_framebuffer(self.framebuffer, None);
+            self.device.raw.destroy_render_pass(self.pass, None);
+        }
+        self.device.close();
+    }
+
+    /// # Safety
+    /// The sources are valid shaders.
+    unsafe fn pipeline(&self, capture: &Captured<'_>) -> vk::Pipeline {
+        let device = &self.device.raw;
+        let [vertex, control, evaluation] = capture.sources;
+        let mut stages = vec![
+            (vk::ShaderStageFlags::VERTEX, compile_stage("vert", vertex, &[])),
+            (vk::ShaderStageFlags::TESSELLATION_CONTROL, compile_stage("tesc", control, &[])),
+            (vk::ShaderStageFlags::TESSELLATION_EVALUATION, compile_stage("tese", evaluation, &[])),
+        ];
+        let geometry = capture.geometry.as_ref();
+        stages
+            .extend(geometry.map(|source| {
+                (vk::ShaderStageFlags::GEOMETRY, compile_stage("geom", source, &[]))
+            }));
+        let bindings = [vk::VertexInputBindingDescription::default().stride(24)];
+        let attribute = |location, format, offset| vk::VertexInputAttributeDescription {
+            location,
+            binding: 0,
+            format,
+            offset,
+        };
+        let attributes = [
+            attribute(0, vk::Format::R32G32B32A32_SFLOAT, 0),
+            attribute(1, vk::Format::R32G32_SFLOAT, 16),
+        ];
+        let mut vertex_input = vk::PipelineVertexInputStateCreateInfo::default();
+        if !capture.levels.is_empty() {
+            vertex_input = vertex_input
+                .vertex_binding_descriptions(&bindings)
+                .vertex_attribute_descriptions(&attributes);
+        }
+        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
+            .topology(vk::PrimitiveTopology::PATCH_LIST);
+        let mut origin = vk::PipelineTessellationDomainOriginStateCreateInfo::default()
+            .domain_origin(match capture.lower_left {
+                true => vk::TessellationDomainOrigin::LOWER_LEFT,
+                false => vk::TessellationDomainOrigin::UPPER_LEFT,
+            });
+        let tessellation = vk::PipelineTessellationStateCreateInfo::default()
+            .patch_control_points(capture.control_points)
+            .push_next(&mut origin);
+        let raster = vk::PipelineRasterizationStateCreateInfo::default()
+            .rasterizer_discard_enable(true)
+            .line_width(1.0);
+        // SAFETY: the caller's contract.
+        unsafe {
+            let modules: Vec<_> =
+                stages.iter().map(|(_, words)| shader_module(device, words)).collect();
+            let stages: Vec<_> = (stages.iter().zip(&modules))
+                .map(|((stage, _), module)| {
+                    vk::PipelineShaderStageCreateInfo::default()
+                        .stage(*stage)
+                        .module(*module)
+                        .name(c"main")
+                })
+                .collect();
+            let info = vk::GraphicsPipelineCreateInfo::default()
+                .stages(&stages)
+                .vertex_input_state(&vertex_input)
+                .input_assembly_state(&assembly)
+                .tessellation_state(&tessellation)
+                .rasterization_state(&raster)
+                .layout(self.layout)
+                .render_pass(self.pass);
+            let cache = vk::PipelineCache::null();
+            let pipeline = device.create_graphics_pipelines(cache, &[info], None).unwrap()[0];
+            modules.into_iter().for_each(|module| device.destroy_shader_module(module, None));
+            pipeline
+        }
+    }
+
+    /// Captures draws, into a buffer of so many dwords.
+    ///
+    /// # Safety
+    /// The sources are valid shaders, and indices are within the buffer.
+    pub unsafe fn capture(&self, capture: &Captured<'_>, dwords: usize) -> Vec<u32> {
+        let device = &self.device.raw;
+        let usage = vk::BufferUsageFlags::VERTEX_BUFFER
+            | vk::BufferUsageFlags::INDEX_BUFFER
+            | vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT;
+        let levels: &[u8] = bytemuck::cast_slice(capture.levels);
+        let indices: &[u8] = bytemuck::cast_slice(capture.indices);
+        let inputs = [levels, indices].concat();
+        let first = inputs.len().next_multiple_of(16);
+        let size = first + 4 * dwords;
+        let (buffer, memory) = self.device.host_buffer(size as u64, usage);
+        // SAFETY: every handle is of the device, and lives until the submission is done.
+        unsafe {
+            let flags = vk::MemoryMapFlags::empty();
+            let mapped = device.map_memory(memory, 0, vk::WHOLE_SIZE, flags).unwrap();
+            let mapped = std::slice::from_raw_parts_mut(mapped.cast::<u8>(), size);
+            mapped.fill(UNTOUCHED as u8);
+            mapped[..inputs.len()].copy_from_slice(&inputs);
+            let pipeline = self.pipeline(capture);
+            let writes = (
+                vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
+                vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT,
+            );
+            self.device.submit(writes, |cmd| {
+                let begin = vk::RenderPassBeginInfo::default()
+                    .render_pass(self.pass)
+                    .framebuffer(self.framebuffer)
+                    .render_area(area(1));
+                device.cmd_begin_render_pass(cmd, &begin, vk::SubpassContents::INLINE);
+                device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
+                if !levels.is_empty() {
+                    device.cmd_bind_vertex_buffers(cmd, 0, &[buffer], &[0]);
+                }
+                let index_type = vk::IndexType::UINT16;
+                device.cmd_bind_index_buffer(cmd, buffer, levels.len() as u64, index_type);
+                let xfb = self.xfb.fp();
+                let (offset, size) = (first as u64, 4 * dwords as u64);
+                (xfb.cmd_bind_transform_feedback_buffers_ext)(cmd, 0, 1, &buffer, &offset, &size);
+                let none = std::ptr::null();
+                (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, std::ptr::null(), none);
+                for draw in capture.draws {
+                    let Draw { count, instance_count, first, .. } = *draw;
+                    let (offset, instance) = (draw.vertex_offset, draw.first_instance);
+                    match draw.indexed {
+                        false => device.cmd_draw(cmd, count, instance_count, first, instance),
+                        true => device.cmd_draw_indexed(
+                            cmd,
+                            count,
+                            instance_count,
+                            first,
+                            offset,
+                            instance,
+                        ),
+                    }
+                }
+                (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 0, std::ptr::null(), none);
+                device.cmd_end_render_pass(cmd);
+            });
+            let words = mapped[first..].as_chunks::<4>().0;
+            let found = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
+            device.destroy_pipeline(pipeline, None);
+            device.destroy_buffer(buffer, None);
+            device.free_memory(memory, None);
+            found
+        }
+    }
+
+    /// Captures a patch of each set of levels. Returns the records before the first one that was not written.
+    ///
+    /// # Safety
+    /// The source is a valid shader.
+    unsafe fn run(
+        &self,
+        evaluation: &str,
+        lower_left: bool,
+        sets: &[Levels],
+        records: usize,
+    ) -> Vec<[f32; 4]> {
+        let levels: Vec<f32> =
+            sets.iter().flat_map(|s| s.outer.into_iter().chain(s.inner)).collect();
+        // Several patches of high levels come out wrong in one draw (lavapipe 22.3.6).
+        let draw = |first| Draw { first, ..Draw::vertices(1) };
+        let draws: Vec<Draw> = (0..sets.len() as u32).map(draw).collect();
+        let capture = Captured {
+            sources: [VERTEX, CONTROL, evaluation],
+            geometry: None,
+            control_points: 1,
+            lower_left,
+            levels: &levels,
+            indices: &[],
+            draws: &draws,
+        };
+        // SAFETY: the caller's contract.
+        let words = unsafe { self.capture(&capture, 4 * records) };
+        let records = words.as_chunks::<4>().0.iter().take_while(|record| record[0] != UNTOUCHED);
+        records.map(|record| record.map(f32::from_bits)).collect()
+    }
+}
+
+/// What is captured natively.
+pub struct Captured<'a> {
+    pub sources: [&'a str; 3],
+    pub geometry: Option<String>,
+    pub control_points: u32,
+    pub lower_left: bool,
+    /// The vertex buffer, if the vertex shader reads levels.
+    pub levels: &'a [f32],
+    pub indices: &'a [u16],
+    pub draws: &'a [Draw],
+}
+
+/// Points by squares of twice the tolerance.
+struct Near(HashMap<[i32; 2], Vec<[f32; 2]>>);
+
+const TOLERANCE: f32 = 1e-3;
+
+fn square(point: [f32; 2]) -> [i32; 2] {
+    point.map(|x| (x / (2.0 * TOLERANCE)).floor() as i32)
+}
+
+impl Near {
+    fn of(points: &[[f32; 2]]) -> Self {
+        let mut squares: HashMap<[i32; 2], Vec<[f32; 2]>> = HashMap::new();
+        for point in points {
+            squares.entry(square(*point)).or_default().push(*point);
+        }
+        Self(squares)
+    }
+
+    /// The distance to the nearest point, if there is one within the tolerance.
+    fn distance(&self, point: [f32; 2]) -> Option<f32> {
+        let [x, y] = square(point);
+        let around = (-1..=1).flat_map(|i| (-1..=1).map(move |j| [x + i, y + j]));
+        let points = around.filter_map(|square| self.0.get(&square)).flatten();
+        let distance =
+            points.map(|other| (other[0] - point[0]).abs().max((other[1] - point[1]).abs()));
+        distance.min_by(f32::total_cmp).filter(|distance| *distance <= TOLERANCE)
+    }
+}
+
+fn area_of(triangle: &[[f32; 2]]) -> f64 {
+    let [a, b, c] = [0, 1, 2].map(|v: usize| triangle[v].map(f64::from));
+    ((b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1])) / 2.0
+}
+
+#[test]
+fn the_device_divides_alike() {
+    let native = match Native::open() {
+        Ok(native) => native,
+        Err(reason) => return eprintln!("skipped: {reason}"),
+    };
+    let (mut patches, mut vertices, mut differ, mut farthest) = (0u64, 0u64, 0u64, 0f32);
+    let mut areas = 0f64;
+    for (which, tessellator) in tessellators().into_iter().enumerate() {
+        // All orders and origins with each domain.
+        let (clockwise, lower_left) = (which % 4 < 2, which % 3 == 1);
+        // u points to the right; v points down if the origin is the upper left corner.
+        let tessellator = Tessellator { flipped: clockwise == lower_left, ..tessellator };
+        let each = tessellator.primitive_vertices();
+        for sets in sets(which, count()).chunks(100) {
+            let divided: Vec<_> =
+                sets.iter().map(|s| tessellator.divide(s.outer, s.inner)).collect();
+            let all: u32 = divided.iter().map(|patch| each * patch.primitive_count()).sum();
+            let source = evaluation(tessellator, clockwise);
+            // SAFETY: the source is valid.
+            let found = unsafe { native.run(&source, lower_left, sets, all as usize + MORE) };
+            assert!(found.len() < all as usize + MORE, "{tessellator:?}: too many");
+            let numbers: Vec<u32> = found.iter().map(|record| record[0] as u32).collect();
+            assert!(numbers.is_sorted(), "{tessellator:?}: patches are in order");
+            for (number, (levels, patch)) in sets.iter().zip(&divided).enumerate() {
+                let what = || format!("{tessellator:?} {levels:?}");
+                let range = numbers.partition_point(|n| *n < number as u32)
+                    ..numbers.partition_point(|n| *n <= number as u32);
+                let theirs: Vec<[f32; 2]> = found[range].iter().map(|r| [r[1], r[2]]).collect();
+                patches += 1;
+                vertices += theirs.len() as u64;
+                let count = patch.primitive_count();
+                if theirs.len() as u32 != each * count {
+                    differ += 1;
+                    eprintln!("{}: {count}, not {}", what(), theirs.len() as u32 / each);
+                    continue;
+                }
+                let of = |primitive| (0..each).map(move |slot| (primitive, slot));
+                let ours: Vec<[f32; 2]> = (0..count)
+                    .flat_map(of)
+                    .map(|(primitive, slot)| patch.coordinates(primitive, slot))
+                    .map(|[u, v, _]| [u, v])
+                    .collect();
+                for (some, others) in [(&ours, &theirs), (&theirs, &ours)] {
+                    let near = Near::of(others);
+                    for point in some {
+                        let distance = near.distance(*point);
+                        let distance = distance.unwrap_or_else(|| panic!("{point:?} {}", what()));
+                        farthest = farthest.max(distance);
+                    }
+                }
+                if each == 3 && count > 0 {
+                    let [a, b] = [&ours, &theirs].map(|all| {
+                        let areas: Vec<f64> = all.chunks(3).map(area_of).collect();
+                        // Thin triangles may be turned by rounding.
+                        let sign = areas.iter().sum::<f64>().signum();
+                        assert!(areas.iter().all(|area| area * sign > -1e-6), "{}", what());
+                        areas.iter().sum::<f64>()
+                    });
+                    areas = areas.max((a - b).abs());
+                    assert!((a - b).abs() < 1e-6, "{a}, not {b}: {}", what());
+                }
+            }
+        }
+    }
+    eprintln!(
+        "{patches} patches of {vertices} vertices: {differ} with another number of primitives; \
+        vertices within {farthest}, areas within {areas}"
+    );
+    assert_eq!(differ, 0);
+    native.close();
+}

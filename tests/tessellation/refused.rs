@@ -1,0 +1,216 @@
+//! What is refused, with which error.
+
+use vkxfb::Shader;
+use vkxfb::lower::{Backend, LowerError, Lowered, compute, vertex as vertex_backend};
+use vkxfb::runtime::{
+    ArenaDesc, Capture, CaptureDesc, Draw, Pipeline, PipelineDesc, Recorder, RuntimeError,
+};
+use vkxfb::topology::PrimitiveTopology;
+use vkxfb::vertex_input::VertexInput;
+use vkxfb_probe::gpu::{Gpu, OpenOptions};
+
+use crate::common::{assemble, compile, compile_stage, device, disassemble, validate};
+
+const VERTEX: &str = "#version 450
+    void main() { gl_Position = vec4(0.0); }";
+
+/// A control shader that returns three points; `code` comes before everything else.
+fn control(code: &str) -> Vec<u32> {
+    let source = format!(
+        "#version 450
+        layout(vertices = 3) out;
+        void inner() {{ memoryBarrier(); }}
+        void main() {{ {code} gl_TessLevelOuter[0] = 1.0; }}"
+    );
+    compile_stage("tesc", &source, &[])
+}
+
+/// The same with control barriers instead of memory barriers, which glslang allows anywhere.
+fn control_with_barriers(code: &str) -> Vec<u32> {
+    let text = disassemble(&control(code));
+    let lines = text.lines().map(|line| match line.split_once("OpMemoryBarrier") {
+        Some((_, operands)) => {
+            let scope = operands.split_whitespace().next().unwrap();
+            format!("OpControlBarrier {scope} {operands}")
+        }
+        None => line.to_owned(),
+    });
+    assemble(&lines.collect::<Vec<_>>().join("\n"), "vulkan1.0")
+}
+
+const EVALUATION: &str = "#version 450
+    layout(triangles) in;
+    layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out float found;
+    void main() { found = gl_TessCoord.x; }";
+
+const GEOMETRY: &str = "#version 450
+    layout(lines) in;
+    layout(points, max_vertices = 1) out;
+    layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out float found;
+    void main() { found = 1.0; EmitVertex(); }";
+
+fn lower_with(target: compute::Target, control: &[u32]) -> Result<Lowered, LowerError> {
+    let (vertex, evaluation) = (compile(VERTEX, &[]), compile_stage("tese", EVALUATION, &[]));
+    let (vertex, control, input) =
+        (Shader::new(&vertex), Shader::new(control), VertexInput::default());
+    let options = compute::Options::new(&input)
+        .vertex_shader(&vertex)
+        .control_shader(&control)
+        .target(target);
+    compute::lower(&Shader::new(&evaluation), &options)
+}
+
+/// Every invocation has to execute a barrier exactly once.
+#[test]
+fn barriers_in_control_flow_are_refused() {
+    for code in [
+        "if (gl_PrimitiveID == 7) memoryBarrier();",
+        "for (int i = 0; i < gl_PrimitiveID; i++) memoryBarrier();",
+        "if (gl_PrimitiveID == 7) return; memoryBarrier();",
+        "inner();",
+        // So spirv-opt's pass merge-return wraps a function.
+        "switch (0) { default: memoryBarrier(); }",
+    ] {
+        let lowered = lower_with(compute::Target::default(), &control_with_barriers(code));
+        assert!(matches!(lowered, Err(LowerError::ControlBarrier { .. })), "{code}");
+    }
+}
+
+/// Also where nothing branches to a merge or continue block.
+#[test]
+fn control_flow_between_barriers_is_kept() {
+    for code in [
+        "",
+        "if (gl_PrimitiveID == 7) gl_TessLevelOuter[1] = 1.0;",
+        "for (int i = 0; i < gl_PrimitiveID; i++) gl_TessLevelOuter[1] += 1.0;",
+        "for (;;) { gl_TessLevelOuter[1] = 1.0; break; }",
+        "if (gl_PrimitiveID == 7) for (;;) { if (gl_InvocationID == 1) break; else break; }",
+    ] {
+        is_kept(&format!("{code} memoryBarrier();"));
+        is_kept(&format!("memoryBarrier(); {code}"));
+        is_kept(&format!("{code} memoryBarrier(); {code} memoryBarrier(); {code}"));
+    }
+    for code in [
+        "if (gl_PrimitiveID == 7) return;",
+        "if (gl_PrimitiveID == 7) return; else return;",
+        "if (gl_PrimitiveID == 7) { gl_TessLevelOuter[1] = 1.0; return; } else { return; }",
+        "switch (gl_PrimitiveID) { case 1: return; default: gl_TessLevelOuter[1] = 1.0; return; }",
+        "for (;;) { if (gl_PrimitiveID == 7) return; else break; }",
+        "for (;;) return;",
+    ] {
+        is_kept(&format!("memoryBarrier(); {code}"));
+    }
+}
+
+fn is_kept(code: &str) {
+    let lowered = lower_with(compute::Target::default(), &control_with_barriers(code));
+    let lowered = lowered.unwrap_or_else(|error| panic!("{code}: {error}"));
+    for words in [&lowered.words, &lowered.specialized(&[]).unwrap()] {
+        validate(words, "vulkan1.0");
+    }
+}
+
+#[test]
+fn shaders_that_do_not_go_together_are_refused() {
+    let (vertex, evaluation) = (compile(VERTEX, &[]), compile_stage("tese", EVALUATION, &[]));
+    let geometry = compile_stage("geom", GEOMETRY, &[]);
+    let control = control("");
+    let [vertex, control, evaluation, geometry] =
+        [&vertex, &control, &evaluation, &geometry].map(|words| Shader::new(words));
+    let input = VertexInput::default();
+    let options = compute::Options::new(&input).vertex_shader(&vertex);
+    let error = |shader: &Shader<'_>, options: compute::Options<'_>| {
+        compute::lower(shader, &options).map(|_| ()).unwrap_err()
+    };
+    let without = compute::Options::new(&input);
+    for options in [without.control_shader(&control), without.evaluation_shader(&evaluation)] {
+        assert!(matches!(error(&vertex, options), LowerError::NoVertexShader));
+        assert!(matches!(error(&geometry, options), LowerError::NoVertexShader));
+    }
+    assert!(matches!(
+        error(&geometry, options.evaluation_shader(&evaluation)),
+        LowerError::NoControlShader
+    ));
+    assert!(matches!(
+        error(&geometry, options.control_shader(&control).evaluation_shader(&evaluation)),
+        LowerError::TessellatedPrimitives { vertices: 3, .. }
+    ));
+    assert!(matches!(
+        error(&evaluation, options.control_shader(&evaluation)),
+        LowerError::EntryPoint(_)
+    ));
+    assert!(matches!(error(&evaluation, options), LowerError::EntryPoint(_)));
+    let stage = spirv::ExecutionModel::Vertex;
+    assert!(matches!(
+        error(&vertex.stage(stage), options.control_shader(&control)),
+        LowerError::OtherStage { .. }
+    ));
+}
+
+#[test]
+fn pipelines_and_draws_of_patches_are_checked() {
+    let mut gpu = device::open_with(OpenOptions::default());
+    let target = gpu.compute_target(Backend::Compute).unwrap();
+    let lowered = lower_with(target, &control("")).unwrap();
+    let error = |desc: &PipelineDesc<'_>| {
+        // SAFETY: the context is of a live device, and nothing is made.
+        unsafe { Pipeline::new(gpu.context(), desc) }.map(|_| ()).unwrap_err()
+    };
+    let desc = PipelineDesc::new(&lowered);
+    assert!(matches!(error(&desc), RuntimeError::NoControlPoints));
+    assert!(matches!(error(&desc.patch_control_points(33)), RuntimeError::Limit { .. }));
+    let desc = desc.patch_control_points(4);
+    assert!(matches!(
+        error(&desc.topology(PrimitiveTopology::TriangleList)),
+        RuntimeError::GeometryInput { .. }
+    ));
+    assert!(matches!(error(&desc.primitive_restart(true)), RuntimeError::RestartedPatches));
+
+    // Of a vertex shader alone.
+    let vertex = compile(
+        "#version 450
+        layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out float found;
+        void main() { found = 1.0; }",
+        &[],
+    );
+    let input = VertexInput::default();
+    let options = compute::Options::new(&input).target(target);
+    let alone = compute::lower(&Shader::new(&vertex), &options).unwrap();
+    let patches = PrimitiveTopology::PatchList;
+    assert!(matches!(
+        error(&PipelineDesc::new(&alone).topology(patches)),
+        RuntimeError::NoTessellation
+    ));
+    let graphics = vertex_backend::lower(&Shader::new(&vertex)).unwrap();
+    let desc = PipelineDesc::new(&graphics).topology(patches);
+    for is_dynamic in [false, true] {
+        let error = error(&desc.dynamic_topology(is_dynamic));
+        assert!(matches!(error, RuntimeError::NoTessellation), "{error}");
+    }
+    assert!(matches!(draw(&mut gpu, &PipelineDesc::new(&alone)), RuntimeError::NoTessellation));
+    device::close(gpu);
+}
+
+/// What is said of a draw of patches.
+fn draw(gpu: &mut Gpu, desc: &PipelineDesc<'_>) -> RuntimeError {
+    // SAFETY: the context is of a live device.
+    let pipeline = unsafe { Pipeline::new(gpu.context(), desc) }.unwrap();
+    let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
+    let kernels = gpu.kernels();
+    let mut said = None;
+    gpu.submit(|ctx, cmd| {
+        let desc = CaptureDesc::new(&pipeline);
+        // SAFETY: everything outlives the submission, which is waited for.
+        unsafe {
+            let mut capture = Capture::new(ctx, &kernels);
+            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+            said = recorder.draw(PrimitiveTopology::PatchList, &Draw::new(3)).err();
+            recorder.end(&[])?;
+        }
+        Ok(())
+    })
+    .unwrap_or_else(|error| panic!("{error:?}"));
+    gpu.destroy_arena(arena);
+    gpu.destroy_pipeline(pipeline);
+    said.unwrap()
+}
