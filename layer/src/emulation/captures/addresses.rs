@@ -100,6 +100,10 @@ impl Captures {
     ) -> [Option<CounterBuffer>; BUFFERS] {
         let mut counters = [None; BUFFERS];
         for (info, counter) in infos.iter().zip(counters.iter_mut().skip(first as usize)) {
+            // Without a size there is no counter, whatever the address.
+            if info.address_range.size == 0 {
+                continue;
+            }
             let found = self.buffer_at(what, info.address_range.address);
             let found = found.filter(|(buffer, _)| *buffer != vk::Buffer::null());
             *counter = found.map(|(buffer, offset)| CounterBuffer { buffer, offset });
