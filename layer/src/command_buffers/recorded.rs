@@ -321,7 +321,7 @@ impl Recorded {
 
     /// Updates the destination of commands, because a pass, a capture or a query began or ended.
     pub(crate) fn update_destination(&mut self) {
-        let captures = self.captures.as_ref().is_some_and(|captures| captures.is_active());
+        let captures = self.captures.as_ref().is_some_and(|captures| captures.observes_draws());
         self.destination = match (captures, self.is_withheld) {
             (true, _) => Destination::Unsettled,
             (false, true) => Destination::Withheld,

@@ -95,3 +95,18 @@ pub(crate) struct PipelineLayout {
     /// empty layout.
     pub(crate) sets: Vec<Arc<SetLayout>>,
 }
+
+impl PipelineLayout {
+    /// Returns the layout of two shaders that are used together. Their layouts are compatible, but each may leave sets
+    /// to the other: it has fewer, or null in their places, for which this has the empty layout.
+    pub(crate) fn merged(&self, other: &Self) -> Self {
+        let (mut sets, rest) = (self.sets.clone(), other.sets.get(self.sets.len()..));
+        for (set, other) in sets.iter_mut().zip(&other.sets) {
+            if set.bindings.is_empty() {
+                *set = Arc::clone(other);
+            }
+        }
+        sets.extend(rest.unwrap_or_default().iter().cloned());
+        Self { sets }
+    }
+}

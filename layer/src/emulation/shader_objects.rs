@@ -216,13 +216,20 @@ impl Emulation {
             _ = objects.shader_pipelines.insert(bound, None);
             return Ok(None);
         };
+        let before = geometry.as_ref().and(vertex.as_ref());
+        // What shaders without captures emit to other streams than 0 is only counted: with tessellation, or a vertex
+        // shader of which nothing is kept, it is not.
+        if !last.captures && (evaluation.is_some() || geometry.is_some() && before.is_none()) {
+            _ = objects.shader_pipelines.insert(bound, None);
+            return Ok(None);
+        }
         if evaluation.is_some() {
             return Err(PipelineError::Stage("tessellation evaluation"));
         }
-        let before = geometry.as_ref().and(vertex.as_ref());
-        // Layouts of shaders that are used together are compatible, as far as both have sets.
-        let layouts = [Some(last), before].into_iter().flatten().map(|object| &object.layout);
-        let layout = layouts.max_by_key(|layout| layout.sets.len()).cloned();
+        let layout = match before {
+            Some(before) => Arc::new(last.layout.merged(&before.layout)),
+            None => Arc::clone(&last.layout),
+        };
         let stages = CapturedStages {
             captured: last.part.clone(),
             vertex: before.map(|vertex| vertex.part.clone()),
@@ -230,18 +237,22 @@ impl Emulation {
             has_streams: last.has_streams && geometry.is_some(),
         };
         let buffers = vk::DescriptorSetLayoutCreateFlags::DESCRIPTOR_BUFFER_EXT;
-        let in_buffers = |layout: &Arc<PipelineLayout>| {
-            layout.sets.iter().any(|set| set.flags.contains(buffers))
-        };
-        let has_descriptor_buffers = layout.as_ref().is_some_and(in_buffers);
+        let has_descriptor_buffers = layout.sets.iter().any(|set| set.flags.contains(buffers));
         let parts = Parts::of_shaders(stages);
         let made = Pipeline::new(
             self.context(),
             &parts,
-            layout,
+            Some(layout),
             self.default_attributes.as_ref(),
             has_descriptor_buffers,
-        )?;
+        );
+        let made = match made {
+            Err(error) if !last.captures => {
+                tracing::warn!("what shaders emit to other streams than 0 is not counted: {error}");
+                None
+            }
+            made => made?,
+        };
         let made = made.map(Arc::new);
         _ = objects.shader_pipelines.insert(bound, made.clone());
         Ok(made)

@@ -158,10 +158,11 @@ pub(crate) struct State {
     /// The shader objects that are bound in its place.
     pub(super) shaders: BoundShaders,
     /// The vertex stream that shader objects rasterize.
-    pub(super) rasterization_stream: u32,
-    /// The bound pipeline's data, if it captures. It is looked up only while transform feedback or
-    /// a query is active.
+    pub(crate) rasterization_stream: u32,
+    /// The bound pipeline's data, if it captures, and whether it was looked up. Draws do that, only while transform
+    /// feedback or a query is active.
     pub(super) pipeline: Option<Arc<Pipeline>>,
+    pub(super) is_pipeline_known: bool,
     /// The descriptor sets bound at the graphics bind point, by set number.
     pub(super) sets: Vec<Option<BoundSet>>,
     /// The pushed sets of the graphics bind point.
@@ -191,6 +192,7 @@ impl Default for State {
             shaders: BoundShaders::default(),
             rasterization_stream: 0,
             pipeline: None,
+            is_pipeline_known: false,
             sets: Vec::new(),
             pushed_sets: PushedSets::default(),
             disturbed: Tracked::default(),

@@ -329,7 +329,7 @@ observed! {
         }
     };
     always set_rasterization_stream_ext(stream: u32) |c, _cmd| {
-        c.set_rasterization_stream(stream);
+        c.state.rasterization_stream = stream;
         Forward::No
     };
     always set_vertex_input_ext(

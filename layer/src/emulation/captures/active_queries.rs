@@ -97,9 +97,6 @@ impl Captures {
         if let Err(error) = unsafe { self.count() } {
             self.refuse("vkCmdBeginQuery", error);
         }
-        if !self.has_capture() {
-            self.find_pipeline();
-        }
     }
 
     /// Makes the active capture add to the active queries. Does nothing if there is no capture, or

@@ -10,7 +10,6 @@ use vkxfb::runtime::{CaptureBuffer, IndexType, Limits, vulkan};
 use super::Captures;
 use crate::emulation::descriptor_buffers;
 use crate::emulation::layouts::SetLayout;
-use crate::emulation::pipelines::PipelineError;
 use crate::emulation::push_descriptors::{of_template, of_write};
 use crate::emulation::shader_objects::BoundShaders;
 use crate::emulation::state::BoundIndexBuffer;
@@ -31,10 +30,7 @@ impl Captures {
             vk::PipelineBindPoint::GRAPHICS => {
                 self.state.bound_pipeline = pipeline;
                 self.state.shaders = BoundShaders::default();
-                self.state.changed.vertex_input = true;
-                if self.is_active() {
-                    self.find_pipeline();
-                }
+                self.forget_pipeline();
             }
             vk::PipelineBindPoint::COMPUTE => {
                 let changed = self.state.disturbed.change();
@@ -64,26 +60,15 @@ impl Captures {
         }
         if of_graphics {
             self.state.bound_pipeline = vk::Pipeline::null();
-            self.state.changed.vertex_input = true;
-            self.check_rasterization_stream();
-            if self.is_active() {
-                self.find_pipeline();
-            }
+            self.forget_pipeline();
         }
     }
 
-    /// `vkCmdSetRasterizationStreamEXT`. The driver has geometry shaders that emit to stream 0 alone.
-    pub(crate) fn set_rasterization_stream(&mut self, stream: u32) {
-        self.state.rasterization_stream = stream;
-        self.check_rasterization_stream();
-    }
-
-    fn check_rasterization_stream(&mut self) {
-        let stream = self.state.rasterization_stream;
-        if stream != 0 && self.state.shaders.geometry != vk::ShaderEXT::null() {
-            let error = PipelineError::RasterizationStream(stream);
-            self.refuse("vkCmdSetRasterizationStreamEXT", error);
-        }
+    /// Another pipeline is bound, or other shaders are. The next draw that needs it looks up whether they capture.
+    fn forget_pipeline(&mut self) {
+        self.end_counting();
+        self.state.changed.vertex_input = true;
+        (self.state.pipeline, self.state.is_pipeline_known) = (None, false);
     }
 
     pub(crate) fn bind_sets(

@@ -48,7 +48,6 @@ impl Captures {
             only_counts: false,
             descriptor_buffers: None,
         });
-        self.find_pipeline();
     }
 
     /// `vkCmdEndTransformFeedbackEXT`
@@ -56,6 +55,8 @@ impl Captures {
     /// # Safety
     /// The contract of the command.
     pub(crate) unsafe fn end_capture(&mut self, counters: [Option<CounterBuffer>; BUFFERS]) {
+        // Without a draw, shaders that cannot be captured are no error.
+        _ = self.find_pipeline();
         // SAFETY: the caller's contract.
         let ready = unsafe { self.begin_collecting() };
         let Some(mut active) = self.active.take() else { return };
@@ -228,20 +229,36 @@ impl Captures {
         self.active.is_some()
     }
 
-    /// Looks up whether the bound graphics pipeline captures, or the bound shaders do.
-    pub(crate) fn find_pipeline(&mut self) {
-        self.end_counting();
-        if self.state.bound_pipeline != vk::Pipeline::null() {
-            self.state.pipeline = self.emulation.objects().pipelines.get(self.state.bound_pipeline);
-            return;
+    /// Whether draws are observed: they are collected, or may have to be refused.
+    pub(crate) fn observes_draws(&self) -> bool {
+        self.is_active() || self.state.rasterization_stream != 0
+    }
+
+    /// Looks up whether the bound graphics pipeline captures, or the bound shaders do, unless that was done since they
+    /// were bound.
+    ///
+    /// # Errors
+    /// The shaders cannot be captured.
+    fn find_pipeline(&mut self) -> Result<(), PipelineError> {
+        let state = &mut self.state;
+        if !state.is_pipeline_known {
+            state.pipeline = match state.bound_pipeline == vk::Pipeline::null() {
+                true => self.emulation.pipeline_of_shaders(state.shaders)?,
+                false => self.emulation.objects().pipelines.get(state.bound_pipeline),
+            };
+            state.is_pipeline_known = true;
         }
-        self.state.pipeline = match self.emulation.pipeline_of_shaders(self.state.shaders) {
-            Ok(pipeline) => pipeline,
-            Err(error) => {
-                self.refuse("vkCmdBindShadersEXT", error);
-                None
-            }
-        };
+        Ok(())
+    }
+
+    /// Makes recording fail at a draw of shader objects that rasterizes another stream than 0: the driver's geometry
+    /// shaders emit to stream 0 alone.
+    #[cold]
+    fn check_rasterization_stream(&mut self) {
+        let stream = self.state.rasterization_stream;
+        if self.state.shaders.geometry != vk::ShaderEXT::null() && !self.state.discard {
+            self.refuse("a draw", PipelineError::RasterizationStream(stream));
+        }
     }
 
     /// Captures a draw, which `record` adds to the capture. Returns what to record in the pass in
@@ -254,6 +271,9 @@ impl Captures {
         &mut self,
         record: impl FnOnce(&mut Recorder<'_>, PrimitiveTopology) -> Result<(), RuntimeError>,
     ) -> Forward {
+        if self.state.rasterization_stream != 0 {
+            self.check_rasterization_stream();
+        }
         match self.is_active() {
             // SAFETY: the caller's contract.
             true => unsafe { self.draw_captured(record) },
@@ -304,10 +324,12 @@ impl Captures {
         &mut self,
         record: impl FnOnce(&mut Recorder<'_>, PrimitiveTopology) -> Result<(), RuntimeError>,
     ) -> Result<(), PipelineError> {
+        let found = self.find_pipeline();
         self.begin_counting();
         if self.active.is_none() {
             return Ok(());
         }
+        found?;
         // SAFETY: the caller's contract.
         unsafe { self.begin_collecting() }?;
         let Some(pipeline) = self.state.pipeline.clone() else {
