@@ -35,6 +35,10 @@ fn why_hidden(name: &CStr, support: &CaptureSupport) -> Option<&'static str> {
     if name == ext::descriptor_buffer::NAME && support.required.address_source().is_none() {
         return Some("captures use descriptors of their own, for lack of bufferDeviceAddress");
     }
+    // `SHOWN` has it, and its commands capture: without this condition, it is shown.
+    if name == c"VK_KHR_device_address_commands" {
+        return Some("its flags about usages for transform feedback would reach the driver");
+    }
     // VK_EXT_primitives_generated_query is shown if the driver has it.
     if SHOWN.binary_search(&name).is_ok() {
         return None;

@@ -55,6 +55,10 @@ pub(crate) const HIDDEN: &[(&CStr, &str)] = &[
         c"VK_NV_partitioned_acceleration_structure",
         "descriptors of its type are not pushed to captures",
     ),
+    (
+        c"VK_NV_per_stage_descriptor_set",
+        "captures read the sets of a pipeline layout, which are the same for all stages",
+    ),
     (c"VK_NV_push_constant_bank", "captures read one bank of push constants"),
     (c"VK_QCOM_data_graph_model", "its graphs use tensors"),
     (c"VK_QCOM_tile_memory_heap", "captures between passes may overwrite what tiles hold"),
@@ -422,7 +426,6 @@ pub(crate) const SHOWN: &[&CStr] = &[
     c"VK_NV_memory_decompression",
     c"VK_NV_mesh_shader",
     c"VK_NV_optical_flow",
-    c"VK_NV_per_stage_descriptor_set",
     c"VK_NV_present_barrier",
     c"VK_NV_present_metering",
     c"VK_NV_raw_access_chains",
