@@ -24,6 +24,8 @@ pub(crate) struct ShaderObject {
     part: StagePart,
     captures: bool,
     has_streams: bool,
+    /// Whether a geometry shader may follow, which may capture.
+    precedes_geometry: bool,
     layout: Arc<PipelineLayout>,
 }
 
@@ -66,25 +68,37 @@ impl Emulation {
     ) -> vk::Result {
         shaders.fill(vk::ShaderEXT::null());
         let (mut below, mut own, mut words) = (infos.to_vec(), Vec::new(), Vec::new());
+        let mut failed = vk::Result::SUCCESS;
         for info in &mut below {
             // SAFETY: the caller's contract.
             match unsafe { self.shader_object(info, &mut words) } {
                 Ok(object) => own.push(object),
                 Err(PipelineError::ShaderBinary) => {
-                    return vk::Result::INCOMPATIBLE_SHADER_BINARY_EXT;
+                    failed = vk::Result::INCOMPATIBLE_SHADER_BINARY_EXT;
+                    break;
                 }
                 Err(error) => {
                     tracing::error!("vkCreateShadersEXT: {error}");
-                    return error.result();
+                    failed = error.result();
+                    break;
                 }
             }
+        }
+        // Those before one that fails are created, unless they would be linked to it.
+        below.truncate(own.len());
+        let links = vk::ShaderCreateFlagsEXT::LINK_STAGE;
+        if failed != vk::Result::SUCCESS
+            && (below.is_empty() || infos.iter().any(|info| info.flags.contains(links)))
+        {
+            return failed;
         }
         let (count, made) = (below.len() as u32, shaders.as_mut_ptr());
         // SAFETY: the caller's contract.
         let result = unsafe { next(device, count, below.as_ptr(), allocator, made) };
         for (shader, object) in shaders.iter().zip(own) {
             if let Some(object) = object.filter(|_| *shader != vk::ShaderEXT::null()) {
-                if object.captures
+                // Before a geometry shader, it may run for each primitive of a capture.
+                if (object.captures || object.precedes_geometry)
                     && let Ok(effects) = object.part.effects()
                 {
                     self.objects().repeat_effects(effects, object.part.entry_point());
@@ -92,7 +106,7 @@ impl Emulation {
                 _ = self.objects().shaders.insert(*shader, Arc::new(object));
             }
         }
-        result
+        if result == vk::Result::SUCCESS { failed } else { result }
     }
 
     /// Returns what the layer keeps of a shader, and changes the create info to that for the driver. `words` gets the
@@ -141,7 +155,8 @@ impl Emulation {
                 words.push(stripped);
             }
             let (captures, has_streams) = (module.captures, module.has_streams);
-            Ok(Some(ShaderObject { part, captures, has_streams, layout }))
+            let precedes_geometry = info.next_stage.contains(vk::ShaderStageFlags::GEOMETRY);
+            Ok(Some(ShaderObject { part, captures, has_streams, precedes_geometry, layout }))
         }
     }
 
@@ -182,8 +197,9 @@ impl Emulation {
             // The program's memory may be aligned less than the driver needs.
             let mut binary = vec![0_u128; drivers.div_ceil(16)];
             let result = next(device, shader, &raw mut drivers, binary.as_mut_ptr().cast());
+            // The program's memory may be uninitialised, until it is filled.
+            data.cast::<u8>().write_bytes(0, all);
             let place = std::slice::from_raw_parts_mut(data.cast::<u8>(), all);
-            place.fill(0);
             place[..16].copy_from_slice(&Binary::MAGIC);
             place[16..24].copy_from_slice(&(drivers as u64).to_ne_bytes());
             let bytes = std::slice::from_raw_parts(binary.as_ptr().cast::<u8>(), drivers);
