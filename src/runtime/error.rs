@@ -479,7 +479,9 @@ pub enum RuntimeError {
     #[error("the draw has topology patch-list, and the pipeline no tessellation shaders")]
     NoTessellation,
     /// A pipeline with tessellation shaders was described without the number of control points of a patch.
-    #[error("a pipeline with tessellation shaders needs `patch_control_points`, at least 1")]
+    #[error(
+        "a pipeline with tessellation shaders needs a number of control points of a patch, at least 1"
+    )]
     NoControlPoints,
     /// Primitive restart is enabled for a patch list, which the compute backend does not support.
     #[error("primitive restart is not captured in patch lists")]

@@ -146,7 +146,11 @@ fn geometry_shaders_are_refused_with_a_reason() {
     let lines = vk::PipelineInputAssemblyStateCreateInfo::default()
         .topology(vk::PrimitiveTopology::LINE_LIST);
     let refusal = made(passed, &right, &|info| info.p_input_assembly_state = &lines);
-    refused(refusal, SHADER, "the geometry shader takes Triangles, and the draw has topology line");
+    refused(
+        refusal,
+        SHADER,
+        "the stage after the vertex shader takes Triangles, and the draw has topology line",
+    );
     // With a dynamic topology that is the matter of each draw.
     succeeds(made(passed, &right, &|info| {
         (info.p_input_assembly_state, info.dynamic_topology) = (&lines, vk::TRUE);
@@ -158,7 +162,7 @@ fn geometry_shaders_are_refused_with_a_reason() {
         succeeds(vkxfb_capture_begin(capture, &begin));
         succeeds(vkxfb_capture_draw(capture, vk::PrimitiveTopology::TRIANGLE_FAN, &draw));
         let refusal = vkxfb_capture_draw(capture, vk::PrimitiveTopology::LINE_LIST, &draw);
-        refused(refusal, SHADER, "the geometry shader takes Triangles");
+        refused(refusal, SHADER, "the stage after the vertex shader takes Triangles");
         succeeds(vkxfb_capture_reset(capture));
     }
     // A geometry shader is not taken for the vertex shader.
