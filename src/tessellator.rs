@@ -159,7 +159,7 @@ impl Tessellator {
                 }
                 let across = patch.inner[0].segments - 2 * patch.inset;
                 patch.count = match self.points {
-                    true => sum + points_within(across, patch.inset),
+                    true => sum + patch.inset * points_within(across),
                     false => patch.outer_triangles + triangles_within(across),
                 };
             }
@@ -265,26 +265,32 @@ const fn without_highest_bit(number: u32) -> u32 {
     number & ones >> 1
 }
 
-/// The number of triangles within a ring of `across` segments on each side: `6 k^2 + 6 k p + p` where `across` is
-/// `2 k + p`.
-fn triangles_within(across: u32) -> u32 {
-    let (k, p) = (across / 2, across % 2);
-    6 * k * (k + p) + p
+/// The number of triangles within a ring of `across` segments on each side.
+const fn triangles_within(across: u32) -> u32 {
+    triangles_within_ring(across / 2, across % 2)
 }
 
-/// The number of points on rings of up to `across` segments on each side, unless the only ring is that of the outer
-/// edges.
-fn points_within(across: u32, inset: u32) -> u32 {
-    let (k, p) = (across / 2, across % 2);
-    inset
-        * match p {
-            0 => 3 * k * (k + 1) + 1,
-            _ => 3 * (k + 1) * (k + 1),
-        }
+/// The same for `2 k + parity` segments.
+const fn triangles_within_ring(k: u32, parity: u32) -> u32 {
+    6 * k * (k + parity) + parity
 }
 
-/// The largest k for which `factor * k * (k + parity) + parity` is at most `number`, or with `factor` 3 the same for
-/// the number of points within a ring.
+/// The number of points on rings of up to `across` segments on each side.
+const fn points_within(across: u32) -> u32 {
+    points_within_ring(across / 2 + 1, across % 2)
+}
+
+/// The number of points on rings of fewer than `2 k + parity` segments on each side.
+const fn points_within_ring(k: u32, parity: u32) -> u32 {
+    match (parity, k) {
+        (0, 0) => 0,
+        (0, _) => 3 * k * (k - 1) + 1,
+        _ => 3 * k * k,
+    }
+}
+
+/// The ring that has element `number`: the largest k for which `before(k)`, the number of elements within ring k, is at
+/// most `number`. That is about `factor * k^2`.
 fn ring_of(number: u32, before: impl Fn(u32) -> u32, factor: f32) -> u32 {
     // Square roots are not exact on a GPU.
     let mut k = (number as f32 / factor).sqrt() as u32;
@@ -386,9 +392,10 @@ impl Patch {
             // The triangle in the middle.
             return self.on_ring(OnSide { side: slot, number: 0 }, across / 2);
         }
-        let k = ring_of(number, |k| 6 * k * (k + parity) + parity, 6.0);
+        let before = |k| triangles_within_ring(k, parity);
+        let k = ring_of(number, before, 6.0);
         let inner = 2 * k + parity;
-        let within = number - (6 * k * (k + parity) + parity);
+        let within = number - before(k);
         let each = 2 * inner + 2;
         let stitch = stitch(within % each, inner + 2, inner);
         self.between_rings(stitch, within / each, (across - inner) / 2 - 1, slot)
@@ -437,12 +444,7 @@ impl Patch {
         }
         let (number, across) = (primitive - sum, self.inner[0].segments);
         let parity = across % 2;
-        // The points on rings of fewer than `2 k + parity` segments.
-        let before = |k: u32| match (parity, k) {
-            (0, 0) => 0,
-            (0, _) => 3 * k * (k - 1) + 1,
-            _ => 3 * k * k,
-        };
+        let before = |k| points_within_ring(k, parity);
         let k = ring_of(number, before, 3.0);
         let of_ring = (2 * k + parity).max(1);
         let within = number - before(k);
