@@ -224,19 +224,27 @@ impl Emulation {
         if let Some(known) = objects.shader_pipelines.get(bound) {
             return Ok(known);
         }
-        let object = |shader| objects.shaders.get(shader);
+        let made = self.make_pipeline_of_shaders(bound)?.map(Arc::new);
+        _ = objects.shader_pipelines.insert(bound, made.clone());
+        Ok(made)
+    }
+
+    /// Does what [`pipeline_of_shaders`](Self::pipeline_of_shaders) does, for shaders that were not bound together before.
+    fn make_pipeline_of_shaders(
+        &self,
+        bound: BoundShaders,
+    ) -> Result<Option<Pipeline>, PipelineError> {
+        let object = |shader| self.objects().shaders.get(shader);
         let (vertex, geometry) = (object(bound.vertex), object(bound.geometry));
         let evaluation = object(bound.evaluation);
         let last = geometry.as_ref().or(evaluation.as_ref()).or(vertex.as_ref());
         let Some(last) = last.filter(|last| last.captures || last.has_streams) else {
-            _ = objects.shader_pipelines.insert(bound, None);
             return Ok(None);
         };
         let before = geometry.as_ref().and(vertex.as_ref());
         // What shaders without captures emit to other streams than 0 is only counted: with tessellation, or a vertex
         // shader of which nothing is kept, it is not.
         if !last.captures && (evaluation.is_some() || geometry.is_some() && before.is_none()) {
-            _ = objects.shader_pipelines.insert(bound, None);
             return Ok(None);
         }
         if evaluation.is_some() {
@@ -262,16 +270,13 @@ impl Emulation {
             self.default_attributes.as_ref(),
             has_descriptor_buffers,
         );
-        let made = match made {
+        match made {
             Err(error) if !last.captures => {
                 tracing::warn!("what shaders emit to other streams than 0 is not counted: {error}");
-                None
+                Ok(None)
             }
-            made => made?,
-        };
-        let made = made.map(Arc::new);
-        _ = objects.shader_pipelines.insert(bound, made.clone());
-        Ok(made)
+            made => made,
+        }
     }
 }
 
