@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use ash::vk;
 
+pub(super) use self::check::check_control_points;
 use self::compute::ComputePipelines;
 pub use self::create::PipelineSpecialization;
 pub use self::create::compute_pipeline;

@@ -10,7 +10,8 @@ use xxhash_rust::xxh3::Xxh3Default;
 use super::destroy::DestroyObject;
 use super::{Context, Pipeline, PipelineDesc, RuntimeError};
 use crate::capture::CaptureList;
-use crate::lower::{Captures, LowerError, Shader, compute};
+use crate::lower::compute::{self, DomainOrigin};
+use crate::lower::{Captures, LowerError, Shader};
 use crate::setters::setters;
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 use crate::vertex_input::VertexInput;
@@ -23,12 +24,22 @@ use crate::vertex_input::VertexInput;
 #[non_exhaustive]
 #[must_use]
 pub struct VariantDesc<'a> {
-    /// The shader to capture, a vertex shader or a geometry shader, and the values of its specialisation
-    /// constants.
+    /// The shader to capture, which is the last one before rasterization, and the values of its
+    /// specialisation constants.
     pub shader: Shader<'a>,
-    /// The vertex shader that the graphics pipeline runs before the captured shader, if that is a
-    /// geometry shader.
+    /// The vertex shader that the graphics pipeline runs before the captured shader, if that is
+    /// another one.
     pub vertex_shader: Option<Shader<'a>>,
+    /// The tessellation control shader of the graphics pipeline, if there is one.
+    pub control_shader: Option<Shader<'a>>,
+    /// The tessellation evaluation shader that the graphics pipeline runs before the captured
+    /// shader, if that is a geometry shader and there is one.
+    pub evaluation_shader: Option<Shader<'a>>,
+    /// The origin of the tessellation domain. Ignored without tessellation shaders.
+    pub domain_origin: DomainOrigin,
+    /// The number of control points of a patch, unless a draw sets another one. Ignored without
+    /// tessellation shaders.
+    pub patch_control_points: u32,
     /// The vertex input state of the pipeline, or the dynamic state of a draw.
     pub vertex_input: &'a VertexInput,
     /// The set layouts of the pipeline layout. Bindings that the shader uses must be visible to the
@@ -100,7 +111,8 @@ struct Stage {
 #[derive(Debug)]
 struct Key {
     shader: Stage,
-    vertex_shader: Option<Stage>,
+    /// The shaders before it.
+    before: [Option<Stage>; 3],
     captures: Option<CaptureList>,
     captures_nothing: bool,
     vertex_input: VertexInput,
@@ -108,7 +120,7 @@ struct Key {
     states: States,
 }
 
-type States = (Option<PrimitiveTopology>, ProvokingVertex, bool, bool);
+type States = (Option<PrimitiveTopology>, ProvokingVertex, DomainOrigin, u32, bool, bool);
 
 impl<'a> VariantDesc<'a> {
     /// Describes a variant for draws of every topology, with the first vertex as the provoking one,
@@ -117,6 +129,10 @@ impl<'a> VariantDesc<'a> {
         Self {
             shader,
             vertex_shader: None,
+            control_shader: None,
+            evaluation_shader: None,
+            domain_origin: DomainOrigin::UpperLeft,
+            patch_control_points: 0,
             vertex_input,
             set_layouts: &[],
             topology: None,
@@ -130,6 +146,10 @@ impl<'a> VariantDesc<'a> {
         #[doc(hidden)]
         descriptor_buffers: bool,
         vertex_shader?: Shader<'a>,
+        control_shader?: Shader<'a>,
+        evaluation_shader?: Shader<'a>,
+        domain_origin: DomainOrigin,
+        patch_control_points: u32,
         set_layouts: &'a [vk::DescriptorSetLayout],
         topology?: PrimitiveTopology,
         provoking_vertex: ProvokingVertex,
@@ -137,7 +157,19 @@ impl<'a> VariantDesc<'a> {
     }
 
     const fn states(&self) -> States {
-        (self.topology, self.provoking_vertex, self.primitive_restart, self.descriptor_buffers)
+        (
+            self.topology,
+            self.provoking_vertex,
+            self.domain_origin,
+            self.patch_control_points,
+            self.primitive_restart,
+            self.descriptor_buffers,
+        )
+    }
+
+    /// Returns the shaders before the captured one.
+    const fn before(&self) -> [Option<&Shader<'a>>; 3] {
+        [self.vertex_shader.as_ref(), self.control_shader.as_ref(), self.evaluation_shader.as_ref()]
     }
 
     const fn captures(&self) -> Option<&CaptureList> {
@@ -154,7 +186,7 @@ impl<'a> VariantDesc<'a> {
     /// Returns a hash of the words and the constants. Other differences are found by comparison.
     fn digest(&self) -> u128 {
         let mut hash = Xxh3Default::new();
-        for shader in std::iter::once(&self.shader).chain(&self.vertex_shader) {
+        for shader in std::iter::once(&self.shader).chain(self.before().into_iter().flatten()) {
             hash.update(bytemuck::cast_slice(shader.words));
             for constant in shader.specialization {
                 hash.update(&constant.constant_id.to_ne_bytes());
@@ -167,7 +199,7 @@ impl<'a> VariantDesc<'a> {
     fn key(&self) -> Key {
         Key {
             shader: Stage::of(&self.shader),
-            vertex_shader: self.vertex_shader.as_ref().map(Stage::of),
+            before: self.before().map(|shader| shader.map(Stage::of)),
             captures: self.captures().cloned(),
             captures_nothing: self.captures_nothing(),
             vertex_input: self.vertex_input.clone(),
@@ -187,14 +219,18 @@ impl<'a> VariantDesc<'a> {
         cache: vk::PipelineCache,
     ) -> Result<Pipeline, VariantError> {
         let target = ctx.compute_target()?;
+        let [vertex_shader, control_shader, evaluation_shader] = self.before();
         let options = compute::Options {
-            vertex_shader: self.vertex_shader.as_ref(),
-            ..compute::Options::new(self.vertex_input)
+            vertex_shader,
+            control_shader,
+            evaluation_shader,
+            ..compute::Options::new(self.vertex_input).domain_origin(self.domain_origin)
         };
         let shader = compute::lower(&self.shader, &options.target(target))?;
         let desc = PipelineDesc::new(&shader)
             .provoking_vertex(self.provoking_vertex)
             .primitive_restart(self.primitive_restart)
+            .patch_control_points(self.patch_control_points)
             .set_layouts(self.set_layouts)
             .descriptor_buffers(self.descriptor_buffers)
             .cache(cache);
@@ -226,13 +262,14 @@ impl Stage {
 
 impl Key {
     fn is_of(&self, desc: &VariantDesc<'_>) -> bool {
-        let is_same_vertex_shader = match (&self.vertex_shader, &desc.vertex_shader) {
+        let is_same = |(known, shader): (&Option<Stage>, Option<&Shader<'_>>)| match (known, shader)
+        {
             (Some(known), Some(shader)) => known.is_of(shader),
             (None, None) => true,
             _ => false,
         };
         self.shader.is_of(&desc.shader)
-            && is_same_vertex_shader
+            && self.before.iter().zip(desc.before()).all(is_same)
             && self.captures.as_ref() == desc.captures()
             && self.captures_nothing == desc.captures_nothing()
             && self.vertex_input == *desc.vertex_input

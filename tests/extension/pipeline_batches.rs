@@ -1,5 +1,5 @@
 //! Several graphics pipelines that are created by one call, natively and with the Vulkan layer. The
-//! layer refuses those that capture in a tessellation shader, and creates the others.
+//! layer refuses those with a barrier in a function of the tessellation control shader, and creates the others.
 
 use std::ffi::CStr;
 
@@ -19,11 +19,15 @@ const VERTEX: &str = "#version 450
         gl_PointSize = 1.0;
     }";
 
+/// The memory barrier becomes a barrier like that of `main`: glslang allows none in other functions.
 const CONTROL: &str = "#version 450
     layout(vertices = 1) out;
     layout(location = 0) in flat uint value[];
     layout(location = 0) out uint passed[];
+    void function() { memoryBarrier(); }
     void main() {
+        barrier();
+        function();
         passed[gl_InvocationID] = value[gl_InvocationID];
         gl_TessLevelOuter[0] = 1.0;
         gl_TessLevelOuter[1] = 1.0;
@@ -41,7 +45,7 @@ const EVALUATION: &str = "#version 450
 /// A pipeline of such a call.
 #[derive(Debug, Clone, Copy)]
 struct Element {
-    /// Whether the pipeline captures in a tessellation shader, which the layer refuses.
+    /// Whether the pipeline has tessellation shaders, which the layer refuses.
     is_refused: bool,
     flags: Flags,
     /// The index of the pipeline from which it is derived.
@@ -178,6 +182,19 @@ unsafe fn captured(
     }
 }
 
+/// Replaces the memory barriers of a shader by its barrier, if it has one.
+fn with_equal_barriers(words: &[u32]) -> Vec<u32> {
+    let text = common::disassemble(words);
+    match text.lines().find(|line| line.contains("OpControlBarrier")) {
+        None => words.to_vec(),
+        Some(barrier) => {
+            let replace =
+                |line| if str::contains(line, "OpMemoryBarrier") { barrier } else { line };
+            common::assemble(&text.lines().map(replace).collect::<Vec<_>>().join("\n"), "vulkan1.2")
+        }
+    }
+}
+
 #[test]
 fn pipelines_are_made_beside_those_that_are_refused() {
     let mut feedback =
@@ -202,7 +219,8 @@ fn pipelines_are_made_beside_those_that_are_refused() {
         let layout = raw.create_pipeline_layout(&Default::default(), None).unwrap();
         let modules = [("vert", VERTEX), ("tesc", CONTROL), ("tese", EVALUATION)];
         let modules = modules.map(|(stage, source)| {
-            attachment::shader_module(raw, &common::compile_stage(stage, source, &[]))
+            let words = common::compile_stage(stage, source, &[]);
+            attachment::shader_module(raw, &with_equal_barriers(&words))
         });
         for batch in BATCHES {
             let (made, result) = create(raw, modules, layout, batch);

@@ -90,7 +90,13 @@ impl Program {
             .synchronization2(true);
         rendering.p_next = (&raw mut addresses).cast();
         let p_next = (&raw mut rendering).cast();
-        let mut features = vk::PhysicalDeviceFeatures2 { p_next, ..Default::default() };
+        // SAFETY: the instance is live.
+        let core = unsafe { instance.raw.get_physical_device_features(physical) };
+        let core = vk::PhysicalDeviceFeatures::default()
+            .geometry_shader(core.geometry_shader == vk::TRUE)
+            .tessellation_shader(core.tessellation_shader == vk::TRUE);
+        let mut features =
+            vk::PhysicalDeviceFeatures2 { p_next, features: core, ..Default::default() };
         let device = instance.into_device(&mut features, &names);
         let xfb = ext::transform_feedback::Device::new(device.instance(), &device.raw);
         Some(Self { device, xfb, buffers: Vec::new() })

@@ -19,6 +19,27 @@ const VERTEX: &str = "#version 450
         gl_PointSize = 1.0;
     }";
 
+/// Behind a vertex shader, of which then nothing is captured. A patch is a control point, and an isoline of two points.
+const CONTROL: &str = "#version 450
+    layout(vertices = 1) out;
+    layout(location = 0) in flat uint number[];
+    layout(location = 0) out uint passed[];
+    void main() {
+        passed[gl_InvocationID] = number[gl_InvocationID];
+        gl_TessLevelOuter[0] = 1.0;
+        gl_TessLevelOuter[1] = 1.0;
+    }";
+
+const EVALUATION: &str = "#version 450
+    layout(isolines, point_mode) in;
+    layout(location = 0) in uint passed[];
+    layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
+    void main() {
+        captured = 1000 * uint(gl_TessCoord.x) + passed[0];
+        gl_Position = vec4(0.0);
+        gl_PointSize = 1.0;
+    }";
+
 /// Behind a vertex shader, of which then nothing is captured.
 const GEOMETRY: &str = "#version 450
     layout(points) in;
@@ -53,6 +74,7 @@ enum Case {
     Vertex,
     Unlinked,
     Linked,
+    Tessellated,
     /// The vertex shader, of the binary code of another.
     Binary,
     /// Both, of binary code.
@@ -203,10 +225,19 @@ fn run(case: Case) -> Option<(Vec<u32>, u32)> {
             (Stage::VERTEX, both, spirv, &vertex),
             (Stage::GEOMETRY, Stage::empty(), spirv, &geometry),
         ];
+        let (control, evaluation) = (words("tesc", CONTROL), words("tese", EVALUATION));
+        let (control_stage, evaluation_stage) =
+            (Stage::TESSELLATION_CONTROL, Stage::TESSELLATION_EVALUATION);
+        let patches: [Code<'_>; 3] = [
+            (Stage::VERTEX, control_stage, spirv, &vertex),
+            (control_stage, evaluation_stage, spirv, &control),
+            (evaluation_stage, Stage::empty(), spirv, &evaluation),
+        ];
         let created = match case {
             Case::Vertex => shaders.create(&[alone], none),
             Case::Unlinked => shaders.create(&pair, none),
             Case::Linked => shaders.create(&pair, vk::ShaderCreateFlagsEXT::LINK_STAGE),
+            Case::Tessellated => shaders.create(&patches, none),
             Case::Binary | Case::BinaryGeometry => {
                 let codes = if case == Case::Binary { &[alone][..] } else { &pair };
                 let originals = shaders.create(codes, none).unwrap();
@@ -251,10 +282,25 @@ fn run(case: Case) -> Option<(Vec<u32>, u32)> {
             ];
             let mut bound = [vk::ShaderEXT::null(); 5];
             bound[0] = created[0];
-            bound[3] = created.get(1).copied().unwrap_or_default();
+            let is_tessellated = case == Case::Tessellated;
+            match is_tessellated {
+                true => bound[1..3].copy_from_slice(&created[1..]),
+                false => bound[3] = created.get(1).copied().unwrap_or_default(),
+            }
             functions.cmd_bind_shaders(cmd, &stages, &bound);
             raw.cmd_set_rasterizer_discard_enable(cmd, true);
-            raw.cmd_set_primitive_topology(cmd, vk::PrimitiveTopology::POINT_LIST);
+            let topology = match is_tessellated {
+                true => vk::PrimitiveTopology::PATCH_LIST,
+                false => vk::PrimitiveTopology::POINT_LIST,
+            };
+            raw.cmd_set_primitive_topology(cmd, topology);
+            if is_tessellated {
+                let functions = ext::extended_dynamic_state2::Device::new(device.instance(), raw);
+                functions.cmd_set_patch_control_points(cmd, 1);
+                let functions = ext::extended_dynamic_state3::Device::new(device.instance(), raw);
+                let origin = vk::TessellationDomainOrigin::LOWER_LEFT;
+                functions.cmd_set_tessellation_domain_origin(cmd, origin);
+            }
             raw.cmd_set_primitive_restart_enable(cmd, false);
             let bindings = [vk::VertexInputBindingDescription2EXT::default()
                 .stride(4)
@@ -289,7 +335,14 @@ fn run(case: Case) -> Option<(Vec<u32>, u32)> {
 #[test]
 fn shader_objects_capture() {
     let numbers = || (0..POINTS).map(|point| 10 * point + VALUE + PLUS);
-    for case in [Case::Vertex, Case::Unlinked, Case::Linked, Case::Binary, Case::BinaryGeometry] {
+    for case in [
+        Case::Vertex,
+        Case::Unlinked,
+        Case::Linked,
+        Case::Tessellated,
+        Case::Binary,
+        Case::BinaryGeometry,
+    ] {
         let Some((captured, found)) = run(case) else { return };
         let mut expected: Vec<u32> = match case {
             Case::Vertex | Case::Binary => numbers().collect(),

@@ -50,6 +50,8 @@ const MORE: usize = 3000;
 pub struct Native {
     device: BareDevice,
     xfb: ext::transform_feedback::Device,
+    /// Which dynamic state of tessellation the device has.
+    dynamic: Vec<vk::DynamicState>,
     pass: vk::RenderPass,
     framebuffer: vk::Framebuffer,
     layout: vk::PipelineLayout,
@@ -60,10 +62,21 @@ impl Native {
     pub fn open() -> Result<Self, &'static str> {
         let instance = BareInstance::open();
         let mut xfb = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default();
-        let mut has = vk::PhysicalDeviceFeatures2::default().push_next(&mut xfb);
+        let mut state2 = vk::PhysicalDeviceExtendedDynamicState2FeaturesEXT::default();
+        let mut state3 = vk::PhysicalDeviceExtendedDynamicState3FeaturesEXT::default();
+        let mut has = vk::PhysicalDeviceFeatures2::default()
+            .push_next(&mut xfb)
+            .push_next(&mut state2)
+            .push_next(&mut state3);
         // SAFETY: the instance is live.
         unsafe { instance.raw.get_physical_device_features2(instance.physical_device(), &mut has) };
         let core = has.features;
+        let has_points = state2.extended_dynamic_state2_patch_control_points == vk::TRUE;
+        let has_origin = state3.extended_dynamic_state3_tessellation_domain_origin == vk::TRUE;
+        let mut state2 = vk::PhysicalDeviceExtendedDynamicState2FeaturesEXT::default()
+            .extended_dynamic_state2_patch_control_points(has_points);
+        let mut state3 = vk::PhysicalDeviceExtendedDynamicState3FeaturesEXT::default()
+            .extended_dynamic_state3_tessellation_domain_origin(has_origin);
         if core.tessellation_shader == vk::FALSE || xfb.transform_feedback == vk::FALSE {
             instance.close();
             return Err("the device lacks tessellation shaders or transform feedback");
@@ -75,7 +88,17 @@ impl Native {
             .geometry_shader(core.geometry_shader == vk::TRUE);
         let mut features =
             vk::PhysicalDeviceFeatures2::default().features(enabled).push_next(&mut xfb);
-        let extensions = [ext::transform_feedback::NAME.as_ptr()];
+        let (mut extensions, mut dynamic) = (vec![ext::transform_feedback::NAME.as_ptr()], vec![]);
+        if has_points {
+            features = features.push_next(&mut state2);
+            extensions.push(ext::extended_dynamic_state2::NAME.as_ptr());
+            dynamic.push(vk::DynamicState::PATCH_CONTROL_POINTS_EXT);
+        }
+        if has_origin {
+            features = features.push_next(&mut state3);
+            extensions.push(ext::extended_dynamic_state3::NAME.as_ptr());
+            dynamic.push(vk::DynamicState::TESSELLATION_DOMAIN_ORIGIN_EXT);
+        }
         let device = instance.into_device(&mut features, &extensions);
         let xfb = ext::transform_feedback::Device::new(device.instance(), &device.raw);
         let subpasses = [vk::SubpassDescription::default()];
@@ -87,7 +110,7 @@ impl Native {
                 vk::FramebufferCreateInfo::default().render_pass(pass).width(1).height(1).layers(1);
             let framebuffer = device.raw.create_framebuffer(&info, None).unwrap();
             let layout = device.raw.create_pipeline_layout(&Default::default(), None).unwrap();
-            Ok(Self { device, xfb, pass, framebuffer, layout })
+            Ok(Self { device, xfb, dynamic, pass, framebuffer, layout })
         }
     }
 
@@ -135,14 +158,18 @@ impl Native {
         }
         let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
             .topology(vk::PrimitiveTopology::PATCH_LIST);
-        let mut origin = vk::PipelineTessellationDomainOriginStateCreateInfo::default()
-            .domain_origin(match capture.lower_left {
-                true => vk::TessellationDomainOrigin::LOWER_LEFT,
-                false => vk::TessellationDomainOrigin::UPPER_LEFT,
-            });
-        let tessellation = vk::PipelineTessellationStateCreateInfo::default()
-            .patch_control_points(capture.control_points)
-            .push_next(&mut origin);
+        let mut origin = vk::PipelineTessellationDomainOriginStateCreateInfo::default();
+        let mut tessellation =
+            vk::PipelineTessellationStateCreateInfo::default().patch_control_points(1);
+        let states = if capture.is_dynamic { &self.dynamic[..] } else { &[] };
+        let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(states);
+        if !states.contains(&vk::DynamicState::PATCH_CONTROL_POINTS_EXT) {
+            tessellation.patch_control_points = capture.control_points;
+        }
+        if !states.contains(&vk::DynamicState::TESSELLATION_DOMAIN_ORIGIN_EXT) {
+            origin.domain_origin = capture.domain_origin();
+        }
+        let tessellation = tessellation.push_next(&mut origin);
         let raster = vk::PipelineRasterizationStateCreateInfo::default()
             .rasterizer_discard_enable(true)
             .line_width(1.0);
@@ -163,6 +190,7 @@ impl Native {
                 .vertex_input_state(&vertex_input)
                 .input_assembly_state(&assembly)
                 .tessellation_state(&tessellation)
+                .dynamic_state(&dynamic)
                 .rasterization_state(&raster)
                 .layout(self.layout)
                 .render_pass(self.pass);
@@ -207,6 +235,9 @@ impl Native {
                     .render_area(area(1));
                 device.cmd_begin_render_pass(cmd, &begin, vk::SubpassContents::INLINE);
                 device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
+                if capture.is_dynamic {
+                    self.set_state(cmd, capture);
+                }
                 if !levels.is_empty() {
                     device.cmd_bind_vertex_buffers(cmd, 0, &[buffer], &[0]);
                 }
@@ -244,6 +275,25 @@ impl Native {
         }
     }
 
+    /// Sets what of the state of tessellation is dynamic.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded.
+    unsafe fn set_state(&self, cmd: vk::CommandBuffer, capture: &Captured<'_>) {
+        let (instance, device) = (self.device.instance(), &self.device.raw);
+        // SAFETY: the caller's contract, and the device has the state.
+        unsafe {
+            if self.dynamic.contains(&vk::DynamicState::PATCH_CONTROL_POINTS_EXT) {
+                let functions = ext::extended_dynamic_state2::Device::new(instance, device);
+                functions.cmd_set_patch_control_points(cmd, capture.control_points);
+            }
+            if self.dynamic.contains(&vk::DynamicState::TESSELLATION_DOMAIN_ORIGIN_EXT) {
+                let functions = ext::extended_dynamic_state3::Device::new(instance, device);
+                functions.cmd_set_tessellation_domain_origin(cmd, capture.domain_origin());
+            }
+        }
+    }
+
     /// Captures a patch of each set of levels. Returns the records before the first one that was not written.
     ///
     /// # Safety
@@ -265,6 +315,7 @@ impl Native {
             geometry: None,
             control_points: 1,
             lower_left,
+            is_dynamic: false,
             levels: &levels,
             indices: &[],
             draws: &draws,
@@ -282,10 +333,21 @@ pub struct Captured<'a> {
     pub geometry: Option<String>,
     pub control_points: u32,
     pub lower_left: bool,
+    /// Whether the control points of a patch and the origin are dynamic state, where the device has it.
+    pub is_dynamic: bool,
     /// The vertex buffer, if the vertex shader reads levels.
     pub levels: &'a [f32],
     pub indices: &'a [u16],
     pub draws: &'a [Draw],
+}
+
+impl Captured<'_> {
+    const fn domain_origin(&self) -> vk::TessellationDomainOrigin {
+        match self.lower_left {
+            true => vk::TessellationDomainOrigin::LOWER_LEFT,
+            false => vk::TessellationDomainOrigin::UPPER_LEFT,
+        }
+    }
 }
 
 /// Points by squares of twice the tolerance.

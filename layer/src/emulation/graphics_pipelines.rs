@@ -10,7 +10,8 @@ use vkxfb::runtime::RuntimeError;
 use super::Emulation;
 use super::objects::{ShaderModule, Stripped};
 use super::pipelines::{
-    CapturedStages, InputPart, Parts, Pipeline, PipelineError, ShaderPart, StagePart,
+    CAPTURED_STAGES, CapturedStages, InputPart, Parts, Pipeline, PipelineError, ShaderPart,
+    StagePart,
 };
 use crate::chain::copy::Chain;
 use crate::chain::{all_of, slice};
@@ -292,13 +293,11 @@ fn stage_of<'a>(
     stages.iter().find(|found| found.stage == stage)
 }
 
-/// Returns the stages that a capture runs: the vertex shader, and the geometry shader if there is
-/// one. `None` if the last stage before rasterization has neither transform feedback nor several
+/// Returns the stages that a capture runs: all before rasterization. `None` if the last stage before rasterization has neither transform feedback nor several
 /// vertex streams.
 ///
 /// # Errors
-/// [`PipelineError::Stage`] with tessellation, [`PipelineError::Module`],
-/// [`PipelineError::EntryPoint`], or an error if the value of a specialization constant lies
+/// [`PipelineError::Module`], [`PipelineError::EntryPoint`], or an error if the value of a specialization constant lies
 /// outside of `pData`.
 ///
 /// # Safety
@@ -310,36 +309,28 @@ unsafe fn captured_stages(
 ) -> Result<Option<CapturedStages>, PipelineError> {
     use vk::ShaderStageFlags as Stage;
     let geometry = stage_of(stages, Stage::GEOMETRY);
-    let tessellation = stage_of(stages, Stage::TESSELLATION_EVALUATION);
+    let control = stage_of(stages, Stage::TESSELLATION_CONTROL);
+    let evaluation = stage_of(stages, Stage::TESSELLATION_EVALUATION);
     // SAFETY: the caller's contract.
     unsafe {
-        let last = geometry.or(tessellation).unwrap_or(vertex);
+        let last = geometry.or(evaluation).unwrap_or(vertex);
         let Some(module) = module_of(emulation, last)? else { return Ok(None) };
         let has_streams = module.has_streams && geometry.is_some();
         if !module.captures && !has_streams {
             return Ok(None);
         }
-        if tessellation.is_some() {
-            // Primitives that the tessellation evaluation shader makes for streams other than 0 are
-            // not counted yet.
-            return match module.captures {
-                true => Err(PipelineError::Stage("tessellation evaluation")),
-                false => Ok(None),
-            };
-        }
         let captures = module.captures;
         let captured = StagePart::new(last, module.words)?;
-        let vertex = match geometry {
-            Some(_) => {
-                let module = match module_of(emulation, vertex)? {
-                    None if !captures => return Ok(None),
-                    module => module.ok_or(PipelineError::Module)?,
-                };
-                Some(StagePart::new(vertex, module.words)?)
-            }
-            None => None,
-        };
-        Ok(Some(CapturedStages { captured, vertex, captures, has_streams }))
+        let mut before = Vec::new();
+        let earlier = [Some(vertex), control, evaluation].into_iter().flatten();
+        for stage in earlier.filter(|stage| stage.stage != last.stage) {
+            let module = match module_of(emulation, stage)? {
+                None if !captures => return Ok(None),
+                module => module.ok_or(PipelineError::Module)?,
+            };
+            before.push(StagePart::new(stage, module.words)?);
+        }
+        Ok(Some(CapturedStages { captured, before, captures, has_streams }))
     }
 }
 
@@ -382,14 +373,12 @@ unsafe fn identified(
     emulation: &Emulation,
     stage: &vk::PipelineShaderStageCreateInfo<'_>,
 ) -> Result<Option<ShaderModule>, PipelineError> {
-    use vk::ShaderStageFlags as Stage;
     // SAFETY: the caller's contract.
     let identifier = unsafe {
         let found = all_of::<Identifier<'_>>(stage.p_next).next();
         found.map_or(&[][..], |found| slice(found.p_identifier, found.identifier_size))
     };
-    let captured = Stage::VERTEX | Stage::TESSELLATION_EVALUATION | Stage::GEOMETRY;
-    if identifier.is_empty() || !captured.contains(stage.stage) {
+    if identifier.is_empty() || !CAPTURED_STAGES.contains(stage.stage) {
         return Ok(None);
     }
     emulation.objects().identified.get(identifier.into()).ok_or(PipelineError::Identifier)

@@ -68,7 +68,7 @@ pub(crate) struct Objects {
     side_effects: AtomicBool,
     pub(crate) set_layouts: Table<vk::DescriptorSetLayout, Arc<SetLayout>>,
     pub(crate) pipeline_layouts: Table<vk::PipelineLayout, Arc<PipelineLayout>>,
-    /// Shader modules with transform feedback, a vertex shader or a geometry shader. Other modules
+    /// Shader modules with transform feedback, or with a shader before rasterization. Other modules
     /// are not kept.
     pub(crate) shader_modules: Table<vk::ShaderModule, ShaderModule>,
     /// The modules of which programs know the identifiers: `None` for those that captures do not need.
@@ -138,11 +138,15 @@ impl Stripped {
         Self { words, captures, has_streams }
     }
 
-    /// The module, if captures may need it: it has transform feedback or several streams, or a vertex shader that may
-    /// come before a geometry shader that captures, or a geometry shader, of which another stream than 0 may be
-    /// rasterized.
+    /// The module, if captures may need it: it has transform feedback or several streams, or a shader that may come
+    /// before one that captures, or a geometry shader, of which another stream than 0 may be rasterized.
     pub(crate) fn kept(&self, words: &[u32]) -> Option<ShaderModule> {
-        let kept = [ExecutionModel::Vertex, ExecutionModel::Geometry];
+        let kept = [
+            ExecutionModel::Vertex,
+            ExecutionModel::TessellationControl,
+            ExecutionModel::TessellationEvaluation,
+            ExecutionModel::Geometry,
+        ];
         let is_kept = self.words.is_some() || has_shader(words, &kept);
         is_kept.then(|| self.module(words))
     }

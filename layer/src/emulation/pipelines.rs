@@ -7,13 +7,15 @@ use std::ffi::CStr;
 use std::sync::{Arc, OnceLock};
 
 use ash::vk;
+use spirv::ExecutionModel;
 use vkxfb::capture::CaptureError;
+use vkxfb::lower::compute::DomainOrigin;
 use vkxfb::lower::{Captures, Effects, LowerError, Shader};
 use vkxfb::runtime::{
     Context, ExpectedDraws, RuntimeError, VariantDesc, VariantError, Variants, vulkan,
 };
 use vkxfb::spirv::specialization::SpecializationConstant;
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex, TopologyError};
 use vkxfb::vertex_input::VertexInput;
 
 use super::default_attributes::{DefaultAttributes, Inputs};
@@ -23,12 +25,10 @@ use crate::chain::{all_of, slice};
 /// Why a graphics pipeline cannot capture.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PipelineError {
-    #[error(
-        "transform feedback of the {0} shader is not supported: only vertex and geometry shaders are captured"
-    )]
-    Stage(&'static str),
-    #[error("the module of the vertex shader is unknown to the layer")]
+    #[error("the module of a shader before rasterization is unknown to the layer")]
     Module,
+    #[error(transparent)]
+    Topology(#[from] TopologyError),
     #[error("the words of a shader are not known, only their identifier")]
     Identifier,
     #[error("the name of a shader's entry point is not UTF-8")]
@@ -89,6 +89,8 @@ pub(super) struct Dynamic {
     pub(super) restart: bool,
     pub(super) discard: bool,
     pub(super) provoking_vertex: bool,
+    pub(super) patch_control_points: bool,
+    pub(super) domain_origin: bool,
 }
 
 impl Dynamic {
@@ -99,6 +101,8 @@ impl Dynamic {
         restart: true,
         discard: true,
         provoking_vertex: true,
+        patch_control_points: true,
+        domain_origin: true,
     };
 }
 
@@ -116,29 +120,50 @@ pub(super) struct InputPart {
 #[derive(Clone)]
 pub(super) struct StagePart {
     words: Arc<[u32]>,
-    model: spirv::ExecutionModel,
+    model: ExecutionModel,
     entry_point: String,
     specialization: Vec<(u32, Vec<u8>)>,
 }
 
-const fn model_of(stage: vk::ShaderStageFlags) -> spirv::ExecutionModel {
+/// The stages before rasterization, which captures may run.
+pub(super) const CAPTURED_STAGES: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(
+    vk::ShaderStageFlags::VERTEX.as_raw()
+        | vk::ShaderStageFlags::TESSELLATION_CONTROL.as_raw()
+        | vk::ShaderStageFlags::TESSELLATION_EVALUATION.as_raw()
+        | vk::ShaderStageFlags::GEOMETRY.as_raw(),
+);
+
+/// Returns the execution model of one of the [`CAPTURED_STAGES`].
+const fn model_of(stage: vk::ShaderStageFlags) -> ExecutionModel {
     match stage {
-        vk::ShaderStageFlags::GEOMETRY => spirv::ExecutionModel::Geometry,
-        _ => spirv::ExecutionModel::Vertex,
+        vk::ShaderStageFlags::TESSELLATION_CONTROL => ExecutionModel::TessellationControl,
+        vk::ShaderStageFlags::TESSELLATION_EVALUATION => ExecutionModel::TessellationEvaluation,
+        vk::ShaderStageFlags::GEOMETRY => ExecutionModel::Geometry,
+        _ => ExecutionModel::Vertex,
     }
 }
 
 /// The shader stages that a capture runs, with what they capture.
 #[derive(Clone)]
 pub(super) struct CapturedStages {
-    /// The last stage before rasterization: a vertex or a geometry shader.
+    /// The last stage before rasterization.
     pub(super) captured: StagePart,
-    /// The vertex shader, if `captured` is a geometry shader; otherwise `None`.
-    pub(super) vertex: Option<StagePart>,
+    /// The stages before it, in order. Empty if `captured` is the vertex shader.
+    pub(super) before: Vec<StagePart>,
     /// Whether the last stage has transform feedback. If not, its primitives are only counted.
     pub(super) captures: bool,
     /// Whether the last stage may emit to several vertex streams.
     pub(super) has_streams: bool,
+}
+
+impl CapturedStages {
+    fn vertex(&self) -> &StagePart {
+        self.before.first().unwrap_or(&self.captured)
+    }
+
+    fn is_tessellated(&self) -> bool {
+        self.before.iter().any(|stage| stage.model == ExecutionModel::TessellationControl)
+    }
 }
 
 /// The pre-rasterization shader state of a graphics pipeline or library.
@@ -148,6 +173,9 @@ pub(super) struct ShaderPart {
     stages: Option<CapturedStages>,
     layout: Option<Arc<PipelineLayout>>,
     provoking_vertex: ProvokingVertex,
+    /// The number of control points of a patch; at least 1.
+    patch_control_points: u32,
+    domain_origin: DomainOrigin,
     discard: bool,
     dynamic: Dynamic,
 }
@@ -173,6 +201,8 @@ impl Parts {
             stages: Some(stages),
             layout: None,
             provoking_vertex: ProvokingVertex::First,
+            patch_control_points: 1,
+            domain_origin: DomainOrigin::UpperLeft,
             discard: false,
             dynamic: Dynamic::ALL,
         };
@@ -335,16 +365,29 @@ impl ShaderPart {
         layout: Option<Arc<PipelineLayout>>,
     ) -> Self {
         type Mode<'a> = vk::PipelineRasterizationProvokingVertexStateCreateInfoEXT<'a>;
+        type Origin<'a> = vk::PipelineTessellationDomainOriginStateCreateInfo<'a>;
         // SAFETY: the caller's contract.
         unsafe {
             let rasterization = info.p_rasterization_state.as_ref();
             let provoking_vertex = rasterization
                 .and_then(|state| all_of::<Mode<'_>>(state.p_next).next())
                 .map_or(ProvokingVertex::First, |state| state.provoking_vertex_mode.into());
+            // Without tessellation shaders the pointer is ignored, and may have any value.
+            let is_tessellated = stages.as_ref().is_some_and(CapturedStages::is_tessellated);
+            let tessellation = match is_tessellated {
+                true => info.p_tessellation_state.as_ref(),
+                false => None,
+            };
+            let domain_origin = tessellation
+                .and_then(|state| all_of::<Origin<'_>>(state.p_next).next())
+                .map_or(DomainOrigin::UpperLeft, |state| state.domain_origin.into());
             Self {
                 stages,
                 layout,
                 provoking_vertex,
+                // If the number is dynamic, it may be 0 here.
+                patch_control_points: tessellation.map_or(1, |s| s.patch_control_points.max(1)),
+                domain_origin,
                 discard: rasterization.is_some_and(|r| r.rasterizer_discard_enable == vk::TRUE),
                 dynamic: dynamic_of(info),
             }
@@ -367,7 +410,7 @@ pub(super) struct Pipeline {
     /// Whether its sets are in descriptor buffers.
     pub(super) has_descriptor_buffers: bool,
     variants: Variants,
-    /// The variant for the vertex input that the pipeline defines itself, once it has been created.
+    /// The variant for the state that the pipeline defines itself, once it has been created.
     static_variant: OnceLock<vkxfb::runtime::Pipeline>,
     ctx: Context,
 }
@@ -390,12 +433,13 @@ impl Pipeline {
         let Some(input) = parts.input.clone() else { return Ok(None) };
         let vertex_input = input.vertex_input.clone().map_err(PipelineError::VertexInput)?;
         let layout = layout.or_else(|| shader.layout.clone()).ok_or(PipelineError::Layout)?;
-        let vertex = stages.vertex.as_ref().unwrap_or(&stages.captured);
+        let vertex = stages.vertex();
         let inputs = Inputs::new(&vertex.shader(&vertex.constants()), defaults);
         let vertex_input = match input.dynamic.vertex_input {
             true => vertex_input,
             false => inputs.complete(&vertex_input).into_owned(),
         };
+        let is_tessellated = stages.is_tessellated();
         Ok(Some(Self {
             inputs,
             stages,
@@ -405,10 +449,14 @@ impl Pipeline {
             dynamic: Dynamic {
                 discard: shader.dynamic.discard,
                 provoking_vertex: shader.dynamic.provoking_vertex,
+                patch_control_points: shader.dynamic.patch_control_points && is_tessellated,
+                domain_origin: shader.dynamic.domain_origin && is_tessellated,
+                // The layer reports that restarts of patch lists are not supported.
+                restart: input.dynamic.restart && !is_tessellated,
                 ..input.dynamic
             },
             topology: input.topology,
-            restart: input.restart,
+            restart: input.restart && !is_tessellated,
             discard: shader.discard,
             has_descriptor_buffers,
             variants: Variants::default(),
@@ -437,7 +485,7 @@ impl Pipeline {
         if !self.captures() {
             return Ok(true);
         }
-        let prepared = match compiles && !self.dynamic.vertex_input {
+        let prepared = match compiles && !self.has_dynamic_variants() {
             // SAFETY: the caller's contract.
             true => unsafe {
                 self.static_variant(cache).and_then(|made| self.compile(&made, cache))
@@ -454,7 +502,12 @@ impl Pipeline {
         }
     }
 
-    /// Returns the variant for the vertex input that the pipeline defines itself.
+    /// Whether draws choose the variant by dynamic state.
+    pub(super) const fn has_dynamic_variants(&self) -> bool {
+        self.dynamic.vertex_input || self.dynamic.domain_origin
+    }
+
+    /// Returns the variant for the state that the pipeline defines itself.
     ///
     /// # Errors
     /// As [`variant`](Self::variant).
@@ -469,7 +522,7 @@ impl Pipeline {
             return Ok(found.clone());
         }
         // SAFETY: the caller's contract.
-        let made = unsafe { self.variant(&self.vertex_input, cache) }?;
+        let made = unsafe { self.variant(&self.vertex_input, DomainOrigin::default(), cache) }?;
         Ok(self.static_variant.get_or_init(|| made).clone())
     }
 
@@ -528,23 +581,24 @@ impl Pipeline {
     }
 
     /// Returns the side effects of the shaders that happen repeatedly in a captured draw: in the
-    /// capture and in the driver's draw, or, before a geometry shader, for each primitive that uses
-    /// a vertex. Empty if a vertex shader runs only in the capture.
+    /// capture and in the driver's draw, or, before another stage, for each primitive that uses a
+    /// vertex. Empty if a vertex shader runs only in the capture.
     ///
     /// # Errors
     /// The error of lowering, for an invalid module.
     pub(super) fn repeated_effects(&self) -> Result<Effects, PipelineError> {
-        if self.discard && !self.dynamic.discard && self.stages.vertex.is_none() {
+        if self.discard && !self.dynamic.discard && self.stages.before.is_empty() {
             return Ok(Effects::default());
         }
         let mut effects = self.stages.captured.effects()?;
-        if let Some(vertex) = &self.stages.vertex {
-            effects.unite(vertex.effects()?);
+        for stage in &self.stages.before {
+            effects.unite(stage.effects()?);
         }
         Ok(effects)
     }
 
-    /// Returns the variant for a vertex input, and creates that variant if necessary.
+    /// Returns the variant for a vertex input and, if it is dynamic, a domain origin. Creates that
+    /// variant if necessary.
     ///
     /// # Errors
     /// The error of lowering, or of a Vulkan command.
@@ -554,11 +608,20 @@ impl Pipeline {
     pub(super) unsafe fn variant(
         &self,
         vertex_input: &VertexInput,
+        dynamic_origin: DomainOrigin,
         cache: vk::PipelineCache,
     ) -> Result<vkxfb::runtime::Pipeline, PipelineError> {
-        let CapturedStages { captured, vertex, captures, .. } = &self.stages;
+        let domain_origin = match self.dynamic.domain_origin {
+            true => dynamic_origin,
+            false => self.shader.domain_origin,
+        };
+        let CapturedStages { captured, before, captures, .. } = &self.stages;
         let constants = captured.constants();
-        let vertex_constants = vertex.as_ref().map(StagePart::constants).unwrap_or_default();
+        let earlier: Vec<_> = before.iter().map(|stage| (stage, stage.constants())).collect();
+        let earlier = |model| {
+            let found = earlier.iter().find(|(stage, _)| stage.model == model);
+            found.map(|(stage, constants)| stage.shader(constants))
+        };
         let sets: Vec<vk::DescriptorSetLayout> =
             self.layout.sets.iter().map(|set| set.raw).collect();
         let mut shader = captured.shader(&constants);
@@ -569,8 +632,12 @@ impl Pipeline {
             .set_layouts(&sets)
             .descriptor_buffers(self.has_descriptor_buffers)
             .provoking_vertex(self.shader.provoking_vertex)
-            .primitive_restart(self.restart || self.dynamic.restart);
-        desc.vertex_shader = vertex.as_ref().map(|vertex| vertex.shader(&vertex_constants));
+            .primitive_restart(self.restart || self.dynamic.restart)
+            .patch_control_points(self.shader.patch_control_points)
+            .domain_origin(domain_origin);
+        desc.vertex_shader = earlier(ExecutionModel::Vertex);
+        desc.control_shader = earlier(ExecutionModel::TessellationControl);
+        desc.evaluation_shader = earlier(ExecutionModel::TessellationEvaluation);
         if !self.dynamic.topology {
             desc.topology = PrimitiveTopology::try_from(self.topology).ok();
         }
@@ -611,5 +678,7 @@ unsafe fn dynamic_of(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Dynamic {
         restart: has(vk::DynamicState::PRIMITIVE_RESTART_ENABLE),
         discard: has(vk::DynamicState::RASTERIZER_DISCARD_ENABLE),
         provoking_vertex: has(vk::DynamicState::PROVOKING_VERTEX_MODE_EXT),
+        patch_control_points: has(vk::DynamicState::PATCH_CONTROL_POINTS_EXT),
+        domain_origin: has(vk::DynamicState::TESSELLATION_DOMAIN_ORIGIN_EXT),
     }
 }

@@ -9,23 +9,18 @@ use ash::vk;
 use super::Emulation;
 use super::layouts::PipelineLayout;
 use super::objects::Stripped;
-use super::pipelines::{CapturedStages, Parts, Pipeline, PipelineError, StagePart};
+use super::pipelines::{
+    CAPTURED_STAGES, CapturedStages, Parts, Pipeline, PipelineError, StagePart,
+};
 use crate::chain::slice;
-
-/// The stages whose words are kept.
-const KEPT: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(
-    vk::ShaderStageFlags::VERTEX.as_raw()
-        | vk::ShaderStageFlags::TESSELLATION_EVALUATION.as_raw()
-        | vk::ShaderStageFlags::GEOMETRY.as_raw(),
-);
 
 /// A shader before rasterization.
 pub(crate) struct ShaderObject {
     part: StagePart,
     captures: bool,
     has_streams: bool,
-    /// Whether a geometry shader may follow, which may capture.
-    precedes_geometry: bool,
+    /// Whether another stage before rasterization may follow, which may capture.
+    is_followed: bool,
     layout: Arc<PipelineLayout>,
 }
 
@@ -33,6 +28,7 @@ pub(crate) struct ShaderObject {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) struct BoundShaders {
     pub(super) vertex: vk::ShaderEXT,
+    pub(super) control: vk::ShaderEXT,
     pub(super) evaluation: vk::ShaderEXT,
     pub(super) geometry: vk::ShaderEXT,
 }
@@ -42,14 +38,20 @@ impl BoundShaders {
     pub(super) fn bind(&mut self, stage: vk::ShaderStageFlags, shader: vk::ShaderEXT) {
         match stage {
             vk::ShaderStageFlags::VERTEX => self.vertex = shader,
+            vk::ShaderStageFlags::TESSELLATION_CONTROL => self.control = shader,
             vk::ShaderStageFlags::TESSELLATION_EVALUATION => self.evaluation = shader,
             vk::ShaderStageFlags::GEOMETRY => self.geometry = shader,
             _ => {}
         }
     }
 
+    /// The shaders, in the order of the stages.
+    const fn all(&self) -> [vk::ShaderEXT; 4] {
+        [self.vertex, self.control, self.evaluation, self.geometry]
+    }
+
     pub(super) fn has(&self, shader: vk::ShaderEXT) -> bool {
-        [self.vertex, self.evaluation, self.geometry].contains(&shader)
+        self.all().contains(&shader)
     }
 }
 
@@ -97,8 +99,8 @@ impl Emulation {
         let result = unsafe { next(device, count, below.as_ptr(), allocator, made) };
         for (shader, object) in shaders.iter().zip(own) {
             if let Some(object) = object.filter(|_| *shader != vk::ShaderEXT::null()) {
-                // Before a geometry shader, it may run for each primitive of a capture.
-                if (object.captures || object.precedes_geometry)
+                // Before another stage, it may run for each primitive of a capture.
+                if (object.captures || object.is_followed)
                     && let Ok(effects) = object.part.effects()
                 {
                     self.objects().repeat_effects(effects, object.part.entry_point());
@@ -122,7 +124,7 @@ impl Emulation {
         info: &mut vk::ShaderCreateInfoEXT<'static>,
         words: &mut Vec<Vec<u32>>,
     ) -> Result<Option<ShaderObject>, PipelineError> {
-        if !KEPT.contains(info.stage) {
+        if !CAPTURED_STAGES.contains(info.stage) {
             return Ok(None);
         }
         // SAFETY: the caller's contract.
@@ -155,8 +157,8 @@ impl Emulation {
                 words.push(stripped);
             }
             let (captures, has_streams) = (module.captures, module.has_streams);
-            let precedes_geometry = info.next_stage.contains(vk::ShaderStageFlags::GEOMETRY);
-            Ok(Some(ShaderObject { part, captures, has_streams, precedes_geometry, layout }))
+            let is_followed = info.next_stage.intersects(CAPTURED_STAGES);
+            Ok(Some(ShaderObject { part, captures, has_streams, is_followed, layout }))
         }
     }
 
@@ -234,31 +236,21 @@ impl Emulation {
         &self,
         bound: BoundShaders,
     ) -> Result<Option<Pipeline>, PipelineError> {
-        let object = |shader| self.objects().shaders.get(shader);
-        let (vertex, geometry) = (object(bound.vertex), object(bound.geometry));
-        let evaluation = object(bound.evaluation);
-        let last = geometry.as_ref().or(evaluation.as_ref()).or(vertex.as_ref());
-        let Some(last) = last.filter(|last| last.captures || last.has_streams) else {
-            return Ok(None);
-        };
-        let before = geometry.as_ref().and(vertex.as_ref());
-        // What shaders without captures emit to other streams than 0 is only counted: with tessellation, or a vertex
-        // shader of which nothing is kept, it is not.
-        if !last.captures && (evaluation.is_some() || geometry.is_some() && before.is_none()) {
+        let shaders = bound.all().map(|shader| self.objects().shaders.get(shader));
+        let shaders: Vec<Arc<ShaderObject>> = shaders.into_iter().flatten().collect();
+        let Some((last, before)) = shaders.split_last() else { return Ok(None) };
+        if !last.captures && !last.has_streams {
             return Ok(None);
         }
-        if evaluation.is_some() {
-            return Err(PipelineError::Stage("tessellation evaluation"));
+        let mut layout = Arc::clone(&last.layout);
+        for shader in before {
+            layout = Arc::new(layout.merged(&shader.layout));
         }
-        let layout = match before {
-            Some(before) => Arc::new(last.layout.merged(&before.layout)),
-            None => Arc::clone(&last.layout),
-        };
         let stages = CapturedStages {
             captured: last.part.clone(),
-            vertex: before.map(|vertex| vertex.part.clone()),
+            before: before.iter().map(|shader| shader.part.clone()).collect(),
             captures: last.captures,
-            has_streams: last.has_streams && geometry.is_some(),
+            has_streams: last.has_streams && bound.geometry != vk::ShaderEXT::null(),
         };
         let buffers = vk::DescriptorSetLayoutCreateFlags::DESCRIPTOR_BUFFER_EXT;
         let has_descriptor_buffers = layout.sets.iter().any(|set| set.flags.contains(buffers));

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use ash::vk;
+use vkxfb::lower::compute::DomainOrigin;
 use vkxfb::runtime::{CaptureBuffer, ConditionalRendering, IndexType};
 use vkxfb::topology::ProvokingVertex;
 use vkxfb::vertex_input::VertexInput;
@@ -11,7 +12,7 @@ use vkxfb::vertex_input::VertexInput;
 use super::Emulation;
 use super::descriptor_buffers::DescriptorBuffers;
 use super::layouts::SetLayout;
-use super::pipelines::Pipeline;
+use super::pipelines::{CAPTURED_STAGES, Pipeline};
 use super::push_descriptors::{Pushed, PushedSet, PushedSets};
 use super::shader_objects::BoundShaders;
 
@@ -21,7 +22,8 @@ pub(crate) const BUFFERS: usize = vkxfb::capture::MAX_XFB_BUFFERS;
 /// Which state has changed since the last captured draw, or since the capture began.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Changed {
-    pub(super) vertex_input: bool,
+    /// The pipeline, or state that draws choose its variant by.
+    pub(super) variant: bool,
     pub(super) vertex_buffers: bool,
     pub(super) index_buffer: bool,
     pub(super) sets: bool,
@@ -31,7 +33,7 @@ pub(super) struct Changed {
 
 impl Changed {
     pub(super) const ALL: Self = Self {
-        vertex_input: true,
+        variant: true,
         vertex_buffers: true,
         index_buffer: true,
         sets: true,
@@ -182,6 +184,9 @@ pub(crate) struct State {
     pub(crate) restart: bool,
     pub(crate) discard: bool,
     pub(crate) provoking_vertex: ProvokingVertex,
+    /// The number of control points of a patch. 0 if no command set it.
+    pub(crate) patch_control_points: u32,
+    pub(super) domain_origin: DomainOrigin,
     pub(super) changed: Changed,
 }
 
@@ -206,6 +211,8 @@ impl Default for State {
             restart: false,
             discard: false,
             provoking_vertex: ProvokingVertex::First,
+            patch_control_points: 0,
+            domain_origin: DomainOrigin::UpperLeft,
             changed: Changed::default(),
         }
     }
@@ -326,12 +333,9 @@ impl Disturbed {
     /// both stages read has a single value, because a push to a byte must name all stages that read
     /// it.
     fn captured_constants(&self) -> Vec<u8> {
-        const STAGES: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(
-            vk::ShaderStageFlags::VERTEX.as_raw() | vk::ShaderStageFlags::GEOMETRY.as_raw(),
-        );
         let mut constants = Vec::new();
         for push in &self.pushes {
-            if push.stages.intersects(STAGES) {
+            if push.stages.intersects(CAPTURED_STAGES) {
                 let (start, end) = (push.offset as usize, push.offset as usize + push.bytes.len());
                 constants.resize(constants.len().max(end), 0);
                 constants[start..end].copy_from_slice(&push.bytes);

@@ -244,6 +244,10 @@ tracked! {
     set_provoking_vertex_mode_ext(mode: vk::ProvokingVertexModeEXT) |c| {
         c.state.provoking_vertex = mode.into();
     };
+    set_patch_control_points_ext(points: u32) |c| c.state.patch_control_points = points;
+    set_tessellation_domain_origin_ext(origin: vk::TessellationDomainOrigin) |c| {
+        c.set_domain_origin(origin);
+    };
 }
 
 observed! {
@@ -728,6 +732,7 @@ hooks! {
         push_descriptor_set_with_template2_khr,
     b"vkCmdSetDescriptorBufferOffsetsEXT" => set_descriptor_buffer_offsets_ext,
     b"vkCmdSetDescriptorBufferOffsets2EXT" => set_descriptor_buffer_offsets2_ext,
+    b"vkCmdSetPatchControlPointsEXT" => set_patch_control_points_ext,
     b"vkCmdSetPrimitiveRestartEnable" | b"vkCmdSetPrimitiveRestartEnableEXT" =>
         set_primitive_restart_enable,
     b"vkCmdSetPrimitiveRestartIndexEXT" => set_primitive_restart_index_ext,
@@ -736,5 +741,6 @@ hooks! {
     b"vkCmdSetRasterizationStreamEXT" => set_rasterization_stream_ext,
     b"vkCmdSetRasterizerDiscardEnable" | b"vkCmdSetRasterizerDiscardEnableEXT" =>
         set_rasterizer_discard_enable,
+    b"vkCmdSetTessellationDomainOriginEXT" => set_tessellation_domain_origin_ext,
     b"vkCmdSetVertexInputEXT" => set_vertex_input_ext,
 }

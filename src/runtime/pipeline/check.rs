@@ -7,12 +7,26 @@ use spirv::ExecutionModel;
 
 use super::{PipelineDesc, vertex_input};
 use crate::capture::Layout;
+use crate::lower::stages::LoweredTessellation;
 use crate::lower::{Backend, Lowered, LoweredKind};
 use crate::runtime::checks::check_limit;
 use crate::runtime::pulling::{self, PulledAttribute};
 use crate::runtime::recorder::check_input;
 use crate::runtime::{Capabilities, Context, Limits, RuntimeError};
 use crate::topology::ProvokingVertex;
+
+/// Checks the number of control points of a patch against the tessellation shaders.
+pub(in crate::runtime) fn check_control_points(
+    points: u32,
+    tessellation: LoweredTessellation,
+) -> Result<(), RuntimeError> {
+    if points == 0 {
+        return Err(RuntimeError::NoControlPoints);
+    }
+    let what = || "the number of control points of a patch".to_owned();
+    let limit = "what the tessellation control shader has room for";
+    check_limit(what, points, limit, tessellation.most_taken)
+}
 
 /// Checks a description. Returns the attributes for which a capture needs vertex buffers.
 pub(super) fn check(
@@ -33,13 +47,7 @@ pub(super) fn check(
         check_input(geometry, desc.topology)?;
     }
     if let Some(tessellation) = geometry.and_then(|geometry| geometry.tessellation) {
-        let points = desc.patch_control_points;
-        if points == 0 {
-            return Err(RuntimeError::NoControlPoints);
-        }
-        let what = || "the number of control points of a patch".to_owned();
-        let limit = "what the tessellation control shader has room for";
-        check_limit(what, points, limit, tessellation.most_taken)?;
+        check_control_points(desc.patch_control_points, tessellation)?;
         if desc.primitive_restart {
             return Err(RuntimeError::RestartedPatches);
         }

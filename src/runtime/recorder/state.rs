@@ -366,6 +366,25 @@ impl<'a> Recorder<'a> {
         }
     }
 
+    /// Sets the number of control points of a patch for the draws that follow
+    /// ([`vkCmdSetPatchControlPointsEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdSetPatchControlPointsEXT.html)).
+    /// When a pipeline is bound, it becomes that of the pipeline.
+    ///
+    /// # Errors
+    /// [`RuntimeError::NoTessellation`] if the bound pipeline has no tessellation shaders;
+    /// [`RuntimeError::NoControlPoints`] for 0; [`RuntimeError::Limit`] for more than the tessellation control shader has
+    /// room for; [`RuntimeError::Unsupported`] on the native backend, where it is fixed in the pipeline.
+    pub fn set_patch_control_points(&mut self, points: u32) -> Result<(), RuntimeError> {
+        match self.backing() {
+            Backing::Graphics(graphics) => {
+                Err(graphics.unsupported("control points of patches as dynamic state"))
+            }
+            Backing::Compute(streams) => {
+                streams.each(|collector| collector.set_patch_control_points(points))
+            }
+        }
+    }
+
     /// Begins a query, which counts what the draws that follow emit to vertex stream 0. One query of each kind can be
     /// active for a stream at a time. A query that has ended must be [reset](QueryPool::reset) before it is begun again.
     /// If it ended in this recording, call [`flush`](Self::flush) before the reset.

@@ -2,6 +2,7 @@
 
 use ash::vk;
 
+use crate::lower::compute::DomainOrigin;
 use crate::runtime::{IndexType, RuntimeError};
 use crate::topology::{PrimitiveTopology, ProvokingVertex, TopologyError};
 use crate::vertex_input::{
@@ -18,13 +19,10 @@ impl TryFrom<vk::PrimitiveTopology> for PrimitiveTopology {
     type Error = TopologyError;
 
     /// # Errors
-    /// [`TopologyError::PatchList`] for `PATCH_LIST`, [`TopologyError::UnknownValue`] for a value
-    /// that is not in the enumeration.
+    /// [`TopologyError::UnknownValue`] for a value that is not in the enumeration.
     fn try_from(topology: vk::PrimitiveTopology) -> Result<Self, TopologyError> {
-        if topology == vk::PrimitiveTopology::PATCH_LIST {
-            return Err(TopologyError::PatchList);
-        }
-        let found = Self::ALL.into_iter().find(|t| t.as_raw() == topology.as_raw());
+        let all = Self::ALL.into_iter().chain([Self::PatchList]);
+        let found = all.into_iter().find(|t| t.as_raw() == topology.as_raw());
         found.ok_or(TopologyError::UnknownValue(topology.as_raw()))
     }
 }
@@ -32,6 +30,16 @@ impl TryFrom<vk::PrimitiveTopology> for PrimitiveTopology {
 impl From<PrimitiveTopology> for vk::PrimitiveTopology {
     fn from(topology: PrimitiveTopology) -> Self {
         Self::from_raw(topology.as_raw())
+    }
+}
+
+impl From<vk::TessellationDomainOrigin> for DomainOrigin {
+    /// Values that are not in the enumeration are taken for Vulkan's default, the upper left.
+    fn from(origin: vk::TessellationDomainOrigin) -> Self {
+        match origin {
+            vk::TessellationDomainOrigin::LOWER_LEFT => Self::LowerLeft,
+            _ => Self::UpperLeft,
+        }
     }
 }
 
@@ -142,14 +150,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn topologies_are_vulkans_but_for_patches() {
-        for topology in PrimitiveTopology::ALL {
+    fn topologies_are_vulkans() {
+        for topology in PrimitiveTopology::ALL.into_iter().chain([PrimitiveTopology::PatchList]) {
             let raw = vk::PrimitiveTopology::from(topology);
             assert_eq!(PrimitiveTopology::try_from(raw), Ok(topology));
         }
         let of = |raw| PrimitiveTopology::try_from(vk::PrimitiveTopology::from_raw(raw));
         assert_eq!(of(3), Ok(PrimitiveTopology::TriangleList));
-        assert_eq!(of(10), Err(TopologyError::PatchList));
+        assert_eq!(of(10), Ok(PrimitiveTopology::PatchList));
         assert_eq!(of(11), Err(TopologyError::UnknownValue(11)));
     }
 

@@ -67,7 +67,7 @@ impl Captures {
     /// Another pipeline is bound, or other shaders are. The next draw that needs it looks up whether they capture.
     fn forget_pipeline(&mut self) {
         self.end_counting();
-        self.state.changed.vertex_input = true;
+        self.state.changed.variant = true;
         (self.state.pipeline, self.state.is_pipeline_known) = (None, false);
     }
 
@@ -206,6 +206,12 @@ impl Captures {
         self.state.changed.index_buffer = true;
     }
 
+    /// `vkCmdSetTessellationDomainOriginEXT`
+    pub(crate) fn set_domain_origin(&mut self, origin: vk::TessellationDomainOrigin) {
+        self.state.domain_origin = origin.into();
+        self.state.changed.variant = true;
+    }
+
     /// `vkCmdSetPrimitiveRestartIndexEXT`. The index applies until another index buffer is bound.
     pub(crate) fn set_primitive_restart_index(&mut self, index: u32) {
         if let Some(bound) = &mut self.state.index_buffer {
@@ -244,7 +250,7 @@ impl Captures {
         }
         // An invalid vertex input is an error only if a draw with it is captured.
         self.state.vertex_input = input.map_err(|error| error.to_string());
-        self.state.changed.vertex_input = true;
+        self.state.changed.variant = true;
     }
 
     /// `vkCmdPushDescriptorSet`

@@ -99,7 +99,7 @@ impl Captures {
     /// Everything that is bound is valid.
     unsafe fn begin_collecting(&mut self) -> Result<(), PipelineError> {
         let is_begun = self.active.as_ref().is_none_or(|active| active.is_begun);
-        if is_begun && !self.state.changed.vertex_input {
+        if is_begun && !self.state.changed.variant {
             return Ok(());
         }
         // SAFETY: the caller's contract.
@@ -118,7 +118,7 @@ impl Captures {
         unsafe { active.capture.begin(&desc) }?;
         active.is_begun = true;
         // `begin` has passed the vertex input and vertex buffers to the capture.
-        (self.state.changed.vertex_input, self.state.changed.vertex_buffers) = (false, false);
+        (self.state.changed.variant, self.state.changed.vertex_buffers) = (false, false);
         // SAFETY: the caller's contract.
         unsafe { self.count() }?;
         Ok(())
@@ -158,7 +158,7 @@ impl Captures {
         self.hoist(active.capture, active.descriptor_buffers, ended.map_err(PipelineError::from));
     }
 
-    /// Returns the variant for the bound pipeline and the current vertex input. `None` if the
+    /// Returns the variant for the bound pipeline and the current dynamic state. `None` if the
     /// pipeline does not capture.
     ///
     /// # Safety
@@ -166,17 +166,19 @@ impl Captures {
     unsafe fn current_variant(
         &mut self,
     ) -> Result<Option<vkxfb::runtime::Pipeline>, PipelineError> {
-        if !self.state.changed.vertex_input {
+        if !self.state.changed.variant {
             return Ok(self.variant.clone());
         }
         let Some(pipeline) = self.state.pipeline.clone() else { return Ok(None) };
         let cache = vk::PipelineCache::null();
         // SAFETY: the caller's contract.
         let variant = unsafe {
+            let origin = self.state.domain_origin;
             match (pipeline.dynamic.vertex_input, &self.state.vertex_input) {
-                (false, _) => pipeline.static_variant(cache),
+                _ if !pipeline.has_dynamic_variants() => pipeline.static_variant(cache),
+                (false, _) => pipeline.variant(&pipeline.vertex_input, origin, cache),
                 (true, Ok(vertex_input)) => {
-                    pipeline.variant(&pipeline.complete(vertex_input), cache)
+                    pipeline.variant(&pipeline.complete(vertex_input), origin, cache)
                 }
                 (true, Err(error)) => Err(PipelineError::VertexInput(error.clone())),
             }
@@ -338,7 +340,7 @@ impl Captures {
         };
         let changed = std::mem::take(&mut self.state.changed);
         let vertex_buffers =
-            (changed.vertex_input || changed.vertex_buffers).then(|| self.vertex_buffers());
+            (changed.variant || changed.vertex_buffers).then(|| self.vertex_buffers());
         let index_buffer = self.state.index_buffer.filter(|_| changed.index_buffer).map(|bound| {
             let BoundIndexBuffer { buffer, offset, index_type, restart_index, .. } = bound;
             let size = self.reached_size(buffer, offset, bound.size);
@@ -351,7 +353,7 @@ impl Captures {
         {
             return Err(PipelineError::DescriptorBuffers);
         }
-        if (changed.sets || changed.vertex_input) && !pipeline.has_descriptor_buffers {
+        if (changed.sets || changed.variant) && !pipeline.has_descriptor_buffers {
             // SAFETY: the caller's contract.
             unsafe { self.write_pushed_sets() }?;
         }
@@ -360,7 +362,7 @@ impl Captures {
         let mut recorder = capture.recorder();
         // SAFETY: the caller's contract.
         unsafe {
-            if changed.vertex_input
+            if changed.variant
                 && let Some(variant) = variant
             {
                 recorder.bind_pipeline(variant)?;
@@ -374,7 +376,7 @@ impl Captures {
                     recorder.set_primitive_restart_index(*index)?;
                 }
             }
-            if (changed.sets || changed.vertex_input)
+            if (changed.sets || changed.variant)
                 && let Some(variant) = variant
             {
                 // Skip sets that the variant does not use: they may have been bound with an
@@ -420,11 +422,10 @@ impl Captures {
             true => state.topology,
             false => pipeline.topology,
         };
-        let topology = PrimitiveTopology::try_from(topology);
-        let topology = topology.map_err(|error| {
-            tracing::error!("a draw: {error}");
-            PipelineError::Stage("tessellation")
-        })?;
+        let topology = PrimitiveTopology::try_from(topology)?;
+        if pipeline.dynamic.patch_control_points {
+            recorder.set_patch_control_points(state.patch_control_points)?;
+        }
         Ok(record(&mut recorder, topology)?)
     }
 

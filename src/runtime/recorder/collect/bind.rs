@@ -9,6 +9,7 @@ use crate::lower::Backend;
 use crate::runtime::checks::multiple_of_4;
 use crate::runtime::descriptors::Purpose;
 use crate::runtime::parameters::{ConditionalRendering, IndexBuffer, VertexBuffer};
+use crate::runtime::pipeline::check_control_points;
 use crate::runtime::{Pipeline, RuntimeError, pulling};
 use crate::sysval::{AttributeDescriptor, INLINE_ATTRIBUTES, split};
 use crate::topology::ProvokingVertex;
@@ -34,6 +35,7 @@ impl Collector {
     /// Binds a pipeline that [`check_pipeline`](Self::check_pipeline) has accepted.
     pub(super) fn set_pipeline(&mut self, pipeline: &Pipeline) {
         self.bound.provoking_vertex = pipeline.provoking_vertex();
+        self.bound.patch_control_points = pipeline.patch_control_points();
         self.bound.restart = pipeline.primitive_restart();
         if !self.bindings.pipelines.last().is_some_and(|last| last.is(pipeline)) {
             self.bindings.pipelines.push(pipeline.clone());
@@ -229,6 +231,17 @@ impl Collector {
 
     pub(in super::super) const fn set_provoking_vertex(&mut self, mode: ProvokingVertex) {
         self.bound.provoking_vertex = mode;
+    }
+
+    pub(in super::super) fn set_patch_control_points(
+        &mut self,
+        points: u32,
+    ) -> Result<(), RuntimeError> {
+        let geometry = self.bound.pipeline.as_ref().and_then(Pipeline::geometry);
+        let tessellation = geometry.and_then(|geometry| geometry.tessellation);
+        check_control_points(points, tessellation.ok_or(RuntimeError::NoTessellation)?)?;
+        self.bound.patch_control_points = points;
+        Ok(())
     }
 
     pub(in super::super) fn set_primitive_restart(

@@ -80,7 +80,7 @@ impl Collector {
             None => (Address::default(), false),
         };
         let inverted = if inverted { flags::INVERTED } else { 0 };
-        let control_points = pipeline.map_or(0, Pipeline::patch_control_points);
+        let control_points = self.bound.patch_control_points;
         let reach_far = self.bindings.attributes.last().is_some_and(|bound| bound.reach_far);
         let far = if reach_far { flags::FAR_ATTRIBUTES } else { 0 };
         Input {
@@ -222,10 +222,8 @@ impl Collector {
         topology: PrimitiveTopology,
         mut input: Input,
     ) -> Result<(), RuntimeError> {
-        if topology == PrimitiveTopology::PatchList
-            && let Some(pipeline) = &self.bound.pipeline
-        {
-            let points = pipeline.patch_control_points();
+        if topology == PrimitiveTopology::PatchList {
+            let points = self.bound.patch_control_points;
             input.flags |=
                 slice_bits(&input, points, self.ctx.limits_loops()) << flags::SLICE_SHIFT;
         }

@@ -67,6 +67,8 @@ struct Bound {
     has_attributes: bool,
     indices: Option<BoundIndices>,
     provoking_vertex: ProvokingVertex,
+    /// The number of control points of a patch.
+    patch_control_points: u32,
     restart: bool,
     /// The record strides of all capture buffers. `streams` are the vertex streams that these
     /// buffers capture.
