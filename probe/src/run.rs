@@ -162,8 +162,8 @@ pub fn failing_shaders(
     };
     let mut shaders = vec![(stage, lowered.words)];
     if let LoweredKind::Native(native) = lowered.kind {
-        let before = native.vertex_shader.map(|vertex| ("vertex shader before it", vertex.words));
-        shaders.extend(before);
+        let before = native.before.into_iter();
+        shaders.extend(before.map(|before| ("vertex shader before it", before.words)));
     }
     Ok(shaders)
 }

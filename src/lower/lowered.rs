@@ -63,9 +63,11 @@ pub enum LoweredKind {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct LoweredNative {
-    /// The [vertex shader](super::native::Options::vertex_shader) before a geometry shader.
-    pub vertex_shader: Option<LoweredStage>,
-    /// The input and output primitives of the geometry shader, if one is captured together with a vertex shader.
+    /// The shaders before the one that is captured, beginning with the [vertex
+    /// shader](super::native::Options::vertex_shader).
+    pub before: Vec<LoweredStage>,
+    /// The input and output primitives of the geometry shader or tessellation shaders, if they are captured together
+    /// with a vertex shader.
     pub geometry: Option<LoweredGeometry>,
 }
 
@@ -73,6 +75,8 @@ pub struct LoweredNative {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoweredStage {
+    /// The stage.
+    pub stage: ExecutionModel,
     /// The SPIR-V words.
     pub words: Vec<u32>,
     /// The name of the entry point in `words`.
@@ -202,17 +206,18 @@ impl Lowered {
         }
     }
 
-    /// The vertex shader before a geometry shader, if both remain stages of a graphics pipeline, as on the native
+    /// The shaders before the one that is captured, if all remain stages of a graphics pipeline, as on the native
     /// backend.
     #[doc(hidden)]
-    pub const fn vertex_shader(&self) -> Option<&LoweredStage> {
+    pub fn before(&self) -> &[LoweredStage] {
         match &self.kind {
-            LoweredKind::Native(native) => native.vertex_shader.as_ref(),
-            LoweredKind::Vertex(_) | LoweredKind::Compute(_) => None,
+            LoweredKind::Native(native) => &native.before,
+            LoweredKind::Vertex(_) | LoweredKind::Compute(_) => &[],
         }
     }
 
-    /// The input and output primitives of the geometry shader, if one is captured together with its vertex shader.
+    /// The input and output primitives of the geometry shader or tessellation shaders, if they are captured together
+    /// with the vertex shader.
     #[doc(hidden)]
     pub const fn geometry(&self) -> Option<LoweredGeometry> {
         match &self.kind {
@@ -283,8 +288,8 @@ impl Lowered {
     /// [`move_descriptor_set`](Self::move_descriptor_set) was called with, because lowering is deterministic. A
     /// [`Pipeline`](crate::runtime::Pipeline) compiles the words for its number of set layouts, so a cache of pipelines
     /// needs that number, too. The key does not depend on anything outside of the words, such as
-    /// [`entry_point`](Self::entry_point) if a module has several, vertex input state, or the [vertex
-    /// shader](Self::vertex_shader) before a geometry shader.
+    /// [`entry_point`](Self::entry_point) if a module has several, vertex input state, or the
+    /// [shaders](Self::before) before the captured one.
     ///
     /// XXH3 is not a cryptographic hash: it is possible to construct two modules with the same key.
     #[doc(hidden)]

@@ -10,8 +10,8 @@
 //!
 //! [`native`] supports vertex, tessellation evaluation and geometry shaders, [`compute`] the same with all
 //! shaders before them, [`vertex`] only vertex shaders. A
-//! [`Pipeline`](crate::runtime::Pipeline) of a geometry shader needs the vertex shader before it on the
-//! native backend, too ([`native::Options::vertex_shader`]). [`vertex`] and [`compute`] link in the
+//! [`Pipeline`](crate::runtime::Pipeline) of a later shader needs the shaders before it on the native backend, too
+//! ([`native::Options::vertex_shader`]). [`vertex`] and [`compute`] link in the
 //! functions of `shaders/*.wgsl`, which implement primitive decomposition; `library` generates the
 //! bodies of the stubs in `shaders/stubs.wgsl`.
 

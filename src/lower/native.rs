@@ -34,8 +34,10 @@ use std::ops::Range;
 
 use spirv::{Capability, ExecutionMode, ExecutionModel, Op};
 
+use super::compute::DomainOrigin;
 use super::interface;
 use super::push_constants;
+use super::stages::{later_shaders, reverse_order};
 use super::strip::strip;
 use super::undefined::Undefined;
 use super::uses::Uses;
@@ -62,9 +64,16 @@ pub const MIN_OUTPUT_COMPONENTS: u32 = 64;
 #[must_use]
 pub struct Options<'a> {
     /// The vertex shader of the graphics pipeline, if a [`Pipeline`](crate::runtime::Pipeline) is to be
-    /// created from a geometry shader. Its own captures are removed: the specification allows captures only in
-    /// the last of these stages.
+    /// created from a tessellation evaluation shader or a geometry shader. Its own captures are removed: the
+    /// specification allows captures only in the last of these stages.
     pub vertex_shader: Option<&'a Shader<'a>>,
+    /// As [`compute::Options::control_shader`](super::compute::Options::control_shader).
+    pub control_shader: Option<&'a Shader<'a>>,
+    /// As [`compute::Options::evaluation_shader`](super::compute::Options::evaluation_shader).
+    pub evaluation_shader: Option<&'a Shader<'a>>,
+    /// Where the origin of the tessellation domain is. The shaders declare the opposite order of vertices for
+    /// [`LowerLeft`](DomainOrigin::LowerLeft), so a pipeline with them has to have Vulkan's default.
+    pub domain_origin: DomainOrigin,
     /// The device's limit, see [`EmitOptions::max_output_components`];
     /// [`runtime::Limits`](crate::runtime::Limits) contains that for vertex shaders. Only a capture
     /// list can exceed it.
@@ -72,9 +81,15 @@ pub struct Options<'a> {
 }
 
 impl Options<'_> {
-    /// Options for a device with the minimum limits, without a vertex shader before the captured shader.
+    /// Options for a device with the minimum limits, without shaders before the captured shader.
     pub const fn new() -> Self {
-        Self { vertex_shader: None, max_output_components: MIN_OUTPUT_COMPONENTS }
+        Self {
+            vertex_shader: None,
+            control_shader: None,
+            evaluation_shader: None,
+            domain_origin: DomainOrigin::UpperLeft,
+            max_output_components: MIN_OUTPUT_COMPONENTS,
+        }
     }
 }
 
@@ -87,6 +102,9 @@ impl Default for Options<'_> {
 impl<'a> Options<'a> {
     setters! {
         vertex_shader?: &'a Shader<'a>,
+        control_shader?: &'a Shader<'a>,
+        evaluation_shader?: &'a Shader<'a>,
+        domain_origin: DomainOrigin,
         max_output_components: u32,
     }
 }
@@ -103,22 +121,59 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
 /// specialisation constants are replaced. For a capture list the shader is decorated as by
 /// [`emit`].
 ///
-/// With a [vertex shader](Options::vertex_shader), a geometry shader is lowered for a
-/// [`Pipeline`](crate::runtime::Pipeline): both shaders stay modules of their own.
+/// With a [vertex shader](Options::vertex_shader), a tessellation evaluation shader or a geometry shader is lowered for
+/// a [`Pipeline`](crate::runtime::Pipeline): all shaders stay modules of their own.
 ///
 /// # Errors
-/// [`LowerError`]: a module is invalid, or has no such shader; what to capture does not match it;
-/// the shader after a vertex shader is not a geometry shader; for a list also the errors of [`emit`].
+/// [`LowerError`]: a module is invalid, or has no such shader; what to capture does not match it; the shaders are not
+/// those of consecutive stages, or lack execution modes; for a list also the errors of [`emit`].
 #[tracing::instrument(name = "lower", level = "debug", skip_all, fields(backend = "native"))]
 pub fn lower_with(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, LowerError> {
-    let Some(vertex) = options.vertex_shader else {
+    let GraphicsStages { all: mut stages, modes } = GraphicsStages::of(shader, options)?;
+    let (Some((module, entry)), Some(geometry)) = (stages.pop(), modes) else {
         return lower_alone(shader, options.max_output_components);
     };
-    let module = shader.module()?;
-    let entry = shader.later_shader(&module, ExecutionModel::Geometry)?;
-    let geometry = LoweredGeometry::of(&module, &entry)?;
-    let shader = Shader { stage: Some(entry.model), ..*shader };
-    lower_alone(&shader, options.max_output_components)?.behind(vertex, geometry)
+    let words = module.words();
+    let shader = Shader { words: &words, stage: Some(entry.model), specialization: &[], ..*shader };
+    lower_alone(&shader, options.max_output_components)?.behind(stages, geometry)
+}
+
+/// The stages of a graphics pipeline, each a module of its own.
+pub(super) struct GraphicsStages {
+    /// The stages in order, the captured one last. There are none without a vertex shader.
+    all: Vec<(Module, EntryPoint)>,
+    /// What the stages after the vertex shader do with primitives.
+    pub(super) modes: Option<LoweredGeometry>,
+}
+
+impl GraphicsStages {
+    /// Reads the shader and the shaders before it.
+    ///
+    /// # Errors
+    /// [`LowerError`]: a module is invalid, it has no such shader, or the stages do not match.
+    pub(super) fn of(shader: &Shader<'_>, options: &Options<'_>) -> Result<Self, LowerError> {
+        let before = [options.vertex_shader, options.control_shader, options.evaluation_shader];
+        let later = later_shaders(before, shader)?;
+        let mut all = Vec::new();
+        if let Some(vertex) = options.vertex_shader {
+            let module = vertex.module()?;
+            let entry = vertex.vertex_shader(&module)?;
+            all.push((module, entry));
+        }
+        for (shader, stage) in later {
+            let module = shader.module()?;
+            let entry = shader.later_shader(&module, stage)?;
+            all.push((module, entry));
+        }
+        if let [_, control, evaluation, ..] = &mut all[..]
+            && options.domain_origin == DomainOrigin::LowerLeft
+        {
+            reverse_order([(&mut control.0, &control.1), (&mut evaluation.0, &evaluation.1)]);
+        }
+        let later: Vec<_> = all.iter().skip(1).map(|(module, entry)| (module, entry)).collect();
+        let modes = LoweredGeometry::of_stages(&later, DomainOrigin::UpperLeft)?;
+        Ok(Self { all, modes })
+    }
 }
 
 fn lower_alone(shader: &Shader<'_>, max_output_components: u32) -> Result<Lowered, LowerError> {
@@ -136,30 +191,29 @@ fn lower_alone(shader: &Shader<'_>, max_output_components: u32) -> Result<Lowere
 }
 
 impl Lowered {
-    /// Adds the vertex shader before a geometry shader, and the resources that it uses.
+    /// Adds the shaders before the captured one, and the resources that they use.
     fn behind(
         mut self,
-        vertex: &Shader<'_>,
+        stages: Vec<(Module, EntryPoint)>,
         geometry: LoweredGeometry,
     ) -> Result<Self, LowerError> {
-        let mut module = vertex.module()?;
-        let entry = vertex.vertex_shader(&module)?;
-        let declarations = Declarations::of(&module);
-        let used = StaticUse::of(&module, entry.function);
-        let uses = Uses::of(&module, &declarations, &used);
-        self.effects.unite(uses.effects);
-        self.descriptor_sets.extend(uses.descriptor_sets);
+        let mut before = Vec::new();
+        for (mut module, entry) in stages {
+            let declarations = Declarations::of(&module);
+            let used = StaticUse::of(&module, entry.function);
+            let uses = Uses::of(&module, &declarations, &used);
+            self.effects.unite(uses.effects);
+            self.descriptor_sets.extend(uses.descriptor_sets);
+            self.push_constants =
+                hull(self.push_constants, push_constants::block_range(&declarations, &used)?);
+            self.reads_undefined |= Undefined::of(&module, &declarations, &entry, &[]).has_values;
+            strip(&mut module, &declarations);
+            let EntryPoint { model: stage, name: entry_point, .. } = entry;
+            before.push(LoweredStage { stage, words: module.words(), entry_point });
+        }
         self.descriptor_sets.sort_unstable();
         self.descriptor_sets.dedup();
-        self.push_constants =
-            hull(self.push_constants, push_constants::block_range(&declarations, &used)?);
-        self.reads_undefined |= Undefined::of(&module, &declarations, &entry, &[]).has_values;
-        strip(&mut module, &declarations);
-        let vertex_shader = LoweredStage { words: module.words(), entry_point: entry.name };
-        self.kind = LoweredKind::Native(LoweredNative {
-            vertex_shader: Some(vertex_shader),
-            geometry: Some(geometry),
-        });
+        self.kind = LoweredKind::Native(LoweredNative { before, geometry: Some(geometry) });
         Ok(self)
     }
 }

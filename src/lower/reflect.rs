@@ -1,4 +1,4 @@
-//! Lists the inputs of a vertex shader, and the primitives of a geometry shader, for applications that must
+//! Lists the inputs of a vertex shader, and the primitives of the stages after it, for applications that must
 //! provide them without knowing the shader.
 
 mod resources;
@@ -14,7 +14,7 @@ use super::inputs::parts::{Part, parts};
 use super::interface::built_in;
 use super::uses::DESCRIPTORS;
 use super::widen::{INTERFACE, widen};
-use super::{LowerError, LoweredGeometry, Shader, push_constants};
+use super::{LowerError, LoweredGeometry, Shader, native, push_constants};
 use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::static_use::StaticUse;
 use crate::vertex_input::{
@@ -103,12 +103,19 @@ pub fn vertex_reads(shader: &Shader<'_>) -> Result<VertexReads, LowerError> {
     })
 }
 
-/// Returns the input and output primitives that a geometry shader declares, or `None` for a shader of another stage.
+/// Returns the input and output primitives that a geometry shader, or tessellation shaders, declare; `None` for a vertex
+/// shader, and for a tessellation shader alone. `options` has the shaders before it.
 ///
 /// # Errors
-/// [`LowerError`]: the module is invalid, it has no such shader, or a geometry shader does not declare its
+/// [`LowerError`]: a module is invalid, it has no such shader, the stages do not match, or they do not declare their
 /// primitives.
-pub fn geometry(shader: &Shader<'_>) -> Result<Option<LoweredGeometry>, LowerError> {
+pub fn geometry(
+    shader: &Shader<'_>,
+    options: &native::Options<'_>,
+) -> Result<Option<LoweredGeometry>, LowerError> {
+    if let Some(modes) = native::GraphicsStages::of(shader, options)?.modes {
+        return Ok(Some(modes));
+    }
     let module = shader.module()?;
     let entry = shader.find(&module)?;
     match entry.model {

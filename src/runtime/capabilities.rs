@@ -125,6 +125,8 @@ pub struct Capabilities {
     /// The feature `geometryShader`, which graphics pipelines of adjacency topologies or with a geometry
     /// shader need.
     pub geometry_shader: bool,
+    /// The feature `tessellationShader`, which graphics pipelines with tessellation shaders need.
+    pub tessellation_shader: bool,
     /// The feature `vertexPipelineStoresAndAtomics`.
     pub vertex_stores: bool,
     /// The feature `shaderInt64`. No generated shader needs it, but some devices
@@ -285,8 +287,8 @@ impl Capabilities {
     ///
     /// The floor is the open driver of a Mali-G52: Vulkan 1.0 with `VK_KHR_buffer_device_address`, push descriptors,
     /// dynamic rendering and synchronization2 as extensions and `shaderInt64`; 65535 workgroups per axis, 256
-    /// invocations per workgroup, 128 bytes of push constants, 4 descriptor sets; no vertex stores, no geometry shader,
-    /// no transform feedback, no choice of provoking vertex, no `shaderFloat64`, no loads of single bytes.
+    /// invocations per workgroup, 128 bytes of push constants, 4 descriptor sets; no vertex stores, no geometry or
+    /// tessellation shader, no transform feedback, no choice of provoking vertex, no `shaderFloat64`, no loads of single bytes.
     ///
     /// Nothing is added: what the device lacks, it still lacks afterwards.
     #[doc(hidden)]
@@ -298,6 +300,7 @@ impl Capabilities {
         self.vertex_divisor = None;
         self.multi_draw_indirect = false;
         self.geometry_shader = false;
+        self.tessellation_shader = false;
         self.vertex_stores = false;
         self.shader_float64 = false;
         self.byte_loads = false;
@@ -368,6 +371,7 @@ pub(super) mod tests {
             storage_buffer_indexing: true,
             multi_draw_indirect: true,
             geometry_shader: true,
+            tessellation_shader: true,
             vertex_stores: true,
             shader_int64: true,
             byte_loads: true,

@@ -38,6 +38,8 @@ pub struct CaptureNeeds {
     pub queries: bool,
     /// A geometry shader after the vertex shader.
     pub geometry_shader: bool,
+    /// Tessellation shaders after the vertex shader.
+    pub tessellation_shaders: bool,
     /// A geometry shader that emits to several vertex streams.
     pub geometry_streams: bool,
     /// The number of vertices per instance of the largest triangle fan; 0 if no fans are drawn.
@@ -74,6 +76,7 @@ impl Backend {
             Self::Vertex if needs.geometry_shader || needs.geometry_streams => {
                 Some("geometry shaders")
             }
+            Self::Vertex if needs.tessellation_shaders => Some("tessellation shaders"),
             Self::Vertex if needs.fan_vertices > MAX_FAN_VERTICES => {
                 Some("triangle fans of more than 65537 vertices")
             }
@@ -90,12 +93,13 @@ impl RequiredFeatures {
     /// on devices whose drivers are known to shade vertices that are not in the draw. Geometry
     /// shaders are captured natively if [`geometry_shader`](Self::geometry_shader) is enabled; if
     /// they emit to several vertex streams, also [`geometry_streams`](Self::geometry_streams) must
-    /// be enabled.
+    /// be enabled; for tessellation shaders it is [`tessellation_shader`](Self::tessellation_shader).
     pub fn choose(&self, needs: &CaptureNeeds) -> Option<Backend> {
         let can_run = |backend: &&Backend| {
             let has_stage = self.geometry_shader || !needs.geometry_shader;
             let has_streams = self.geometry_streams || !needs.geometry_streams;
-            **backend == Backend::Compute || (has_stage && has_streams)
+            let has_tessellation = self.tessellation_shader || !needs.tessellation_shaders;
+            **backend == Backend::Compute || (has_stage && has_streams && has_tessellation)
         };
         let backends: Vec<Backend> = self.backends().iter().filter(can_run).copied().collect();
         choose(&backends, self.speculative_vertices, needs)
@@ -122,8 +126,16 @@ mod tests {
     use crate::runtime::required_features;
 
     #[test]
-    fn geometry_shaders_need_the_stage_natively_alone() {
+    fn later_stages_are_needed_natively_alone() {
         let caps = full();
+        let needs =
+            CaptureNeeds { tessellation_shaders: true, side_effects: true, ..Default::default() };
+        let mut required = required_features(&caps, &Backend::ALL).unwrap();
+        assert_eq!(required.choose(&needs), Some(Backend::Native));
+        required.tessellation_shader = false;
+        assert_eq!(required.choose(&needs), Some(Backend::Compute));
+        assert_eq!(Backend::Vertex.refuses(&needs), Some("tessellation shaders"));
+
         let needs =
             CaptureNeeds { geometry_shader: true, side_effects: true, ..Default::default() };
         let mut required = required_features(&caps, &Backend::ALL).unwrap();

@@ -483,7 +483,7 @@ pub enum RuntimeError {
         "a pipeline with tessellation shaders needs a number of control points of a patch, at least 1"
     )]
     NoControlPoints,
-    /// Primitive restart is enabled for a patch list, which the compute backend does not support.
+    /// Primitive restart is enabled for a patch list, which is not supported.
     #[error("primitive restart is not captured in patch lists")]
     RestartedPatches,
     /// A draw with a geometry shader has too many primitives.
@@ -570,8 +570,8 @@ pub enum RuntimeError {
         /// The time that the call waited for this query and the previous ones.
         timeout: Duration,
     },
-    /// A pipeline was described with a shader of another stage, or with a geometry shader that was
-    /// lowered without its vertex shader.
+    /// A pipeline was described with a shader of another stage, or with a tessellation evaluation shader or a geometry
+    /// shader that was lowered without the shaders before it.
     #[error(
         "a pipeline that captures takes a vertex shader, or a later shader lowered together with those before it: \
          this is a {stage:?} shader without the vertex shader before it"

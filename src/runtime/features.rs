@@ -44,6 +44,8 @@ pub struct RequiredFeatures {
     /// `geometryShader`: for adjacency topologies on the native and vertex backends, and geometry shaders
     /// on the native backend. The compute backend does not need it.
     pub geometry_shader: bool,
+    /// `tessellationShader`: for tessellation shaders on the native backend. The compute backend does not need it.
+    pub tessellation_shader: bool,
     /// `geometryStreams`: for geometry shaders on the native backend that emit to vertex streams other than 0. The
     /// compute backend does not need it.
     pub geometry_streams: bool,
@@ -118,6 +120,7 @@ pub fn required_features(
         provoking_vertex_last: provoking.is_some_and(|p| p.last),
         preserve_provoking_vertex: provoking.is_some_and(|p| p.preserved),
         geometry_shader: graphics && caps.geometry_shader,
+        tessellation_shader: native && caps.tessellation_shader,
         geometry_streams: native
             && caps.transform_feedback.as_ref().is_some_and(|support| support.geometry_streams),
         shader_draw_parameters: graphics && caps.shader_draw_parameters,
@@ -234,12 +237,15 @@ impl RequiredFeatures {
 
     /// The members of `VkPhysicalDeviceFeatures` to enable, with their names.
     fn needed_core_features(&self) -> impl Iterator<Item = (&'static str, CoreFeature)> {
-        let features: [(bool, &str, CoreFeature); 5] = [
+        let features: [(bool, &str, CoreFeature); 6] = [
             (self.has(Backend::Vertex), "vertexPipelineStoresAndAtomics", |features| {
                 &mut features.vertex_pipeline_stores_and_atomics
             }),
             (self.shader_int64, "shaderInt64", |features| &mut features.shader_int64),
             (self.geometry_shader, "geometryShader", |features| &mut features.geometry_shader),
+            (self.tessellation_shader, "tessellationShader", |features| {
+                &mut features.tessellation_shader
+            }),
             (self.multi_draw_indirect, "multiDrawIndirect", |features| {
                 &mut features.multi_draw_indirect
             }),
@@ -407,12 +413,14 @@ mod tests {
         required.provoking_vertex_last = false;
         required.preserve_provoking_vertex = false;
         required.geometry_shader = false;
+        required.tessellation_shader = false;
         required.vertex_divisor = false;
         required.multi_draw_indirect = false;
         required.draw_indirect_count = false;
         assert_eq!(required.extensions(), [ext::transform_feedback::NAME]);
         let core = required.core_features(&vk::PhysicalDeviceFeatures::default());
-        assert_eq!(core.geometry_shader | core.multi_draw_indirect, vk::FALSE);
+        let all = core.geometry_shader | core.tessellation_shader | core.multi_draw_indirect;
+        assert_eq!(all, vk::FALSE);
     }
 
     #[test]
@@ -511,6 +519,7 @@ mod tests {
             ]
         );
         assert_eq!(core.wide_lines & core.geometry_shader & core.multi_draw_indirect, vk::TRUE);
+        assert_eq!(core.tessellation_shader, vk::TRUE);
         assert_eq!(vulkan11.shader_draw_parameters, vk::TRUE);
         let all = [
             vulkan12.timeline_semaphore,

@@ -2,7 +2,7 @@
 //!
 //! | backend | pipeline | push constants |
 //! |---|---|---|
-//! | native | graphics, rasterizer discard | the application's, for `VERTEX`, with a geometry shader also for `GEOMETRY` |
+//! | native | graphics, rasterizer discard | the application's, for `VERTEX` and the stages after it |
 //! | vertex | graphics, rasterizer discard | [`Sysvals`](crate::sysval::Sysvals) for `VERTEX`, or their address |
 //! | compute | compute | [`Sysvals`](crate::sysval::Sysvals) for `COMPUTE` |
 //!
@@ -85,7 +85,7 @@ pub struct PipelineDesc<'a> {
     pub vertex_input: Option<&'a VertexInput>,
     /// The application's descriptor set layouts. They must include the layouts of all sets that the shader uses
     /// ([`Lowered::descriptor_sets`]). Each binding that the shader uses must be visible to the stages that run:
-    /// compute, or vertex and, on the native backend, geometry. [`SetLayoutInfo`](super::vulkan::SetLayoutInfo) creates
+    /// compute, or vertex and, on the native backend, those after it. [`SetLayoutInfo`](super::vulkan::SetLayoutInfo) creates
     /// such set layouts, and [`PipelineLayoutDesc::check`](super::vulkan::PipelineLayoutDesc::check) reports
     /// mismatches.
     pub set_layouts: &'a [vk::DescriptorSetLayout],
@@ -253,7 +253,7 @@ impl Pipeline {
     /// # Errors
     /// Before any Vulkan call: [`RuntimeError::FeatureNotEnabled`] for a backend that the device
     /// was not created for, on graphics backends for adjacency and for geometry shaders without
-    /// `geometryShader`, and for [`ProvokingVertex::Last`] without `provokingVertexLast`;
+    /// `geometryShader`, natively for tessellation shaders without `tessellationShader`, and for [`ProvokingVertex::Last`] without `provokingVertexLast`;
     /// natively for other vertex streams than 0 without `geometryStreams`, and
     /// [`RuntimeError::MissingProperty`] if lines or triangles go to them without
     /// `transformFeedbackStreamsLinesTriangles`;

@@ -12,7 +12,7 @@ mod fan_limit;
 mod geometry;
 mod index_buffers;
 mod largest_buffer;
-mod native_geometry;
+mod native_stages;
 mod pipeline_choice;
 mod pushed_addresses;
 mod random_lists;

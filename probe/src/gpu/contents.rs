@@ -147,7 +147,10 @@ const fn descriptor_type(kind: BufferKind) -> vk::DescriptorType {
 }
 
 fn layout_binding(buffer: &BufferContents) -> vk::DescriptorSetLayoutBinding<'static> {
-    let stages = vk::ShaderStageFlags::VERTEX | vk::ShaderStageFlags::GEOMETRY;
+    let stages = vk::ShaderStageFlags::VERTEX
+        | vk::ShaderStageFlags::TESSELLATION_CONTROL
+        | vk::ShaderStageFlags::TESSELLATION_EVALUATION
+        | vk::ShaderStageFlags::GEOMETRY;
     vk::DescriptorSetLayoutBinding::default()
         .binding(buffer.binding)
         .descriptor_type(descriptor_type(buffer.kind))

@@ -29,6 +29,7 @@ use self::phases::Phases;
 use self::resets::Resets;
 pub use self::tessellation::LoweredTessellation;
 use self::tessellation::Tessellation;
+pub(super) use self::tessellation::reverse_order;
 use super::compute::Options;
 use super::functions::{Function, StubName};
 use super::inputs::Inputs;
@@ -69,10 +70,9 @@ impl Stages {
     /// # Errors
     /// [`LowerError`]: a module is invalid, it has no such shader, or the stages do not match.
     pub(super) fn of(shader: &Shader<'_>, options: &Options<'_>) -> Result<Self, LowerError> {
+        let before = [options.vertex_shader, options.control_shader, options.evaluation_shader];
+        let later = later_shaders(before, shader)?;
         let Some(first) = options.vertex_shader else {
-            if options.control_shader.or(options.evaluation_shader).is_some() {
-                return Err(LowerError::NoVertexShader);
-            }
             let (mut module, spec_ids) = shader.specialized()?;
             let mut vertex = shader.vertex_shader(&module)?;
             let used = isolate(&mut module, &mut vertex);
@@ -83,15 +83,7 @@ impl Stages {
         let mut vertex = first.vertex_shader(&module)?;
         isolate(&mut module, &mut vertex);
         let mut parts = vec![(module, vertex)];
-        let control = options.control_shader.map(|s| (s, ExecutionModel::TessellationControl));
-        let evaluation =
-            options.evaluation_shader.map(|s| (s, ExecutionModel::TessellationEvaluation));
-        let last = match (control, evaluation) {
-            (Some(_), None) => ExecutionModel::TessellationEvaluation,
-            (None, Some(_)) => return Err(LowerError::NoControlShader),
-            _ => ExecutionModel::Geometry,
-        };
-        for (shader, stage) in control.into_iter().chain(evaluation).chain([(shader, last)]) {
+        for (shader, stage) in later {
             let (mut module, more_spec_ids) = shader.specialized()?;
             spec_ids.extend(more_spec_ids);
             let mut entry = shader.later_shader(&module, stage)?;
@@ -116,19 +108,8 @@ impl Stages {
         for (other, entry) in parts {
             later.push(merge(&mut module, &other, &entry)?);
         }
-        let origin = options.domain_origin;
-        let modes = match &later[..] {
-            [control, evaluation, behind @ ..] => {
-                let modes = LoweredGeometry::of_tessellation(&module, control, evaluation, origin)?;
-                match behind.first() {
-                    Some(entry) => {
-                        Some(LoweredGeometry::of(&module, entry)?.behind(&modes, entry)?)
-                    }
-                    None => Some(modes),
-                }
-            }
-            others => others.last().map(|entry| LoweredGeometry::of(&module, entry)).transpose()?,
-        };
+        let parts: Vec<_> = later.iter().map(|entry| (&module, entry)).collect();
+        let modes = LoweredGeometry::of_stages(&parts, options.domain_origin)?;
         let mut phases = None;
         if let (Some(tessellation), Some(control)) =
             (modes.and_then(|modes| modes.tessellation), later.first_mut())
@@ -171,6 +152,29 @@ impl Stages {
         }
         entry
     }
+}
+
+/// The shaders that run after the vertex shader, in their order, with the stage that each has to be of; the captured
+/// one is the last. There are none if no vertex shader is given. `before` are the vertex shader, the tessellation
+/// control shader and the tessellation evaluation shader before the captured shader.
+///
+/// # Errors
+/// [`LowerError::NoVertexShader`], [`LowerError::NoControlShader`].
+pub(super) fn later_shaders<'a>(
+    before: [Option<&'a Shader<'a>>; 3],
+    captured: &'a Shader<'a>,
+) -> Result<Vec<(&'a Shader<'a>, ExecutionModel)>, LowerError> {
+    let [vertex, control, evaluation] = before;
+    let last = match (vertex, control, evaluation) {
+        (None, None, None) => return Ok(Vec::new()),
+        (None, ..) => return Err(LowerError::NoVertexShader),
+        (_, None, Some(_)) => return Err(LowerError::NoControlShader),
+        (_, Some(_), None) => ExecutionModel::TessellationEvaluation,
+        _ => ExecutionModel::Geometry,
+    };
+    let control = control.map(|shader| (shader, ExecutionModel::TessellationControl));
+    let evaluation = evaluation.map(|shader| (shader, ExecutionModel::TessellationEvaluation));
+    Ok(control.into_iter().chain(evaluation).chain([(captured, last)]).collect())
 }
 
 /// The stages after the vertex shader, in a module together with it.

@@ -20,7 +20,7 @@ use crate::spirv::declarations::{Declarations, Variable};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::EntryPoint;
 use crate::spirv::link::{Linker, Stub};
-use crate::spirv::{Id, Module, Section};
+use crate::spirv::{Id, Instruction, Module, Section};
 use crate::tessellator::{Domain, Spacing, Tessellator};
 
 /// The largest number of control points of a patch, before and after the control shader: every device has at least this
@@ -40,20 +40,39 @@ pub struct LoweredTessellation {
 }
 
 impl LoweredGeometry {
+    /// Reads the execution modes of the stages after a vertex shader, each with its module. `None` if there are none.
+    ///
+    /// # Errors
+    /// [`LowerError`]: a mode is missing, or the stages do not match.
+    pub(in crate::lower) fn of_stages(
+        later: &[(&Module, &EntryPoint)],
+        origin: DomainOrigin,
+    ) -> Result<Option<Self>, LowerError> {
+        Ok(Some(match *later {
+            [] => return Ok(None),
+            [(module, entry)] => Self::of(module, entry)?,
+            [control, evaluation] => Self::of_tessellation(control, evaluation, origin)?,
+            [control, evaluation, (module, entry), ..] => {
+                let before = Self::of_tessellation(control, evaluation, origin)?;
+                Self::of(module, entry)?.behind(&before, entry)?
+            }
+        }))
+    }
+
     /// Reads the execution modes of tessellation shaders. Either of them may declare each.
     ///
     /// # Errors
     /// [`LowerError::TessellationModes`].
-    pub(super) fn of_tessellation(
-        module: &Module,
-        control: &EntryPoint,
-        evaluation: &EntryPoint,
+    fn of_tessellation(
+        (control_module, control): (&Module, &EntryPoint),
+        (evaluation_module, evaluation): (&Module, &EntryPoint),
         origin: DomainOrigin,
     ) -> Result<Self, LowerError> {
         let (mut domain, mut spacing, mut control_points) = (None, Spacing::Equal, None);
         let (mut is_clockwise, mut points) = (false, false);
-        let is_of = |id| id == control.function || id == evaluation.function;
-        for i in module.section(Section::ExecutionModes).filter(|i| is_of(i.id(0))) {
+        let modes = execution_modes(control_module, control)
+            .chain(execution_modes(evaluation_module, evaluation));
+        for i in modes {
             match ExecutionMode::from_u32(i.operand(1)) {
                 Some(ExecutionMode::Triangles) => domain = Some(Domain::Triangles),
                 Some(ExecutionMode::Quads) => domain = Some(Domain::Quads),
@@ -75,7 +94,7 @@ impl LoweredGeometry {
         let control_points = control_points.filter(|points| (1..=MAX_PATCH_SIZE).contains(points));
         let control_points = control_points
             .ok_or_else(|| missing(control, "control points, 1 to 32, of a patch"))?;
-        let declarations = Declarations::of(module);
+        let declarations = Declarations::of(control_module);
         let taken = Interface::per_vertex(&declarations, control, StorageClass::Input);
         let most_taken = taken.least_elements(&declarations).unwrap_or(MAX_PATCH_SIZE);
         // u points to the right, and v away from the origin: down from an upper corner.
@@ -103,7 +122,7 @@ impl LoweredGeometry {
     ///
     /// # Errors
     /// [`LowerError::TessellatedPrimitives`].
-    pub(super) fn behind(self, before: &Self, entry: &EntryPoint) -> Result<Self, LowerError> {
+    fn behind(self, before: &Self, entry: &EntryPoint) -> Result<Self, LowerError> {
         if self.input.vertices() != before.output_vertices {
             return Err(LowerError::TessellatedPrimitives {
                 entry_point: entry.name.clone(),
@@ -114,6 +133,38 @@ impl LoweredGeometry {
         let Self { input, tessellation, .. } = *before;
         Ok(Self { input, tessellation, primitives: None, ..self })
     }
+}
+
+/// The instructions that declare the execution modes of an entry point.
+fn execution_modes<'m>(
+    module: &'m Module,
+    entry: &EntryPoint,
+) -> impl Iterator<Item = Instruction<'m>> {
+    let function = entry.function;
+    module.section(Section::ExecutionModes).filter(move |i| i.id(0) == function)
+}
+
+/// Declares the opposite order of vertices for the tessellation shaders of a pipeline. That is all that the origin of
+/// the tessellation domain decides about.
+pub(in crate::lower) fn reverse_order([control, evaluation]: [(&mut Module, &EntryPoint); 2]) {
+    let order = |i: Instruction<'_>| {
+        let mode = ExecutionMode::from_u32(i.operand(1));
+        mode.filter(|mode| {
+            matches!(mode, ExecutionMode::VertexOrderCw | ExecutionMode::VertexOrderCcw)
+        })
+    };
+    let declared = |module: &Module, entry| execution_modes(module, entry).find_map(order);
+    let declared = declared(control.0, control.1).or(declared(evaluation.0, evaluation.1));
+    let opposite = match declared {
+        Some(ExecutionMode::VertexOrderCw) => ExecutionMode::VertexOrderCcw,
+        _ => ExecutionMode::VertexOrderCw,
+    };
+    for (module, entry) in [(&mut *control.0, control.1), (&mut *evaluation.0, evaluation.1)] {
+        let is_other = |i: Instruction<'_>| i.id(0) != entry.function || order(i).is_none();
+        module.retain(Section::ExecutionModes, is_other);
+    }
+    let operands = [evaluation.1.function.0, opposite as u32];
+    evaluation.0.push(Section::ExecutionModes, Op::ExecutionMode, &operands);
 }
 
 /// The tessellation shaders of a module.

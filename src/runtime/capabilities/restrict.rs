@@ -88,6 +88,7 @@ impl Capabilities {
             (&mut self.storage_buffer_indexing, core.shader_storage_buffer_array_dynamic_indexing),
             (&mut self.multi_draw_indirect, core.multi_draw_indirect),
             (&mut self.geometry_shader, core.geometry_shader),
+            (&mut self.tessellation_shader, core.tessellation_shader),
             (&mut self.vertex_stores, core.vertex_pipeline_stores_and_atomics),
             (&mut self.shader_int64, core.shader_int64),
             (&mut self.shader_float64, core.shader_float64),

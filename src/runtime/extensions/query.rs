@@ -228,6 +228,7 @@ pub(in crate::runtime) unsafe fn query(
         storage_buffer_indexing: features.shader_storage_buffer_array_dynamic_indexing == vk::TRUE,
         multi_draw_indirect: features.multi_draw_indirect == vk::TRUE,
         geometry_shader: features.geometry_shader == vk::TRUE,
+        tessellation_shader: features.tessellation_shader == vk::TRUE,
         vertex_stores: features.vertex_pipeline_stores_and_atomics == vk::TRUE,
         shader_int64: features.shader_int64 == vk::TRUE,
         shader_float64: features.shader_float64 == vk::TRUE,

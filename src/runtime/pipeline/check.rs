@@ -55,8 +55,12 @@ pub(super) fn check(
     match &shader.kind {
         LoweredKind::Native(_) => {
             need(enabled.has(backend), "the native backend", "transformFeedback")?;
-            let has_stage = geometry.is_none() || enabled.geometry_shader;
+            let has_stage = shader.stage != ExecutionModel::Geometry || enabled.geometry_shader;
             need(has_stage, "a geometry shader on the native backend", "geometryShader")?;
+            let is_tessellated = geometry.is_some_and(|of| of.tessellation.is_some());
+            let has_stages = !is_tessellated || enabled.tessellation_shader;
+            let what = "tessellation shaders on the native backend";
+            need(has_stages, what, "tessellationShader")?;
             let streams = stream_count(shader);
             if streams > 1 {
                 let what = "vertex streams other than 0 on the native backend";

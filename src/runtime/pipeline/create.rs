@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ffi::{CStr, CString};
 
 use ash::vk;
+use spirv::ExecutionModel;
 
 use super::key::Source;
 use super::{Key, PipelineDesc, vertex_input};
@@ -15,13 +16,21 @@ use crate::spirv::specialization::SpecializationConstant;
 use crate::topology::ProvokingVertex;
 
 /// The stages of a lowered shader's pipeline that read its push constants.
-pub(super) const fn stages(shader: &Lowered) -> vk::ShaderStageFlags {
-    match (shader.backend(), shader.vertex_shader()) {
-        (Backend::Native, Some(_)) => vk::ShaderStageFlags::from_raw(
-            vk::ShaderStageFlags::VERTEX.as_raw() | vk::ShaderStageFlags::GEOMETRY.as_raw(),
-        ),
-        (Backend::Native | Backend::Vertex, _) => vk::ShaderStageFlags::VERTEX,
-        (Backend::Compute, _) => vk::ShaderStageFlags::COMPUTE,
+pub(super) fn stages(shader: &Lowered) -> vk::ShaderStageFlags {
+    if shader.backend() == Backend::Compute {
+        return vk::ShaderStageFlags::COMPUTE;
+    }
+    let before = shader.before().iter().map(|before| before.stage);
+    before.fold(stage_flag(shader.stage), |all, stage| all | stage_flag(stage))
+}
+
+/// The flag of a stage that can be before rasterization.
+const fn stage_flag(stage: ExecutionModel) -> vk::ShaderStageFlags {
+    match stage {
+        ExecutionModel::TessellationControl => vk::ShaderStageFlags::TESSELLATION_CONTROL,
+        ExecutionModel::TessellationEvaluation => vk::ShaderStageFlags::TESSELLATION_EVALUATION,
+        ExecutionModel::Geometry => vk::ShaderStageFlags::GEOMETRY,
+        _ => vk::ShaderStageFlags::VERTEX,
     }
 }
 
@@ -93,33 +102,24 @@ pub(super) unsafe fn graphics_pipeline(
         }
         Backend::Native | Backend::Compute => Cow::from(&shader.words),
     };
+    let names = shader.before().iter().map(|before| entry_name(&before.entry_point));
+    let names = names.collect::<Result<Vec<CString>, _>>()?;
+    let mut all: Vec<(ExecutionModel, &[u32], &CStr)> = Vec::new();
+    for (before, name) in shader.before().iter().zip(&names) {
+        all.push((before.stage, &before.words, name));
+    }
+    all.push((shader.stage, &words, entry));
+    let code: Vec<&[u32]> = all.iter().map(|(_, words, _)| *words).collect();
     // SAFETY: the caller's contract.
     unsafe {
-        with_module(device, &words, |captured| match shader.vertex_shader() {
-            None => {
-                let stages = [stage(vk::ShaderStageFlags::VERTEX, captured, entry)];
-                create_graphics(device, desc, layout, &stages)
-            }
-            Some(vertex) => {
-                let name = entry_name(&vertex.entry_point)?;
-                with_module(device, &vertex.words, |module| {
-                    let stages = [
-                        stage(vk::ShaderStageFlags::VERTEX, module, &name),
-                        stage(vk::ShaderStageFlags::GEOMETRY, captured, entry),
-                    ];
-                    create_graphics(device, desc, layout, &stages)
-                })
-            }
+        with_modules(device, &code, |modules| {
+            let stages = all.iter().zip(modules).map(|((stage, _, name), module)| {
+                let info = vk::PipelineShaderStageCreateInfo::default().stage(stage_flag(*stage));
+                info.module(*module).name(name)
+            });
+            create_graphics(device, desc, layout, &stages.collect::<Vec<_>>())
         })
     }
-}
-
-fn stage<'a>(
-    stage: vk::ShaderStageFlags,
-    module: vk::ShaderModule,
-    entry: &'a CStr,
-) -> vk::PipelineShaderStageCreateInfo<'a> {
-    vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(entry)
 }
 
 /// The name of an entry point as a C string.
@@ -264,10 +264,10 @@ pub(super) unsafe fn compute_pipeline_with(
 ) -> Result<vk::Pipeline, RuntimeError> {
     // SAFETY: the caller's contract.
     unsafe {
-        with_module(device, words, |module| {
+        with_modules(device, &[words], |modules| {
             let stage = vk::PipelineShaderStageCreateInfo::default()
                 .stage(vk::ShaderStageFlags::COMPUTE)
-                .module(module)
+                .module(modules.first().copied().unwrap_or_default())
                 .name(entry)
                 .specialization_info(constants);
             let info =
@@ -277,22 +277,28 @@ pub(super) unsafe fn compute_pipeline_with(
     }
 }
 
-/// Calls `make` with a shader module, which exists only during the call.
+/// Calls `make` with a shader module for each of `code`. They exist only during the call.
 ///
 /// # Safety
-/// The words are a valid module for `device`.
-unsafe fn with_module<T>(
+/// The words are valid modules for `device`.
+unsafe fn with_modules<T>(
     device: &ash::Device,
-    words: &[u32],
-    make: impl FnOnce(vk::ShaderModule) -> Result<T, RuntimeError>,
+    code: &[&[u32]],
+    make: impl FnOnce(&[vk::ShaderModule]) -> Result<T, RuntimeError>,
 ) -> Result<T, RuntimeError> {
-    let info = vk::ShaderModuleCreateInfo::default().code(words);
-    // SAFETY: the caller's contract.
-    let module = unsafe { device.create_shader_module(&info, None) }
-        .map_err(RuntimeError::vulkan("vkCreateShaderModule"))?;
-    let made = make(module);
-    // SAFETY: the pipelines have been created, or their creation has failed.
-    unsafe { device.destroy_shader_module(module, None) };
+    let mut modules = Vec::new();
+    let created = code.iter().try_for_each(|words| {
+        let info = vk::ShaderModuleCreateInfo::default().code(words);
+        // SAFETY: the caller's contract.
+        let module = unsafe { device.create_shader_module(&info, None) };
+        modules.push(module.map_err(RuntimeError::vulkan("vkCreateShaderModule"))?);
+        Ok(())
+    });
+    let made = created.and_then(|()| make(&modules));
+    for module in modules {
+        // SAFETY: the pipelines have been created, or their creation has failed.
+        unsafe { device.destroy_shader_module(module, None) };
+    }
     made
 }
 
@@ -310,6 +316,8 @@ unsafe fn create_graphics(
     let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
         .topology(desc.topology.into())
         .primitive_restart_enable(desc.primitive_restart);
+    let tessellation = vk::PipelineTessellationStateCreateInfo::default()
+        .patch_control_points(desc.patch_control_points);
     // The vertex backend orders its stores itself and does not need the extension.
     let provoking = match desc.shader.backend() {
         Backend::Native => desc.provoking_vertex,
@@ -321,6 +329,7 @@ unsafe fn create_graphics(
                 .stages(stages)
                 .vertex_input_state(vertex_input)
                 .input_assembly_state(&assembly)
+                .tessellation_state(&tessellation)
                 .rasterization_state(rasterization)
                 .layout(layout)
                 .render_pass(desc.render_pass)

@@ -16,7 +16,7 @@ use crate::sysval::SYSVALS_SIZE;
 const VERTEX: vk::ShaderStageFlags = vk::ShaderStageFlags::VERTEX;
 
 /// A descriptor set layout of the application, with the compute stage added to each binding that is
-/// visible to the vertex or the geometry stage.
+/// visible to the vertex stage, or to a tessellation or geometry stage.
 ///
 /// The application must create the layout from [`info`](Self::info) instead of its own structure,
 /// and use it for everything: to allocate descriptor sets, in the pipeline layouts of its graphics
@@ -500,6 +500,7 @@ mod tests {
 
     const FRAGMENT: vk::ShaderStageFlags = vk::ShaderStageFlags::FRAGMENT;
     const COMPUTE: vk::ShaderStageFlags = vk::ShaderStageFlags::COMPUTE;
+    const CONTROL: vk::ShaderStageFlags = vk::ShaderStageFlags::TESSELLATION_CONTROL;
 
     fn range(stage_flags: vk::ShaderStageFlags, bytes: Range<u32>) -> vk::PushConstantRange {
         let (offset, size) = (bytes.start, bytes.end - bytes.start);
@@ -525,8 +526,9 @@ mod tests {
             binding(2, FRAGMENT),
             binding(4, vk::ShaderStageFlags::ALL_GRAPHICS),
             binding(3, vk::ShaderStageFlags::ALL),
+            binding(5, CONTROL),
         ];
-        let flags = [vk::DescriptorBindingFlags::PARTIALLY_BOUND; 4];
+        let flags = [vk::DescriptorBindingFlags::PARTIALLY_BOUND; 5];
         let mut chained =
             vk::DescriptorSetLayoutBindingFlagsCreateInfo::default().binding_flags(&flags);
         let info = vk::DescriptorSetLayoutCreateInfo::default()
@@ -549,7 +551,8 @@ mod tests {
         let stages: Vec<_> = found.iter().map(|binding| binding.stage_flags).collect();
         let all_graphics = vk::ShaderStageFlags::ALL_GRAPHICS | COMPUTE;
         let all = vk::ShaderStageFlags::ALL;
-        assert_eq!(stages, [VERTEX | FRAGMENT | COMPUTE, FRAGMENT, all_graphics, all]);
+        let control = CONTROL | COMPUTE;
+        assert_eq!(stages, [VERTEX | FRAGMENT | COMPUTE, FRAGMENT, all_graphics, all, control]);
 
         // The pointer of an empty array may be invalid.
         let none = vk::DescriptorSetLayoutCreateInfo::default();
