@@ -1,4 +1,5 @@
-//! `vkxfb capture`: captures the outputs of a vertex or geometry shader, and shows them.
+//! `vkxfb capture`: captures the outputs of a vertex, tessellation evaluation or geometry shader, and
+//! shows them.
 
 mod attributes;
 mod compare;
@@ -27,7 +28,7 @@ use vkxfb::lower::{Backend, Captures};
 use vkxfb::topology::ProvokingVertex;
 use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions};
 use vkxfb_probe::report::Outcome;
-use vkxfb_probe::subject::has_geometry_point_size;
+use vkxfb_probe::subject::has_later_point_size;
 
 use self::attributes::{Choices, Files};
 use self::device::Job;
@@ -124,6 +125,9 @@ const EXAMPLES: &str = "Examples:
   vkxfb capture my.vert.spv --geometry my.geom --mesh bunny.obj \\
       --varyings gl_Position -o out.ply
       what a geometry shader emits
+  vkxfb capture my.vert.spv --control my.tesc --evaluation my.tese \\
+      --patch-control-points 4 --vertices 8 --compare
+      what tessellation shaders divide two patches into
   vkxfb capture my.vert --mesh fox.glb --time 0.5 \\
       --uniform 0.1.joints=skin -o fox_running.glb
       a skin at a time of its animation
@@ -175,9 +179,12 @@ impl Arguments {
         if stage != ExecutionModel::Vertex {
             bail!("only vertex shaders are captured: pipelines take no others");
         }
-        if self.backend == Backend::Vertex && self.captured.geometry.is_some() {
+        if self.backend == Backend::Vertex
+            && let Some((stage, _)) = self.captured.later().first()
+        {
+            let option = stage.option();
             bail!(
-                "the vertex backend takes vertex shaders alone: --backend compute or native takes --geometry"
+                "the vertex backend takes vertex shaders alone: --backend compute or native takes {option}"
             );
         }
         Ok(())
@@ -205,7 +212,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     let sources = arguments.captured.read(&arguments.shader)?;
     let values = sources.specialized();
     let mut stages = arguments.captured.stages(&sources, &values);
-    if stages.vertex.is_none() {
+    if stages.before.is_empty() {
         stages.shader = stages.shader.stage(ExecutionModel::Vertex);
     }
     let file = arguments.captured.file(&arguments.shader);
@@ -220,9 +227,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         format.check(&plan.columns).with_context(in_file)?;
     }
     let picture = arguments.picture.of(&plan.columns).with_context(in_file)?;
-    for input in interface::unwritten(&stages).with_context(in_file)? {
-        let (reader, writer) = (file.display(), arguments.shader.display());
-        let what = format_args!("{reader} reads {input}, which {writer} does not write");
+    for what in interface::unwritten(&stages.all(), &arguments.captured.files(&arguments.shader))? {
         super::complain("warning:", what);
     }
     let progress = Steps::new(picture.is_some());
@@ -258,27 +263,33 @@ fn capture(
         attributes::vertex_data(stages.first(), files, &arguments.attributes, &mut missing)?;
     let contents = contents::of(&arguments.supplied, stages, files, &mut missing)?;
     arguments.draw.note_missing(&mut missing);
+    let is_tessellated = arguments.captured.control.is_some();
+    let assembly = arguments.draw.assembly(is_tessellated, &mut missing)?;
     missing.check()?;
     let drawn = arguments.draw.drawn(files, &vertex_data)?;
     let job = Job {
         stages,
-        geometry: reflect::geometry(&stages.shader)?,
+        geometry: reflect::geometry(&stages.shader, &stages.native())?,
         vertex_data: &vertex_data,
         contents: &contents,
         drawn: &drawn,
-        topology: arguments.draw.topology,
+        assembly,
         layout: &plan.layout,
         stream: plan.stream,
         provoking: arguments.provoking,
         buffer_size: arguments.buffer_size,
     };
+    let mut later_point_size = false;
+    for shader in stages.all() {
+        later_point_size |= has_later_point_size(shader.words)?;
+    }
     let mut gpu = Gpu::open(&OpenOptions {
         device: arguments.device.clone(),
         profile: arguments.profile.into(),
         resources: arguments.resources.into(),
         unoptimized: arguments.unoptimized,
         validation: arguments.validate,
-        geometry_point_size: has_geometry_point_size(stages.shader.words)?,
+        later_point_size,
         ..OpenOptions::default()
     })?;
     device::check(&gpu, arguments.backend, &job)?;
@@ -310,9 +321,8 @@ fn capture(
         progress.begin("drawing");
         let name =
             |file: &Path| file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let geometry = arguments.captured.geometry.as_deref().map(name);
-        let behind = geometry.map_or_else(String::new, |geometry| format!(" and {geometry}"));
-        let name = name(&arguments.shader) + &behind;
+        let names = arguments.captured.files(&arguments.shader).into_iter().map(name);
+        let name = names.collect::<Vec<_>>().join(" and ");
         files.push((picture.file, picture.render(&mut gpu, &shown, &name)?));
     }
     let messages = super::once_each(&gpu.close());

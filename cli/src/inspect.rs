@@ -19,7 +19,6 @@ use vkxfb::internal::spirv::declared_constants;
 use vkxfb::internal::spirv::entry_point::stage_name;
 use vkxfb::lower::Shader;
 
-use super::Stages;
 use super::source::Sources;
 use super::specialize::default_of;
 use super::supplied::{self, Member};
@@ -52,6 +51,8 @@ const EXAMPLES: &str = "Examples:
   vkxfb inspect my.vert --gl                    as OpenGL's program interface lists it
   vkxfb inspect my.vert.spv --geometry my.geom.spv
                                                 the geometry shader: its primitives, what is captured
+  vkxfb inspect my.vert.spv --control my.tesc --evaluation my.tese
+                                                how patches are divided, what is captured
 
 Exit status: 0, even if nothing is captured; 2 if the shader or the list is
 wrong.";
@@ -61,11 +62,10 @@ wrong.";
 struct Inspection {
     stage: &'static str,
     entry_point: String,
-    /// The primitives of a geometry shader. `None` for other shaders.
+    /// The primitives of a geometry shader, or of tessellation shaders. `None` for other shaders.
     geometry: Option<super::Primitives>,
-    /// The entry point of the vertex shader that precedes the geometry shader. `None` without a
-    /// geometry shader.
-    vertex_shader: Option<String>,
+    /// The shaders that precede the shader, in the order in which they run.
+    before: Vec<StageRow>,
     constants: Vec<ConstantRow>,
     /// The inputs of the shader.
     inputs: Vec<InterfaceRow>,
@@ -84,6 +84,13 @@ struct Inspection {
     /// The locations of the device that the shader does not use. A translator may add outputs
     /// there.
     locations_left: u32,
+}
+
+/// A shader that precedes the inspected one.
+#[derive(Serialize)]
+struct StageRow {
+    stage: &'static str,
+    entry_point: String,
 }
 
 #[derive(Serialize)]
@@ -195,11 +202,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
 
 fn inspect(arguments: &Arguments, sources: &Sources) -> Result<Inspection> {
     let values = sources.specialized();
-    let Stages { shader, vertex } = arguments.captured.stages(sources, &values);
-    let vertex_shader = vertex.map(|vertex| -> Result<String> {
-        let file = || arguments.shader.display().to_string();
-        Ok(vertex.find(&vertex.module()?).with_context(file)?.name)
-    });
+    let stages = arguments.captured.stages(sources, &values);
+    let shader = stages.shader;
+    let mut before = Vec::new();
+    for (shader, file) in stages.before.iter().zip(arguments.captured.files(&arguments.shader)) {
+        let entry = shader.module().and_then(|module| Ok(shader.find(&module)?));
+        let entry = entry.with_context(|| file.display().to_string())?;
+        before.push(StageRow { stage: stage_name(entry.model), entry_point: entry.name });
+    }
     let unspecialized = Module::parse(shader.words)?;
     let constants = declared_constants(&unspecialized, &Declarations::of(&unspecialized));
     let module = shader.module()?;
@@ -229,8 +239,9 @@ fn inspect(arguments: &Arguments, sources: &Sources) -> Result<Inspection> {
         shader_outputs: interface(StorageClass::Output),
         stage: stage_name(entry.model),
         entry_point: entry.name.clone(),
-        geometry: geometry(&shader)?.map(super::Primitives::from),
-        vertex_shader: vertex_shader.transpose()?,
+        geometry: geometry(&shader, &stages.native())?
+            .map(|primitives| super::Primitives::of(primitives, entry.model)),
+        before,
         constants: constants
             .into_iter()
             .map(|constant| ConstantRow {

@@ -51,6 +51,8 @@ const EXAMPLES: &str = "Examples:
   vkxfb lower my.vert.spv --backend native --stream-output stream-output.json -o out.spv
   vkxfb lower my.vert.spv --geometry my.geom.spv --backend compute -o out.spv
                                           a geometry shader and the vertex shader before it, in one
+  vkxfb lower my.vert.spv --control my.tesc --evaluation my.tese --backend native -o out.spv
+                                          a tessellation evaluation shader for the driver's capture
   vkxfb lower my.vert.spv --backend compute -o out.spv --json \\
       --attribute 0=R32G32B32_SFLOAT@0,1=R8G8B8A8_UNORM@0+12,2=R32G32B32A32_SFLOAT@1 \\
       --binding 0=16,1=16/instance
@@ -59,9 +61,9 @@ Formats and rates of attributes are compiled into the module. It gets
 bindings, offsets and strides at run time; --json shows those that were given
 or assumed.
 
-With --geometry, that shader is captured: by compute both become one module,
-natively the geometry shader is written, and the vertex shader stays as it is
-(vkxfb strip-xfb, if it captures, too).
+With --geometry or --evaluation, that shader is captured: by compute all become
+one module, natively the last shader is written, and those before it stay as
+they are (vkxfb strip-xfb, if they capture, too).
 
 vkxfb inspect shows a shader's inputs and outputs. vkxfb --help has an example
 of stream-output.json.
@@ -89,9 +91,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
             "--attribute and --binding are for the compute backend: the others leave vertex input to the driver"
         );
     }
-    if arguments.backend == Backend::Vertex && arguments.captured.geometry.is_some() {
+    if arguments.backend == Backend::Vertex
+        && let Some((stage, _)) = arguments.captured.later().first()
+    {
+        let option = stage.option();
         bail!(
-            "--geometry is for the native and the compute backend: the vertex backend takes vertex shaders alone"
+            "{option} is for the native and the compute backend: the vertex backend takes vertex shaders alone"
         );
     }
     let sources = arguments.captured.read(&arguments.shader)?;
@@ -110,9 +115,7 @@ fn lower(arguments: &Arguments, sources: &Sources) -> Result<(Lowered, Option<Ve
     shader.captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
     Ok(match arguments.backend {
         Backend::Native => {
-            let mut options =
-                native::Options::new().max_output_components(arguments.max_output_components);
-            options.vertex_shader = stages.vertex.as_ref();
+            let options = stages.native().max_output_components(arguments.max_output_components);
             (native::lower_with(&shader, &options)?, None)
         }
         Backend::Vertex => (vertex::lower(&shader)?, None),
@@ -122,8 +125,7 @@ fn lower(arguments: &Arguments, sources: &Sources) -> Result<(Lowered, Option<Ve
                 .workgroup_sizes(WorkgroupSizes::all(arguments.workgroup_size))
                 .resources(arguments.resources())
                 .staging(arguments.staging);
-            let mut options = compute::Options::new(&vertex_input).target(target);
-            options.vertex_shader = stages.vertex.as_ref();
+            let options = stages.compute(&vertex_input).target(target);
             let mut lowered = compute::lower(&shader, &options)?;
             if let Some(set) = arguments.descriptor_set {
                 lowered.move_descriptor_set(set)?;
@@ -152,8 +154,7 @@ struct Report<'a> {
     /// 16. For the native backend, the whole block.
     push_constants: Option<&'a Range<u32>>,
     spec_ids: Option<SpecIds>,
-    /// What the geometry shader declares. `None` unless a geometry shader is lowered together with
-    /// its vertex shader.
+    /// What the stages after the vertex shader declare. `None` for a shader alone.
     geometry: Option<super::Primitives>,
     /// This field and all that follow are only for the compute backend.
     workgroup_size: u32,
@@ -227,7 +228,7 @@ impl<'a> Report<'a> {
                 plain: ids.unchecked,
                 workgroup_size: ids.workgroup_size,
             }),
-            geometry: lowered.geometry().map(super::Primitives::from),
+            geometry: lowered.geometry().map(|of| super::Primitives::of(of, lowered.stage)),
             workgroup_size: compute.map_or(0, |compute| compute.workgroup_sizes.others),
             shared_memory: compute.map_or(0, |compute| compute.shared_memory),
             attribute_locations: compute

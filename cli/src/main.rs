@@ -39,11 +39,16 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::writer::MakeWriterExt;
 use vkxfb::capture::{BufferMode, CaptureList};
 use vkxfb::frontend::NAGA_THREAD;
-use vkxfb::internal::lower::{GeometryInput, LoweredGeometry};
-use vkxfb::lower::{Backend, Shader};
+use vkxfb::internal::lower::{GeometryInput, LoweredGeometry, LoweredTessellation};
+use vkxfb::internal::tessellator::{Domain, Spacing};
+use vkxfb::lower::compute::DomainOrigin;
+use vkxfb::lower::{Backend, Shader, compute, native};
 use vkxfb::spirv::specialization::SpecializationConstant;
+use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::{Message, Profile, Resources};
 use vkxfb_probe::report::{check_writable, write_atomically};
+
+use self::source::LaterStage;
 
 /// The exit status if the command could not run.
 const COULD_NOT_RUN: u8 = 2;
@@ -70,6 +75,8 @@ const EXAMPLES: &str = r#"Examples:
                                       what a shader makes of a mesh: also as CSV, JSON or a picture
   vkxfb capture my.vert --geometry my.geom --vertices 6 --picture out.png
                                       what a geometry shader behind a vertex shader emits
+  vkxfb capture my.vert --control my.tesc --evaluation my.tese --patch-control-points 3 --vertices 6
+                                      what tessellation shaders make of two patches
   vkxfb probe --shader my.vert.spv --topology triangle-strip --vertices 7
   vkxfb layer install --user          let the Vulkan loader find the layer
   vkxfb completions bash              what a shell completes commands with; vkxfb man prints a page
@@ -104,7 +111,8 @@ enum Command {
     Bench(bench::Arguments),
     /// Let a fragment shader write its colour to every attachment.
     BroadcastColor(broadcast::Arguments),
-    /// Capture the outputs of a vertex or geometry shader, for a mesh or a number of vertices.
+    /// Capture the outputs of a vertex, tessellation evaluation or geometry shader, for a mesh or a
+    /// number of vertices.
     Capture(capture::Arguments),
     /// Print a script with which a shell completes commands and options.
     Completions(manual::CompletionArguments),
@@ -379,21 +387,44 @@ fn cannot_write(file: &Path) -> String {
     format!("cannot write {}", file.display())
 }
 
-/// What a geometry shader takes and emits.
+/// What the stages after the vertex shader take, and the primitives that are captured.
 #[derive(Debug, Serialize)]
 struct Primitives {
-    /// The input primitives: points, lines, lines-adjacency, triangles or triangles-adjacency.
+    /// The input primitives: points, lines, lines-adjacency, triangles, triangles-adjacency or patches.
     input: &'static str,
-    /// The output primitives: points, line-strips or triangle-strips.
+    /// The output primitives: points, line-strips or triangle-strips of a geometry shader; points, lines or triangles of
+    /// tessellation shaders alone.
     output: &'static str,
-    /// The maximum number of vertices that an invocation emits.
+    /// The maximum number of vertices that an invocation of the geometry shader emits, or that a patch is divided into.
     max_vertices: u32,
     /// The number of invocations for each input primitive.
     invocations: u32,
+    /// How tessellation shaders divide patches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tessellation: Option<Tessellation>,
 }
 
-impl From<LoweredGeometry> for Primitives {
-    fn from(geometry: LoweredGeometry) -> Self {
+/// How tessellation shaders divide patches.
+#[derive(Debug, Serialize)]
+struct Tessellation {
+    /// triangles, quads or isolines.
+    domain: &'static str,
+    /// equal, fractional-even or fractional-odd.
+    spacing: &'static str,
+    /// The primitives that a patch is divided into: points, lines or triangles.
+    primitives: &'static str,
+    /// The number of control points that the control shader returns for each patch.
+    control_points: u32,
+}
+
+impl Primitives {
+    /// `stage` is the captured stage.
+    fn of(geometry: LoweredGeometry, stage: ExecutionModel) -> Self {
+        let names = match stage {
+            ExecutionModel::Geometry => ["points", "line-strips", "triangle-strips"],
+            _ => ["points", "lines", "triangles"],
+        };
+        let [points, lines, triangles] = names;
         Self {
             input: match geometry.input {
                 GeometryInput::Points => "points",
@@ -404,40 +435,107 @@ impl From<LoweredGeometry> for Primitives {
                 GeometryInput::Patches => "patches",
             },
             output: match geometry.output_vertices {
-                1 => "points",
-                2 => "line-strips",
-                _ => "triangle-strips",
+                1 => points,
+                2 => lines,
+                _ => triangles,
             },
             max_vertices: geometry.max_vertices,
             invocations: geometry.invocations,
+            tessellation: geometry.tessellation.map(Tessellation::from),
         }
     }
 }
 
-/// The values of specialization constants for the shader's file, and for the file of --geometry.
-type Specialized<'a> = [Vec<SpecializationConstant<'a>>; 2];
+impl From<LoweredTessellation> for Tessellation {
+    fn from(tessellation: LoweredTessellation) -> Self {
+        let tessellator = tessellation.tessellator;
+        Self {
+            domain: match tessellator.domain {
+                Domain::Triangles => "triangles",
+                Domain::Quads => "quads",
+                Domain::Isolines => "isolines",
+            },
+            spacing: match tessellator.spacing {
+                Spacing::Equal => "equal",
+                Spacing::FractionalEven => "fractional-even",
+                Spacing::FractionalOdd => "fractional-odd",
+            },
+            primitives: match tessellator.primitive_vertices() {
+                1 => "points",
+                2 => "lines",
+                _ => "triangles",
+            },
+            control_points: tessellation.control_points,
+        }
+    }
+}
+
+/// The values of specialization constants for the shader that is captured, and for those before it.
+struct Specialized<'a> {
+    captured: Vec<SpecializationConstant<'a>>,
+    before: Vec<Vec<SpecializationConstant<'a>>>,
+}
 
 /// The shaders of a pipeline that are involved in a capture.
-#[derive(Clone, Copy)]
 struct Stages<'a> {
     /// The shader that is captured.
     shader: Shader<'a>,
-    /// The vertex shader that precedes it, if `shader` is a geometry shader; otherwise `None`.
-    vertex: Option<Shader<'a>>,
+    /// The shaders before it, beginning with the vertex shader, each with its stage.
+    before: Vec<Shader<'a>>,
+    domain_origin: DomainOrigin,
 }
 
 impl<'a> Stages<'a> {
     /// Returns the vertex shader, which reads the vertex input.
-    const fn first(&self) -> &Shader<'a> {
-        match &self.vertex {
-            Some(vertex) => vertex,
-            None => &self.shader,
-        }
+    fn first(&self) -> &Shader<'a> {
+        self.before.first().unwrap_or(&self.shader)
     }
 
     /// Returns the shaders in the order in which they run.
     fn all(&self) -> Vec<&Shader<'a>> {
-        self.vertex.iter().chain([&self.shader]).collect()
+        self.before.iter().chain([&self.shader]).collect()
+    }
+
+    /// Returns the shader of a stage before the captured one.
+    fn before(&self, stage: ExecutionModel) -> Option<&Shader<'a>> {
+        self.before.iter().find(|shader| shader.stage == Some(stage))
+    }
+
+    /// Returns options for lowering the shader natively.
+    fn native(&self) -> native::Options<'_> {
+        let mut options = native::Options::new().domain_origin(self.domain_origin);
+        options.vertex_shader = self.before(ExecutionModel::Vertex);
+        options.control_shader = self.before(ExecutionModel::TessellationControl);
+        options.evaluation_shader = self.before(ExecutionModel::TessellationEvaluation);
+        options
+    }
+
+    /// Returns options for lowering the shader by compute.
+    fn compute<'b>(&'b self, vertex_input: &'b VertexInput) -> compute::Options<'b> {
+        let mut options = compute::Options::new(vertex_input).domain_origin(self.domain_origin);
+        options.vertex_shader = self.before(ExecutionModel::Vertex);
+        options.control_shader = self.before(ExecutionModel::TessellationControl);
+        options.evaluation_shader = self.before(ExecutionModel::TessellationEvaluation);
+        options
+    }
+}
+
+/// The origin of the tessellation domain.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum DomainOriginName {
+    /// Vulkan's default
+    #[default]
+    UpperLeft,
+    /// As OpenGL has it
+    LowerLeft,
+}
+
+impl From<DomainOriginName> for DomainOrigin {
+    fn from(name: DomainOriginName) -> Self {
+        match name {
+            DomainOriginName::UpperLeft => Self::UpperLeft,
+            DomainOriginName::LowerLeft => Self::LowerLeft,
+        }
     }
 }
 
@@ -446,7 +544,19 @@ impl<'a> Stages<'a> {
 struct Captured {
     #[command(flatten)]
     selected: Selected,
-    /// A geometry shader that runs after the vertex shader, and is captured instead of it: SPIR-V,
+    /// A tessellation control shader that runs after the vertex shader: SPIR-V, or GLSL (.tesc,
+    /// .glsl), for which glslangValidator must be installed
+    #[arg(long, value_name = "FILE", conflicts_with = "stage", requires = "evaluation")]
+    control: Option<PathBuf>,
+    /// A tessellation evaluation shader that runs after the tessellation control shader, and is
+    /// captured, unless a geometry shader is: SPIR-V, or GLSL (.tese, .glsl)
+    #[arg(long, value_name = "FILE", conflicts_with = "stage", requires = "control")]
+    evaluation: Option<PathBuf>,
+    /// Where the origin of the tessellation domain is, which decides about the order of the
+    /// vertices of triangles
+    #[arg(long, value_name = "ORIGIN", value_enum, default_value_t, requires = "control")]
+    domain_origin: DomainOriginName,
+    /// A geometry shader that runs after the other shaders, and is captured instead of them: SPIR-V,
     /// or GLSL (.geom, .gs, .glsl), for which glslangValidator must be installed
     #[arg(long, value_name = "FILE", conflicts_with = "stage")]
     geometry: Option<PathBuf>,
@@ -466,33 +576,52 @@ struct Captured {
 }
 
 impl Captured {
+    /// Returns the files of the shaders after the vertex shader, in the order in which they run.
+    fn later(&self) -> Vec<(LaterStage, &Path)> {
+        let files = [
+            (LaterStage::Control, &self.control),
+            (LaterStage::Evaluation, &self.evaluation),
+            (LaterStage::Geometry, &self.geometry),
+        ];
+        let given = files.into_iter().filter_map(|(stage, file)| Some((stage, file.as_deref()?)));
+        given.collect()
+    }
+
+    /// Returns the files of all shaders, in the order in which they run. `file` is that of the vertex shader.
+    fn files<'a>(&'a self, file: &'a Path) -> Vec<&'a Path> {
+        std::iter::once(file).chain(self.later().into_iter().map(|(_, file)| file)).collect()
+    }
+
     /// Returns the file of the shader that is captured. `file` is that of the vertex shader.
     fn file<'a>(&'a self, file: &'a Path) -> &'a Path {
-        self.geometry.as_deref().unwrap_or(file)
+        self.later().last().map_or(file, |(_, file)| file)
     }
 
     /// Reads the shaders, and the values for their specialization constants.
     fn read(&self, file: &Path) -> Result<source::Sources> {
-        let entry_point = self.selected.entry_point();
-        source::read_all(file, entry_point, self.geometry.as_deref(), &self.constants)
+        source::read_all(file, self.selected.entry_point(), &self.later(), &self.constants)
     }
 
-    /// Returns the shader that is captured and, if it is a geometry shader, the vertex shader that
-    /// precedes it. Both have the values for their specialization constants.
+    /// Returns the shader that is captured, and those before it. All have the values for their specialization constants.
     fn stages<'a>(
         &'a self,
         sources: &'a source::Sources,
         values: &'a Specialized<'a>,
     ) -> Stages<'a> {
-        let [file, geometry] = values;
-        let mut shader = Shader::new(&sources.words).specialization(file);
-        (shader.stage, shader.entry_point) = (self.selected.stage(), self.selected.entry_point());
-        match &sources.geometry {
-            None => Stages { shader, vertex: None },
-            Some((words, _)) => Stages {
-                shader: Shader::new(words).specialization(geometry).stage(ExecutionModel::Geometry),
-                vertex: Some(shader.stage(ExecutionModel::Vertex)),
-            },
+        let shader = |source: &'a source::Source, values: &'a [SpecializationConstant<'a>]| {
+            let mut shader = Shader::new(&source.words).specialization(values);
+            shader.stage = source.stage.or(self.selected.stage());
+            // The option names the entry point of the first file.
+            if !matches!(source.stage, Some(stage) if stage != ExecutionModel::Vertex) {
+                shader.entry_point = self.selected.entry_point();
+            }
+            shader
+        };
+        let before = sources.before.iter().zip(&values.before);
+        Stages {
+            shader: shader(&sources.captured, &values.captured),
+            before: before.map(|(source, values)| shader(source, values)).collect(),
+            domain_origin: self.domain_origin.into(),
         }
     }
 

@@ -212,6 +212,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     if arguments.self_test {
         return self_test::run(arguments.json);
     }
+    if arguments.captured.control.is_some() {
+        bail!("the probe has no tessellation: vkxfb capture takes --control and --evaluation");
+    }
     // Files are read before any device is opened, so that errors are reported before the long run.
     let subject = match &arguments.shader {
         Some(file) => Some(find_subject(arguments, file)?),
@@ -364,17 +367,17 @@ fn find_subject(arguments: &Arguments, file: &Path) -> Result<Subject> {
     }
     let sources = captured.read(file)?;
     let values = sources.specialized();
-    let crate::Stages { mut shader, vertex } = captured.stages(&sources, &values);
+    let crate::Stages { mut shader, before, .. } = captured.stages(&sources, &values);
     let name = captured.file(file).display().to_string();
     let list = captured.list(&shader).with_context(|| name.clone())?;
     shader.captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
-    let all: Vec<_> = vertex.iter().chain([&shader]).collect();
+    let all: Vec<_> = before.iter().chain([&shader]).collect();
     let crate::supplied::Read { given, missing } =
         arguments.supplied.read(&all, None).with_context(|| name.clone())?;
     if !missing.is_empty() {
         bail!("{}", missing.join("; "));
     }
-    Ok(match &vertex {
+    Ok(match before.first() {
         None => Subject::from_shader(&name, &shader, &given)?,
         Some(vertex) => {
             let file = file.display().to_string();
@@ -406,7 +409,7 @@ fn open(
         device: Some(device),
         // Shaders may use made-up integers as array indices, which may be out of bounds.
         robustness: subject.is_some_and(|subject| !subject.contents.made_up.is_empty()),
-        geometry_point_size: subject
+        later_point_size: subject
             .and_then(|subject| subject.geometry.as_ref())
             .is_some_and(|geometry| geometry.has_point_size),
         ..arguments.open_options()

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, anyhow, bail};
-use spirv::MAGIC_NUMBER;
+use spirv::{ExecutionModel, MAGIC_NUMBER};
 use vkxfb::frontend::{FrontendError, glsl, wgsl};
 use vkxfb::spirv::words_from_bytes;
 
@@ -16,8 +16,65 @@ use super::specialize::{Constants, Values};
 pub(super) const ACCEPTED: &str =
     "SPIR-V (by its content), WGSL (.wgsl) and GLSL vertex shaders (.vert, .glsl, .vs, .vsh)";
 
-/// How messages name the stage of geometry shaders.
-const GEOMETRY: &str = "a geometry shader";
+/// A stage after the vertex shader, whose shader an option of its own gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LaterStage {
+    Control,
+    Evaluation,
+    Geometry,
+}
+
+impl LaterStage {
+    const fn model(self) -> ExecutionModel {
+        match self {
+            Self::Control => ExecutionModel::TessellationControl,
+            Self::Evaluation => ExecutionModel::TessellationEvaluation,
+            Self::Geometry => ExecutionModel::Geometry,
+        }
+    }
+
+    /// How messages name a shader of the stage.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Control => "a tessellation control shader",
+            Self::Evaluation => "a tessellation evaluation shader",
+            Self::Geometry => "a geometry shader",
+        }
+    }
+
+    pub(super) const fn option(self) -> &'static str {
+        match self {
+            Self::Control => "--control",
+            Self::Evaluation => "--evaluation",
+            Self::Geometry => "--geometry",
+        }
+    }
+
+    /// How glslangValidator names the stage, in its option and as the extension of files.
+    const fn extension(self) -> &'static str {
+        match self {
+            Self::Control => "tesc",
+            Self::Evaluation => "tese",
+            Self::Geometry => "geom",
+        }
+    }
+
+    /// The kinds of files that are accepted, for messages.
+    fn accepted(self) -> String {
+        let name = self.name().trim_start_matches("a ");
+        let more = if self == Self::Geometry { ", .gs" } else { "" };
+        format!("SPIR-V (by its content) and GLSL {name}s (.{}{more}, .glsl)", self.extension())
+    }
+
+    /// The options of a command that captures a file of the stage.
+    fn usage(self, path: impl std::fmt::Display) -> String {
+        match self {
+            Self::Control => format!("--control {path} --evaluation SHADER.tese"),
+            Self::Evaluation => format!("--control SHADER.tesc --evaluation {path}"),
+            Self::Geometry => format!("--geometry {path}"),
+        }
+    }
+}
 
 /// The language of a file, or the stage of its shader if that is not supported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,9 +90,8 @@ enum Kind {
     /// Source code of a stage that cannot be captured. The text names the stage, with an article,
     /// such as "a fragment shader".
     Stage(&'static str),
-    /// Source code of a stage that can be captured only as SPIR-V. The text names the stage, with
-    /// an article.
-    CapturedStage(&'static str),
+    /// Source code of a stage after the vertex shader.
+    Later(LaterStage),
     Unknown,
 }
 
@@ -68,9 +124,9 @@ impl Kind {
             Some("dxil" | "dxbc" | "cso") => Self::Dxil,
             Some("frag" | "fs" | "fsh" | "ps") => Self::Stage("a fragment shader"),
             Some("comp" | "cs") => Self::Stage("a compute shader"),
-            Some("geom" | "gs") => Self::CapturedStage(GEOMETRY),
-            Some("tesc") => Self::Stage("a tessellation control shader"),
-            Some("tese") => Self::CapturedStage("a tessellation evaluation shader"),
+            Some("geom" | "gs") => Self::Later(LaterStage::Geometry),
+            Some("tesc") => Self::Later(LaterStage::Control),
+            Some("tese") => Self::Later(LaterStage::Evaluation),
             Some("mesh") => Self::Stage("a mesh shader"),
             Some("task") => Self::Stage("a task shader"),
             Some("spv" | "spirv") => Self::Unknown,
@@ -118,12 +174,11 @@ impl Kind {
             Self::Stage(stage) => {
                 format!("{path} is {stage} by its extension; accepted are {accepted}")
             }
-            Self::CapturedStage(GEOMETRY) => format!(
-                "{path} is {GEOMETRY} by its extension, and runs behind a vertex shader, which is given first: \
-                 vkxfb capture SHADER.vert --geometry {path}"
-            ),
-            Self::CapturedStage(stage) => format!(
-                "{path} is {stage} by its extension, and has to be compiled first: glslang -V {path} -o {spirv}"
+            Self::Later(stage) => format!(
+                "{path} is {} by its extension, and runs behind a vertex shader, which is given first: \
+                 vkxfb capture SHADER.vert {}",
+                stage.name(),
+                stage.usage(&path)
             ),
             Self::Wgsl => format!(
                 "{path} is WGSL; accepted are {accepted}. naga compiles it: naga {path} {spirv}"
@@ -169,60 +224,81 @@ pub(super) fn read(
     Ok((words, values))
 }
 
-/// The shaders that a command line names.
-pub(super) struct Sources {
-    /// The words of the shader's file.
+/// A shader that a command line names.
+pub(super) struct Source {
+    /// The stage. `None` if it is the only shader, and of the stage that the options say.
+    pub(super) stage: Option<ExecutionModel>,
     pub(super) words: Vec<u32>,
     /// The values for its specialization constants.
     pub(super) values: Values,
-    /// The words and values of the file of --geometry. `None` without that option.
-    pub(super) geometry: Option<(Vec<u32>, Values)>,
+}
+
+/// The shaders that a command line names.
+pub(super) struct Sources {
+    /// The shader that is captured.
+    pub(super) captured: Source,
+    /// The shaders before it, in the order in which they run.
+    pub(super) before: Vec<Source>,
 }
 
 impl Sources {
     /// Returns the values of specialization constants for lowering the shaders.
     pub(super) fn specialized(&self) -> super::Specialized<'_> {
-        let geometry = self.geometry.as_ref().map(|(_, values)| values.specialization());
-        [self.values.specialization(), geometry.unwrap_or_default()]
+        super::Specialized {
+            captured: self.captured.values.specialization(),
+            before: self.before.iter().map(|source| source.values.specialization()).collect(),
+        }
     }
 }
 
-/// Reads a vertex shader, and the geometry shader that follows it, if there is one. A constant that
-/// both have gets its value in both. It is an error if neither has a constant.
+/// Reads a vertex shader, and the shaders that follow it. A constant that several have gets its value in each. It is an
+/// error if none has a constant.
 pub(super) fn read_all(
     file: &Path,
     entry_point: Option<&str>,
-    geometry: Option<&Path>,
+    later: &[(LaterStage, &Path)],
     constants: &Constants,
 ) -> Result<Sources> {
-    let Some(behind) = geometry else {
-        let (words, values) = read(file, entry_point, constants)?;
-        return Ok(Sources { words, values, geometry: None });
-    };
-    let words = read_geometry(behind)?;
-    let (own, others) = constants.split(&words)?;
-    let own_values = own.values(&words).with_context(|| behind.display().to_string())?;
-    let (vertex, values) = read_before(file, entry_point, &own, others)?;
-    Ok(Sources { words: vertex, values, geometry: Some((words, own_values)) })
+    let (mut of_later, mut others) = (Constants::default(), constants.clone());
+    let mut sources = Vec::new();
+    for (stage, file) in later {
+        let words = read_later(*stage, file)?;
+        let (own, _) = constants.split(&words)?;
+        let values = own.values(&words).with_context(|| file.display().to_string())?;
+        let (found, rest) = others.split(&words)?;
+        of_later = of_later.and(&found);
+        others = rest;
+        sources.push(Source { stage: Some(stage.model()), words, values });
+    }
+    let (words, values) = read_before(file, entry_point, &of_later, others)?;
+    let stage = (!later.is_empty()).then_some(ExecutionModel::Vertex);
+    let first = Source { stage, words, values };
+    Ok(match sources.pop() {
+        None => Sources { captured: first, before: Vec::new() },
+        Some(captured) => {
+            let before = std::iter::once(first).chain(sources).collect();
+            Sources { captured, before }
+        }
+    })
 }
 
-/// Reads the vertex shader that precedes a geometry shader. It may have some of the constants in
-/// `of_geometry`, and must have all in `others`.
+/// Reads the vertex shader that precedes other shaders. It may have some of the constants in
+/// `of_later`, and must have all in `others`.
 fn read_before(
     file: &Path,
     entry_point: Option<&str>,
-    of_geometry: &Constants,
+    of_later: &Constants,
     others: Constants,
 ) -> Result<(Vec<u32>, Values)> {
     if Kind::of(file, &read_bytes(file)?) != Kind::Wgsl {
         let (words, mut values) = read(file, entry_point, &others)?;
-        let (shared, _) = of_geometry.split(&words)?;
+        let (shared, _) = of_later.split(&words)?;
         values.append(shared.values(&words).with_context(|| file.display().to_string())?);
         return Ok((words, values));
     }
     // Only naga knows which overrides WGSL code declares. It reports one unknown constant at a
-    // time, which is then removed if the geometry shader has it.
-    let mut given = others.and(of_geometry);
+    // time, which is then removed if a later shader has it.
+    let mut given = others.and(of_later);
     loop {
         let result = read(file, entry_point, &given);
         let missing = match &result {
@@ -232,31 +308,35 @@ fn read_before(
             },
             Ok(_) => return result,
         };
-        if !of_geometry.has(&missing) || !given.remove(&missing) {
+        if !of_later.has(&missing) || !given.remove(&missing) {
             return result;
         }
     }
 }
 
-/// Reads a geometry shader from a file: SPIR-V, or GLSL, which glslangValidator compiles.
-fn read_geometry(file: &Path) -> Result<Vec<u32>> {
-    const ACCEPTED: &str = "SPIR-V (by its content) and GLSL geometry shaders (.geom, .gs, .glsl)";
+/// Reads a shader after the vertex shader from a file: SPIR-V, or GLSL, which glslangValidator compiles, because naga,
+/// which compiles vertex shaders, does not support these stages.
+fn read_later(stage: LaterStage, file: &Path) -> Result<Vec<u32>> {
     let bytes = read_bytes(file)?;
     match Kind::of(file, &bytes) {
         Kind::Spirv => words_from_bytes(&bytes).with_context(|| file.display().to_string()),
-        Kind::CapturedStage(GEOMETRY) | Kind::Glsl => compile_geometry(file),
-        kind => Err(refuse(file, &bytes, kind, ACCEPTED)),
+        Kind::Glsl => compile_later(stage, file),
+        Kind::Later(found) if found == stage => compile_later(stage, file),
+        Kind::Later(found) => {
+            let (path, found, option) = (file.display(), found.name(), stage.option());
+            bail!("{path} is {found} by its extension, and {option} takes {}", stage.name())
+        }
+        kind => Err(refuse(file, &bytes, kind, &stage.accepted())),
     }
 }
 
-/// Compiles a geometry shader with glslangValidator, because naga, which compiles vertex shaders,
-/// does not support geometry shaders.
-fn compile_geometry(file: &Path) -> Result<Vec<u32>> {
+fn compile_later(stage: LaterStage, file: &Path) -> Result<Vec<u32>> {
     let path = file.display();
-    compile(file, &["-S", "geom"])?.map_err(|refusal| match refusal {
+    compile(file, &["-S", stage.extension()])?.map_err(|refusal| match refusal {
         Refusal::CannotRun(error) => anyhow!(error).context(format!(
-            "{path} is a geometry shader in GLSL, and {COMPILER}, which would compile it, cannot be run: install \
-             glslang, or give the SPIR-V"
+            "{path} is {} in GLSL, and {COMPILER}, which would compile it, cannot be run: install \
+             glslang, or give the SPIR-V",
+            stage.name()
         )),
         Refusal::Errors(said) => anyhow!("{COMPILER} does not compile {path}:\n{said}"),
     })
@@ -313,7 +393,7 @@ pub(super) fn read_spirv(file: &Path) -> Result<Vec<u32>> {
     let kind = match Kind::of(file, &bytes) {
         // A file with this extension may be of a stage that is supported here as SPIR-V, so the
         // message is the one about source code.
-        Kind::Stage(_) | Kind::CapturedStage(_) => Kind::Glsl,
+        Kind::Stage(_) | Kind::Later(_) => Kind::Glsl,
         kind => kind,
     };
     if kind != Kind::Spirv {

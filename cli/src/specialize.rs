@@ -9,7 +9,7 @@ use vkxfb::spirv::specialization::SpecializationConstant;
 
 /// The option that gives values to specialization constants, as an application does when it creates
 /// a pipeline.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct Constants {
     /// Set a specialization constant to a value of its type: 4=5, 4=-5, 4=0.5 or 4=true. An
     /// override of WGSL is named by its @id, or by its name if it has none

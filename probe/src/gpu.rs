@@ -89,7 +89,7 @@ pub struct Gpu {
     host_memory: HostMemory,
     robustness: Robustness,
     draw_features: DrawFeatures,
-    geometry_point_size: bool,
+    later_point_size: bool,
     queue: vk::Queue,
     queue_family: u32,
     command_pool: vk::CommandPool,
@@ -158,7 +158,7 @@ impl Gpu {
         let required =
             required_features(&caps, &backends).map_err(|e| GpuError::NoBackend(vec![e]))?;
         // SAFETY: the physical device belongs to the instance.
-        let geometry_point_size = options.geometry_point_size
+        let later_point_size = options.later_point_size
             && options.profile == Profile::Full
             && unsafe { instance.raw.get_physical_device_features(physical_device) }
                 .shader_tessellation_and_geometry_point_size
@@ -167,7 +167,7 @@ impl Gpu {
         let features = match options.profile {
             Profile::Full => vk::PhysicalDeviceFeatures::default()
                 .robust_buffer_access(options.robustness)
-                .shader_tessellation_and_geometry_point_size(geometry_point_size)
+                .shader_tessellation_and_geometry_point_size(later_point_size)
                 .shader_int64(caps.shader_int64)
                 .shader_float64(caps.shader_float64)
                 .shader_clip_distance(caps.shader_clip_distance)
@@ -238,7 +238,7 @@ impl Gpu {
             host_memory: options.host_memory,
             robustness,
             draw_features,
-            geometry_point_size,
+            later_point_size,
             queue,
             queue_family,
             command_pool: vk::CommandPool::null(),
@@ -395,9 +395,9 @@ impl Gpu {
     }
 
     /// Whether the native backend can capture geometry shaders that write `PointSize`:
-    /// [`OpenOptions::geometry_point_size`] was set, and the device has the feature.
-    pub const fn has_geometry_point_size(&self) -> bool {
-        self.geometry_point_size
+    /// [`OpenOptions::later_point_size`] was set, and the device has the feature.
+    pub const fn has_later_point_size(&self) -> bool {
+        self.later_point_size
     }
 
     /// The instance, to load functions that the runtime does not call.

@@ -6,7 +6,7 @@
 mod given;
 mod point_size;
 
-pub use self::point_size::{has_geometry_point_size, writes_point_size};
+pub use self::point_size::{has_later_point_size, writes_point_size};
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -220,7 +220,7 @@ impl Subject {
             let options = compute::Options::new(&vertex_input).vertex_shader(before);
             compute::lower(captured, &options).ok()
         });
-        let has_point_size = has_geometry_point_size(captured.words)
+        let has_point_size = has_later_point_size(captured.words)
             .map_err(|source| SubjectError::Parse { file: captured_name.clone(), source })?;
         let declared = lowered.geometry();
         let geometry = geometry.zip(declared).map(|((name, shader), declared)| SubjectGeometry {

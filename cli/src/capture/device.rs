@@ -18,7 +18,7 @@ use vkxfb_probe::subject::writes_point_size;
 
 use super::attributes::VertexData;
 use super::count_query::CountQuery;
-use super::drawn::Drawn;
+use super::drawn::{Assembly, Drawn};
 use crate::Stages;
 
 /// The size in bytes of a counter.
@@ -27,12 +27,12 @@ const COUNTER: u64 = 4;
 /// What is captured, from which draw.
 pub(super) struct Job<'a> {
     pub(super) stages: &'a Stages<'a>,
-    /// The declarations of the geometry shader. `None` if a vertex shader is captured.
+    /// The declarations of the stages after the vertex shader. `None` if a vertex shader is captured.
     pub(super) geometry: Option<LoweredGeometry>,
     pub(super) vertex_data: &'a VertexData,
     pub(super) contents: &'a Contents,
     pub(super) drawn: &'a Drawn,
-    pub(super) topology: PrimitiveTopology,
+    pub(super) assembly: Assembly,
     pub(super) provoking: ProvokingVertex,
     /// The layout of the captured outputs.
     pub(super) layout: &'a Layout,
@@ -43,21 +43,21 @@ pub(super) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// The topology of a draw that has the captured primitives. A geometry shader determines it.
+    /// The topology of a draw that has the captured primitives. The last stage determines it.
     pub(super) fn captured_topology(&self) -> PrimitiveTopology {
         match self.geometry {
-            None => self.topology,
+            None => self.assembly.topology,
             Some(LoweredGeometry { output_vertices: 1, .. }) => PrimitiveTopology::PointList,
             Some(LoweredGeometry { output_vertices: 2, .. }) => PrimitiveTopology::LineList,
             Some(_) => PrimitiveTopology::TriangleList,
         }
     }
 
-    /// The number of primitives for which there is room at first: without a geometry shader, all.
-    /// How many primitives a geometry shader emits is not known in advance, so there is room for as
-    /// many as it may emit, up to [`MOST_EXPECTED`] or the number drawn.
+    /// The number of primitives for which there is room at first: of a vertex shader, all.
+    /// How many primitives a geometry shader emits, or a patch is divided into, is not known in
+    /// advance, so there is room for as many as may be, up to [`MOST_EXPECTED`] or the number drawn.
     fn expected_primitives(&self) -> u64 {
-        let drawn = self.drawn.primitives(self.topology);
+        let drawn = self.drawn.primitives(self.assembly);
         let Some(LoweredGeometry { invocations, max_vertices, .. }) = self.geometry else {
             return drawn;
         };
@@ -66,7 +66,7 @@ impl Job<'_> {
     }
 }
 
-/// The maximum number of primitives of a geometry shader for which the first capture has room.
+/// The maximum number of primitives of later stages for which the first capture has room.
 const MOST_EXPECTED: u64 = 1 << 20;
 
 /// The result of a capture.
@@ -92,7 +92,7 @@ struct Made {
 pub(super) fn take(gpu: &mut Gpu, backend: Backend, job: &Job<'_>) -> Result<Taken> {
     let room = job.expected_primitives();
     let taken = take_once(gpu, backend, job, room)?;
-    // All primitives that a geometry shader emitted were counted. If not all had room, the second
+    // All primitives of the later stages were counted. If not all had room, the second
     // capture has it.
     match job.buffer_size.is_none() && taken.primitives_written < taken.primitives_needed {
         true => take_once(gpu, backend, job, taken.primitives_needed),
@@ -122,7 +122,8 @@ pub(super) fn check(gpu: &Gpu, backend: Backend, job: &Job<'_>) -> Result<()> {
     if backend == Backend::Compute {
         return Ok(());
     }
-    let draws_points = job.topology == PrimitiveTopology::PointList && job.geometry.is_none();
+    let topology = job.assembly.topology;
+    let draws_points = topology == PrimitiveTopology::PointList && job.geometry.is_none();
     if draws_points && !writes_point_size(job.stages.shader.words)? {
         bail!(
             "the shader writes no PointSize, without which the {backend} backend may draw no points"
@@ -137,12 +138,12 @@ pub(super) fn check(gpu: &Gpu, backend: Backend, job: &Job<'_>) -> Result<()> {
 
 fn lower(gpu: &Gpu, backend: Backend, job: &Job<'_>) -> Result<Lowered> {
     let components = gpu.capabilities().limits.max_vertex_output_components;
-    let Stages { shader, vertex } = job.stages;
+    let stages = job.stages;
+    let shader = &stages.shader;
     Ok(match backend {
         Backend::Native => {
-            let mut options = native::Options::new();
-            options.vertex_shader = vertex.as_ref();
-            if vertex.is_none() {
+            let mut options = stages.native();
+            if stages.before.is_empty() {
                 options.max_output_components = components;
             }
             native::lower_with(shader, &options)?
@@ -151,9 +152,7 @@ fn lower(gpu: &Gpu, backend: Backend, job: &Job<'_>) -> Result<Lowered> {
         Backend::Compute => {
             let target = gpu.compute_target(backend)?;
             let vertex_input = &job.vertex_data.input;
-            let mut options = compute::Options::new(vertex_input).target(target);
-            options.vertex_shader = vertex.as_ref();
-            compute::lower(shader, &options)?
+            compute::lower(shader, &stages.compute(vertex_input).target(target))?
         }
     })
 }
@@ -216,7 +215,8 @@ fn make_pipeline(gpu: &mut Gpu, lowered: &Lowered, job: &Job<'_>, made: &mut Mad
     };
     let desc = PipelineDesc::new(lowered)
         .vertex_input(&job.vertex_data.input)
-        .topology(job.topology)
+        .topology(job.assembly.topology)
+        .patch_control_points(job.assembly.patch_control_points)
         .provoking_vertex(job.provoking)
         .primitive_restart(indices.is_some())
         .set_layouts(made.contents.set_layouts())
@@ -227,7 +227,7 @@ fn make_pipeline(gpu: &mut Gpu, lowered: &Lowered, job: &Job<'_>, made: &mut Mad
     let streams = u64::from(pipeline.stream_count());
     let mut arena = ArenaDesc::for_draws(streams, streams).with_pipeline(&pipeline, streams);
     arena.scratch += streams * indices.map_or(0, ArenaDesc::restart_scratch);
-    arena = arena.with_geometry(&pipeline, 1, job.drawn.items(job.topology));
+    arena = arena.with_geometry(&pipeline, 1, job.drawn.items(job.assembly));
     made.pipeline = Some(pipeline);
     made.arena = Some(gpu.create_arena(&arena)?);
     Ok(())
@@ -393,10 +393,10 @@ unsafe fn draw(
         match (job.drawn, indices) {
             (Drawn::Indices { draw, .. }, Some(indices)) => {
                 recorder.bind_index_buffer(indices)?;
-                recorder.draw_indexed(job.topology, draw)
+                recorder.draw_indexed(job.assembly.topology, draw)
             }
             (Drawn::Indices { .. }, None) => Ok(()),
-            (Drawn::Vertices(draw), _) => recorder.draw(job.topology, draw),
+            (Drawn::Vertices(draw), _) => recorder.draw(job.assembly.topology, draw),
         }
     }
 }

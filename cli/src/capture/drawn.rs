@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use vkxfb::runtime::{Draw, DrawIndexed, IndexType};
-use vkxfb::topology::PrimitiveTopology;
+use vkxfb::topology::{PrimitiveTopology, TopologyError};
 
 use super::attributes::{Files, VertexData};
 use super::mesh::{Mesh, Pose};
@@ -13,9 +13,13 @@ use super::missing::Missing;
 /// The options that describe the draw.
 #[derive(Debug, clap::Args)]
 pub(super) struct DrawArguments {
-    /// The primitive topology, as Vulkan names it
-    #[arg(long, default_value = "triangle-list")]
-    pub(super) topology: PrimitiveTopology,
+    /// The primitive topology, as Vulkan names it; by default triangle-list, with tessellation
+    /// shaders always patch-list
+    #[arg(long, value_parser = parse_topology)]
+    topology: Option<PrimitiveTopology>,
+    /// With tessellation shaders: number of vertices, or indices, of a patch, 1 to 32
+    #[arg(long, value_name = "N", requires = "control")]
+    patch_control_points: Option<u32>,
     /// Take vertex attributes, and indices of triangles, from this file: .ply, .obj, .gltf, .glb,
     /// or .csv with column names in the first line
     #[arg(long, value_name = "FILE")]
@@ -50,6 +54,34 @@ pub(super) struct DrawArguments {
     pub(super) restart: bool,
 }
 
+/// Parses a topology. Patch lists are among them here, because the command takes tessellation shaders.
+fn parse_topology(name: &str) -> Result<PrimitiveTopology, TopologyError> {
+    match name.parse() {
+        Err(TopologyError::PatchList) => Ok(PrimitiveTopology::PatchList),
+        parsed => parsed,
+    }
+}
+
+/// How the vertices of the draw form primitives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Assembly {
+    pub(super) topology: PrimitiveTopology,
+    /// The number of control points of a patch, for a patch list.
+    pub(super) patch_control_points: u32,
+}
+
+impl Assembly {
+    /// The number of primitives, or patches, of an instance with that many vertices.
+    fn primitives(self, vertices: u32) -> u64 {
+        match self.topology {
+            PrimitiveTopology::PatchList => {
+                vertices.checked_div(self.patch_control_points).unwrap_or_default().into()
+            }
+            topology => topology.primitive_count(vertices),
+        }
+    }
+}
+
 /// The draw that is captured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Drawn {
@@ -62,14 +94,14 @@ pub(super) enum Drawn {
 impl Drawn {
     /// The number of primitives of all instances for which there has to be room. With primitive
     /// restart it is an upper bound.
-    pub(super) fn primitives(&self, topology: PrimitiveTopology) -> u64 {
+    pub(super) fn primitives(&self, assembly: Assembly) -> u64 {
         match self {
             Self::Vertices(draw) => {
-                topology.primitive_count(draw.vertex_count) * u64::from(draw.instance_count)
+                assembly.primitives(draw.vertex_count) * u64::from(draw.instance_count)
             }
             Self::Indices { indices, draw, restart } => {
                 let is_end = |index: &u32| *restart && *index == RESTART;
-                let count = |part: &[u32]| topology.primitive_count(part.len() as u32);
+                let count = |part: &[u32]| assembly.primitives(part.len() as u32);
                 let drawn = &indices[..draw.index_count as usize];
                 let primitives: u64 = drawn.split(is_end).map(count).sum();
                 primitives * u64::from(draw.instance_count)
@@ -79,14 +111,14 @@ impl Drawn {
 }
 
 impl Drawn {
-    /// The maximum number of primitives of all instances for which a geometry shader runs. With
-    /// primitive restart each index may begin a primitive.
-    pub(super) fn items(&self, topology: PrimitiveTopology) -> u64 {
+    /// The maximum number of primitives of all instances for which a geometry shader or tessellation
+    /// shaders run. With primitive restart each index may begin a primitive.
+    pub(super) fn items(&self, assembly: Assembly) -> u64 {
         match self {
             Self::Indices { draw, restart: true, .. } => {
                 u64::from(draw.index_count) * u64::from(draw.instance_count)
             }
-            _ => self.primitives(topology),
+            _ => self.primitives(assembly),
         }
     }
 }
@@ -95,6 +127,27 @@ impl Drawn {
 const RESTART: u32 = IndexType::Uint32.restart_index();
 
 impl DrawArguments {
+    /// Returns how vertices form primitives. `is_tessellated` says whether there are tessellation shaders. Adds to
+    /// `missing` if no option says what a patch has.
+    pub(super) fn assembly(&self, is_tessellated: bool, missing: &mut Missing) -> Result<Assembly> {
+        let patches = PrimitiveTopology::PatchList;
+        let topology = match (self.topology, is_tessellated) {
+            (Some(topology), true) if topology != patches => {
+                bail!("--topology {topology}: tessellation shaders take a patch-list")
+            }
+            (Some(PrimitiveTopology::PatchList), false) => {
+                bail!("--topology patch-list needs --control FILE and --evaluation FILE")
+            }
+            (_, true) => patches,
+            (given, false) => given.unwrap_or(PrimitiveTopology::TriangleList),
+        };
+        if is_tessellated && self.patch_control_points.is_none() {
+            missing.add("the size of a patch: --patch-control-points N".to_owned());
+        }
+        let patch_control_points = self.patch_control_points.unwrap_or_default();
+        Ok(Assembly { topology, patch_control_points })
+    }
+
     /// Adds to `missing` if no option says how much is drawn.
     pub(super) fn note_missing(&self, missing: &mut Missing) {
         if self.mesh.is_none() && self.vertices.is_none() && self.indices.is_none() {
@@ -193,10 +246,14 @@ mod tests {
     fn restarts_part_a_draw() {
         let draw = DrawIndexed::new(9).instance_count(2);
         let indices = vec![0, 1, 2, 3, RESTART, 4, 5, 6, RESTART, 7];
-        let strip = PrimitiveTopology::TriangleStrip;
+        let strip =
+            Assembly { topology: PrimitiveTopology::TriangleStrip, patch_control_points: 0 };
         let drawn = |restart| Drawn::Indices { indices: indices.clone(), draw, restart };
         assert_eq!(drawn(true).primitives(strip), 2 * 3);
         assert_eq!(drawn(false).primitives(strip), 2 * 7);
         assert_eq!(Drawn::Vertices(Draw::new(5)).primitives(strip), 3);
+        let patches = Assembly { topology: PrimitiveTopology::PatchList, patch_control_points: 4 };
+        let draw = Draw::new(11).instance_count(3);
+        assert_eq!(Drawn::Vertices(draw).primitives(patches), 3 * 2);
     }
 }

@@ -1,22 +1,37 @@
-//! Compares the inputs of a geometry shader with the outputs of the vertex shader before it.
+//! Compares the inputs of the stages after the vertex shader with the outputs of the shader before each.
 
-use anyhow::Result;
+use std::path::Path;
+
+use anyhow::{Context, Result};
 use spirv::{Decoration, StorageClass};
 use vkxfb::internal::capture::locations_used;
 use vkxfb::internal::spirv::Id;
 use vkxfb::internal::spirv::declarations::{Declarations, Type, Variable};
 use vkxfb::internal::spirv::static_use::StaticUse;
+use vkxfb::lower::Shader;
 
-use crate::Stages;
+/// Says of each location that a shader reads and the one before it does not write that it does so. Such
+/// inputs have undefined values, which no driver reports. The shaders are in the order in which they run, and have the
+/// names of their files.
+pub(super) fn unwritten(shaders: &[&Shader<'_>], files: &[&Path]) -> Result<Vec<String>> {
+    let mut all = Vec::new();
+    for (shaders, files) in shaders.windows(2).zip(files.windows(2)) {
+        let ([writer, reader], [from, to]) = (shaders, files) else { continue };
+        let name = |file: &Path| file.display().to_string();
+        let inputs = unwritten_inputs(writer, reader).with_context(|| name(to))?;
+        let said =
+            |input| format!("{} reads {input}, which {} does not write", name(to), name(from));
+        all.extend(inputs.into_iter().map(said));
+    }
+    Ok(all)
+}
 
-/// Names each location that the geometry shader reads and the vertex shader does not write. Such
-/// inputs have undefined values, which no driver reports.
-pub(super) fn unwritten(stages: &Stages<'_>) -> Result<Vec<String>> {
-    let Some(vertex) = &stages.vertex else { return Ok(Vec::new()) };
-    let module = vertex.module()?;
-    let written = locations_used(&Declarations::of(&module), &vertex.find(&module)?);
-    let module = stages.shader.module()?;
-    let entry = stages.shader.find(&module)?;
+/// Names each location that `reader` reads and `writer` does not write.
+fn unwritten_inputs(writer: &Shader<'_>, reader: &Shader<'_>) -> Result<Vec<String>> {
+    let module = writer.module()?;
+    let written = locations_used(&Declarations::of(&module), &writer.find(&module)?);
+    let module = reader.module()?;
+    let entry = reader.find(&module)?;
     let used = StaticUse::of(&module, entry.function);
     let declarations = Declarations::of(&module);
     let inputs = declarations.variables(StorageClass::Input);
@@ -26,7 +41,7 @@ pub(super) fn unwritten(stages: &Stages<'_>) -> Result<Vec<String>> {
     Ok(unwritten.map(|(location, name)| format!("{name} at location {location}")).collect())
 }
 
-/// Returns the location and name of an input of a geometry shader. For a block without a location,
+/// Returns the location and name of an input. For a block without a location,
 /// returns those of its members.
 fn locations(declarations: &Declarations, input: &Variable) -> Vec<(u32, String)> {
     let quoted =

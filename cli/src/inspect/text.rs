@@ -5,19 +5,33 @@ use std::fmt::Write;
 use anyhow::Result;
 use comfy_table::{Table, TableStyle};
 
-use super::{BufferRow, DescriptorRow, Inspection, InterfaceRow, Member, PushConstantRow};
-use crate::Primitives;
+use super::{
+    BufferRow, DescriptorRow, Inspection, InterfaceRow, Member, PushConstantRow, StageRow,
+};
+use crate::{Primitives, Tessellation};
 
 /// Renders the tables. With `gl`, the captured outputs are shown as OpenGL lists them, otherwise as
 /// Vulkan does.
 pub(super) fn render(inspection: &Inspection, gl: bool) -> Result<String> {
     let mut text = String::new();
     write!(text, "{} shader '{}'", inspection.stage, inspection.entry_point)?;
-    match &inspection.vertex_shader {
-        Some(vertex) => writeln!(text, ", behind vertex shader '{vertex}'")?,
-        None => writeln!(text)?,
+    for (number, StageRow { stage, entry_point }) in inspection.before.iter().enumerate() {
+        let lead = if number == 0 { ", behind" } else { ", and" };
+        write!(text, "{lead} {stage} shader '{entry_point}'")?;
     }
-    if let Some(Primitives { input, output, max_vertices, invocations }) = &inspection.geometry {
+    writeln!(text)?;
+    let divided = inspection.geometry.as_ref().and_then(|of| of.tessellation.as_ref());
+    if let Some(Tessellation { domain, spacing, primitives, control_points }) = divided {
+        let plural = if *control_points == 1 { "point" } else { "points" };
+        writeln!(
+            text,
+            "patches are {domain} with {spacing} spacing, divided into {primitives}; \
+             the control shader returns {control_points} control {plural} of each"
+        )?;
+    }
+    let emits = inspection.geometry.as_ref().filter(|_| inspection.stage == "geometry");
+    if let Some(Primitives { input, output, max_vertices, invocations, .. }) = emits {
+        let input = divided.map_or(*input, |divided| divided.primitives);
         let plural = if *max_vertices == 1 { "vertex" } else { "vertices" };
         let times = if *invocations == 1 { "once" } else { &format!("{invocations} times") };
         writeln!(

@@ -1011,7 +1011,7 @@ fn other_sources_are_refused_by_name() {
         ("a.frag", b"#version 450\nvoid main() {}", "a fragment shader"),
         ("a.comp", b"#version 450\nvoid main() {}", "a compute shader"),
         ("a.geom", b"#version 450\nvoid main() {}", "vkxfb capture SHADER.vert --geometry"),
-        ("a.tese", b"#version 450\nvoid main() {}", "glslang -V"),
+        ("a.tese", b"#version 450\nvoid main() {}", "--control SHADER.tesc --evaluation"),
         ("a.dxil", b"DXBC1234", "DirectX"),
         ("a.spv", b"some text", ".vert, .glsl"),
         ("a.png", b"\x89PNG\r\n", ".vert, .glsl"),

@@ -188,10 +188,11 @@ fn primitives_and_captures_of_a_geometry_shader_are_shown() {
         assert!(shown.contains(part), "no '{part}' in: {shown}");
     }
     let json = files.run("inspect", &["--varyings", "found", "--json"]).exits(0).json();
-    assert_eq!((&json["stage"], &json["vertex_shader"]), (&json!("geometry"), &json!("main")));
+    let before = json!([{ "stage": "vertex", "entry_point": "main" }]);
+    assert_eq!((&json["stage"], &json["before"]), (&json!("geometry"), &before));
     assert_eq!(json["geometry"]["output"], "triangle-strips");
     let alone = vkxfb(&["inspect", &files.vertex, "--json"]).exits(0).json();
-    assert_eq!((&alone["geometry"], &alone["vertex_shader"]), (&json!(null), &json!(null)));
+    assert_eq!((&alone["geometry"], &alone["before"]), (&json!(null), &json!([])));
 }
 
 /// What the vertex shader does not write is undefined, which is said of inputs that are read.

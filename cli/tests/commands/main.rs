@@ -23,3 +23,4 @@ mod probe_isolate;
 mod probe_repeat;
 mod probe_running;
 mod probe_trials;
+mod tessellation;

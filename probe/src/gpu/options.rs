@@ -110,11 +110,10 @@ pub struct OpenOptions {
     /// [`Gpu::robustness`](super::Gpu::robustness).
     pub robustness: bool,
     /// Whether to enable `shaderTessellationAndGeometryPointSize`, if the device has that feature
-    /// and the profile is [`Full`](Profile::Full). Set it only for geometry shaders that write
-    /// `PointSize`: with the feature, a geometry shader that emits points without a `PointSize` is
-    /// invalid
+    /// and the profile is [`Full`](Profile::Full). Set it only for geometry and tessellation shaders that
+    /// write `PointSize`: with the feature, one that makes points without a `PointSize` is invalid
     /// ([VUID-VkGraphicsPipelineCreateInfo-Geometry-07725](https://docs.vulkan.org/refpages/latest/refpages/source/VkGraphicsPipelineCreateInfo.html)).
-    pub geometry_point_size: bool,
+    pub later_point_size: bool,
 }
 
 /// A physical device, and what is known about it.

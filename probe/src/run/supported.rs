@@ -63,7 +63,7 @@ fn unsupported_geometry(
     if !enabled.geometry_shader {
         return Some("no geometryShader".to_owned());
     }
-    if geometry.has_point_size && !gpu.has_geometry_point_size() {
+    if geometry.has_point_size && !gpu.has_later_point_size() {
         return Some("no shaderTessellationAndGeometryPointSize".to_owned());
     }
     let streams = group.subject.stream_count();

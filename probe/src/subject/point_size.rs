@@ -1,5 +1,5 @@
-//! Determines whether shaders write `PointSize`. Draws of points require it, and for geometry
-//! shaders it needs a feature.
+//! Determines whether shaders write `PointSize`. Draws of points require it, and for geometry and
+//! tessellation shaders it needs a feature.
 //!
 //! In a graphics pipeline that draws points, the vertex shader must write `PointSize`
 //! ([VUID-VkGraphicsPipelineCreateInfo-Vertex-07722](https://docs.vulkan.org/refpages/latest/refpages/source/VkGraphicsPipelineCreateInfo.html)),
@@ -12,15 +12,17 @@ use vkxfb::internal::spirv::declarations::{Declarations, Type};
 use vkxfb::internal::spirv::{Id, Module, Section};
 use vkxfb::spirv::ParseError;
 
-/// Whether a module has the capability `GeometryPointSize`. A geometry shader that writes
-/// `PointSize` must have it, and it needs the feature `shaderTessellationAndGeometryPointSize`.
+/// Whether a module has the capability `GeometryPointSize` or `TessellationPointSize`. A geometry or
+/// tessellation shader that writes `PointSize` must have it, and it needs the feature
+/// `shaderTessellationAndGeometryPointSize`.
 ///
 /// # Errors
 /// [`ParseError`] if the words are not a SPIR-V module.
-pub fn has_geometry_point_size(words: &[u32]) -> Result<bool, ParseError> {
+pub fn has_later_point_size(words: &[u32]) -> Result<bool, ParseError> {
     let module = Module::parse(words)?;
-    let size = Capability::GeometryPointSize as u32;
-    Ok(module.section(Section::Capabilities).any(|capability| capability.operand(0) == size))
+    let sizes = [Capability::GeometryPointSize, Capability::TessellationPointSize];
+    let is_size = |capability: u32| sizes.iter().any(|size| *size as u32 == capability);
+    Ok(module.section(Section::Capabilities).any(|capability| is_size(capability.operand(0))))
 }
 
 /// Whether an instruction stores to `PointSize`. A `gl_PerVertex` block that only declares it does

@@ -1,0 +1,275 @@
+//! Commands that take tessellation shaders behind a vertex shader.
+//!
+//! What is right is what the source of the shaders says, and what the driver captures of the same draw. The order of
+//! the points of a patch is the driver's choice, so what is compared with it depends on the patch alone.
+
+use crate::command::{Ran, Shaders, command, vkxfb};
+use crate::common;
+use serde_json::{Value, json};
+
+const VERTEX: &str = "
+    #version 450
+    layout(constant_id = 1) const uint FIRST = 0;
+    layout(push_constant) uniform Pushed { uint added; };
+    layout(location = 0) flat out uint number;
+    void main() {
+        number = FIRST + added + gl_VertexIndex;
+        gl_Position = vec4(gl_VertexIndex, 0, 0, 1);
+    }";
+
+/// Two lines of three segments for even patches, none for others.
+const CONTROL: &str = "#version 450
+    layout(constant_id = 1) const uint FIRST = 0;
+    layout(vertices = 2) out;
+    layout(location = 0) flat in uint number[];
+    layout(location = 0) out uint passed[];
+    layout(location = 1) patch out uint patched;
+    void main() {
+        passed[gl_InvocationID] = number[2 * gl_InvocationID];
+        gl_out[gl_InvocationID].gl_Position = gl_in[2 * gl_InvocationID].gl_Position;
+        patched = 1000 * FIRST + gl_PatchVerticesIn;
+        gl_TessLevelOuter[0] = gl_PrimitiveID % 2 == 0 ? 2.0 : 0.0;
+        gl_TessLevelOuter[1] = 3.0;
+    }";
+
+/// A structure of 18 locations: two 64-bit vectors of three components take two each.
+const EVALUATION: &str = "#version 450
+    layout(isolines, equal_spacing, point_mode) in;
+    layout(set = 0, binding = 1) uniform Scale { float scale; };
+    layout(location = 0) flat in uint passed[];
+    layout(location = 1) patch in uint patched;
+    struct Found {
+        mat4 rows;
+        dvec3 wide[2];
+        vec3 places[9];
+        uvec2 ends;
+    };
+    layout(location = 2, xfb_buffer = 0, xfb_stride = 232, xfb_offset = 0) flat out Found found;
+    void main() {
+        float number = float(gl_PrimitiveID);
+        for (int i = 0; i < 4; i++) found.rows[i] = vec4(number, i, scale, patched);
+        for (int i = 0; i < 9; i++) {
+            found.places[i] = mix(gl_in[0].gl_Position, gl_in[1].gl_Position, i).xyw;
+        }
+        for (int i = 0; i < 2; i++) found.wide[i] = dvec3(number, i, scale) / 3.0lf;
+        found.ends = uvec2(passed[0], passed[1]);
+    }";
+
+/// The shaders, those after the vertex shader as GLSL, and arguments for what they read.
+struct Files {
+    shaders: Shaders,
+    vertex: String,
+    control: String,
+    evaluation: String,
+    read: Vec<String>,
+}
+
+impl Files {
+    fn new(evaluation: &str) -> Self {
+        let shaders = Shaders::new();
+        let read = ["--uniform", "0.1.scale=0.5", "--push", "added=7"];
+        Self {
+            vertex: shaders.glsl("my.vert.spv", VERTEX),
+            control: shaders.file("my.tesc", CONTROL.as_bytes()),
+            evaluation: shaders.file("my.tese", evaluation.as_bytes()),
+            read: read.map(str::to_owned).to_vec(),
+            shaders,
+        }
+    }
+
+    fn run(&self, name: &str, more: &[&str]) -> Ran {
+        let shaders = ["--control", &self.control, "--evaluation", &self.evaluation];
+        vkxfb(&[&[name, &self.vertex], &shaders[..], more].concat())
+    }
+
+    fn capture(&self, more: &[&str]) -> Ran {
+        let read: Vec<&str> = self.read.iter().map(String::as_str).collect();
+        self.run("capture", &[&read[..], &["--validate"], more].concat())
+    }
+}
+
+fn outputs(json: &Value, name: &str) -> Vec<Value> {
+    let records = json["records"].as_array().unwrap();
+    records.iter().map(|record| record["outputs"][name].clone()).collect()
+}
+
+/// The driver captures the same bytes of each of the structure's 18 locations.
+#[test]
+fn a_structure_of_eighteen_locations_is_captured_as_by_the_driver() {
+    let files = Files::new(EVALUATION);
+    let patches = ["--patch-control-points", "3", "--vertices", "12", "--constant", "1=20"];
+    let run = |more: &[&str]| files.capture(&[&patches[..], more].concat());
+    for backend in ["compute", "native"] {
+        let ran = run(&["--backend", backend, "--compare", "--format", "json"]).exits(0);
+        // Patches 0 and 2 of four, two lines of four points each.
+        let equal = "equal to the driver's own capture, 16 records";
+        assert!(ran.stderr.contains(equal), "{backend}: {}", ran.stderr);
+        let json = ran.json();
+        assert_eq!(
+            [&json["primitives_written"], &json["primitives_needed"]],
+            [&json!(16), &json!(16)]
+        );
+        assert_eq!(json["topology"], "point-list");
+        let expected = [[27, 29], [33, 35]].iter().flat_map(|ends| vec![json!(ends); 8]);
+        assert_eq!(outputs(&json, "found.ends"), expected.collect::<Vec<_>>(), "{backend}");
+        let rows = outputs(&json, "found.rows[3]");
+        assert_eq!(rows[15], json!([2.0, 3.0, 0.5, 20003.0]), "{json:#}");
+        assert_eq!(outputs(&json, "found.places[8]")[15], json!([22.0, 0.0, 1.0]));
+        assert_eq!(outputs(&json, "found.wide[1]")[15][0], json!(2.0 / 3.0));
+    }
+    // What does not fit is counted, too.
+    for backend in ["native", "compute"] {
+        let some = run(&["--buffer-size", "1400", "--backend", backend, "--format", "json"]);
+        let some = some.exits(0).json();
+        let counts = [&some["primitives_written"], &some["primitives_needed"]];
+        assert_eq!(counts, [&json!(6), &json!(16)], "{backend}");
+    }
+    // By indices, of two instances.
+    let indices = files.shaders.file("indices.txt", b"3 4 5 0 1 2 6 7 8 2 1");
+    let points = ["--patch-control-points", "3"];
+    let indexed = [&points[..], &["--indices", &indices, "--instances", "2", "--compare"]].concat();
+    let said = files.capture(&indexed).exits(0).stderr;
+    assert!(said.contains("equal to the driver's own capture, 32 records"), "{said}");
+}
+
+/// A geometry shader takes what the patches are divided into, and is the one that is captured.
+#[test]
+fn a_geometry_shader_behind_tessellation_shaders_is_captured() {
+    // Geometry shaders have fewer input locations than the structure takes.
+    let lines = EVALUATION
+        .replace(", point_mode", "")
+        .replace("places[9]", "places[2]")
+        .replace("i < 9", "i < 2");
+    let files = Files::new(&lines);
+    let geometry = files.shaders.file(
+        "my.geom",
+        b"#version 450
+        layout(lines, invocations = 2) in;
+        layout(line_strip, max_vertices = 3) out;
+        struct Found { mat4 rows; dvec3 wide[2]; vec3 places[2]; uvec2 ends; };
+        layout(location = 2) flat in Found found[];
+        layout(location = 0) flat out uvec3 emitted;
+        void main() {
+            for (int i = 0; i < 3; i++) {
+                emitted = uvec3(found[i % 2].ends, gl_InvocationID);
+                EmitVertex();
+            }
+        }",
+    );
+    let draw = ["--geometry", &geometry, "--patch-control-points", "3", "--vertices", "3"];
+    let run = |more: &[&str]| files.capture(&[&draw[..], more].concat()).exits(0);
+    let ran = run(&["--varyings", "emitted", "--compare", "--format", "json"]);
+    // Two lines of three segments, each a strip of two lines by two invocations.
+    assert!(ran.stderr.contains("capture, 48 records"), "{}", ran.stderr);
+    assert_eq!(outputs(&ran.json(), "emitted")[0], json!([7, 9, 0]));
+
+    let shown = files.run("inspect", &["--geometry", &geometry, "--varyings", "emitted"]).exits(0);
+    for part in [
+        "geometry shader 'main', behind vertex shader 'main', and tessellation control shader 'main', \
+         and tessellation evaluation shader 'main'",
+        "patches are isolines with equal spacing, divided into lines; the control shader returns 2 control points of each",
+        "takes lines, and emits line-strips of at most 3 vertices in all; runs 2 times for each",
+    ] {
+        assert!(shown.stdout.contains(part), "no '{part}' in: {}", shown.stdout);
+    }
+}
+
+#[test]
+fn how_patches_are_divided_is_shown() {
+    let files = Files::new(EVALUATION);
+    let shown = files.run("inspect", &[]).exits(0).stdout;
+    for part in [
+        "tessellation evaluation shader 'main', behind vertex shader 'main', and tessellation control shader 'main'",
+        "patches are isolines with equal spacing, divided into points; the control shader returns 2 control points of each",
+        "buffer 0: 232 bytes per vertex",
+    ] {
+        assert!(shown.contains(part), "no '{part}' in: {shown}");
+    }
+    assert!(!shown.contains("emits"), "{shown}");
+    let json = files.run("inspect", &["--json"]).exits(0).json();
+    let before: Vec<&Value> =
+        json["before"].as_array().unwrap().iter().map(|row| &row["stage"]).collect();
+    assert_eq!(before, ["vertex", "tessellation control"]);
+    let divided = json!({
+        "domain": "isolines", "spacing": "equal", "primitives": "points", "control_points": 2
+    });
+    assert_eq!(json["geometry"]["tessellation"], divided);
+    assert_eq!([&json["geometry"]["input"], &json["geometry"]["output"]], ["patches", "points"]);
+}
+
+#[test]
+fn all_stages_are_lowered_into_one_module() {
+    let triangles = EVALUATION.replace("isolines, equal_spacing, point_mode", "triangles, cw");
+    let files = Files::new(&triangles);
+    let out = files.shaders.path("out.spv");
+    let lower = |backend, more: &[&str]| {
+        let always = ["--backend", backend, "--json", "-o", out.to_str().unwrap()];
+        files.run("lower", &[&always[..], more].concat())
+    };
+    for (backend, model) in [("compute", "GLCompute"), ("native", "TessellationEvaluation")] {
+        let json = lower(backend, &[]).exits(0).json();
+        assert_eq!(json["geometry"]["tessellation"]["domain"], "triangles", "{backend}");
+        assert_eq!(json["geometry"]["output"], "triangles", "{backend}");
+        let words = std::fs::read(&out).unwrap();
+        let words: Vec<u32> =
+            words.chunks_exact(4).map(|b| u32::from_le_bytes(b.try_into().unwrap())).collect();
+        common::validate(&words, "vulkan1.2");
+        let text = common::disassemble(&words);
+        assert!(text.contains(&format!("OpEntryPoint {model} ")), "{backend}");
+        if backend == "native" {
+            assert!(text.contains("VertexOrderCw"));
+            lower(backend, &["--domain-origin", "lower-left"]).exits(0);
+            let words = std::fs::read(&out).unwrap();
+            let words: Vec<u32> =
+                words.chunks_exact(4).map(|b| u32::from_le_bytes(b.try_into().unwrap())).collect();
+            let text = common::disassemble(&words);
+            assert!(text.contains("VertexOrderCcw") && !text.contains("VertexOrderCw"), "{text}");
+        }
+    }
+    lower("vertex", &[]).refuses(&["--control", "the vertex backend takes vertex shaders alone"]);
+    lower("compute", &["--constant", "5=1"]).refuses(&["no specialisation constant 5"]);
+}
+
+#[test]
+fn what_tessellation_shaders_lack_is_named() {
+    let files = Files::new(EVALUATION);
+    let Files { vertex, control, evaluation, .. } = &files;
+    for name in ["capture", "inspect", "lower"] {
+        let alone = vkxfb(&[name, vertex, "--control", control]);
+        alone.refuses(&["--evaluation <FILE>"]);
+        let alone = vkxfb(&[name, vertex, "--evaluation", evaluation]);
+        alone.refuses(&["--control <FILE>"]);
+    }
+    let draw = ["--vertices", "6"];
+    files.capture(&draw).refuses(&["these are missing", "--patch-control-points N"]);
+    let points = |count| files.capture(&["--vertices", "6", "--patch-control-points", count]);
+    points("0").refuses(&["number of control points of a patch, at least 1"]);
+    points("33").refuses(&["the number of control points of a patch", "33", "32"]);
+    let patches = ["--vertices", "6", "--patch-control-points", "3"];
+    let more = |more: &[&str]| files.capture(&[&patches[..], more].concat());
+    more(&["--topology", "line-list"]).refuses(&["--topology line-list", "take a patch-list"]);
+    more(&["--topology", "patch-list", "--varyings", "found.ends"]).exits(0);
+    more(&["--backend", "vertex"]).refuses(&["vertex shaders alone", "takes --control"]);
+    let indices = files.shaders.file("indices.txt", b"0 1 2 restart 3 4 5");
+    let restarted = ["--patch-control-points", "3", "--indices", &indices, "--restart"];
+    files.capture(&restarted).refuses(&["primitive restart is not captured in patch lists"]);
+    let list =
+        ["capture", vertex, "--vertices", "6", "--topology", "patch-list", "--push", "added=7"];
+    vkxfb(&list).refuses(&["--topology patch-list needs --control FILE and --evaluation FILE"]);
+    let size = ["capture", vertex, "--vertices", "6", "--patch-control-points", "3"];
+    vkxfb(&size).refuses(&["--control <FILE>"]);
+
+    let swapped = vkxfb(&["inspect", vertex, "--control", evaluation, "--evaluation", control]);
+    swapped.refuses(&["is a tessellation evaluation shader by its extension", "--control takes"]);
+    let words = common::compile_stage("tesc", CONTROL, &[]);
+    let compiled = files.shaders.file("tesc.spv", bytemuck::cast_slice(&words));
+    let twice = vkxfb(&["inspect", vertex, "--control", &compiled, "--evaluation", &compiled]);
+    twice.refuses(&["no tessellation evaluation shader", "TessellationControl 'main'"]);
+    vkxfb(&["inspect", control]).refuses(&["SHADER.vert --control", "--evaluation SHADER.tese"]);
+    let mut without =
+        command(&["inspect", vertex, "--control", control, "--evaluation", evaluation]);
+    without.env("PATH", files.shaders.0.path());
+    Ran::new(without.output().unwrap()).refuses(&["my.tesc", "install glslang"]);
+    let probe = ["probe", "--shader", vertex, "--control", control, "--evaluation", evaluation];
+    vkxfb(&probe).refuses(&["the probe has no tessellation"]);
+}
