@@ -19,7 +19,7 @@ pub mod settings;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Returns the name by which a test of this binary is run: its path in the crate.
 pub fn name_of<T: Fn()>(_test: T) -> &'static str {
@@ -68,9 +68,7 @@ pub fn compile(source: &str, arguments: &[&str]) -> Vec<u32> {
 /// glslang takes 0.2 s to start, so it compiles each shader only once in a process: tests use one
 /// shader for several devices and backends.
 pub fn compile_stage(stage: &str, source: &str, arguments: &[&str]) -> Vec<u32> {
-    static COMPILED: Mutex<BTreeMap<[String; 3], Vec<u32>>> = Mutex::new(BTreeMap::new());
     let key = [stage.to_owned(), source.to_owned(), arguments.join(" ")];
-    let compiled = || COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(words) = compiled().get(&key) {
         return words.clone();
     }
@@ -78,6 +76,30 @@ pub fn compile_stage(stage: &str, source: &str, arguments: &[&str]) -> Vec<u32> 
     let words = run_glslang(stage, source, arguments);
     compiled().insert(key, words.clone());
     words
+}
+
+/// The words of each stage and source, with the arguments of glslang.
+fn compiled() -> MutexGuard<'static, BTreeMap<[String; 3], Vec<u32>>> {
+    static COMPILED: Mutex<BTreeMap<[String; 3], Vec<u32>>> = Mutex::new(BTreeMap::new());
+    COMPILED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Compiles many shaders in one process of shaderc's glslc, a form of glslang, so that
+/// [`compile_stage`] finds them. The elements are stages and sources.
+pub fn compile_ahead(shaders: impl IntoIterator<Item = (&'static str, String)>) {
+    let directory = tempfile::tempdir().unwrap();
+    let mut files = Vec::new();
+    for (number, (stage, source)) in shaders.into_iter().enumerate() {
+        let file = format!("{number}.{stage}");
+        std::fs::write(directory.path().join(&file), &source).unwrap();
+        files.push((file, [stage.to_owned(), source, String::new()]));
+    }
+    let names = files.iter().map(|(file, _)| file.as_str());
+    run_tool("glslc", &["-c"].into_iter().chain(names).collect::<Vec<_>>(), directory.path());
+    for (file, key) in files {
+        let bytes = std::fs::read(directory.path().join(file + ".spv")).unwrap();
+        compiled().insert(key, vkxfb::spirv::words_from_bytes(&bytes).unwrap());
+    }
 }
 
 fn run_glslang(stage: &str, source: &str, arguments: &[&str]) -> Vec<u32> {

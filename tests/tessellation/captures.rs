@@ -14,7 +14,7 @@ use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
 
 use crate::case::{Case, Draw, How, Outcome, UNTOUCHED};
 use crate::common::settings::{cases, number};
-use crate::common::{compile, compile_stage, device, layer, optimize, validate};
+use crate::common::{compile, compile_ahead, compile_stage, device, layer, optimize, validate};
 use crate::native::{Captured, Native};
 use crate::program::{Program, RECORD_DWORDS, VERTEX};
 
@@ -229,17 +229,24 @@ fn compare(case: &Case, found: &Outcome) {
     );
 }
 
-fn seeds(all: u64) -> std::ops::Range<u64> {
+/// Random cases, with the arguments of [`Case::random`]: `all` of them with `VKXFB_FULL=1`.
+fn random(all: u64, direct_only: bool, most: Option<u32>) -> impl Iterator<Item = Case> {
+    const BATCH: u64 = 50;
     let first = number("VKXFB_SEED", 0);
-    first..first + cases("VKXFB_TESSELLATION", all)
+    let end = first + cases("VKXFB_TESSELLATION", all);
+    (first..end).step_by(BATCH as usize).flat_map(move |first| {
+        let seeds = first..end.min(first + BATCH);
+        let cases: Vec<_> = seeds.map(|seed| Case::random(seed, direct_only, most)).collect();
+        compile_ahead(cases.iter().flat_map(|case| case.program.sources()));
+        cases
+    })
 }
 
 #[test]
 fn random_pipelines_capture_what_the_model_says() {
     for (resources, all) in [(Resources::Best, 200), (Resources::Descriptors, 60)] {
         let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
-        for seed in seeds(all) {
-            let case = Case::random(seed, false, None);
+        for case in random(all, false, None) {
             let found = run(&mut gpu, &case);
             compare(&case, &found);
         }
@@ -252,9 +259,8 @@ fn random_pipelines_capture_what_the_model_says() {
 fn random_pipelines_hold_with_two_entries() {
     let mut gpu = device::open_with(OpenOptions::default());
     gpu.set_max_entries(2);
-    for seed in seeds(60) {
-        // llvmpipe leaves loops after 65,535 iterations.
-        let case = Case::random(seed, false, Some(4));
+    // llvmpipe leaves loops after 65,535 iterations.
+    for case in random(60, false, Some(4)) {
         let found = run(&mut gpu, &case);
         compare(&case, &found);
     }
@@ -270,8 +276,7 @@ fn the_device_captures_the_same_patches() {
         Err(reason) => return eprintln!("skipped: {reason}"),
     };
     // On the layer, lavapipe compiles the merged shaders of each case.
-    for seed in seeds(if layer::is_there() { 60 } else { 200 }) {
-        let case = Case::random(seed, true, None);
+    for case in random(if layer::is_there() { 60 } else { 200 }, true, None) {
         let expected = case.expected();
         let (control, evaluation) = (case.program.control(), case.program.evaluation());
         let captured = Captured {
@@ -279,7 +284,7 @@ fn the_device_captures_the_same_patches() {
             geometry: case.program.geometry(),
             control_points: case.program.taken,
             lower_left: case.program.lower_left,
-            is_dynamic: seed % 2 == 1,
+            is_dynamic: case.seed % 2 == 1,
             levels: &[],
             indices: &case.indices,
             draws: &case.draws,

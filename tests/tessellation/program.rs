@@ -74,6 +74,17 @@ impl Program {
         }
     }
 
+    /// The stages and sources of its shaders.
+    pub fn sources(&self) -> Vec<(&'static str, String)> {
+        let mut all = vec![
+            ("vert", VERTEX.to_owned()),
+            ("tesc", self.control()),
+            ("tese", self.evaluation()),
+        ];
+        all.extend(self.geometry().map(|source| ("geom", source)));
+        all
+    }
+
     pub fn control(&self) -> String {
         let Self { returned, most, discards, .. } = self;
         // Behind barriers an invocation uses what it had before, and what others have written.
