@@ -1,11 +1,11 @@
 #!/bin/sh
 # tests/regenerate-shaders.sh [DIRECTORY]
 #
-# Compiles shaders/*/*.{vert,geom,comp} to SPIR-V into the same folders of DIRECTORY, by default beside the sources.
+# Compiles shaders/*/*.{vert,tesc,tese,geom,comp} to SPIR-V into the same folders of DIRECTORY, by default beside the sources.
 set -eu
 sources=$(dirname "$0")/../shaders
 directory=${1:-$sources}
-for source in "$sources"/*/*.vert "$sources"/*/*.geom "$sources"/*/*.comp; do
+for source in "$sources"/*/*.vert "$sources"/*/*.tes[ce] "$sources"/*/*.geom "$sources"/*/*.comp; do
     folder=$directory/$(basename "$(dirname "$source")")
     name=$(basename "$source")
     mkdir -p "$folder"

@@ -47,6 +47,41 @@ pub enum Workload {
     },
     /// One draw with a geometry shader.
     Geometry(Emission),
+    /// One draw of patches of [`PATCH`] control points, which are divided: `patch_control.tesc` and
+    /// `patch_evaluation.tese`. All vertices of a patch are captured as its first control point.
+    Tessellated(Division),
+}
+
+/// The number of control points of a patch.
+pub const PATCH: u32 = 4;
+
+/// How a patch is divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Division {
+    /// Into 12 triangles.
+    Few,
+    /// Into 2,088 triangles.
+    Many,
+}
+
+impl Division {
+    /// All variants, to iterate over them.
+    pub const ALL: [Self; 2] = [Self::Few, Self::Many];
+
+    /// Returns the tessellation levels: the number of segments of the horizontal sides and of the
+    /// vertical ones.
+    pub const fn levels(self) -> [u32; 2] {
+        match self {
+            Self::Few => [2, 3],
+            Self::Many => [29, 36],
+        }
+    }
+
+    /// Returns the number of records of a patch.
+    const fn records(self) -> u64 {
+        let [wide, high] = self.levels();
+        3 * 2 * wide as u64 * high as u64
+    }
 }
 
 /// What a geometry shader emits for triangles. Each vertex that it emits is a copy of a vertex of
@@ -108,6 +143,14 @@ impl Workload {
         }
     }
 
+    /// Returns how patches are divided. `None` if there are no tessellation shaders.
+    pub const fn tessellation(self) -> Option<Division> {
+        match self {
+            Self::Tessellated(division) => Some(division),
+            _ => None,
+        }
+    }
+
     /// Whether the draw is indexed.
     pub const fn is_indexed(self) -> bool {
         matches!(self, Self::Grid | Self::Strips { .. })
@@ -135,6 +178,8 @@ impl fmt::Display for Workload {
             Self::Geometry(Emission::PassThrough) => "geometry-pass-through",
             Self::Geometry(Emission::Cull) => "geometry-cull",
             Self::Geometry(Emission::Amplify) => "geometry-amplify",
+            Self::Tessellated(Division::Few) => "tessellated-12",
+            Self::Tessellated(Division::Many) => "tessellated-2088",
         })
     }
 }
@@ -326,6 +371,14 @@ impl Case {
         }
     }
 
+    /// The number of primitives of a draw, before tessellation and geometry shaders.
+    pub const fn primitives(&self) -> u64 {
+        match self.topology {
+            PrimitiveTopology::PatchList => (self.vertices / PATCH) as u64,
+            topology => topology.primitive_count(self.vertices),
+        }
+    }
+
     /// The number of records of all draws.
     pub const fn records(&self) -> u64 {
         match self.workload {
@@ -340,6 +393,7 @@ impl Case {
                 let triangles = self.topology.primitive_count(self.vertices);
                 triangles.div_ceil(2) * even + triangles / 2 * odd
             }
+            Workload::Tessellated(division) => self.primitives() * division.records(),
             _ => self.topology.output_count(self.vertices) * self.draws() as u64,
         }
     }
@@ -368,6 +422,7 @@ impl Case {
                 self.index(self.topology.gather(provoking, record) as u32)
             }
             Workload::Geometry(emission) => emission.vertex_of_record(record) as u32,
+            Workload::Tessellated(division) => PATCH * (record / division.records()) as u32,
             Workload::ManyDraws { .. } | Workload::Draw | Workload::Formats => {
                 let per_draw = self.topology.output_count(self.vertices);
                 let (draw, record) = (record / per_draw, record % per_draw);
@@ -377,9 +432,9 @@ impl Case {
     }
 
     /// The number of vertices that a capture has to read. Each counts once, whether it is in a
-    /// record or only decides in a geometry shader whether there is one. All vertices of a culled
-    /// triangle count, because a graphics pipeline shades them before the geometry shader runs, and
-    /// because they are in the same units of memory.
+    /// record or not. All vertices of a culled triangle and all control points of a patch count,
+    /// because a graphics pipeline shades them before the next stage runs, and because they are in
+    /// the same units of memory.
     fn contributing(&self) -> u64 {
         let primitives = self.topology.primitive_count(self.vertices);
         let n = u64::from(self.vertices);
@@ -399,6 +454,7 @@ impl Case {
                 n / u64::from(STRIP + 1) * u64::from(STRIP)
                     + (n % u64::from(STRIP + 1)).min(STRIP.into())
             }
+            Workload::Tessellated(_) => self.primitives() * u64::from(PATCH),
             _ => {
                 let hub = u64::from(self.topology.shape() == Shape::TriFan && primitives > 0);
                 (self.topology.item_count(primitives) + hub) * u64::from(self.draws())
@@ -458,7 +514,9 @@ mod tests {
         let plain = PrimitiveTopology::ALL.into_iter().map(|t| (Workload::Draw, t));
         let list = PrimitiveTopology::TriangleList;
         let geometry = Emission::ALL.map(|emission| (Workload::Geometry(emission), list));
-        plain.chain(geometry).chain([
+        let patches = PrimitiveTopology::PatchList;
+        let divided = Division::ALL.map(|division| (Workload::Tessellated(division), patches));
+        plain.chain(geometry).chain(divided).chain([
             (Workload::ManyDraws { draws: 7, counters: false }, PrimitiveTopology::TriangleStrip),
             (Workload::Grid, PrimitiveTopology::TriangleList),
             (Workload::Strips { restart: false }, PrimitiveTopology::TriangleStrip),
@@ -486,7 +544,11 @@ mod tests {
                 // record.
                 let short = matches!(workload, Workload::Strips { .. });
                 let is_culled = workload == Workload::Geometry(Emission::Cull);
-                if is_culled {
+                if workload.tessellation().is_some() {
+                    let patches = u64::from(vertices / PATCH);
+                    assert_eq!(work.sources, patches * u64::from(PATCH), "{case}");
+                    assert_eq!(read.len() as u64, patches, "{case}");
+                } else if is_culled {
                     let triangles = topology.primitive_count(vertices);
                     assert_eq!(work.sources, 3 * triangles, "{case}");
                     assert_eq!(read.len() as u64, 3 * triangles.div_ceil(2), "{case}");

@@ -11,7 +11,7 @@ use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::gpu::Gpu;
 
-use super::case::{Case, Emission, Record};
+use super::case::{Case, Division, Emission, PATCH, Record};
 use super::data::{self, SALT, Vertices};
 use super::roofline::Spread;
 
@@ -138,12 +138,19 @@ pub(super) fn lower(
     let salt = salt.to_le_bytes();
     let specialization = [SpecializationConstant { constant_id: SALT, data: &salt }];
     let vertex = Shader::new(&words).captures(&list).specialization(&specialization);
+    let tessellation = case.workload.tessellation();
+    let levels = tessellation.map(data::level_constants);
+    let levels: Vec<SpecializationConstant<'_>> = (levels.iter().flatten())
+        .map(|(constant_id, data)| SpecializationConstant { constant_id: *constant_id, data })
+        .collect();
+    let tessellation = tessellation.map(|_| data::tessellation_shaders()).transpose()?;
+    let control =
+        tessellation.as_ref().map(|[words, _]| Shader::new(words).specialization(&levels));
     let geometry = case.workload.geometry().map(data::geometry_shader).transpose()?;
-    let geometry = geometry.as_ref().map(|words| Shader::new(words).captures(&list));
-    // The shader that is captured, and the vertex shader that precedes it if that is a geometry
-    // shader.
-    let (shader, before) = match geometry {
-        Some(geometry) => (geometry, Some(&vertex)),
+    let last = geometry.as_ref().or(tessellation.as_ref().map(|[_, words]| words));
+    // The shader that is captured, and the vertex shader that precedes it if that is another one.
+    let (shader, before) = match last {
+        Some(words) => (Shader::new(words).captures(&list), Some(&vertex)),
         None => (vertex, None),
     };
     Ok(match backend {
@@ -166,6 +173,7 @@ pub(super) fn lower(
             let target = gpu.context().compute_target()?;
             let mut options = compute::Options::new(&vertex_input).target(target);
             options.vertex_shader = before;
+            options.control_shader = control.as_ref();
             compute::lower(&shader, &options)?
         }
     })
@@ -186,6 +194,7 @@ pub(super) fn create(
         // Only the contestant `Compute` uses one pipeline for all topologies.
         .dynamic_topology(contestant == Contestant::Compute)
         .primitive_restart(primitive_restart)
+        .patch_control_points(PATCH)
         .vertex_input(&vertex_input)
         .render_pass(gpu.render_pass());
     // SAFETY: the device is live. The module is valid, because the library lowered it, and reads
@@ -198,6 +207,7 @@ struct Key {
     contestant: Contestant,
     vertices: Vertices,
     geometry: Option<Emission>,
+    tessellation: Option<Division>,
     record: Record,
     topology: PrimitiveTopology,
     restart: bool,
@@ -222,9 +232,12 @@ impl Pipelines {
             contestant,
             vertices: case.workload.vertices(),
             geometry: case.workload.geometry(),
+            tessellation: case.workload.tessellation(),
             record: case.record,
             topology: match contestant {
-                Contestant::Compute => PrimitiveTopology::PointList,
+                Contestant::Compute if case.topology != PrimitiveTopology::PatchList => {
+                    PrimitiveTopology::PointList
+                }
                 _ => case.topology,
             },
             restart: case.has_restart(),

@@ -10,7 +10,7 @@ use vkxfb::capture::{CaptureEntry, CaptureList, MAX_XFB_BUFFERS, Selector};
 use vkxfb::spirv::{ParseError, words_from_bytes};
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 
-use super::case::{Case, Emission, Record};
+use super::case::{Case, Division, Emission, Record};
 
 /// The ID of the specialization constant by which shaders differ, so that drivers do not find them
 /// in a cache.
@@ -151,7 +151,26 @@ pub fn geometry_shader(emission: Emission) -> Result<Vec<u32>, ParseError> {
     })
 }
 
-/// Returns the list of outputs to capture from the vertex or geometry shader: `gl_Position`, and
+/// Returns the SPIR-V of the tessellation control shader and of the tessellation evaluation shader.
+/// The vertex shader for records of 32 bytes precedes them. The levels are
+/// [constants](level_constants).
+///
+/// # Errors
+/// Only if a shader is invalid, which would be a defect of this crate.
+pub fn tessellation_shaders() -> Result<[Vec<u32>; 2], ParseError> {
+    Ok([
+        words_from_bytes(include_bytes!("../../shaders/bench/patch_control.spv"))?,
+        words_from_bytes(include_bytes!("../../shaders/bench/patch_evaluation.spv"))?,
+    ])
+}
+
+/// Returns the IDs and the values of the control shader's specialization constants.
+pub fn level_constants(division: Division) -> [(u32, [u8; 4]); 2] {
+    let [wide, high] = division.levels().map(|level| (level as f32).to_le_bytes());
+    [(1, wide), (2, high)]
+}
+
+/// Returns the list of outputs to capture from the last of the shaders: `gl_Position`, and
 /// then the outputs with locations.
 pub fn capture_list(record: Record) -> CaptureList {
     let capture = |quad: u32| {

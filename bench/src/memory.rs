@@ -200,15 +200,15 @@ impl Memory {
         Ok((vertices, indices, counters, reached, arena))
     }
 
-    /// Makes the arena large enough for a capture of the case with a pipeline. With a geometry
-    /// shader a capture needs more memory, and its size depends on the pipeline.
+    /// Makes the arena large enough for a capture of the case with a pipeline. With more shaders
+    /// than a vertex shader a capture needs more memory, and its size depends on the pipeline.
     pub(super) fn make_room(
         &mut self,
         gpu: &mut Gpu,
         case: &Case,
         pipeline: &Pipeline,
     ) -> Result<(), GpuError> {
-        let primitives = case.topology.primitive_count(case.vertices) * u64::from(case.draws());
+        let primitives = case.primitives() * u64::from(case.draws());
         let desc = arena_for(case).with_geometry(pipeline, case.draws().into(), primitives);
         let has = self.arena_desc;
         if desc.upload > has.upload || desc.scratch > has.scratch {

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use vkxfb::topology::PrimitiveTopology;
 
-use super::case::{Case, Emission, Record, RecordError, Workload};
+use super::case::{Case, Division, Emission, PATCH, Record, RecordError, Workload};
 use super::contestant::Contestant;
 
 const KI: u32 = 1 << 10;
@@ -40,6 +40,10 @@ const OTHER_VERTICES: [u32; 2] = [256 * KI, 16 * MI];
 /// million triangles.
 const GEOMETRY_VERTICES: [u32; 3] = [300_000, 3_000_000, 12_000_000];
 
+/// The numbers of patches that are divided into few triangles, and into many.
+const PATCHES: [(Division, &[u32]); 2] =
+    [(Division::Few, &[100_000]), (Division::Many, &[64, 600])];
+
 /// The record that the shader `formats.vert` captures.
 const FORMATS_RECORD: (u32, u32) = (64, 1);
 
@@ -56,6 +60,8 @@ pub enum Part {
     Formats,
     /// Captures of draws with a geometry shader, which takes lists of triangles.
     Geometry,
+    /// Captures of draws with tessellation shaders, which take patches.
+    Tessellation,
     /// How long it takes to create pipelines.
     Pipelines,
 }
@@ -67,12 +73,13 @@ pub struct UnknownPart(pub String);
 
 impl Part {
     /// All parts.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Draw,
         Self::ManyDraws,
         Self::Indexed,
         Self::Formats,
         Self::Geometry,
+        Self::Tessellation,
         Self::Pipelines,
     ];
 
@@ -84,6 +91,7 @@ impl Part {
             Self::Indexed => "indexed",
             Self::Formats => "formats",
             Self::Geometry => "geometry",
+            Self::Tessellation => "tessellation",
             Self::Pipelines => "pipelines",
         }
     }
@@ -205,6 +213,15 @@ impl Plan {
                 plan.add(Workload::Geometry(emission), &lists, &[default_record()?], &vertices);
             }
         }
+        if wants(Part::Tessellation) {
+            let patches = of(PrimitiveTopology::PatchList);
+            for (division, counts) in PATCHES {
+                let counts: Vec<u32> = counts.iter().map(|patches| patches * PATCH).collect();
+                let vertices = selection.vertices_or(&counts);
+                let workload = Workload::Tessellated(division);
+                plan.add(workload, &patches, &[default_record()?], &vertices);
+            }
+        }
         if wants(Part::Pipelines) {
             plan.pipelines = match selection.sizes.is_empty() && selection.buffers.is_empty() {
                 true => Record::SIZES
@@ -324,7 +341,7 @@ mod tests {
         }
         let names: std::collections::BTreeSet<_> =
             plan.cases.iter().map(|c| c.workload.to_string()).collect();
-        assert_eq!(names.len(), 10, "{names:?}");
+        assert_eq!(names.len(), 12, "{names:?}");
         for emission in Emission::ALL {
             let of = |c: &&Case| c.workload == Workload::Geometry(emission);
             let triangles = plan.cases.iter().filter(of).map(|c| c.vertices / 3);
@@ -359,6 +376,14 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn tessellation_shaders_take_patches() {
+        let parts = vec![Part::Tessellation];
+        let plan = Plan::new(&Selection { parts, ..Default::default() }).unwrap();
+        let triangles: Vec<u64> = plan.cases.iter().map(|case| case.records() / 3).collect();
+        assert_eq!(triangles, [100_000 * 12, 64 * 2_088, 600 * 2_088]);
     }
 
     #[test]

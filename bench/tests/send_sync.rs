@@ -10,7 +10,7 @@ mod thread_safety;
 
 send_and_sync! {
     vkxfb_bench { Contestant }
-    vkxfb_bench::case { Case, Emission, Record, RecordError, Work, Workload }
+    vkxfb_bench::case { Case, Division, Emission, Record, RecordError, Work, Workload }
     vkxfb_bench::compare { Mismatch }
     vkxfb_bench::data { Vertices }
     vkxfb_bench::plan { Part, Plan, PlanError, Selection, UnknownPart }

@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     /// optimizer
     #[arg(long)]
     unoptimized: bool,
-    /// Only these parts: draw, many-draws, indexed, formats, geometry, pipelines
+    /// Only these parts: draw, many-draws, indexed, formats, geometry, tessellation, pipelines
     #[arg(long, value_name = "PART,...", value_delimiter = ',', value_parser = super::part::<Part>)]
     part: Vec<Part>,
     /// Only these topologies, for example triangle-list,triangle-strip
