@@ -77,14 +77,20 @@ impl Contestant {
         let has_geometry = case.workload.geometry().is_some();
         let needs_stage = case.topology.has_adjacency() || has_geometry;
         let is_graphics = backend != Backend::Compute;
-        if is_graphics && needs_stage && !gpu.context().enabled().geometry_shader {
+        let enabled = gpu.context().enabled();
+        if is_graphics && needs_stage && !enabled.geometry_shader {
             return Some("no geometryShader".to_owned());
+        }
+        let has_tessellation = case.workload.tessellation().is_some();
+        if is_graphics && has_tessellation && !enabled.tessellation_shader {
+            return Some("no tessellationShader".to_owned());
         }
         let is_fan = case.topology == PrimitiveTopology::TriangleFan;
         let needs = CaptureNeeds {
             indexed: case.workload.is_indexed(),
             counters: case.has_counters(),
             geometry_shader: has_geometry,
+            tessellation_shaders: has_tessellation,
             fan_vertices: if is_fan { case.vertices } else { 0 },
             ..CaptureNeeds::default()
         };
@@ -159,7 +165,10 @@ pub(super) fn lower(
             match before {
                 // Whole outputs are captured, so lowering adds no outputs, and needs no limit for
                 // them.
-                Some(_) => options.vertex_shader = before,
+                Some(_) => {
+                    options.vertex_shader = before;
+                    options.control_shader = control.as_ref();
+                }
                 None => {
                     let limits = &gpu.capabilities().limits;
                     options.max_output_components = limits.max_vertex_output_components;

@@ -118,6 +118,10 @@ impl Spread {
     }
 }
 
+/// The largest number of stores of an invocation to a buffer. Strips with records of 256 bytes have 48
+/// for each vertex.
+const MOST_STORES: u64 = 64;
+
 /// How many loads and stores each invocation makes, and the number of invocations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Shares {
@@ -129,9 +133,11 @@ struct Shares {
 
 impl Shares {
     /// Distributes the work. Each invocation makes one load of vertex data, as in a capture, and
-    /// its share of everything else.
+    /// its share of everything else. If that were more than [`MOST_STORES`] to a buffer, because few
+    /// patches are divided into many vertices, there are more invocations than loads.
     fn of(work: &Work) -> Self {
-        let invocations = work.sources.max(1);
+        let stores = work.targets.into_iter().max().unwrap_or(0);
+        let invocations = work.sources.max(stores.div_ceil(MOST_STORES)).max(1);
         let share = |count: u64| count.div_ceil(invocations) as u32;
         Self {
             invocations,
