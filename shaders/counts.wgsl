@@ -13,6 +13,11 @@ fn primitive_step(topology: u32, vertices: u32) -> u32 {
     return select(entry_of(0x26141110u, topology), vertices, topology == LIST);
 }
 
+// Whether only patches have this step.
+fn is_step_of_patches(step: u32) -> bool {
+    return may_be_patches() && (step == 5u || step > 6u);
+}
+
 // The number of vertices that the first primitive has in addition to its step.
 fn primitive_overlap(topology: u32) -> u32 {
     return entry_of(0x40302210u, topology);
@@ -22,9 +27,13 @@ fn primitive_overlap(topology: u32) -> u32 {
 fn primitive_count(topology: u32, vertices: u32, n: u32) -> u32 {
     let beyond = n - min(n, primitive_overlap(topology));
     let step = primitive_step(topology, vertices);
-    // A step is 1, 2, 3, 4 or 6. A division by the constant 3 is cheaper than a division by the step.
+    // Other steps are 1, 2, 3, 4 or 6. A division by the constant 3 is cheaper than a division by the step.
     let shifted = beyond >> firstTrailingBit(step);
-    return select(shifted, shifted / 3u, (step == 3u) | (step == 6u));
+    var count = select(shifted, shifted / 3u, (step == 3u) | (step == 6u));
+    if is_step_of_patches(step) {
+        count = beyond / step;
+    }
+    return count;
 }
 
 // The number of items in the first `primitives` (at least one) primitives of an instance, see

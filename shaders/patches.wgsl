@@ -7,7 +7,7 @@
 // How many primitives a slice has follows from the patch's levels, so the counting run needs no evaluation shader,
 // unless there is a geometry shader behind it.
 
-// The patch whose control points and levels are there: its instance and its number.
+// The patch whose control points and levels are there: its instance, and its number in the instance.
 var<private> current_patch: vec2<u32> = vec2<u32>(NONE, NONE);
 
 // The number of control points of a patch that is drawn.
@@ -23,13 +23,14 @@ fn slice_bits() -> u32 {
 // Runs the shaders up to the control shader for the patch of an item, and divides it. Returns the first primitive of
 // the item's slice, and the number after that of the last.
 fn begin_slice(instance: u32, item: Primitive) -> vec2<u32> {
+    // With primitive restart a patch is one slice.
     let bits = slice_bits();
-    let number = item.number >> bits;
-    let slice = item.number - (number << bits);
-    if current_patch.x != instance || current_patch.y != number {
-        current_patch = vec2<u32>(instance, number);
+    let id = item.id >> bits;
+    let slice = item.id - (id << bits);
+    if current_patch.x != instance || current_patch.y != id {
+        current_patch = vec2<u32>(instance, id);
         is_repeating = slice != 0u;
-        shade_patch(instance, Primitive(true, item.start, number, item.count >> bits, number));
+        shade_patch(instance, Primitive(true, item.start, item.number >> bits, item.count >> bits, id));
         is_repeating = false;
     }
     return vec2<u32>(divided.count * slice >> bits, divided.count * (slice + 1u) >> bits);

@@ -91,6 +91,10 @@ fn run_of_mask(topology: u32, vertices: u32, mask: u32, length: u32) -> Run {
 
 // The sum of primitive_count over all sequences of ones. Each sequence is a segment with one vertex per bit.
 fn primitives_of_runs(topology: u32, vertices: u32, whole: u32) -> u32 {
+    let step = primitive_step(topology, vertices);
+    if is_step_of_patches(step) {
+        return patches_of_runs(step, whole);
+    }
     if may_loop() {
         // In most cases there is no sequence at all.
         var primitives = 0u;
@@ -109,12 +113,34 @@ fn primitives_of_runs(topology: u32, vertices: u32, whole: u32) -> u32 {
     runs = select(runs, runs & (runs << 1u), overlap >= 2u);
     runs = select(runs, runs & (runs << 1u), overlap >= 3u);
     runs = select(runs, runs & (runs << 1u), overlap >= 4u);
-    let step = primitive_step(topology, vertices);
     if step == 1u {
         return countOneBits(runs);
     }
     return last_of_steps(runs, step, 0u) + last_of_steps(runs, step, 1u) + last_of_steps(runs, step, 2u)
         + last_of_steps(runs, step, 3u) + last_of_steps(runs, step, 4u) + last_of_steps(runs, step, 5u);
+}
+
+// The same for patches, of which each has at least five vertices.
+fn patches_of_runs(step: u32, whole: u32) -> u32 {
+    // Take four bits from each sequence. Nothing is left of those that are too short, so at most five sequences are.
+    let a = whole & (whole << 1u) & (whole << 2u) & (whole << 3u) & (whole << 4u);
+    let b = without_first_run(a);
+    let c = without_first_run(b);
+    let d = without_first_run(c);
+    let e = without_first_run(d);
+    return patches_of_first_run(step, a) + patches_of_first_run(step, b) + patches_of_first_run(step, c)
+        + patches_of_first_run(step, d) + patches_of_first_run(step, e);
+}
+
+// Clears the first sequence of ones.
+fn without_first_run(runs: u32) -> u32 {
+    return runs & (runs + (runs & (0u - runs)));
+}
+
+// The number of patches in the first sequence of ones, which lacks four bits.
+fn patches_of_first_run(step: u32, runs: u32) -> u32 {
+    let length = firstTrailingBit(~(runs >> (firstTrailingBit(runs) & 31u)));
+    return (length + 4u) / step;
 }
 
 // For the sequences of ones that begin at bit `phase` plus a multiple of `step`: how many of their bits
@@ -575,8 +601,10 @@ struct Place {
     record_count: u32,
 }
 
-// No primitive ends more than 5 vertices after any of its vertices.
-const REACH: u32 = 5u;
+// No primitive ends more vertices after any of its vertices.
+fn reach_of_primitives() -> u32 {
+    return select(5u, 31u, may_be_patches());
+}
 
 // The place of index `offset` of the draw.
 fn place_of_index(offset: u32) -> Place {
@@ -586,7 +614,7 @@ fn place_of_index(offset: u32) -> Place {
     let position = position_behind(draw_restarts.limit, draw_restarts.first, offset);
     let entry = load_block(table, position.block);
 
-    // The number of following indices in the segment, up to REACH. It is computed before the state, which needs
+    // The number of following indices in the segment, up to that reach. It is computed before the state, which needs
     // registers.
     let last_block = block_count(draw_restarts.limit) - 1u;
     let next_entry = entry_address(table, block_entry(min(position.block + 1u, last_block)));
@@ -596,7 +624,7 @@ fn place_of_index(offset: u32) -> Place {
     }
     let bit = min(position.number, 31u);
     let following = ((entry.x >> bit) >> 1u) | (next << (31u - bit));
-    let until_restart = firstTrailingBit(following | (1u << REACH));
+    let until_restart = firstTrailingBit(following | (1u << reach_of_primitives()));
     let is_restart = (entry.x & select(0u, 1u << bit, position.number < BLOCK)) != 0u;
     let behind = select(1u + min(until_restart, draw.item_count - 1u - offset), 0u, is_restart);
 

@@ -105,6 +105,9 @@ fn shares_draws() -> bool { return false; }
 // Whether the setup kernel only assembles draws of geometry shaders, and does not place them.
 fn assembles() -> bool { return false; }
 
+// Whether draws may be patch lists, whose primitives have up to 32 vertices.
+fn may_be_patches() -> bool { return false; }
+
 // Whether the code for each draw or index may contain loops. If an invocation processes many draws, loops would exceed
 // the 65,535 iterations that llvmpipe allows over all loops of a kernel.
 fn may_loop() -> bool { return true; }

@@ -77,12 +77,6 @@ fn features_of(
                 transform_feedback_preserves_provoking_vertex true
             )]
         }
-        // Captures of patch lists do not restart.
-        Type::PHYSICAL_DEVICE_PRIMITIVE_TOPOLOGY_LIST_RESTART_FEATURES_EXT => vec![feature!(
-            "primitiveTopologyPatchListRestart"
-            vk::PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT<'_>:
-            primitive_topology_patch_list_restart false
-        )],
         // The driver's geometry shaders emit to the vertex stream that the pipeline rasterizes.
         Type::PHYSICAL_DEVICE_EXTENDED_DYNAMIC_STATE_3_FEATURES_EXT => vec![feature!(
             "extendedDynamicState3RasterizationStream"

@@ -196,6 +196,7 @@ names! {
         MayBeGeneral "may_be_general",
         MayBeIndexed "may_be_indexed",
         MayLoadBytes "may_load_bytes",
+        MayBePatches "may_be_patches",
         MayLoop "may_loop",
         MayRestart "may_restart",
         MemoryBarrier "memory_barrier",

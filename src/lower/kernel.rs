@@ -233,6 +233,10 @@ impl Define for KernelStubs {
             StubName::MayLoop => builder
                 .constant_bool(!matches!(self.kernel, Kernel::RestartedSetup | Kernel::Assemble)),
             StubName::Assembles => builder.constant_bool(self.kernel == Kernel::Assemble),
+            StubName::MayBePatches => builder.constant_bool(matches!(
+                self.kernel,
+                Kernel::Assemble | Kernel::Restart | Kernel::RestartScan
+            )),
             // Only captures have these.
             StubName::Arrive
             | StubName::AlwaysEmitted

@@ -191,6 +191,7 @@ impl Define for CaptureStubs<'_> {
                 | StubName::InnerLevels
                 | StubName::InputVertices
                 | StubName::KernelWidth
+                | StubName::MayBePatches
                 | StubName::OuterLevels
                 | StubName::OutputVertices
                 | StubName::PassControlPoint

@@ -483,9 +483,6 @@ pub enum RuntimeError {
         "a pipeline with tessellation shaders needs a number of control points of a patch, at least 1"
     )]
     NoControlPoints,
-    /// Primitive restart is enabled for a patch list, which is not supported.
-    #[error("primitive restart is not captured in patch lists")]
-    RestartedPatches,
     /// A draw with a geometry shader has too many primitives.
     #[error(
         "a draw with a geometry shader has {primitives} primitives with all its instances; at most {max} are supported"

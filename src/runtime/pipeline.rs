@@ -258,7 +258,7 @@ impl Pipeline {
     /// [`RuntimeError::MissingProperty`] if lines or triangles go to them without
     /// `transformFeedbackStreamsLinesTriangles`;
     /// [`RuntimeError::GeometryInput`]; [`RuntimeError::NoTessellation`], [`RuntimeError::NoControlPoints`];
-    /// [`RuntimeError::RestartedPatches`]; an invalid vertex input state, or
+    /// an invalid vertex input state, or
     /// [`RuntimeError::MissingVertexInput`];
     /// [`RuntimeError::AttributeFormat`] and [`RuntimeError::AttributeRate`] if the shader was
     /// lowered for another format or rate; [`RuntimeError::MissingSetLayout`];

@@ -324,7 +324,6 @@ fn constants_have_one_value() {
         ("NONE", u32::MAX.into()),
         ("MOST_ITEMS", (1 << 31) - 1),
         ("MOST_ASSEMBLED", 1 << 30),
-        ("REACH", 5),
         ("STREAM_QUERY", 0),
         ("GENERATED_QUERY", 1),
         ("GROUP", 2),

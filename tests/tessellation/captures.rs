@@ -71,7 +71,9 @@ fn run(gpu: &mut Gpu, case: &Case) -> Outcome {
         validate(&lowered.specialized(&[]).unwrap(), "vulkan1.2");
     }
     let topology = PrimitiveTopology::PatchList;
-    let desc = PipelineDesc::new(&lowered).patch_control_points(case.program.taken);
+    let desc = PipelineDesc::new(&lowered)
+        .patch_control_points(case.program.taken)
+        .primitive_restart(case.restart);
     let desc = if case.seed.is_multiple_of(3) { desc.topology(topology) } else { desc };
     // SAFETY: the context is of a live device.
     let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
@@ -104,10 +106,16 @@ fn run(gpu: &mut Gpu, case: &Case) -> Outcome {
         gpu.create_query_pool(QueryKind::PrimitivesGenerated, 1).unwrap(),
     ];
     let known = case.draws.iter().filter(|draw| draw.how == How::Direct);
+    let is_restarted = |draw: &Draw| case.restart && draw.indexed;
     let patches: u64 = known
         .clone()
-        .map(|draw| u64::from(draw.instance_count) * u64::from(draw.count / case.program.taken))
+        .map(|draw| {
+            let taken = if is_restarted(draw) { 1 } else { case.program.taken };
+            u64::from(draw.instance_count) * u64::from(draw.count / taken)
+        })
         .sum();
+    let restarts = case.draws.iter().filter(|draw| is_restarted(draw)).count() as u64;
+    let restarts = restarts * ArenaDesc::restart_scratch(case.indices.len() as u64);
     let (direct, all) = (known.count() as u64, case.draws.len() as u64);
     let mut desc = ArenaDesc::for_draws(1, all + 2)
         .with_pipeline(&pipeline, 1)
@@ -115,7 +123,7 @@ fn run(gpu: &mut Gpu, case: &Case) -> Outcome {
     if direct < all {
         desc = desc.with_geometry(&pipeline, all - direct, u64::MAX);
     }
-    let mut arena = gpu.create_arena(&desc).unwrap();
+    let mut arena = gpu.create_arena(&desc.scratch(desc.scratch + restarts)).unwrap();
     let kernels = gpu.kernels();
     gpu.submit(|ctx, cmd| {
         let buffer = memory.raw();
@@ -276,7 +284,10 @@ fn the_device_captures_the_same_patches() {
         Err(reason) => return eprintln!("skipped: {reason}"),
     };
     // On the layer, lavapipe compiles the merged shaders of each case.
-    for case in random(if layer::is_there() { 60 } else { 200 }, true, None) {
+    for case in random(if layer::is_there() { 40 } else { 200 }, true, None) {
+        if case.restart && !native.has_restart {
+            continue;
+        }
         let expected = case.expected();
         let (control, evaluation) = (case.program.control(), case.program.evaluation());
         let captured = Captured {
@@ -285,6 +296,7 @@ fn the_device_captures_the_same_patches() {
             control_points: case.program.taken,
             lower_left: case.program.lower_left,
             is_dynamic: case.seed % 2 == 1,
+            restart: case.restart,
             levels: &[],
             indices: &case.indices,
             draws: &case.draws,

@@ -43,6 +43,8 @@ pub struct Case {
     pub program: Program,
     pub draws: Vec<Draw>,
     pub indices: Vec<u16>,
+    /// Whether the index 0xffff restarts patches.
+    pub restart: bool,
     /// The size of the capture buffer.
     pub size: u64,
     /// The counter to begin with.
@@ -70,7 +72,7 @@ impl Case {
         let patches: &[u32] = if program.most > 20 { &[0, 1, 2] } else { &[0, 1, 2, 3, 7, 20] };
         // Natively all indices are within the buffer.
         let indices = if direct_only { 800 } else { 200 };
-        let indices: Vec<u16> = (0..indices).map(|_| rng.below(3000) as u16).collect();
+        let mut indices: Vec<u16> = (0..indices).map(|_| rng.below(3000) as u16).collect();
         let draws = (0..rng.range(1, 4))
             .map(|_| {
                 let indexed = rng.percent(40);
@@ -88,7 +90,16 @@ impl Case {
                 }
             })
             .collect();
-        let mut case = Self { seed, program, draws, indices, size: 0, begin: None };
+        let restart = rng.percent(30);
+        if restart {
+            let often = rng.pick(&[2, 10, 40]);
+            indices.iter_mut().for_each(|index| {
+                if rng.percent(often) {
+                    *index = u16::MAX;
+                }
+            });
+        }
+        let mut case = Self { seed, program, draws, indices, restart, size: 0, begin: None };
         // What takes long is rare.
         let mut all = case.primitives().len() as u64;
         while all > 20_000 && case.draws.len() > 1 {
@@ -106,20 +117,24 @@ impl Case {
         case
     }
 
-    /// The vertices of a patch.
-    fn ids(&self, draw: &Draw, instance: u32, patch: u32) -> Vec<Id> {
-        let vertex = |i: u32| {
-            let place = draw.first + patch * self.program.taken + i;
-            match draw.indexed {
-                false => place,
-                true => {
-                    let index = self.indices.get(place as usize).copied().unwrap_or_default();
-                    u32::from(index).wrapping_add_signed(draw.vertex_offset)
-                }
-            }
-        };
+    /// The vertices of the patches of an instance.
+    fn patches(&self, draw: &Draw, instance: u32) -> Vec<Vec<Id>> {
         let instance = draw.first_instance + instance;
-        (0..self.program.taken).map(|i| [vertex(i), instance]).collect()
+        let places = draw.first..draw.first + draw.count;
+        let taken = self.program.taken as usize;
+        if !draw.indexed {
+            let ids: Vec<Id> = places.map(|place| [place, instance]).collect();
+            return ids.chunks_exact(taken).map(<[_]>::to_vec).collect();
+        }
+        // Indices beyond the buffer are 0.
+        let index = |place: u32| self.indices.get(place as usize).copied().unwrap_or_default();
+        let indices: Vec<u16> = places.map(index).collect();
+        let id =
+            |index: &u16| [u32::from(*index).wrapping_add_signed(draw.vertex_offset), instance];
+        (indices.split(|index| self.restart && *index == u16::MAX))
+            .flat_map(|segment| segment.chunks_exact(taken))
+            .map(|patch| patch.iter().map(id).collect())
+            .collect()
     }
 
     /// All primitives, each with its records.
@@ -128,8 +143,8 @@ impl Case {
         let mut primitives = Vec::new();
         for draw in &self.draws {
             for instance in 0..draw.instance_count {
-                for patch in 0..draw.count / self.program.taken {
-                    let records = self.program.patch(&self.ids(draw, instance, patch), patch);
+                for (patch, ids) in (0..).zip(self.patches(draw, instance)) {
+                    let records = self.program.patch(&ids, patch);
                     primitives.extend(records.chunks(each).map(<[_]>::to_vec));
                 }
             }
@@ -157,9 +172,9 @@ impl Case {
     }
 
     pub fn describe(&self) -> String {
-        let Self { seed, program, draws, size, begin, .. } = self;
+        let Self { seed, program, draws, restart, size, begin, .. } = self;
         format!(
-            "seed {seed}: {program:?}\n{size} bytes, begun at {begin:?}, {draws:#?}\n{}\n{}\n{:?}",
+            "seed {seed}: {program:?}\nrestart {restart}, {size} bytes, begun at {begin:?}, {draws:#?}\n{}\n{}\n{:?}",
             program.control(),
             program.evaluation(),
             program.geometry()

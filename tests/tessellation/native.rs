@@ -9,7 +9,7 @@ use vkxfb::internal::tessellator::Tessellator;
 use crate::case::{Draw, UNTOUCHED};
 use crate::common::attachment::{area, shader_module};
 use crate::common::bare::{BareDevice, BareInstance};
-use crate::common::compile_stage;
+use crate::common::{compile_stage, layer};
 use crate::levels::{Levels, count, sets, tessellators};
 use crate::program::modes;
 
@@ -52,6 +52,8 @@ pub struct Native {
     xfb: ext::transform_feedback::Device,
     /// Which dynamic state of tessellation the device has.
     dynamic: Vec<vk::DynamicState>,
+    /// Whether patch lists can have primitive restart.
+    pub has_restart: bool,
     pass: vk::RenderPass,
     framebuffer: vk::Framebuffer,
     layout: vk::PipelineLayout,
@@ -64,14 +66,26 @@ impl Native {
         let mut xfb = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default();
         let mut state2 = vk::PhysicalDeviceExtendedDynamicState2FeaturesEXT::default();
         let mut state3 = vk::PhysicalDeviceExtendedDynamicState3FeaturesEXT::default();
+        let mut restart = vk::PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT::default();
         let mut has = vk::PhysicalDeviceFeatures2::default()
             .push_next(&mut xfb)
+            .push_next(&mut restart)
             .push_next(&mut state2)
             .push_next(&mut state3);
         // SAFETY: the instance is live.
         unsafe { instance.raw.get_physical_device_features2(instance.physical_device(), &mut has) };
         let core = has.features;
+        let mut driver = vk::PhysicalDeviceDriverProperties::default();
+        let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut driver);
+        // SAFETY: the instance is live.
+        unsafe {
+            let physical = instance.physical_device();
+            instance.raw.get_physical_device_properties2(physical, &mut properties);
+        }
         let has_points = state2.extended_dynamic_state2_patch_control_points == vk::TRUE;
+        // lavapipe counts PrimitiveId from 0 again behind a restart.
+        let has_restart = restart.primitive_topology_patch_list_restart == vk::TRUE
+            && (driver.driver_id != vk::DriverId::MESA_LLVMPIPE || layer::is_there());
         let has_origin = state3.extended_dynamic_state3_tessellation_domain_origin == vk::TRUE;
         let mut state2 = vk::PhysicalDeviceExtendedDynamicState2FeaturesEXT::default()
             .extended_dynamic_state2_patch_control_points(has_points);
@@ -94,6 +108,11 @@ impl Native {
             extensions.push(ext::extended_dynamic_state2::NAME.as_ptr());
             dynamic.push(vk::DynamicState::PATCH_CONTROL_POINTS_EXT);
         }
+        restart.p_next = std::ptr::null_mut();
+        if has_restart {
+            features = features.push_next(&mut restart);
+            extensions.push(ext::primitive_topology_list_restart::NAME.as_ptr());
+        }
         if has_origin {
             features = features.push_next(&mut state3);
             extensions.push(ext::extended_dynamic_state3::NAME.as_ptr());
@@ -110,7 +129,7 @@ impl Native {
                 vk::FramebufferCreateInfo::default().render_pass(pass).width(1).height(1).layers(1);
             let framebuffer = device.raw.create_framebuffer(&info, None).unwrap();
             let layout = device.raw.create_pipeline_layout(&Default::default(), None).unwrap();
-            Ok(Self { device, xfb, dynamic, pass, framebuffer, layout })
+            Ok(Self { device, xfb, dynamic, has_restart, pass, framebuffer, layout })
         }
     }
 
@@ -157,7 +176,8 @@ impl Native {
                 .vertex_attribute_descriptions(&attributes);
         }
         let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
-            .topology(vk::PrimitiveTopology::PATCH_LIST);
+            .topology(vk::PrimitiveTopology::PATCH_LIST)
+            .primitive_restart_enable(capture.restart);
         let mut origin = vk::PipelineTessellationDomainOriginStateCreateInfo::default();
         let mut tessellation =
             vk::PipelineTessellationStateCreateInfo::default().patch_control_points(1);
@@ -316,6 +336,7 @@ impl Native {
             control_points: 1,
             lower_left,
             is_dynamic: false,
+            restart: false,
             levels: &levels,
             indices: &[],
             draws: &draws,
@@ -335,6 +356,8 @@ pub struct Captured<'a> {
     pub lower_left: bool,
     /// Whether the control points of a patch and the origin are dynamic state, where the device has it.
     pub is_dynamic: bool,
+    /// Whether the largest index restarts patches.
+    pub restart: bool,
     /// The vertex buffer, if the vertex shader reads levels.
     pub levels: &'a [f32],
     pub indices: &'a [u16],

@@ -164,7 +164,6 @@ fn pipelines_and_draws_of_patches_are_checked() {
         error(&desc.topology(PrimitiveTopology::TriangleList)),
         RuntimeError::GeometryInput { .. }
     ));
-    assert!(matches!(error(&desc.primitive_restart(true)), RuntimeError::RestartedPatches));
 
     // Of a vertex shader alone.
     let vertex = compile(

@@ -451,12 +451,10 @@ impl Pipeline {
                 provoking_vertex: shader.dynamic.provoking_vertex,
                 patch_control_points: shader.dynamic.patch_control_points && is_tessellated,
                 domain_origin: shader.dynamic.domain_origin && is_tessellated,
-                // The layer reports that restarts of patch lists are not supported.
-                restart: input.dynamic.restart && !is_tessellated,
                 ..input.dynamic
             },
             topology: input.topology,
-            restart: input.restart && !is_tessellated,
+            restart: input.restart,
             discard: shader.discard,
             has_descriptor_buffers,
             variants: Variants::default(),

@@ -341,6 +341,7 @@ impl<'a> Tessellation<'a> {
                 let own = self.evaluated.as_ref().map(|(_, undefined)| undefined);
                 self.evaluation.shade(linker, own.unwrap_or(undefined), outputs)
             }
+            StubName::MayBePatches => Code::returning(linker.builder.constant_bool(true)),
             StubName::TessellatedVertices => {
                 Code::returning(linker.builder.constant(tessellator.primitive_vertices()))
             }

@@ -44,7 +44,6 @@ impl RuntimeError {
             | Self::MissingProperty { .. }
             | Self::Unsupported { .. }
             | Self::NoKernels
-            | Self::RestartedPatches
             | Self::NoIndirectDraws => ErrorKind::Unavailable,
             Self::Allocation { .. } | Self::ArenaFull { .. } | Self::NoDescriptorSet { .. } => {
                 ErrorKind::OutOfMemory

@@ -48,9 +48,6 @@ pub(super) fn check(
     }
     if let Some(tessellation) = geometry.and_then(|geometry| geometry.tessellation) {
         check_control_points(desc.patch_control_points, tessellation)?;
-        if desc.primitive_restart {
-            return Err(RuntimeError::RestartedPatches);
-        }
     }
     match &shader.kind {
         LoweredKind::Native(_) => {

@@ -222,7 +222,7 @@ impl Collector {
         topology: PrimitiveTopology,
         mut input: Input,
     ) -> Result<(), RuntimeError> {
-        if topology == PrimitiveTopology::PatchList {
+        if topology == PrimitiveTopology::PatchList && input.flags & flags::RESTART == 0 {
             let points = self.bound.patch_control_points;
             input.flags |=
                 slice_bits(&input, points, self.ctx.limits_loops()) << flags::SLICE_SHIFT;
