@@ -124,6 +124,16 @@ unsafe fn put_properties(chain: *mut vk::BaseOutStructure<'_>, support: &Capture
                     properties.transform_feedback_preserves_triangle_fan_provoking_vertex =
                         vk::TRUE;
                 }
+                // The layer's binary code contains the driver's, and the driver alone cannot take it.
+                vk::StructureType::PHYSICAL_DEVICE_SHADER_OBJECT_PROPERTIES_EXT => {
+                    let properties = structure
+                        .cast::<vk::PhysicalDeviceShaderObjectPropertiesEXT<'_>>()
+                        .as_mut();
+                    let own = crate::identity::SHADER_BINARY;
+                    for (byte, own) in properties.shader_binary_uuid.iter_mut().zip(own) {
+                        *byte ^= own;
+                    }
+                }
                 // So no draw that the device generates is captured.
                 s_type if s_type == <Generated as vk::TaggedStructure>::STRUCTURE_TYPE => {
                     let properties = structure.cast::<Generated>().as_mut();

@@ -30,6 +30,10 @@ pub(crate) const INSTANCE_EXTENSIONS: [(&CStr, u32); 1] =
 pub(crate) const DEVICE_EXTENSIONS: [(&CStr, u32); 1] =
     [(ext::transform_feedback::NAME, ext::transform_feedback::SPEC_VERSION)];
 
+/// The first bytes of the layer's binary code of shaders. Another format of it needs another value, and
+/// then the `shaderBinaryUUID` that programs see changes, too.
+pub(crate) const SHADER_BINARY: [u8; 16] = *b"vkxfb shader 001";
+
 #[cfg(test)]
 mod tests {
     use ash::vk;

@@ -106,11 +106,16 @@ fn only_the_structures_of_the_extension_are_filled_in() {
 
     let mut behind = vk::PhysicalDeviceProvokingVertexPropertiesEXT::default();
     let mut limits = vk::PhysicalDeviceTransformFeedbackPropertiesEXT::default();
-    let properties =
-        vk::PhysicalDeviceProperties2::default().push_next(&mut behind).push_next(&mut limits);
+    let mut shaders = vk::PhysicalDeviceShaderObjectPropertiesEXT::default();
+    let properties = vk::PhysicalDeviceProperties2::default()
+        .push_next(&mut shaders)
+        .push_next(&mut behind)
+        .push_next(&mut limits);
     // SAFETY: the chain is valid.
     unsafe { put_properties(properties.p_next.cast(), &support) };
     assert_eq!(limits.max_transform_feedback_buffers, 4);
+    // That of the driver is all zeros.
+    assert_ne!(shaders.shader_binary_uuid, [0; 16]);
     assert!(ptr::eq(limits.p_next.cast_const().cast(), &raw const behind));
     assert_eq!(behind.transform_feedback_preserves_triangle_fan_provoking_vertex, vk::TRUE);
     assert_eq!(behind.provoking_vertex_mode_per_pipeline, vk::FALSE);

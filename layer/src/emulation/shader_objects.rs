@@ -13,6 +13,7 @@ use super::pipelines::{
     CAPTURED_STAGES, CapturedStages, Parts, Pipeline, PipelineError, StagePart,
 };
 use crate::chain::slice;
+use crate::identity::SHADER_BINARY;
 
 /// A shader before rasterization.
 pub(crate) struct ShaderObject {
@@ -202,7 +203,7 @@ impl Emulation {
             // The program's memory may be uninitialised, until it is filled.
             data.cast::<u8>().write_bytes(0, all);
             let place = std::slice::from_raw_parts_mut(data.cast::<u8>(), all);
-            place[..16].copy_from_slice(&Binary::MAGIC);
+            place[..16].copy_from_slice(&SHADER_BINARY);
             place[16..24].copy_from_slice(&(drivers as u64).to_ne_bytes());
             let bytes = std::slice::from_raw_parts(binary.as_ptr().cast::<u8>(), drivers);
             place[Binary::HEADER..][..drivers].copy_from_slice(bytes);
@@ -281,7 +282,6 @@ struct Binary<'a> {
 }
 
 impl<'a> Binary<'a> {
-    const MAGIC: [u8; 16] = *b"vkxfb shader 001";
     /// The magic number, and the size of the driver's. The rest keeps that aligned to 16 bytes.
     const HEADER: usize = 32;
 
@@ -289,7 +289,7 @@ impl<'a> Binary<'a> {
     fn read(code: &'a [u8]) -> Option<Self> {
         let size = code.get(16..24)?.try_into().ok()?;
         let size = usize::try_from(u64::from_ne_bytes(size)).ok()?;
-        if code[..16] != Self::MAGIC {
+        if code[..16] != SHADER_BINARY {
             return None;
         }
         let rest = code.get(Self::HEADER..)?;
