@@ -23,8 +23,8 @@ struct DrawPlacement {
     // The number of primitives of one instance.
     primitives: u32,
     vertices: u32, // per primitive
-    // The number of primitives of all instances, in 64 bits. Then the number of those that fit, in
-    // 32 bits.
+    // The number of primitives of all instances (64 bits), and the number of these primitives that fit (32
+    // bits).
     needed: vec2<u32>,
     written: u32,
     base_record: u32,
@@ -116,7 +116,7 @@ fn clamped(unclamped: Draw, placed: DrawPlacement) -> Draw {
     return made;
 }
 
-// Sets the number of invocations of a clamped draw.
+// Sets the number of invocations of a draw whose counts are clamped.
 fn with_invocations(clamped: Draw, placed: DrawPlacement) -> Draw {
     var made = clamped;
     made.invocations = 0u;
@@ -129,8 +129,8 @@ fn with_invocations(clamped: Draw, placed: DrawPlacement) -> Draw {
     return made;
 }
 
-// The number of invocations up to the last item that contributes, with `factor` invocations per
-// item; the last instance may be incomplete. The upper bounds that the CPU computes rely on this.
+// The number of invocations up to the last item that contributes, with `factor` invocations per item; the
+// last instance may be incomplete. The CPU computes the size of dispatches by the same rule.
 fn invocations_of(made: Draw, placed: DrawPlacement, factor: u32) -> u32 {
     var instances = made.instance_count;
     var last = 0u;

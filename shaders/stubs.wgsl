@@ -14,8 +14,8 @@ fn load4(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
 // that no shader of the dispatch writes.
 fn load_byte(address: vec2<u32>) -> u32 { return 0u; }
 
-// Stores a dword at `address` + 4 * `index`. If addresses have 64 bits, the index is extended to 64 bits for each
-// store; with a constant index that costs nothing.
+// Stores a dword at `address` + 4 * `index`. If addresses have 64 bits, the index is extended to 64 bits for
+// each store; compilers do that in advance for a constant index.
 fn store1(address: vec2<u32>, index: u32, value: u32) {}
 fn store2(address: vec2<u32>, index: u32, value: vec2<u32>) {}
 fn store3(address: vec2<u32>, index: u32, value: vec3<u32>) {}
@@ -89,7 +89,7 @@ fn is_unchecked() -> bool { return false; }
 // How vectors are loaded: NARROW, TESTED or ALIGNED.
 fn wide_loads() -> u32 { return TESTED; }
 
-// How vectors are stored.
+// How vectors are stored: NARROW, TESTED or ALIGNED.
 fn wide_stores() -> u32 { return TESTED; }
 
 // Whether the device can load single bytes.
@@ -169,7 +169,7 @@ fn control_phases() -> u32 { return 1u; }
 // `vertices` of them.
 fn set_control_inputs(primitive: u32, invocation: u32, vertices: u32, phase: u32) {}
 
-// Runs a phase of the control shader for one of its control points.
+// Runs the phase for one control point.
 fn shade_control() {}
 
 // The bits of the levels that the control shader has written.
@@ -180,7 +180,7 @@ fn inner_levels() -> vec2<u32> { return vec2<u32>(); }
 fn pass_control_point(slot: u32) {}
 fn pass_patch() {}
 
-// Sets the evaluation shader's other inputs.
+// Sets the inputs of the evaluation shader that do not come from the control shader's outputs.
 fn set_evaluation_inputs(primitive: u32, coordinates: vec3<f32>) {}
 
 // Runs the evaluation shader for a vertex.

@@ -9,15 +9,15 @@ struct Sum {
     last: vec4<u32>,
 }
 
-// Two halves: each step reads one half and writes the other. Together with `has_start` they take 10
-// KiB; every device has 16 KiB of shared memory.
+// Each step of the scan reads one half of this array and writes the other half. Together with `has_start` the
+// array takes 10 KiB; every device has 16 KiB of shared memory.
 var<workgroup> sums: array<vec4<u32>, 2u * MAX_KERNEL_WIDTH>;
 // For each sum in `sums`: whether a run starts within the values that it adds up, as 0 or 1. Not
 // bool, because NVIDIA's driver 580.159.04 loses bools in shared memory.
 var<workgroup> has_start: array<u32, 2u * MAX_KERNEL_WIDTH>;
 
-// The state of a scan in one invocation: the sum of its own value and of the values before it that
-// were added so far, but of none before the start of its run; and the half of `sums` that has the
+// The state of a scan in one invocation. `sum` adds up the invocation's own value and the values before it
+// that were processed so far, but none before the start of its run. `half` is the half of `sums` that has the
 // current sums of all invocations.
 struct Scan {
     sum: vec4<u32>,
@@ -25,7 +25,7 @@ struct Scan {
     half: u32,
 }
 
-// For each kind of run: the sum over the current run at the end of the last block. Only the first
+// For each kind of run: the sum over the part of the current run that is in earlier blocks. Only the first
 // invocation uses these; the element for NO_RUN stays 0.
 var<workgroup> ends: array<vec4<u32>, 4>;
 
