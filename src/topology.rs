@@ -28,8 +28,9 @@ use std::str::FromStr;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TopologyError {
-    /// `VK_PRIMITIVE_TOPOLOGY_PATCH_LIST`, where no tessellation shaders are given: the captured primitives are those
-    /// that the tessellator makes. The number of control points does not determine them.
+    /// `VK_PRIMITIVE_TOPOLOGY_PATCH_LIST` without tessellation shaders. The captured primitives of a patch
+    /// list are those that the tessellator makes, and their number does not follow from the number of control
+    /// points.
     #[error("topology patch-list is captured after tessellation, which is not emulated here")]
     PatchList,
     /// A number that is not a `VkPrimitiveTopology`.
@@ -78,8 +79,9 @@ pub enum PrimitiveTopology {
     TriangleListWithAdjacency = 8,
     /// `VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP_WITH_ADJACENCY`
     TriangleStripWithAdjacency = 9,
-    /// `VK_PRIMITIVE_TOPOLOGY_PATCH_LIST`: only with tessellation shaders, whose levels say which primitives there are.
-    /// By itself it has none: the functions here that count and decompose say so.
+    /// `VK_PRIMITIVE_TOPOLOGY_PATCH_LIST`, for pipelines with tessellation shaders. The number of captured
+    /// primitives depends on the tessellation levels, so the functions here that count and decompose
+    /// primitives do not apply to it.
     PatchList = 10,
 }
 

@@ -45,7 +45,8 @@ impl Layout {
         layout.finish(declarations, entry)
     }
 
-    /// Checks a layout for consistency, after all outputs were added.
+    /// Sorts a layout after all outputs were added. Checks that the outputs of a buffer have the same vertex
+    /// stream, and do not overlap.
     pub(super) fn finish(
         mut self,
         declarations: &Declarations,
@@ -66,7 +67,7 @@ impl Layout {
         Ok(self)
     }
 
-    /// Sorts both views of the layout, and numbers the buffers that are captured to.
+    /// Sorts the outputs and the varyings of the layout, and numbers the buffers that are captured to.
     fn sort(&mut self) {
         self.outputs.sort_by_key(|o| (o.buffer, o.offset));
         self.varyings.sort_by_key(|v| (v.buffer, v.offset));

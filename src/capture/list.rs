@@ -63,7 +63,7 @@ impl CaptureEntry {
     }
 }
 
-/// What to capture, and the sizes of the records; by default nothing.
+/// The outputs to capture, and the sizes of the records; by default nothing is captured.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub struct CaptureList {

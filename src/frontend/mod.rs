@@ -72,17 +72,18 @@ pub enum FrontendError {
         /// Advice in case the source is valid.
         advice: Option<&'static str>,
     },
-    /// The source uses something of which it is known that it cannot be compiled.
+    /// The source uses a feature of the language that naga is known not to compile.
     #[error("{}{what} cannot be compiled here: {advice}", prefix(.location))]
     Unsupported {
         /// The position, if it is known.
         location: Option<SourceLocation>,
-        /// What is unsupported, in the words of the source.
+        /// The unsupported feature, in the words of the source.
         what: String,
         /// What to do instead.
         advice: &'static str,
     },
-    /// The source or the module is nested more deeply than naga's recursion is trusted with.
+    /// The source or the module is nested more deeply than [`MAX_NESTING`] levels, for
+    /// which naga's stack is known to suffice.
     #[error("{}more than {MAX_NESTING} brackets, operators, branches or blocks within each other", prefix(.location))]
     Nesting {
         /// Where the limit is exceeded.
@@ -264,8 +265,8 @@ fn options() -> spv::Options<'static> {
         fake_missing_bindings: true,
         binding_map: spv::BindingMap::default(),
         capabilities: None,
-        // Both languages, or their users, rely on this: an index out of range reads from the same
-        // object, and does not write outside of it.
+        // Programs in both languages rely on this: an index out of range reads another element of the same
+        // object, and writes nothing outside of the object.
         bounds_check_policies: BoundsCheckPolicies {
             index: BoundsCheckPolicy::Restrict,
             buffer: BoundsCheckPolicy::Restrict,

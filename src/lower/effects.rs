@@ -7,8 +7,8 @@ use crate::spirv::declarations::Declarations;
 use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Id, Instruction, Module, Section, ids_of, result_of};
 
-/// The side effects of a shader. They make it visible how often the shader runs, and which invocations share a
-/// subgroup.
+/// The side effects of a shader. Through them an application can observe how often the shader runs, and which
+/// invocations share a subgroup.
 ///
 /// [`vkxfb::guide::limits`](crate::guide::limits#how-often-a-vertex-is-shaded) says how often a vertex is
 /// shaded.
@@ -52,8 +52,8 @@ impl Effects {
         self.subgroup_operations |= subgroup_operations;
     }
 
-    /// Whether the effects would make it visible that the shader runs in an invocation without a
-    /// vertex.
+    /// Whether an application could observe, by these effects, that the shader also runs in invocations
+    /// without a vertex.
     pub(super) const fn show_invocations(self) -> bool {
         self.side_effects || self.subgroup_operations
     }

@@ -152,8 +152,8 @@ pub fn move_execution_modes(module: &mut Module, entry: &EntryPoint, function: I
     });
 }
 
-/// The error for an interface with more variables than `OpEntryPoint` can list. It holds their
-/// number.
+/// The error for an interface with more variables than `OpEntryPoint` can list. The member is the number of
+/// variables.
 #[derive(Debug)]
 pub struct InterfaceLimit(pub usize);
 

@@ -38,7 +38,8 @@ pub enum Kernel {
     /// `shaders/entries.wgsl`: adds up the primitives that the entries of a geometry capture emit, one block of entries
     /// per workgroup.
     EntrySums,
-    /// `shaders/entries.wgsl`: places these blocks, and clamps them to what fits.
+    /// `shaders/entries.wgsl`: computes where the records of each block begin, and how many of them fit into
+    /// the capture buffers.
     PlaceEntries,
     /// `shaders/finish.wgsl`: writes counters and query results that the CPU knows, and ends
     /// queries.
@@ -140,7 +141,7 @@ pub struct Target {
     pub resources: ResourcePlan,
     /// The device's limit of invocations per workgroup, at least [`MIN_WORKGROUP_SIZE`].
     pub max_invocations: u32,
-    /// As for captures: [`byte_loads`](super::compute::Target::byte_loads).
+    /// Like [`byte_loads`](super::compute::Target::byte_loads) of a capture's target.
     pub byte_loads: bool,
 }
 
@@ -229,11 +230,12 @@ impl Define for KernelStubs {
             StubName::KernelWidth => builder.constant(self.width),
             StubName::MayLoadBytes => builder.constant_bool(self.memory.loads_bytes()),
             StubName::MayRestart => builder.constant_bool(self.kernel != Kernel::Setup),
-            // In these two kernels each invocation processes many draws.
+            // In these two kernels each invocation processes many draws, and loops would exceed llvmpipe's
+            // limit of iterations.
             StubName::MayLoop => builder
                 .constant_bool(!matches!(self.kernel, Kernel::RestartedSetup | Kernel::Assemble)),
             StubName::Assembles => builder.constant_bool(self.kernel == Kernel::Assemble),
-            // Only captures have these.
+            // Only captures call these functions.
             StubName::Arrive
             | StubName::AlwaysEmitted
             | StubName::BeginPatch

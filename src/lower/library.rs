@@ -170,7 +170,8 @@ impl Define for CaptureStubs<'_> {
             (StubName::WideLoads, _) => wide_accesses(linker, self.spec_ids.wide_loads),
             (StubName::WideStores, _) => wide_accesses(linker, self.spec_ids.wide_stores),
             (StubName::MayLoop, _) => fixed(linker, true),
-            // The vertex backend does not use these.
+            // The vertex backend has no shader that these stubs would be generated for, and does not call
+            // them.
             (
                 StubName::SetInputs
                 | StubName::Shade
@@ -179,8 +180,8 @@ impl Define for CaptureStubs<'_> {
                 | StubName::WorkgroupSize,
                 None,
             ) => return Ok(None),
-            // `kernel_width` exists only in kernels. The other stubs are for stages after the vertex shader, or
-            // their bodies in WGSL are right.
+            // Only kernels call `kernel_width`. Stages after the vertex shader generate the other stubs;
+            // without such stages the bodies in WGSL are right.
             (
                 StubName::Assembles
                 | StubName::AlwaysEmitted

@@ -113,8 +113,8 @@ pub struct LoweredCompute {
     pub workgroup_sizes: WorkgroupSizes,
     /// Bytes of shared memory per workgroup of the largest size.
     pub shared_memory: u32,
-    /// Whether workgroups collect records in shared memory before they store them. Pipelines that gain nothing from
-    /// that do not.
+    /// Whether workgroups collect records in shared memory before they store them. Pipelines for draws that
+    /// do not become faster by that store their records directly.
     pub is_staged: bool,
     /// Whether index buffers may [end within a dword](super::compute::Target::byte_loads).
     pub byte_loads: bool,

@@ -101,9 +101,10 @@ pub const MAX_INPUT_LOCATIONS: u32 = 256;
 pub struct Shader<'a> {
     /// The SPIR-V words.
     pub words: &'a [u32],
-    /// The stage: vertex; on the native and compute backends also tessellation evaluation and geometry. `None`
-    /// selects the first of vertex, tessellation evaluation and geometry that the module has; where the shaders
-    /// before it are given, such as [`compute::Options::vertex_shader`], the one that follows them.
+    /// The stage: vertex; on the native and compute backends also tessellation evaluation and geometry.
+    /// `None` selects the first of vertex, tessellation evaluation and geometry that the module has; if the
+    /// shaders before it are given, as by [`compute::Options::vertex_shader`], it selects the stage that
+    /// follows them.
     pub stage: Option<ExecutionModel>,
     /// The name of the entry point; `None` selects the only one of the stage.
     pub entry_point: Option<&'a str>,

@@ -102,8 +102,8 @@ pub(super) fn move_descriptor_set(module: &mut Module, from: u32, to: u32) {
     });
 }
 
-/// Checks that the module uses only sets before the set `to`. The set `but`, which is that of a
-/// resource plan, does not count.
+/// Checks that the module uses only sets before the set `to`. The set `but` of a resource plan is not
+/// checked.
 pub(super) fn check_sets_before(module: &Module, but: u32, to: u32) -> Result<(), LowerError> {
     let declarations = Declarations::of(module);
     let in_the_way = descriptor_sets(&declarations).find(|(_, used)| *used != but && *used >= to);

@@ -83,12 +83,12 @@ impl Staging {
         let listed_bytes = largest.saturating_mul(RECORDS_PER_ITEM).checked_mul(4)?;
         let most_bytes = target.staging.checked_sub(listed_bytes)?;
         let bytes = most_bytes.min(BYTES.max(record.saturating_mul(VERTICES)));
-        // An even number, because a fan has two invocations per rim vertex.
+        // The number is even, because a fan has two invocations per rim vertex.
         let room = sizes.others.min(bytes.checked_div(record)?) & !1;
         if room == 0 || !sizes.staged().iter().all(|size| size.is_multiple_of(2)) {
             return None;
         }
-        // As few rounds as possible, all with the same number of vertices.
+        // The smallest number of rounds that suffices, with the same number of vertices in each round.
         let rounds = sizes.others.div_ceil(room);
         let vertices = sizes.others.div_ceil(rounds).next_multiple_of(2);
         let listed = {
@@ -110,8 +110,8 @@ impl Staging {
         })
     }
 
-    /// Declares the shared memory for the records of a geometry shader. Returns `None` if they cannot be staged,
-    /// or are emitted by tessellation, mostly too many of them.
+    /// Declares the shared memory for the records of a geometry shader. Returns `None` if they cannot be
+    /// staged. With tessellation shaders they are never staged, because a patch mostly has too many records.
     ///
     /// There is no second round, because a vertex is emitted only once: a workgroup stages all of its records or
     /// none. If not even one primitive per invocation fits, shared memory would only keep other workgroups from

@@ -17,8 +17,8 @@ use crate::sysval::{Address, SYSVALS_SIZE, Sysvals};
 /// Where a lowered shader reads its [`Sysvals`] from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SysvalsPlace {
-    /// [`SYSVALS_SIZE`] bytes of push constants. Every device has that many, and many devices have
-    /// no more.
+    /// [`SYSVALS_SIZE`] bytes of push constants. Every device supports this size, and many devices support no
+    /// more.
     PushConstants {
         /// The offset of the sysvals in bytes.
         offset: u32,
@@ -33,7 +33,8 @@ pub enum SysvalsPlace {
 }
 
 impl Default for SysvalsPlace {
-    /// Push constants from byte 0 on: all push constants of the smallest devices.
+    /// The push constants from byte 0 on. On devices that support only the required 128 bytes, these are all
+    /// push constants.
     fn default() -> Self {
         Self::FIRST
     }

@@ -104,7 +104,7 @@ impl Undefined {
         });
     }
 
-    /// Leaves out variables, which keep their values between runs of the shader.
+    /// Excludes variables that must keep their values between runs of the shader.
     pub(super) fn keep(&mut self, kept: &FxHashSet<Id>) {
         self.private.retain(|(id, _)| !kept.contains(id));
     }

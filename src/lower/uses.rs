@@ -1,4 +1,4 @@
-//! What a shader uses apart from its inputs and outputs, for all backends.
+//! The side effects and the descriptors of a shader, which all backends report.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::spirv::static_use::StaticUse;
 pub(super) const DESCRIPTORS: [StorageClass; 3] =
     [StorageClass::UniformConstant, StorageClass::Uniform, StorageClass::StorageBuffer];
 
-/// What a shader uses apart from its inputs and outputs.
+/// The side effects and the descriptors of a shader.
 #[derive(Debug)]
 pub(super) struct Uses {
     /// What [`Lowered::effects`](super::Lowered::effects) returns.

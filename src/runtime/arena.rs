@@ -228,7 +228,8 @@ struct Reused {
     size: u64,
 }
 
-/// How much of an arena is taken.
+/// The amount of memory that was taken from an arena at some time, to which `rewind` can
+/// return.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark {
     reused: Option<Reused>,

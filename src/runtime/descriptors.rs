@@ -158,7 +158,7 @@ impl TableLimits {
         }
     }
 
-    /// The number of windows of a purpose without that of the arena.
+    /// The number of windows of a purpose that are free for ranges: all but the window of the arena.
     const fn most_ranges(&self, purpose: Purpose) -> usize {
         match purpose {
             Purpose::Read | Purpose::State => self.count(purpose) as usize - 1,
@@ -166,7 +166,7 @@ impl TableLimits {
         }
     }
 
-    /// The array element of the first window of a purpose.
+    /// The index in its binding of the descriptor for the first window of a purpose.
     const fn first(&self, purpose: Purpose) -> u32 {
         match purpose {
             Purpose::Read => self.writes,
@@ -250,7 +250,8 @@ impl Table {
         Ok(u64::from(PROVISIONAL | number) << 32 | (offset - start))
     }
 
-    /// The window that covers the arena's memory with this purpose, or `None` if captures write it.
+    /// The window for the arena's memory among those of a purpose. `None` for the purpose of capture buffers,
+    /// because captures do not write the arena.
     const fn of_arena(&self, purpose: Purpose) -> Option<Window> {
         match purpose {
             Purpose::Read => Some(self.upload),
@@ -327,8 +328,8 @@ impl Table {
         !self.is_scarce() && state.len() + captured.len() <= limits.writes as usize
     }
 
-    /// The address for fused captures of a byte in a window of [`Purpose::Capture`], from its address for
-    /// other captures.
+    /// Converts an address in a window of [`Purpose::Capture`] for fused captures: their set has the windows
+    /// of [`Purpose::State`] first, so that the numbers of the windows differ from those for other captures.
     pub(super) fn behind_state(&self, address: u64) -> u64 {
         let [_, state, _] = &self.windows;
         address + ((state.len() as u64) << 32)
@@ -414,7 +415,8 @@ impl LastSets {
     }
 }
 
-/// The commands that use a descriptor set. Each has another selection of windows in its sets.
+/// The kinds of commands that use a descriptor set. The sets of each kind contain a different selection of
+/// windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum User {
     /// Captures whose draws the setup kernel wrote to the scratch memory.

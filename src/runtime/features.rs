@@ -439,8 +439,8 @@ mod tests {
         assert!(!required.extensions().contains(&khr::draw_indirect_count::NAME));
     }
 
-    /// Returns what a device would be created with: the extensions, the core features, and the
-    /// types of the structures in the chain.
+    /// Returns the contents of the create info after the required features were added: the extensions, the
+    /// core features, and the types of the structures in the chain.
     fn created(
         required: &RequiredFeatures,
         info: vk::DeviceCreateInfo<'_>,

@@ -457,7 +457,7 @@ impl Pipeline {
         Ok(Self::of(ctx, desc, objects, attributes))
     }
 
-    /// Makes a pipeline from a [checked](check) description. `attributes` are those for which
+    /// Makes a pipeline from a [checked](check) description. `attributes` are the attributes for which
     /// captures need vertex buffers.
     fn of(
         ctx: &Context,
@@ -623,8 +623,8 @@ impl Pipeline {
         self.shared.byte_loads
     }
 
-    /// Whether workgroups collect records in shared memory (staging). Pipelines that gain nothing
-    /// from staging do not use it.
+    /// Whether workgroups collect records in shared memory (staging). Vulkan pipelines for draws that do not
+    /// become faster by staging do not stage.
     pub(super) fn is_staged(&self) -> bool {
         self.shared.is_staged
     }

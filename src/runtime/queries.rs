@@ -125,7 +125,7 @@ impl QueryPool {
         };
         // SAFETY: the caller's contract.
         let mut buffer = unsafe {
-            // Prefer memory that the host reads fast, but only if it is coherent.
+            // Memory from which the host reads fast is preferred, but only if it is coherent.
             let buffer = Buffer::new(ctx, allocator, &desc(MemoryLocation::Readback))?;
             if buffer.is_coherent() {
                 buffer

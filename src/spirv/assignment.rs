@@ -117,7 +117,7 @@ impl Unassigned {
                     }
                     event.apply(&mut state, &summaries);
                 }
-                // What a geometry shader writes after its last vertex is not captured.
+                // A geometry shader captures no output that it writes after its last vertex.
                 if is_entry && block.returns && entry.model != ExecutionModel::Geometry {
                     missing.unite_without(&of_outputs, &state);
                 }

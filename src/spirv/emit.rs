@@ -143,8 +143,8 @@ impl<'m> Builder<'m> {
     }
 }
 
-/// The index of the result among the operands of a declaration that may be reused; `None` for any
-/// other.
+/// The index of the result among the operands of a declaration that may be reused; `None` for declarations
+/// that may not.
 pub(super) fn result_index(op: Op) -> Option<usize> {
     match op {
         Op::TypeVoid

@@ -400,7 +400,7 @@ impl<'l, 'm> Linker<'l, 'm> {
         }
     }
 
-    /// Appends a name or a decoration as one of `target`.
+    /// Appends a copy of a name or decoration, with `target` as its target.
     fn push_for(&mut self, section: Section, words: &[u32], target: Id) {
         self.code.clear();
         self.code.extend_from_slice(words);

@@ -9,8 +9,8 @@ use super::emit::Code;
 use super::id_set::{IdMap, IdSet};
 
 const HEADER_WORDS: usize = 5;
-/// The largest id bound. The specification's universal limit for ids is 2^22 - 1. Compilers exceed
-/// that limit, but do not come close to this number. Higher ids are left for what passes add.
+/// The largest id bound. The specification's universal limit for ids is 2^22 - 1. Compilers exceed that
+/// limit, but do not come close to this number. Higher ids are left for instructions that passes add.
 const MAX_BOUND: u32 = 1 << 30;
 
 /// The reason why words are not a SPIR-V module.
@@ -179,7 +179,7 @@ impl Section {
             | SpecConstantComposite
             | SpecConstantOp
             | Variable => Self::Declarations,
-            // Several sections may contain these instructions; this is the first of them.
+            // Several sections may contain these instructions. The result is the first of these sections.
             Line | NoLine | Undef => Self::Declarations,
             Function => Self::Functions,
             _ if is_type => Self::Declarations,

@@ -51,7 +51,7 @@ const MAX_ATTEMPTS: u32 = 24;
 /// module's functions, plus the second number.
 const MAX_GROWTH: (usize, usize) = (4, 1 << 14);
 
-/// Why a walk cannot continue.
+/// The reason why a walk cannot continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
     /// A variable cannot be tracked, because it is accessed in a way that is not supported.
@@ -114,8 +114,8 @@ fn try_optimize(module: &Module, entry: &EntryPoint) -> Result<Module, Stop> {
     };
     untracked.extend(source.indexed().filter(has_array));
     let mut refused: FxHashSet<Id> = FxHashSet::default();
-    // Whether the entry point may have `OpReturn` in a construct. This is tried only if it does not
-    // work otherwise, because some drivers turn such returns into variables and branches.
+    // Whether the entry point may have `OpReturn` within a construct. This is tried only if the code cannot
+    // be rewritten without it, because some drivers turn such returns into variables and branches.
     let mut returns_early = false;
     for _ in 0..MAX_ATTEMPTS {
         let known = Known {

@@ -132,8 +132,8 @@ pub fn specialize(
     Ok(constants.spec_ids.into_values().collect())
 }
 
-/// The values of the constants that were read so far, and what else is needed to compute further
-/// ones.
+/// The values of the constants that were read so far, and the types and decorations from which the values of
+/// further constants are computed.
 #[derive(Default)]
 struct Constants<'a> {
     spec_ids: FxHashMap<Id, u32>,

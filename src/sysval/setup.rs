@@ -6,7 +6,7 @@ use crate::capture::MAX_XFB_BUFFERS;
 
 /// The source of a draw's arguments: [`Input::kind`].
 pub mod kind {
-    /// The input itself.
+    /// The input itself contains the arguments.
     pub const DIRECT: u32 = 0;
     /// `VkDrawIndirectCommand`s or `VkDrawIndexedIndirectCommand`s, one per draw.
     pub const INDIRECT: u32 = 1;
@@ -64,7 +64,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// The addresses that are in buffers of the application.
+    /// The addresses that refer to buffers of the application.
     pub(crate) const fn buffers_mut(&mut self) -> [&mut Address; 6] {
         [
             &mut self.index_address,

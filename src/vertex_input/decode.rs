@@ -46,7 +46,7 @@ fn extract(bytes: &[u8; 32], first: u32, width: u32) -> u64 {
     (0..width).map(|i| bit(first + i) << i).sum()
 }
 
-/// Converts a component of up to 32 bits to what the shader reads.
+/// Converts a component of up to 32 bits to the bits that the shader reads.
 fn convert(numeric: NumericFormat, number: u32, width: u32) -> u32 {
     let unused = 32 - width;
     let signed = (number << unused) as i32 >> unused;

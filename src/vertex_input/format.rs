@@ -25,7 +25,7 @@ pub enum NumericFormat {
     Ufloat,
 }
 
-/// Which bits of an element a component has. The element is read as a little-endian number.
+/// The bits of a component in an element, which is read as a little-endian number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Field {
     /// The number of the lowest bit.

@@ -274,7 +274,8 @@ impl<'a> Rewriter<'a> {
             self.unlocated.get_or_insert(start);
         }
         match (self.text(at), self.text(at + 1), self.text(at + 2)) {
-            // Default layouts such as "layout(std140) uniform;", if they are what applies anyway.
+            // A default layout such as "layout(std140) uniform;" is removed if it declares the layout that
+            // applies without it.
             (";", ..) => {
                 let default = match words.as_slice() {
                     ["uniform"] => "std140",
@@ -406,7 +407,7 @@ impl<'a> Rewriter<'a> {
 
     /// Replaces words everywhere, also in the bodies of macros: precisions and built-in integers.
     fn words(&mut self) {
-        // In directives other than `#define`, and in the name of a macro, nothing is replaced.
+        // Nothing is replaced in directives other than `#define`, nor in the name of a macro.
         let mut first_of_directive = 0;
         for index in 0..self.tokens.list().len() {
             let text = self.tokens.text(index);

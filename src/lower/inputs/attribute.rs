@@ -155,7 +155,7 @@ impl Inputs<'_> {
         let dwords = format.size() / 4;
         let first = first_dword + part.component;
         let component_type = self.declarations.vector(part.ty).map_or(part.ty, |(ty, _)| ty);
-        // The first four dwords of the attribute, and the others. Each half is fetched only if it
+        // The first four dwords of the attribute, and the dwords after them. Each half is fetched only if it
         // is needed.
         let mut halves: [Option<Id>; 2] = [None; 2];
         let mut values = Vec::new();

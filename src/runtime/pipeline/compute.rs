@@ -28,7 +28,7 @@ pub(super) struct ComputePipelines {
 }
 
 impl ComputePipelines {
-    /// Stores the data for pipelines, but creates no Vulkan pipelines.
+    /// Stores the data from which Vulkan pipelines are created later.
     pub(super) fn new(desc: &PipelineDesc<'_>, entry: CString) -> Self {
         Self {
             shader: desc.shader.clone(),

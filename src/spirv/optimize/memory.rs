@@ -12,7 +12,7 @@ use crate::spirv::declarations::Type;
 /// structure nor an array. [`NOTHING`] means that nothing was written to the leaf.
 pub(super) type State = Vec<Id>;
 
-/// The id that stands for no value.
+/// The id that stands for the absence of a value.
 pub(super) const NOTHING: Id = Id(0);
 
 /// A pointer into a tracked variable.
@@ -37,7 +37,7 @@ pub(super) struct Tracked {
 }
 
 impl Tracked {
-    /// Returns where an id of the output points to, if it points into a tracked variable.
+    /// Returns the part of a tracked variable that an id of the output points to, if it points to one.
     pub(super) fn pointer(&self, id: Id) -> Option<&Pointer> {
         self.pointers.get(&id)
     }

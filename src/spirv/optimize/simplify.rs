@@ -22,7 +22,7 @@ pub(super) fn simplify(values: &mut Values<'_>, op: Op, ty: Id, operands: &[u32]
             if path.is_empty() {
                 return Some(from);
             }
-            // The part was found in another composite.
+            // The value is a part of another composite, from which it can be extracted directly.
             (from.0 != *composite).then(|| values.extract(ty, from, &path))
         }
         (Op::CompositeConstruct, parts) => whole_of(values, ty, parts),
@@ -93,7 +93,7 @@ fn arithmetic(values: &mut Values<'_>, op: Op, ty: Id, operands: &[u32]) -> Opti
         return Some(values.constant(ty, folded));
     }
     let [a, b] = *operands else { return None };
-    // For signed integers the operands may have another type than the result.
+    // For signed integers, the types of the operands may differ from the type of the result.
     let same = |id: u32| (values.type_of(Id(id)) == Some(ty)).then_some(Id(id));
     let [is_a, is_b] = [a, b].map(|id| {
         let bits = values.scalar(Id(id)).map(Value::bits);

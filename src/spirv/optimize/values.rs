@@ -16,11 +16,12 @@ const MAX_LOADS: u32 = 128;
 /// A bit of `definitions`: the index is one into [`Values::start`].
 const IN_START: u32 = 1 << 31;
 
-/// Emitted instructions, and what is known about their results.
+/// Emitted instructions, and the values and types of their results as far as they are known.
 pub(super) struct Values<'m> {
     pub(super) builder: Builder<'m>,
     declarations: &'m Declarations,
-    /// The instructions from the first label on, except for those in `start`.
+    /// The instructions from the first label on. Loads that are moved to the beginning are in `start`
+    /// instead.
     pub(super) words: Vec<u32>,
     /// The loads of push constants that are written at the beginning of the first block, before
     /// `words`.
@@ -136,7 +137,7 @@ impl<'m> Values<'m> {
         Some(Instruction::new(rest.get(..length)?))
     }
 
-    /// Returns the element of `definitions` for an id.
+    /// Returns the place of the instruction that defines an id, in the form of `definitions`.
     fn place(&self, id: Id) -> Option<u32> {
         self.definitions.get(id.0.checked_sub(self.first)? as usize).copied()
     }

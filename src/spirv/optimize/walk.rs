@@ -10,7 +10,7 @@ use super::{Decorations, MAX_DEPTH, Stop, is_pure};
 use crate::spirv::id_set::IdMap;
 use crate::spirv::{Id, Instruction, Module, Section, result_of, visit_ids};
 
-/// What is known before the walk begins, and does not change during it.
+/// The facts about a module that do not change during the walk.
 pub(super) struct Known<'s> {
     pub(super) source: &'s Source<'s>,
     /// Variables that stay in memory.
@@ -38,7 +38,8 @@ pub(super) struct Walk<'s, 'm> {
     pub(super) targets: Vec<Target>,
     /// The label in the output of the block that is being written.
     pub(super) block: Id,
-    /// The `OpVariable`s of the variables that stay in memory. Then the decorations of new ids.
+    /// The `OpVariable` instructions of the variables that stay in memory. `annotations` are the decorations
+    /// of new ids.
     pub(super) variables: Vec<u32>,
     pub(super) annotations: Vec<Vec<u32>>,
     /// The number of calls and constructs that the current block is in.
@@ -113,12 +114,12 @@ pub(super) struct Frame<'s> {
 
 /// Where the control flow goes after a piece of code.
 pub(super) enum Step {
-    /// To a block of the source, over these edges. Its label in the output is written, and the phis
-    /// of tracked variables are, too.
+    /// To a block of the source, over these edges. The label of the block is written to the output, and so
+    /// are the phis of tracked variables.
     At(Id, Vec<Edge>),
     /// To the caller, with the value that the function returns, or [`NOTHING`].
     Returned(Id),
-    /// To a target, which is written later, or nowhere.
+    /// To a target, which is written later; or to no block, for example after `OpUnreachable`.
     Ended,
 }
 
@@ -424,8 +425,8 @@ impl<'s, 'm> Walk<'s, 'm> {
         Ok(())
     }
 
-    /// Repeats an `OpSampledImage` whose result is used after an inlined call has begun another
-    /// block: the result must be used in the same block.
+    /// Repeats an `OpSampledImage` whose result is used after an inlined call has begun another block: SPIR-V
+    /// requires that the result is used in the same block.
     fn repeat_sampled_images(&mut self, i: Instruction<'_>, operands: &mut [u32]) {
         let first = i.operands().len() - operands.len();
         let mut repeated = Vec::new();
@@ -484,7 +485,8 @@ impl<'s, 'm> Walk<'s, 'm> {
         self.depth -= 1;
         self.tracked.truncate(leaves);
         self.state.truncate(leaves);
-        // The variables that the function's pointers point into no longer exist.
+        // The leaves of the function's variables are no longer tracked, so no id may refer to pointers into
+        // them.
         let source = self.known.source;
         for local in source.parameters(function).chain(source.variables(function)) {
             self.ids.remove(local.id(1));

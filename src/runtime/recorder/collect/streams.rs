@@ -18,8 +18,8 @@ use crate::topology::PrimitiveTopology;
 /// stream by stream.
 #[derive(Debug)]
 pub(in super::super) struct Streams {
-    /// The collectors, indexed by stream. There are at least `count`; the others keep their memory
-    /// for later captures.
+    /// The collectors, indexed by stream. The capture uses the first `count`; further collectors keep their
+    /// memory for later captures.
     collectors: Vec<Collector>,
     /// The number of streams of the capture: those that its first pipeline may emit to, and those
     /// with queries.
@@ -204,7 +204,8 @@ impl Streams {
         }
         let (stream, first) = (stream as usize, self.count);
         if stream >= first {
-            // No draw of the capture emits to such a stream, so the query counts 0.
+            // No draw of the capture emits to a stream beyond those of the first pipeline, so the query
+            // counts 0.
             self.widen(stream + 1);
             self.all_mut()[first..].iter_mut().for_each(Collector::begin_inactive);
         }

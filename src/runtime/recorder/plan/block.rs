@@ -55,9 +55,9 @@ pub(in super::super) enum Scratch {
     RestartTable,
 }
 
-/// The contents of a block that the CPU writes. They refer only to earlier blocks, so that blocks
-/// can be written in order. The parameters of kernels and fused captures also say where the capture
-/// begins and which counters it ends with; all of a plan have the same values for that.
+/// The contents of a block that the CPU writes. They refer only to earlier blocks, so that blocks can be
+/// written in order. The parameters of kernels and fused captures also contain the position where the capture
+/// begins, and the counters that its end writes. These are the same in all blocks of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub(in super::super) enum Upload {
     /// Draws that the CPU placed. If there are several, the number of the draw of each workgroup follows.

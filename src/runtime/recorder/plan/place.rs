@@ -198,7 +198,7 @@ impl Planner<'_> {
         let [columns, rows] = dispatch_size(invocations(per_item, &counts), size, per_axis)?;
         let mut placed = draw_sysvals(&draw.input, per_item, &counts, cursor.record);
         if traits.geometry.is_some() {
-            // The number of items per entry.
+            // For geometry shaders, this member is the number of items per entry.
             placed.output_count = 1;
         }
         let shared = self.shared_workgroups(draw, &traits, &placed);

@@ -9,8 +9,8 @@ use crate::sysval::DrawSysvals;
 /// One step to record.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in super::super) enum Step {
-    /// Copies the positions of an earlier recording to a block. Nothing is copied if descriptors
-    /// cover them where they are.
+    /// Copies the positions of an earlier recording to a block. If the memory that has them is covered by
+    /// descriptors, nothing is copied.
     MovePositions(BlockId),
     Barrier {
         which: Barrier,
@@ -34,7 +34,7 @@ pub(in super::super) enum When {
     /// The barrier is recorded if the steps after it access memory that earlier captures accessed,
     /// or if it is not known whether they do.
     Touched,
-    /// As [`Touched`](Self::Touched), but the barrier is recorded only if the capture is [played in
+    /// As for [`Touched`](Self::Touched), but the barrier is recorded only if the capture is [played in
     /// order](super::super::Capture::play_in_order).
     InOrder,
 }
