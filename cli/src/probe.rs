@@ -390,7 +390,7 @@ const TELL_EVERY: Duration = Duration::from_secs(10);
 /// users who try what their CI does about one.
 const INJECTED: &str = "VKXFB_INJECT_FAULT";
 
-/// An open device, what is to be captured on it, and a report without results.
+/// An open device, the plan of the captures on it, and a report without results.
 struct Opened {
     gpu: Gpu,
     plan: Plan,
@@ -478,7 +478,7 @@ fn probe_device(
             super::remark(format_args!("batch {} of {total}: {backend} {row}", done + 1));
         }
     };
-    // For commands that repeat what runs.
+    // The report without results has the options that the commands for repeating a trial or a case contain.
     let empty = report.clone();
     let (device, timeout) = (gpu.device_index(), arguments.case_timeout().unwrap_or(TIMEOUT));
     let works = !arguments.isolate

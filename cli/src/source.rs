@@ -262,9 +262,9 @@ fn compile_geometry(file: &Path) -> Result<Vec<u32>> {
     })
 }
 
-/// Compiles a vertex shader that naga does not, which supports a part of GLSL: it has no combined
-/// image samplers and no `xfb_*` layouts, for example. Uniforms outside of blocks are in the block
-/// `gl_DefaultUniformBlock`, and what has no location or binding gets the first that is free.
+/// Compiles a vertex shader that naga does not support, for example because it has combined image samplers or
+/// `xfb_*` layouts. Uniforms outside of blocks are in the block `gl_DefaultUniformBlock`. Outputs without a
+/// location, and resources without a binding, get the first number that is free.
 fn compile_instead(file: &Path, error: &FrontendError) -> Result<Vec<u32>> {
     compile(file, &["-S", "vert", "-R", "--aml", "--amb"])?.map_err(|refusal| match refusal {
         Refusal::CannotRun(_) => anyhow!(
@@ -294,7 +294,7 @@ fn compile(file: &Path, options: &[&str]) -> Result<Result<Vec<u32>, Refusal>> {
     if !output.status.success() {
         let said = [output.stdout, output.stderr].concat();
         let said = String::from_utf8_lossy(&said);
-        // It ends with lines that only say that there were errors.
+        // The output ends with lines that only count the errors.
         let is_summary = |line: &&str| {
             let summaries =
                 ["compilation terminated", "No code generated", "SPIR-V is not generated"];
@@ -311,8 +311,8 @@ fn compile(file: &Path, options: &[&str]) -> Result<Result<Vec<u32>, Refusal>> {
 pub(super) fn read_spirv(file: &Path) -> Result<Vec<u32>> {
     let bytes = read_bytes(file)?;
     let kind = match Kind::of(file, &bytes) {
-        // A file with this extension may be of a stage that is supported here as SPIR-V, so the
-        // message is the one about source code.
+        // A file with this extension may have a stage that is supported only as SPIR-V, so the message is the
+        // one for source code.
         Kind::Stage(_) | Kind::CapturedStage(_) => Kind::Glsl,
         kind => kind,
     };

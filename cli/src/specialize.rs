@@ -35,7 +35,7 @@ impl Values {
         self.0.append(&mut others.0);
     }
 
-    /// Returns the values for lowering.
+    /// Returns the values in the form that lowering takes.
     pub(super) fn specialization(&self) -> Vec<SpecializationConstant<'_>> {
         self.0
             .iter()
@@ -50,7 +50,7 @@ impl Constants {
         self.constants.iter().map(|(key, value)| (key.clone(), value.number())).collect()
     }
 
-    /// Returns these values and the others.
+    /// Returns the values of this option, followed by `others`.
     pub(super) fn and(mut self, others: &Self) -> Self {
         self.constants.extend_from_slice(&others.constants);
         self

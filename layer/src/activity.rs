@@ -101,9 +101,8 @@ impl fmt::Display for Activity {
 }
 
 impl Activity {
-    /// Decides from the capabilities that the driver reported. If `asked` is an error, the layer is
-    /// dormant, and `lists_it`, whether the driver lists the extension, only decides about the
-    /// reason.
+    /// Decides from the capabilities that the driver reported. If `asked` is an error, the layer is dormant,
+    /// and `lists_it`, whether the driver lists the extension, only determines the reason that is reported.
     pub(crate) fn decide(
         asked: Result<Capabilities, RuntimeError>,
         lists_it: impl FnOnce() -> Result<bool, vk::Result>,

@@ -35,7 +35,8 @@ fn why_hidden(name: &CStr, support: &CaptureSupport) -> Option<&'static str> {
     if name == ext::descriptor_buffer::NAME && support.required.address_source().is_none() {
         return Some("captures use descriptors of their own, for lack of bufferDeviceAddress");
     }
-    // `SHOWN` has it, and its commands capture: without this condition, it is shown.
+    // This extension is in `SHOWN`, because its commands can be captured. It is hidden anyway, because its flags are
+    // not translated.
     if name == c"VK_KHR_device_address_commands" {
         return Some("its flags about usages for transform feedback would reach the driver");
     }
@@ -124,7 +125,7 @@ unsafe fn put_properties(chain: *mut vk::BaseOutStructure<'_>, support: &Capture
                     properties.transform_feedback_preserves_triangle_fan_provoking_vertex =
                         vk::TRUE;
                 }
-                // So no draw that the device generates is captured.
+                // Draws of generated commands are not captured, so the property is not reported.
                 s_type if s_type == <Generated as vk::TaggedStructure>::STRUCTURE_TYPE => {
                     let properties = structure.cast::<Generated>().as_mut();
                     properties.device_generated_commands_transform_feedback = vk::FALSE;

@@ -153,7 +153,7 @@ mod tests {
             let first = (&raw const conditional).cast();
             let refused = Error::Feature("inheritedConditionalRendering");
             assert_eq!(check_features(first, &support), Err(refused));
-            // As DXVK does.
+            // DXVK also enables this feature without a query.
             assert_eq!(check_features((&raw const feedback).cast(), &support), Ok(()));
             provoking.p_next = (&raw mut feedback).cast();
             conditional.p_next = (&raw mut provoking).cast();

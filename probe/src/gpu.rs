@@ -202,7 +202,7 @@ impl Gpu {
                 }
             })
             .map_err(vulkan_error("vkCreateDevice"))?;
-        // SAFETY: the device was created with what `required` says.
+        // SAFETY: the device was created with the extensions and features of `required`.
         let context = match unsafe { Context::new(&instance.raw, &device, caps, required) } {
             Ok(mut context) => {
                 if options.profile == Profile::Bifrost {

@@ -104,7 +104,7 @@ pub struct Plan {
 /// Draws that are submitted together. All belong to one group of cases.
 #[derive(Debug, Clone)]
 pub struct Batch<'a> {
-    /// What the draws have in common.
+    /// The cases to which the draws belong.
     pub group: CaseGroup<'a>,
     /// The numbers of vertices and of instances of each draw.
     pub draws: Vec<(u32, u32)>,
@@ -194,7 +194,7 @@ impl CaseGroup<'_> {
             let inputs = inputs.saturating_mul(u64::from(v.max(i)));
             captured.saturating_mul(captured_strides).saturating_add(inputs)
         });
-        // Of a shader from a file, the records of each draw are captured first.
+        // For a shader from a file, the records of each draw are captured first.
         let records = match self.subject.has_formulas() {
             true => vertices(vertex_count, instance_count),
             false => batch.iter().fold(0, |all: u64, &(v, i)| all.saturating_add(vertices(v, i))),
@@ -388,7 +388,7 @@ mod tests {
         }
     }
 
-    /// So a full report beside a quick one has new cases, and none that are gone.
+    /// Because of that, a comparison of a quick report with a full one has new cases, and none that are gone.
     #[test]
     fn quick_cases_are_a_part_of_all_cases() {
         let cases = |plan: &Plan| -> Vec<(Backend, Case)> {

@@ -101,7 +101,7 @@ pub struct Subject {
 pub struct SubjectGeometry {
     /// The name of the probe's shader, or the path of the file.
     pub name: String,
-    /// What the shader declares about its primitives and streams.
+    /// The primitives and vertex streams that the shader declares.
     pub declared: LoweredGeometry,
     /// Whether the shader has the capability `GeometryPointSize`, for which a device needs the
     /// feature `shaderTessellationAndGeometryPointSize`.
@@ -380,8 +380,8 @@ impl Subject {
         Some(records)
     }
 
-    /// Returns what one of the probe's own geometry shaders emits to each vertex stream in a draw
-    /// that begins at [`FIRST_VERTEX`] and [`FIRST_INSTANCE`]. `None` for any other shader.
+    /// Returns the vertices and primitives that one of the probe's own geometry shaders emits to each vertex
+    /// stream in a draw that begins at [`FIRST_VERTEX`] and [`FIRST_INSTANCE`]. `None` for any other shader.
     pub fn emission(
         &self,
         topology: PrimitiveTopology,

@@ -73,13 +73,14 @@ impl FromStr for Trial {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrialResult {
-    /// What was tried works on this device.
+    /// The device has the property.
     Works,
-    /// What was tried does not work, but captures do not use it.
+    /// The device does not have the property, but captures can do without it.
     DoneWithout,
-    /// What was tried does not work, so captures may be wrong.
+    /// The device does not have the property, so captures may be wrong.
     Wrong,
-    /// The device or the profile lacks what would be tried.
+    /// The trial cannot be made, because the device or the profile lacks the feature or backend that it
+    /// needs.
     Absent,
     /// The trial could not be run, for example because a command failed.
     NotRun,

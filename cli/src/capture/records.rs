@@ -22,7 +22,7 @@ pub(super) struct Column {
     output: CapturedOutput,
 }
 
-/// What an output is for by its name, which meshes and pictures use.
+/// The purpose of an output for meshes and pictures, which its name tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Normal,
@@ -129,8 +129,8 @@ impl Column {
         };
         let name = match (own, component) {
             (Some(own), Some(_)) => own.name.clone().or_else(|| own.selector.clone()),
-            // An output without a name is named by the selector of its variable, and the indices
-            // from there.
+            // An output without a name gets the selector of its variable, followed by the indices that lead
+            // to it.
             (Some(own), None) => output.name.clone().or_else(|| {
                 let indices = rest.iter().map(|index| format!("[{index}]"));
                 Some(own.selector.clone()? + &indices.collect::<String>())
@@ -162,7 +162,7 @@ impl Column {
         }
     }
 
-    /// Returns what the output is for, if it has the name and the type for that: three floats for a
+    /// Returns the purpose of the output, if its name tells one, and its type fits: three floats for a
     /// normal, two for texture coordinates, and three or four for a colour.
     pub(super) fn role(&self) -> Option<Role> {
         let is_whole = self.letters.first() == Some(&'x');

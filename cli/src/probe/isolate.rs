@@ -344,7 +344,7 @@ impl ChildProcess {
 
 impl Drop for ChildProcess {
     fn drop(&mut self) {
-        // This fails if the process has exited already.
+        // This fails if the process has exited already, which is fine.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

@@ -174,7 +174,7 @@ mod tests {
         // VkPhysicalDeviceVulkan14Features, which ash does not know.
         assert_eq!(size(vk::StructureType::from_raw(55)), Some(16 + 4 * 21 + 4));
         assert_eq!(size(vk::StructureType::DEVICE_CREATE_INFO), None);
-        // Those of alignment 8 have no room at the end.
+        // Sizes are multiples of the alignment, because they include the padding at the end.
         assert!(SIZES.iter().all(|(_, size)| size % align_of::<vk::BaseInStructure<'_>>() == 0));
     }
 }

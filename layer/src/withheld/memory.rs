@@ -57,7 +57,7 @@ impl Template {
 pub(crate) struct Templates(RwLock<HashMap<vk::DescriptorUpdateTemplate, Arc<Template>>>);
 
 impl Templates {
-    /// A template was created.
+    /// Stores a template that was just created.
     ///
     /// # Safety
     /// The structure is valid.
@@ -74,7 +74,7 @@ impl Templates {
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(template, known);
     }
 
-    /// A template is about to be destroyed.
+    /// Removes a template that is about to be destroyed.
     pub(crate) fn destroyed(&self, template: vk::DescriptorUpdateTemplate) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).remove(&template);
     }

@@ -195,7 +195,7 @@ fn a_quick_probe_beside_a_full_one_is_short() {
     assert_eq!(said(&quick, &full), format!("{verdict} new, all right\n{first}"));
     let second = first.replace("first", "second");
     assert_eq!(said(&full, &quick), format!("{verdict} gone, all right\n{second}"));
-    // Without the option, it is said where the cases are gone from.
+    // Without the option, the comparison names the topology whose cases are gone.
     let fewer = small(&[("right", "1x1")], &[("right", "7x1")]);
     let (backend, topology) = row_of(&full, 0);
     let gone = format!("gone (3):\n  {backend} {topology}: 3, 2 are left\n");

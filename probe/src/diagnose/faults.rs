@@ -40,7 +40,7 @@ pub enum Fault {
     ExtraPrimitive,
     /// Bytes of a record that are not covered by an output have changed.
     TouchedGap,
-    /// A record is not that of any vertex: some or all of its outputs have wrong values.
+    /// The bytes of a record belong to no vertex: some or all of its outputs have wrong values.
     WrongBytes,
     /// The parts of one record in different capture buffers are from different vertices.
     TornBuffers,

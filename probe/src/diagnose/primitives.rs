@@ -187,7 +187,7 @@ fn classify(expected: &[VertexRef], captured: &[Slot]) -> Option<Fault> {
         })
     };
     let reversed: Vec<_> = expected.iter().rev().copied().collect();
-    // Two vertices can only be swapped, which is a reversed line and not a rotation.
+    // Only triangles can be rotated. If the two vertices of a line are in the wrong order, they are swapped.
     if expected.len() > 2 && rotates_to(expected) {
         Some(Fault::Rotation)
     } else if rotates_to(&reversed) {

@@ -23,7 +23,7 @@ pub enum GpuError {
     Driver {
         /// The path of the library.
         file: PathBuf,
-        /// The reason.
+        /// The reason why the library cannot be used.
         reason: String,
     },
     /// The loader found no driver.
@@ -108,7 +108,7 @@ pub enum GpuError {
     Capture {
         /// The index of the request.
         capture: usize,
-        /// The reason.
+        /// The error of the runtime.
         #[source]
         source: RuntimeError,
     },

@@ -174,7 +174,8 @@ fn centroid(corners: &[Corner]) -> Point {
     Point::new(sum.0 / n, sum.1 / n)
 }
 
-/// Moves the vertices of a triangle towards their centroid; those of points and lines stay.
+/// Moves the vertices of a triangle towards their centroid. The vertices of points and lines stay in their
+/// places.
 fn inset(corners: &[Corner], by: f32) -> Vec<Corner> {
     let centre = centroid(corners);
     let by = if corners.len() > 2 { by } else { 1.0 };

@@ -54,8 +54,7 @@ impl Source {
         T::ALL.into_iter().flat_map(draws).chain(emitted)
     }
 
-    /// Returns the vertices of the primitives that the geometry shader emits; none for a vertex
-    /// shader.
+    /// Returns the vertices of the primitives that the geometry shader emits. Empty for a vertex shader.
     fn emitted(self) -> Vec<u32> {
         let Self::Emitted(strip) = self else { return Vec::new() };
         let of_strip = |(first, length): (u32, u32)| {

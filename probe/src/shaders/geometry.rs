@@ -192,8 +192,8 @@ impl ProbeGeometry {
         }
     }
 
-    /// The provoking vertex with which the plan captures the shader. Capturing it with the other
-    /// one as well would take twice as long, and hardly find more faults.
+    /// The provoking vertex with which the plan captures the shader. Captures with the other provoking vertex
+    /// as well would take twice as long, and hardly find more faults.
     pub const fn planned_provoking(&self) -> ProvokingVertex {
         match (self.strips, self.output) {
             (Strips::One, _) | (Strips::Streams(_), Emitted::Lines) => ProvokingVertex::Last,
@@ -211,8 +211,8 @@ impl ProbeGeometry {
         }
     }
 
-    /// Returns what the shader emits to each vertex stream in a draw that begins at
-    /// [`FIRST_VERTEX`] and [`FIRST_INSTANCE`].
+    /// Returns the vertices and primitives that the shader emits to each vertex stream in a draw that begins
+    /// at [`FIRST_VERTEX`] and [`FIRST_INSTANCE`].
     pub fn emission(
         &self,
         topology: PrimitiveTopology,
@@ -322,8 +322,8 @@ mod tests {
     use crate::subject::Subject;
     use vkxfb::topology::PrimitiveTopology as T;
 
-    /// The modules declare what the names of the shaders say. Lowering knows how many primitives
-    /// they emit, except for those with two strips.
+    /// The modules declare the primitives that the names of the shaders mention. Lowering finds the number of
+    /// primitives that each shader emits, except for shaders with two strips.
     #[test]
     fn modules_are_what_they_are_called() {
         let all = ProbeGeometry::all();

@@ -12,7 +12,7 @@ use crate::supplied::{Literal, literals};
 /// The word that stands for computed normals in place of a column.
 pub(super) const COMPUTED: &str = "computed";
 
-/// What one input of the shader reads, as the user chose.
+/// The values that the user chose for one input of the shader.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::capture) struct Choice {
     pub(super) input: Which,

@@ -22,7 +22,7 @@ const VERSION: u32 = 2;
 const JSON: u32 = 0x4e4f_534a;
 const BIN: u32 = 0x004e_4942;
 
-/// What readers of glTF take an attribute for, which determines how its values are converted.
+/// The meaning of an attribute for readers of glTF, which determines how its values are converted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     /// A position with three components. A position in clip space is divided by the fourth

@@ -4,17 +4,17 @@ use anyhow::{Context, Result};
 
 use crate::capture::records::{Column, Records, Role};
 
-/// What determines the colours: a column, or one of its components.
+/// The column, or the component of a column, that determines the colours.
 pub(super) struct Colouring<'a> {
     column: &'a Column,
     component: Option<usize>,
 }
 
-/// Red, green and blue from 0 to 255. The fourth value is 0 if the colour does not count, because
-/// the side of the triangle that is seen determines it.
+/// Red, green and blue from 0 to 255. The fourth value is 0 if the three are not used, because the visible
+/// side of the triangle determines the colour.
 pub(super) type Colour = [u8; 4];
 
-/// The colour that stands for the one that the side of the triangle determines.
+/// Stands for the colour that the visible side of the triangle determines.
 pub(super) const BY_SIDE: Colour = [0; 4];
 
 /// The colours of numbers from the lowest to the highest: dark blue, green, yellow, with evenly

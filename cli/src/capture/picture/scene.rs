@@ -26,7 +26,7 @@ pub(super) struct Vertex {
     /// shading is computed from it. The fourth component is the relative distance, from 0 for the
     /// nearest vertex to 1 for the farthest.
     pub(super) shape: [f32; 4],
-    /// The normal in the space of `shape`, and 1. Four zeros if the triangle's own counts.
+    /// The normal in the space of `shape`, and 1. Four zeros if the triangle's own normal is used.
     pub(super) normal: [f32; 4],
     pub(super) colour: [u8; 4],
 }

@@ -107,7 +107,7 @@ impl Stores {
         self.words
     }
 
-    /// Makes the draws. Returns the counts, or `None` if nothing was executed.
+    /// Submits the draws. Returns the counts, or `None` if nothing was executed.
     pub(super) fn run(&self, gpu: &mut Gpu, kit: &mut Kit) -> Result<Option<Vec<u32>>, GpuError> {
         let words = module(include_bytes!("../../../../shaders/trials/vertex_stores.spv"))?;
         let most = VERTICES.into_iter().max().unwrap_or(0);
