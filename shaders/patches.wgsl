@@ -1,10 +1,10 @@
 // Captures of tessellation shaders, which use geometry.wgsl with slices of patches in place of input
 // primitives.
+//
 // A patch may have many more primitives than one invocation should store. Each patch is therefore cut into
 // slices of consecutive primitives. Slices are the items of a draw, so that entries of slices are counted and
 // placed like entries of primitives. An invocation runs the vertex shader and the control shader once for all
 // its slices of a patch.
-// primitives. An invocation runs the vertex shader and the control shader once for all its slices of a patch.
 //
 // How many primitives a slice has follows from the patch's levels, so the counting run needs no evaluation shader,
 // unless there is a geometry shader behind it.

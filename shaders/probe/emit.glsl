@@ -17,8 +17,8 @@
 // Without CUT each invocation emits one strip, which has two vertices more than the input primitive. With CUT
 // it emits two strips, whose lengths depend on PrimitiveId and InvocationId: some strips are too short for a
 // primitive, and some are empty.
+//
 // The probe changes the module's output primitives, and sets the constant CUT. probe/src/shaders/geometry.rs
-// implements the same formulas in Rust.
 // implements the same formulas in Rust.
 
 layout(triangle_strip, max_vertices = 8) out;

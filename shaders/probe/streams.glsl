@@ -9,9 +9,9 @@
 // n counts the vertices that were emitted to the stream before, for the same point. Stream s gets 2 +
 // (PrimitiveId + s) % 5 vertices, in strips of three; the last strip may be shorter, and too short for a
 // primitive. The shader emits to the streams in turns.
+//
 // The module emits points, and the probe changes its output primitives. probe/src/shaders/geometry/streams.rs
 // implements the same formulas in Rust.
-// probe/src/shaders/geometry/streams.rs implements the same formulas in Rust.
 
 layout(points) in;
 layout(points, max_vertices = 6 * STREAMS) out;

@@ -244,6 +244,9 @@ impl<'a> Later<'a> {
     }
 
     /// The body of a stub; `None` if the stub does not belong to these stages.
+    ///
+    /// # Errors
+    /// [`LowerError::BuiltIn`]
     pub(super) fn define(
         &mut self,
         linker: &mut Linker<'_, '_>,

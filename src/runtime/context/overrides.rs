@@ -31,6 +31,10 @@ pub fn set_max_entries(context: &mut Context, entries: u64) {
 
 /// Omits the barrier `barrier` from later recordings, so that a test can find out whether it would notice the
 /// missing barrier. `None` omits no barrier.
+///
+/// # Safety
+/// The commands before and after the omitted barrier are not ordered. Whoever executes them must accept that they read
+/// and write arbitrary data.
 pub unsafe fn omit_barrier(context: &mut Context, barrier: Option<Barrier>) {
     Arc::make_mut(&mut context.shared).omitted = barrier;
 }

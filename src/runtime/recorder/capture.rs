@@ -236,6 +236,12 @@ impl Capture {
 
     /// Records the draws that were collected so far, and discards them. The capture continues after these
     /// draws, in the same command buffer.
+    ///
+    /// # Errors
+    /// As [`play`](Self::play).
+    ///
+    /// # Safety
+    /// As [`play`](Self::play).
     pub(super) unsafe fn flush(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
         // SAFETY: the caller's contract.
         let after = unsafe { self.record(playback, false) }?;
