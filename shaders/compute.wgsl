@@ -94,8 +94,8 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
     let per_instance = select(draw.item_count, fan_invocations(draw.item_count), is_fan);
     let place = instance_and_lane(index, per_instance);
     work.exists = (is_unchecked() | (place.x < draw.instance_count)) & (place.y < per_instance);
-    // An invocation without a vertex uses the inputs of the first vertex, so that it reads nothing beyond what the draw
-    // reads.
+    // An invocation without a vertex uses the inputs of the first vertex, because memory beyond the vertices
+    // of the draw may not be readable.
     let instance = select(0u, place.x, work.exists);
     let lane = select(0u, place.y, work.exists);
 

@@ -116,8 +116,8 @@ struct Segment {
     count: u32,
 }
 
-// The records of an instance. The products do not overflow, because the counts are clamped to what
-// fits into the buffers.
+// The records of an instance. The products do not overflow, because the counts are limited by the size of the
+// buffers.
 fn segment_of_instance(instance: u32) -> Segment {
     if is_unchecked() {
         return Segment(draw.base_record, output_limit());

@@ -2,8 +2,8 @@
 // of the entries in each block. xfb_place_entries adds up the sums of all blocks, which tells where the
 // records of each block begin.
 
-// The parameters of xfb_entry_sums. `counts` and `blocks` are those of the first dispatch, see
-// `Entries`.
+// The parameters of xfb_entry_sums. `counts` and `blocks` are the members of the `Entries` of the first
+// dispatch.
 struct EntrySums {
     counts: vec2<u32>,
     blocks: vec2<u32>,

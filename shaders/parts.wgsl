@@ -54,7 +54,7 @@ fn count_draws(first: u32, local: u32) -> u32 {
     return workgroupUniformLoad(&all_draws);
 }
 
-// One draw of an input.
+// A single draw of an input.
 struct Part {
     input: u32,
     index: u32,
@@ -89,7 +89,8 @@ fn later_input(low: u32, number: u32, step: u32) -> u32 {
 // The number of the first draw of the next block, after the block that begins at `first_draw`. `part` is the
 // invocation's draw. `fits` says whether another primitive of its input fits after this block. If none fits
 // for the input of the block's last draw, and this input adds to no query, its remaining draws have no effect
-// and are skipped. Draws of geometry shaders are never skipped, because it is not known yet what they emit.
+// and are skipped. Draws of geometry shaders are never skipped, because it is not known yet how many
+// primitives they emit.
 fn next_block(first: u32, first_draw: u32, draw_count: u32, part: Part, fits: bool, local: u32) -> u32 {
     let setup = load_setup();
     let width = kernel_width();

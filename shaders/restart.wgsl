@@ -145,7 +145,7 @@ struct RestartRange {
     first: u32,
     limit: u32, // indices of the range
     topology: u32,
-    flags: u32, // INDEX_SIZE and the vertices of a primitive
+    flags: u32, // bits INDEX_SIZE, and the number of vertices of a primitive
     restart_index: u32,
     first_workgroup: u32, // the first workgroup of the range in the dispatch
     reserved: vec2<u32>,

@@ -23,7 +23,8 @@ struct Setup {
     // Whether any input adds to a query.
     has_queries: u32,
     // For geometry shaders: all draws together have 2^entry_bits entries, and at most one more per draw,
-    // whose last entry may be shorter than the others. The next member is the address of an `EntryTables`.
+    // because the last entry of a draw may have fewer items than the other entries. The next member is the
+    // address of an `EntryTables`.
     entry_bits: u32,
     entry_tables: vec2<u32>,
     progress: Progress,
@@ -79,7 +80,7 @@ var<private> items_per_entry: u32;
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
 fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     let width = kernel_width();
-    // Only this invocation reads and writes the counters.
+    // Only the first invocation reads and writes the counters.
     if local == 0u {
         let progress = load_progress(progress_address());
         let positions = start_positions(progress, kernel.parameters);
@@ -232,12 +233,12 @@ fn needed_by_input(input: Input, arguments: Arguments, restarts: DrawRestarts) -
     return needed_by(primitives, input.flags, arguments.instance_count);
 }
 
-// -- Placing: each draw is placed after the draws before it, and clamped to what fits
+// -- Placing: each draw is placed after the draws before it, and clamped to the room in the buffers
 
-// One round over a block of draws: places all draws up to and including the first one that does not fit
+// A round over a block of draws, which places all draws up to and including the first one that does not fit
 // completely.
 struct Round {
-    end: u32, // the number after that of the last placed draw
+    end: u32, // the number of the first draw that is not placed
     records: u32,
 }
 
@@ -296,7 +297,7 @@ fn draw_of(input: Input, arguments: Arguments) -> Draw {
     );
 }
 
-// The draw `unclamped` with all counts clamped to what fits.
+// The draw `unclamped` with all counts clamped to the room in the buffers.
 fn placed_draw(unclamped: Draw, placed: DrawPlacement) -> Draw {
     var made = clamped(unclamped, placed);
     if may_restart() && (made.flags & RESTART) != 0u && placed.written != 0u {

@@ -80,7 +80,8 @@ fn xfb_compute_staged(
     let work = begin_work(workgroup, local);
     shade_work(work);
     if is_fused() || is_unchecked() {
-        // These captures are small, and the shader compiles faster without staging.
+        // Captures of these kinds are small, so that staging saves little, and the shader compiles faster
+        // without it.
         if work.exists {
             emit_all(work.segment, records_of(work));
         }

@@ -202,7 +202,7 @@ fn store_record(record: u32) {}
 // The number of vertices that fit into shared memory, 0 without staging.
 fn staged_vertices() -> u32 { return 0u; }
 
-// The number of units of a record, in the capture buffer with the most. A unit is what an
+// The number of units of a record, in the capture buffer with the largest number. A unit is what an
 // invocation copies at once.
 fn staged_units() -> u32 { return 1u; }
 

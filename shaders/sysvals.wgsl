@@ -6,7 +6,7 @@ struct AttributeDescriptor {
     stride: u32,
 }
 
-// One draw of a capture, clamped to what fits into the capture buffers.
+// A draw of a capture, clamped to the room in the capture buffers.
 struct Draw {
     xfb_topology: u32,
     flags: u32,
@@ -132,7 +132,7 @@ fn has_batch() -> bool {
     return (sysvals.draw.flags & HAS_BATCH) != 0u;
 }
 
-// The first 16 bytes of the batch. If there is no batch: those of a batch whose only draw is at
+// The first 16 bytes of the batch. Without a batch, they are made up for a batch whose only draw is at
 // batch_address().
 fn load_batch_head() -> vec4<u32> {
     let head = load4_aligned(batch_address());

@@ -3,10 +3,10 @@
 //!
 //! Whole records overflow ([transform
 //! feedback](https://docs.vulkan.org/spec/latest/chapters/vertexpostproc.html#vertexpostproc-transform-feedback)):
-//! a primitive is written to every buffer or to none, and the first one that does not fit ends the
-//! draw. One number, that of the primitives that fit, therefore determines all other limits. All
-//! arithmetic uses 64 bits; the results fit into 32 bits, because a bound range has at most
-//! [`MAX_BUFFER_SIZE`] bytes and a record at least 4.
+//! a primitive is written to every buffer or to none, and the first one that does not fit ends the draw. The
+//! number of primitives that fit therefore determines all other limits. All arithmetic uses 64 bits; the
+//! results fit into 32 bits, because a bound range has at most [`MAX_BUFFER_SIZE`] bytes and a record at
+//! least 4.
 
 #![forbid(unsafe_code)]
 

@@ -139,7 +139,7 @@ pub enum ProvokingVertex {
 }
 
 impl ProvokingVertex {
-    /// Both modes.
+    /// Both provoking-vertex modes.
     #[doc(hidden)]
     pub const ALL: [Self; 2] = [Self::First, Self::Last];
 }

@@ -441,7 +441,7 @@ impl<'a> Stages<'a> {
     }
 }
 
-/// Options that select a shader, and what is captured of its outputs.
+/// Options that select a shader, and the outputs to capture.
 #[derive(Debug, clap::Args)]
 struct Captured {
     #[command(flatten)]
@@ -496,7 +496,7 @@ impl Captured {
         }
     }
 
-    /// Whether options say what to capture, instead of decorations.
+    /// Whether options name the outputs to capture, so that decorations are ignored.
     fn has_list(&self) -> bool {
         !self.varyings.is_empty() || self.stream_output.is_some()
     }
@@ -527,8 +527,8 @@ impl Captured {
         options
     }
 
-    /// Returns the list of outputs to capture from a shader. `None` if no option gives one, and
-    /// decorations say what to capture.
+    /// Returns the list of outputs to capture from a shader. `None` if no option names outputs, so that
+    /// decorations do.
     fn list(&self, shader: &Shader<'_>) -> Result<Option<CaptureList>> {
         if !self.has_list() {
             return Ok(None);
@@ -542,7 +542,7 @@ impl Captured {
     }
 }
 
-/// Options that say where a rewritten module is written, and what is printed about it.
+/// Options for the file of a rewritten module, and for the information that is printed about it.
 #[derive(Debug, clap::Args)]
 #[group(id = "destination", required = true, multiple = true)]
 struct Output {

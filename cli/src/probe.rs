@@ -289,7 +289,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
 }
 
 impl Arguments {
-    /// Whether options say what to capture, instead of decorations.
+    /// Whether options name the outputs to capture, so that decorations are ignored.
     pub(super) fn has_list(&self) -> bool {
         self.captured.has_list()
     }
@@ -386,8 +386,8 @@ fn find_subject(arguments: &Arguments, file: &Path) -> Result<Subject> {
 /// How often a line about the progress is written if standard error is no terminal.
 const TELL_EVERY: Duration = Duration::from_secs(10);
 
-/// The name of the environment variable that simulates a fault of the driver: for tests, and for
-/// users who try what their CI does about one.
+/// The name of the environment variable that simulates a fault of the driver. It is for tests, and for users
+/// who want to see whether their CI notices the fault.
 const INJECTED: &str = "VKXFB_INJECT_FAULT";
 
 /// An open device, the plan of the captures on it, and a report without results.

@@ -40,9 +40,9 @@ enum Kind {
 }
 
 impl Kind {
-    /// Determines what a file contains. SPIR-V and DirectX bytecode are recognized by their magic
-    /// numbers, whatever the extension is. Other files are recognized by the extension or, if that
-    /// is ambiguous or unknown, by the text.
+    /// Determines the kind of a file. SPIR-V and DirectX bytecode are recognized by their magic numbers,
+    /// whatever the extension is. Any other file is recognized by its extension or, if the extension is
+    /// ambiguous or unknown, by its text.
     fn of(file: &Path, bytes: &[u8]) -> Self {
         let magics = [MAGIC_NUMBER.to_le_bytes(), MAGIC_NUMBER.to_be_bytes()];
         if magics.iter().any(|magic| bytes.starts_with(magic)) {
@@ -94,7 +94,8 @@ impl Kind {
         }
     }
 
-    /// Tells the user what an unsupported file is, and how to convert it to SPIR-V.
+    /// Returns a message that names the kind of an unsupported file, and says how to convert the file to
+    /// SPIR-V.
     fn refusal(self, file: &Path, accepted: &str) -> String {
         let path = file.display();
         let spirv = file.with_extension("spv");
@@ -206,8 +207,8 @@ pub(super) fn read_all(
     Ok(Sources { words: vertex, values, geometry: Some((words, own_values)) })
 }
 
-/// Reads the vertex shader that precedes a geometry shader. It may have some of the constants in
-/// `of_geometry`, and must have all in `others`.
+/// Reads the vertex shader that precedes a geometry shader. The shader may have some of the constants in
+/// `of_geometry`, and must have all constants in `others`.
 fn read_before(
     file: &Path,
     entry_point: Option<&str>,

@@ -15,7 +15,7 @@ use crate::settings::Settings;
 pub(crate) enum Activity {
     /// Active: programs can enable `VK_EXT_transform_feedback`, which the layer implements.
     Active(Cause, Arc<CaptureSupport>),
-    /// Dormant: programs see what the driver itself supports.
+    /// Dormant: programs see the driver's own capabilities.
     Dormant(Reason),
 }
 
@@ -38,7 +38,7 @@ pub(crate) enum Cause {
 pub(crate) enum Reason {
     /// The driver has the extension, and reports the feature `transformFeedback`.
     DriverHasIt(Lacks),
-    /// The device lacks something that captures need. The text says what.
+    /// The device lacks a capability that captures need. The text names it.
     Incapable(String),
     /// The driver failed to report its capabilities.
     Unknown(vk::Result),

@@ -87,7 +87,7 @@ fn shown(
             });
             let extension = vk::ExtensionProperties::default()
                 .spec_version(ext::transform_feedback::SPEC_VERSION);
-            // This fails only if the name is too long.
+            // The name is short enough, so this does not fail.
             found.extend(extension.extension_name(NAME));
         }
         Activity::Dormant(Reason::DriverHasIt(_)) => {}

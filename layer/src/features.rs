@@ -137,7 +137,7 @@ mod tests {
     use super::*;
     use crate::capture_support::tests::capabilities;
 
-    /// Reported features may be enabled, and no others.
+    /// A program may enable the reported features, and no other features.
     #[test]
     fn what_is_reported_can_be_enabled() {
         let support = CaptureSupport::new(capabilities()).unwrap();

@@ -132,7 +132,7 @@ impl Display for MissingContents {
     }
 }
 
-/// Lists what is missing, for messages.
+/// Lists the missing contents, for messages.
 fn in_words(missing: &[MissingContents]) -> String {
     missing.iter().map(MissingContents::to_string).collect::<Vec<_>>().join("; ")
 }
@@ -364,7 +364,7 @@ impl Contents {
     }
 }
 
-/// The module of a shader, and what the entry point of the shader uses.
+/// The module of a shader, and the ids that the entry point of the shader uses.
 struct Source {
     module: Module,
     declarations: Declarations,
@@ -578,7 +578,8 @@ fn check_size<'b>(
     if let Some(short) = blocks.iter().find(is_short) {
         return Err(refuse(short));
     }
-    // The contents must end where one of the blocks can end; the others may be smaller.
+    // The contents must end where the largest block, or an element of its runtime array, can end. The other
+    // blocks may end earlier.
     match longest(blocks) {
         Some(longest) if !blocks.iter().any(|block| block.ends_with(found)) => Err(refuse(longest)),
         _ => Ok(&given.bytes),

@@ -15,10 +15,9 @@ use super::shaders::{ProbeGeometry, ProbeShader};
 use super::subject::{Subject, SubjectError};
 use super::trial::Rate;
 
-/// The vertex counts of the full plan. Those up to 13 contain every way in which the last primitive
-/// can be incomplete, and two odd and two even primitives of every strip. 1000 vertices need
-/// several workgroups. All quick counts are among them, so that the cases of a quick run are a part
-/// of those of a full run.
+/// The vertex counts of the full plan. The counts up to 13 contain every way in which the last primitive can
+/// be incomplete, and two odd and two even primitives of every strip. 1000 vertices need several workgroups.
+/// All counts of a quick run are in this list, so that a full run has all cases of a quick run.
 const VERTEX_COUNTS: [u32; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 70, 1000];
 /// The vertex counts of a quick run, and of draws with the probe's geometry shaders. With three
 /// instances, 70 vertices need several workgroups.

@@ -275,8 +275,8 @@ impl ProbeReport {
         self.cells.iter().find(|cell| cell.backend == backend && cell.row() == row)
     }
 
-    /// Returns the rows of the table: those with results. If there are no results yet, returns
-    /// those of vertex shaders.
+    /// Returns the rows of the table that have results. If there are no results yet, returns the rows of
+    /// vertex shaders.
     pub fn rows(&self) -> impl Iterator<Item = Row> {
         let has_row = |row: &Row| match self.cells.is_empty() {
             true => row.stage == CapturedStage::Vertex,
@@ -450,7 +450,7 @@ impl ProbeReport {
         self.trials.iter().find(|tried| results.contains(&tried.result))
     }
 
-    /// Returns what is known about the device, the machine and the run, as pairs of name and value.
+    /// Returns the facts about the device, the machine and the run, as pairs of name and value.
     pub(crate) fn facts(&self) -> Vec<(&'static str, String)> {
         let device = &self.device;
         let ids = format!("{:#06x}:{:#06x}", device.vendor_id, device.device_id);

@@ -141,8 +141,8 @@ fn note_made_up(plan: &Plan, report: &mut ProbeReport) {
     }
 }
 
-/// Returns the shaders of a wrong case in the form that the driver got, with the name of the stage
-/// of each. The shader that captures is first. `target` is what a compute shader is lowered for.
+/// Returns the shaders of a wrong case in the form that the driver got, with the name of the stage of each.
+/// The shader that captures is first. `target` is the target for which compute shaders are lowered.
 ///
 /// # Errors
 /// [`SubjectError`] if the shaders cannot be lowered.

@@ -37,7 +37,7 @@ pub struct ProbeShader {
     formulas: Formulas,
 }
 
-/// One capture buffer of a [`ProbeShader`].
+/// A capture buffer of a [`ProbeShader`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProbeBuffer {
     /// The stride: the size of a record, including gaps.

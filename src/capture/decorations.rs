@@ -110,8 +110,8 @@ impl Layout {
         }
     }
 
-    /// Adds the captured members of a block, or of each block of an array: the buffer of element k
-    /// is that of the decorations plus k.
+    /// Adds the captured members of a block, or of each block of an array. The buffer of element k has the
+    /// number in the decorations, plus k.
     fn add_block(
         &mut self,
         declarations: &Declarations,
@@ -148,8 +148,8 @@ impl Layout {
                         .map(first_parameter)
                 };
                 if let Some(of_member) = of_member(Decoration::Location) {
-                    // Members of the later elements have the locations after those of the first
-                    // element.
+                    // Only the first element has the locations in the decorations. Each further element has
+                    // the locations after those of the previous element.
                     let locations = block_locations(declarations, block);
                     location = Some(of_member.saturating_add(element.saturating_mul(locations)));
                 }
@@ -310,7 +310,7 @@ fn block_names(
     Names { name: Some(qualified(instance)), gl_name: qualified(block_name) }
 }
 
-/// The number of locations of a block: the sum of those of its members.
+/// The number of locations of a block, which is the sum over its members.
 fn block_locations(declarations: &Declarations, block: &Block<'_>) -> u32 {
     block.members.iter().fold(0, |sum, ty| sum.saturating_add(locations_of(declarations, *ty)))
 }

@@ -272,7 +272,7 @@ impl Layout {
     }
 }
 
-/// The locations of all outputs of an entry point, including those that are not or cannot be
+/// The locations of all outputs of an entry point, including outputs that are not captured or cannot be
 /// captured.
 pub fn locations_used(declarations: &Declarations, entry: &EntryPoint) -> BTreeSet<u32> {
     /// The largest number of locations that are listed, more than any device has. Arrays may have

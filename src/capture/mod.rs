@@ -120,7 +120,7 @@ pub struct Layout {
     pub streams: [u32; MAX_XFB_BUFFERS],
     /// The captured outputs, sorted by buffer, then by offset. They do not overlap.
     pub outputs: Vec<CapturedOutput>,
-    /// The same outputs as OpenGL lists them, sorted by buffer, then by offset.
+    /// The outputs in the form of OpenGL's program interface, sorted by buffer, then by offset.
     pub varyings: Vec<Varying>,
 }
 

@@ -169,9 +169,9 @@ fn named(name: &Option<String>) -> String {
 /// The outputs that a [`Selector::Name`](crate::capture::Selector::Name) can name: their locations
 /// and names. Built-ins and outputs without a name are not listed.
 ///
-/// naga makes a variable from each output. In WGSL its name is that of a member of the result's
-/// structure, in GLSL that of the output. A WGSL result without a structure has no name, and must
-/// be captured by location.
+/// naga makes a variable from each output. In WGSL the variable has the name of a member of the result's
+/// structure, in GLSL the name of the output. A WGSL result without a structure has no name, and must be
+/// captured by location.
 #[doc(hidden)]
 pub fn output_names<'a>(
     declarations: &'a Declarations,
@@ -258,8 +258,8 @@ fn options() -> spv::Options<'static> {
     spv::Options {
         // Every device supports this version, and lowering keeps it.
         lang_version: (1, 0),
-        // The names are what capture lists refer to. y is not flipped and the point size is not
-        // clamped, because captures must contain what the source computes.
+        // Capture lists refer to outputs by these names. y is not flipped and the point size is not clamped,
+        // because captures must contain the values that the source computes.
         flags: spv::WriterFlags::DEBUG | spv::WriterFlags::LABEL_VARYINGS,
         // An empty map keeps the sets and bindings of the source. naga requires them in the source.
         fake_missing_bindings: true,

@@ -196,7 +196,7 @@ impl Default for WorkgroupSizes {
 }
 
 impl WorkgroupSizes {
-    /// The same size for all draws.
+    /// One workgroup size for all kinds of draws.
     pub const fn all(size: u32) -> Self {
         Self { batched: size, restarted: size, others: size }
     }

@@ -59,8 +59,9 @@ impl Effects {
     }
 }
 
-/// Calls `found` for each side effect of the functions that an entry point uses: each instruction that changes
-/// memory visible to others. Passes the instruction with its number in the section of functions.
+/// Calls `found` for each side effect of the functions that an entry point uses. A side effect is an
+/// instruction that changes memory that other invocations can see. `found` gets the instruction, and its
+/// number in the section of functions.
 pub(super) fn for_each_side_effect(
     module: &Module,
     declarations: &Declarations,

@@ -246,7 +246,7 @@ pub enum LowerError {
         location: u32,
         /// The component size of the shader's input in bits.
         expected: u32,
-        /// The component size of the format in bits: 64 for 64-bit formats, 32 for all others.
+        /// The component size of the format in bits: 64 for 64-bit formats, 32 for all other formats.
         found: u32,
     },
     /// A 64-bit input reads components that the format lacks: 64-bit components have no default
@@ -285,9 +285,9 @@ pub enum LowerError {
         max = ResourcePlan::MAX_STORAGE_BUFFERS
     )]
     StorageBuffers {
-        /// Buffers that are read.
+        /// The number of buffers that are read.
         reads: u32,
-        /// Buffers that are written.
+        /// The number of buffers that are written.
         writes: u32,
     },
     /// The sysvals are not within the push constants.

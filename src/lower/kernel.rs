@@ -182,7 +182,7 @@ pub(crate) fn for_pipeline(
     let Target { resources, max_invocations, byte_loads } = *target;
     let mut module = Module::parse(&EMPTY)?;
     let set = resources.descriptor_set(&Declarations::of(&module))?.unwrap_or_default();
-    // Only this kernel reads indices.
+    // Only the restart kernel reads indices.
     let widths = Widths { int64: false, bytes: byte_loads && kernel == Kernel::Restart };
     let memory = Memory::declare(&mut module, resources, set, User::Kernel, widths);
     let mut linker = Linker::new(&mut module, library()?);

@@ -69,7 +69,7 @@ pub struct LoweredNative {
     pub geometry: Option<LoweredGeometry>,
 }
 
-/// A shader before the one that is captured. It captures nothing itself.
+/// A shader that precedes the captured shader in the pipeline. Its own outputs are not captured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoweredStage {
@@ -193,7 +193,7 @@ impl Lowered {
         }
     }
 
-    /// The information for the compute backend; `None` on the others.
+    /// The information for the compute backend; `None` on the other backends.
     #[doc(hidden)]
     pub const fn compute(&self) -> Option<&LoweredCompute> {
         match &self.kind {

@@ -224,8 +224,9 @@ impl<'a> Shader<'a> {
         }
     }
 
-    /// Finds a shader that follows others. Without a stage this is the module's shader of the `expected` stage, not
-    /// the first shader that can be captured, which may be a vertex shader.
+    /// Finds a shader that follows other shaders in the pipeline. If `self.stage` is `None`, it is the
+    /// module's shader of the `expected` stage, and not the first shader that can be captured, which may be a
+    /// vertex shader.
     ///
     /// # Errors
     /// [`EntryPointError`], [`LowerError::OtherStage`].

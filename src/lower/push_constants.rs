@@ -88,8 +88,8 @@ impl PushConstants {
         Ok(Self { is_used: true, is_only_moved, wide: WideTypes::default(), reads, range })
     }
 
-    /// The storage classes of variables that must be widened before they become `Private`: that of
-    /// push constants, or none.
+    /// The storage classes of variables that must be widened before they become `Private`: `PushConstant`, or
+    /// none.
     pub(super) const fn to_widen(&self) -> &[StorageClass] {
         match self.is_only_moved {
             true => &[StorageClass::PushConstant],

@@ -125,7 +125,7 @@ pub(super) enum User {
     Kernel,
 }
 
-/// Which accesses other than dwords the device supports.
+/// The sizes of accesses, other than dwords, that the device supports.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Widths {
     /// [`Target::int64_accesses`](super::compute::Target::int64_accesses).
@@ -246,11 +246,11 @@ pub(super) fn byte(builder: &mut Builder<'_>) -> Id {
 /// The buffers that a load reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
-    /// One buffer for all invocations.
+    /// All invocations read one buffer.
     Uniform,
-    /// One buffer for all invocations, at an address that is a multiple of the access's size.
+    /// All invocations read one buffer, at an address that is a multiple of the access's size.
     Aligned,
-    /// One buffer for all invocations, which the shader also writes.
+    /// All invocations read one buffer, which the shader also writes.
     Written,
     /// Invocations may read different buffers.
     Any,

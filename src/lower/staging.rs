@@ -248,8 +248,8 @@ impl Staging {
                 let value = code.value(builder, Op::Load, vector, &[pointer.0]);
                 let dword = shape.dword(builder, code, nth);
                 let zero = builder.constant(0);
-                // This address is the same for all records, so that the test of its alignment can
-                // move out of the loop.
+                // This address is the same for all records, so the test whether it is aligned can move out of
+                // the loop.
                 let tested = outputs.record_address(linker, code, buffer, zero)?;
                 let address = outputs.record_address(linker, code, buffer, output)?;
                 // Units begin at multiples of their size.

@@ -118,7 +118,7 @@ fn store_each(
     Ok(())
 }
 
-/// The captured outputs, and what is needed to load them.
+/// The captured outputs, and the types and the storage class with which they are loaded.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StoredOutputs<'a> {
     /// The layout of the records.

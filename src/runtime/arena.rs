@@ -34,7 +34,7 @@ use self::part::{Kind, Level};
 pub(super) use self::part::{Part, Suballocation, aligned};
 pub use self::ring::ArenaRing;
 
-/// The alignment of all suballocations, in bytes: that of a `vec4`.
+/// The alignment of all suballocations in bytes, which is the alignment of a `vec4`.
 pub(super) const ALIGNMENT: u64 = 16;
 
 /// The number of descriptor sets that an arena grows by.

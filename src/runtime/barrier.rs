@@ -68,8 +68,8 @@ impl Barrier {
     /// Returns the first and the second [synchronization
     /// scope](https://docs.vulkan.org/spec/latest/chapters/synchronization.html#synchronization-dependencies-scopes)
     /// of a barrier around kernels. `capture_barrier` does not use the scopes that are returned for
-    /// [`Self::CaptureToConsumer`]: its caller passes the consumer. They are those for another
-    /// capture as the consumer.
+    /// [`Self::CaptureToConsumer`]: its caller passes the consumer. They are the scopes for another capture
+    /// as the consumer.
     pub(super) fn scopes(self) -> (Scope, Scope) {
         use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
         let write = (Stage::COMPUTE_SHADER, Access::SHADER_WRITE);

@@ -287,7 +287,7 @@ impl Capabilities {
     /// invocations per workgroup, 128 bytes of push constants, 4 descriptor sets; no vertex stores, no geometry shader,
     /// no transform feedback, no choice of provoking vertex, no `shaderFloat64`, no loads of single bytes.
     ///
-    /// Nothing is added: what the device lacks, it still lacks afterwards.
+    /// Nothing is added: a capability that the device lacks is still missing afterwards.
     #[doc(hidden)]
     pub fn restrict_to_floor(&mut self) {
         self.api_version = vk::API_VERSION_1_0;

@@ -59,12 +59,12 @@ pub(super) const MAX_ACCESS: u64 = 16;
 /// How a buffer is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Purpose {
-    /// Only read: vertices, indices, arguments of draws.
+    /// Buffers that are only read: vertices, indices, arguments of draws.
     Read,
-    /// Kernels and fused captures read and write it: scratch memory (which captures read too),
+    /// Buffers that kernels and fused captures read and write: scratch memory (which captures read too),
     /// counters, queries.
     State,
-    /// Captures write it.
+    /// Buffers that captures write.
     Capture,
 }
 
@@ -72,7 +72,7 @@ impl Purpose {
     const ALL: [Self; 3] = [Self::Read, Self::State, Self::Capture];
 }
 
-/// The numbers of descriptors of a table, and what the device requires of the ranges in them.
+/// The numbers of descriptors of a table, and the limits of the device for the ranges in them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TableLimits {
     /// The number of array elements of binding 0.
@@ -149,8 +149,8 @@ impl TableLimits {
         ResourcePlan::Descriptors { reads: self.reads, writes: self.writes }
     }
 
-    /// The number of descriptors for the windows of a purpose. The first descriptor for
-    /// `Read` and for `State` is that of the arena's memory.
+    /// The number of descriptors for the windows of a purpose. The first descriptor for `Read`, and the first
+    /// for `State`, is for the memory of the arena.
     const fn count(&self, purpose: Purpose) -> u32 {
         match purpose {
             Purpose::Read => self.reads - self.writes,
@@ -310,8 +310,8 @@ impl Table {
         range.map_or(address, |start| start + (address & u64::from(u32::MAX)))
     }
 
-    /// Whether windows that captures write overlap windows that captures read. Then synchronization
-    /// validation assumes that captures read what other captures write.
+    /// Whether a window that captures write overlaps a window that captures read. Synchronization validation
+    /// then assumes that captures read data that other captures write.
     pub(super) fn captures_overlap(&self) -> bool {
         let [read, _, captured] = &self.windows;
         captured.iter().any(|window| read.iter().any(|other| window.overlaps(other)))

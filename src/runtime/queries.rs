@@ -93,7 +93,7 @@ const QUERY: u64 = size_of::<Query>() as u64;
 /// The size in bytes of the number of a query's last end.
 const DWORD: u64 = 4;
 
-/// Where a query and the number of its last end are in the buffer of the pool, in bytes.
+/// The positions of a query, and of the number of its last end, in the pool's buffer, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct QueryPlace {
     pub(super) query: u64,

@@ -332,7 +332,7 @@ impl Variants {
     /// layout may be reused. The caller must destroy the pipelines when the device no longer uses
     /// them. Waits for pipelines that are being created.
     pub fn forget_layout(&self, layout: vk::DescriptorSetLayout) -> Vec<Pipeline> {
-        // No other lock is held during the wait for a pipeline.
+        // No other lock is held here, because this waits until the pipeline is created.
         let removed = self.remove(|slot| slot.key.set_layouts.contains(&layout));
         removed.iter().filter_map(|slot| slot.forget()).collect()
     }

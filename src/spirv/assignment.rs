@@ -172,8 +172,8 @@ fn exposed(
     outputs: &Bits,
     summaries: &FxHashMap<Id, Bits>,
 ) -> FxHashMap<Id, Bits> {
-    // Most shaders read no output. For functions that may, the analysis starts with all outputs and
-    // removes those that are not read, so it may stop at any time.
+    // Most shaders read no output. For the functions of other shaders, the analysis starts with all outputs
+    // and removes those that are not read. It may stop at any time, and then returns too many outputs.
     let mut callers: FxHashMap<Id, Vec<Id>> = FxHashMap::default();
     let mut open = Vec::new();
     for function in functions {

@@ -163,7 +163,7 @@ pub(super) fn result_index(op: Op) -> Option<usize> {
     }
 }
 
-/// Whether a module must not declare such a type twice.
+/// Whether SPIR-V forbids to declare a type with this opcode and equal operands twice.
 fn is_unique(op: Op) -> bool {
     use Op::*;
     matches!(op, TypeVoid | TypeBool | TypeInt | TypeFloat | TypeVector | TypeFunction)

@@ -147,7 +147,7 @@ pub fn find_captured_shader(
     }
 }
 
-/// Any of [`CAPTURED_STAGES`] in words.
+/// The name of [`CAPTURED_STAGES`] in messages.
 const ANY_STAGE: &str = "vertex, tessellation evaluation or geometry";
 
 /// All entry points, each with the number of its execution model. If the number is unknown,
@@ -308,7 +308,8 @@ pub fn remove_debug_info(module: &mut Module, removed: &mut IdSet) {
     }
     for section in [Section::Declarations, Section::Functions] {
         module.retain(section, |i| {
-            // The first four operands are result type, result, set and number; all others are ids.
+            // The first four operands are result type, result, set and number. All operands after these are
+            // ids.
             let refers = is_of_sets(i, &sets)
                 && i.operands().iter().skip(4).any(|id| removed.contains(Id(*id)));
             if refers {

@@ -251,7 +251,7 @@ pub struct Module {
     generator: u32,
     schema: u32,
     bound: u32,
-    /// The words of all instructions, including those that were replaced or removed.
+    /// The words of all instructions, including instructions that were replaced or removed.
     arena: Vec<u32>,
     sections: [Vec<Span>; SECTIONS],
 }
@@ -365,7 +365,7 @@ impl Module {
         ((self.version >> 16) as u8, (self.version >> 8) as u8)
     }
 
-    /// Raises the version to that of another module, if that is higher.
+    /// Raises the version of the module to that of another module, if the other version is higher.
     pub(super) fn raise_version(&mut self, other: &Self) {
         self.version = self.version.max(other.version);
     }

@@ -127,7 +127,8 @@ fn try_optimize(module: &Module, entry: &EntryPoint) -> Result<Module, Stop> {
             limit,
             returns_early,
         };
-        // Every attempt begins with a fresh copy, without what previous attempts declared.
+        // Every attempt begins with a fresh copy of the module, without the declarations of previous
+        // attempts.
         let mut attempt = module.without(Section::Functions);
         let values = Values::new(&mut attempt, &declarations);
         match Written::of(known, values, &private, entry.function) {
@@ -259,7 +260,7 @@ fn name_of(module: &Module, id: Id) -> Option<String> {
     name.operands().get(1..).and_then(read_string).map(|(name, _)| name)
 }
 
-/// The decorations of ids, except for those of members.
+/// The decorations of ids. Decorations of members are not included.
 struct Decorations<'m> {
     decorated: IdSet,
     /// The decorations, sorted by target id.
@@ -300,7 +301,8 @@ fn is_pure(i: Instruction<'_>, glsl: Option<Id>) -> bool {
     use Op::*;
     let Some(op) = i.op() else { return false };
     match op {
-        // Other extended instructions store to memory, or interpolate.
+        // Only these extended instructions have no effect besides their result. All other ones store to
+        // memory, or interpolate.
         ExtInst => {
             glsl == Some(i.id(2))
                 && !matches!(

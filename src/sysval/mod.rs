@@ -15,8 +15,8 @@ pub mod setup;
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
-/// The number of attributes whose descriptors are in the push constants; the others are in memory
-/// at [`Sysvals::table`].
+/// The number of attributes whose descriptors are in the push constants. The descriptors of all other
+/// attributes are in memory at [`Sysvals::table`].
 pub const INLINE_ATTRIBUTES: usize = 1;
 
 /// Bytes of push constants that a lowered shader declares.
@@ -114,8 +114,9 @@ pub struct DrawSysvals {
     pub output_count: u32,
     /// The number of the first record that the draw must not write, in the numbering of `base_record`.
     pub output_end: u32,
-    /// The number of items per instance, see [`crate::topology`]; with a geometry shader the number of input
-    /// primitives, with tessellation shaders that of slices of patches; with primitive restart the number of indices.
+    /// The number of items per instance, see [`crate::topology`]; with a geometry shader it is the number of
+    /// input primitives, with tessellation shaders the number of slices of patches, and with primitive
+    /// restart the number of indices.
     pub item_count: u32,
     /// The number of instances that are captured.
     pub instance_count: u32,

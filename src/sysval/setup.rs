@@ -123,8 +123,8 @@ pub struct Setup {
     pub workgroups_per_axis: u32,
     /// 1 if any input has a query, otherwise 0.
     pub has_queries: u32,
-    /// Draws of geometry shaders share 2^`entry_bits` [entries](super::entries). In addition each draw may have one
-    /// entry more, because its last entry may be shorter than the others.
+    /// Draws of geometry shaders share 2^`entry_bits` [entries](super::entries). In addition, each draw may
+    /// have one more entry, because the last entry of a draw may have fewer items than the other entries.
     pub entry_bits: u32,
     /// For draws of geometry shaders: the address of the
     /// [`EntryTables`](super::entries::EntryTables). Otherwise 0.
@@ -291,8 +291,7 @@ pub mod operation {
     pub const END: u32 = 2;
 }
 
-/// One operation of the finish kernel. Two operations have the same address only if they store the
-/// same value.
+/// An operation of the finish kernel. Two operations have the same address only if they store the same value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Operation {

@@ -111,7 +111,8 @@ mod tests {
         use VertexFormat::*;
         assert_eq!(R32G32Uint.decode(&[1; 7]), [0, 0, 0, 1]);
         assert_eq!(floats(R8G8B8Unorm, &[1; 2]), [0.0, 0.0, 0.0, 1.0]);
-        // If the element is out of range, a fourth component in the format is zero like the others.
+        // If the element is out of range, a fourth component that the format has is zero, like the other
+        // components.
         assert_eq!(floats(R8G8B8A8Unorm, &[]), [0.0; 4]);
     }
 

@@ -342,8 +342,8 @@ impl VertexFormat {
 mod tests {
     use super::*;
 
-    /// Parses the letters and widths in the name of a format. Returns them and the rest: `[('A',
-    /// 2), ..]`, "SnormPack32".
+    /// Parses the letters and widths in the name of a format. Returns them, and the part of the name after
+    /// them: `[('A', 2), ..]`, "SnormPack32".
     fn parse(name: &str) -> (Vec<(char, u32)>, &str) {
         let mut components = Vec::new();
         let mut rest = name;

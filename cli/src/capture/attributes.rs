@@ -47,8 +47,8 @@ struct Filled<'a> {
     rate: Rate,
 }
 
-/// When an input goes on to the next element: for each vertex, for each instance, or never because
-/// all have one value.
+/// The rate at which an input advances to the next element: for each vertex, for each instance, or never
+/// because all have one value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rate {
     Vertex,
@@ -169,7 +169,7 @@ fn find<'a>(
                     input.label()
                 );
             }
-            // One number is for all components.
+            // A single number is used for all components.
             let parts = numbers.iter().cycle().take(takes).cloned().map(Cow::Owned);
             Filled {
                 name: "the constant".to_owned(),

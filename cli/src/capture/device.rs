@@ -113,7 +113,7 @@ fn take_once(gpu: &mut Gpu, backend: Backend, job: &Job<'_>, room: u64) -> Resul
     taken
 }
 
-/// Checks what the library leaves to its callers, and what would be undefined in Vulkan.
+/// Checks the conditions that the library leaves to its callers, and the cases that are undefined in Vulkan.
 pub(super) fn check(gpu: &Gpu, backend: Backend, job: &Job<'_>) -> Result<()> {
     gpu.capabilities().availability(backend)?;
     if !gpu.backends().contains(&backend) {

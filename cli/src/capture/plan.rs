@@ -15,7 +15,7 @@ pub(super) struct Plan {
     pub(super) layout: Layout,
     /// The vertex stream whose records are shown.
     pub(super) stream: u32,
-    /// Other streams, which are captured as well.
+    /// Further streams that are captured but not shown.
     pub(super) other_streams: Vec<u32>,
     /// The columns of the shown stream.
     pub(super) columns: Vec<Column>,

@@ -64,8 +64,8 @@ pub(super) fn position(columns: &[Column]) -> Option<&Column> {
     built_in.or_else(|| columns.iter().find(is_place))
 }
 
-/// Returns the column that is a position in space: one that is named as a position and is not the
-/// built-in, otherwise that of [`position`](position()).
+/// Returns the column that is a position in space: a column that is named as a position and is not the
+/// built-in, otherwise the column that [`position`](position()) returns.
 pub(super) fn place(columns: &[Column]) -> Option<&Column> {
     let is_named = |column: &&Column| {
         column.output.class == NumericClass::Float

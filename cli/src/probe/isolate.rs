@@ -81,8 +81,8 @@ impl fmt::Display for Task {
     }
 }
 
-/// Runs a task in the child process. The events are written to standard output, as lines of JSON.
-/// `running` says what starts, before it does.
+/// Runs a task in the child process. The events are written to standard output, as lines of JSON. The file
+/// `running` names each trial or case before it starts.
 pub(super) fn work(
     task: &Task,
     mut gpu: Gpu,
@@ -126,7 +126,7 @@ pub(super) fn work(
 
 /// How a child process ended.
 enum ChildEnd {
-    /// It completed its task, or stopped after the first failure because of `--fail-fast`.
+    /// The process completed its task, or stopped after the first failure because of `--fail-fast`.
     Done,
     /// The device was lost, the process crashed, or it sent no events for too long. `at` is the
     /// position of the case that was running, if there was one.

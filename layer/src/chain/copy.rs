@@ -20,7 +20,7 @@ fn size(s_type: vk::StructureType) -> Option<usize> {
     Some(SIZES[found].1)
 }
 
-/// As [`size`], with the alignment that all structures of chains have.
+/// The layout of a structure, with its [`size`] and the alignment that all structures of chains have.
 pub(crate) fn layout(s_type: vk::StructureType) -> Option<Layout> {
     Layout::from_size_align(size(s_type)?, align_of::<vk::BaseInStructure<'_>>()).ok()
 }

@@ -12,8 +12,8 @@ use crate::withheld::{Commands, Functions, OutOfMemory, Templates, WithheldComma
 
 /// The layer's state of a command buffer.
 pub(crate) struct Recorded {
-    /// Where commands that captures need not observe are recorded. While no capture is active,
-    /// draws are such commands, too.
+    /// The destination of commands that captures need not observe. While no capture is active, draws are such
+    /// commands, too.
     destination: Destination,
     functions: Arc<Functions>,
     /// The commands of the withheld pass. Empty outside of such a pass.
@@ -33,14 +33,14 @@ pub(crate) struct Recorded {
     failed: Option<vk::Result>,
 }
 
-/// Where commands that captures need not observe are recorded.
+/// The destination of commands that captures need not observe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Destination {
-    /// They go to the driver.
+    /// The commands go to the driver.
     Driver,
-    /// They are added to the withheld commands of the pass.
+    /// The commands are added to the withheld commands of the pass.
     Withheld,
-    /// That is decided for each command, because draws are captured or counted.
+    /// The destination is decided for each command, because draws are captured or counted.
     Unsettled,
 }
 

@@ -21,7 +21,7 @@
 use ash::vk;
 use ash::vk::{AccessFlags2 as Access, PipelineStageFlags2 as Stage};
 
-/// Which side of a dependency a mask is on.
+/// The side of a dependency that a mask is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     /// The first synchronization scope: the commands that are waited for.

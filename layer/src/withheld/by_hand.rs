@@ -1,4 +1,5 @@
-//! Commands and structures for which the registry does not describe completely what must be copied.
+//! Commands and structures whose arguments the registry does not describe completely, so that the code to
+//! copy them is written by hand.
 
 use std::ffi::c_void;
 
@@ -8,8 +9,8 @@ use super::macros::arguments;
 use super::memory::{Copied, Memory, OutOfMemory};
 use super::store::{Functions, Replay, WithheldCommands};
 
-/// Which of the three arrays is read depends on the descriptor type. The other pointers may have
-/// any value.
+/// The descriptor type determines which of the three arrays is read. The pointers to the other arrays may
+/// have any value.
 impl Copied for vk::WriteDescriptorSet<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         use vk::DescriptorType as Type;

@@ -210,7 +210,7 @@ impl Memory {
         unsafe { self.values(string, CStr::from_ptr(string).count_bytes() + 1) }
     }
 
-    /// Copies a chain of structures, without those of unknown types.
+    /// Copies a chain of structures, and leaves out structures of unknown types.
     ///
     /// # Safety
     /// The chain is valid.
@@ -219,7 +219,7 @@ impl Memory {
         // SAFETY: the caller's contract; every structure of a chain begins with these members.
         unsafe {
             while let Some(structure) = next.as_ref() {
-                // This also copies the rest of the chain.
+                // Copying a structure also copies the structures after it.
                 if let Some(copied) = structures::copy(next, self)? {
                     return Ok(copied);
                 }

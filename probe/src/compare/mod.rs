@@ -128,7 +128,7 @@ impl CaseKey {
 }
 
 impl GoneRow {
-    /// Counts the cases of each row that are gone, and those of the second report in these rows.
+    /// Counts the cases of each row that are gone, and the cases of the second report in these rows.
     fn count(gone: &[Change], second: &BTreeMap<CaseKey, CaseResult>) -> Vec<Self> {
         let mut rows: Vec<Self> = Vec::new();
         for Change { case, .. } in gone {

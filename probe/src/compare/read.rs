@@ -147,7 +147,7 @@ fn fenced_json(text: &str) -> Option<&str> {
     found
 }
 
-/// The path to a field of the JSON, and what is wrong with the field.
+/// The path to a field of the JSON, and a description of the problem with the field.
 type Wrong = (String, String);
 
 /// A value in the JSON, with the path to it for messages.

@@ -1,4 +1,4 @@
-//! Finds the records of a capture, and determines for each what it should contain, and which vertex
+//! Finds the records of a capture, and determines for each record the expected contents, and the vertex that
 //! it contains.
 
 use std::cell::OnceCell;

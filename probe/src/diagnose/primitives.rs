@@ -103,8 +103,8 @@ pub(super) fn around(
     let back = primitive - primitive.saturating_sub(2) / 2 * 2;
     let mut shown = excerpt(capture, place - back, SHOWN);
     shown.retain(|diff| diff.instance == instance);
-    // `finding` says more exactly what is wrong with its primitive. That primitive may also come
-    // after all expected ones.
+    // `finding` describes the fault of its primitive more exactly. That primitive may also be one after all
+    // expected primitives.
     if let Some(finding) = finding {
         match shown.iter_mut().find(|diff| diff.primitive == finding.primitive) {
             Some(diff) => diff.clone_from(finding),

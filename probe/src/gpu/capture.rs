@@ -40,7 +40,7 @@ pub struct CaptureTarget<'a> {
     pub size: u64,
 }
 
-/// One capture, from Begin to End.
+/// A capture, from Begin to End.
 #[derive(Debug, Clone, Copy)]
 pub struct CaptureRequest<'a> {
     /// The pipeline. Its backend captures. Graphics pipelines must be created for

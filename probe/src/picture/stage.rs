@@ -1,5 +1,5 @@
-//! The stage of a picture: which vertices it shows, and where. They are those of a topology, or
-//! those that a geometry shader emits.
+//! The stage of a picture: the vertices that it shows, and their places. They are the vertices of a topology,
+//! or vertices that a geometry shader emits.
 
 use vkxfb::topology::PrimitiveTopology;
 

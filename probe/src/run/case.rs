@@ -1,4 +1,4 @@
-//! One case: the memory that it captures to, and the verdict after the capture.
+//! A case: the memory that it captures to, and the verdict after the capture.
 
 use vkxfb::capture::{MAX_STREAMS, MAX_XFB_BUFFERS};
 use vkxfb::counts::BoundBuffer;
@@ -21,10 +21,10 @@ use super::reference::{Expected, RecordTable};
 /// The size in bytes of each guard region, before and after a bound range.
 pub(super) const GUARD: u64 = 256;
 
-/// One number for each vertex stream.
+/// A number for each vertex stream.
 pub(super) type ByStream = [u64; MAX_STREAMS as usize];
 
-/// A case, with the memory that it captures to and what it should write.
+/// A case, with the memory that it captures to, and the number of primitives that it should write.
 pub(super) struct Prepared {
     pub(super) draw: Draw,
     /// The number of vertices of an instance. In an indexed draw, the number of vertices that

@@ -16,8 +16,8 @@ const INSTANCES: u32 = 3;
 /// The size in bytes of the guard region on each side of a bound range.
 const GUARD: usize = 64;
 
-/// The instance and the primitive that are changed: a primitive with an odd number, which has
-/// others before and after it.
+/// The instance and the primitive that are changed. The primitive has an odd number, and there are primitives
+/// before and after it.
 pub(super) const TARGET: (u32, u64) = (1, 1);
 
 /// An offset in a record of buffer 0 that is in a gap between outputs.

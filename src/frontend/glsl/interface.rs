@@ -250,8 +250,8 @@ fn room(inner: &TypeInner) -> u32 {
     }
 }
 
-/// Removes naga's return value from the end of the entry point. Returns `None` if the code is not
-/// what naga writes.
+/// Removes naga's return value from the end of the entry point. Returns `None` if the end of the code does
+/// not have the form in which naga writes it.
 fn take_outputs(
     function: &mut Function,
     types: &UniqueArena<Type>,

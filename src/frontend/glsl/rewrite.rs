@@ -18,8 +18,8 @@ use std::ops::Range;
 
 use crate::frontend::tokens::Tokens;
 
-/// Built-ins that are `int` in GLSL and `uint` in naga, with what replaces them. The list includes
-/// their former names in extensions.
+/// Built-ins that are `int` in GLSL and `uint` in naga, each with the expression that replaces it. The list
+/// includes the names that the built-ins formerly had in extensions.
 const INDICES: [(&str, &str); 8] = [
     ("gl_VertexIndex", "int(gl_VertexIndex)"),
     ("gl_InstanceIndex", "int(gl_InstanceIndex)"),

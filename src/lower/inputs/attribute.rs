@@ -187,8 +187,8 @@ impl Inputs<'_> {
     }
 }
 
-/// Generates all components of a format in the shader's representation, as a `u32` or a vector, and
-/// returns their number, which is at least that of the format.
+/// Generates all components of a format in the representation that the shader reads, as a `u32` or a vector.
+/// Returns their number, which is at least the number of components of the format.
 fn all_components(
     linker: &mut Linker<'_, '_>,
     code: &mut Code,

@@ -36,7 +36,7 @@ pub(in crate::lower) struct Part<'v> {
 pub(in crate::lower) enum Constituents<'a> {
     /// A number of parts with the same type.
     Same(Id, u32),
-    /// One part of each type.
+    /// A part for each of these types.
     Members(&'a [Id]),
 }
 
@@ -83,7 +83,8 @@ pub(in crate::lower) fn parts<'v>(
             return Ok(walk.parts);
         }
     };
-    // Members of a block may have their own locations; others follow the previous member.
+    // Members of a block may have their own locations. A member without a location follows the previous
+    // member.
     for (member, ty) in (0u32..).zip(members) {
         let of_member =
             |decoration| declarations.member_decoration_value(variable.pointee, member, decoration);

@@ -44,15 +44,15 @@ pub struct DescriptorUse {
     pub resource: ResourceType,
     /// The number of descriptors.
     pub count: DescriptorCount,
-    /// How messages name the variable: by its name or that of its block, if the module has names,
-    /// and its id.
+    /// The name of the variable in messages: its own name, or that of its block, if the module has names; and
+    /// its id.
     pub variable: String,
 }
 
 /// The number of descriptors of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DescriptorCount {
-    /// One descriptor; not an array.
+    /// A single descriptor, which is not an array.
     One,
     /// An array with this length.
     Array(u32),

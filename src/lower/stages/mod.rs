@@ -98,7 +98,7 @@ impl Stages {
             isolate(&mut module, &mut entry);
             parts.push((module, entry));
         }
-        // Only the last stage captures.
+        // Only the last stage is captured.
         let before = parts.len() - 1;
         for (module, _) in &mut parts[..before] {
             let declarations = Declarations::of(module);
@@ -157,8 +157,8 @@ impl Stages {
         self.later.last().unwrap_or(&self.vertex)
     }
 
-    /// Removes all entry points but that of the captured stage. This one gets the interface variables of all
-    /// stages, and the execution modes of the stages between the vertex shader and it.
+    /// Removes all entry points except that of the captured stage, which gets the interface variables of all
+    /// stages, and the execution modes of the stages between the vertex shader and itself.
     pub(super) fn join(&mut self) -> EntryPoint {
         let mut entry = self.captured().clone();
         if let Some((captured, others)) = self.later.split_last() {
@@ -382,7 +382,8 @@ const STAGE_CAPABILITIES: [Capability; 5] = [
     Capability::TessellationPointSize,
 ];
 
-/// Keeps the execution modes of a stage that apply in any stage, without those that stages before it have.
+/// Keeps the execution modes of a stage that apply in any stage, except for modes that an earlier stage declares
+/// already.
 ///
 /// # Errors
 /// [`LowerError::FloatControls`].

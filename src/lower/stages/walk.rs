@@ -20,8 +20,9 @@ use crate::spirv::optimize::source::{Block, Function, Merge, Source, phi_value, 
 use crate::spirv::specialization::fold::{Scalar, Value, fold};
 use crate::spirv::{Id, Instruction, Module, Section, result_of};
 
-/// The largest number of instruction words to simulate. Loops that emit a few hundred vertices, which is what devices
-/// allow, have less. Endless or very long loops stop here within milliseconds.
+/// The largest number of instruction words to simulate. Loops that emit a few hundred vertices have fewer
+/// words, and devices allow no more vertices. Endless or very long loops reach this number within
+/// milliseconds.
 const MAX_WORDS: usize = 1 << 17;
 /// The largest depth of calls. Valid modules have no recursion.
 const MAX_CALLS: usize = 64;

@@ -22,7 +22,7 @@ pub(in crate::runtime) struct Part {
     pub(super) was_reset: bool,
 }
 
-/// Which of the two parts of an arena this is.
+/// The two parts of an arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Written by the host while recording, and read by shaders. Fused captures also count in it.
@@ -39,7 +39,7 @@ struct Block {
     used: u64,
 }
 
-/// One suballocation from an arena.
+/// Memory that was taken from an arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::runtime) struct Suballocation {
     /// The address that shaders use, a multiple of 16.

@@ -49,7 +49,8 @@ fn windows_are_what_is_used_while_there_is_room() {
         [at(Read, 3, 132, 12), at(Read, 3, 140, 4), at(Read, 3, 900, 20), at(Read, 3, 300, 4)];
     let (state, captured) = (at(State, 4, 0, 4), at(Capture, 3, 512, 4));
     let none = at(Read, 3, 8, 0);
-    // Windows that are read come after those of the state. The window of the arena is always first.
+    // The windows for reading come after the windows for the state. The window of the arena is always the
+    // first of its kind.
     assert_eq!(
         assigned(&mut table, &[read[0], read[1] + 2, read[2], state, captured, none]),
         [address(3, 4), address(3, 14), address(4, 4), address(1, 0), address(0, 0), address(2, 0)]

@@ -320,7 +320,7 @@ impl Capture {
         Ok(all)
     }
 
-    /// Does what [`record`](Self::record) does, for one stream.
+    /// Does what [`record`](Self::record) does, but only for one stream.
     ///
     /// # Safety
     /// As [`play`](Self::play).

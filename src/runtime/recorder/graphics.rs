@@ -1,4 +1,4 @@
-//! Captures with a graphics pipeline: native captures, and those of the vertex backend.
+//! Captures with a graphics pipeline: captures of the native and of the vertex backend.
 
 use ash::vk;
 
@@ -257,7 +257,7 @@ impl<'a> Graphics<'a> {
         RuntimeError::Unsupported { backend: self.pipeline.backend(), what }
     }
 
-    /// Checks vertex buffers, and replaces those that are bound.
+    /// Checks vertex buffers, and binds them in place of the previous ones.
     fn set_vertex_buffers(&mut self, buffers: &[VertexBuffer]) -> Result<(), RuntimeError> {
         pulling::check_bound(buffers)?;
         for b in buffers {
@@ -372,7 +372,7 @@ impl<'a> Graphics<'a> {
             }
         }
         match arguments {
-            // Only the device knows how much a geometry shader emits.
+            // Only the device knows how many primitives a geometry shader emits.
             _ if self.pipeline.geometry().is_some() => self.captured = None,
             Arguments::Draw(draw) => {
                 self.advance(&self.counts(topology, draw.vertex_count, draw.instance_count));

@@ -358,7 +358,8 @@ impl<'s> Walk<'s, '_> {
                 Ok(Step::At(label, edges))
             }
             (_, 0) => self.join_returns(frame, out, kind),
-            // All paths but one return, so the rest of the function becomes part of the selection.
+            // All paths but one return, so the rest of the function can become part of the selection, on that
+            // path.
             (_, 1) => {
                 let edge = edges.remove(0);
                 self.values.begin_scope();

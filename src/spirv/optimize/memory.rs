@@ -61,7 +61,7 @@ impl Tracked {
         Some(first..self.leaf_types.len())
     }
 
-    /// Stops tracking all leaves but the first `leaves`: those of the variables of a function whose
+    /// Stops tracking all leaves after the first `leaves`. They belong to variables of a function whose
     /// inlined code has ended.
     pub(super) fn truncate(&mut self, leaves: usize) {
         self.leaf_types.truncate(leaves);

@@ -26,7 +26,7 @@ pub(super) struct Values<'m> {
     /// The loads of push constants that are written at the beginning of the first block, before
     /// `words`.
     pub(super) start: Vec<u32>,
-    /// The first id that emitted instructions may have. Lower ids are those of the module.
+    /// The first id that emitted instructions may have. Lower ids belong to the module.
     first: u32,
     /// For each id from `first` on, where its instruction is: 1 + the index in `words`, or [`IN_START`] + the index in
     /// `start`.
@@ -284,7 +284,8 @@ impl<'m> Values<'m> {
         self.place(id).is_some_and(|place| place & IN_START != 0)
     }
 
-    /// Returns the result of a pure operation: an existing value, or that of a new instruction.
+    /// Returns the result of a pure operation, which is an existing value if possible, and otherwise the
+    /// result of a new instruction.
     pub(super) fn value(&mut self, op: Op, ty: Id, operands: &[u32]) -> Id {
         if let Some(id) = simplify::simplify(self, op, ty, operands) {
             return id;

@@ -15,7 +15,7 @@ pub(super) struct Known<'s> {
     pub(super) source: &'s Source<'s>,
     /// Variables that stay in memory.
     pub(super) untracked: &'s FxHashSet<Id>,
-    /// Functions that are called, not inlined.
+    /// Functions that remain functions and are called, because they cannot be inlined.
     pub(super) refused: &'s FxHashSet<Id>,
     /// The decorations of ids in functions.
     pub(super) decorations: &'s Decorations<'s>,

@@ -1,4 +1,4 @@
-//! Parses `--attribute`, which says what values inputs of the shader read.
+//! Parses `--attribute`, which tells the values that inputs of the shader read.
 
 use std::str::FromStr;
 

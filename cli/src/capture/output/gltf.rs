@@ -1,5 +1,4 @@
-//! Writes what was captured as binary glTF. Each captured record becomes a vertex, and there are no
-//! indices.
+//! Writes the captured records as binary glTF. Each record becomes a vertex, and there are no indices.
 
 use std::collections::BTreeSet;
 
@@ -120,8 +119,8 @@ fn visible(shown: &Shown<'_>) -> Vec<usize> {
     vertices
 }
 
-/// Returns the attributes for all columns. Columns that readers of glTF know get the name that the
-/// specification has for them, others a name made from their own. No name is used twice.
+/// Returns the attributes for all columns. A column that readers of glTF know gets the name that the
+/// specification has for it, any other column a name made from its own. No name is used twice.
 fn attributes<'a>(shown: &Shown<'a>) -> Vec<Attribute<'a>> {
     let columns = shown.records.columns;
     let position = place(columns).map(|column| &raw const *column);

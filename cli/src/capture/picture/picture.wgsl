@@ -1,7 +1,6 @@
-// Draws what was captured. The program puts three constants before this text: `PIXEL`, the size of
-// a pixel in each direction in normalized device coordinates, where the picture is 2 wide and high;
-// and `REACH`, how many pixels a point or a line reaches to each side. The third one is the
-// background colour:
+// Draws the captured primitives. The program puts three constants before this text: `PIXEL`, the size of a
+// pixel in each direction in normalized device coordinates, where the picture is 2 wide and high; and
+// `REACH`, how many pixels a point or a line reaches to each side. The third one is the background colour:
 // const PIXEL: vec2f; const REACH: f32; const GROUND: vec3f;
 
 struct Drawn {

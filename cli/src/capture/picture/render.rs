@@ -23,7 +23,7 @@ const GROUND: [f32; 4] = [0.965, 0.968, 0.975, 1.0];
 const POINT: f32 = 2.5;
 const LINE: f32 = 0.8;
 
-/// The number of vertices with which a point or a line is drawn: those of two triangles.
+/// The number of vertices with which a point or a line is drawn, as two triangles.
 const CORNERS: u32 = 6;
 
 /// How primitives with a given number of vertices are drawn.

@@ -15,7 +15,7 @@ use super::super::set_arguments::{BufferSet, SetArguments};
 /// The value in a snapshot for a set number to which nothing is bound.
 const UNBOUND: u32 = u32::MAX;
 
-/// One bind command: its range of set numbers, and the ranges of its sets and dynamic offsets in
+/// A bind command: the range of its set numbers, and the ranges of its sets and dynamic offsets in
 /// [`BoundSets`].
 #[derive(Debug, Clone)]
 struct Command {

@@ -21,8 +21,8 @@ pub(in super::super) struct Streams {
     /// The collectors, indexed by stream. The capture uses the first `count`; further collectors keep their
     /// memory for later captures.
     collectors: Vec<Collector>,
-    /// The number of streams of the capture: those that its first pipeline may emit to, and those
-    /// with queries.
+    /// The number of streams of the capture: it includes the streams that the first pipeline may emit to, and
+    /// streams with queries.
     count: usize,
     /// The number of streams that the first pipeline may emit to. Only these streams have bindings.
     bound: usize,
@@ -204,7 +204,7 @@ impl Streams {
         }
         let (stream, first) = (stream as usize, self.count);
         if stream >= first {
-            // No draw of the capture emits to a stream beyond those of the first pipeline, so the query
+            // No draw of the capture emits to a stream that the first pipeline does not emit to, so the query
             // counts 0.
             self.widen(stream + 1);
             self.all_mut()[first..].iter_mut().for_each(Collector::begin_inactive);

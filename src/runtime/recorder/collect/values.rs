@@ -270,7 +270,7 @@ impl Traits {
         Some([geometry.primitives_each()?, geometry.output_vertices])
     }
 
-    /// The workgroup size of the Vulkan pipeline with a key, if the pipeline is that of this state.
+    /// The workgroup size of the Vulkan pipeline that a key selects among the pipelines of this state.
     pub(in super::super) fn workgroup_size(&self, key: &Key) -> u32 {
         self.sizes.map_or(1, |sizes| key.workgroup_size(&sizes)).max(1)
     }

@@ -9,7 +9,7 @@ use crate::sysval::setup::Input;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct BlockId(pub(in super::super) usize);
 
-/// One of several [`Batch`](crate::sysval::Batch)es of equal size that are stored in a block.
+/// A [`Batch`](crate::sysval::Batch) in a block that stores several batches of equal size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct BatchId {
     pub(in super::super) block: BlockId,

@@ -102,9 +102,9 @@ impl Planner<'_> {
     }
 }
 
-/// Returns the range of indices of a draw's table, without the table's address. The table covers
-/// all bound indices if only the GPU knows which of them are drawn: then `first` and `count` of
-/// `input` are not indices. `restarts_of` in shaders/restart.wgsl relies on that.
+/// Returns the range of indices of a draw's table, without the table's address. The table covers all bound
+/// indices if only the GPU knows which of them are drawn: then `first` and `count` of `input` are not
+/// indices. `restarts_of` in shaders/restart.wgsl implements the same rule.
 fn range_of(input: &Input) -> RestartRange {
     let (first, limit) = match input.kind {
         kind::DIRECT => {
@@ -116,7 +116,7 @@ fn range_of(input: &Input) -> RestartRange {
     RestartRange {
         index_address: input.index_address,
         table: Address::default(),
-        // The address of an empty range may be that of other memory, in which `first` is not a valid index.
+        // If the range is empty, its address may be that of other memory, where `first` means nothing.
         first: if limit == 0 { 0 } else { first },
         limit,
         topology: input.topology,

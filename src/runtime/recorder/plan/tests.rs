@@ -523,7 +523,8 @@ fn geometry_shaders_that_always_emit_as_much_are_not_counted() {
     );
 }
 
-/// However large the draws are, a dispatch has at most the limit of entries, plus those that fill up workgroups.
+/// However large the draws are, the entries of a dispatch do not exceed the limit by more than is needed to
+/// fill up workgroups.
 #[test]
 fn large_draws_have_long_entries() {
     let mut plan = Plan::default();
@@ -571,7 +572,7 @@ fn what_geometry_shaders_draw_indirectly_is_assembled_by_the_gpu() {
             "capture batch 1 emitted, workgroups indirect: General, indexed, restart, checked, TriStrip",
         ]
     );
-    // The memory depends on what may be drawn, not on the limit of entries.
+    // The memory depends on the number of primitives that may be drawn, and not on the limit of entries.
     let mut plan = Plan::default();
     let few = with_geometry(&[indexed(draw(STRIP, 50), true); 3]);
     plan.make(&ADDRESSES, &few, &NO_COUNTERS, true).unwrap();

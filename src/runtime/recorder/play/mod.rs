@@ -104,8 +104,8 @@ pub(super) struct Places {
     /// The address of readable memory, for shaders in place of address 0: each block of an arena has at least
     /// [`READABLE`](crate::sysval::READABLE) bytes.
     readable: Address,
-    /// The descriptor set of captures. `kernel_set` is that of kernels. Both are `None` on a device
-    /// with addresses.
+    /// The descriptor set of captures. `kernel_set` is the descriptor set of kernels. Both are `None` on a
+    /// device with addresses.
     capture_set: Option<vk::DescriptorSet>,
     kernel_set: Option<vk::DescriptorSet>,
     /// Temporary lists, kept for their heap memory: the descriptors of a table, all addresses that

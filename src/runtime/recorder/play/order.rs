@@ -1,4 +1,4 @@
-//! Which captures need a barrier between them.
+//! Determines which captures need a barrier between them.
 
 use std::ops::Range;
 

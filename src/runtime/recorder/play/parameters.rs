@@ -218,7 +218,7 @@ impl Player<'_> {
                 if next.is_some_and(|next| next.first_workgroup == workgroup) {
                     number += 1;
                 }
-                // A list has at most as many draws as this type has values.
+                // The number fits into this type, which limits the number of draws of a list.
                 target.copy_from_slice(&(number as ListedNumber).to_ne_bytes());
             }
         })
