@@ -16,7 +16,7 @@
 // If a shader always emits the same number of primitives and the CPU places its draws, there is no counting run:
 // each invocation takes one input primitive, whose records are known.
 
-// Where the entries of a dispatch are counted and placed.
+// The memory in which the entries of a dispatch are counted and placed.
 struct Entries {
     // The address of two dwords for each entry: the number of primitives that it emits, and the sum of these
     // numbers over the entries before it in its block.
@@ -63,8 +63,8 @@ fn load_entries(at: vec2<u32>) -> Entries {
 fn records_of_entry(entries: Entries, entry: u32) -> Segment {
     let counts = load2(add_bytes(entries.counts, ENTRY_SIZE * entry));
     let first = load1(add_bytes(entries.blocks, ENTRY_BLOCK_SIZE * (entry / ENTRIES_PER_BLOCK)));
-    // At most `limit / vertices` primitives fit. Both counts are clamped to that before the multiplication, so
-    // that nothing exceeds 32 bits.
+    // At most `limit / vertices` primitives fit. Both counts are clamped to this number before the
+    // multiplication, so that no product exceeds 32 bits.
     let vertices = output_vertices();
     let limit = draw.output_end;
     let begin = min(first + min(counts.y, limit / vertices) * vertices, limit);

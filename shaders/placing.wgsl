@@ -1,8 +1,8 @@
 // Computes where draws are captured, and how much of them fits. src/counts.rs implements the same
 // in Rust.
 
-// Where a capture begins in its buffers, where the buffers end, and where to write the position
-// after the capture.
+// The positions where a capture begins in its buffers and where the buffers end, and the addresses at which
+// the position after the capture is written.
 struct Progress {
     // `state` is the address of positions in bytes that an earlier setup wrote, or 0. `new_state` is
     // the address to write new positions to, or 0.

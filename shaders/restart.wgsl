@@ -92,7 +92,7 @@ fn run_of_mask(topology: u32, vertices: u32, mask: u32, length: u32) -> Run {
 // The sum of primitive_count over all sequences of ones. Each sequence is a segment with one vertex per bit.
 fn primitives_of_runs(topology: u32, vertices: u32, whole: u32) -> u32 {
     if may_loop() {
-        // In most cases there is no sequence at all.
+        // Most runs contain no such sequence.
         var primitives = 0u;
         for (var rest = whole; rest != 0u;) {
             let first = firstTrailingBit(rest);
@@ -518,8 +518,8 @@ struct DrawRestarts {
     limit: u32,
     // The number of indices before the draw's first restart, or NONE.
     head: u32,
-    // What to subtract, modulo 2^32, from the primitive count of a `State` of the table, to get the count within the
-    // draw. This applies to positions after the draw's first restart.
+    // The number to subtract, modulo 2^32, from the primitive count of a `State` of the table, to get the
+    // count within the draw. This applies to positions after the draw's first restart.
     before: u32,
     table: vec2<u32>,
     reserved: vec2<u32>,

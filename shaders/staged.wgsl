@@ -8,7 +8,7 @@
 // The number of the workgroup's first record, if its invocations write consecutive records.
 var<private> first_output: u32;
 
-// How the workgroup lists its records: LIST_FAN, or the largest number of records of a vertex. The caller
+// The form of the list of records: LIST_FAN, or the largest number of records of a vertex. The caller
 // computes it once and passes it on, because in pipelines for all topologies it depends on the draw.
 fn listing() -> u32 {
     return select(most_records_of_item(), LIST_FAN, is_tri_fan());

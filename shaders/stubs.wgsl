@@ -86,10 +86,10 @@ fn is_fused() -> bool { return false; }
 // checked that all elements of the draw exist and are aligned.
 fn is_unchecked() -> bool { return false; }
 
-// How vectors are loaded: NARROW, TESTED or ALIGNED.
+// The way to load vectors: NARROW, TESTED or ALIGNED.
 fn wide_loads() -> u32 { return TESTED; }
 
-// How vectors are stored: NARROW, TESTED or ALIGNED.
+// The way to store vectors: NARROW, TESTED or ALIGNED.
 fn wide_stores() -> u32 { return TESTED; }
 
 // Whether the device can load single bytes.
@@ -134,7 +134,7 @@ fn run_primitive(instance: u32, primitive: Primitive) {}
 fn input_vertices() -> u32 { return 1u; }
 fn output_vertices() -> u32 { return 1u; }
 
-// How often the shader runs for an input primitive.
+// The number of invocations of the shader for an input primitive.
 fn geometry_invocations() -> u32 { return 1u; }
 
 // The number of primitives that each run emits, or 0 if that may vary.
@@ -151,7 +151,7 @@ fn shade_geometry() {}
 
 // -- The application's tessellation shaders.
 
-// How patches are divided: `Tessellator::bits` in src/tessellator.rs.
+// The rules for dividing patches, in the form of `Tessellator::bits` in src/tessellator.rs.
 fn tessellator_bits() -> u32 { return 0u; }
 
 // The number of control points that the control shader returns, and how many of them the evaluation shader takes.

@@ -1,7 +1,7 @@
 // Sums over runs of consecutive values: of draws, inputs or entries. They are computed by a scan,
 // with one value per invocation of a workgroup, block after block.
 
-// The result of sum_runs. Both values are two 64-bit integers.
+// The result of sum_runs. Each member consists of two 64-bit integers.
 struct Sum {
     // The sum over the run of the previous invocation's value, including that value.
     before: vec4<u32>,
@@ -12,7 +12,7 @@ struct Sum {
 // Each step of the scan reads one half of this array and writes the other half. Together with `has_start` the
 // array takes 10 KiB; every device has 16 KiB of shared memory.
 var<workgroup> sums: array<vec4<u32>, 2u * MAX_KERNEL_WIDTH>;
-// For each sum in `sums`: whether a run starts within the values that it adds up, as 0 or 1. Not
+// For each sum in `sums`: whether a run starts within the values that it adds up, as 0 or 1. The type is not
 // bool, because NVIDIA's driver 580.159.04 loses bools in shared memory.
 var<workgroup> has_start: array<u32, 2u * MAX_KERNEL_WIDTH>;
 

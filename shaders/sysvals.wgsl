@@ -68,7 +68,7 @@ var<immediate> sysvals: Sysvals;
 // The draw of this invocation, and for each buffer the offset in bytes at which record 0 begins.
 var<private> draw: Draw;
 var<private> first_bytes: vec4<u32>;
-// With primitive restart: where the draw's indices are in the table of restarts.
+// The place of the draw's indices in the table of restarts, for draws with primitive restart.
 var<private> draw_restarts: DrawRestarts;
 
 // Loads the draw in the push constants.

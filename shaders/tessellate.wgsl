@@ -48,8 +48,8 @@ fn tessellated_spacing() -> u32 { return (tessellator_bits() >> 2u) & 3u; }
 fn are_triangles_flipped() -> bool { return (tessellator_bits() & 16u) != 0u; }
 fn are_points_tessellated() -> bool { return (tessellator_bits() & 32u) != 0u; }
 
-// Divides a patch by its tessellation levels, of which it takes the bits. A patch with an outer level that is
-// not a positive number has no primitives.
+// Divides a patch by its tessellation levels, which are given by their bits. A patch with an outer level that
+// is not a positive number has no primitives.
 fn divide_patch(outer: vec4<u32>, inner: vec2<u32>) {
     let domain = tessellated_domain();
     let spacing = tessellated_spacing();

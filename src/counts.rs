@@ -1,5 +1,5 @@
-//! How many primitives a draw generates, and how many of them fit into the capture buffers, computed
-//! on the CPU during recording of direct draws. `shaders/counts.wgsl` computes the same on the GPU.
+//! Counts the primitives that a draw generates, and the primitives that fit into the capture buffers. The CPU
+//! computes this during the recording of direct draws. `shaders/counts.wgsl` computes the same on the GPU.
 //!
 //! Whole records overflow ([transform
 //! feedback](https://docs.vulkan.org/spec/latest/chapters/vertexpostproc.html#vertexpostproc-transform-feedback)):
@@ -234,8 +234,8 @@ mod tests {
             for b in &buffers {
                 prop_assert!(written == 0 || b.position + counts.bytes_written(b.stride) <= b.size);
             }
-            // In the shader, the clamped counts select every written record, and no index
-            // overflows.
+            // The shader derives its limits from the clamped counts: together they select every written
+            // record, and no index overflows.
             if written > 0 {
                 let record = probe % (written * m);
                 let per_instance = u64::from(counts.output_count);

@@ -109,7 +109,7 @@ pub enum XfbTopology {
     TriStripAdj = 7,
 }
 
-/// How the items of a topology form primitives.
+/// The ways in which the items of a topology form primitives.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shape {
@@ -124,10 +124,10 @@ pub enum Shape {
     TriFan,
 }
 
-/// Which vertex of a primitive is its provoking vertex
+/// The choice of the vertex of a primitive that is its provoking vertex
 /// ([`VK_EXT_provoking_vertex`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_provoking_vertex.html)).
-/// It determines the order in which transform feedback that preserves the provoking vertex writes
-/// the vertices.
+/// It determines the order in which transform feedback that preserves the provoking vertex writes the
+/// vertices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(u32)]
 pub enum ProvokingVertex {
@@ -224,7 +224,7 @@ impl PrimitiveTopology {
         }
     }
 
-    /// How items form primitives.
+    /// The way in which items form primitives.
     #[doc(hidden)]
     pub const fn shape(self) -> Shape {
         self.xfb_topology().shape()
@@ -378,7 +378,7 @@ impl PrimitiveTopology {
 }
 
 impl XfbTopology {
-    /// How items form primitives.
+    /// The way in which items form primitives.
     #[doc(hidden)]
     pub const fn shape(self) -> Shape {
         match self {

@@ -379,7 +379,7 @@ fn cannot_write(file: &Path) -> String {
     format!("cannot write {}", file.display())
 }
 
-/// What a geometry shader takes and emits.
+/// The input and output primitives of a geometry shader.
 #[derive(Debug, Serialize)]
 struct Primitives {
     /// The input primitives: points, lines, lines-adjacency, triangles or triangles-adjacency.

@@ -383,7 +383,7 @@ fn find_subject(arguments: &Arguments, file: &Path) -> Result<Subject> {
     })
 }
 
-/// How often a line about the progress is written if standard error is no terminal.
+/// The time between two lines about the progress, which are written if standard error is no terminal.
 const TELL_EVERY: Duration = Duration::from_secs(10);
 
 /// The name of the environment variable that simulates a fault of the driver. It is for tests, and for users

@@ -16,7 +16,7 @@ use super::specialize::{Constants, Values};
 pub(super) const ACCEPTED: &str =
     "SPIR-V (by its content), WGSL (.wgsl) and GLSL vertex shaders (.vert, .glsl, .vs, .vsh)";
 
-/// How messages name the stage of geometry shaders.
+/// The name of the stage of geometry shaders in messages.
 const GEOMETRY: &str = "a geometry shader";
 
 /// The language of a file, or the stage of its shader if that is not supported.
@@ -277,7 +277,7 @@ fn compile_instead(file: &Path, error: &FrontendError) -> Result<Vec<u32>> {
 
 const COMPILER: &str = "glslangValidator";
 
-/// Why glslangValidator does not compile a shader.
+/// The reason why glslangValidator does not compile a shader.
 enum Refusal {
     CannotRun(std::io::Error),
     Errors(String),

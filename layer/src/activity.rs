@@ -19,7 +19,7 @@ pub(crate) enum Activity {
     Dormant(Reason),
 }
 
-/// Why the layer is active: how complete the driver's own extension is, and which setting replaces
+/// The reason why the layer is active: how complete the driver's own extension is, and which setting replaces
 /// it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Cause {
@@ -33,7 +33,7 @@ pub(crate) enum Cause {
     Forced(Lacks),
 }
 
-/// Why the layer is dormant.
+/// The reason why the layer is dormant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reason {
     /// The driver has the extension, and reports the feature `transformFeedback`.

@@ -1,5 +1,5 @@
-//! What programs see of transform feedback on a physical device: extensions, features, properties
-//! and formats.
+//! Changes the extensions, features, properties and formats of a physical device that programs see, where the layer is
+//! active.
 
 pub(crate) mod formats;
 
@@ -19,8 +19,8 @@ use crate::registry::{HIDDEN, SHOWN, vk};
 /// The extension that the layer gives.
 const NAME: &CStr = ext::transform_feedback::NAME;
 
-/// Returns why programs do not see an extension of the driver where the layer is active. `None` if
-/// they do.
+/// Returns the reason why programs do not see an extension of the driver where the layer is active. `None` if
+/// they see it.
 fn why_hidden(name: &CStr, support: &CaptureSupport) -> Option<&'static str> {
     // VK_EXT_buffer_device_address must not be enabled together with the bufferDeviceAddress
     // feature that captures use (VUID-VkDeviceCreateInfo-pNext-04748 and

@@ -65,7 +65,7 @@ pub fn devices(options: &OpenOptions) -> Result<Vec<DeviceInfo>, GpuError> {
     Ok(instance.devices(options.profile)?.into_iter().map(|(_, info)| info).collect())
 }
 
-/// What may be done with the device, after submissions that may have failed.
+/// The state of the device after submissions, which determines whether its objects may be used and destroyed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// The device works, and no submission is running.

@@ -66,7 +66,7 @@ pub struct BatchTooLarge {
     pub limit: u64,
 }
 
-/// What a probe run captures: all combinations of these fields, as far as they can be combined.
+/// The captures of a probe run: all combinations of these fields that are possible.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The backends that capture.

@@ -24,7 +24,7 @@ pub enum Trial {
     VertexStores,
     /// Whether captures are correct if none, some, or all of the buffers have counters.
     Counters,
-    /// How many vertices are captured per second.
+    /// The number of vertices that are captured per second.
     Speed,
 }
 
@@ -88,7 +88,7 @@ pub enum TrialResult {
     Lost,
 }
 
-/// How fast a backend captures.
+/// The speed at which a backend captures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rate {
     /// The backend that captured.

@@ -303,7 +303,7 @@ pub(crate) fn built_in_components(declarations: &Declarations, entry: &EntryPoin
     built_ins.fold(0, |sum, leaf| sum.saturating_add(leaf.output.dwords()))
 }
 
-/// Where an output is captured.
+/// The place to which an output is captured.
 #[derive(Debug, Clone, Copy)]
 struct Destination {
     buffer: u32,

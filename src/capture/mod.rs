@@ -90,7 +90,7 @@ impl CapturedOutput {
     }
 }
 
-/// Which outputs are captured to which offset in which buffer.
+/// The captured outputs, with the buffer and the offset of each.
 ///
 /// ```
 /// # use vkxfb::capture::{BuiltIn, CaptureEntry, CaptureList, Selector};

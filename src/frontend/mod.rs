@@ -79,14 +79,14 @@ pub enum FrontendError {
         location: Option<SourceLocation>,
         /// The unsupported feature, in the words of the source.
         what: String,
-        /// What to do instead.
+        /// Advice on how to avoid the feature.
         advice: &'static str,
     },
     /// The source or the module is nested more deeply than [`MAX_NESTING`] levels, for
     /// which naga's stack is known to suffice.
     #[error("{}more than {MAX_NESTING} brackets, operators, branches or blocks within each other", prefix(.location))]
     Nesting {
-        /// Where the limit is exceeded.
+        /// The position at which the limit is exceeded.
         location: Option<SourceLocation>,
     },
     /// There is no vertex shader with that name.

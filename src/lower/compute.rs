@@ -114,7 +114,7 @@ pub struct Target {
     /// Invocations per workgroup, by the kind of draw.
     #[doc(hidden)]
     pub workgroup_sizes: WorkgroupSizes,
-    /// How shaders reach memory.
+    /// The way in which shaders reach memory.
     pub resources: ResourcePlan,
     /// The largest number of bytes of shared memory in which a workgroup collects records before it stores them, so
     /// that neighbouring invocations store neighbouring bytes. At most `maxComputeSharedMemorySize`; 0 disables
@@ -181,11 +181,11 @@ const SHARED_DRAW_BYTES: u32 = (size_of::<RestartedDraw>() + size_of::<Batch>())
 #[non_exhaustive]
 #[must_use]
 pub struct WorkgroupSizes {
-    /// For several small draws in one dispatch, each of which takes at least one workgroup.
+    /// The size for several small draws in one dispatch. Each draw takes at least one workgroup.
     pub batched: u32,
-    /// For draws with primitive restart.
+    /// The size for draws with primitive restart.
     pub restarted: u32,
-    /// For all other draws.
+    /// The size for all other draws.
     pub others: u32,
 }
 

@@ -40,7 +40,7 @@ pub(super) struct Descriptors {
     writes: Array,
 }
 
-/// An array of storage buffers, of which there are two.
+/// An array of storage buffers. There are two: one for reading, one for writing.
 #[derive(Debug)]
 struct Array {
     binding: u32,

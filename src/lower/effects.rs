@@ -1,4 +1,4 @@
-//! What a shader does besides writing its outputs.
+//! Finds the side effects of a shader.
 
 use rustc_hash::FxHashSet;
 use spirv::{Capability, Op, StorageClass};

@@ -137,7 +137,7 @@ const EMPTY: [u32; 10] = [
 #[non_exhaustive]
 #[must_use]
 pub struct Target {
-    /// How the kernel reaches memory.
+    /// The way in which the kernel reaches memory.
     pub resources: ResourcePlan,
     /// The device's limit of invocations per workgroup, at least [`MIN_WORKGROUP_SIZE`].
     pub max_invocations: u32,
@@ -154,7 +154,7 @@ impl Target {
 }
 
 impl Default for Target {
-    /// Valid for every device with `bufferDeviceAddress`.
+    /// The default is valid for every device with `bufferDeviceAddress`.
     fn default() -> Self {
         Self {
             resources: ResourcePlan::DeviceAddress,

@@ -67,17 +67,17 @@ pub(super) fn library() -> Result<&'static Library, LowerError> {
 pub(super) struct CaptureStubs<'a> {
     /// The memory accesses.
     pub(super) memory: Memory,
-    /// Where the sysvals are.
+    /// The place of the sysvals.
     pub(super) sysvals: SysvalsSource,
     /// The outputs that `store_record` stores.
     pub(super) outputs: StoredOutputs<'a>,
     /// The outputs and variables that must be initialised to 0.
     pub(super) undefined: &'a Undefined,
-    /// Compute only: the push constants that are set before the shader runs.
+    /// For the compute backend: the push constants that are set before the shader runs.
     pub(super) push_constants: &'a PushConstants,
     /// The `SpecId`s of the constants that specialise the shader.
     pub(super) spec_ids: SpecIds,
-    /// Compute only: the shader that `set_inputs` and `shade` are generated for.
+    /// For the compute backend: the shader for which `set_inputs` and `shade` are generated.
     pub(super) shading: Option<Shading<'a>>,
     /// The stages after the vertex shader.
     pub(super) later: Option<Later<'a>>,

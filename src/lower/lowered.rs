@@ -85,7 +85,7 @@ pub struct LoweredStage {
 pub struct LoweredVertex {
     /// The `SpecId`s of the constants that specialise the shader.
     pub spec_ids: SpecIds,
-    /// Where the generated code reads its [`Sysvals`](crate::sysval::Sysvals).
+    /// The place from which the generated code reads its [`Sysvals`](crate::sysval::Sysvals).
     pub sysvals: SysvalsPlace,
 }
 
@@ -96,7 +96,7 @@ pub struct LoweredVertex {
 pub struct LoweredCompute {
     /// The `SpecId`s of the constants that specialise the shader.
     pub spec_ids: SpecIds,
-    /// How the generated code reaches memory.
+    /// The way in which the generated code reaches memory.
     pub resources: ResourcePlan,
     /// The number that the descriptor set of the [plan](Self::resources) has in [`Lowered::words`]: one more than
     /// the module's last set. A [`Pipeline`](crate::runtime::Pipeline) moves it after its set layouts, as
@@ -113,8 +113,8 @@ pub struct LoweredCompute {
     pub workgroup_sizes: WorkgroupSizes,
     /// Bytes of shared memory per workgroup of the largest size.
     pub shared_memory: u32,
-    /// Whether workgroups collect records in shared memory before they store them. Pipelines for draws that
-    /// do not become faster by that store their records directly.
+    /// Whether workgroups collect records in shared memory before they store them. Some pipelines store their
+    /// records directly nevertheless: those for draws that staging does not make faster.
     pub is_staged: bool,
     /// Whether index buffers may [end within a dword](super::compute::Target::byte_loads).
     pub byte_loads: bool,
@@ -164,9 +164,9 @@ pub struct SpecIds {
     pub workgroup_size: u32,
 }
 
-/// How a shader accesses vectors of dwords. It is for vectors that are either all aligned to their size or all not.
-/// With a declared alignment of only 4 bytes many devices split a vector into dwords; with descriptors each dword then
-/// takes a separate access.
+/// The way in which a shader accesses vectors of dwords. Either all of these vectors are aligned to their
+/// size, or none is. With a declared alignment of only 4 bytes many devices split a vector into dwords; with
+/// descriptors each dword then takes a separate access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum WideAccesses {
@@ -232,8 +232,8 @@ impl Lowered {
         }
     }
 
-    /// How the generated code reaches memory; `None` on the native backend, which has no generated
-    /// code.
+    /// The way in which the generated code reaches memory; `None` on the native backend, which has no
+    /// generated code.
     #[doc(hidden)]
     pub const fn resources(&self) -> Option<ResourcePlan> {
         match &self.kind {
@@ -263,8 +263,8 @@ impl Lowered {
         Ok(())
     }
 
-    /// Where the generated code reads its [`Sysvals`](crate::sysval::Sysvals); `None` on the native
-    /// backend, which has no generated code.
+    /// The place from which the generated code reads its [`Sysvals`](crate::sysval::Sysvals); `None` on the
+    /// native backend, which has no generated code.
     #[doc(hidden)]
     pub const fn sysvals(&self) -> Option<SysvalsPlace> {
         match &self.kind {

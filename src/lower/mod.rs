@@ -108,7 +108,7 @@ pub struct Shader<'a> {
     pub stage: Option<ExecutionModel>,
     /// The name of the entry point; `None` selects the only one of the stage.
     pub entry_point: Option<&'a str>,
-    /// What to capture.
+    /// The outputs to capture.
     pub captures: Captures<'a>,
     /// The values of specialisation constants, as in `VkSpecializationInfo`.
     ///
@@ -119,15 +119,15 @@ pub struct Shader<'a> {
     pub specialization: &'a [SpecializationConstant<'a>],
 }
 
-/// How a shader specifies what is captured.
+/// The ways to specify the outputs to capture.
 #[derive(Debug, Clone, Copy, Default)]
 pub enum Captures<'a> {
-    /// By the decorations of the module, which must have the execution mode `Xfb`.
+    /// The decorations of the module specify them. It must have the execution mode `Xfb`.
     #[default]
     Decorations,
-    /// By a list. Decorations are ignored.
+    /// A list specifies them. Decorations are ignored.
     List(&'a CaptureList),
-    /// Nothing: the primitives are only counted. Decorations are ignored.
+    /// No outputs are captured: the primitives are only counted. Decorations are ignored.
     Nothing,
 }
 
@@ -270,7 +270,7 @@ impl<'a> Shader<'a> {
     }
 }
 
-/// How a draw is captured.
+/// The ways to capture a draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Backend {
     /// The driver captures, by `VK_EXT_transform_feedback`.

@@ -1,4 +1,4 @@
-//! How generated code reaches memory: the resource plans, and the stubs of `shaders/stubs.wgsl`
+//! The resource plans, which say how generated code reaches memory, and the stubs of `shaders/stubs.wgsl`
 //! that depend on them.
 
 use spirv::{Capability, Decoration, Op};
@@ -13,17 +13,17 @@ use crate::spirv::emit::{Builder, Code};
 use crate::spirv::link::{LinkError, Stub};
 use crate::spirv::{Id, Module, Section};
 
-/// How generated code reaches the buffers of a capture: capture buffers, vertex and index buffers,
-/// and the buffers of the runtime.
+/// The ways in which generated code reaches the buffers of a capture: capture buffers, vertex and index
+/// buffers, and the buffers of the runtime.
 ///
 /// The data that shaders read and write is the same in both plans; only the meaning of an address in it differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ResourcePlan {
-    /// By device addresses (`bufferDeviceAddress`). No descriptors are declared.
+    /// Buffers are reached by device addresses (`bufferDeviceAddress`). No descriptors are declared.
     #[default]
     DeviceAddress,
-    /// By descriptors, for devices without addresses: two arrays of storage buffers, which are
-    /// indexed dynamically (`shaderStorageBufferArrayDynamicIndexing`). An address consists of a
+    /// Buffers are reached by descriptors, for devices without addresses: two arrays of storage buffers,
+    /// which are indexed dynamically (`shaderStorageBufferArrayDynamicIndexing`). An address consists of a
     /// byte offset and the number of a buffer, counted from 1.
     ///
     /// Buffers that are read and buffers that are written are in different arrays, so that
@@ -33,10 +33,10 @@ pub enum ResourcePlan {
     ///
     /// Both arrays are in one descriptor set, after those of the application.
     Descriptors {
-        /// Buffers in the array of binding 0. Must be greater than `writes`; the sum is at most
+        /// The number of buffers in the array of binding 0. Must be greater than `writes`; the sum is at most
         /// [`MAX_STORAGE_BUFFERS`](Self::MAX_STORAGE_BUFFERS).
         reads: u32,
-        /// Buffers in the array of binding 1.
+        /// The number of buffers in the array of binding 1.
         writes: u32,
     },
 }
@@ -134,7 +134,7 @@ pub(super) struct Widths {
     pub(super) bytes: bool,
 }
 
-/// How the memory stubs reach memory.
+/// Generates the code with which the memory stubs reach memory.
 #[derive(Debug)]
 pub(super) struct Memory {
     plan: Plan,

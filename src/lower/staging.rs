@@ -219,8 +219,8 @@ impl Staging {
             let builder = &mut linker.builder;
             let (uint, bool_type) = (builder.uint(), builder.bool());
             let units = builder.constant(shape.units);
-            // Every invocation has a unit of the buffer with the most units per record; other buffers may have
-            // fewer units.
+            // One invocation copies a unit to every buffer. Records in some buffers may have fewer units than
+            // in the buffer where they have the most, so that the copy has a condition there.
             let merge = (shape.units < self.most_units()).then(|| {
                 let end = code.value(builder, Op::IMul, uint, &[count.0, units.0]);
                 let exists = code.value(builder, Op::ULessThan, bool_type, &[unit.0, end.0]);
@@ -273,7 +273,7 @@ impl Staging {
         Some(code.value(builder, Op::AccessChain, pointer, &[listed.0, number.0]))
     }
 
-    /// The number of units per record, in the buffer with the most.
+    /// The number of units per record, in the buffer where records have the most units.
     fn most_units(&self) -> u32 {
         self.buffers().map(|(_, buffer)| buffer.shape.units).max().unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! Where a lowered shader reads its sysvals from.
+//! The places from which a lowered shader can read its sysvals.
 
 use std::mem::offset_of;
 
@@ -14,7 +14,7 @@ use crate::spirv::link::{LinkError, Linker, Stub};
 use crate::spirv::{Id, Module, Section};
 use crate::sysval::{Address, SYSVALS_SIZE, Sysvals};
 
-/// Where a lowered shader reads its [`Sysvals`] from.
+/// The place from which a lowered shader reads its [`Sysvals`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SysvalsPlace {
     /// [`SYSVALS_SIZE`] bytes of push constants. Every device supports this size, and many devices support no
@@ -75,12 +75,12 @@ impl SysvalsPlace {
     }
 }
 
-/// How the functions of `shaders/sysvals.wgsl` read the sysvals.
+/// The source from which the functions of `shaders/sysvals.wgsl` read the sysvals.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum SysvalsSource {
-    /// From push constants: the functions are not changed.
+    /// Push constants, for which the functions are not changed.
     PushConstants,
-    /// From memory, at the address in this push constant variable.
+    /// Memory, at the address in this push constant variable.
     Memory(Id),
 }
 

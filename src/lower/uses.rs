@@ -17,10 +17,9 @@ pub(super) const DESCRIPTORS: [StorageClass; 3] =
 /// The side effects and the descriptors of a shader.
 #[derive(Debug)]
 pub(super) struct Uses {
-    /// What [`Lowered::effects`](super::Lowered::effects) returns.
+    /// The value of [`Lowered::effects`](super::Lowered::effects).
     pub(super) effects: Effects,
-    /// What [`Lowered::descriptor_sets`](super::Lowered::descriptor_sets) returns, in ascending
-    /// order.
+    /// The value of [`Lowered::descriptor_sets`](super::Lowered::descriptor_sets), in ascending order.
     pub(super) descriptor_sets: Vec<u32>,
 }
 

@@ -264,7 +264,7 @@ impl<'a> Types<'a> {
     }
 }
 
-/// Whether a module must not declare such a type twice.
+/// Whether SPIR-V forbids to declare such a type twice.
 fn is_unique(i: Instruction<'_>) -> bool {
     matches!(i.op(), Some(Op::TypeInt | Op::TypeFloat | Op::TypeVector | Op::TypeMatrix))
 }

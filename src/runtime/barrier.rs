@@ -44,7 +44,7 @@ pub enum Barrier {
     /// Before the positions that an earlier flush wrote are copied to the current block of scratch
     /// memory, which descriptors cover.
     BeforeMove,
-    /// After the copy that [`Self::BeforeMove`] is recorded before.
+    /// The barrier after the copy that [`Self::BeforeMove`] precedes.
     AfterMove,
     /// From the kernels and captures that write the values of queries to the kernel that writes
     /// these values to results.

@@ -273,8 +273,8 @@ impl Context {
         })
     }
 
-    /// How compute captures access memory. A pipeline must be lowered for this plan; in everything
-    /// else it may differ from [`compute_target`](Self::compute_target).
+    /// The way in which compute captures access memory. A pipeline must be lowered for this plan; in
+    /// everything else it may differ from [`compute_target`](Self::compute_target).
     ///
     /// # Errors
     /// As [`compute_target`](Self::compute_target).

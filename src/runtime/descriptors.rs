@@ -56,7 +56,7 @@ const MIN_ALIGNMENT: u64 = MAX_ACCESS;
 /// The size in bytes of the largest access of a shader.
 pub(super) const MAX_ACCESS: u64 = 16;
 
-/// How a buffer is used.
+/// The use of a buffer in a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Purpose {
     /// Buffers that are only read: vertices, indices, arguments of draws.

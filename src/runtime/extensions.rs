@@ -18,7 +18,7 @@ pub(super) use self::functions::{AddressFn, DrawIndirectCountFn, TransformFeedba
 pub(super) use self::query::query;
 use crate::topology::ProvokingVertex;
 
-/// Where the feature `bufferDeviceAddress` comes from.
+/// The origin of the feature `bufferDeviceAddress`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AddressSource {
     /// Vulkan 1.2.

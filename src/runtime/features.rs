@@ -147,7 +147,7 @@ impl RequiredFeatures {
         self.backends.contains(&backend)
     }
 
-    /// Where `bufferDeviceAddress` comes from, or `None` if it is not enabled.
+    /// The origin of `bufferDeviceAddress`, or `None` if the feature is not enabled.
     #[doc(hidden)]
     pub const fn address_source(&self) -> Option<AddressSource> {
         self.address_source

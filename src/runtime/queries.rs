@@ -36,7 +36,7 @@ use crate::sysval::results::Query;
 
 pub use results::{QueryResult, ResultTarget};
 
-/// What a query counts.
+/// The primitives that a query counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum QueryKind {
     /// `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`: counts the primitives that captured draws

@@ -35,8 +35,8 @@ use super::entry_point::{EntryPoint, is_of_sets, isolate, reachable_from, remove
 use super::id_set::IdSet;
 use super::{Id, Instruction, Module, Section, read_string, result_of};
 
-/// The largest number of leaves of a variable whose values are tracked: of parts that are neither
-/// structures nor arrays (`memory`).
+/// The largest number of leaves of a variable whose values are tracked. A leaf is a part that is neither a
+/// structure nor an array (`memory`).
 const MAX_LEAVES: usize = 64;
 /// The largest number of leaves of all variables together: each branch has a copy of the known values of all leaves.
 const MAX_ALL_LEAVES: usize = 4096;

@@ -70,7 +70,7 @@ pub struct PlaceEntries {
     pub job_count: u32,
     /// Padding.
     pub reserved: u32,
-    /// Where the capture begins and ends.
+    /// The positions where the capture begins and ends.
     pub progress: Progress,
 }
 

@@ -129,11 +129,12 @@ pub struct Setup {
     /// For draws of geometry shaders: the address of the
     /// [`EntryTables`](super::entries::EntryTables). Otherwise 0.
     pub entry_tables: Address,
-    /// Where the capture begins and ends.
+    /// The positions where the capture begins and ends.
     pub progress: Progress,
 }
 
-/// Where a capture begins in its buffers, where the buffers end, and where to write the position after the capture.
+/// The positions where a capture begins in its buffers and where the buffers end, and the addresses at which
+/// the position after the capture is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Progress {
@@ -159,7 +160,7 @@ pub struct Progress {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Fused {
-    /// Where the capture begins and ends.
+    /// The positions where the capture begins and ends.
     pub progress: Progress,
     /// The address of the query that counts primitives written and needed, or 0.
     pub stream_query: Address,
@@ -194,7 +195,7 @@ pub struct Resume {
     pub stream_query: Address,
     /// The address of the query that counts primitives generated, or 0.
     pub generated_query: Address,
-    /// Where the capture begins and ends.
+    /// The positions where the capture begins and ends.
     pub progress: Progress,
 }
 
@@ -245,8 +246,8 @@ pub struct DrawRestarts {
     pub limit: u32,
     /// The number of the draw's indices before its first restart, or 2^32 - 1 if it has none.
     pub head: u32,
-    /// The table counts primitives from the start of its range. At positions after the draw's first restart, this is
-    /// subtracted, modulo 2^32, from such a count to get the count within the draw.
+    /// The table counts primitives from the start of its range. For positions after the draw's first restart,
+    /// shaders subtract `before`, modulo 2^32, to get the count within the draw.
     pub before: u32,
     /// The address of the table.
     pub table: Address,
@@ -260,7 +261,7 @@ pub struct DrawRestarts {
 pub struct RestartedDraw {
     /// The draw.
     pub draw: DrawSysvals,
-    /// Where the draw's restarts are. Undefined for a draw without primitive restart.
+    /// The place of the draw's restarts. Undefined for a draw without primitive restart.
     pub restarts: DrawRestarts,
 }
 

@@ -295,7 +295,7 @@ impl VertexFormat {
         self.row().1.alignment
     }
 
-    /// How the bits of a component are interpreted.
+    /// The interpretation of a component's bits.
     #[doc(hidden)]
     pub const fn numeric(self) -> NumericFormat {
         self.row().0

@@ -40,7 +40,7 @@ pub(super) struct Files<'a> {
 
 /// The values for an input.
 struct Filled<'a> {
-    /// Where the values are from, for messages.
+    /// The origin of the values, for messages.
     name: String,
     parts: Vec<Cow<'a, Values>>,
     elements: u32,

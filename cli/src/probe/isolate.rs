@@ -25,8 +25,8 @@ const MAX_LOSSES_OF_BATCH: usize = 3;
 /// After this many losses in total, all remaining cases are left out.
 const MAX_LOSSES: usize = 64;
 
-/// How long a child process may take in addition to the time limit of a submission: to start, and
-/// for work on the host.
+/// The time that a child process may take in addition to the time limit of a submission, to start and for
+/// work on the host.
 const HOST_TIME: Duration = Duration::from_secs(10);
 
 /// The task of a child process.
@@ -124,7 +124,7 @@ pub(super) fn work(
     Ok(())
 }
 
-/// How a child process ended.
+/// The ways in which a child process can end.
 enum ChildEnd {
     /// The process completed its task, or stopped after the first failure because of `--fail-fast`.
     Done,

@@ -44,8 +44,8 @@ enum Destination {
     Unsettled,
 }
 
-/// Where an unobserved command is recorded, for the fast path of hooks. To be `Copy`, it does not
-/// borrow the withheld commands mutably, as [withholding](Recorded::record) a command requires.
+/// The destination of an unobserved command, for the fast path of hooks. To be `Copy`, it does not borrow the
+/// withheld commands mutably, as [withholding](Recorded::record) a command requires.
 #[derive(Clone, Copy)]
 pub(crate) enum UnobservedRoute<'a> {
     /// The hook calls the driver's function.
@@ -54,7 +54,7 @@ pub(crate) enum UnobservedRoute<'a> {
     Withheld,
 }
 
-/// What all command buffers of a device share: the functions, the update templates, and the
+/// The data that all command buffers of a device share: the functions, the update templates, and the
 /// emulation, which is `None` if transform feedback is not emulated.
 pub(crate) type Of<'a> = (&'a Arc<Functions>, &'a Arc<Templates>, Option<&'a Arc<Emulation>>);
 

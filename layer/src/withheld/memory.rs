@@ -40,7 +40,7 @@ pub(super) struct Memory {
 /// A descriptor update template.
 #[derive(Debug)]
 pub(crate) struct Template {
-    /// For push descriptors; any value in other templates.
+    /// The bind point, which is only used for templates of push descriptors.
     pub(crate) bind_point: vk::PipelineBindPoint,
     pub(crate) entries: Box<[vk::DescriptorUpdateTemplateEntry]>,
 }

@@ -66,7 +66,7 @@ pub struct FactChange {
     pub after: Option<String>,
 }
 
-/// The cases of a topology on a backend of which some are gone.
+/// The cases of a topology on a backend, if some of these cases are gone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GoneRow {
     /// The index of the pair of devices that are compared.

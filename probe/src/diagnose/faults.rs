@@ -106,7 +106,7 @@ pub struct VertexRef {
     pub vertex: u32,
 }
 
-/// What a captured record was found to contain.
+/// The contents that were found in a captured record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Slot {

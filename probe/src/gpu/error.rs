@@ -8,7 +8,7 @@ use vkxfb::runtime::{RuntimeError, Unavailable};
 
 use super::DeviceSelector;
 
-/// Why a device could not be opened, or an operation on it failed.
+/// The reason why a device could not be opened, or an operation on it failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GpuError {

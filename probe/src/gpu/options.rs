@@ -17,12 +17,12 @@ pub enum Profile {
     /// the device and this crate support.
     #[default]
     Full,
-    /// Only what the compute backend needs at least, on Vulkan 1.0, whatever else the device
-    /// supports: [`Capabilities::restrict_to_floor`].
+    /// Only the features that the compute backend requires, on Vulkan 1.0, whatever else the device supports:
+    /// [`Capabilities::restrict_to_floor`].
     Bifrost,
 }
 
-/// How the compute backend accesses memory.
+/// The way in which the compute backend accesses memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Resources {
     /// Captures use device addresses if the device supports them, otherwise descriptors.
@@ -80,7 +80,7 @@ pub struct OpenOptions {
     pub driver: Option<PathBuf>,
     /// Selects the features of the device that are used.
     pub profile: Profile,
-    /// How the compute backend accesses memory.
+    /// The way in which the compute backend accesses memory.
     pub resources: Resources,
     /// The kind of memory with which the host writes to the device and reads from it.
     pub host_memory: HostMemory,
@@ -137,7 +137,7 @@ pub struct DeviceInfo {
 pub struct Tool {
     /// The name of the tool.
     pub name: String,
-    /// How the tool describes itself.
+    /// The description of the tool, by itself.
     pub description: String,
     /// The name of the tool's layer. Empty if it is not in a layer.
     pub layer: String,

@@ -308,7 +308,7 @@ fn write_losses(page: &mut String, report: &ProbeReport) -> fmt::Result {
     Ok(())
 }
 
-/// Lists the other cases of a group, of which only the first is shown in full, in a fold-out.
+/// Lists the other cases of a group in a fold-out, because only the first case is shown in full.
 fn write_others<T: OnBackend>(page: &mut String, group: &Group<'_, T>) -> fmt::Result {
     let summary = match group.others.len() {
         0 => return Ok(()),

@@ -68,8 +68,8 @@ impl Prepared {
             let written = &mut primitives_written[stream as usize];
             let bytes = u64::from(per_primitive) * u64::from(stride);
             let size = match overflowing == Some(stream) {
-                // The range has room for half of the primitives, and 4 bytes too few for one more,
-                // of which no part must be written.
+                // The range has room for half of the primitives, and for all but 4 bytes of one more
+                // primitive. No part of that primitive must be written.
                 true => needed[stream as usize] / 2 * bytes + (bytes - 4),
                 // The range has room for one more primitive, so a primitive too many would be
                 // noticed.

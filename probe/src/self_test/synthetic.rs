@@ -34,7 +34,7 @@ struct Buffer {
     counter: u32,
 }
 
-/// Where the captured primitives come from.
+/// The source of the captured primitives.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) enum Source {
     /// A draw with a vertex shader.

@@ -71,7 +71,7 @@ impl Emitted {
     }
 }
 
-/// How a geometry shader of the probe divides the vertices that it emits into strips.
+/// The way in which a geometry shader of the probe divides the vertices that it emits into strips.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Strips {
     /// Always one strip. It has two vertices more than the input primitive.
@@ -79,8 +79,7 @@ pub enum Strips {
     /// Two strips, whose lengths depend on the input primitive. Some are empty, and some are too
     /// short for a primitive.
     Cut,
-    /// Strips to this number of vertex streams (2 or 4), each of which is captured to its own
-    /// buffer.
+    /// Strips to this number of vertex streams (2 or 4). Each stream is captured to its own buffer.
     Streams(u32),
 }
 
@@ -88,11 +87,11 @@ pub enum Strips {
 /// [`vertex_shader`](Self::vertex_shader).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ProbeGeometry {
-    /// The primitives that it takes. They are points if it emits to several streams.
+    /// The input primitives. They are points if the shader emits to several streams.
     pub input: GeometryInput,
-    /// The primitives that it emits.
+    /// The output primitives.
     pub output: Emitted,
-    /// How it divides the emitted vertices into strips.
+    /// The way in which the shader divides the emitted vertices into strips.
     pub strips: Strips,
 }
 

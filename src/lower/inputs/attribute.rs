@@ -18,7 +18,7 @@ use crate::vertex_input::{
     Field, InputRate, NumericClass, NumericFormat, VertexAttribute, VertexFormat,
 };
 
-/// Where an invocation reads an attribute.
+/// The place from which an invocation reads an attribute.
 #[derive(Debug, Clone, Copy)]
 struct Element {
     /// The number of the descriptor, as in `attribute_descriptor` of `shaders/fetch.wgsl`.

@@ -55,7 +55,7 @@ pub(in crate::lower) fn constituents(
     })
 }
 
-/// Where in the locations of an input a value is.
+/// The place of a value in the locations of an input.
 #[derive(Debug, Clone, Copy)]
 struct InputLocation {
     location: u32,

@@ -60,7 +60,7 @@ pub struct LoweredGeometry {
     pub input: GeometryInput,
     /// The number of vertices of an output primitive: 1, 2 or 3.
     pub output_vertices: u32,
-    /// How often the shader runs for each input primitive.
+    /// The number of invocations for each input primitive.
     pub invocations: u32,
     /// The declared maximum of vertices that each run emits.
     pub max_vertices: u32,

@@ -27,7 +27,7 @@ pub(super) struct Leaf {
     place: Place,
 }
 
-/// Where a value is in an interface.
+/// The place of a value in an interface.
 #[derive(Debug, Clone, Copy)]
 enum Place {
     Location {

@@ -304,7 +304,7 @@ impl<'a> Later<'a> {
     }
 }
 
-/// What the stages of a pipeline have in common.
+/// The data that all stages of a pipeline share.
 #[derive(Clone, Copy)]
 struct StageContext<'a> {
     declarations: &'a Declarations,

@@ -25,7 +25,7 @@ pub(in crate::runtime) struct Key {
     pub(in crate::runtime) topology: Option<XfbTopology>,
 }
 
-/// Where the parameters of the draws of a dispatch come from.
+/// The source of the parameters of a dispatch's draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::runtime) enum Source {
     /// One draw that the CPU placed. Its parameters are push constants, and all elements of an attribute

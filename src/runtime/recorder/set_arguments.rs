@@ -1,4 +1,4 @@
-//! How `vkCmdBindDescriptorSets` is recorded.
+//! Records `vkCmdBindDescriptorSets` and similar commands.
 
 use ash::vk;
 

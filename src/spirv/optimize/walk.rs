@@ -49,7 +49,7 @@ pub(super) struct Walk<'s, 'm> {
     pub(super) ids: IdMap<Id>,
     /// For each block of the source, the number of the last frame in which it was entered.
     visited: Vec<u32>,
-    /// The number of frames so far: of function calls that were inlined.
+    /// The number of frames so far. Each function call that was inlined has a frame.
     frames: u32,
     /// The number of blocks and instructions of the source that the walk has followed. Beyond `8 * limit` the walk
     /// gives up. The limit on written words is not enough: calls whose code folds away add no words, but their number
@@ -112,7 +112,7 @@ pub(super) struct Frame<'s> {
     pub(super) base: usize,
 }
 
-/// Where the control flow goes after a piece of code.
+/// The block or caller to which the control flow goes after a piece of code.
 pub(super) enum Step {
     /// To a block of the source, over these edges. The label of the block is written to the output, and so
     /// are the phis of tracked variables.

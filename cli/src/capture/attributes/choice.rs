@@ -25,13 +25,13 @@ pub(in crate::capture) struct Choice {
 /// Names an input of the shader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Which {
-    /// By its location.
+    /// The location of the input.
     Location(u32),
-    /// By its name, or by a name that meshes use for the same purpose.
+    /// The name of the input, or a name that meshes use for the same purpose.
     Name(String),
 }
 
-/// Where the values are from.
+/// The origin of the values.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Source {
     /// A column of the mesh, or of the file with a row for each instance.

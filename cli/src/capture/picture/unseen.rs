@@ -4,7 +4,7 @@ use super::view::View;
 use super::{Kind, Picture};
 use crate::capture::output::Shown;
 
-/// Why a primitive is not seen.
+/// The reasons why a primitive is not seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reason {
     /// A component of a position is NaN or infinite.

@@ -126,7 +126,7 @@ pub(super) struct Attributes {
     /// The number of elements that the bound vertex buffers have for every attribute with
     /// per-vertex rate.
     vertices: u32,
-    /// The same number for attributes with per-instance rate.
+    /// The number of elements that the bound vertex buffers have for every attribute with per-instance rate.
     instances: u32,
 }
 

@@ -170,7 +170,7 @@ impl Streams {
         let pushed =
             self.each(|collector| unsafe { collector.push(topology, arguments, draw_index) });
         if pushed.is_err() {
-            // After an error no stream keeps the draw.
+            // If the draw failed for one stream, it is removed from all streams.
             for (collector, before) in self.all_mut().iter_mut().zip(before) {
                 collector.collected.draws.truncate(before);
             }

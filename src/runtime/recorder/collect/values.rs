@@ -34,7 +34,7 @@ pub(in super::super) struct Collected {
     /// happen for one stream only.
     pub(in super::super) has_effects: bool,
     pub(in super::super) targets: [Option<Target>; MAX_XFB_BUFFERS],
-    /// Where the first draw is captured.
+    /// The position at which the first draw is captured.
     pub(in super::super) position: Position,
     /// The addresses of the counters that the capture was begun with, for each capture buffer.
     pub(in super::super) counters: [Address; MAX_XFB_BUFFERS],
@@ -60,7 +60,7 @@ pub(in super::super) struct Target {
     pub(in super::super) address: Address,
 }
 
-/// Where the next record is written in each capture buffer.
+/// The position in each capture buffer at which the next record is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Position {
     /// The CPU knows it: the number of the next record. Record 0 is the first of the capture, at
@@ -111,8 +111,8 @@ pub(in super::super) struct Traits {
     /// queries](https://docs.vulkan.org/spec/latest/chapters/queries.html#queries-transform-feedback) count
     /// primitives that a shader attempts to write: none if it captures no output, even if buffers are bound.
     pub(in super::super) is_counted: bool,
-    /// Whether workgroups collect records in shared memory (staging). Vulkan pipelines for draws that do not
-    /// become faster by staging do not stage.
+    /// Whether workgroups collect records in shared memory (staging). Some Vulkan pipelines store records
+    /// directly nevertheless: those for draws that staging does not make faster.
     pub(in super::super) is_staged: bool,
     pub(in super::super) fixed_topology: Option<PrimitiveTopology>,
     /// The input and output primitives of the geometry shader or tessellation shaders, if there are any.

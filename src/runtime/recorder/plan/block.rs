@@ -101,7 +101,7 @@ pub(in super::super) enum Upload {
         /// Whether an indirect draw may consist of several draws.
         has_several: bool,
         has_queries: bool,
-        /// How draws of geometry shaders are divided into entries. `None` for other draws, which
+        /// The parameters for dividing draws of geometry shaders into entries. `None` for other draws, which
         /// the setup kernel places.
         assembly: Option<Assembly>,
     },
@@ -122,7 +122,7 @@ pub(in super::super) enum Upload {
     Reduction { ranges: BlockId, count: u32, scan_count: u32 },
 }
 
-/// How the setup kernel divides draws of geometry shaders into entries.
+/// The parameters with which the setup kernel divides draws of geometry shaders into entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Assembly {
     /// The value of [`Setup::entry_bits`](crate::sysval::setup::Setup::entry_bits).

@@ -64,7 +64,8 @@ pub(in super::super) struct CaptureStep {
     pub(in super::super) size: Size,
 }
 
-/// Where a dispatch reads its draws. A workgroup never has two draws, because their `DrawIndex` may differ.
+/// The source from which a dispatch reads its draws. A workgroup never has two draws, because their
+/// `DrawIndex` may differ.
 ///
 /// The table lists the [`Source`](crate::runtime::pipeline::Source) of the pipeline's key:
 ///
