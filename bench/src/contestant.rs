@@ -140,8 +140,7 @@ pub(super) fn lower(
     let vertex = Shader::new(&words).captures(&list).specialization(&specialization);
     let geometry = case.workload.geometry().map(data::geometry_shader).transpose()?;
     let geometry = geometry.as_ref().map(|words| Shader::new(words).captures(&list));
-    // The shader that is captured, and the vertex shader that precedes it if that is a geometry
-    // shader.
+    // A geometry shader is captured instead of the vertex shader that precedes it.
     let (shader, before) = match geometry {
         Some(geometry) => (geometry, Some(&vertex)),
         None => (vertex, None),

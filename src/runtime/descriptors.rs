@@ -101,8 +101,8 @@ pub(super) struct Table {
     spans: [Vec<Window>; 3],
     /// The assigned windows for each [`Purpose`]; the window of the arena is the first.
     windows: [Vec<Window>; 3],
-    /// Whether windows also cover bytes outside of all ranges.
-    hold_more: bool,
+    /// Whether windows also cover bytes that belong to no range.
+    covers_gaps: bool,
 }
 
 /// For each [`User`], the descriptor set that was written last, with its contents: if the next
@@ -273,7 +273,7 @@ impl Table {
                 self.used.push(number);
             }
         }
-        self.hold_more = false;
+        self.covers_gaps = false;
         for purpose in Purpose::ALL {
             let of_arena = self.of_arena(purpose);
             let most = limits.most_ranges(purpose);
@@ -283,8 +283,8 @@ impl Table {
             let mut asked = Vec::with_capacity(self.used.len());
             asked.extend(used.clone().filter(|r| r.purpose == purpose).map(|r| r.range));
             let others = used.filter(|r| r.purpose != purpose).map(|r| r.range.window);
-            let (windows, hold_more) = cover(asked, others, most);
-            self.hold_more |= hold_more;
+            let (windows, covers_gaps) = cover(asked, others, most);
+            self.covers_gaps |= covers_gaps;
             let first = limits.first(purpose) + of_arena.iter().len() as u32;
             for number in &self.used {
                 let Reached { range, address: assigned, .. } = match &mut self.ranges[*number] {
@@ -319,7 +319,7 @@ impl Table {
 
     /// Whether a window may cover bytes that other commands access.
     pub(super) fn is_scarce(&self) -> bool {
-        self.hold_more || self.captures_overlap()
+        self.covers_gaps || self.captures_overlap()
     }
 
     /// Whether a set for fused captures has room for all windows.

@@ -288,7 +288,7 @@ impl Inside {
         Ok(inside)
     }
 
-    /// Returns this part of a leaf's value.
+    /// Returns this part of a value that was loaded from the whole leaf.
     fn load(&self, values: &mut Values<'_>, whole: Id) -> Result<Id, Stop> {
         let Some((vector_type, index)) = self.component else {
             return Ok(values.extract(self.ty, whole, &self.constant));
@@ -297,7 +297,7 @@ impl Inside {
         Ok(values.value(Op::VectorExtractDynamic, self.ty, &[vector.0, index.0]))
     }
 
-    /// Returns a leaf's value with another value of this part.
+    /// Returns the leaf's value after a store of `part` to this part.
     fn store(&self, values: &mut Values<'_>, leaf: Id, whole: Id, part: Id) -> Id {
         let mut part = part;
         if let Some((vector_type, index)) = self.component {
