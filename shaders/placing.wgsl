@@ -22,7 +22,7 @@ struct Progress {
 struct DrawPlacement {
     // The number of primitives of one instance.
     primitives: u32,
-    vertices: u32, // per primitive
+    vertices: u32, // vertices per primitive
     // The number of primitives of all instances (64 bits), and the number of these primitives that fit (32
     // bits).
     needed: vec2<u32>,

@@ -132,8 +132,8 @@ impl DrawCounts {
 
     /// Computes the counts for a geometry shader that emits `each` primitives of `vertices` vertices for each input
     /// primitive. Items are input primitives. For triangle strips with adjacency, there is one item more than the
-    /// written records need, unless all input primitives are needed: the last triangle of a strip has other vertices
-    /// than a triangle that another one follows.
+    /// written records need, unless all input primitives are needed: the last triangle of a strip has other adjacent
+    /// vertices than it would have if another triangle followed.
     pub(crate) fn emitted(
         topology: PrimitiveTopology,
         vertex_count: u32,
@@ -183,7 +183,7 @@ impl DrawCounts {
         }
     }
 
-    /// The bytes that the draw writes to a buffer with that stride.
+    /// The bytes that the draw writes to a buffer whose records are `stride` bytes long.
     pub const fn bytes_written(&self, stride: u32) -> u64 {
         self.output_limit as u64 * stride as u64
     }
@@ -259,7 +259,8 @@ mod tests {
             |topology, count| DrawCounts::emitted(topology, count, 1, [2, 2], [buffer]).item_count;
         assert_eq!(items(PrimitiveTopology::TriangleList, 12), 3);
         assert_eq!(items(PrimitiveTopology::TriangleStrip, 12), 3);
-        // The third of four triangles is not the last one, although no record of the fourth fits.
+        // No record of the fourth triangle fits. It is an item nevertheless, because the third triangle would
+        // have other adjacent vertices if it were the last one.
         assert_eq!(items(PrimitiveTopology::TriangleStripWithAdjacency, 12), 4);
         assert_eq!(items(PrimitiveTopology::TriangleStripWithAdjacency, 10), 3);
     }

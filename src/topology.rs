@@ -235,7 +235,7 @@ impl PrimitiveTopology {
         self.xfb_topology().has_adjacency()
     }
 
-    /// The number of vertices that one primitive is captured as: 1, 2 or 3. For a patch list it is meaningless.
+    /// The number of vertices of a captured primitive: 1, 2 or 3. For a patch list it is meaningless.
     pub const fn vertices_per_primitive(self) -> u32 {
         match self {
             Self::PointList | Self::PatchList => 1,
@@ -347,8 +347,8 @@ impl PrimitiveTopology {
         rim.filter(move |c| c.primitive < primitives).chain(hub.into_iter().flatten())
     }
 
-    /// The item that a vertex is, or `None` if the vertex is in no primitive or is the hub of a
-    /// fan.
+    /// The number of the item that a vertex becomes, or `None` if the vertex is in no primitive or is the hub
+    /// of a fan.
     #[doc(hidden)]
     pub const fn item_of_vertex(self, vertex: u32) -> Option<u32> {
         match self.xfb_topology() {
@@ -365,7 +365,7 @@ impl PrimitiveTopology {
         }
     }
 
-    /// The vertex that an item is: the inverse of [`item_of_vertex`](Self::item_of_vertex).
+    /// The vertex that becomes this item: the inverse of [`item_of_vertex`](Self::item_of_vertex).
     #[doc(hidden)]
     pub const fn vertex_of_item(self, item: u32) -> u32 {
         match self.xfb_topology() {

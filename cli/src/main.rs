@@ -245,7 +245,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Adds the command that a user may have meant, where that is a part of another command.
+/// Adds a suggestion to the error for an unknown command, if a command with subcommands has a subcommand of
+/// that name.
 fn suggested(mut error: clap::Error) -> clap::Error {
     use clap::error::{ContextKind, ContextValue};
     let given = error.get(ContextKind::InvalidSubcommand);

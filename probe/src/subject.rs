@@ -113,7 +113,7 @@ pub struct SubjectGeometry {
 
 /// `firstVertex` of the probe's draws. It is not 0, so that drivers that ignore it are found.
 pub const FIRST_VERTEX: u32 = 5;
-/// `firstInstance` of the probe's draws. It is not 0 for the same reason.
+/// `firstInstance` of the probe's draws. It is not 0, so that drivers that ignore it are found.
 pub const FIRST_INSTANCE: u32 = 2;
 
 impl Subject {

@@ -1,6 +1,5 @@
-//! Trials: properties that devices do not report, and that are tried before the cases run. Do
-//! indirect dispatches work, can vertex shaders store, are counters correct, and how fast are
-//! captures?
+//! Trials: tests of properties that devices do not report. They run before the cases. Do indirect dispatches
+//! work, can vertex shaders store, are counters correct, and how fast are captures?
 
 #![forbid(unsafe_code)]
 

@@ -138,8 +138,8 @@ impl Layout {
         };
         let mut location = of_variable.location;
         for element in 0..count {
-            // If the `Offset` is a decoration of the variable, the members are contiguous from
-            // there on.
+            // If the `Offset` is a decoration of the variable, the members are contiguous from this offset
+            // on.
             let mut next_offset = of_variable.offset;
             for (member, ty) in (0u32..).zip(block.members) {
                 let of_member = |decoration| {

@@ -122,10 +122,10 @@ pub struct Shader<'a> {
 /// The ways to specify the outputs to capture.
 #[derive(Debug, Clone, Copy, Default)]
 pub enum Captures<'a> {
-    /// The decorations of the module specify them. It must have the execution mode `Xfb`.
+    /// The decorations of the module specify the outputs. The module must have the execution mode `Xfb`.
     #[default]
     Decorations,
-    /// A list specifies them. Decorations are ignored.
+    /// A list specifies the outputs. Decorations are ignored.
     List(&'a CaptureList),
     /// No outputs are captured: the primitives are only counted. Decorations are ignored.
     Nothing,

@@ -196,8 +196,8 @@ impl Memory {
         }
     }
 
-    /// The body of a stub, or `None` if it keeps its body in WGSL. That applies to the stub that
-    /// loads single bytes, if the device cannot do that.
+    /// The body of a stub, or `None` if the stub keeps its body in WGSL, as the stub that loads single bytes
+    /// does on devices that cannot load single bytes.
     pub(super) fn define(
         &mut self,
         builder: &mut Builder<'_>,

@@ -298,7 +298,7 @@ pub(super) struct Loaded {
 }
 
 impl Loaded {
-    /// Adds the dwords from `first` on: a `u32`, or a vector of `u32`.
+    /// Adds `dwords` dwords of the output, from dword `first` on. `bits` is a `u32`, or a vector of `u32`.
     pub(super) fn add(&mut self, first: u32, dwords: u32, bits: Id) {
         self.pieces.push(Piece { first, dwords, bits });
     }

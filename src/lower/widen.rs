@@ -108,9 +108,9 @@ fn needs_capability(module: &Module) -> bool {
 
 /// A pointer type whose pointee is widened.
 struct Pointer {
-    /// The type that it pointed to.
+    /// The pointee type in the module before widening.
     narrow: Id,
-    /// The type that it points to now.
+    /// The pointee type after widening.
     wide: Id,
     /// Whether values of the narrow type can only be loaded, stored and converted, not constructed,
     /// because the module has no arithmetic capability for a part of it.

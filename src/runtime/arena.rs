@@ -306,7 +306,7 @@ impl Arena {
         }
     }
 
-    /// The amounts of the capacity that are taken.
+    /// The amount of the capacity that is taken.
     pub fn used(&self) -> ArenaDesc {
         ArenaDesc {
             upload: self.upload.used(),

@@ -198,7 +198,7 @@ impl RequiredFeatures {
         if self.draw_indirect_count && self.has_draw_indirect_count {
             names.push(khr::draw_indirect_count::NAME);
         }
-        // If a device has this extension, it must be enabled.
+        // Vulkan requires that an application enables VK_KHR_portability_subset if the device has it.
         if self.portability_subset {
             names.push(khr::portability_subset::NAME);
         }
@@ -547,7 +547,7 @@ mod tests {
         // SAFETY: the structure lives; it may have been written by pointers.
         let members = unsafe { (&raw const vulkan14.members).read_volatile() };
         let set: Vec<_> = (0..members.len()).filter(|member| members[*member] != 0).collect();
-        // vertexAttributeInstanceRateDivisor and vertexAttributeInstanceRateZeroDivisor.
+        // 11 and 12 are vertexAttributeInstanceRateDivisor and vertexAttributeInstanceRateZeroDivisor.
         assert_eq!(set, [11, 12]);
     }
 

@@ -212,7 +212,7 @@ struct Objects {
 #[derive(Debug)]
 enum Raw {
     Graphics(vk::Pipeline),
-    /// A graphics pipeline that the application owns. It owns the pipeline layout, too.
+    /// A graphics pipeline that the application owns, as it owns the pipeline layout.
     Foreign(vk::Pipeline),
     Compute(Box<ComputePipelines>),
 }

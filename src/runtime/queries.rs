@@ -39,8 +39,8 @@ pub use results::{QueryResult, ResultTarget};
 /// The primitives that a query counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum QueryKind {
-    /// `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`: counts the primitives that captured draws
-    /// write and those that they need.
+    /// `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`: counts the primitives that captured draws write, and
+    /// the primitives that they would write if all buffers were large enough.
     TransformFeedbackStream,
     /// `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT`: counts the primitives that draws generate,
     /// captured or not.

@@ -38,9 +38,9 @@ const MAX_ROUNDS: usize = 8;
 /// The values that may be used before they are written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Unassigned {
-    /// Indices into the parameter `places` of [`of`](Self::of): the places that some path through
-    /// the entry point reads before it writes them, or has not written when it returns. In a
-    /// geometry shader: when it emits a vertex.
+    /// Indices into the parameter `places` of [`of`](Self::of): the places that some path through the entry
+    /// point reads before it writes them, or has not written when it returns. In a geometry shader, it counts
+    /// what a path has not written when it emits a vertex.
     pub(crate) places: Vec<usize>,
     /// `Function` and `Private` variables that may be read before they are written.
     pub(crate) variables: BTreeSet<Id>,

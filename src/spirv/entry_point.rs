@@ -116,9 +116,9 @@ pub fn find_entry_point(
 pub const CAPTURED_STAGES: [ExecutionModel; 3] =
     [ExecutionModel::Vertex, ExecutionModel::TessellationEvaluation, ExecutionModel::Geometry];
 
-/// Finds the shader whose outputs are captured: the one with that stage and name, or the only one
-/// of the stage. Without a stage, it is a shader of the first of [`CAPTURED_STAGES`] that the
-/// module has (with that name).
+/// Finds the shader whose outputs are captured: the shader of `stage` with this
+/// `name`, or without a name the only shader of the stage. Without a stage, the first stage of
+/// [`CAPTURED_STAGES`] counts for which the module has a shader (with this name).
 ///
 /// # Errors
 /// [`EntryPointError`], which lists the entry points of the module.

@@ -47,7 +47,7 @@ pub enum ParseErrorKind {
     TruncatedInstruction {
         /// The opcode.
         opcode: u16,
-        /// Its word count.
+        /// The word count of the instruction.
         count: usize,
         /// The number of words up to the end of the module.
         left: usize,
@@ -457,7 +457,7 @@ impl Module {
         }
     }
 
-    /// Whether the module has that memory model.
+    /// Whether the module has this memory model.
     pub fn has_memory_model(&self, model: spirv::MemoryModel) -> bool {
         self.section(Section::MemoryModel).any(|i| i.operand(1) == model as u32)
     }

@@ -310,7 +310,7 @@ mod tests {
             prop_assert_eq!(descriptor.reaches_far(), last >= 1 << 32);
         }
 
-        /// `instance_and_lane` of shaders/compute.wgsl relies on this.
+        /// `instance_and_lane` of shaders/compute.wgsl computes quotients under this assumption.
         #[test]
         fn a_product_with_the_reciprocal_is_at_most_1_below_the_quotient(
             number in prop_oneof![any::<u32>(), 0..99u32, u32::MAX - 99..=u32::MAX],

@@ -246,8 +246,8 @@ pub struct DrawRestarts {
     pub limit: u32,
     /// The number of the draw's indices before its first restart, or 2^32 - 1 if it has none.
     pub head: u32,
-    /// The table counts primitives from the start of its range. For positions after the draw's first restart,
-    /// shaders subtract `before`, modulo 2^32, to get the count within the draw.
+    /// The number that shaders subtract, modulo 2^32, from a count of primitives in the table, which begins at the
+    /// start of the range, to get the count within the draw. It applies to positions after the draw's first restart.
     pub before: u32,
     /// The address of the table.
     pub table: Address,

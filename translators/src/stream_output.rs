@@ -68,8 +68,8 @@ pub struct StreamOutputInfo {
 }
 
 impl StreamOutputInfo {
-    /// The slots that registers count, in their order. They are those of `outputs_written` if it is
-    /// set. Otherwise they are those of the outputs that `entry` and the functions that it calls
+    /// The slots of the written outputs, in the order in which registers count them: the slots in
+    /// `outputs_written` if it is set, or else the slots of the outputs that `entry` and the functions that it calls
     /// store to, and of the outputs with initialisers. An index that is not constant counts as a
     /// write to all elements of the array, and a pointer that is passed to a function as a write to
     /// everything that it points to.

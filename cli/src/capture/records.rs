@@ -42,7 +42,7 @@ pub(super) struct Records<'a> {
 /// A component of a record, with its type.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Number {
-    /// A float of 32 bits, or one of 16 bits, converted.
+    /// A float of 32 bits. Floats of 16 bits are converted.
     Float(f32),
     Double(f64),
     Int(i64),

@@ -143,10 +143,10 @@ impl CaptureBarriers {
     }
 }
 
-/// Makes the scope of a dependency one of commands outside of render passes. `ALL_COMMANDS` in a
-/// subpass dependency [means
-/// graphics](https://docs.vulkan.org/refpages/latest/refpages/source/VkSubpassDependency.html) and
-/// excludes compute, so `ALL_GRAPHICS` is added, whose translation includes captures.
+/// Converts a scope of a subpass dependency to a scope of a barrier outside of render passes. `ALL_COMMANDS`
+/// in a subpass dependency [means
+/// graphics](https://docs.vulkan.org/refpages/latest/refpages/source/VkSubpassDependency.html) and excludes
+/// compute, so `ALL_GRAPHICS` is added, whose translation includes captures.
 fn external(scope: Scope) -> Scope {
     use vk::PipelineStageFlags2 as Stage;
     match scope.stages.intersects(Stage::ALL_COMMANDS) {

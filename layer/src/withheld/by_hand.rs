@@ -81,7 +81,8 @@ unsafe fn draws<T: Copy>(
     Ok(place)
 }
 
-/// Passes the commands that are withheld below to a macro, in the form of `commands`.
+/// Passes a table to a macro, in the form that `macros` describes: the commands whose arguments the registry
+/// does not describe completely.
 macro_rules! commands_by_hand {
     ($expand:ident) => {
         $expand! {

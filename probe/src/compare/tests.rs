@@ -231,7 +231,7 @@ fn what_nothing_captures_any_more_is_named() {
     let gone = Comparison::new(&parse(&other), &parse(&left));
     assert!(!gone.is_no_worse() && gone.gone_backends.is_empty());
     assert!(gone.to_string().starts_with("native triangle-fan is gone: 2 right"), "{gone}");
-    // The reverse is no change for the worse.
+    // If the second report has more cases than the first, nothing became worse.
     assert!(Comparison::new(&parse(&one), &parse(&both)).is_no_worse());
 }
 

@@ -268,7 +268,7 @@ pub enum Verdict {
     Mismatch(Box<Mismatch>),
 }
 
-/// A fault that was found. The capture is reported under one of the faults that were found in it.
+/// A fault that was found. A capture may have several, and is reported under one of them.
 #[derive(Debug, Clone)]
 pub(super) struct Finding {
     pub fault: Fault,

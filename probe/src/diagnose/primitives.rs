@@ -74,7 +74,7 @@ pub(super) fn scan(capture: &Capture<'_>) -> Scan {
     scan
 }
 
-/// Returns up to `limit` primitives. `first` is counted over all instances.
+/// Returns up to `limit` primitives, beginning with primitive `first`, which is counted over all instances.
 pub(super) fn excerpt(capture: &Capture<'_>, first: u64, limit: usize) -> Vec<PrimitiveDiff> {
     (first..capture.expectation.primitives_written)
         .take(limit)
@@ -103,8 +103,8 @@ pub(super) fn around(
     let back = primitive - primitive.saturating_sub(2) / 2 * 2;
     let mut shown = excerpt(capture, place - back, SHOWN);
     shown.retain(|diff| diff.instance == instance);
-    // `finding` describes the fault of its primitive more exactly. That primitive may also be one after all
-    // expected primitives.
+    // `finding` describes the fault of its primitive more exactly than a comparison of the primitive would.
+    // The primitive may also be beyond all expected primitives.
     if let Some(finding) = finding {
         match shown.iter_mut().find(|diff| diff.primitive == finding.primitive) {
             Some(diff) => diff.clone_from(finding),

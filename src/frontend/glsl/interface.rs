@@ -273,7 +273,7 @@ fn take_outputs(
     let mut outputs: Vec<_> =
         outputs.map(|(member, value)| OutputMember { member, value }).collect();
     for OutputMember { member, value } in &mut outputs {
-        // The type may be an array that has a size only now.
+        // The type may be an array whose size was only set above.
         if let Expression::Load { pointer } = function.expressions[*value]
             && let Expression::GlobalVariable(variable) = function.expressions[pointer]
         {

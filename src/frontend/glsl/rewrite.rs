@@ -158,7 +158,8 @@ struct Rewriter<'a> {
 }
 
 impl<'a> Rewriter<'a> {
-    /// The text of a token, counted without directives; empty if there are fewer tokens.
+    /// The text of the token with index `at`, not counting tokens in directives; empty if the index is out of
+    /// range.
     fn text(&self, at: usize) -> &'a str {
         self.code.get(at).map_or("", |index| self.tokens.text(*index))
     }
@@ -209,7 +210,7 @@ impl<'a> Rewriter<'a> {
         Some((text.to_owned(), es))
     }
 
-    /// Finds the bracket that closes the one at `at`.
+    /// Finds the bracket that closes the bracket at `at`.
     fn closing(&self, at: usize) -> Option<usize> {
         let mut depth = 0usize;
         for at in at..self.code.len() {

@@ -147,8 +147,8 @@ impl Walk<'_, '_> {
     }
 }
 
-/// The number of locations of a type, at least one; `None` if attributes cannot provide it from
-/// `component` on.
+/// The number of locations of a type, at least one; `None` if no attribute has a value of this type that
+/// begins at component `component`.
 fn locations(declarations: &Declarations, ty: Id, component: u32, steps: &mut u32) -> Option<u64> {
     *steps += 1;
     if *steps > MAX_STEPS {

@@ -32,7 +32,7 @@ pub(super) struct Leaf {
 enum Place {
     Location {
         location: u32,
-        /// The first dword in the location.
+        /// The first dword of the value in its location.
         component: u32,
     },
     BuiltIn {

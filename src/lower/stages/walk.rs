@@ -339,7 +339,7 @@ impl<'s> Walk<'s> {
             self.spend(terminator.words().len())?;
             match terminator.op()? {
                 Op::Return | Op::ReturnValue if merge.is_none() || within.id != function.id => {}
-                // Unreachable, or undefined behaviour.
+                // A path that ends here is never taken, so it changes no value.
                 Op::Unreachable => {}
                 Op::Branch | Op::BranchConditional | Op::Switch => {
                     let labels = self.successors(terminator)?.into_iter();

@@ -155,7 +155,7 @@ impl Part {
         Level { current: self.current, used: self.taken() }
     }
 
-    /// Returns the memory to the part that was taken since `level` was read.
+    /// Returns to the part all memory that was taken since `level` was read.
     pub(super) fn rewind(&mut self, level: Level) {
         self.current = level.current;
         for (number, block) in self.blocks.iter_mut().enumerate().skip(level.current) {

@@ -310,7 +310,7 @@ unsafe fn create_graphics(
     let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
         .topology(desc.topology.into())
         .primitive_restart_enable(desc.primitive_restart);
-    // The vertex backend orders its stores itself and does not need the extension.
+    // The vertex backend orders its stores itself, so it does not need VK_EXT_provoking_vertex.
     let provoking = match desc.shader.backend() {
         Backend::Native => desc.provoking_vertex,
         Backend::Vertex | Backend::Compute => ProvokingVertex::First,

@@ -253,7 +253,7 @@ pub enum PipelineLayoutError {
 }
 
 impl PipelineLayoutDesc<'_> {
-    /// Checks that the pipeline layout has everything that a shader uses which `backend` captures
+    /// Checks that the pipeline layout has everything that a shader uses when `backend` captures it
     /// ([Descriptor Set
     /// Interface](https://docs.vulkan.org/spec/latest/chapters/interfaces.html#interfaces-resources-descset)).
     /// Sets and bindings that the shader does not use are not checked.

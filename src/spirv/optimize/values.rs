@@ -13,7 +13,8 @@ use crate::spirv::{Id, Instruction, Module, Section};
 /// separately. A value with more parts is loaded as a whole.
 const MAX_LOADS: u32 = 128;
 
-/// A bit of `definitions`: the index is one into [`Values::start`].
+/// A flag in elements of `definitions`: the instruction is in [`Values::start`], and the other bits are its
+/// index there.
 const IN_START: u32 = 1 << 31;
 
 /// Emitted instructions, and the values and types of their results as far as they are known.

@@ -28,8 +28,8 @@ const SCALE: [[f64; 3]; 5] = [
 ];
 
 impl<'a> Colouring<'a> {
-    /// Colours vertices by the column, or component, with this name. Without a name, returns a
-    /// column that is a colour by its name, if there is one.
+    /// Colours vertices by the column, or component, with this name. Without a name, returns a column whose
+    /// name says that it is a colour, if there is one.
     pub(super) fn of(columns: &'a [Column], name: Option<&str>) -> Result<Option<Self>> {
         let whole = |column| Self { column, component: None };
         let Some(wanted) = name else {

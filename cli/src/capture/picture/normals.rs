@@ -1,5 +1,5 @@
-//! Determines the normals by which surfaces are shaded smoothly: those of an output that is a
-//! normal by its name.
+//! Determines the normals by which surfaces are shaded smoothly, from an output whose name says that it is a
+//! normal.
 
 use glam::{DMat3, DVec3};
 

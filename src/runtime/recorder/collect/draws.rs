@@ -269,8 +269,8 @@ pub(in crate::runtime) fn most_slices(draws: u64, patches: u64) -> u64 {
     patches.saturating_mul(MOST_SLICES).min(few.saturating_add(many))
 }
 
-/// The binary logarithm of the number of slices of each patch of a draw. Few patches are cut into many, so that there is
-/// work for the whole GPU.
+/// The binary logarithm of the number of slices of each patch of a draw. The fewer patches a draw has, the
+/// more slices each patch is cut into, so that there is work for the whole GPU.
 fn slice_bits(input: &Input, control_points: u32, limits_loops: bool) -> u32 {
     let patches = u64::from(input.count) / u64::from(control_points.max(1));
     let slices = match input.kind {

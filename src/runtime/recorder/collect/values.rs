@@ -63,7 +63,7 @@ pub(in super::super) struct Target {
 /// The position in each capture buffer at which the next record is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Position {
-    /// The CPU knows it: the number of the next record. Record 0 is the first of the capture, at
+    /// The CPU knows the number of the next record. Record 0 is the first of the capture, at
     /// [`BoundBuffer::position`].
     Known(u32),
     /// The GPU reads the position from the counters that the capture was begun with.

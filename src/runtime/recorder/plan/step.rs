@@ -111,15 +111,15 @@ pub(in super::super) enum Draws {
 /// The number of workgroups of a dispatch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Size {
-    /// The number that is needed, for draws whose counts the CPU knows. A fused draw may turn out
-    /// to need fewer.
+    /// The exact number of workgroups, for draws whose counts the CPU knows. A fused draw may turn out to
+    /// need fewer.
     Direct(u64),
-    /// The largest number that may be needed; surplus workgroups do nothing. For each draw it
-    /// follows from the draw's count or, if only the GPU knows the count, from the size of the
-    /// buffers. This is the size for known draws that the setup kernel places, for all draws that
-    /// it places if indirect dispatches do not work, and for [`Draws::Restarted`].
+    /// The largest number of workgroups that may be needed; surplus workgroups do nothing. For each draw it
+    /// follows from the draw's count or, if only the GPU knows the count, from the size of the buffers. This
+    /// is the size for known draws that the setup kernel places, for all draws that it places if indirect
+    /// dispatches do not work, and for [`Draws::Restarted`].
     DirectUpTo(u64),
-    /// The number that the setup kernel wrote to the batch, for draws that are not known.
+    /// The number of workgroups that the setup kernel wrote to the batch, for draws that are not known.
     Indirect(BatchId),
 }
 

@@ -624,7 +624,7 @@ fn ends_of_queries_come_last() {
     let first = Limits { ends_first: true, ..ADDRESSES };
     let steps = plan(&first, &collected, &NO_COUNTERS);
     assert_eq!(steps[1..3], ["Finish 1 x 1", "barrier EndsToHost Always Nothing"]);
-    // The same holds without a draw.
+    // Without draws, only the ends of queries are planned: a finish kernel between two barriers.
     collected.draws.clear();
     assert_eq!(plan(&ADDRESSES, &collected, &NO_COUNTERS).len(), 3);
 }
