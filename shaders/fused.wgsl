@@ -58,7 +58,7 @@ fn is_writer(workgroup: u32) -> bool {
     if arrive(arrived) + 1u != expected {
         return false;
     }
-    // Set to 0 for the next execution of the command buffer.
+    // The count begins at 0 again in the next execution of the command buffer.
     store1(arrived, 0u, 0u);
     return true;
 }

@@ -3,7 +3,7 @@
 
 // The result of sum_runs. Each member consists of two 64-bit integers.
 struct Sum {
-    // The sum over the run of the previous invocation's value, including that value.
+    // The sum over the run that the previous invocation's value belongs to, up to and including that value.
     before: vec4<u32>,
     // The sum over the last run of the block, which may continue in the next block.
     last: vec4<u32>,

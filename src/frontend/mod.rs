@@ -69,7 +69,8 @@ pub enum FrontendError {
         location: Option<SourceLocation>,
         /// The message of naga.
         message: String,
-        /// Advice in case the source is valid.
+        /// Advice for the case that the source is valid, but uses a part of the language that naga does not
+        /// support.
         advice: Option<&'static str>,
     },
     /// The source uses a feature of the language that naga is known not to compile.

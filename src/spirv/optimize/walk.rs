@@ -114,12 +114,13 @@ pub(super) struct Frame<'s> {
 
 /// The block or caller to which the control flow goes after a piece of code.
 pub(super) enum Step {
-    /// To a block of the source, over these edges. The label of the block is written to the output, and so
-    /// are the phis of tracked variables.
+    /// The control flow goes to a block of the source, over these edges. The label of the block is written to
+    /// the output, and so are the phis of tracked variables.
     At(Id, Vec<Edge>),
-    /// To the caller, with the value that the function returns, or [`NOTHING`].
+    /// The control flow goes to the caller, with the value that the function returns, or [`NOTHING`].
     Returned(Id),
-    /// To a target, which is written later; or to no block, for example after `OpUnreachable`.
+    /// The control flow goes to a target, which is written later; or to no block, for example after
+    /// `OpUnreachable`.
     Ended,
 }
 
