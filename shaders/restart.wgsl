@@ -23,7 +23,7 @@
 const BLOCK: u32 = 32u; // indices per block
 const BLOCKS: u32 = 256u; // blocks per workgroup
 
-// The summary of a run, which is a number of consecutive indices.
+// The summary of a run. A run consists of consecutive indices.
 struct Run {
     restarts: u32, // 1 if the run contains a restart
     head: u32, // indices before the first restart; all if there is none
