@@ -15,8 +15,9 @@ struct Primitive {
     id: u32,
 }
 
-// The primitive that begins at item `lane` of an instance. Without primitive restart the items are the primitives. With
-// primitive restart they are the indices, and a primitive need not begin at each.
+// The primitive that begins at item `lane` of an instance. Without primitive restart, `lane` is the number of
+// the primitive. With primitive restart, `lane` is the position of an index, and a primitive does not begin
+// at every index.
 fn primitive_of_lane(lane: u32) -> Primitive {
     if is_restarted() {
         return primitive_of_index(lane);
@@ -34,7 +35,9 @@ fn primitive_of_index(index: u32) -> Primitive {
     let begins = place.exists & (number * step == place.vertex);
     var count = place.record_count / vertices;
     if is_tri_strip_adj() {
-        // Only a later vertex tells whether this is the last primitive.
+        // The last triangle of a segment has other adjacent vertices than the other triangles (see
+        // element_of_strip_with_adjacency). To find out whether this triangle is the last one, `count` has to
+        // include the next triangle, which ends two indices later.
         count = place_of_index(index + select(0u, 2u, begins & (number < count))).record_count / vertices;
     }
     return Primitive(
@@ -56,12 +59,14 @@ fn element_of_slot(primitive: Primitive, slot: u32) -> u32 {
         element = i + slot;
     }
     if is_tri_strip() {
-        // Odd triangles have the order 0 2 1, or 1 0 2 if the last vertex is the provoking one.
+        // Odd triangles write their vertices in the order 0 2 1, or 1 0 2 if the last vertex is the provoking
+        // one.
         let turned = select(slot ^ 1u, (3u - slot) % 3u, last == 0u);
         element = i + select(slot, select(turned, slot, last == 1u && slot == 2u), odd == 1u);
     }
     if is_tri_fan() {
-        // The hub comes last, or first if the last vertex is the provoking one.
+        // The hub is the last vertex of a fan's triangle, or the first if the last vertex is the provoking
+        // one.
         let is_hub = slot == select(2u, 0u, last == 1u);
         element = select(i + slot + 1u - last, 0u, is_hub);
     }

@@ -7,13 +7,14 @@
 //
 // With primitive restart every index is an item. Only this shader finds out which indices contribute to a primitive.
 //
-// This shader is specialised into several pipelines (src/runtime/pipeline/key.rs). Pipelines for one draw read it from
-// push constants; there are variants without indices, with indices, and with primitive restart. An unchecked pipeline
-// omits all bounds checks, because the CPU has checked that all elements exist. The pipeline for listed draws captures
-// several draws that the CPU lists. The fused pipeline (fused.wgsl) captures one small draw without kernels. Each
-// removed branch saves compile time, registers, and time on devices that execute both sides of a branch.
+// This shader is specialised into several pipelines (src/runtime/pipeline/key.rs). Pipelines for one draw
+// read it from push constants; there are variants without indices, with indices, and with primitive restart.
+// An unchecked pipeline omits all bounds checks, because the CPU has checked that all elements exist. The
+// pipeline for listed draws captures several draws whose parameters the CPU wrote to memory. The fused
+// pipeline (fused.wgsl) captures one small draw without kernels. Each branch that a variant lacks saves
+// compile time, registers, and time on devices that execute both sides of a branch.
 
-// What one invocation shades: a vertex, or the hub of a fan.
+// The vertex that an invocation shades, which may be the hub of a fan.
 struct Work {
     // Whether the draw has this vertex and may write a record for it.
     exists: bool,
@@ -52,13 +53,14 @@ fn begin_draw(workgroup: u32, local: u32) -> bool {
     } else {
         use_pushed_draw();
     }
-    // If the CPU places the draws, the dispatch has hardly any workgroup too many, so this test is omitted.
+    // If the CPU places the draws, the dispatch has hardly any workgroup without work: such a workgroup finds
+    // out that its vertices do not exist, and this test is not worth its cost.
     return !(may_be_general() || is_fused()) || first_invocation(workgroup) < draw.invocations;
 }
 
-// The number, within the draw, of a workgroup's first invocation.
+// The number of a workgroup's first invocation, counted from the draw's first invocation.
 fn first_invocation(workgroup: u32) -> u32 {
-    // A draw that has a dispatch for itself begins with workgroup 0.
+    // If a dispatch has only one draw, the draw begins at workgroup 0.
     let may_share = may_be_general() || is_batched();
     return (workgroup - select(0u, draw.first_workgroup, may_share)) * workgroup_size();
 }
@@ -92,20 +94,21 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
     let per_instance = select(draw.item_count, fan_invocations(draw.item_count), is_fan);
     let place = instance_and_lane(index, per_instance);
     work.exists = (is_unchecked() | (place.x < draw.instance_count)) & (place.y < per_instance);
-    // An invocation without a vertex uses the inputs of the first vertex, so that it reads nothing beyond what the draw
-    // reads.
+    // An invocation without a vertex uses the inputs of the first vertex, because memory beyond the vertices
+    // of the draw may not be readable.
     let instance = select(0u, place.x, work.exists);
     let lane = select(0u, place.y, work.exists);
 
     var element = lane;
     if is_fan {
-        // Three invocations in an unchecked capture: a rim vertex, the hub, and the next rim vertex.
+        // An unchecked capture has three invocations for each two primitives: a rim vertex, the hub, and the
+        // next rim vertex.
         element = select(lane / 2u, 2u * lane / 3u, is_unchecked());
         work.is_hub = select(lane % 2u == 1u, 2u * lane - 3u * element == 2u, is_unchecked());
     }
     var vertex = 0u;
     if is_restarted() {
-        // The hub's index is at another element, which is known only after place_of_index.
+        // The index of the hub is at the start of the segment, which place_of_index finds.
         let may_have_hub = pipeline_topology() == ANY_TOPOLOGY || pipeline_topology() == TRI_FAN;
         if !may_have_hub {
             vertex = index_of_element(element);
@@ -116,7 +119,7 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
         if may_have_hub {
             vertex = index_of_element(select(element, place.start, work.is_hub));
         }
-        // A restart is not the index of a vertex. Its invocation uses index 0 instead.
+        // The restart index is no vertex: an invocation for it reads the attributes of vertex 0 instead.
         vertex = select(0u, vertex, place.exists);
         work.item = item_of_vertex(place.vertex);
         work.exists &= place.exists & (work.item <= output_limit() + 2u);

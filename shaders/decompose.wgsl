@@ -14,7 +14,7 @@ const LINE_STRIP_ADJ: u32 = 5u;
 const TRI_LIST_ADJ: u32 = 6u;
 const TRI_STRIP_ADJ: u32 = 7u;
 
-// No item, or no record. NONE is greater than or equal to every count.
+// NONE stands for no item or no record. It is greater than or equal to every count.
 const NONE: u32 = 0xffffffffu;
 
 // The value of pipeline_topology() in a pipeline that supports all topologies.
@@ -60,8 +60,9 @@ fn item_of_vertex(vertex: u32) -> u32 {
     return vertex;
 }
 
-// The records of an item. If the primitive of a record does not exist, the number of the record is not below the
-// segment's count, and is_captured drops it. Before the first primitive, 3 * (0 - 1) wraps to such a number.
+// The records of an item. An item may have records in primitives that do not exist, such as those after the
+// last primitive. The number of such a record is not below the segment's count, so that is_captured drops it.
+// Before the first primitive, 3 * (0 - 1) wraps to such a number.
 fn records_of_item(k: u32) -> vec3<u32> {
     if is_tri_strip() | is_tri_strip_adj() {
         return records_of_tri_strip(k);
@@ -76,8 +77,8 @@ fn records_of_item(k: u32) -> vec3<u32> {
     return vec3<u32>(k, NONE, NONE);
 }
 
-// The records of vertex `k` of a triangle strip. Odd triangles have the order 0 2 1, or 1 0 2 if the last
-// vertex is the provoking one.
+// The records of vertex `k` of a triangle strip. Odd triangles write their vertices in the order 0 2 1, or 1
+// 0 2 if the last vertex is the provoking one.
 fn records_of_tri_strip(k: u32) -> vec3<u32> {
     let last = is_last_vertex();
     let odd = k & 1u;
@@ -92,8 +93,9 @@ fn records_of_line_strip(k: u32) -> vec3<u32> {
     return vec3<u32>(2u * k, 2u * k - 1u, NONE);
 }
 
-// The largest number of records of an item. In a pipeline for one topology this is a constant, so that the compiler
-// removes code. That matters on devices that execute both sides of a branch.
+// The largest number of records of an item. In a pipeline for one topology this is a constant, so that the
+// compiler removes the code for further records, which devices that execute both sides of a branch would
+// otherwise execute.
 fn most_records_of_item() -> u32 {
     if is_tri_strip() | is_tri_strip_adj() {
         return 3u;
@@ -109,13 +111,13 @@ fn hub_record(k: u32) -> u32 {
 // A range of consecutive records that are decomposed together: the records of an instance, or with
 // primitive restart the records between two restarts.
 struct Segment {
-    // The number of the segment's first record, counted like draw.base_record.
+    // The number of the segment's first record in the numbering of draw.base_record.
     first: u32,
     count: u32,
 }
 
-// The records of an instance. The products do not overflow, because the counts are clamped to what
-// fits into the buffers.
+// The records of an instance. The products do not overflow, because the counts are limited by the size of the
+// buffers.
 fn segment_of_instance(instance: u32) -> Segment {
     if is_unchecked() {
         return Segment(draw.base_record, output_limit());
@@ -129,12 +131,13 @@ fn output_limit() -> u32 {
 }
 
 // Whether a record is captured: it must belong to a primitive of the segment, and must not overflow the
-// buffers. An unchecked capture has one instance, whose count is clamped already.
+// buffers. In an unchecked capture the first test is enough: it has one instance, whose record count the CPU
+// has clamped.
 fn is_captured(segment: Segment, record: u32) -> bool {
     return (record < segment.count) & (is_unchecked() | (segment.first + record < draw.output_end));
 }
 
-// The number of a record, counted like draw.base_record, or NONE if it is not captured.
+// The number of a record in the numbering of draw.base_record, or NONE if the record is not captured.
 fn output_of(segment: Segment, record: u32) -> u32 {
     return select(NONE, segment.first + record, is_captured(segment, record));
 }

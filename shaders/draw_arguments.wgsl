@@ -1,5 +1,5 @@
-// Computes the vertex counts of draws like vkCmdDrawIndirectByteCountEXT, and writes them as
-// commands for vkCmdDrawIndirect.
+// Computes the vertex counts of draws that read them from a counter, as vkCmdDrawIndirectByteCountEXT does,
+// and writes them as VkDrawIndirectCommands.
 
 // A draw whose vertex count is computed from a counter.
 struct CountedDraw {

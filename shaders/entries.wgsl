@@ -1,8 +1,9 @@
-// Kernels that place the records of geometry shaders (geometry.wgsl). xfb_entry_sums adds up the counts within
-// each block of entries, xfb_place_entries adds up the sums of all blocks.
+// Kernels that place the records of geometry shaders (geometry.wgsl). xfb_entry_sums adds up the primitives
+// of the entries in each block. xfb_place_entries adds up the sums of all blocks, which tells where the
+// records of each block begin.
 
-// The parameters of xfb_entry_sums. `counts` and `blocks` are those of the first dispatch, see
-// `Entries`.
+// The parameters of xfb_entry_sums. `counts` and `blocks` are the members of the `Entries` of the first
+// dispatch.
 struct EntrySums {
     counts: vec2<u32>,
     blocks: vec2<u32>,
@@ -23,7 +24,8 @@ fn xfb_entry_sums(
 ) {
     let addresses = load4(kernel.parameters);
     let last = load_entries(load2(add_bytes(kernel.parameters, 16u)));
-    // These tables are shorter than 4 GiB, so the low dwords of their addresses are enough.
+    // Each dispatch's `blocks` points into one table, and this table is shorter than 4 GiB. The difference of
+    // the low dwords is therefore the difference of the addresses.
     let block_count = (last.blocks.x - addresses.z) / ENTRY_BLOCK_SIZE + last.count / ENTRIES_PER_BLOCK;
     if local == 0u {
         ends[NO_RUN] = vec4<u32>();
@@ -66,7 +68,7 @@ struct EntryJob {
     counting: vec2<u32>,
     storing: vec2<u32>,
     entries: vec2<u32>,
-    // Vertices per primitive.
+    // The number of vertices per primitive.
     vertices: u32,
     reserved: u32,
     // The addresses of the queries to add to, or 0.
@@ -94,9 +96,9 @@ fn xfb_place_entries(@builtin(local_invocation_index) local: u32) {
     room = workgroupUniformLoad(&start_room);
     next_record = 0u;
     for (var number = 0u; number < parameters.z; number++) {
-        // A driver may execute the loads of the next iteration after the last one, and drop their results
-        // (lavapipe 26.2.6 does). Their address must be readable: it is that of the last job, or of the
-        // parameters if there is no job.
+        // A driver may execute the loads of one more iteration after the last one, and drop their results
+        // (lavapipe 26.2.6 does). The address of these loads must be readable, so it is that of the last job,
+        // or of the parameters if there is no job.
         let last = max(parameters.z, 1u) - 1u;
         let job = multiply_add(parameters.xy, min(number, last), ENTRY_JOB_SIZE);
         place_job(select(kernel.parameters, job, parameters.z != 0u), local);

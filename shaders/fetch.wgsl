@@ -18,8 +18,8 @@ fn attribute_descriptor(slot: u32) -> AttributeDescriptor {
     return AttributeDescriptor(words.xy, words.z, words.w);
 }
 
-// The address of an element, or of element 0 if the element is beyond the binding. An element
-// begins less than 4 GiB behind element 0, unless FAR_ATTRIBUTES is set.
+// The address of an element, or of element 0 if the element is beyond the binding. The offset of the element
+// fits into 32 bits unless FAR_ATTRIBUTES is set.
 fn element_address(descriptor: AttributeDescriptor, element: u32) -> vec2<u32> {
     let readable = select(element, 0u, is_beyond(descriptor, element));
     if uniformly(may_be_general() && (draw.flags & FAR_ATTRIBUTES) != 0u) {
@@ -28,8 +28,8 @@ fn element_address(descriptor: AttributeDescriptor, element: u32) -> vec2<u32> {
     return add_bytes(descriptor.address, readable * descriptor.stride);
 }
 
-// Whether an element is not completely within the binding. In unchecked captures every element is within
-// it.
+// Whether an element is not completely within the binding. Never true in unchecked captures, for which the
+// CPU has checked all elements.
 fn is_beyond(descriptor: AttributeDescriptor, element: u32) -> bool {
     return !is_unchecked() && element >= descriptor.limit;
 }

@@ -19,9 +19,9 @@ const ADD: u32 = 1u;
 const END: u32 = 2u;
 const OPERATION_SIZE: u32 = 32u;
 
-// One workgroup with a single invocation for each operation, because operations may access
-// different buffers. The operations are executed in any order: two of them have the same address
-// only if they store the same value.
+// Each workgroup has a single invocation, which executes one operation, because operations may access
+// different buffers. The operations are executed in any order: if two of them have the same address, they
+// store the same value.
 @compute @workgroup_size(1)
 fn xfb_finish(
     @builtin(workgroup_id) workgroup_id: vec3<u32>,
@@ -32,12 +32,13 @@ fn xfb_finish(
     if number >= finish.z {
         return;
     }
-    // A driver may execute the loads after the return anyway (see address_or). In this case they read the last
-    // operation.
+    // A driver may execute the loads although the invocation returned (see address_or). The loads then read
+    // the last operation.
     let at = multiply_add(finish.xy, min(number, finish.z - 1u), OPERATION_SIZE);
     let head = load4(at);
     let values = load4(add_bytes(at, 16u));
-    // Only the destination of an ADD has 16 bytes to read.
+    // Only an ADD reads 16 bytes at its destination. For all other operations the load reads the parameters,
+    // which are readable.
     let sum = select(kernel.parameters, head.xy, head.z == ADD);
     switch head.z {
         case STORE: { store1(head.xy, 0u, values.x); }
@@ -51,7 +52,7 @@ fn xfb_finish(
 
 // -- Queries of this crate, see src/runtime/queries.rs
 
-// A query has its values first, two 64-bit integers, then its result.
+// A query consists of its values, which are two 64-bit integers, and its result.
 const QUERY_SIZE: u32 = 48u;
 const QUERY_RESULT: u32 = 16u;
 
@@ -63,15 +64,16 @@ fn add_to_query(query: vec2<u32>, counted: vec4<u32>) {
     }
 }
 
-// Makes a query available: copies its values to its result, and stores the number of this end beside
-// each dword of the result. `ends` is the address of the number of the query's last end, which is
-// incremented. No two ends have the same number, and no number is 0.
+// Makes a query available: copies its values to its result, and stores a number beside each dword of the
+// result, by which a reader recognizes a complete result. `ends` is the address of the number that the
+// previous end of the query stored; this end increments it. No two ends have the same number, and no number
+// is 0.
 fn end_query(query: vec2<u32>, ends: vec2<u32>) {
     let number = max(1u, load1(ends) + 1u);
     let values = load4(query);
     store1(ends, 0u, number);
-    // The result is first stored without the number, for devices that store the two dwords one
-    // after the other: a reader must not see the new number beside an old value.
+    // Some devices store the two dwords one after the other. A reader must not see the new number beside an
+    // old value, so the result is first stored with the number 0.
     store_result_of(query, values, 0u);
     memory_barrier();
     store_result_of(query, values, number);

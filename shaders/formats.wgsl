@@ -35,10 +35,10 @@ fn convert_sscaled(element: vec2<u32>, first_bit: vec4<u32>, width: vec4<u32>) -
 
 // c / (2^width - 1), rounded to the nearest float. OpFDiv only guarantees 2.5 ULP.
 //
-// The binary digits of the fraction are those of c repeated forever, like 1/3 = 0.010101... Rotated
-// to begin with a 1, and repeated to fill 32 bits, they give at least 25 bits: the mantissa and the
-// rounding bit. There are no ties, because the digits never end. If all digits are 1, rounding up
-// gives 1.0.
+// The binary digits of the fraction are those of c repeated forever, like 1/3 = 0.010101... The code rotates
+// them so that they begin with a 1, and repeats them to fill 32 bits. At least the first 25 of these are
+// right, which is enough for the mantissa and the rounding bit. No fraction lies exactly between two floats,
+// because its digits never end. If all digits are 1, rounding up gives 1.0.
 fn normalized(c: vec4<u32>, width: vec4<u32>) -> vec4<u32> {
     let maximum = vec4<u32>(0xffffffffu) >> (32u - width);
     let zeros = countLeadingZeros(c) - (32u - width);
@@ -47,7 +47,8 @@ fn normalized(c: vec4<u32>, width: vec4<u32>) -> vec4<u32> {
     let once_in_each = (vec4<u32>(0xffffffffu) >> unused) / maximum;
     let fraction = (digits * once_in_each) << unused;
     let mantissa = ((fraction >> vec4<u32>(7u)) + 1u) >> vec4<u32>(1u);
-    // The leading 1 of the mantissa increments the exponent.
+    // The leading 1 of the mantissa overflows into the exponent, and increments it. The exponent is therefore
+    // one less here.
     let value = ((125u - zeros) << vec4<u32>(23u)) + mantissa;
     return select(value, vec4<u32>(), c == vec4<u32>());
 }
@@ -66,13 +67,13 @@ fn convert_snorm(element: vec2<u32>, first_bit: vec4<u32>, width: vec4<u32>) -> 
     return normalized(magnitude, magnitude_width) | sign;
 }
 
-// Converts unsigned floats with 5 exponent bits and the given width of mantissa to 32-bit floats.
+// Converts unsigned floats with 5 exponent bits and `mantissa_width` mantissa bits to 32-bit floats.
 fn widened(small: vec4<u32>, mantissa_width: vec4<u32>) -> vec4<u32> {
     let shift = 23u - mantissa_width;
     let normal = (small << shift) + ((127u - 15u) << 23u);
-    // Infinities and NaNs. NaNs keep their payload.
+    // Infinities and NaNs: the exponent has all bits set. NaNs keep their payload.
     let special = (small << shift) | vec4<u32>(0x7f800000u);
-    // Subnormal values are normal as 32-bit floats. The multiplication by a power of two is exact.
+    // Subnormal values become normal 32-bit floats. The multiplication by a power of two is exact.
     let ulp = bitcast<vec4<f32>>((127u - 14u - mantissa_width) << vec4<u32>(23u));
     let subnormal = bitcast<vec4<u32>>(vec4<f32>(small) * ulp);
     let exponent = small >> mantissa_width;

@@ -25,7 +25,7 @@ fn use_fused_draw(workgroup: u32, local: u32) {
     let progress = load_progress(fused_address());
     let queries = load4(add_bytes(fused_address(), FUSED_QUERIES));
     let positions = start_positions(progress, fused_address());
-    // In a pipeline for one topology a constant replaces the sysval here.
+    // In a pipeline for one topology this is a constant, with which the compiler removes code.
     draw.xfb_topology = draw_topology();
     let vertices = vertices_per_primitive(draw.flags);
     let primitives = primitive_count(draw.xfb_topology, vertices, draw.item_count);
@@ -45,9 +45,9 @@ fn use_fused_draw(workgroup: u32, local: u32) {
     }
 }
 
-// Whether this workgroup writes the counters and queries. If a capture with several workgroups both
-// reads and writes counters, the last workgroup to arrive writes, because all others have read by
-// then; `expected` is the number of workgroups. No workgroup waits, so they need not run at the same
+// Whether this workgroup writes the counters and queries. If a capture with several workgroups both reads and
+// writes counters, the last workgroup to arrive writes, because all others have read by then; `expected` is
+// the number of workgroups. No workgroup waits for another one, so the device need not run them at the same
 // time. In other captures `expected` is 0, and workgroup 0 writes.
 fn is_writer(workgroup: u32) -> bool {
     let expected = load1(add_bytes(fused_address(), FUSED_EXPECTED));
@@ -58,12 +58,13 @@ fn is_writer(workgroup: u32) -> bool {
     if arrive(arrived) + 1u != expected {
         return false;
     }
-    // Reset for the next execution of the command buffer.
+    // The count begins at 0 again in the next execution of the command buffer.
     store1(arrived, 0u, 0u);
     return true;
 }
 
-// Does what add_to_query does, but for a query that only one invocation adds to.
+// Does what add_to_query does, for a query to which no other invocation adds, so that no atomic operations
+// are needed.
 fn count_for_query(query: vec2<u32>, counted: vec4<u32>) {
     let at = address_or(query, fused_address());
     if is_address(query) {

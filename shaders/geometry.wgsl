@@ -16,7 +16,7 @@
 // If a shader always emits the same number of primitives and the CPU places its draws, there is no counting run:
 // each invocation takes one input primitive, whose records are known.
 
-// Where the entries of a dispatch are counted and placed.
+// The memory in which the entries of a dispatch are counted and placed.
 struct Entries {
     // The address of two dwords for each entry: the number of primitives that it emits, and the sum of these
     // numbers over the entries before it in its block.
@@ -41,9 +41,10 @@ const ENTRIES_PER_BLOCK: u32 = 512u;
 const MOST_ASSEMBLED: u32 = 0x40000000u;
 
 var<private> is_counting: bool;
-// Whether the running shaders also run for other items (patches.wgsl), in which their side effects happen.
+// Whether other invocations run the same shaders with the same inputs, for other slices of the patch
+// (patches.wgsl). The side effects then happen in one of those, and not here.
 var<private> is_repeating: bool;
-// The records that this invocation's entry stores.
+// The records that this invocation stores for its entry.
 var<private> entry_records: Segment;
 // The number of primitives that the entry emitted before the current strip, and the number of vertices that it emitted
 // in this strip.
@@ -62,8 +63,8 @@ fn load_entries(at: vec2<u32>) -> Entries {
 fn records_of_entry(entries: Entries, entry: u32) -> Segment {
     let counts = load2(add_bytes(entries.counts, ENTRY_SIZE * entry));
     let first = load1(add_bytes(entries.blocks, ENTRY_BLOCK_SIZE * (entry / ENTRIES_PER_BLOCK)));
-    // At most `limit / vertices` primitives fit. Both counts are clamped to that before the multiplication, so
-    // that nothing exceeds 32 bits.
+    // At most `limit / vertices` primitives fit. Both counts are clamped to this number before the
+    // multiplication, so that no product exceeds 32 bits.
     let vertices = output_vertices();
     let limit = draw.output_end;
     let begin = min(first + min(counts.y, limit / vertices) * vertices, limit);
@@ -125,8 +126,8 @@ fn emit_vertex() {
     strip_length++;
 }
 
-// Called instead of emit_vertex if the shader has several vertex streams. A run captures only one
-// of them.
+// Called instead of emit_vertex if the shader has several vertex streams. Each run captures only one stream,
+// and ignores vertices of the others.
 fn emit_stream_vertex(stream: u32) {
     if uniformly(stream == captured_stream()) {
         emit_vertex();
@@ -192,7 +193,8 @@ fn run_geometry(instance: u32, primitive: Primitive) {
     run_invocations(primitive.id);
 }
 
-// Runs the geometry shader, whose inputs of vertices are there.
+// Runs all invocations of the geometry shader for a primitive. The inputs that belong to vertices must be
+// set.
 fn run_invocations(primitive: u32) {
     for (var invocation = 0u; invocation < geometry_invocations(); invocation++) {
         set_geometry_inputs(primitive, invocation);
@@ -208,12 +210,13 @@ fn xfb_geometry(
     @builtin(local_invocation_index) local: u32,
 ) {
     let workgroup = workgroup_number(workgroup_id, workgroups);
-    // An invocation without a draw still has an entry, with count 0: all entries of a block are added up.
+    // An invocation without a draw still writes the count 0 for its entry, because the kernel adds up the
+    // counts of all entries of a block.
     let exists = begin_draw(workgroup, local);
     let entry = workgroup * workgroup_size() + local;
     let number = first_invocation(workgroup) + local;
-    // The number of items, in all instances: of primitives, or with primitive restart of indices, at which primitives
-    // may begin.
+    // The number of items in all instances. An item is a primitive, or with primitive restart an index, at
+    // which a primitive may begin.
     let items = select(0u, draw.item_count * draw.instance_count, exists & (number < draw.invocations));
     let first = min(number, draw.invocations) * entry_length();
     let end = min(first + entry_length(), items);
@@ -231,7 +234,7 @@ fn xfb_geometry(
     let staged = records_of_workgroup(workgroup, exists, entries);
     is_staging = staged.count != 0u && staged.count <= staged_vertices();
     first_output = staged.first;
-    // The records to store are known now. From here on output_end only limits which primitives are
+    // From here on only `entry_records` limits what is stored, and `output_end` limits which primitives are
     // assembled.
     draw.output_end = MOST_ASSEMBLED;
     var place = instance_and_lane(min(first, items), draw.item_count);
@@ -246,9 +249,9 @@ fn xfb_geometry(
         }
     }
     if uniformly(is_staging) {
-        // A shader that reads memory which others write may emit less in this run than was counted. The rest of
-        // the staged records is filled, so that no uninitialised shared memory, perhaps of another program, is
-        // stored.
+        // If a shader reads memory that other invocations write, it may emit less in this run than in the
+        // counting run. Then copies of its last outputs fill the gap up to the count, because otherwise
+        // the workgroup would store uninitialised shared memory, perhaps of another program.
         for (var left = emitted * output_vertices(); left < entry_records.count; left++) {
             stage_record(entry_records.first + left - first_output);
         }

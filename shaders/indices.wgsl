@@ -15,7 +15,7 @@ fn load_index(address: vec2<u32>, limit: u32, size: u32, position: u32) -> u32 {
 // reaches beyond the last index, the buffer may end within the dword: then single bytes are loaded, if the device can.
 // Otherwise the buffer is required to contain the whole dword (IndexBuffer::size).
 fn load_bound_index(address: vec2<u32>, limit: u32, size: u32, position: u32) -> u32 {
-    // `size >> 1` is log2(size). The product may exceed 32 bits.
+    // `size >> 1` is log2(size). The product of position and size may exceed 32 bits.
     let shift = size >> 1u;
     let at = add64(address, vec2<u32>(position << shift, (position >> 16u) >> (16u - shift)));
     let to_dword_end = (4u - (at.x & 3u)) >> shift;

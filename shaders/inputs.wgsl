@@ -14,15 +14,15 @@ const BYTE_COUNT: u32 = 2u;
 // A bit of Draw.flags and Input.flags: the draw is discarded if its predicate is not 0, instead of if it is 0.
 const INVERTED: u32 = 32u;
 
-// A recorded draw command. INDIRECT commands may have several draws.
+// A recorded draw command. An input with the kind INDIRECT may have several draws.
 struct Input {
     kind: u32,
     topology: u32,
     flags: u32,
     draw_index: u32,
 
-    // The arguments of a direct draw. Of a BYTE_COUNT, `instance_count` and `first_instance` have the same meaning,
-    // `first` is counterOffset, and `base_vertex` is vertexStride.
+    // The arguments of a direct draw. If the kind is BYTE_COUNT, `first` is counterOffset and `base_vertex`
+    // is vertexStride; `instance_count` and `first_instance` have their usual meaning.
     count: u32,
     instance_count: u32,
     first: u32,
@@ -39,7 +39,8 @@ struct Input {
     // The address of the first VkDraw[Indexed]IndirectCommand, or of the counter of BYTE_COUNT.
     arguments: vec2<u32>,
 
-    // The address of a draw count, or 0. Draws whose number is not below the count do not exist.
+    // The address of a draw count, or 0 if the input has draw_count draws. Draws from this count on do not
+    // exist.
     count_address: vec2<u32>,
     restart_table: vec2<u32>,
 
@@ -48,8 +49,8 @@ struct Input {
 
     // The address of a predicate, or 0: a dword that decides whether the draws are discarded.
     predicate: vec2<u32>,
-    // INDIRECT: the largest number of draws, and the bytes from one command to the next. The draws have
-    // consecutive draw indices from `draw_index` on.
+    // For INDIRECT: the largest number of draws, and the number of bytes from one command to the next. The
+    // draws have consecutive draw indices from `draw_index` on.
     draw_count: u32,
     stride: u32,
 }
@@ -79,7 +80,7 @@ fn load_input(inputs: vec2<u32>, number: u32) -> Input {
     );
 }
 
-// The input for only draw `index` of an INDIRECT input.
+// The input for a single draw: draw `index` of an INDIRECT input.
 fn draw_of_input(all: Input, index: u32) -> Input {
     var input = all;
     input.draw_index += index;
@@ -172,7 +173,8 @@ fn arguments_of(input: Input) -> Arguments {
     if !is_indexed {
         return Arguments(count, instance_count, first, first_instance, input.index_address, 0u);
     }
-    // If the draw begins beyond the last index, it uses the address of the first index, which is readable.
+    // If the draw begins beyond the last index, its index address is that of the buffer's first index, which
+    // is readable.
     let left = input.index_limit - min(first, input.index_limit);
     let skipped = select(0u, first, left != 0u);
     return Arguments(

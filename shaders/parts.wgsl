@@ -5,13 +5,13 @@ fn load_group(inputs: vec2<u32>, number: u32) -> u32 {
     return load1(add_bytes(multiply_add(inputs, number, INPUT_SIZE), INPUT_GROUP));
 }
 
-// The address of the query that an input adds to; `which` is STREAM_QUERY or GENERATED_QUERY.
+// The address of the query that an input adds to. `which` selects the query: STREAM_QUERY or GENERATED_QUERY.
 fn load_query(number: u32, which: u32) -> vec2<u32> {
     let at = multiply_add(load_setup().inputs, number, INPUT_SIZE);
     return load2(add_bytes(at, INPUT_QUERIES + 8u * which));
 }
 
-// Which runs (see STREAM_QUERY, GENERATED_QUERY, GROUP) begin with a draw, as bits.
+// The kinds of runs (STREAM_QUERY, GENERATED_QUERY, GROUP) whose first draw this is, as bits.
 fn starts_of(part: Part) -> u32 {
     if part.index != 0u || part.input == 0u {
         return 0u;
@@ -54,7 +54,7 @@ fn count_draws(first: u32, local: u32) -> u32 {
     return workgroupUniformLoad(&all_draws);
 }
 
-// One of the draws of an input.
+// A single draw of an input.
 struct Part {
     input: u32,
     index: u32,
@@ -86,11 +86,11 @@ fn later_input(low: u32, number: u32, step: u32) -> u32 {
     return low + step;
 }
 
-// The number of the first draw of the next block, after the block that begins at `first_draw`. `part` is
-// the invocation's draw. `fits` says whether another primitive of its input fits after this block. If none
-// fits for the input of the block's last draw, and no query counts, the remaining draws of this input
-// change nothing and are skipped. Draws of geometry shaders are never skipped, because it is not known yet
-// what they emit.
+// The number of the first draw of the next block, after the block that begins at `first_draw`. `part` is the
+// invocation's draw. `fits` says whether another primitive of its input fits after this block. If none fits
+// for the input of the block's last draw, and this input adds to no query, its remaining draws have no effect
+// and are skipped. Draws of geometry shaders are never skipped, because it is not known yet how many
+// primitives they emit.
 fn next_block(first: u32, first_draw: u32, draw_count: u32, part: Part, fits: bool, local: u32) -> u32 {
     let setup = load_setup();
     let width = kernel_width();
@@ -110,8 +110,9 @@ fn next_block(first: u32, first_draw: u32, draw_count: u32, part: Part, fits: bo
     return workgroupUniformLoad(&next_first);
 }
 
-// -- Kept draws, which are stored. If any input has several draws, only those draws are kept that write something, and
-// the first draw of each group. For geometry shaders those are kept that have primitives.
+// -- Kept draws are those that the kernel stores. If any input has several draws, the kernel keeps only the
+// draws that write something, and the first draw of each group. For geometry shaders it keeps the draws that
+// have primitives.
 
 // One bit for each draw of the block: whether it is kept.
 var<workgroup> kept: array<atomic<u32>, MAX_KERNEL_WIDTH / 32u>;

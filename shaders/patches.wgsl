@@ -1,27 +1,30 @@
-// Captures of tessellation shaders: a second use of geometry.wgsl.
+// Captures of tessellation shaders, which use geometry.wgsl with slices of patches in place of input
+// primitives.
 //
-// A patch may have many more primitives than one invocation should store. It is therefore cut into slices of
-// consecutive primitives. An item is a slice, so that entries of slices are counted and placed like entries of
-// primitives. An invocation runs the vertex shader and the control shader once for all its slices of a patch.
+// A patch may have many more primitives than one invocation should store. Each patch is therefore cut into
+// slices of consecutive primitives. Slices are the items of a draw, so that entries of slices are counted and
+// placed like entries of primitives. An invocation runs the vertex shader and the control shader once for all
+// its slices of a patch.
 //
 // How many primitives a slice has follows from the patch's levels, so the counting run needs no evaluation shader,
 // unless there is a geometry shader behind it.
 
-// The patch whose control points and levels are there: its instance, and its number in the instance.
+// The patch whose control points and levels the control shader's variables contain: its instance, and its number
+// in the instance.
 var<private> current_patch: vec2<u32> = vec2<u32>(NONE, NONE);
 
-// The number of control points of a patch that is drawn.
+// The number of control points of an input patch.
 fn patch_control_points() -> u32 {
     return vertices_per_primitive(draw.flags);
 }
 
-// The number of slices of a patch is two to this power.
+// The binary logarithm of the number of slices of a patch.
 fn slice_bits() -> u32 {
     return (draw.flags >> SLICE_SHIFT) & 7u;
 }
 
-// Runs the shaders up to the control shader for the patch of an item, and divides it. Returns the first primitive of
-// the item's slice, and the number after that of the last.
+// Prepares the patch that an item belongs to: runs the vertex and the control shader, and divides the patch.
+// Returns the numbers of the first primitive of the item's slice and of the first primitive after the slice.
 fn begin_slice(instance: u32, item: Primitive) -> vec2<u32> {
     // With primitive restart a patch is one slice.
     let bits = slice_bits();

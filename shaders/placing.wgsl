@@ -1,8 +1,8 @@
 // Computes where draws are captured, and how much of them fits. src/counts.rs implements the same
 // in Rust.
 
-// Where a capture begins in its buffers, where the buffers end, and where to write the position
-// after the capture.
+// The positions where a capture begins in its buffers and where the buffers end, and the addresses at which
+// the position after the capture is written.
 struct Progress {
     // `state` is the address of positions in bytes that an earlier setup wrote, or 0. `new_state` is
     // the address to write new positions to, or 0.
@@ -22,9 +22,9 @@ struct Progress {
 struct DrawPlacement {
     // The number of primitives of one instance.
     primitives: u32,
-    vertices: u32, // per primitive
-    // The number of primitives of all instances, in 64 bits. Then the number of those that fit, in
-    // 32 bits.
+    vertices: u32, // vertices per primitive
+    // The number of primitives of all instances (64 bits), and the number of these primitives that fit (32
+    // bits).
     needed: vec2<u32>,
     written: u32,
     base_record: u32,
@@ -116,7 +116,7 @@ fn clamped(unclamped: Draw, placed: DrawPlacement) -> Draw {
     return made;
 }
 
-// Sets the number of invocations of a clamped draw.
+// Sets the number of invocations of a draw whose counts are clamped.
 fn with_invocations(clamped: Draw, placed: DrawPlacement) -> Draw {
     var made = clamped;
     made.invocations = 0u;
@@ -129,8 +129,8 @@ fn with_invocations(clamped: Draw, placed: DrawPlacement) -> Draw {
     return made;
 }
 
-// The number of invocations up to the last item that contributes, with `factor` invocations per
-// item; the last instance may be incomplete. The upper bounds that the CPU computes rely on this.
+// The number of invocations up to the last item that contributes, with `factor` invocations per item; the
+// last instance may be incomplete. The CPU computes the size of dispatches by the same rule.
 fn invocations_of(made: Draw, placed: DrawPlacement, factor: u32) -> u32 {
     var instances = made.instance_count;
     var last = 0u;

@@ -1,10 +1,10 @@
 // Primitive restart: finds the segment of an index, and the number of primitives before it.
 //
-// A segment consists of the indices between two restarts. The restarts depend on the index buffer,
-// not on a draw: there is one table for each range of indices and topology, which indirect draws
-// share. Runs of indices are summarised with an associative operation (`join`). A reduction and a
-// scan can therefore compute the state before each run, with any number of workgroups and without
-// communication between workgroups:
+// A segment consists of the indices between two restarts. Where the restarts are depends on the index buffer
+// and not on a draw. There is therefore one table for each range of indices and topology, and indirect draws
+// share it. Runs of indices are summarised with an associative operation (`join`). A reduction and a scan can
+// therefore compute the state before each run, with any number of workgroups and without communication
+// between workgroups:
 //
 //   xfb_restart        each invocation summarises one or several blocks of 32 indices, each workgroup
 //                      256 blocks;
@@ -23,7 +23,7 @@
 const BLOCK: u32 = 32u; // indices per block
 const BLOCKS: u32 = 256u; // blocks per workgroup
 
-// The summary of a run: of consecutive indices.
+// The summary of a run. A run consists of consecutive indices.
 struct Run {
     restarts: u32, // 1 if the run contains a restart
     head: u32, // indices before the first restart; all if there is none
@@ -42,7 +42,7 @@ fn join(topology: u32, vertices: u32, a: Run, b: Run) -> Run {
     return Run(1u, a.head, a.primitives + between + b.primitives, b.tail);
 }
 
-// The summary of all indices of a range before a position.
+// The state after all indices before a position.
 struct State {
     primitives: u32, // primitives of the complete segments
     open: u32, // indices of the last segment
@@ -84,7 +84,7 @@ fn run_of_mask(topology: u32, vertices: u32, mask: u32, length: u32) -> Run {
     }
     let first = firstTrailingBit(mask);
     let last = firstLeadingBit(mask);
-    // The segments that begin and end within the run, as sequences of ones.
+    // `whole` has a sequence of ones for each segment that begins and ends within the run.
     let whole = ~mask & ((1u << last) - 1u) & ~((1u << first) - 1u);
     return Run(1u, first, primitives_of_runs(topology, vertices, whole), length - last - 1u);
 }
@@ -96,7 +96,7 @@ fn primitives_of_runs(topology: u32, vertices: u32, whole: u32) -> u32 {
         return patches_of_runs(step, whole);
     }
     if may_loop() {
-        // In most cases there is no sequence at all.
+        // Most runs contain no such sequence.
         var primitives = 0u;
         for (var rest = whole; rest != 0u;) {
             let first = firstTrailingBit(rest);
@@ -106,7 +106,8 @@ fn primitives_of_runs(topology: u32, vertices: u32, whole: u32) -> u32 {
         }
         return primitives;
     }
-    // Remove the first bits of each sequence: one for each vertex that consecutive primitives share.
+    // Removes the first bits of each sequence: as many as a primitive has vertices that it shares with the
+    // next one.
     let overlap = primitive_overlap(topology);
     var runs = whole;
     runs = select(runs, runs & (runs << 1u), overlap >= 1u);
@@ -143,8 +144,8 @@ fn patches_of_first_run(step: u32, runs: u32) -> u32 {
     return (length + 4u) / step;
 }
 
-// For the sequences of ones that begin at bit `phase` plus a multiple of `step`: how many of their bits
-// complete a step, counted from the start of the sequence.
+// For the sequences of ones that begin at bit `phase` plus a multiple of `step`: the number of bits at which
+// a step ends, counted from the start of the sequence.
 fn last_of_steps(runs: u32, step: u32, phase: u32) -> u32 {
     if phase >= step {
         return 0u;
@@ -170,7 +171,7 @@ struct RestartRange {
     first: u32,
     limit: u32, // indices of the range
     topology: u32,
-    flags: u32, // INDEX_SIZE and the vertices of a primitive
+    flags: u32, // bits INDEX_SIZE, and the number of vertices of a primitive
     restart_index: u32,
     first_workgroup: u32, // the first workgroup of the range in the dispatch
     reserved: vec2<u32>,
@@ -225,7 +226,7 @@ fn xfb_restart(
     let blocks = block_count(range.limit);
     let first_block = (workgroup - range.first_workgroup) * BLOCKS;
 
-    // Saturated because the last block of the longest ranges begins at 2^32.
+    // Saturated, because the last block of the longest ranges begins at index 2^32.
     find_restarts(range, saturated(product(first_block, BLOCK)), local);
     // Each invocation takes consecutive blocks.
     let width = kernel_width();
@@ -257,8 +258,8 @@ fn xfb_restart(
         let all = runs[width - 1u];
         var words = vec4<u32>(all.head | (all.restarts << 31u), all.primitives, all.tail, 0u);
         if blocks <= BLOCKS {
-            // A table with only one workgroup is not scanned: no state is before the workgroup, no restart
-            // after it.
+            // If a table has only one workgroup, no scan follows: the state before the workgroup is empty,
+            // and there is no restart after it.
             words = vec4<u32>(0u, 0u, 0u, NONE);
         }
         store4(range.table, 4u * state_entry(first_block / BLOCKS), words);
@@ -443,8 +444,8 @@ fn xfb_restart_scan(
     }
 }
 
-// Stores `next`, the position of the first restart after a workgroup. Returns the first restart
-// after the previous workgroup.
+// Stores `next`, the position of the first restart after a workgroup, in the workgroup's entry. Returns the
+// first restart after the previous workgroup.
 fn store_next(table: vec2<u32>, workgroup: u32, end: u32, next: u32, run: Run) -> u32 {
     if workgroup >= end {
         return next;
@@ -453,7 +454,8 @@ fn store_next(table: vec2<u32>, workgroup: u32, end: u32, next: u32, run: Run) -
     return select(next, first_restart(workgroup, run), run.restarts != 0u);
 }
 
-// Stores `state`, the state before a workgroup. Returns the state after it.
+// Stores `state`, the state before a workgroup, in the workgroup's entry. Returns the state after the
+// workgroup.
 fn store_state(range: RestartRange, vertices: u32, workgroup: u32, end: u32, state: State, run: Run) -> State {
     if workgroup >= end {
         return state;
@@ -462,7 +464,7 @@ fn store_state(range: RestartRange, vertices: u32, workgroup: u32, end: u32, sta
     return advance(range.topology, vertices, state, run);
 }
 
-// The summaries of four workgroups. Those after the last workgroup are empty.
+// The summaries of four consecutive workgroups. Summaries of workgroups that do not exist are empty.
 fn load_runs(table: vec2<u32>, workgroup: u32, last: u32) -> array<Run, 4> {
     return array<Run, 4>(
         load_run_until(table, workgroup, last),
@@ -508,11 +510,11 @@ fn load_block(table: vec2<u32>, block: u32) -> vec4<u32> {
     return load4_aligned(entry_address(table, block_entry(block)));
 }
 
-// The state before a position. `entry` is the entry of its block.
+// The state before a position. `entry` is the table's entry for the block of the position.
 fn state_before(topology: u32, vertices: u32, table: vec2<u32>, entry: vec4<u32>, position: Position) -> State {
     let before = load2_aligned(entry_address(table, state_entry(position.block / BLOCKS)));
     let between = Run(entry.y >> 31u, entry.y & 0x3fffu, entry.z, (entry.y >> 14u) & 0x3fffu);
-    // Computed before run_of_mask, whose loop needs registers.
+    // This is computed before run_of_mask, whose loop needs registers.
     let state = advance(topology, vertices, State(before.x, before.y), between);
     // Only the last block has more than 32 positions, and it has no restart.
     let bit = min(position.number, 31u);
@@ -535,15 +537,15 @@ fn restart_from(table: vec2<u32>, position: Position) -> u32 {
 
 // -- Draws
 
-// Where the indices of a draw are in a table.
+// The place of a draw's indices in a table.
 struct DrawRestarts {
     // The position of the draw's first index in the range, and the number of indices of the range.
     first: u32,
     limit: u32,
     // The number of indices before the draw's first restart, or NONE.
     head: u32,
-    // What to subtract, modulo 2^32, from the primitive count of a `State` of the table, to get the count within the
-    // draw. This applies to positions after the draw's first restart.
+    // The number to subtract, modulo 2^32, from the primitive count of a `State` of the table, to get the
+    // count within the draw. This applies to positions after the draw's first restart.
     before: u32,
     table: vec2<u32>,
     reserved: vec2<u32>,
@@ -570,7 +572,7 @@ fn restarts_of(input: Input, arguments: Arguments) -> DrawRestarts {
     return restarts;
 }
 
-// Converts `state`, a `State` of the table, to the one before index `offset` of the draw.
+// Converts `state`, a `State` of the table, to the `State` before index `offset` of the draw.
 fn state_in_draw(restarts: DrawRestarts, offset: u32, state: State) -> State {
     if offset <= restarts.head {
         return State(0u, offset);
@@ -592,7 +594,7 @@ fn restarted_primitive_count(input: Input, count: u32, restarts: DrawRestarts) -
 
 // The place of an index in its segment.
 struct Place {
-    exists: bool, // whether the index is not a restart, and its segment begins before the last record that is written
+    exists: bool, // whether the index is no restart, and its segment begins before the last record that the draw writes
     vertex: u32, // the number of the index in its segment
     start: u32, // the number of the segment's first index in the draw
     first_record: u32, // the segment's first record in the instance
@@ -601,7 +603,8 @@ struct Place {
     record_count: u32,
 }
 
-// No primitive ends more vertices after any of its vertices.
+// A primitive has at most 6 vertices, and a patch at most 32: it ends at most that many vertices, less one, after any of
+// its vertices.
 fn reach_of_primitives() -> u32 {
     return select(5u, 31u, may_be_patches());
 }
@@ -631,8 +634,7 @@ fn place_of_index(offset: u32) -> Place {
     let state = state_in_draw(draw_restarts, offset, state_before(topology, vertices, table, entry, position));
     let visible = state.open + behind;
 
-    // Both counts are clamped to the limit of records, which is at most 2^30, so that no product
-    // overflows.
+    // Both record counts are clamped to output_limit(), which is at most 2^30, so that no product overflows.
     let limit = output_limit();
     let first_record = min(state.primitives, limit) * vertices;
     let record_count = min(primitive_count(topology, vertices, visible), limit) * vertices;

@@ -17,7 +17,7 @@ struct Results {
 // Results.flags
 const RESULT_64: u32 = 1u;
 const RESULT_WITH_AVAILABILITY: u32 = 2u;
-const RESULT_PARTIAL: u32 = 4u; // also copy values that are not available
+const RESULT_PARTIAL: u32 = 4u; // copy also the values of queries that are not available
 
 const RESULTS_WIDTH: u32 = 64u;
 

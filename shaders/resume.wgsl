@@ -1,6 +1,7 @@
-// Places draws that resume from counters: the CPU knows how many primitives they have, but not where the capture
-// begins. The CPU numbers the records of all draws from 0. All draws have the same number of vertices per primitive, so
-// one record number, at which the buffers are full, clamps them all.
+// Places draws of a capture that resumes from counters: the CPU knows how many primitives the draws have, but
+// not where the capture begins. The CPU numbers the records of all draws from 0. All draws have the same
+// number of vertices per primitive, so the number of the first record that does not fit is the same limit for
+// all of them.
 
 struct Resume {
     // The addresses of an array of `Batch` that the CPU wrote, and of an array to write the completed batches to. Both
@@ -8,7 +9,7 @@ struct Resume {
     known: vec2<u32>,
     batches: vec2<u32>,
     count: u32,
-    // Vertices per primitive.
+    // The number of vertices per primitive.
     vertices: u32,
     // The number of primitives of all draws, 64 bits.
     needed: vec2<u32>,

@@ -16,14 +16,15 @@ struct Setup {
     // The size of a draw: DRAW_SIZE, or RESTARTED_DRAW_SIZE if any draw has primitive restart.
     draw_stride: u32,
     input_count: u32,
-    // Whether any input may have several draws. If so, `draws` has room only for draws that write something, and
-    // for one draw of each group; for geometry shaders it has room for all draws.
+    // Whether any input may have several draws. If so, `draws` has room only for draws that write something
+    // and for one draw of each group; for geometry shaders it has room for all draws.
     has_several: u32,
     workgroups_per_axis: u32,
     // Whether any input adds to a query.
     has_queries: u32,
-    // For geometry shaders: all draws together have 2^entry_bits entries, and at most one more per draw, whose last
-    // entry may be shorter than the others. And the address of an `EntryTables`.
+    // For geometry shaders: all draws together have 2^entry_bits entries, and at most one more per draw,
+    // because the last entry of a draw may have fewer items than the other entries. The next member is the
+    // address of an `EntryTables`.
     entry_bits: u32,
     entry_tables: vec2<u32>,
     progress: Progress,
@@ -54,8 +55,8 @@ const MOST_ITEMS: u32 = 0x7fffffffu;
 // The largest workgroup size of a kernel. Shared memory is declared for this size.
 const MAX_KERNEL_WIDTH: u32 = 256u;
 
-// The three sums over runs of draws. For the two kinds of queries the primitives are added up; for a group, its
-// workgroups and its kept draws. A run ends before a draw that has another query or group.
+// The kinds of sums over runs of draws. The sums for the two kinds of queries add up primitives; the sum for a
+// group adds up its workgroups and its kept draws. A run ends before a draw that has another query or group.
 const STREAM_QUERY: u32 = 0u;
 const GENERATED_QUERY: u32 = 1u;
 const GROUP: u32 = 2u;
@@ -67,20 +68,19 @@ const NO_RUN: u32 = 3u;
 var<workgroup> start_position: vec4<u32>;
 var<workgroup> start_room: u32;
 
-// After the draws placed so far: the number of records that still fit, and the number of the next record. Uniform
-// over all invocations.
+// The number of records that still fit after the draws placed so far, and the number of the next record. Both
+// are the same in all invocations.
 var<private> room: u32;
 var<private> next_record: u32;
 
-// After the draws assembled so far: the number of their entries. The second variable is the number
-// of items per entry.
+// The number of entries of the draws assembled so far, and the number of items per entry.
 var<private> next_entry: u32;
 var<private> items_per_entry: u32;
 
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
 fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     let width = kernel_width();
-    // Only this invocation reads and writes the counters.
+    // Only the first invocation reads and writes the counters.
     if local == 0u {
         let progress = load_progress(progress_address());
         let positions = start_positions(progress, kernel.parameters);
@@ -140,9 +140,9 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
                 let entries = select(0u, workgroups * load_workgroup_size(part.input), exists);
                 start_entries(local, is_first, part.input, entries);
             }
-            // The sums of the current run before this draw.
+            // The sums over the draws before this one in the current run.
             var before = vec4<u32>();
-            // A loop, because the code of sum_runs is long, and compilers inline each call.
+            // This is a loop, because the code of sum_runs is long, and compilers inline every call.
             for (var which = select(STREAM_QUERY, GROUP, load_setup().has_queries == 0u); which < NO_RUN; which++) {
                 var value = vec4<u32>(workgroups, 0u, select(0u, 1u, is_kept), 0u);
                 if which == STREAM_QUERY {
@@ -222,7 +222,8 @@ fn needed_by_input(input: Input, arguments: Arguments, restarts: DrawRestarts) -
     let vertices = vertices_per_primitive(input.flags);
     var primitives = primitive_count(input.topology, vertices, arguments.count);
     if assembles() && input.topology == LIST {
-        // Patches may have other numbers of vertices than primitives have, and their items are slices.
+        // An input patch may have another number of vertices than the primitives that it is divided into, and
+        // its items are slices.
         let bits = (input.flags >> SLICE_SHIFT) & 7u;
         primitives = min(arguments.count / max(vertices, 1u), MOST_ITEMS >> bits) << bits;
     }
@@ -232,12 +233,12 @@ fn needed_by_input(input: Input, arguments: Arguments, restarts: DrawRestarts) -
     return needed_by(primitives, input.flags, arguments.instance_count);
 }
 
-// -- Placing: each draw is placed after the draws before it, and clamped to what fits
+// -- Placing: each draw is placed after the draws before it, and clamped to the room in the buffers
 
-// One round over a block of draws: places all draws up to and including the first one that does not fit
+// A round over a block of draws, which places all draws up to and including the first one that does not fit
 // completely.
 struct Round {
-    end: u32, // the number after that of the last placed draw
+    end: u32, // the number of the first draw that is not placed
     records: u32,
 }
 
@@ -253,7 +254,7 @@ fn place(local: u32, unplaced: DrawPlacement) -> DrawPlacement {
     var placed = unplaced;
     var first = 0u;
     while first < width {
-        // The number of records of the draw if it were the first in this round.
+        // The number of records that the draw would write if the round began with it.
         var records = 0u;
         if local >= first {
             records = fitting(placed, room) * placed.vertices;
@@ -296,7 +297,7 @@ fn draw_of(input: Input, arguments: Arguments) -> Draw {
     );
 }
 
-// The draw `unclamped` with all counts clamped to what fits.
+// The draw `unclamped` with all counts clamped to the room in the buffers.
 fn placed_draw(unclamped: Draw, placed: DrawPlacement) -> Draw {
     var made = clamped(unclamped, placed);
     if may_restart() && (made.flags & RESTART) != 0u && placed.written != 0u {
@@ -359,11 +360,11 @@ fn length_of_entries(input_count: u32, local: u32) -> u32 {
     return max(1u, (rounded.x >> bits) | ((rounded.y << 1u) << (31u - bits)));
 }
 
-// If the invocation's draw is the first one of a group, writes where the entries of this group are. `entries` is
-// the number of entries of the invocation's draw.
+// Writes where the entries of a group are, if the invocation's draw is the first one of the group. `entries`
+// is the number of entries of the invocation's draw.
 //
-// Each group begins with a new block. Before it are as many blocks as the entries of the previous groups fill, and one
-// more for each previous group, whose last block may not be full.
+// Each group begins with a new block. Before it, the tables have room for the blocks that the entries of all
+// previous groups fill, and for one more block per previous group, whose last block may not be full.
 fn start_entries(local: u32, is_first: bool, input: u32, entries: u32) {
     let sum = sum_runs(local, false, vec4<u32>(entries, 0u, 0u, 0u), NO_RUN);
     if is_first {
@@ -394,9 +395,9 @@ fn workgroups_of(made: Draw, size: u32) -> u32 {
     return made.invocations / size + select(1u, 0u, made.invocations % size == 0u);
 }
 
-// Writes the `GroupBatch` of the group that ends with `input`. Its draws end before draw `end`. Its
-// VkDispatchIndirectCommand is folded into two axes as in src/runtime/fold.rs. `sums` contains its number of workgroups
-// (64 bits) and of draws.
+// Writes the `GroupBatch` of the group that ends with `input`. The last draw of the group is the one before
+// draw `end`. The group's VkDispatchIndirectCommand is folded into two axes as in src/runtime/fold.rs. `sums`
+// contains the number of workgroups (64 bits) and of draws of the group.
 fn store_group(input: u32, sums: vec4<u32>, end: u32) {
     let setup = load_setup();
     let batch = multiply_add(setup.batches, load_group(setup.inputs, input), BATCH_SIZE);

@@ -1,8 +1,8 @@
-// Loads of a draw from memory, shared by a workgroup: each invocation loads a part into shared memory, then all
-// invocations read the draw there. llvmpipe repeats a load for each lane even if all lanes load the same, except for
-// loads from a constant offset in shared memory outside of branches. The loops here may reach their barrier at
-// different times, which Mesa's compiler for Mali before v9 does not support (see find_restarts): only llvmpipe takes
-// this path.
+// Loads of a draw from memory, shared by a workgroup: each invocation loads a part into shared memory, then
+// all invocations read the draw there. llvmpipe repeats a load for each lane even if all lanes load the same,
+// except for loads from a constant offset in shared memory outside of branches. The loops here may reach
+// their barrier at different times, which Mesa's compiler for Mali before v9 does not support (see
+// find_restarts): only llvmpipe uses these functions.
 
 // Pairs of dwords: the draw of a workgroup, its `DrawRestarts` if it has primitive restart, and from element
 // SHARED_BATCH on the batch.
@@ -10,7 +10,7 @@ var<workgroup> shared_pairs: array<vec2<u32>, SHARED_PAIRS>;
 const SHARED_BATCH: u32 = 12u;
 const SHARED_PAIRS: u32 = 16u;
 
-// Does what use_listed_draw does, with shared loads.
+// Does what use_listed_draw does, but loads the draw together with the other invocations of the workgroup.
 fn use_listed_draw_together(workgroup: u32, local: u32) {
     let has_batch = has_batch();
     let pairs = select(DRAW_SIZE / 8u, SHARED_PAIRS, has_batch);
@@ -22,7 +22,8 @@ fn use_listed_draw_together(workgroup: u32, local: u32) {
     use_shared_batch(has_batch);
 }
 
-// Does what use_draw_of does, or use_pushed_draw if there is no batch, with shared loads.
+// Does what use_draw_of does, or what use_pushed_draw does if there is no batch, but loads the draw together
+// with the other invocations of the workgroup.
 fn use_draw_together(workgroup: u32, local: u32) {
     let has_batch = has_batch();
     for (var i = select(SHARED_PAIRS, local, has_batch); i < SHARED_PAIRS; i += workgroup_size()) {

@@ -8,13 +8,14 @@
 // The number of the workgroup's first record, if its invocations write consecutive records.
 var<private> first_output: u32;
 
-// How records are listed: LIST_FAN, or the largest number of records of a vertex. It is computed once and
-// passed on, because in pipelines for all topologies it depends on the draw.
+// The form of the list of records: LIST_FAN, or the largest number of records of a vertex. The caller
+// computes it once and passes it on, because in pipelines for all topologies it depends on the draw.
 fn listing() -> u32 {
     return select(most_records_of_item(), LIST_FAN, is_tri_fan());
 }
 
-// The listing of a fan: three records per two vertices, two of the rim vertex and one of the hub.
+// The listing of a fan, which has three records per two vertices: two records of a rim vertex and one of the
+// hub.
 const LIST_FAN: u32 = 4u;
 
 // The listing of a geometry shader: records are consecutive, and record n is the n-th staged
@@ -42,9 +43,9 @@ fn is_consecutive(listing: u32) -> bool {
     return listing == 1u && !is_restarted();
 }
 
-// Whether a single indexed draw is larger than the caches. Its invocations wait for memory, and the
-// barriers of staging add to that: an NVIDIA H200 captures a grid of 16 Mi indices, 32 bytes each, at 0.96
-// of the speed of a copy, but with staging at 0.90. A grid of 256 Ki indices is faster with staging.
+// Whether a single indexed draw is larger than the caches. Captures of such a draw wait for memory, and the
+// barriers of staging make them wait longer: an NVIDIA H200 captures a grid of 16 Mi indices, 32 bytes each,
+// at 0.96 of the speed of a copy, but with staging at 0.90. A grid of 256 Ki indices is faster with staging.
 fn is_beyond_caches() -> bool {
     let is_single = !may_be_general() && !is_batched() && !may_restart();
     return may_be_indexed() && is_single && uniformly(draw.item_count > CACHED_ITEMS);
@@ -53,10 +54,10 @@ fn is_beyond_caches() -> bool {
 // The largest number of 32-byte items that fit into the caches of the largest GPUs together with their inputs.
 const CACHED_ITEMS: u32 = 0x200000u;
 
-// The number of the listed record, counted like draw.base_record, or NONE.
+// The number of a listed record in the numbering of draw.base_record, or NONE.
 fn listed_record(number: u32, listing: u32) -> u32 {
     if listing == LIST_EMITTED {
-        // All records of geometry shaders are captured.
+        // Only records that are captured are listed for geometry shaders.
         return first_output + number;
     }
     if is_consecutive(listing) {
@@ -79,7 +80,8 @@ fn xfb_compute_staged(
     let work = begin_work(workgroup, local);
     shade_work(work);
     if is_fused() || is_unchecked() {
-        // These captures are small, and the shader compiles faster without staging.
+        // Captures of these kinds are small, so that staging saves little, and the shader compiles faster
+        // without it.
         if work.exists {
             emit_all(work.segment, records_of(work));
         }

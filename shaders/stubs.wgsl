@@ -14,8 +14,8 @@ fn load4(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
 // that no shader of the dispatch writes.
 fn load_byte(address: vec2<u32>) -> u32 { return 0u; }
 
-// Stores a dword at `address` + 4 * `index`. If addresses have 64 bits, the index is extended to 64 bits for each
-// store; with a constant index that costs nothing.
+// Stores a dword at `address` + 4 * `index`. If addresses have 64 bits, the index is extended to 64 bits for
+// each store; compilers do that in advance for a constant index.
 fn store1(address: vec2<u32>, index: u32, value: u32) {}
 fn store2(address: vec2<u32>, index: u32, value: vec2<u32>) {}
 fn store3(address: vec2<u32>, index: u32, value: vec3<u32>) {}
@@ -86,10 +86,10 @@ fn is_fused() -> bool { return false; }
 // checked that all elements of the draw exist and are aligned.
 fn is_unchecked() -> bool { return false; }
 
-// How vectors are loaded: NARROW, TESTED or ALIGNED.
+// The way to load vectors: NARROW, TESTED or ALIGNED.
 fn wide_loads() -> u32 { return TESTED; }
 
-// How vectors are stored.
+// The way to store vectors: NARROW, TESTED or ALIGNED.
 fn wide_stores() -> u32 { return TESTED; }
 
 // Whether the device can load single bytes.
@@ -137,7 +137,7 @@ fn run_primitive(instance: u32, primitive: Primitive) {}
 fn input_vertices() -> u32 { return 1u; }
 fn output_vertices() -> u32 { return 1u; }
 
-// How often the shader runs for an input primitive.
+// The number of invocations of the shader for an input primitive.
 fn geometry_invocations() -> u32 { return 1u; }
 
 // The number of primitives that each run emits, or 0 if that may vary.
@@ -154,7 +154,7 @@ fn shade_geometry() {}
 
 // -- The application's tessellation shaders.
 
-// How patches are divided: `Tessellator::bits` in src/tessellator.rs.
+// The rules for dividing patches, in the form of `Tessellator::bits` in src/tessellator.rs.
 fn tessellator_bits() -> u32 { return 0u; }
 
 // The number of control points that the control shader returns, and how many of them the evaluation shader takes.
@@ -172,7 +172,7 @@ fn control_phases() -> u32 { return 1u; }
 // `vertices` of them.
 fn set_control_inputs(primitive: u32, invocation: u32, vertices: u32, phase: u32) {}
 
-// Runs a phase of the control shader for one of its control points.
+// Runs the phase for one control point.
 fn shade_control() {}
 
 // The bits of the levels that the control shader has written.
@@ -183,7 +183,7 @@ fn inner_levels() -> vec2<u32> { return vec2<u32>(); }
 fn pass_control_point(slot: u32) {}
 fn pass_patch() {}
 
-// Sets the evaluation shader's other inputs.
+// Sets the inputs of the evaluation shader that do not come from the control shader's outputs.
 fn set_evaluation_inputs(primitive: u32, coordinates: vec3<f32>) {}
 
 // Runs the evaluation shader for a vertex.
@@ -205,7 +205,7 @@ fn store_record(record: u32) {}
 // The number of vertices that fit into shared memory, 0 without staging.
 fn staged_vertices() -> u32 { return 0u; }
 
-// The number of units of a record, in the capture buffer with the most. A unit is what an
+// The number of units of a record, in the capture buffer with the largest number. A unit is what an
 // invocation copies at once.
 fn staged_units() -> u32 { return 1u; }
 

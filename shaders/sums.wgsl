@@ -1,23 +1,23 @@
 // Sums over runs of consecutive values: of draws, inputs or entries. They are computed by a scan,
 // with one value per invocation of a workgroup, block after block.
 
-// The result of sum_runs. Both values are two 64-bit integers.
+// The result of sum_runs. Each member consists of two 64-bit integers.
 struct Sum {
-    // The sum over the run of the previous invocation's value, including that value.
+    // The sum over the run that the previous invocation's value belongs to, up to and including that value.
     before: vec4<u32>,
     // The sum over the last run of the block, which may continue in the next block.
     last: vec4<u32>,
 }
 
-// Two halves: each step reads one half and writes the other. Together with `has_start` they take 10
-// KiB; every device has 16 KiB of shared memory.
+// Each step of the scan reads one half of this array and writes the other half. Together with `has_start` the
+// array takes 10 KiB; every device has 16 KiB of shared memory.
 var<workgroup> sums: array<vec4<u32>, 2u * MAX_KERNEL_WIDTH>;
-// For each sum in `sums`: whether a run starts within the values that it adds up, as 0 or 1. Not
+// For each sum in `sums`: whether a run starts within the values that it adds up, as 0 or 1. The type is not
 // bool, because NVIDIA's driver 580.159.04 loses bools in shared memory.
 var<workgroup> has_start: array<u32, 2u * MAX_KERNEL_WIDTH>;
 
-// The state of a scan in one invocation: the sum of its own value and of the values before it that
-// were added so far, but of none before the start of its run; and the half of `sums` that has the
+// The state of a scan in one invocation. `sum` adds up the invocation's own value and the values before it
+// that were processed so far, but none before the start of its run. `half` is the half of `sums` that has the
 // current sums of all invocations.
 struct Scan {
     sum: vec4<u32>,
@@ -25,7 +25,7 @@ struct Scan {
     half: u32,
 }
 
-// For each kind of run: the sum over the current run at the end of the last block. Only the first
+// For each kind of run: the sum over the part of the current run that is in earlier blocks. Only the first
 // invocation uses these; the element for NO_RUN stays 0.
 var<workgroup> ends: array<vec4<u32>, 4>;
 
@@ -56,7 +56,7 @@ fn sum_runs(local: u32, starts: bool, value: vec4<u32>, run: u32) -> Sum {
     return Sum(before, last);
 }
 
-// Joins the sums over `step` values into sums over four times as many.
+// Joins the sums over `step` values into sums over 4 * `step` values.
 fn join_sums(local: u32, narrow: Scan, step: u32) -> Scan {
     let width = kernel_width();
     if step >= width {

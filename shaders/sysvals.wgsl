@@ -6,7 +6,7 @@ struct AttributeDescriptor {
     stride: u32,
 }
 
-// One draw of a capture, clamped to what fits into the capture buffers.
+// A draw of a capture, clamped to the room in the capture buffers.
 struct Draw {
     xfb_topology: u32,
     flags: u32,
@@ -25,9 +25,9 @@ struct Draw {
     reciprocal: u32,
 }
 
-// Push constants. The meaning of `source`, and that of `draw` for draws that are not in the push constants, depends on
-// where the draws of the dispatch come from: see batch_address, fused_address, restart_table_address,
-// listed_draws_address, listed_draw_count and entries_address.
+// The push constants of a capture. The meaning of `source`, and that of `draw` for draws that are not in the
+// push constants, depends on where the draws of the dispatch come from: see batch_address, fused_address,
+// restart_table_address, listed_draws_address, listed_draw_count and entries_address.
 struct Sysvals {
     draw: Draw,
     xfb_address: array<vec2<u32>, 4>,
@@ -41,7 +41,7 @@ struct Batch {
     draws: vec2<u32>,
     // The number of draws, plus RESTARTED_BATCH if each draw is followed by its `DrawRestarts`.
     draw_count: u32,
-    // The number of records that fit, counted like base_record.
+    // The number of the first record that does not fit, in the numbering of base_record.
     record_limit: u32,
     positions: vec4<u32>,
 }
@@ -68,7 +68,7 @@ var<immediate> sysvals: Sysvals;
 // The draw of this invocation, and for each buffer the offset in bytes at which record 0 begins.
 var<private> draw: Draw;
 var<private> first_bytes: vec4<u32>;
-// With primitive restart: where the draw's indices are in the table of restarts.
+// The place of the draw's indices in the table of restarts, for draws with primitive restart.
 var<private> draw_restarts: DrawRestarts;
 
 // Loads the draw in the push constants.
@@ -95,8 +95,9 @@ fn find_draw(head: vec4<u32>, workgroup: u32) -> vec2<u32> {
     return multiply_add(head.xy, low, stride);
 }
 
-// The address of a `Batch`, if has_batch(). For draws that a kernel placed, it contains the draws; for draws that the
-// CPU listed, it only says where they are captured. Without a batch: a readable address (see address_or).
+// The address of a `Batch`, if has_batch(). If a kernel placed the draws, the batch contains them. If the CPU
+// listed the draws, the batch only says where they are captured. Without a batch: a readable address (see
+// address_or).
 fn batch_address() -> vec2<u32> {
     return sysvals.source;
 }
@@ -131,7 +132,7 @@ fn has_batch() -> bool {
     return (sysvals.draw.flags & HAS_BATCH) != 0u;
 }
 
-// The first 16 bytes of the batch. If there is no batch: those of a batch whose only draw is at
+// The first 16 bytes of the batch. Without a batch, they are made up for a batch whose only draw is at
 // batch_address().
 fn load_batch_head() -> vec4<u32> {
     let head = load4_aligned(batch_address());
@@ -145,7 +146,7 @@ fn use_draw_of(workgroup: u32) {
     let at = find_draw(head, workgroup);
     draw = draw_at(at);
     limit_records(head.w);
-    // The restarts are loaded without waiting for the flags of the draw.
+    // The restarts are loaded at the same time as the draw, without waiting for the flags of the draw.
     let are_restarted = head.z >= RESTARTED_BATCH;
     let restarts = add_bytes(at, select(0u, DRAW_SIZE, are_restarted));
     if may_restart() & are_restarted {
@@ -210,8 +211,8 @@ fn use_draw_at(at: vec2<u32>) {
     first_bytes = vec4<u32>();
 }
 
-// Whether primitive restart is enabled for the draw. In a pipeline for single draws with primitive restart it
-// always is.
+// Whether primitive restart is enabled for the draw. Always true in a pipeline for single draws with
+// primitive restart.
 fn is_restarted() -> bool {
     return may_restart() && (!may_be_general() || (draw.flags & RESTART) != 0u);
 }

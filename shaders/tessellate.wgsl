@@ -2,14 +2,14 @@
 // each vertex of each primitive is computed by itself, in constant time and without memory. src/tessellator.rs
 // implements the same in Rust, and says why coordinates are integers.
 
-// 1, as a coordinate.
+// The coordinate 1.
 const TESSELLATED_ONE: u32 = 0x1000000u;
 const MOST_LEVEL: u32 = 64u;
 
 // The bits of infinity. Those of NaN and of all negative numbers are greater.
 const INFINITY_BITS: u32 = 0x7f800000u;
 
-// The domains, and the spacings, of tessellator_bits().
+// The values of the domain and of the spacing in tessellator_bits().
 const TRIANGLES: u32 = 0u;
 const QUADS: u32 = 1u;
 const ISOLINES: u32 = 2u;
@@ -17,13 +17,15 @@ const EQUAL: u32 = 0u;
 const FRACTIONAL_EVEN: u32 = 1u;
 const FRACTIONAL_ODD: u32 = 2u;
 
-// A divided edge.
+// An edge that is divided into segments.
 struct Edge {
     // The number of its segments.
     segments: u32,
-    // The number of segments with the next lower level that has uniform segments: `segments`, or 2 less.
+    // The number of segments in the coarser of the two uniform divisions between which the level lies:
+    // `segments`, or 2 less.
     coarse: u32,
-    // How far the level is from that level towards that of `segments`, as a multiple of 2^-16, less than 1.
+    // The position of the level between those of the coarser and of the finer uniform division: a multiple of
+    // 2^-16, less than 1.
     fraction: u32,
 }
 
@@ -31,7 +33,8 @@ struct Edge {
 struct Patch {
     outer: array<Edge, 4>,
     inner: array<Edge, 2>,
-    // 0 for a patch that is not divided at all: one triangle, or one quad. Otherwise 1.
+    // 0 for a patch that is not divided at all, which is one triangle or one quad. Otherwise 1, the number of
+    // the first ring within the outer edges.
     inset: u32,
     // The number of triangles between the outer edges and the first ring that the inner levels divide.
     outer_triangles: u32,
@@ -45,15 +48,15 @@ fn tessellated_spacing() -> u32 { return (tessellator_bits() >> 2u) & 3u; }
 fn are_triangles_flipped() -> bool { return (tessellator_bits() & 16u) != 0u; }
 fn are_points_tessellated() -> bool { return (tessellator_bits() & 32u) != 0u; }
 
-// Divides a patch by levels, given by their bits. One with an outer level that is not a positive number has no
-// primitives.
+// Divides a patch by its tessellation levels, which are given by their bits. A patch with an outer level that
+// is not a positive number has no primitives.
 fn divide_patch(outer: vec4<u32>, inner: vec2<u32>) {
     let domain = tessellated_domain();
     let spacing = tessellated_spacing();
     divided.inset = 0u;
     divided.outer_triangles = 0u;
     divided.count = 0u;
-    // 0, too, becomes a greater number.
+    // The subtraction wraps 0 around to the largest number, so that this test also covers levels that are 0.
     let beyond = outer - vec4<u32>(1u) >= vec4<u32>(INFINITY_BITS);
     if beyond.x | beyond.y | (beyond.z & (domain != ISOLINES)) | (beyond.w & (domain == QUADS)) {
         return;
@@ -111,7 +114,7 @@ fn edge_of_level(bits: u32, spacing: u32) -> Edge {
         let segments = whole + select(0u, 1u, f32(whole) != level);
         return Edge(segments, segments, 0u);
     }
-    // Exact: the number has at most 23 bits.
+    // The conversion is exact, because the result has at most 23 bits.
     let fixed = u32(level * 65536.0 + 0.5);
     let above = (fixed + 0xffffu) >> 16u;
     let segments = above + ((above ^ select(0u, 1u, spacing == FRACTIONAL_ODD)) & 1u);
@@ -119,7 +122,7 @@ fn edge_of_level(bits: u32, spacing: u32) -> Edge {
     return Edge(segments, coarse, (fixed - (coarse << 16u)) / 2u);
 }
 
-// The edge with at least one vertex between its ends: a level of 1 becomes the next greater number.
+// The edge, with at least one vertex between its ends: a level of 1 is replaced by the next greater level.
 fn with_middle(edge: Edge, spacing: u32) -> Edge {
     if edge.segments != 1u {
         return edge;
@@ -137,8 +140,9 @@ fn position_on_edge(edge: Edge, number: u32) -> u32 {
     return select(position, TESSELLATED_ONE - position, is_mirrored);
 }
 
-// The position of a vertex in the first half. It moves between its positions in two uniform divisions. The vertex
-// that the coarser one lacks begins at the position of its neighbour.
+// The position of a vertex in the first half of an edge: an interpolation between its positions in the two
+// uniform divisions. The coarser division lacks one vertex of each half. For this vertex, the interpolation
+// begins at the position of its neighbour.
 fn position_in_first_half(edge: Edge, number: u32) -> u32 {
     let half = (edge.coarse + 1u) / 2u - (edge.coarse & 1u);
     let new_number = select(2u * without_highest_bit(half) + 1u, 0u, half == 0u);
@@ -161,7 +165,7 @@ fn scaled(distance: u32, fraction: u32) -> u32 {
     return ((distance >> 8u) * fraction + (((distance & 255u) * fraction) >> 8u)) >> 8u;
 }
 
-// A number less than 2^8 without its highest bit.
+// `number` without its highest bit. It must be less than 2^8.
 fn without_highest_bit(number: u32) -> u32 {
     var ones = number | (number >> 1u);
     ones |= ones >> 2u;
@@ -174,7 +178,7 @@ fn triangles_within(across: u32) -> u32 {
     return triangles_within_ring(across / 2u, across & 1u);
 }
 
-// The same for `2 * k + parity` segments.
+// The number of triangles within a ring of `2 * k + parity` segments on each side.
 fn triangles_within_ring(k: u32, parity: u32) -> u32 {
     return 6u * k * (k + parity) + parity;
 }
@@ -194,22 +198,22 @@ fn columns_within(axis: u32) -> u32 {
     return divided.inner[axis].segments - 2u * divided.inset;
 }
 
-// A vertex of a side, of a triangle's ring or of the outer edges of a patch.
+// A vertex on a side, which is a side of a triangle's ring or an outer edge of a patch.
 struct OnSide {
     side: u32,
     number: u32,
 }
 
-// Where a triangle between two parallel sides is: the numbers of the vertices of both sides before it, and whether
-// it has two vertices of the outer side.
+// The position of a triangle in a strip between two parallel sides: the numbers of the vertices of both sides
+// at which the triangle begins, and whether two of its vertices are on the outer side.
 struct Stitch {
     outer: u32,
     inner: u32,
     is_outer: bool,
 }
 
-// Triangle `step` between sides of `outer` and of `inner` segments. Each step goes one segment further on one of
-// them, evenly.
+// Triangle `step` of the strip between a side of `outer` segments and one of `inner` segments. Each triangle
+// advances by one segment on one of the sides, and the segments of both sides alternate evenly.
 fn stitch_of_step(step: u32, outer: u32, inner: u32) -> Stitch {
     let all = outer + inner;
     let before = (2u * step * outer + all) / (2u * all);
@@ -219,7 +223,7 @@ fn stitch_of_step(step: u32, outer: u32, inner: u32) -> Stitch {
 
 // The tessellation coordinates of vertex `slot` of a primitive.
 fn tessellated_coordinates(primitive: u32, slot: u32) -> vec3<f32> {
-    // 2^-24. A division need not be exact.
+    // The factor is 2^-24. A division is not exact on every device, but this multiplication is.
     return vec3<f32>(tessellated_vertex(primitive, slot)) * 5.9604644775390625e-8;
 }
 
@@ -252,7 +256,8 @@ fn vertex_of_line(primitive: u32, slot: u32) -> vec3<u32> {
     );
 }
 
-// The outer edge that has the vertex `number`, if all are numbered one after the other.
+// The outer edge that contains vertex `number`, if the vertices of all outer edges are numbered one edge
+// after the other.
 fn side_of_vertex(number: u32) -> OnSide {
     var on = OnSide(0u, number);
     for (var side = 0u; side < 3u; side++) {
@@ -264,8 +269,8 @@ fn side_of_vertex(number: u32) -> OnSide {
     return on;
 }
 
-// The outer edge at which a triangle between it and the inner ring is, and the triangle's number there. `inner` are
-// the numbers of segments of the ring's sides, for even and odd sides.
+// The outer edge that a triangle of the outermost strip lies at, and the number of the triangle at this edge.
+// `inner` has the number of segments of the innermost side of the strip, for even and for odd edges.
 fn side_of_outer_triangle(primitive: u32, inner: vec2<u32>) -> OnSide {
     var on = OnSide(0u, primitive);
     let last = select(3u, 2u, tessellated_domain() == TRIANGLES);
@@ -278,9 +283,9 @@ fn side_of_outer_triangle(primitive: u32, inner: vec2<u32>) -> OnSide {
     return on;
 }
 
-// -- Triangles. Side k is where coordinate k is 0; it goes from the corner where coordinate k + 1 is 1 to that where
-// coordinate k + 2 is 1. Ring r has the sides of the outer edges for r = 0, and of triangles within for others; the
-// innermost ring may be a point.
+// -- Triangles. Coordinate k is 0 on side k, which goes from the corner where coordinate k + 1 is 1 to the
+// corner where coordinate k + 2 is 1. Ring 0 consists of the outer edges. Each further ring is a triangle
+// within the ring before it; the innermost ring may be a point.
 
 fn vertex_of_triangle(primitive: u32, slot: u32) -> vec3<u32> {
     let across = divided.inner[0].segments;
@@ -292,10 +297,10 @@ fn vertex_of_triangle(primitive: u32, slot: u32) -> vec3<u32> {
     let number = primitive - divided.outer_triangles;
     let parity = across & 1u;
     if number < parity {
-        // The triangle in the middle.
+        // The innermost ring of an odd number of segments is a single triangle.
         return vertex_on_ring(OnSide(slot, 0u), across / 2u);
     }
-    // Square roots are not exact.
+    // Square roots are not exact on every device, so `k` may be wrong by 1.
     var k = u32(sqrt(f32(number) / 6.0));
     if k > 0u && triangles_within_ring(k, parity) > number {
         k -= 1u;
@@ -326,11 +331,11 @@ fn vertex_on_ring(on: OnSide, ring: u32) -> vec3<u32> {
     if ring < divided.inset {
         along = position_on_edge(divided.outer[on.side], on.number);
     } else if 2u * ring == edge.segments {
-        // Thirds are no multiples of 2^-24.
+        // The three coordinates add up to 1, and a third is not a multiple of 2^-24.
         let third = TESSELLATED_ONE / 3u;
         return vec3<u32>(third, third, TESSELLATED_ONE - 2u * third);
     } else {
-        // A third of how far the ring's corner is from that of the patch.
+        // The distance of the ring's corner from the corner of the patch is three times this.
         let third = position_on_edge(edge, ring) / 3u;
         let last = edge.segments - 2u * ring;
         along = position_on_edge(edge, ring + on.number);
@@ -369,8 +374,8 @@ fn point_of_triangle(primitive: u32) -> vec3<u32> {
     return vertex_on_ring(OnSide(side, within - side * of_side), (across - (2u * k + parity)) / 2u);
 }
 
-// -- Quads. Sides 0 to 3 are where u is 0, v is 0, u is 1 and v is 1. They go around, each from where the one before
-// it ends: side 1 from (0, 0) to (1, 0).
+// -- Quads. Sides 0 to 3 are where u is 0, v is 0, u is 1 and v is 1. Each side begins where the previous one
+// ends: side 1 goes from (0, 0) to (1, 0).
 
 fn vertex_of_quad(primitive: u32, slot: u32) -> vec3<u32> {
     let columns = columns_within(0u);
@@ -397,7 +402,7 @@ fn vertex_of_quad(primitive: u32, slot: u32) -> vec3<u32> {
 
 fn vertex_on_outer_edge(on: OnSide) -> vec3<u32> {
     let along = position_on_edge(divided.outer[on.side], on.number);
-    // The first two sides begin or end at (0, 0).
+    // Sides 0 and 1 touch the corner (0, 0), sides 2 and 3 do not.
     let is_far = on.side >= 2u;
     let other = select(0u, TESSELLATED_ONE, is_far);
     if (on.side & 1u) == 0u {
@@ -406,7 +411,7 @@ fn vertex_on_outer_edge(on: OnSide) -> vec3<u32> {
     return vec3<u32>(select(along, TESSELLATED_ONE - along, is_far), other, 0u);
 }
 
-// A vertex of the rectangle within the outer edges.
+// A vertex on an edge of the rectangle within the outer edges.
 fn vertex_on_inner_edge(on: OnSide, columns: u32, rows: u32) -> vec3<u32> {
     let is_far = on.side >= 2u;
     if (on.side & 1u) == 0u {
@@ -415,7 +420,7 @@ fn vertex_on_inner_edge(on: OnSide, columns: u32, rows: u32) -> vec3<u32> {
     return vertex_on_grid(select(on.number, columns - on.number, is_far), select(0u, rows, is_far));
 }
 
-// A vertex of that rectangle, by its column and row; of the whole patch if it is not divided.
+// A vertex of the grid within the outer edges, or of the whole patch if the patch is not divided.
 fn vertex_on_grid(column: u32, row: u32) -> vec3<u32> {
     return vec3<u32>(
         position_on_edge(divided.inner[0], column + divided.inset),

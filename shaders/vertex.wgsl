@@ -1,5 +1,6 @@
-// The vertex backend: the vertex shader itself stores its outputs. It may run more than once for a
-// vertex, and for vertices that do not exist. The stores are therefore idempotent and conditional.
+// The vertex backend: the application's vertex shader itself stores its outputs. A device may run it more
+// than once for a vertex, and for vertices that do not exist. Therefore the stores may be repeated without
+// harm, and only happen for vertices that exist.
 
 fn xfb_vertex(vertex_index: u32, instance_index: u32) {
     use_pushed_draw();

@@ -1,7 +1,7 @@
-// Accesses that are as wide as the alignment allows. If only an alignment of 4 bytes is declared, a
-// GPU splits a vector into dwords. The alignment depends on the bound buffers and on where a
-// capture resumes, so it is tested at run time. Call these functions only where the alignment is
-// the same for all records or elements, so that all invocations take the same branch.
+// Loads and stores that are as wide as the alignment of the address allows. If a shader declares an alignment
+// of only 4 bytes, a GPU splits a vector into dwords. The alignment depends on the bound buffers and on where
+// a capture resumes, so these functions test it at run time. Call them only where the alignment is the same
+// for all records or elements, so that all invocations take the same branch.
 
 // The values of wide_loads() and wide_stores().
 const NARROW: u32 = 0u;

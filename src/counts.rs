@@ -1,12 +1,12 @@
-//! How many primitives a draw generates, and how many of them fit into the capture buffers, computed
-//! on the CPU during recording of direct draws. `shaders/counts.wgsl` computes the same on the GPU.
+//! Counts the primitives that a draw generates, and the primitives that fit into the capture buffers. The CPU
+//! computes this during the recording of direct draws. `shaders/counts.wgsl` computes the same on the GPU.
 //!
 //! Whole records overflow ([transform
 //! feedback](https://docs.vulkan.org/spec/latest/chapters/vertexpostproc.html#vertexpostproc-transform-feedback)):
-//! a primitive is written to every buffer or to none, and the first one that does not fit ends the
-//! draw. One number, that of the primitives that fit, therefore determines all other limits. All
-//! arithmetic uses 64 bits; the results fit into 32 bits, because a bound range has at most
-//! [`MAX_BUFFER_SIZE`] bytes and a record at least 4.
+//! a primitive is written to every buffer or to none, and the first one that does not fit ends the draw. The
+//! number of primitives that fit therefore determines all other limits. All arithmetic uses 64 bits; the
+//! results fit into 32 bits, because a bound range has at most [`MAX_BUFFER_SIZE`] bytes and a record at
+//! least 4.
 
 #![forbid(unsafe_code)]
 
@@ -132,8 +132,8 @@ impl DrawCounts {
 
     /// Computes the counts for a geometry shader that emits `each` primitives of `vertices` vertices for each input
     /// primitive. Items are input primitives. For triangle strips with adjacency, there is one item more than the
-    /// written records need, unless all input primitives are needed: the last triangle of a strip has other vertices
-    /// than a triangle that another one follows.
+    /// written records need, unless all input primitives are needed: the last triangle of a strip has other adjacent
+    /// vertices than it would have if another triangle followed.
     pub(crate) fn emitted(
         topology: PrimitiveTopology,
         vertex_count: u32,
@@ -183,7 +183,7 @@ impl DrawCounts {
         }
     }
 
-    /// The bytes that the draw writes to a buffer with that stride.
+    /// The bytes that the draw writes to a buffer whose records are `stride` bytes long.
     pub const fn bytes_written(&self, stride: u32) -> u64 {
         self.output_limit as u64 * stride as u64
     }
@@ -234,8 +234,8 @@ mod tests {
             for b in &buffers {
                 prop_assert!(written == 0 || b.position + counts.bytes_written(b.stride) <= b.size);
             }
-            // In the shader, the clamped counts select every written record, and no index
-            // overflows.
+            // The shader derives its limits from the clamped counts: together they select every written
+            // record, and no index overflows.
             if written > 0 {
                 let record = probe % (written * m);
                 let per_instance = u64::from(counts.output_count);
@@ -259,7 +259,8 @@ mod tests {
             |topology, count| DrawCounts::emitted(topology, count, 1, [2, 2], [buffer]).item_count;
         assert_eq!(items(PrimitiveTopology::TriangleList, 12), 3);
         assert_eq!(items(PrimitiveTopology::TriangleStrip, 12), 3);
-        // The third of four triangles is not the last one, although no record of the fourth fits.
+        // No record of the fourth triangle fits. It is an item nevertheless, because the third triangle would
+        // have other adjacent vertices if it were the last one.
         assert_eq!(items(PrimitiveTopology::TriangleStripWithAdjacency, 12), 4);
         assert_eq!(items(PrimitiveTopology::TriangleStripWithAdjacency, 10), 3);
     }

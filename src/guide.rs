@@ -10,8 +10,8 @@
 //! * [`limits`]: what this crate does not do.
 //! * [`errors`]: the meanings of errors, and how to avoid them.
 //!
-//! The examples on these pages are tests of this crate. Those that need a device are only compiled; those with wgpu are parts
-//! of a program in the repository that is run.
+//! The examples on these pages are tests of this crate. Examples that need a device are only compiled. The
+//! examples with wgpu are parts of a program in the repository, which is run.
 
 #[doc = include_str!("guide/embedding.md")]
 pub mod embedding {}

@@ -1,5 +1,5 @@
-//! What other packages of this workspace take beside the API. It is no part of it: any version may
-//! change it.
+//! Items for the other packages of this workspace. They are not part of the public API: any version may
+//! change them.
 
 #![forbid(unsafe_code)]
 
@@ -58,7 +58,7 @@ has_context! {
     QueryPool: context,
 }
 
-/// What a shader's interface has, and what of it is captured.
+/// The inputs and outputs that a shader declares, and the outputs that it writes.
 pub mod capture {
     pub use crate::capture::interface::{InterfaceVariable, interface_variables};
     pub use crate::capture::list::locations_used;
@@ -67,7 +67,7 @@ pub mod capture {
     pub use crate::capture::written::Written;
 }
 
-/// What a lowered shader consists of.
+/// The parts of a lowered shader.
 pub mod lower {
     pub use crate::lower::lowered::{
         LoweredAttribute, LoweredCompute, LoweredKind, LoweredNative, LoweredStage, LoweredVertex,
@@ -76,7 +76,7 @@ pub mod lower {
     pub use crate::lower::stages::{GeometryInput, LoweredGeometry, LoweredTessellation};
     pub use crate::lower::sysvals::SysvalsPlace;
 
-    /// Changes of a shader's interface.
+    /// Functions that read and change a shader's interface.
     pub mod interface {
         pub use crate::lower::interface::{
             InterfaceLimit, built_in, move_execution_modes, set_entry_point,
@@ -117,12 +117,12 @@ pub mod spirv {
     }
 }
 
-/// The data that shaders of this crate read and write.
+/// The data that the CPU passes to the shaders of this crate, and that these shaders write.
 pub mod sysval {
     pub use crate::sysval::*;
 }
 
-/// How patches are divided.
+/// The rules by which the tessellator divides patches.
 pub mod tessellator {
     pub use crate::tessellator::*;
 }
@@ -132,7 +132,7 @@ pub mod kernel {
     pub use crate::lower::kernel::*;
 }
 
-/// What a shader reads.
+/// The inputs that an application must provide for a shader.
 pub mod reflect {
     pub use crate::lower::reflect::*;
 }

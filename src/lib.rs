@@ -127,8 +127,8 @@
 //! * *listed*: draws of one dispatch are listed if the CPU wrote all their parameters to memory, with the number of the
 //!   draw of each workgroup (`sysval/mod.rs`).
 //! * *lower*: to rewrite a shader for a backend (`lower/`).
-//! * *patch*: what tessellation shaders take. It is *divided* into primitives by its levels (`tessellator.rs`,
-//!   `shaders/tessellate.wgsl`).
+//! * *patch*: the input primitive of tessellation shaders. The tessellator *divides* it into primitives by
+//!   its levels (`tessellator.rs`, `shaders/tessellate.wgsl`).
 //! * *plan*: the steps and the memory of a recording, as a value without Vulkan handles (`runtime/recorder/plan/`).
 //! * *play*: to record the commands of a capture that was collected (`runtime/recorder/play/`).
 //! * *record*, a: the bytes of one captured vertex in one capture buffer; their number is the
@@ -142,8 +142,8 @@
 //!   (`runtime/recorder/plan/restarts.rs`, `shaders/restart.wgsl`).
 //! * *query*: a transform feedback or primitives generated query to which compute captures add
 //!   (`runtime/queries.rs`). `runtime/extensions/query.rs` queries the capabilities of a device.
-//! * *segment*: what is decomposed on its own: the vertices of one instance and their records, or with primitive
-//!   restart those between two restarts (`shaders/decompose.wgsl`).
+//! * *segment*: a run of vertices that form primitives only with each other: the vertices of one instance, or
+//!   with primitive restart the vertices between two restarts (`shaders/decompose.wgsl`).
 //! * *shader library*: the functions in `shaders/*.wgsl`, which are linked into the rewritten
 //!   shader (`lower/library.rs`). `lower/functions.rs` lists those that generated code calls.
 //! * *slice*: consecutive primitives of a patch: the item of a capture with tessellation (`shaders/patches.wgsl`).

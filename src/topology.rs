@@ -28,8 +28,9 @@ use std::str::FromStr;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TopologyError {
-    /// `VK_PRIMITIVE_TOPOLOGY_PATCH_LIST`, where no tessellation shaders are given: the captured primitives are those
-    /// that the tessellator makes. The number of control points does not determine them.
+    /// `VK_PRIMITIVE_TOPOLOGY_PATCH_LIST` without tessellation shaders. The captured primitives of a patch
+    /// list are those that the tessellator makes, and their number does not follow from the number of control
+    /// points.
     #[error("topology patch-list is captured after tessellation, which is not emulated here")]
     PatchList,
     /// A number that is not a `VkPrimitiveTopology`.
@@ -78,8 +79,9 @@ pub enum PrimitiveTopology {
     TriangleListWithAdjacency = 8,
     /// `VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP_WITH_ADJACENCY`
     TriangleStripWithAdjacency = 9,
-    /// `VK_PRIMITIVE_TOPOLOGY_PATCH_LIST`: only with tessellation shaders, whose levels say which primitives there are.
-    /// By itself it has none: the functions here that count and decompose say so.
+    /// `VK_PRIMITIVE_TOPOLOGY_PATCH_LIST`, for pipelines with tessellation shaders. The number of captured
+    /// primitives depends on the tessellation levels, so the functions here that count and decompose
+    /// primitives do not apply to it.
     PatchList = 10,
 }
 
@@ -107,7 +109,7 @@ pub enum XfbTopology {
     TriStripAdj = 7,
 }
 
-/// How the items of a topology form primitives.
+/// The ways in which the items of a topology form primitives.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shape {
@@ -122,10 +124,10 @@ pub enum Shape {
     TriFan,
 }
 
-/// Which vertex of a primitive is its provoking vertex
+/// The choice of the vertex of a primitive that is its provoking vertex
 /// ([`VK_EXT_provoking_vertex`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_provoking_vertex.html)).
-/// It determines the order in which transform feedback that preserves the provoking vertex writes
-/// the vertices.
+/// It determines the order in which transform feedback that preserves the provoking vertex writes the
+/// vertices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(u32)]
 pub enum ProvokingVertex {
@@ -137,7 +139,7 @@ pub enum ProvokingVertex {
 }
 
 impl ProvokingVertex {
-    /// Both modes.
+    /// Both provoking-vertex modes.
     #[doc(hidden)]
     pub const ALL: [Self; 2] = [Self::First, Self::Last];
 }
@@ -222,7 +224,7 @@ impl PrimitiveTopology {
         }
     }
 
-    /// How items form primitives.
+    /// The way in which items form primitives.
     #[doc(hidden)]
     pub const fn shape(self) -> Shape {
         self.xfb_topology().shape()
@@ -233,7 +235,7 @@ impl PrimitiveTopology {
         self.xfb_topology().has_adjacency()
     }
 
-    /// The number of vertices that one primitive is captured as: 1, 2 or 3. For a patch list it is meaningless.
+    /// The number of vertices of a captured primitive: 1, 2 or 3. For a patch list it is meaningless.
     pub const fn vertices_per_primitive(self) -> u32 {
         match self {
             Self::PointList | Self::PatchList => 1,
@@ -345,8 +347,8 @@ impl PrimitiveTopology {
         rim.filter(move |c| c.primitive < primitives).chain(hub.into_iter().flatten())
     }
 
-    /// The item that a vertex is, or `None` if the vertex is in no primitive or is the hub of a
-    /// fan.
+    /// The number of the item that a vertex becomes, or `None` if the vertex is in no primitive or is the hub
+    /// of a fan.
     #[doc(hidden)]
     pub const fn item_of_vertex(self, vertex: u32) -> Option<u32> {
         match self.xfb_topology() {
@@ -363,7 +365,7 @@ impl PrimitiveTopology {
         }
     }
 
-    /// The vertex that an item is: the inverse of [`item_of_vertex`](Self::item_of_vertex).
+    /// The vertex that becomes this item: the inverse of [`item_of_vertex`](Self::item_of_vertex).
     #[doc(hidden)]
     pub const fn vertex_of_item(self, item: u32) -> u32 {
         match self.xfb_topology() {
@@ -376,7 +378,7 @@ impl PrimitiveTopology {
 }
 
 impl XfbTopology {
-    /// How items form primitives.
+    /// The way in which items form primitives.
     #[doc(hidden)]
     pub const fn shape(self) -> Shape {
         match self {

@@ -98,7 +98,7 @@ impl VertexInput {
         self.attributes.iter().find(|a| a.location == location)
     }
 
-    /// The binding with that number.
+    /// The binding with this number.
     #[doc(hidden)]
     pub fn binding(&self, binding: u32) -> Option<&VertexBinding> {
         self.bindings.iter().find(|b| b.binding == binding)

@@ -104,8 +104,8 @@ impl Emission {
     /// All variants, to iterate over them.
     pub const ALL: [Self; 3] = [Self::PassThrough, Self::Cull, Self::Amplify];
 
-    /// Returns the number of records for a triangle whose first vertex is even, and for one whose
-    /// first vertex is odd.
+    /// Returns the number of records for a triangle whose first vertex has an even number, and for a triangle
+    /// whose first vertex has an odd number.
     const fn records(self) -> [u64; 2] {
         match self {
             Self::PassThrough => [3, 3],
@@ -114,7 +114,8 @@ impl Emission {
         }
     }
 
-    /// Returns the number of the vertex of a record. Both are counted from the start of the draw.
+    /// Returns the number of the vertex that a record contains. Vertices and records are counted from the
+    /// start of the draw.
     const fn vertex_of_record(self, record: u64) -> u64 {
         // The first vertices of triangles are alternately even and odd, because a triangle has
         // three vertices.
@@ -291,8 +292,8 @@ pub struct Case {
 pub struct Work {
     /// The number of loads of vertex data.
     pub sources: u64,
-    /// Where vertex data is loaded: load `k` is of the unit of 16 bytes with the number
-    /// `k / 2 * pattern[0] + k % 2 * pattern[1] + pattern[2]`.
+    /// Where vertex data is loaded: load `k` reads the unit of 16 bytes with the number `k / 2 * pattern[0] +
+    /// k % 2 * pattern[1] + pattern[2]`.
     pub pattern: [u32; 3],
     /// The number of loads of indices.
     pub indices: u64,
@@ -301,7 +302,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// Returns the unit of 16 bytes of vertex data that load `k` is of.
+    /// Returns the unit of 16 bytes of vertex data that load `k` reads.
     pub const fn source(&self, k: u64) -> u64 {
         let [pair, next, first] = self.pattern;
         k / 2 * pair as u64 + k % 2 * next as u64 + first as u64

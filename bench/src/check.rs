@@ -10,8 +10,8 @@ use super::memory::{Memory, MemoryError};
 use super::roofline::Spread;
 use super::run::{Bench, BenchError, sample_failed};
 
-/// The numbers of vertices of the small captures that are compared: one with less than a workgroup,
-/// and one with several workgroups.
+/// The numbers of vertices of the small captures that are compared: a capture with less than a workgroup, and
+/// a capture with several workgroups.
 const SMALL: [u32; 2] = [12, 606];
 
 /// The value of each dword in capture buffers before a capture that is compared. No record contains
@@ -26,7 +26,7 @@ pub(super) enum Refusal {
 
 impl Bench<'_> {
     /// Compares small captures that are like those of a case, once for each pipeline. Returns all
-    /// contestants, with the reason if one cannot take part.
+    /// contestants, with the reason for each contestant that cannot take part.
     pub(super) fn check_small(
         &mut self,
         case: &Case,
@@ -69,7 +69,7 @@ impl Bench<'_> {
                 continue;
             }
             let spreads = match contestant {
-                // If there were no variants of the roofline, it would have been refused before.
+                // The roofline has variants here: `unavailable` refuses a roofline without variants.
                 Contestant::Roofline => Spread::all(self.gpu.context(), small).unwrap_or_default(),
                 _ => vec![Spread::default()],
             };

@@ -28,7 +28,8 @@ const VERTICES: [u32; 2] = [1 << 18, 1 << 22];
 /// The maximum number of repetitions of the kernel.
 const MOST: u32 = 1 << 12;
 
-/// The minimum ratio of the time by the device's clock to the time by the host's clock.
+/// The minimum ratio of the time by the device's clock to the time by the host's clock. Below this ratio,
+/// timestamps are not plausible.
 pub(super) const MIN_COVERAGE: f64 = 0.5;
 
 /// Whether the time by the device's clock is plausible for work that took `wall` by the host's

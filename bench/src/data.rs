@@ -104,7 +104,7 @@ fn position(vertex: u32) -> [f32; 4] {
 fn model(vertex: u32) -> [u8; MAX_SIZE] {
     let mut bytes = [0; MAX_SIZE];
     let [x, y, z, _] = position(vertex);
-    // Each component of the normal is -1, 0 or 1 in ten bits. The fourth is 0 or 1 in two bits.
+    // Each component of the normal is -1, 0 or 1 in ten bits. The fourth component is 0 or 1 in two bits.
     let normal = |i: u32| [0, 511, 513][(vertex / 3u32.pow(i) % 3) as usize];
     let normal = normal(0) | normal(1) << 10 | normal(2) << 20 | (vertex & 1) << 30;
     let texel = half(vertex % 2048) | half(vertex / 2048 % 2048) << 16;

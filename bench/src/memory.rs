@@ -44,7 +44,7 @@ impl MemoryError {
     }
 }
 
-/// The vertex buffer on the device. It is kept for the next case, which uses it if it contains
+/// The vertex buffer on the device. It is kept for the next case, which can use it if the buffer contains
 /// enough vertices.
 #[derive(Default)]
 pub(super) struct Sources {
@@ -55,8 +55,8 @@ impl Sources {
     /// Returns the buffer with the vertices of a case.
     fn get(&mut self, gpu: &mut Gpu, case: &Case) -> Result<&Buffer, MemoryError> {
         let vertices = case.workload.vertices();
-        // The roofline kernel reads whole units of 16 bytes, and the last unit may end up to two
-        // vertices after the last one.
+        // The roofline kernel reads whole units of 16 bytes, and the last unit may contain up to two vertices
+        // after the last vertex of the case.
         let length = case.vertex_buffer_length() + 2;
         let suffices = |(kept, kept_length, _): &(Vertices, u64, Buffer)| {
             *kept == vertices && *kept_length >= length
@@ -94,7 +94,7 @@ pub(super) struct Memory {
     pub(super) indices: Option<IndexBuffer>,
     pub(super) captures: Vec<Option<CaptureBuffer>>,
     pub(super) counters: Vec<Option<CounterBuffer>>,
-    /// The same buffers, as the roofline kernel uses them.
+    /// The same buffers, for the roofline kernel.
     pub(super) reached: ReachedBuffers,
     pub(super) arena: Arena,
     /// The description with which the arena was created. The arena may have grown since then.
@@ -270,8 +270,8 @@ fn check_limits(gpu: &Gpu, case: &Case) -> Result<(), MemoryError> {
     Ok(())
 }
 
-/// Fills a buffer with elements of `size` bytes. `f` writes several elements, and gets the number
-/// of the first one.
+/// Fills a buffer with elements of `size` bytes. `f` writes several elements at a time, and gets the number
+/// of the first of them.
 fn fill(
     gpu: &mut Gpu,
     buffer: &Buffer,

@@ -17,7 +17,8 @@ use super::report::{Maker, PipelineReport};
 use super::sample::capture;
 use super::stats::Spread;
 
-/// The topologies that are measured: one with one record for each vertex, and one with up to three.
+/// The topologies that are measured. A vertex is in one record of a triangle list, but in up to three records
+/// of a triangle strip.
 const TOPOLOGIES: [PrimitiveTopology; 2] =
     [PrimitiveTopology::TriangleList, PrimitiveTopology::TriangleStrip];
 

@@ -15,7 +15,7 @@ const MI: u32 = 1 << 20;
 /// The numbers of vertices of a draw that are measured by default.
 const VERTICES: [u32; 5] = [3, KI, 32 * KI, MI, 16 * MI];
 
-/// The numbers of vertices of a draw that are measured with `--full`.
+/// The numbers of vertices of a draw that are measured with `--full`, instead of [`VERTICES`].
 const ALL_VERTICES: [u32; 9] = [3, 64, KI, 16 * KI, 128 * KI, MI, 4 * MI, 16 * MI, 64 * MI];
 
 /// The record of most cases: its size in bytes, and the number of buffers.
@@ -25,7 +25,7 @@ const RECORD: (u32, u32) = (32, 1);
 const RECORDS: [(u32, u32); 6] = [(16, 1), (64, 1), (256, 1), (64, 2), (64, 3), (64, 4)];
 const RECORD_VERTICES: [u32; 2] = [64 * KI, 4 * MI];
 
-/// The topologies that are measured in workloads for which not all topologies are.
+/// The topologies in workloads that are not measured with all topologies.
 const FEW: [PrimitiveTopology; 2] =
     [PrimitiveTopology::TriangleList, PrimitiveTopology::TriangleStrip];
 
@@ -33,7 +33,7 @@ const FEW: [PrimitiveTopology; 2] =
 const MANY: u32 = 1000;
 const MANY_VERTICES: [u32; 3] = [3, 30, 300];
 
-/// The numbers of vertices, or of indices, in the other workloads.
+/// The numbers of vertices or indices in indexed draws and in draws with formats of real models.
 const OTHER_VERTICES: [u32; 2] = [256 * KI, 16 * MI];
 
 /// The numbers of vertices of draws with a geometry shader, for 100 thousand, 1 million and 4

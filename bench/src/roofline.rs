@@ -49,9 +49,9 @@ impl Resources {
 pub struct Spread {
     /// The number of invocations of a workgroup.
     pub workgroup_size: u32,
-    /// Whether the accesses of each invocation are to contiguous memory, which is good for
-    /// processors that run one invocation after the other. Otherwise the accesses of all
-    /// invocations of a workgroup together are.
+    /// Whether each invocation accesses contiguous memory, which is good for processors that run one
+    /// invocation after the other. Otherwise all invocations of a workgroup together access contiguous
+    /// memory.
     pub together: bool,
     /// How memory is accessed.
     pub resources: Resources,
@@ -187,7 +187,7 @@ impl From<&Buffer> for Reached {
     }
 }
 
-/// The buffers that the kernel may access. Those that a case does not have are null.
+/// The buffers that the kernel may access. Buffers that a case does not need are null.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ReachedBuffers {
     pub(super) source: Reached,

@@ -145,7 +145,7 @@ pub(super) struct Bench<'a> {
 /// Why a run stops before its end.
 enum Stop {
     Error(BenchError),
-    /// A median by the device's timestamps is not believable beside the host's, so the run is
+    /// A median by the device's timestamps is not plausible compared with the host's clock, so the run is
     /// repeated without timestamps.
     Clock,
 }

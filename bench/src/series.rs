@@ -16,7 +16,7 @@ pub(super) const SLOW: f64 = 10.0;
 /// number.
 const PREDICTING: u64 = 1 << 20;
 
-/// The results of the last case that was measured, from which those of the next one are predicted.
+/// The results of the case that was measured last. They predict the results of the next case.
 #[derive(Debug, Clone)]
 pub(super) struct Series {
     /// The case that was measured last.
@@ -28,9 +28,9 @@ pub(super) struct Series {
 }
 
 impl Series {
-    /// Returns the contestants that must be left out of a case, so that `captures` captures by each
-    /// of the others together stay within the limit. An error says why the case itself must be left
-    /// out.
+    /// Returns the contestants that must be left out of a case because they are too slow, so that `captures`
+    /// captures by each other contestant stay within the limit. An error says why the case itself must be
+    /// left out.
     pub(super) fn too_slow(
         &self,
         case: &Case,

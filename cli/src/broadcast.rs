@@ -34,7 +34,7 @@ const EXAMPLES: &str = "Examples:
 
 Exit status: 0, or 2 if the colour cannot be broadcast.";
 
-/// What the command did, for `--json`.
+/// The changes that the command made, for `--json`.
 #[derive(Serialize)]
 struct Report<'a> {
     entry_point: &'a str,

@@ -1,5 +1,5 @@
-//! Says what a user can do about an error by options of the command. Messages of the library do not
-//! mention options, because the library does not know them.
+//! Advises the user which option of the command avoids an error. Messages of the library do not mention
+//! options, because the library does not know them.
 
 use vkxfb::capture::CaptureError;
 use vkxfb::lower::{Backend, LowerError};

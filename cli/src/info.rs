@@ -42,12 +42,12 @@ struct Device<'a> {
     layer: LayerStatus<'a>,
 }
 
-/// Where the Vulkan layer is installed, and whether it is active in this process.
+/// The places where the Vulkan layer is installed, and whether it is active in this process.
 #[derive(Serialize)]
 struct LayerStatus<'a> {
     /// Whether the loader has loaded the layer between this command and the driver.
     loaded: bool,
-    /// What the layer reports about the device. `None` if it is not loaded.
+    /// The layer's description of its state on the device. `None` if the layer is not loaded.
     says: Option<&'a str>,
     /// The manifests of the layer that the loader finds.
     installed: &'a [Installed],
@@ -57,7 +57,7 @@ struct LayerStatus<'a> {
 struct BackendStatus {
     name: &'static str,
     available: bool,
-    /// Why the backend is not available.
+    /// The reasons why the backend is not available.
     reasons: Vec<String>,
 }
 

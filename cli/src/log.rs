@@ -9,7 +9,7 @@ const MOST: usize = 64 << 10;
 
 static KEPT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
-/// A writer that keeps what is logged.
+/// A writer that keeps the text of the log in memory.
 pub(super) struct Keeper;
 
 impl Write for Keeper {
@@ -25,7 +25,7 @@ impl Write for Keeper {
     }
 }
 
-/// Returns what has been logged so far, without colours.
+/// Returns the text of the log so far, without colours.
 pub(super) fn kept() -> String {
     let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     anstream::adapter::strip_str(&String::from_utf8_lossy(&kept)).to_string()

@@ -253,7 +253,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Adds the command that a user may have meant, where that is a part of another command.
+/// Adds a suggestion to the error for an unknown command, if a command with subcommands has a subcommand of
+/// that name.
 fn suggested(mut error: clap::Error) -> clap::Error {
     use clap::error::{ContextKind, ContextValue};
     let given = error.get(ContextKind::InvalidSubcommand);
@@ -539,7 +540,7 @@ impl From<DomainOriginName> for DomainOrigin {
     }
 }
 
-/// Options that select a shader, and what is captured of its outputs.
+/// Options that select a shader, and the outputs to capture.
 #[derive(Debug, clap::Args)]
 struct Captured {
     #[command(flatten)]
@@ -625,7 +626,7 @@ impl Captured {
         }
     }
 
-    /// Whether options say what to capture, instead of decorations.
+    /// Whether options name the outputs to capture, so that decorations are ignored.
     fn has_list(&self) -> bool {
         !self.varyings.is_empty() || self.stream_output.is_some()
     }
@@ -656,8 +657,8 @@ impl Captured {
         options
     }
 
-    /// Returns the list of outputs to capture from a shader. `None` if no option gives one, and
-    /// decorations say what to capture.
+    /// Returns the list of outputs to capture from a shader. `None` if no option names outputs, so that
+    /// decorations do.
     fn list(&self, shader: &Shader<'_>) -> Result<Option<CaptureList>> {
         if !self.has_list() {
             return Ok(None);
@@ -671,7 +672,7 @@ impl Captured {
     }
 }
 
-/// Options that say where a rewritten module is written, and what is printed about it.
+/// Options for the file of a rewritten module, and for the information that is printed about it.
 #[derive(Debug, clap::Args)]
 #[group(id = "destination", required = true, multiple = true)]
 struct Output {

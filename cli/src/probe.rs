@@ -292,7 +292,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
 }
 
 impl Arguments {
-    /// Whether options say what to capture, instead of decorations.
+    /// Whether options name the outputs to capture, so that decorations are ignored.
     pub(super) fn has_list(&self) -> bool {
         self.captured.has_list()
     }
@@ -386,14 +386,14 @@ fn find_subject(arguments: &Arguments, file: &Path) -> Result<Subject> {
     })
 }
 
-/// How often a line about the progress is written if standard error is no terminal.
+/// The time between two lines about the progress, which are written if standard error is no terminal.
 const TELL_EVERY: Duration = Duration::from_secs(10);
 
-/// The name of the environment variable that simulates a fault of the driver: for tests, and for
-/// users who try what their CI does about one.
+/// The name of the environment variable that simulates a fault of the driver. It is for tests, and for users
+/// who want to see whether their CI notices the fault.
 const INJECTED: &str = "VKXFB_INJECT_FAULT";
 
-/// An open device, what is to be captured on it, and a report without results.
+/// An open device, the plan of the captures on it, and a report without results.
 struct Opened {
     gpu: Gpu,
     plan: Plan,
@@ -481,7 +481,7 @@ fn probe_device(
             super::remark(format_args!("batch {} of {total}: {backend} {row}", done + 1));
         }
     };
-    // For commands that repeat what runs.
+    // The report without results has the options that the commands for repeating a trial or a case contain.
     let empty = report.clone();
     let (device, timeout) = (gpu.device_index(), arguments.case_timeout().unwrap_or(TIMEOUT));
     let works = !arguments.isolate

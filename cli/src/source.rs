@@ -96,9 +96,9 @@ enum Kind {
 }
 
 impl Kind {
-    /// Determines what a file contains. SPIR-V and DirectX bytecode are recognized by their magic
-    /// numbers, whatever the extension is. Other files are recognized by the extension or, if that
-    /// is ambiguous or unknown, by the text.
+    /// Determines the kind of a file. SPIR-V and DirectX bytecode are recognized by their magic numbers,
+    /// whatever the extension is. Any other file is recognized by its extension or, if the extension is
+    /// ambiguous or unknown, by its text.
     fn of(file: &Path, bytes: &[u8]) -> Self {
         let magics = [MAGIC_NUMBER.to_le_bytes(), MAGIC_NUMBER.to_be_bytes()];
         if magics.iter().any(|magic| bytes.starts_with(magic)) {
@@ -150,7 +150,8 @@ impl Kind {
         }
     }
 
-    /// Tells the user what an unsupported file is, and how to convert it to SPIR-V.
+    /// Returns a message that names the kind of an unsupported file, and says how to convert the file to
+    /// SPIR-V.
     fn refusal(self, file: &Path, accepted: &str) -> String {
         let path = file.display();
         let spirv = file.with_extension("spv");
@@ -342,9 +343,9 @@ fn compile_later(stage: LaterStage, file: &Path) -> Result<Vec<u32>> {
     })
 }
 
-/// Compiles a vertex shader that naga does not, which supports a part of GLSL: it has no combined
-/// image samplers and no `xfb_*` layouts, for example. Uniforms outside of blocks are in the block
-/// `gl_DefaultUniformBlock`, and what has no location or binding gets the first that is free.
+/// Compiles a vertex shader that naga does not support, for example because it has combined image samplers or
+/// `xfb_*` layouts. Uniforms outside of blocks are in the block `gl_DefaultUniformBlock`. Outputs without a
+/// location, and resources without a binding, get the first number that is free.
 fn compile_instead(file: &Path, error: &FrontendError) -> Result<Vec<u32>> {
     compile(file, &["-S", "vert", "-R", "--aml", "--amb"])?.map_err(|refusal| match refusal {
         Refusal::CannotRun(_) => anyhow!(
@@ -356,7 +357,7 @@ fn compile_instead(file: &Path, error: &FrontendError) -> Result<Vec<u32>> {
 
 const COMPILER: &str = "glslangValidator";
 
-/// Why glslangValidator does not compile a shader.
+/// The reason why glslangValidator does not compile a shader.
 enum Refusal {
     CannotRun(std::io::Error),
     Errors(String),
@@ -374,7 +375,7 @@ fn compile(file: &Path, options: &[&str]) -> Result<Result<Vec<u32>, Refusal>> {
     if !output.status.success() {
         let said = [output.stdout, output.stderr].concat();
         let said = String::from_utf8_lossy(&said);
-        // It ends with lines that only say that there were errors.
+        // The output ends with lines that only count the errors.
         let is_summary = |line: &&str| {
             let summaries =
                 ["compilation terminated", "No code generated", "SPIR-V is not generated"];
@@ -391,8 +392,8 @@ fn compile(file: &Path, options: &[&str]) -> Result<Result<Vec<u32>, Refusal>> {
 pub(super) fn read_spirv(file: &Path) -> Result<Vec<u32>> {
     let bytes = read_bytes(file)?;
     let kind = match Kind::of(file, &bytes) {
-        // A file with this extension may be of a stage that is supported here as SPIR-V, so the
-        // message is the one about source code.
+        // A file with this extension may have a stage that is supported only as SPIR-V, so the
+        // message is the one for source code.
         Kind::Stage(_) | Kind::Later(_) => Kind::Glsl,
         kind => kind,
     };

@@ -35,7 +35,7 @@ impl Values {
         self.0.append(&mut others.0);
     }
 
-    /// Returns the values for lowering.
+    /// Returns the values in the form that lowering takes.
     pub(super) fn specialization(&self) -> Vec<SpecializationConstant<'_>> {
         self.0
             .iter()
@@ -50,7 +50,7 @@ impl Constants {
         self.constants.iter().map(|(key, value)| (key.clone(), value.number())).collect()
     }
 
-    /// Returns these values and the others.
+    /// Returns the values of this option, followed by `others`.
     pub(super) fn and(mut self, others: &Self) -> Self {
         self.constants.extend_from_slice(&others.constants);
         self
@@ -68,7 +68,7 @@ impl Constants {
         self.constants.len() < before
     }
 
-    /// Splits the values into those for constants that a module has, and the others.
+    /// Splits the values into values for constants that a module has, and values for other constants.
     pub(super) fn split(&self, words: &[u32]) -> Result<(Self, Self)> {
         let module = Module::parse(words)?;
         let declared = declared_constants(&module, &Declarations::of(&module));
@@ -206,7 +206,7 @@ impl std::fmt::Display for Value {
     }
 }
 
-/// Examples of what the option takes, for messages.
+/// Examples of the option's syntax, for messages.
 const EXAMPLES: &str = "3=5, 3=-5, 3=0.5 or 3=true";
 
 fn parse(text: &str) -> Result<(String, Value), String> {

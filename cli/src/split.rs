@@ -27,7 +27,7 @@ const EXAMPLES: &str = "Examples:
 
 Exit status: 0, or 2 if a block cannot be split.";
 
-/// What the command did, for `--json`.
+/// The changes that the command made, for `--json`.
 #[derive(Serialize)]
 struct Report<'a> {
     entry_point: &'a str,

@@ -27,7 +27,7 @@ without them is not changed. Streams of geometry shaders stay.
 
 Exit status: 0, or 2 if the file does not contain a module.";
 
-/// What the command did, for `--json`.
+/// The changes that the command made, for `--json`.
 #[derive(Serialize)]
 struct Report {
     /// Whether there was transform feedback to remove.

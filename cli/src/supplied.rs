@@ -58,7 +58,7 @@ enum Content {
     Member { path: String, text: String, value: Value },
 }
 
-/// Where contents are from. What is from a later one counts before what is from an earlier one.
+/// The origin of contents. If several origins set the same bytes, the origin that is later in this list wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Origin {
     /// A value for the whole block.
@@ -72,7 +72,7 @@ enum Origin {
 }
 
 impl Content {
-    /// How many steps lead from the block to the content.
+    /// The number of steps that lead from the block to the content.
     fn depth(&self) -> usize {
         match self {
             Self::File(_) => 0,
@@ -81,8 +81,8 @@ impl Content {
     }
 }
 
-/// Returns contents in the order in which they are written: what counts before others comes later. A
-/// file of JSON is replaced by the members in it.
+/// Returns contents in the order in which they are written, so that contents with precedence come later and
+/// replace earlier ones. A file of JSON is replaced by the members in it.
 fn in_order<'c>(contents: &[&'c Content]) -> Result<Vec<(Origin, Cow<'c, Content>)>> {
     let mut all = Vec::new();
     for content in contents {
@@ -239,8 +239,8 @@ impl Modules {
     }
 }
 
-/// Returns the contents for the blocks at one place. What is written later replaces what is there,
-/// so the order is that of [`in_order`], whatever the order on the command line.
+/// Returns the contents for the blocks at one place. Contents that are written later replace earlier ones, so
+/// they are written in the order of [`in_order`], whatever their order on the command line.
 fn bytes_of(
     contents: &[&Content],
     blocks: &[Block<'_>],

@@ -15,11 +15,11 @@ use crate::settings::Settings;
 pub(crate) enum Activity {
     /// Active: programs can enable `VK_EXT_transform_feedback`, which the layer implements.
     Active(Cause, Arc<CaptureSupport>),
-    /// Dormant: programs see what the driver itself supports.
+    /// Dormant: programs see the driver's own capabilities.
     Dormant(Reason),
 }
 
-/// Why the layer is active: how complete the driver's own extension is, and which setting replaces
+/// The reason why the layer is active: how complete the driver's own extension is, and which setting replaces
 /// it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Cause {
@@ -33,12 +33,12 @@ pub(crate) enum Cause {
     Forced(Lacks),
 }
 
-/// Why the layer is dormant.
+/// The reason why the layer is dormant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reason {
     /// The driver has the extension, and reports the feature `transformFeedback`.
     DriverHasIt(Lacks),
-    /// The device lacks something that captures need. The text says what.
+    /// The device lacks a capability that captures need. The text names it.
     Incapable(String),
     /// The driver failed to report its capabilities.
     Unknown(vk::Result),
@@ -101,9 +101,8 @@ impl fmt::Display for Activity {
 }
 
 impl Activity {
-    /// Decides from the capabilities that the driver reported. If `asked` is an error, the layer is
-    /// dormant, and `lists_it`, whether the driver lists the extension, only decides about the
-    /// reason.
+    /// Decides from the capabilities that the driver reported. If `asked` is an error, the layer is dormant,
+    /// and `lists_it`, whether the driver lists the extension, only determines the reason that is reported.
     pub(crate) fn decide(
         asked: Result<Capabilities, RuntimeError>,
         lists_it: impl FnOnce() -> Result<bool, vk::Result>,

@@ -1,5 +1,5 @@
-//! What programs see of transform feedback on a physical device: extensions, features, properties
-//! and formats.
+//! Changes the extensions, features, properties and formats of a physical device that programs see, where the layer is
+//! active.
 
 pub(crate) mod formats;
 
@@ -19,8 +19,8 @@ use crate::registry::{HIDDEN, SHOWN, vk};
 /// The extension that the layer gives.
 const NAME: &CStr = ext::transform_feedback::NAME;
 
-/// Returns why programs do not see an extension of the driver where the layer is active. `None` if
-/// they do.
+/// Returns the reason why programs do not see an extension of the driver where the layer is active. `None` if
+/// they see it.
 fn why_hidden(name: &CStr, support: &CaptureSupport) -> Option<&'static str> {
     // VK_EXT_buffer_device_address must not be enabled together with the bufferDeviceAddress
     // feature that captures use (VUID-VkDeviceCreateInfo-pNext-04748 and
@@ -35,7 +35,8 @@ fn why_hidden(name: &CStr, support: &CaptureSupport) -> Option<&'static str> {
     if name == ext::descriptor_buffer::NAME && support.required.address_source().is_none() {
         return Some("captures use descriptors of their own, for lack of bufferDeviceAddress");
     }
-    // `SHOWN` has it, and its commands capture: without this condition, it is shown.
+    // This extension is in `SHOWN`, because its commands can be captured. It is hidden anyway, because its flags are
+    // not translated.
     if name == c"VK_KHR_device_address_commands" {
         return Some("its flags about usages for transform feedback would reach the driver");
     }
@@ -86,7 +87,7 @@ fn shown(
             });
             let extension = vk::ExtensionProperties::default()
                 .spec_version(ext::transform_feedback::SPEC_VERSION);
-            // This fails only if the name is too long.
+            // The name is short enough, so this does not fail.
             found.extend(extension.extension_name(NAME));
         }
         Activity::Dormant(Reason::DriverHasIt(_)) => {}
@@ -134,7 +135,7 @@ unsafe fn put_properties(chain: *mut vk::BaseOutStructure<'_>, support: &Capture
                         *byte ^= own;
                     }
                 }
-                // So no draw that the device generates is captured.
+                // Draws of generated commands are not captured, so the property is not reported.
                 s_type if s_type == <Generated as vk::TaggedStructure>::STRUCTURE_TYPE => {
                     let properties = structure.cast::<Generated>().as_mut();
                     properties.device_generated_commands_transform_feedback = vk::FALSE;

@@ -1,4 +1,4 @@
-//! Walks `pNext` chains. No other module does.
+//! Walks `pNext` chains, for all modules of the layer.
 //!
 //! The layer reads the chains of a program and never writes to them. To change what the next in the
 //! chain sees, it makes a copy. The loader's own structures are an exception, as the loader's

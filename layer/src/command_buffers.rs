@@ -149,7 +149,7 @@ fn unknown() {
     });
 }
 
-/// Begins recording, and drops everything that was recorded before. `info` contains what a
+/// Begins recording, and drops everything that was recorded before. `info` contains the state that a
 /// secondary command buffer inherits.
 ///
 /// # Safety

@@ -123,7 +123,7 @@ unsafe fn create(
     let mut own = unsafe { chain::device_link(create_info.p_next) }?;
     let get_instance_proc_addr = own.link().next_get_instance_proc_addr;
     let get_device_proc_addr = own.link().next_get_device_proc_addr;
-    // Before the chain is copied, because the copy contains the pointer to the link.
+    // The link is advanced before the chain is copied, because the copy contains the pointer to the link.
     own.advance();
     let mut creation = match support {
         Some(_) => {

@@ -3,7 +3,7 @@
 use ash::vk;
 use vkxfb::runtime::RuntimeError;
 
-/// Why a command fails.
+/// The reason why a command fails.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Error {
     /// A pointer is null that must not be null.
@@ -39,7 +39,7 @@ pub(crate) enum Error {
     Below(vk::Result),
 }
 
-/// What a command returns for errors of the layer that do not have a `VkResult` themselves.
+/// The result of a command for errors of the layer that do not have a `VkResult` themselves.
 pub(crate) const FAILED: vk::Result = vk::Result::ERROR_INITIALIZATION_FAILED;
 
 impl From<RuntimeError> for Error {

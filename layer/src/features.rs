@@ -143,7 +143,7 @@ mod tests {
     use super::*;
     use crate::capture_support::tests::capabilities;
 
-    /// Reported features may be enabled, and no others.
+    /// A program may enable the reported features, and no other features.
     #[test]
     fn what_is_reported_can_be_enabled() {
         let support = CaptureSupport::new(capabilities()).unwrap();
@@ -159,7 +159,7 @@ mod tests {
             let first = (&raw const conditional).cast();
             let refused = Error::Feature("inheritedConditionalRendering");
             assert_eq!(check_features(first, &support), Err(refused));
-            // As DXVK does.
+            // DXVK also enables this feature without a query.
             assert_eq!(check_features((&raw const feedback).cast(), &support), Ok(()));
             provoking.p_next = (&raw mut feedback).cast();
             conditional.p_next = (&raw mut provoking).cast();

@@ -132,9 +132,8 @@ impl InstanceData {
         if let Some(activity) = known().get(&device) {
             return activity.clone();
         }
-        // Without the lock, because this calls the next in the chain. If two threads decide at the
-        // same time, they decide the same.
-        // SAFETY: the caller's contract.
+        // The lock is not held during this call of the next in the chain. If two threads decide at the same
+        // time, they decide the same. SAFETY: the caller's contract.
         let asked = unsafe { self.capabilities(device) };
         // SAFETY: the caller's contract.
         let lists_it = || unsafe { self.lists_the_extension(device) };

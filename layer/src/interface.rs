@@ -61,7 +61,7 @@ impl LayerFunction {
 pub struct LayerInstanceCreateInfo {
     /// `VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO`
     pub s_type: vk::StructureType,
-    /// The rest of the chain.
+    /// The next structure of the chain.
     pub p_next: *const c_void,
     /// The function that this structure is for.
     pub function: LayerFunction,

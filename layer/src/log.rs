@@ -22,7 +22,7 @@ pub(crate) fn start(filter: &str) {
             // If standard error is closed, errors of the log cannot be reported.
             .log_internal_errors(false)
             .finish();
-        // This fails only if there is a subscriber already, which is then kept.
+        // This fails only if the process has a subscriber already, which then stays.
         let _ = tracing::subscriber::set_global_default(subscriber);
     });
 }

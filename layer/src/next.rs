@@ -1,4 +1,5 @@
-//! Declares structs with the functions of the next in the chain.
+//! Declares structs whose members are functions of the next in the chain: the layer or driver that this layer
+//! calls.
 
 /// Declares a struct of functions. Each row is `field PFN_type [names of the command];` with the
 /// command's name and its aliases. The field is `None` if the next in the chain does not have the

@@ -55,7 +55,7 @@ unsafe fn enumerate_layers(count: *mut u32, properties: *mut vk::LayerProperties
         .implementation_version(identity::IMPLEMENTATION_VERSION)
         .layer_name(identity::NAME)
         .and_then(|layer| layer.description(identity::DESCRIPTION));
-    // This fails only if a text is too long, which a test excludes.
+    // This fails only if a text is too long, and a test checks that none is.
     let layers: Vec<_> = layer.into_iter().collect();
     // SAFETY: the caller's contract.
     unsafe { enumerate(&layers, count, properties, |layer, place| place.write(*layer)) }
@@ -118,8 +118,8 @@ pub(crate) unsafe extern "system" fn enumerate_instance_extension_properties(
     })
 }
 
-/// `vkEnumerateDeviceExtensionProperties`: the extensions of this layer, or those of the device as
-/// programs see them.
+/// `vkEnumerateDeviceExtensionProperties`: the extensions of this layer; or, for the whole device, the
+/// extensions that programs see.
 pub(crate) unsafe extern "system" fn enumerate_device_extension_properties(
     physical_device: vk::PhysicalDevice,
     layer: *const c_char,

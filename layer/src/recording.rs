@@ -16,8 +16,8 @@ use crate::withheld::{Functions, Templates};
 pub(crate) struct Recording {
     pub(crate) functions: Arc<Functions>,
     pub(crate) templates: Arc<Templates>,
-    /// How the device's render passes and arguments are translated. `None` if transform feedback is
-    /// not emulated.
+    /// The translation of the device's render passes and arguments. `None` if transform feedback is not
+    /// emulated.
     pub(crate) translation: Option<Translation>,
     /// The objects that captures use. `None` if transform feedback is not emulated.
     pub(crate) emulation: Option<Arc<Emulation>>,

@@ -46,8 +46,8 @@ pub struct Given {
     pub push_constants: Option<GivenBytes>,
 }
 
-/// What to do with a buffer or push constants that the shader uses, and for which the user supplies
-/// no contents.
+/// The reaction to a buffer or push constants that the shader uses, and for which the user supplies no
+/// contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
     /// Fail with [`ContentsError::Missing`].
@@ -132,12 +132,12 @@ impl Display for MissingContents {
     }
 }
 
-/// Lists what is missing, for messages.
+/// Lists the missing contents, for messages.
 fn in_words(missing: &[MissingContents]) -> String {
     missing.iter().map(MissingContents::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// Why [`Contents`] cannot be made for a shader.
+/// The reason why [`Contents`] cannot be made for a shader.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContentsError {
@@ -152,7 +152,7 @@ pub enum ContentsError {
     Unused {
         /// The path of the user's file.
         name: String,
-        /// What the file is for: "descriptor set 0 binding 1" or "push constants".
+        /// The resource that the file is for: "descriptor set 0 binding 1" or "push constants".
         what: String,
         /// The resources that the shader uses, as text.
         used: String,
@@ -199,7 +199,7 @@ pub enum ContentsError {
     Layout {
         /// The name of the block.
         what: String,
-        /// What is not supported.
+        /// The part of the layout that is not supported.
         problem: String,
     },
     /// The block contains device addresses. Contents cannot be made up for it, because the shader
@@ -364,7 +364,7 @@ impl Contents {
     }
 }
 
-/// The module of a shader, and what the entry point of the shader uses.
+/// The module of a shader, and the ids that the entry point of the shader uses.
 struct Source {
     module: Module,
     declarations: Declarations,
@@ -414,8 +414,8 @@ impl Source {
             .collect()
     }
 
-    /// Returns the number of elements that the runtime array in a block must at least have: 1, or
-    /// more if the shader accesses an element with a constant index.
+    /// Returns the minimum number of elements of the runtime array in a block: 1, or more if the shader
+    /// accesses an element with a constant index.
     fn elements_read(&self, variable: Id, pointee: Id) -> u64 {
         let is_chain = |i: &Instruction<'_>| {
             matches!(i.op(), Some(Op::AccessChain | Op::InBoundsAccessChain))
@@ -578,7 +578,8 @@ fn check_size<'b>(
     if let Some(short) = blocks.iter().find(is_short) {
         return Err(refuse(short));
     }
-    // The contents must end where one of the blocks can end; the others may be smaller.
+    // The contents must end where the largest block, or an element of its runtime array, can end. The other
+    // blocks may end earlier.
     match longest(blocks) {
         Some(longest) if !blocks.iter().any(|block| block.ends_with(found)) => Err(refuse(longest)),
         _ => Ok(&given.bytes),
@@ -594,7 +595,7 @@ fn made_up(what: &str, blocks: &[Block], size: u64, seed: u32) -> Result<Vec<u8>
         });
     }
     let mut bytes = vec![0; size as usize];
-    // Where blocks overlap, the values have the types of the first block, which is written last.
+    // Where blocks overlap, the values have the types of the first block, because it is written last.
     for block in blocks.iter().rev() {
         block.make_up(&mut bytes, seed);
     }

@@ -7,7 +7,7 @@ use vkxfb::capture::MAX_XFB_BUFFERS;
 
 use crate::diagnose::Sequence;
 
-/// What a geometry shader emits to one vertex stream in a draw.
+/// The vertices and primitives that a geometry shader emits to one vertex stream in a draw.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Emission {
     /// The number of vertices of each primitive: 1, 2 or 3.

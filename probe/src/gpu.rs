@@ -65,7 +65,7 @@ pub fn devices(options: &OpenOptions) -> Result<Vec<DeviceInfo>, GpuError> {
     Ok(instance.devices(options.profile)?.into_iter().map(|(_, info)| info).collect())
 }
 
-/// What may be done with the device, after submissions that may have failed.
+/// The state of the device after submissions, which determines whether its objects may be used and destroyed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// The device works, and no submission is running.
@@ -202,7 +202,7 @@ impl Gpu {
                 }
             })
             .map_err(vulkan_error("vkCreateDevice"))?;
-        // SAFETY: the device was created with what `required` says.
+        // SAFETY: the device was created with the extensions and features of `required`.
         let context = match unsafe { Context::new(&instance.raw, &device, caps, required) } {
             Ok(mut context) => {
                 if options.profile == Profile::Bifrost {

@@ -15,10 +15,9 @@ use super::shaders::{ProbeGeometry, ProbeShader};
 use super::subject::{Subject, SubjectError};
 use super::trial::Rate;
 
-/// The vertex counts of the full plan. Those up to 13 contain every way in which the last primitive
-/// can be incomplete, and two odd and two even primitives of every strip. 1000 vertices need
-/// several workgroups. All quick counts are among them, so that the cases of a quick run are a part
-/// of those of a full run.
+/// The vertex counts of the full plan. The counts up to 13 contain every way in which the last primitive can
+/// be incomplete, and two odd and two even primitives of every strip. 1000 vertices need several workgroups.
+/// All counts of a quick run are in this list, so that a full run has all cases of a quick run.
 const VERTEX_COUNTS: [u32; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 70, 1000];
 /// The vertex counts of a quick run, and of draws with the probe's geometry shaders. With three
 /// instances, 70 vertices need several workgroups.
@@ -67,7 +66,7 @@ pub struct BatchTooLarge {
     pub limit: u64,
 }
 
-/// What a probe run captures: all combinations of these fields, as far as they can be combined.
+/// The captures of a probe run: all combinations of these fields that are possible.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The backends that capture.
@@ -104,7 +103,7 @@ pub struct Plan {
 /// Draws that are submitted together. All belong to one group of cases.
 #[derive(Debug, Clone)]
 pub struct Batch<'a> {
-    /// What the draws have in common.
+    /// The cases to which the draws belong.
     pub group: CaseGroup<'a>,
     /// The numbers of vertices and of instances of each draw.
     pub draws: Vec<(u32, u32)>,
@@ -194,7 +193,7 @@ impl CaseGroup<'_> {
             let inputs = inputs.saturating_mul(u64::from(v.max(i)));
             captured.saturating_mul(captured_strides).saturating_add(inputs)
         });
-        // Of a shader from a file, the records of each draw are captured first.
+        // For a shader from a file, the records of each draw are captured first.
         let records = match self.subject.has_formulas() {
             true => vertices(vertex_count, instance_count),
             false => batch.iter().fold(0, |all: u64, &(v, i)| all.saturating_add(vertices(v, i))),
@@ -388,7 +387,7 @@ mod tests {
         }
     }
 
-    /// So a full report beside a quick one has new cases, and none that are gone.
+    /// Because of that, a comparison of a quick report with a full one has new cases, and none that are gone.
     #[test]
     fn quick_cases_are_a_part_of_all_cases() {
         let cases = |plan: &Plan| -> Vec<(Backend, Case)> {

@@ -94,7 +94,7 @@ pub struct Failure {
     pub backend: Backend,
     /// The case.
     pub case: Case,
-    /// How the captured bytes differ from the expected ones.
+    /// The difference between the captured and the expected bytes.
     pub mismatch: Mismatch,
     /// A command that runs this case again.
     pub command: String,
@@ -108,7 +108,7 @@ pub struct LostCase {
     pub backend: Backend,
     /// The case.
     pub case: Case,
-    /// What happened.
+    /// A description of the loss.
     pub how: String,
     /// A command that runs this case again.
     pub command: String,
@@ -205,7 +205,7 @@ impl Outcome {
 pub struct ProbeReport {
     /// The device under test.
     pub device: DeviceInfo,
-    /// When the run started, such as `2026-01-31 17:05 UTC`.
+    /// The time at which the run started, such as `2026-01-31 17:05 UTC`.
     pub date: String,
     /// The machine on which the run took place.
     pub host: HostInfo,
@@ -238,9 +238,9 @@ pub struct ProbeReport {
     pub validation: Vec<String>,
     /// The cases in which the device was lost, the process crashed, or the device did not finish.
     pub losses: Vec<LostCase>,
-    /// How long the longest submission took, in seconds, measured by the host.
+    /// The duration of the longest submission in seconds, measured by the host.
     pub longest_submission_s: f64,
-    /// How long the run took, in seconds.
+    /// The duration of the run in seconds.
     pub elapsed_s: f64,
 }
 
@@ -275,8 +275,8 @@ impl ProbeReport {
         self.cells.iter().find(|cell| cell.backend == backend && cell.row() == row)
     }
 
-    /// Returns the rows of the table: those with results. If there are no results yet, returns
-    /// those of vertex shaders.
+    /// Returns the rows of the table that have results. If there are no results yet, returns the rows of
+    /// vertex shaders.
     pub fn rows(&self) -> impl Iterator<Item = Row> {
         let has_row = |row: &Row| match self.cells.is_empty() {
             true => row.stage == CapturedStage::Vertex,
@@ -450,7 +450,7 @@ impl ProbeReport {
         self.trials.iter().find(|tried| results.contains(&tried.result))
     }
 
-    /// Returns what is known about the device, the machine and the run, as pairs of name and value.
+    /// Returns the facts about the device, the machine and the run, as pairs of name and value.
     pub(crate) fn facts(&self) -> Vec<(&'static str, String)> {
         let device = &self.device;
         let ids = format!("{:#06x}:{:#06x}", device.vendor_id, device.device_id);

@@ -79,15 +79,15 @@ pub fn run(
 pub struct Loss {
     /// The batch in which it happened, and the first case of that batch that was not captured.
     pub at: Position,
-    /// What happened.
+    /// A description of the loss.
     pub how: String,
     /// The pipelines of the batch that had not yet captured all draws, by whether the topology is
     /// folded into the pipeline.
     forms: VecDeque<bool>,
 }
 
-/// Like [`run`], but if the device is lost, does not record those cases of the current batch that
-/// were not captured. Returns the loss, if there was one.
+/// Does what [`run`] does, except that after a loss of the device, the cases of the current batch that were
+/// not captured are not recorded. Returns the loss, if there was one.
 pub fn run_until_loss(
     gpu: &mut Gpu,
     plan: &Plan,
@@ -141,8 +141,8 @@ fn note_made_up(plan: &Plan, report: &mut ProbeReport) {
     }
 }
 
-/// Returns the shaders of a wrong case in the form that the driver got, with the name of the stage
-/// of each. The shader that captures is first. `target` is what a compute shader is lowered for.
+/// Returns the shaders of a wrong case in the form that the driver got, with the name of the stage of each.
+/// The shader that captures is first. `target` is the target for which compute shaders are lowered.
 ///
 /// # Errors
 /// [`SubjectError`] if the shaders cannot be lowered.
@@ -168,7 +168,7 @@ pub fn failing_shaders(
     Ok(shaders)
 }
 
-/// Why a batch could not be captured.
+/// The reason why a batch could not be captured.
 #[derive(Debug, thiserror::Error)]
 enum BatchError {
     #[error(transparent)]

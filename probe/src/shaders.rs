@@ -37,7 +37,7 @@ pub struct ProbeShader {
     formulas: Formulas,
 }
 
-/// One capture buffer of a [`ProbeShader`].
+/// A capture buffer of a [`ProbeShader`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProbeBuffer {
     /// The stride: the size of a record, including gaps.
@@ -213,8 +213,8 @@ impl ProbeShader {
         let (instance, vertex) = match (self.formulas, buffer) {
             (Formulas::Identify, _) => (word(record, 4)?, word(record, 0)?),
             (Formulas::TwoBuffers, 0) => {
-                // Casts from float saturate, so any bits give a candidate. Below, the candidate's
-                // own record is compared.
+                // Any bits convert to a candidate for the vertex, because casts from float saturate. Further
+                // down, the candidate's own record is compared with the given one.
                 let half = |offset| Some(f32::from_bits(word(record, offset)?) as u16);
                 let whole = |low, high| Some(u32::from(half(low)?) | u32::from(half(high)?) << 16);
                 (whole(8, 12)?, whole(0, 4)?)

@@ -25,7 +25,7 @@ use crate::emission::Emission;
 use crate::report::{CapturedStage, Case};
 use crate::shaders::{ProbeGeometry, ProbeShader};
 
-/// Why a shader cannot be probed.
+/// The reason why a shader cannot be probed.
 #[derive(Debug, thiserror::Error)]
 pub enum SubjectError {
     /// The file cannot be read.
@@ -41,7 +41,7 @@ pub enum SubjectError {
     Parse {
         /// The path of the file.
         file: String,
-        /// What is wrong with the module.
+        /// The problem with the module.
         source: ParseError,
     },
     /// The shader cannot be lowered, or has nothing to capture.
@@ -49,7 +49,7 @@ pub enum SubjectError {
     Lower {
         /// The name of the shader.
         name: String,
-        /// Why the shader cannot be lowered.
+        /// The reason why the shader cannot be lowered.
         source: LowerError,
     },
     /// No contents can be made for the buffers and push constants that the shader reads.
@@ -57,7 +57,7 @@ pub enum SubjectError {
     Contents {
         /// The name of the shader.
         name: String,
-        /// Why contents cannot be made.
+        /// The reason why contents cannot be made.
         source: ContentsError,
     },
     /// The shader stores to memory, so a second capture could read other values than the first.
@@ -68,7 +68,8 @@ pub enum SubjectError {
     },
 }
 
-/// What is probed: a vertex shader, or a geometry shader with the vertex shader that precedes it.
+/// The shaders that are probed: a vertex shader, or a geometry shader with the vertex shader that precedes
+/// it.
 #[derive(Debug, Clone)]
 pub struct Subject {
     /// The name of the probe's vertex shader, or the path of the file.
@@ -101,7 +102,7 @@ pub struct Subject {
 pub struct SubjectGeometry {
     /// The name of the probe's shader, or the path of the file.
     pub name: String,
-    /// What the shader declares about its primitives and streams.
+    /// The primitives and vertex streams that the shader declares.
     pub declared: LoweredGeometry,
     /// Whether the shader has the capability `GeometryPointSize`, for which a device needs the
     /// feature `shaderTessellationAndGeometryPointSize`.
@@ -112,7 +113,7 @@ pub struct SubjectGeometry {
 
 /// `firstVertex` of the probe's draws. It is not 0, so that drivers that ignore it are found.
 pub const FIRST_VERTEX: u32 = 5;
-/// `firstInstance` of the probe's draws. It is not 0 for the same reason.
+/// `firstInstance` of the probe's draws. It is not 0, so that drivers that ignore it are found.
 pub const FIRST_INSTANCE: u32 = 2;
 
 impl Subject {
@@ -380,8 +381,8 @@ impl Subject {
         Some(records)
     }
 
-    /// Returns what one of the probe's own geometry shaders emits to each vertex stream in a draw
-    /// that begins at [`FIRST_VERTEX`] and [`FIRST_INSTANCE`]. `None` for any other shader.
+    /// Returns the vertices and primitives that one of the probe's own geometry shaders emits to each vertex
+    /// stream in a draw that begins at [`FIRST_VERTEX`] and [`FIRST_INSTANCE`]. `None` for any other shader.
     pub fn emission(
         &self,
         topology: PrimitiveTopology,

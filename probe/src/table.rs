@@ -217,8 +217,8 @@ fn write_failure(out: &mut String, failure: &Failure, paint: &Paint) -> fmt::Res
     write_wrapped(out, &mismatch.to_string(), "  ", |line| line.to_owned())?;
 
     let first = mismatch.first.as_ref().map(|f| f.primitive);
-    // The list begins at most two primitives before the first wrong one, so that one is always in
-    // it.
+    // The list begins at most two primitives before the first wrong one, so that it always contains the first
+    // wrong one.
     let from = mismatch.excerpt.iter().position(|d| Some(d.primitive) == first).unwrap_or(0);
     let listed = mismatch.excerpt.iter().skip(from.saturating_sub(2)).take(LISTED);
     let rows: Vec<_> = listed.map(|d| (d, d.expected_text(), d.captured_text(), d.fault)).collect();

@@ -1,6 +1,5 @@
-//! Trials: properties that devices do not report, and that are tried before the cases run. Do
-//! indirect dispatches work, can vertex shaders store, are counters correct, and how fast are
-//! captures?
+//! Trials: tests of properties that devices do not report. They run before the cases. Do indirect dispatches
+//! work, can vertex shaders store, are counters correct, and how fast are captures?
 
 #![forbid(unsafe_code)]
 
@@ -24,7 +23,7 @@ pub enum Trial {
     VertexStores,
     /// Whether captures are correct if none, some, or all of the buffers have counters.
     Counters,
-    /// How many vertices are captured per second.
+    /// The number of vertices that are captured per second.
     Speed,
 }
 
@@ -73,13 +72,14 @@ impl FromStr for Trial {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrialResult {
-    /// What was tried works on this device.
+    /// The device has the property.
     Works,
-    /// What was tried does not work, but captures do not use it.
+    /// The device does not have the property, but captures can do without it.
     DoneWithout,
-    /// What was tried does not work, so captures may be wrong.
+    /// The device does not have the property, so captures may be wrong.
     Wrong,
-    /// The device or the profile lacks what would be tried.
+    /// The trial cannot be made, because the device or the profile lacks the feature or backend that it
+    /// needs.
     Absent,
     /// The trial could not be run, for example because a command failed.
     NotRun,
@@ -87,7 +87,7 @@ pub enum TrialResult {
     Lost,
 }
 
-/// How fast a backend captures.
+/// The speed at which a backend captures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rate {
     /// The backend that captured.

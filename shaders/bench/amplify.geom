@@ -1,6 +1,7 @@
-// For benchmarks of captures of 32 bytes per vertex, behind record_32.vert: of every second triangle
-// four, in one strip that goes twice around it; of the others one, and a strip that is too short for
-// another. Which ones is in the data, so that no compiler knows.
+// For benchmarks of captures of 32 bytes per vertex, after record_32.vert. For every second input triangle
+// the shader emits four triangles, in one strip that repeats the three vertices. For each of the others it
+// emits one triangle, and a strip of two vertices, which is too short for a triangle. The choice depends on
+// the vertex data, so that no compiler can predict it.
 #version 450
 
 layout(triangles) in;
@@ -10,7 +11,7 @@ layout(location = 0) in vec4 v0[];
 
 layout(location = 0) out vec4 captured;
 
-// Hands on what the vertex shader has made of a vertex.
+// Emits a vertex with the outputs of the vertex shader.
 void emit(uint slot) {
     gl_Position = gl_in[slot].gl_Position;
     captured = v0[slot];

@@ -1,5 +1,5 @@
-// The same as by_hand_list.comp for a triangle strip: each vertex is stored to the three triangles
-// that have it, with the winding of the odd ones turned.
+// Does what by_hand_list.comp does, but for a triangle strip: each vertex is stored to the three triangles
+// that it belongs to. Two vertices of each odd triangle are swapped, which keeps the winding.
 #version 450
 #extension GL_EXT_buffer_reference : require
 
@@ -24,7 +24,8 @@ layout(push_constant) uniform Work {
     uint count;
 };
 
-// Member by member: glslang does not align stores of a whole structure.
+// The members are stored one by one, because glslang declares no alignment for the store of a whole
+// structure.
 void store(uint number, Record record) {
     target.at[number].position = record.position;
     target.at[number].v0 = record.v0;

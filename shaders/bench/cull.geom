@@ -1,5 +1,5 @@
-// For benchmarks of captures of 32 bytes per vertex, behind record_32.vert: of every second triangle
-// nothing. Which ones is in the data, so that no compiler knows.
+// For benchmarks of captures of 32 bytes per vertex, after record_32.vert: the shader emits nothing for every
+// second triangle. The choice depends on the vertex data, so that no compiler can predict it.
 #version 450
 
 layout(triangles) in;
@@ -9,7 +9,7 @@ layout(location = 0) in vec4 v0[];
 
 layout(location = 0) out vec4 captured;
 
-// Hands on what the vertex shader has made of a vertex.
+// Emits a vertex with the outputs of the vertex shader.
 void emit(uint slot) {
     gl_Position = gl_in[slot].gl_Position;
     captured = v0[slot];

@@ -1,8 +1,8 @@
-// For benchmarks of captures of 32 bytes per vertex: pulls 16 bytes, and computes twice as many
-// with arithmetic that is cheap, and exact for the values in use.
+// For benchmarks of captures of 32 bytes per vertex: pulls 16 bytes, and computes 32 bytes. The arithmetic is
+// cheap, and exact for the values in use.
 #version 450
 
-// A different value in each module, so that no driver finds it in its cache.
+// Benchmarks give each module another value, so that no driver finds the module in its cache.
 layout(constant_id = 0) const float SALT = 1.0;
 
 layout(location = 0) in vec4 position;

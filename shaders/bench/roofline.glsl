@@ -35,7 +35,7 @@ layout(set = 0, binding = 5, std430) writeonly buffer Target3 {
     UNIT target_3[];
 };
 
-// The same as by device addresses, which are not used.
+// The block has the same offsets as with device addresses, which this variant does not read.
 layout(push_constant) uniform Work {
     layout(offset = 48) uint source_count;
     uint index_count;
@@ -95,22 +95,23 @@ uvec4 to_unit(uvec4 value) {
 
 layout(local_size_x_id = 0) in;
 
-// Loads and stores per invocation.
+// The number of loads and stores per invocation.
 layout(constant_id = 1) const uint SOURCE_LOADS = 1;
 layout(constant_id = 2) const uint INDEX_LOADS = 0;
 layout(constant_id = 3) const uint STORES_0 = 1;
 layout(constant_id = 4) const uint STORES_1 = 0;
 layout(constant_id = 5) const uint STORES_2 = 0;
 layout(constant_id = 6) const uint STORES_3 = 0;
-// The k-th source that contributes is k / 2 * PAIR + k % 2 * NEXT + FIRST.
+// The number of the k-th vertex that the capture reads is k / 2 * PAIR + k % 2 * NEXT + FIRST: adjacency
+// topologies have vertices that no capture reads.
 layout(constant_id = 7) const uint PAIR = 2;
 layout(constant_id = 8) const uint NEXT = 1;
 layout(constant_id = 9) const uint FIRST = 0;
-// Whether the accesses of an invocation are contiguous, which is faster on CPUs, or the accesses of
-// a workgroup at a time.
+// True if the accesses of an invocation are contiguous, which is faster on CPUs. False if the invocations of a
+// workgroup access contiguous units at any time.
 layout(constant_id = 10) const bool TOGETHER = false;
 
-// The i-th of `count` accesses of this invocation.
+// The place of access `i` of the `count` accesses that this invocation makes.
 uint place(uint i, uint count) {
     uint workgroup = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
     uint first = workgroup * gl_WorkGroupSize.x * count;

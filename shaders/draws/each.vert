@@ -1,6 +1,6 @@
-// The records have the same stride as those of objects.vert, so that one capture can alternate
-// between pipelines of both. This shader has no descriptors, but a vertex buffer, and other push
-// constants.
+// The records have the same stride as those of objects.vert, so that one capture can alternate between
+// pipelines of both. In contrast to objects.vert, this shader has no descriptors, but a vertex buffer, and
+// other push constants.
 //
 // Binding 1, per instance, stride 8: location 2 uint at 4.
 //

@@ -1,4 +1,4 @@
-// What the probe's geometry shaders have in common: they stand behind identify.vert.
+// The common part of the probe's geometry shaders, which follow identify.vert in the pipeline.
 //
 // Two buffers whose strides leave gaps. Buffer 0, stride 24:
 //
@@ -11,13 +11,14 @@
 //   offset 0   uvec2  (InstanceIndex, mix32(tag ^ PrimitiveId << 8 ^ InvocationId << 4 ^ n))
 //   offset 8   gap
 //
-// n counts the vertices that the invocation has emitted before. The n-th has VertexIndex, InstanceIndex and tag of vertex
-// (n + InvocationId) % VERTICES of the primitive that is taken.
+// n counts the vertices that the invocation has emitted before. The n-th emitted vertex has VertexIndex,
+// InstanceIndex and tag of vertex (n + InvocationId) % VERTICES of the input primitive.
 //
-// Without CUT each invocation emits one strip, of two vertices more than the primitive has. With CUT it emits two strips,
-// whose lengths depend on PrimitiveId and InvocationId: some are no primitive, and some are empty.
+// Without CUT each invocation emits one strip, which has two vertices more than the input primitive. With CUT
+// it emits two strips, whose lengths depend on PrimitiveId and InvocationId: some strips are too short for a
+// primitive, and some are empty.
 //
-// The probe gives the module the output primitives that it asks for, and CUT its value. probe/src/shaders/geometry.rs
+// The probe changes the module's output primitives, and sets the constant CUT. probe/src/shaders/geometry.rs
 // implements the same formulas in Rust.
 
 layout(triangle_strip, max_vertices = 8) out;

@@ -28,7 +28,7 @@ void main() {
     uint vertex = uint(gl_VertexIndex);
     uint instance = uint(gl_InstanceIndex);
     id = uvec4(vertex, instance, tag(instance, vertex), 0x00424658u);
-    // Not captured, although glslang decorates their block with XfbBuffer and XfbStride.
+    // These outputs are not captured, although glslang decorates their block with XfbBuffer and XfbStride.
     gl_Position = vec4(0.0, 0.0, 0.0, 1.0);
     gl_PointSize = 1.0;
 }

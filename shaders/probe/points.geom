@@ -1,4 +1,4 @@
-// Takes points, and emits what emit.glsl says.
+// Takes points, and emits the vertices that emit.glsl describes.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 

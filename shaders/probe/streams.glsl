@@ -1,16 +1,17 @@
-// What the probe's geometry shaders of several vertex streams have in common: they stand behind identify.vert, and take
-// points.
+// The common part of the probe's geometry shaders with several vertex streams, which follow identify.vert in
+// the pipeline and take points.
 //
 // Each of the STREAMS streams has a buffer of its own. Buffer s, stride 16 + 4 * s:
 //
 //   offset 0      gap, of s dwords
 //   offset 4 * s  uvec4  (VertexIndex, PrimitiveId, InstanceIndex, mix32(tag ^ PrimitiveId << 8 ^ s << 4 ^ n))
 //
-// n counts the vertices that were emitted to the stream before, for the same point. Stream s gets 2 + (PrimitiveId + s) % 5
-// of them, in strips of three; the last strip has what is left, and may be no primitive. The streams take turns.
+// n counts the vertices that were emitted to the stream before, for the same point. Stream s gets 2 +
+// (PrimitiveId + s) % 5 vertices, in strips of three; the last strip may be shorter, and too short for a
+// primitive. The shader emits to the streams in turns.
 //
-// The module emits points, and the probe puts in the output primitives that it asks for.
-// probe/src/shaders/geometry/streams.rs implements the same formulas in Rust.
+// The module emits points, and the probe changes its output primitives. probe/src/shaders/geometry/streams.rs
+// implements the same formulas in Rust.
 
 layout(points) in;
 layout(points, max_vertices = 6 * STREAMS) out;
@@ -39,7 +40,7 @@ bool has(uint s, uint n) {
     return n < 2u + (uint(gl_PrimitiveIDIn) + s) % 5u;
 }
 
-// Streams are constants in GLSL.
+// A macro, because GLSL requires constants for the numbers of streams.
 #define EMIT(S, OUTPUT)                         \
     if (has(uint(S), n)) {                      \
         if (n == 3u) EndStreamPrimitive(S);     \

@@ -19,7 +19,7 @@
 #version 450
 
 layout(xfb_buffer = 1, xfb_stride = 20) out;
-layout(xfb_buffer = 0, xfb_stride = 32) out; // last: the default buffer of what follows
+layout(xfb_buffer = 0, xfb_stride = 32) out; // last, because it sets the default buffer of the declarations that follow
 
 out gl_PerVertex {
     layout(xfb_buffer = 0, xfb_offset = 0) vec4 gl_Position;

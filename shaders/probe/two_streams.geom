@@ -1,4 +1,4 @@
-// Takes points, and emits to two vertex streams what streams.glsl says.
+// Takes points, and emits the vertices that streams.glsl describes to two vertex streams.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 

@@ -8,13 +8,13 @@ layout(set = 0, binding = 0) buffer Words {
     uint words[];
 };
 layout(push_constant) uniform Dispatch {
-    // Where the words begin.
+    // The index in `words` of the arguments, or of the first count.
     uint first;
-    // Workgroups along each axis.
+    // The number of workgroups along each axis.
     uint x;
     uint y;
     uint z;
-    // Whether these are the arguments to be written.
+    // Whether to write the arguments of an indirect dispatch, and not to count.
     uint is_argument;
 };
 
@@ -27,7 +27,7 @@ void main() {
     }
     uvec3 group = gl_WorkGroupID;
     bool is_inside = all(lessThan(group, uvec3(x, y, z)));
-    // Behind the counts is the one of workgroups that should not be there.
+    // The last count is for workgroups that should not exist.
     uint at = is_inside ? group.x + x * (group.y + y * group.z) : x * y * z;
     atomicAdd(words[first + at], 1u);
 }

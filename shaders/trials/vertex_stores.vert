@@ -1,14 +1,15 @@
-// Counts how often it runs for each vertex: probe/src/gpu/trials/stores.rs compares the counts with what a draw may
-// run.
+// Counts how often it runs for each vertex. probe/src/gpu/trials/stores.rs compares the counts with the
+// number of runs that Vulkan allows.
 #version 450
 
 layout(set = 0, binding = 0) buffer Counts {
     uint counts[];
 };
 layout(push_constant) uniform Draw {
-    // Where the counts of the draw begin.
+    // The index in `counts` of the draw's first vertex.
     uint first;
-    // Far outside of the viewport, or 0: what is clipped is stored, too.
+    // 0, or a distance that moves all vertices out of the viewport: a shader has to store also for primitives
+    // that are clipped.
     float shift;
 };
 

@@ -78,7 +78,7 @@ impl<'a> Walk<'a> {
     pub(super) fn capture(&mut self, ty: Id, value: &CapturedValue) -> Result<(), CaptureError> {
         let start = self.offset;
         self.visit(ty, value, 0)?;
-        // The offset of a value without parts has to be valid, too.
+        // A value without parts, such as an empty structure, must have a valid offset, too.
         self.fit(start, 0, value).map(|_| ())
     }
 

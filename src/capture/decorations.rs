@@ -45,7 +45,8 @@ impl Layout {
         layout.finish(declarations, entry)
     }
 
-    /// Checks a layout for consistency, after all outputs were added.
+    /// Sorts a layout after all outputs were added. Checks that the outputs of a buffer have the same vertex
+    /// stream, and do not overlap.
     pub(super) fn finish(
         mut self,
         declarations: &Declarations,
@@ -66,7 +67,7 @@ impl Layout {
         Ok(self)
     }
 
-    /// Sorts both views of the layout, and numbers the buffers that are captured to.
+    /// Sorts the outputs and the varyings of the layout, and numbers the buffers that are captured to.
     fn sort(&mut self) {
         self.outputs.sort_by_key(|o| (o.buffer, o.offset));
         self.varyings.sort_by_key(|v| (v.buffer, v.offset));
@@ -109,8 +110,8 @@ impl Layout {
         }
     }
 
-    /// Adds the captured members of a block, or of each block of an array: the buffer of element k
-    /// is that of the decorations plus k.
+    /// Adds the captured members of a block, or of each block of an array. The buffer of element k has the
+    /// number in the decorations, plus k.
     fn add_block(
         &mut self,
         declarations: &Declarations,
@@ -137,8 +138,8 @@ impl Layout {
         };
         let mut location = of_variable.location;
         for element in 0..count {
-            // If the `Offset` is a decoration of the variable, the members are contiguous from
-            // there on.
+            // If the `Offset` is a decoration of the variable, the members are contiguous from this offset
+            // on.
             let mut next_offset = of_variable.offset;
             for (member, ty) in (0u32..).zip(block.members) {
                 let of_member = |decoration| {
@@ -147,8 +148,8 @@ impl Layout {
                         .map(first_parameter)
                 };
                 if let Some(of_member) = of_member(Decoration::Location) {
-                    // Members of the later elements have the locations after those of the first
-                    // element.
+                    // Only the first element has the locations in the decorations. Each further element has
+                    // the locations after those of the previous element.
                     let locations = block_locations(declarations, block);
                     location = Some(of_member.saturating_add(element.saturating_mul(locations)));
                 }
@@ -309,7 +310,7 @@ fn block_names(
     Names { name: Some(qualified(instance)), gl_name: qualified(block_name) }
 }
 
-/// The number of locations of a block: the sum of those of its members.
+/// The number of locations of a block, which is the sum over its members.
 fn block_locations(declarations: &Declarations, block: &Block<'_>) -> u32 {
     block.members.iter().fold(0, |sum, ty| sum.saturating_add(locations_of(declarations, *ty)))
 }

@@ -99,12 +99,12 @@ impl LengthError {
     }
 }
 
-/// How messages name an output.
+/// Returns the name of an output for messages.
 pub(super) fn label(output: &CapturedOutput) -> String {
     labelled(output.name.as_deref(), output.variable, &output.path)
 }
 
-/// How messages name a value in a variable.
+/// Returns the name of a value in a variable for messages.
 pub(super) fn labelled(name: Option<&str>, variable: Id, path: &[u32]) -> String {
     let path: String = path.iter().map(|member| format!("[{member}]")).collect();
     match name {

@@ -63,7 +63,7 @@ impl CaptureEntry {
     }
 }
 
-/// What to capture, and the sizes of the records; by default nothing.
+/// The outputs to capture, and the sizes of the records; by default nothing is captured.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub struct CaptureList {
@@ -272,7 +272,7 @@ impl Layout {
     }
 }
 
-/// The locations of all outputs of an entry point, including those that are not or cannot be
+/// The locations of all outputs of an entry point, including outputs that are not captured or cannot be
 /// captured.
 pub fn locations_used(declarations: &Declarations, entry: &EntryPoint) -> BTreeSet<u32> {
     /// The largest number of locations that are listed, more than any device has. Arrays may have
@@ -303,7 +303,7 @@ pub(crate) fn built_in_components(declarations: &Declarations, entry: &EntryPoin
     built_ins.fold(0, |sum, leaf| sum.saturating_add(leaf.output.dwords()))
 }
 
-/// Where an output is captured.
+/// The place to which an output is captured.
 #[derive(Debug, Clone, Copy)]
 struct Destination {
     buffer: u32,

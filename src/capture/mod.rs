@@ -90,7 +90,7 @@ impl CapturedOutput {
     }
 }
 
-/// Which outputs are captured to which offset in which buffer.
+/// The captured outputs, with the buffer and the offset of each.
 ///
 /// ```
 /// # use vkxfb::capture::{BuiltIn, CaptureEntry, CaptureList, Selector};
@@ -120,7 +120,7 @@ pub struct Layout {
     pub streams: [u32; MAX_XFB_BUFFERS],
     /// The captured outputs, sorted by buffer, then by offset. They do not overlap.
     pub outputs: Vec<CapturedOutput>,
-    /// The same outputs as OpenGL lists them, sorted by buffer, then by offset.
+    /// The outputs in the form of OpenGL's program interface, sorted by buffer, then by offset.
     pub varyings: Vec<Varying>,
 }
 

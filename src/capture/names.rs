@@ -132,8 +132,8 @@ impl Outputs<'_> {
         self.variables.iter().filter_map(root).collect()
     }
 
-    /// Finds what `@3`, `@3[1].member` or `@Position` selects. `Ok(None)` if `text` is none of
-    /// these, or selects components.
+    /// Finds the value that `@3`, `@3[1].member` or `@Position` selects. `Ok(None)` if `text` has none of
+    /// these forms, or selects components.
     fn at_place(&self, text: &str) -> Result<Option<Named>, CaptureError> {
         let Some(text) = text.strip_prefix('@') else { return Ok(None) };
         let (place, rest) = text.split_at(text.find(['.', '[']).unwrap_or(text.len()));

@@ -10,7 +10,7 @@ use crate::spirv::entry_point::EntryPoint;
 
 /// The outputs of an entry point.
 pub struct Outputs<'a> {
-    /// Those of the module.
+    /// The declarations of the module.
     pub declarations: &'a Declarations,
     /// Variables and members of blocks, as the module declares them.
     pub(crate) variables: Vec<InterfaceVariable>,
@@ -42,7 +42,8 @@ impl<'a> Outputs<'a> {
         for variable in &variables {
             let value = CapturedValue {
                 buffer: 0,
-                // More than the locations of any device take.
+                // A stride that is larger than all outputs together, because here nothing limits the size of
+                // a record.
                 stride: 1 << 16,
                 variable: variable.variable,
                 path: variable.path.clone(),

@@ -11,8 +11,8 @@ use super::{CaptureError, CapturedOutput, Layout, MAX_STREAMS};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::types::block_type;
 
-/// The vertex stream of an output: by the decoration of the block's member, otherwise that of the
-/// variable, otherwise 0.
+/// The vertex stream of an output: the decoration of the block's member counts first, then the decoration of
+/// the variable. Without either, it is stream 0.
 pub fn stream_of(declarations: &Declarations, output: &CapturedOutput) -> u32 {
     let of_member = || {
         let block = block_type(declarations, declarations.variable(output.variable)?.pointee)?;
@@ -43,7 +43,7 @@ impl Layout {
         self
     }
 
-    /// Sets the stream of each buffer to that of its outputs.
+    /// Sets the stream of each buffer to the stream of its outputs.
     pub(super) fn find_streams(
         &mut self,
         declarations: &Declarations,

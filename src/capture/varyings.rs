@@ -7,7 +7,7 @@ use super::{CaptureEntry, CaptureError, CaptureList, MAX_XFB_BUFFERS};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::EntryPoint;
 
-/// How the varyings are assigned to buffers.
+/// The ways to assign varyings to buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BufferMode {
     /// `GL_INTERLEAVED_ATTRIBS`: the varyings are contiguous in one buffer. `gl_NextBuffer` begins

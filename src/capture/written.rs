@@ -21,9 +21,9 @@ pub struct Written {
 }
 
 impl Written {
-    /// Follows pointers to outputs through the entry point's function and the functions that it
-    /// calls. A store with an index that is not constant counts for all elements, and a pointer
-    /// that is passed to a function counts as written through.
+    /// Follows pointers to outputs through the entry point's function and the functions that it calls. A
+    /// store with an index that is not constant counts as a store to all elements. A pointer that is passed
+    /// to a function counts as stored to, whatever the function does with it.
     pub fn of(module: &Module, declarations: &Declarations, entry: &EntryPoint) -> Self {
         let outputs = || declarations.variables(StorageClass::Output);
         let initialized = module

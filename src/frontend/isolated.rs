@@ -43,7 +43,7 @@ pub(super) fn isolated<T: Send>(
     })
 }
 
-/// The message of a panic.
+/// The message of a panic, from its payload.
 fn said(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(ToString::to_string);
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "panic".to_owned())
@@ -102,7 +102,7 @@ struct Nesting {
     /// For each open bracket: the number of operators so far in the expression within it, and the
     /// number of `else` so far in the block within it.
     levels: Vec<(usize, usize)>,
-    /// The same two numbers outside of all brackets.
+    /// The numbers of operators and of `else` outside of all brackets.
     outside: (usize, usize),
     /// The sum of all these numbers.
     sum: usize,

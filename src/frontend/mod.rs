@@ -69,23 +69,25 @@ pub enum FrontendError {
         location: Option<SourceLocation>,
         /// The message of naga.
         message: String,
-        /// Advice in case the source is valid.
+        /// Advice for the case that the source is valid, but uses a part of the language that naga does not
+        /// support.
         advice: Option<&'static str>,
     },
-    /// The source uses something of which it is known that it cannot be compiled.
+    /// The source uses a feature of the language that naga is known not to compile.
     #[error("{}{what} cannot be compiled here: {advice}", prefix(.location))]
     Unsupported {
         /// The position, if it is known.
         location: Option<SourceLocation>,
-        /// What is unsupported, in the words of the source.
+        /// The unsupported feature, in the words of the source.
         what: String,
-        /// What to do instead.
+        /// Advice on how to avoid the feature.
         advice: &'static str,
     },
-    /// The source or the module is nested more deeply than naga's recursion is trusted with.
+    /// The source or the module is nested more deeply than [`MAX_NESTING`] levels, for
+    /// which naga's stack is known to suffice.
     #[error("{}more than {MAX_NESTING} brackets, operators, branches or blocks within each other", prefix(.location))]
     Nesting {
-        /// Where the limit is exceeded.
+        /// The position at which the limit is exceeded.
         location: Option<SourceLocation>,
     },
     /// There is no vertex shader with that name.
@@ -168,9 +170,9 @@ fn named(name: &Option<String>) -> String {
 /// The outputs that a [`Selector::Name`](crate::capture::Selector::Name) can name: their locations
 /// and names. Built-ins and outputs without a name are not listed.
 ///
-/// naga makes a variable from each output. In WGSL its name is that of a member of the result's
-/// structure, in GLSL that of the output. A WGSL result without a structure has no name, and must
-/// be captured by location.
+/// naga makes a variable from each output. In WGSL the variable has the name of a member of the result's
+/// structure, in GLSL the name of the output. A WGSL result without a structure has no name, and must be
+/// captured by location.
 #[doc(hidden)]
 pub fn output_names<'a>(
     declarations: &'a Declarations,
@@ -257,15 +259,15 @@ fn options() -> spv::Options<'static> {
     spv::Options {
         // Every device supports this version, and lowering keeps it.
         lang_version: (1, 0),
-        // The names are what capture lists refer to. y is not flipped and the point size is not
-        // clamped, because captures must contain what the source computes.
+        // Capture lists refer to outputs by these names. y is not flipped and the point size is not clamped,
+        // because captures must contain the values that the source computes.
         flags: spv::WriterFlags::DEBUG | spv::WriterFlags::LABEL_VARYINGS,
         // An empty map keeps the sets and bindings of the source. naga requires them in the source.
         fake_missing_bindings: true,
         binding_map: spv::BindingMap::default(),
         capabilities: None,
-        // Both languages, or their users, rely on this: an index out of range reads from the same
-        // object, and does not write outside of it.
+        // Programs in both languages rely on this: an index out of range reads another element of the same
+        // object, and writes nothing outside of the object.
         bounds_check_policies: BoundsCheckPolicies {
             index: BoundsCheckPolicy::Restrict,
             buffer: BoundsCheckPolicy::Restrict,

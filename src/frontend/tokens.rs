@@ -62,12 +62,12 @@ impl<'a> Tokens<'a> {
         &self.list
     }
 
-    /// The text of a token; empty if there are fewer tokens.
+    /// The text of the token with this index; empty if the index is out of range.
     pub fn text(&self, index: usize) -> &'a str {
         self.list.get(index).map_or("", |token| &self.source[token.range.clone()])
     }
 
-    /// The position of a token in the source; `None` if there are fewer tokens.
+    /// The position of the token with this index in the source; `None` if the index is out of range.
     pub fn location(&self, index: usize) -> Option<SourceLocation> {
         self.list.get(index).map(|token| location(self.source, token.range.start))
     }

@@ -58,13 +58,13 @@ pub struct Options<'a> {
     /// geometry shader. Its transform feedback decorations and execution mode, and its
     /// [`captures`](field@Shader::captures), are ignored: only the last stage before rasterization is captured.
     pub vertex_shader: Option<&'a Shader<'a>>,
-    /// The tessellation control shader of the graphics pipeline, if the shader to lower is a tessellation evaluation
-    /// shader, or there is one before the geometry shader to lower.
+    /// The tessellation control shader of the graphics pipeline, if the shader to lower is a tessellation
+    /// evaluation shader, or a geometry shader that follows tessellation shaders.
     pub control_shader: Option<&'a Shader<'a>>,
     /// The tessellation evaluation shader of the graphics pipeline, if the shader to lower is a geometry shader behind
     /// it.
     pub evaluation_shader: Option<&'a Shader<'a>>,
-    /// Where the origin of the tessellation domain is. It decides about the order of the vertices of triangles.
+    /// The origin of the tessellation domain. It determines the order of the vertices of triangles.
     pub domain_origin: DomainOrigin,
     /// The target device.
     pub target: Target,
@@ -114,7 +114,7 @@ pub struct Target {
     /// Invocations per workgroup, by the kind of draw.
     #[doc(hidden)]
     pub workgroup_sizes: WorkgroupSizes,
-    /// How shaders reach memory.
+    /// The way in which shaders reach memory.
     pub resources: ResourcePlan,
     /// The largest number of bytes of shared memory in which a workgroup collects records before it stores them, so
     /// that neighbouring invocations store neighbouring bytes. At most `maxComputeSharedMemorySize`; 0 disables
@@ -181,11 +181,11 @@ const SHARED_DRAW_BYTES: u32 = (size_of::<RestartedDraw>() + size_of::<Batch>())
 #[non_exhaustive]
 #[must_use]
 pub struct WorkgroupSizes {
-    /// For several small draws in one dispatch, each of which takes at least one workgroup.
+    /// The size for several small draws in one dispatch. Each draw takes at least one workgroup.
     pub batched: u32,
-    /// For draws with primitive restart.
+    /// The size for draws with primitive restart.
     pub restarted: u32,
-    /// For all other draws.
+    /// The size for all other draws.
     pub others: u32,
 }
 
@@ -196,7 +196,7 @@ impl Default for WorkgroupSizes {
 }
 
 impl WorkgroupSizes {
-    /// The same size for all draws.
+    /// One workgroup size for all kinds of draws.
     pub const fn all(size: u32) -> Self {
         Self { batched: size, restarted: size, others: size }
     }
@@ -332,7 +332,8 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     let mut linker = Linker::new(&mut module, library()?);
     let default = workgroup_sizes.others;
     let size = declare_workgroup_size(&mut linker.builder, spec_ids.workgroup_size, default);
-    // Only with this memory model, as for staging: others would need other barriers.
+    // The loads are shared only under the memory model GLSL450, as records are staged: other memory models
+    // would need other barriers.
     let shares_draws =
         options.target.shared_draws && linker.builder.module.has_memory_model(MemoryModel::GLSL450);
     let shares_draws = shares_draws && later.is_none();

@@ -40,7 +40,7 @@ pub(super) struct Descriptors {
     writes: Array,
 }
 
-/// One of the two arrays of storage buffers.
+/// An array of storage buffers. There are two: one for reading, one for writing.
 #[derive(Debug)]
 struct Array {
     binding: u32,
@@ -225,9 +225,9 @@ impl Descriptors {
     }
 }
 
-/// Generates one branch for each buffer of an array, chosen by the buffer's number. The branches form a tree of
-/// selections. For an `OpSwitch` Mesa would evaluate the conditions of all cases one after the other, after those of
-/// the default case. Returns the value, and the block that it comes from unless that is the current one.
+/// Generates one branch for each buffer of an array, chosen by the buffer's number. The branches form a tree
+/// of selections. For an `OpSwitch`, Mesa would evaluate the conditions of all cases one after the other.
+/// Returns the value, and the block in which it is computed; no block if that is the current block.
 fn for_each_buffer<T>(
     builder: &mut Builder<'_>,
     code: &mut Code,

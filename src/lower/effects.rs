@@ -1,4 +1,4 @@
-//! What a shader does besides writing its outputs.
+//! Finds the side effects of a shader.
 
 use rustc_hash::FxHashSet;
 use spirv::{Capability, Op, StorageClass};
@@ -7,8 +7,8 @@ use crate::spirv::declarations::Declarations;
 use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Id, Instruction, Module, Section, ids_of, result_of};
 
-/// The side effects of a shader. They make it visible how often the shader runs, and which invocations share a
-/// subgroup.
+/// The side effects of a shader. Through them an application can observe how often the shader runs, and which
+/// invocations share a subgroup.
 ///
 /// [`vkxfb::guide::limits`](crate::guide::limits#how-often-a-vertex-is-shaded) says how often a vertex is
 /// shaded.
@@ -52,15 +52,16 @@ impl Effects {
         self.subgroup_operations |= subgroup_operations;
     }
 
-    /// Whether the effects would make it visible that the shader runs in an invocation without a
-    /// vertex.
+    /// Whether an application could observe, by these effects, that the shader also runs in invocations
+    /// without a vertex.
     pub(super) const fn show_invocations(self) -> bool {
         self.side_effects || self.subgroup_operations
     }
 }
 
-/// Calls `found` for each side effect of the functions that an entry point uses: each instruction that changes
-/// memory visible to others. Passes the instruction with its number in the section of functions.
+/// Calls `found` for each side effect of the functions that an entry point uses. A side effect is an
+/// instruction that changes memory that other invocations can see. `found` gets the instruction, and its
+/// number in the section of functions.
 pub(super) fn for_each_side_effect(
     module: &Module,
     declarations: &Declarations,

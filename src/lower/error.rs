@@ -21,7 +21,7 @@ pub enum LowerError {
     /// The module has no such shader.
     #[error(transparent)]
     EntryPoint(#[from] EntryPointError),
-    /// What to capture does not match the shader, or is not supported.
+    /// The capture list or the decorations do not match the shader, or are not supported.
     #[error(transparent)]
     Capture(#[from] CaptureError),
     /// Values do not match the module's specialisation constants.
@@ -52,12 +52,12 @@ pub enum LowerError {
     /// The modules of two stages cannot be merged.
     #[error(transparent)]
     Merge(#[from] MergeError),
-    /// A shader that follows those before it is of another stage than the one that follows them.
+    /// The stage of a shader is not the stage that the shader's place in the pipeline requires.
     #[error("{stage:?} '{entry_point}' follows shaders that a {expected:?} shader follows")]
     OtherStage {
         /// The stage.
         stage: ExecutionModel,
-        /// The stage that the shader should have.
+        /// The stage that belongs at this place.
         expected: ExecutionModel,
         /// The entry point.
         entry_point: String,
@@ -88,9 +88,10 @@ pub enum LowerError {
     /// A tessellation evaluation shader is given without the tessellation control shader before it.
     #[error("a tessellation evaluation shader is given without a tessellation control shader")]
     NoControlShader,
-    /// A tessellation control shader has a barrier in a loop, in a selection, behind a return or in another function than
-    /// that of the entry point; or what it uses behind a barrier cannot be saved there, such as a pointer. The compute
-    /// backend does not support that, and GLSL does not allow it.
+    /// A tessellation control shader has a barrier in a loop, in a selection, behind a return or in another
+    /// function than that of the entry point; or a value that it uses after a barrier, such as a pointer,
+    /// cannot be saved from the part before the barrier. The compute backend does not support that, and GLSL
+    /// does not allow it.
     #[error(
         "tessellation control shader '{entry_point}' has a barrier in its control flow, or uses pointers behind it"
     )]
@@ -116,8 +117,8 @@ pub enum LowerError {
         /// The stream, or the id of the value that is not a constant.
         stream: String,
     },
-    /// Two stages have execution modes for floating-point numbers that contradict each other in one
-    /// shader.
+    /// The execution modes of two stages require different behaviour of floating-point operations, which one
+    /// shader cannot have.
     #[error("a stage has the execution mode {mode:?}, and the one before it has the opposite")]
     FloatControls {
         /// The mode of the later stage.
@@ -164,7 +165,7 @@ pub enum LowerError {
     BuiltIn {
         /// The variable's name or id.
         variable: String,
-        /// `SpvBuiltIn`.
+        /// The built-in (`SpvBuiltIn`).
         built_in: String,
     },
     /// An input has a type that no vertex format matches.
@@ -245,7 +246,7 @@ pub enum LowerError {
         location: u32,
         /// The component size of the shader's input in bits.
         expected: u32,
-        /// The component size of the format in bits: 64 for 64-bit formats, 32 for all others.
+        /// The component size of the format in bits: 64 for 64-bit formats, 32 for all other formats.
         found: u32,
     },
     /// A 64-bit input reads components that the format lacks: 64-bit components have no default
@@ -284,9 +285,9 @@ pub enum LowerError {
         max = ResourcePlan::MAX_STORAGE_BUFFERS
     )]
     StorageBuffers {
-        /// Buffers that are read.
+        /// The number of buffers that are read.
         reads: u32,
-        /// Buffers that are written.
+        /// The number of buffers that are written.
         writes: u32,
     },
     /// The sysvals are not within the push constants.

@@ -98,14 +98,13 @@ fn parts(declarations: &Declarations, ty: Id) -> &[Id] {
 
 /// The types that get a copy without explicit layout, and the pointers and constants of these types.
 struct Split {
-    /// By the original type: the copy without layout.
+    /// For each type that is copied, the copy without layout.
     copies: FxHashMap<Id, Id>,
-    /// For each pointer type that now points to a copy: the type that it pointed to before.
+    /// For each pointer type that now points to a copy, the type to which it pointed before.
     pointer_types: FxHashMap<Id, Id>,
-    /// For each pointer: the type that it pointed to before.
+    /// For each pointer to a copied type, the type to which it pointed before.
     pointers: FxHashMap<Id, Id>,
-    /// For each constant that initialises a variable, and its parts: the constant of the copied
-    /// type.
+    /// For each constant that initialises a variable, and for its parts, the constant of the copied type.
     constants: FxHashMap<Id, Id>,
 }
 

@@ -178,7 +178,7 @@ names! {
 }
 
 names! {
-    /// Any other function of `shaders/stubs.wgsl`. Captures use some of them, kernels others.
+    /// Any other function of `shaders/stubs.wgsl`. Some of them are called by captures, some by kernels.
     StubName {
         Arrive "arrive",
         AlwaysEmitted "always_emitted",

@@ -81,7 +81,8 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// Generates the body of a function that sets such inputs. Its parameters are `given`.
+    /// Generates the body of the function that sets the inputs of a stage after the vertex shader. `given`
+    /// are the parameters of the function.
     pub(super) fn set_given(
         &mut self,
         linker: &mut Linker<'_, '_>,
@@ -182,7 +183,7 @@ impl<'a> Inputs<'a> {
         })
     }
 
-    /// Generates a value of the type `ty` from the next parts.
+    /// Generates a value of the type `ty` from the next elements of `parts`.
     fn value<'v>(
         &mut self,
         linker: &mut Linker<'_, '_>,

@@ -108,7 +108,8 @@ const BUFFER_STORAGES: [StorageClass; 5] = [
     StorageClass::ShaderRecordBufferKHR,
 ];
 
-/// The structure types in buffers. Decorations of their members describe the buffers, too.
+/// The structure types in buffers. A decoration of a member applies wherever the type is used, so changing it
+/// would change the layout of the buffers.
 pub(crate) fn buffer_structures(declarations: &Declarations) -> FxHashSet<Id> {
     structures(declarations, declarations.pointees(&BUFFER_STORAGES).collect())
 }
@@ -152,8 +153,8 @@ pub fn move_execution_modes(module: &mut Module, entry: &EntryPoint, function: I
     });
 }
 
-/// The error for an interface with more variables than `OpEntryPoint` can list. It holds their
-/// number.
+/// The error for an interface with more variables than `OpEntryPoint` can list. The member is the number of
+/// variables.
 #[derive(Debug)]
 pub struct InterfaceLimit(pub usize);
 
@@ -163,9 +164,9 @@ impl From<InterfaceLimit> for LowerError {
     }
 }
 
-/// Replaces the entry point's instruction in place. `interface` lists inputs and outputs. From
-/// SPIR-V 1.4 on the interface must list other global variables, too: those of the old interface
-/// and those that lowering declared are added. Any others may belong to other entry points.
+/// Replaces the entry point's instruction in place. `interface` lists inputs and outputs. From SPIR-V 1.4 on,
+/// the interface must also list other global variables. The variables of the old interface, and those that
+/// lowering declared, are added. Further variables of the module may belong to other entry points.
 pub fn set_entry_point(
     module: &mut Module,
     declarations: &Declarations,
@@ -195,8 +196,8 @@ pub fn set_entry_point(
     Ok(())
 }
 
-/// The structure types of all variables and pointers except `variable`. To decorate a member of
-/// such a structure would affect these other variables, too.
+/// The structure types of all variables and pointers except `variable`. A decoration of a member of such a
+/// structure would apply to these other variables, too.
 pub(crate) fn structures_of_others(
     declarations: &Declarations,
     variable: &Variable,

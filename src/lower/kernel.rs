@@ -38,7 +38,8 @@ pub enum Kernel {
     /// `shaders/entries.wgsl`: adds up the primitives that the entries of a geometry capture emit, one block of entries
     /// per workgroup.
     EntrySums,
-    /// `shaders/entries.wgsl`: places these blocks, and clamps them to what fits.
+    /// `shaders/entries.wgsl`: computes where the records of each block begin, and how many of them fit into
+    /// the capture buffers.
     PlaceEntries,
     /// `shaders/finish.wgsl`: writes counters and query results that the CPU knows, and ends
     /// queries.
@@ -136,11 +137,11 @@ const EMPTY: [u32; 10] = [
 #[non_exhaustive]
 #[must_use]
 pub struct Target {
-    /// How the kernel reaches memory.
+    /// The way in which the kernel reaches memory.
     pub resources: ResourcePlan,
     /// The device's limit of invocations per workgroup, at least [`MIN_WORKGROUP_SIZE`].
     pub max_invocations: u32,
-    /// As for captures: [`byte_loads`](super::compute::Target::byte_loads).
+    /// Like [`byte_loads`](super::compute::Target::byte_loads) of a capture's target.
     pub byte_loads: bool,
 }
 
@@ -153,7 +154,7 @@ impl Target {
 }
 
 impl Default for Target {
-    /// Valid for every device with `bufferDeviceAddress`.
+    /// The default is valid for every device with `bufferDeviceAddress`.
     fn default() -> Self {
         Self {
             resources: ResourcePlan::DeviceAddress,
@@ -181,7 +182,7 @@ pub(crate) fn for_pipeline(
     let Target { resources, max_invocations, byte_loads } = *target;
     let mut module = Module::parse(&EMPTY)?;
     let set = resources.descriptor_set(&Declarations::of(&module))?.unwrap_or_default();
-    // Only this kernel reads indices.
+    // Only the restart kernel reads indices.
     let widths = Widths { int64: false, bytes: byte_loads && kernel == Kernel::Restart };
     let memory = Memory::declare(&mut module, resources, set, User::Kernel, widths);
     let mut linker = Linker::new(&mut module, library()?);
@@ -229,7 +230,8 @@ impl Define for KernelStubs {
             StubName::KernelWidth => builder.constant(self.width),
             StubName::MayLoadBytes => builder.constant_bool(self.memory.loads_bytes()),
             StubName::MayRestart => builder.constant_bool(self.kernel != Kernel::Setup),
-            // In these two kernels each invocation processes many draws.
+            // In these two kernels each invocation processes many draws, and loops would exceed llvmpipe's
+            // limit of iterations.
             StubName::MayLoop => builder
                 .constant_bool(!matches!(self.kernel, Kernel::RestartedSetup | Kernel::Assemble)),
             StubName::Assembles => builder.constant_bool(self.kernel == Kernel::Assemble),
@@ -237,7 +239,7 @@ impl Define for KernelStubs {
                 self.kernel,
                 Kernel::Assemble | Kernel::Restart | Kernel::RestartScan
             )),
-            // Only captures have these.
+            // Only captures call these functions.
             StubName::Arrive
             | StubName::AlwaysEmitted
             | StubName::BeginPatch

@@ -67,17 +67,17 @@ pub(super) fn library() -> Result<&'static Library, LowerError> {
 pub(super) struct CaptureStubs<'a> {
     /// The memory accesses.
     pub(super) memory: Memory,
-    /// Where the sysvals are.
+    /// The place of the sysvals.
     pub(super) sysvals: SysvalsSource,
     /// The outputs that `store_record` stores.
     pub(super) outputs: StoredOutputs<'a>,
     /// The outputs and variables that must be initialised to 0.
     pub(super) undefined: &'a Undefined,
-    /// Compute only: the push constants that are set before the shader runs.
+    /// For the compute backend: the push constants that are set before the shader runs.
     pub(super) push_constants: &'a PushConstants,
     /// The `SpecId`s of the constants that specialise the shader.
     pub(super) spec_ids: SpecIds,
-    /// Compute only: the shader that `set_inputs` and `shade` are generated for.
+    /// For the compute backend: the shader for which `set_inputs` and `shade` are generated.
     pub(super) shading: Option<Shading<'a>>,
     /// The stages after the vertex shader.
     pub(super) later: Option<Later<'a>>,
@@ -170,7 +170,8 @@ impl Define for CaptureStubs<'_> {
             (StubName::WideLoads, _) => wide_accesses(linker, self.spec_ids.wide_loads),
             (StubName::WideStores, _) => wide_accesses(linker, self.spec_ids.wide_stores),
             (StubName::MayLoop, _) => fixed(linker, true),
-            // The vertex backend does not use these.
+            // The vertex backend has no shader that these stubs would be generated for, and does not call
+            // them.
             (
                 StubName::SetInputs
                 | StubName::Shade
@@ -179,8 +180,8 @@ impl Define for CaptureStubs<'_> {
                 | StubName::WorkgroupSize,
                 None,
             ) => return Ok(None),
-            // `kernel_width` exists only in kernels. The other stubs are for stages after the vertex shader, or
-            // their bodies in WGSL are right.
+            // Only kernels call `kernel_width`. Stages after the vertex shader generate the other stubs;
+            // without such stages the bodies in WGSL are right.
             (
                 StubName::Assembles
                 | StubName::AlwaysEmitted

@@ -71,7 +71,7 @@ pub struct LoweredNative {
     pub geometry: Option<LoweredGeometry>,
 }
 
-/// A shader before the one that is captured. It captures nothing itself.
+/// A shader that precedes the captured shader in the pipeline. Its own outputs are not captured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoweredStage {
@@ -89,7 +89,7 @@ pub struct LoweredStage {
 pub struct LoweredVertex {
     /// The `SpecId`s of the constants that specialise the shader.
     pub spec_ids: SpecIds,
-    /// Where the generated code reads its [`Sysvals`](crate::sysval::Sysvals).
+    /// The place from which the generated code reads its [`Sysvals`](crate::sysval::Sysvals).
     pub sysvals: SysvalsPlace,
 }
 
@@ -100,7 +100,7 @@ pub struct LoweredVertex {
 pub struct LoweredCompute {
     /// The `SpecId`s of the constants that specialise the shader.
     pub spec_ids: SpecIds,
-    /// How the generated code reaches memory.
+    /// The way in which the generated code reaches memory.
     pub resources: ResourcePlan,
     /// The number that the descriptor set of the [plan](Self::resources) has in [`Lowered::words`]: one more than
     /// the module's last set. A [`Pipeline`](crate::runtime::Pipeline) moves it after its set layouts, as
@@ -117,8 +117,8 @@ pub struct LoweredCompute {
     pub workgroup_sizes: WorkgroupSizes,
     /// Bytes of shared memory per workgroup of the largest size.
     pub shared_memory: u32,
-    /// Whether workgroups collect records in shared memory before they store them. Pipelines that gain nothing from
-    /// that do not.
+    /// Whether workgroups collect records in shared memory before they store them. Some pipelines store their
+    /// records directly nevertheless: those for draws that staging does not make faster.
     pub is_staged: bool,
     /// Whether index buffers may [end within a dword](super::compute::Target::byte_loads).
     pub byte_loads: bool,
@@ -168,9 +168,9 @@ pub struct SpecIds {
     pub workgroup_size: u32,
 }
 
-/// How a shader accesses vectors of dwords. It is for vectors that are either all aligned to their size or all not.
-/// With a declared alignment of only 4 bytes many devices split a vector into dwords; with descriptors each dword then
-/// takes a separate access.
+/// The way in which a shader accesses vectors of dwords. Either all of these vectors are aligned to their
+/// size, or none is. With a declared alignment of only 4 bytes many devices split a vector into dwords; with
+/// descriptors each dword then takes a separate access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum WideAccesses {
@@ -197,7 +197,7 @@ impl Lowered {
         }
     }
 
-    /// The information for the compute backend; `None` on the others.
+    /// The information for the compute backend; `None` on the other backends.
     #[doc(hidden)]
     pub const fn compute(&self) -> Option<&LoweredCompute> {
         match &self.kind {
@@ -237,8 +237,8 @@ impl Lowered {
         }
     }
 
-    /// How the generated code reaches memory; `None` on the native backend, which has no generated
-    /// code.
+    /// The way in which the generated code reaches memory; `None` on the native backend, which has no
+    /// generated code.
     #[doc(hidden)]
     pub const fn resources(&self) -> Option<ResourcePlan> {
         match &self.kind {
@@ -268,8 +268,8 @@ impl Lowered {
         Ok(())
     }
 
-    /// Where the generated code reads its [`Sysvals`](crate::sysval::Sysvals); `None` on the native
-    /// backend, which has no generated code.
+    /// The place from which the generated code reads its [`Sysvals`](crate::sysval::Sysvals); `None` on the
+    /// native backend, which has no generated code.
     #[doc(hidden)]
     pub const fn sysvals(&self) -> Option<SysvalsPlace> {
         match &self.kind {

@@ -101,13 +101,14 @@ pub const MAX_INPUT_LOCATIONS: u32 = 256;
 pub struct Shader<'a> {
     /// The SPIR-V words.
     pub words: &'a [u32],
-    /// The stage: vertex; on the native and compute backends also tessellation evaluation and geometry. `None`
-    /// selects the first of vertex, tessellation evaluation and geometry that the module has; where the shaders
-    /// before it are given, such as [`compute::Options::vertex_shader`], the one that follows them.
+    /// The stage: vertex; on the native and compute backends also tessellation evaluation and geometry.
+    /// `None` selects the first of vertex, tessellation evaluation and geometry that the module has; if the
+    /// shaders before it are given, as by [`compute::Options::vertex_shader`], it selects the stage that
+    /// follows them.
     pub stage: Option<ExecutionModel>,
     /// The name of the entry point; `None` selects the only one of the stage.
     pub entry_point: Option<&'a str>,
-    /// What to capture.
+    /// The outputs to capture.
     pub captures: Captures<'a>,
     /// The values of specialisation constants, as in `VkSpecializationInfo`.
     ///
@@ -118,15 +119,15 @@ pub struct Shader<'a> {
     pub specialization: &'a [SpecializationConstant<'a>],
 }
 
-/// How a shader specifies what is captured.
+/// The ways to specify the outputs to capture.
 #[derive(Debug, Clone, Copy, Default)]
 pub enum Captures<'a> {
-    /// By the decorations of the module, which must have the execution mode `Xfb`.
+    /// The decorations of the module specify the outputs. The module must have the execution mode `Xfb`.
     #[default]
     Decorations,
-    /// By a list. Decorations are ignored.
+    /// A list specifies the outputs. Decorations are ignored.
     List(&'a CaptureList),
-    /// Nothing: the primitives are only counted. Decorations are ignored.
+    /// No outputs are captured: the primitives are only counted. Decorations are ignored.
     Nothing,
 }
 
@@ -223,8 +224,9 @@ impl<'a> Shader<'a> {
         }
     }
 
-    /// Finds a shader that follows others. Without a stage this is the module's shader of the `expected` stage, not
-    /// the first shader that can be captured, which may be a vertex shader.
+    /// Finds a shader that follows other shaders in the pipeline. If `self.stage` is `None`, it is the
+    /// module's shader of the `expected` stage, and not the first shader that can be captured, which may be a
+    /// vertex shader.
     ///
     /// # Errors
     /// [`EntryPointError`], [`LowerError::OtherStage`].
@@ -268,7 +270,7 @@ impl<'a> Shader<'a> {
     }
 }
 
-/// How a draw is captured.
+/// The ways to capture a draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Backend {
     /// The driver captures, by `VK_EXT_transform_feedback`.

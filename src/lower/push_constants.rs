@@ -54,7 +54,7 @@ pub(super) struct PushConstants {
     pub(super) range: Range<u32>,
 }
 
-/// A value that the shader reads.
+/// A value that the shader reads from its push constants.
 #[derive(Debug)]
 struct Read {
     variable: Id,
@@ -88,8 +88,8 @@ impl PushConstants {
         Ok(Self { is_used: true, is_only_moved, wide: WideTypes::default(), reads, range })
     }
 
-    /// The storage classes of variables that must be widened before they become `Private`: that of
-    /// push constants, or none.
+    /// The storage classes of variables that must be widened before they become `Private`: `PushConstant`, or
+    /// none.
     pub(super) const fn to_widen(&self) -> &[StorageClass] {
         match self.is_only_moved {
             true => &[StorageClass::PushConstant],
@@ -204,7 +204,7 @@ pub(super) fn block_range(
     block_bytes(declarations, used).map(granular)
 }
 
-/// The bytes of these blocks, not rounded; `0..0` without a block.
+/// The bytes of all blocks that an entry point uses, not rounded; `0..0` without a block.
 pub(super) fn block_bytes(
     declarations: &Declarations,
     used: &StaticUse,
@@ -420,7 +420,7 @@ impl Emit<'_, '_, '_> {
     }
 }
 
-/// The type that replaces `ty` of the block, if there is one.
+/// The type that replaces the type `ty` of a value in the block, if the value is widened.
 fn wide_type(wide: &WideTypes, ty: Id) -> Option<Id> {
     wide.get(&ty).copied().flatten()
 }

@@ -1,4 +1,4 @@
-//! How generated code reaches memory: the resource plans, and the stubs of `shaders/stubs.wgsl`
+//! The resource plans, which say how generated code reaches memory, and the stubs of `shaders/stubs.wgsl`
 //! that depend on them.
 
 use spirv::{Capability, Decoration, Op};
@@ -13,17 +13,17 @@ use crate::spirv::emit::{Builder, Code};
 use crate::spirv::link::{LinkError, Stub};
 use crate::spirv::{Id, Module, Section};
 
-/// How generated code reaches the buffers of a capture: capture buffers, vertex and index buffers,
-/// and the buffers of the runtime.
+/// The ways in which generated code reaches the buffers of a capture: capture buffers, vertex and index
+/// buffers, and the buffers of the runtime.
 ///
 /// The data that shaders read and write is the same in both plans; only the meaning of an address in it differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ResourcePlan {
-    /// By device addresses (`bufferDeviceAddress`). No descriptors are declared.
+    /// Buffers are reached by device addresses (`bufferDeviceAddress`). No descriptors are declared.
     #[default]
     DeviceAddress,
-    /// By descriptors, for devices without addresses: two arrays of storage buffers, which are
-    /// indexed dynamically (`shaderStorageBufferArrayDynamicIndexing`). An address consists of a
+    /// Buffers are reached by descriptors, for devices without addresses: two arrays of storage buffers,
+    /// which are indexed dynamically (`shaderStorageBufferArrayDynamicIndexing`). An address consists of a
     /// byte offset and the number of a buffer, counted from 1.
     ///
     /// Buffers that are read and buffers that are written are in different arrays, so that
@@ -33,10 +33,10 @@ pub enum ResourcePlan {
     ///
     /// Both arrays are in one descriptor set, after those of the application.
     Descriptors {
-        /// Buffers in the array of binding 0. Must be greater than `writes`; the sum is at most
+        /// The number of buffers in the array of binding 0. Must be greater than `writes`; the sum is at most
         /// [`MAX_STORAGE_BUFFERS`](Self::MAX_STORAGE_BUFFERS).
         reads: u32,
-        /// Buffers in the array of binding 1.
+        /// The number of buffers in the array of binding 1.
         writes: u32,
     },
 }
@@ -102,8 +102,8 @@ pub(super) fn move_descriptor_set(module: &mut Module, from: u32, to: u32) {
     });
 }
 
-/// Checks that the module uses only sets before the set `to`. The set `but`, which is that of a
-/// resource plan, does not count.
+/// Checks that the module uses only sets before the set `to`. The set `but` of a resource plan is not
+/// checked.
 pub(super) fn check_sets_before(module: &Module, but: u32, to: u32) -> Result<(), LowerError> {
     let declarations = Declarations::of(module);
     let in_the_way = descriptor_sets(&declarations).find(|(_, used)| *used != but && *used >= to);
@@ -125,7 +125,7 @@ pub(super) enum User {
     Kernel,
 }
 
-/// Which accesses other than dwords the device supports.
+/// The sizes of accesses, other than dwords, that the device supports.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Widths {
     /// [`Target::int64_accesses`](super::compute::Target::int64_accesses).
@@ -134,7 +134,7 @@ pub(super) struct Widths {
     pub(super) bytes: bool,
 }
 
-/// How the memory stubs reach memory.
+/// Generates the code with which the memory stubs reach memory.
 #[derive(Debug)]
 pub(super) struct Memory {
     plan: Plan,
@@ -196,8 +196,8 @@ impl Memory {
         }
     }
 
-    /// The body of a stub, or `None` if it keeps its body in WGSL. That applies to the stub that
-    /// loads single bytes, if the device cannot do that.
+    /// The body of a stub, or `None` if the stub keeps its body in WGSL, as the stub that loads single bytes
+    /// does on devices that cannot load single bytes.
     pub(super) fn define(
         &mut self,
         builder: &mut Builder<'_>,
@@ -246,11 +246,11 @@ pub(super) fn byte(builder: &mut Builder<'_>) -> Id {
 /// The buffers that a load reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
-    /// One buffer for all invocations.
+    /// All invocations read one buffer.
     Uniform,
-    /// One buffer for all invocations, at an address that is a multiple of the access's size.
+    /// All invocations read one buffer, at an address that is a multiple of the access's size.
     Aligned,
-    /// One buffer for all invocations, which the shader also writes.
+    /// All invocations read one buffer, which the shader also writes.
     Written,
     /// Invocations may read different buffers.
     Any,

@@ -83,12 +83,12 @@ impl Staging {
         let listed_bytes = largest.saturating_mul(RECORDS_PER_ITEM).checked_mul(4)?;
         let most_bytes = target.staging.checked_sub(listed_bytes)?;
         let bytes = most_bytes.min(BYTES.max(record.saturating_mul(VERTICES)));
-        // An even number, because a fan has two invocations per rim vertex.
+        // The number is even, because a fan has two invocations per rim vertex.
         let room = sizes.others.min(bytes.checked_div(record)?) & !1;
         if room == 0 || !sizes.staged().iter().all(|size| size.is_multiple_of(2)) {
             return None;
         }
-        // As few rounds as possible, all with the same number of vertices.
+        // The smallest number of rounds that suffices, with the same number of vertices in each round.
         let rounds = sizes.others.div_ceil(room);
         let vertices = sizes.others.div_ceil(rounds).next_multiple_of(2);
         let listed = {
@@ -110,8 +110,8 @@ impl Staging {
         })
     }
 
-    /// Declares the shared memory for the records of a geometry shader. Returns `None` if they cannot be staged,
-    /// or are emitted by tessellation, mostly too many of them.
+    /// Declares the shared memory for the records of a geometry shader. Returns `None` if they cannot be
+    /// staged. With tessellation shaders they are never staged, because a patch mostly has too many records.
     ///
     /// There is no second round, because a vertex is emitted only once: a workgroup stages all of its records or
     /// none. If not even one primitive per invocation fits, shared memory would only keep other workgroups from
@@ -219,8 +219,8 @@ impl Staging {
             let builder = &mut linker.builder;
             let (uint, bool_type) = (builder.uint(), builder.bool());
             let units = builder.constant(shape.units);
-            // Every invocation has a unit of the buffer with the most units per record; other buffers may have
-            // fewer units.
+            // One invocation copies a unit to every buffer. Records in some buffers may have fewer units than
+            // in the buffer where they have the most, so that the copy has a condition there.
             let merge = (shape.units < self.most_units()).then(|| {
                 let end = code.value(builder, Op::IMul, uint, &[count.0, units.0]);
                 let exists = code.value(builder, Op::ULessThan, bool_type, &[unit.0, end.0]);
@@ -248,8 +248,8 @@ impl Staging {
                 let value = code.value(builder, Op::Load, vector, &[pointer.0]);
                 let dword = shape.dword(builder, code, nth);
                 let zero = builder.constant(0);
-                // This address is the same for all records, so that the test of its alignment can
-                // move out of the loop.
+                // This address is the same for all records, so the test whether it is aligned can move out of
+                // the loop.
                 let tested = outputs.record_address(linker, code, buffer, zero)?;
                 let address = outputs.record_address(linker, code, buffer, output)?;
                 // Units begin at multiples of their size.
@@ -273,7 +273,7 @@ impl Staging {
         Some(code.value(builder, Op::AccessChain, pointer, &[listed.0, number.0]))
     }
 
-    /// The number of units per record, in the buffer with the most.
+    /// The number of units per record, in the buffer where records have the most units.
     fn most_units(&self) -> u32 {
         self.buffers().map(|(_, buffer)| buffer.shape.units).max().unwrap_or(0)
     }

@@ -67,9 +67,9 @@ pub(super) struct Store {
     pub(super) may_be_aligned: bool,
 }
 
-/// Generates stores after `address`. Their alignment is tested once, with the address `tested`. It
-/// has the same alignment as `address`, but is the same for all records, so that all invocations
-/// take the same branch.
+/// Generates `stores`, whose dwords are counted from `address`. One test of the address `tested` decides
+/// about the alignment of all of them. `tested` has the same alignment as `address`, but is the same for all
+/// records, so that all invocations take the same branch.
 pub(super) fn store_tested(
     linker: &mut Linker<'_, '_>,
     code: &mut Code,
@@ -118,7 +118,7 @@ fn store_each(
     Ok(())
 }
 
-/// The captured outputs, and what is needed to load them.
+/// The captured outputs, and the types and the storage class with which they are loaded.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StoredOutputs<'a> {
     /// The layout of the records.
@@ -298,7 +298,7 @@ pub(super) struct Loaded {
 }
 
 impl Loaded {
-    /// Adds the dwords from `first` on: a `u32`, or a vector of `u32`.
+    /// Adds `dwords` dwords of the output, from dword `first` on. `bits` is a `u32`, or a vector of `u32`.
     pub(super) fn add(&mut self, first: u32, dwords: u32, bits: Id) {
         self.pieces.push(Piece { first, dwords, bits });
     }
@@ -373,7 +373,8 @@ pub(super) mod tests {
         }
     }
 
-    /// Whether an address is aligned is tested with a mask of the size.
+    /// The generated code tests with a mask whether an address is aligned, which is right only for powers of
+    /// two.
     #[test]
     fn the_tested_alignment_is_a_power_of_two() {
         let stores = |dwords: &[u32]| -> Vec<Store> {

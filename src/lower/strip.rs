@@ -22,7 +22,7 @@ use super::interface::{decoration_of, strip_decorations};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::{Module, ParseError, Section};
 
-/// Other capabilities that are or imply `Shader`.
+/// Capabilities with which a module need not declare `Shader`: `Shader` itself, and those that imply it.
 const IMPLYING_SHADER: [Capability; 3] =
     [Capability::Shader, Capability::Geometry, Capability::Tessellation];
 

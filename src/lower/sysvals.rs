@@ -1,4 +1,4 @@
-//! Where a lowered shader reads its sysvals from.
+//! The places from which a lowered shader can read its sysvals.
 
 use std::mem::offset_of;
 
@@ -14,11 +14,11 @@ use crate::spirv::link::{LinkError, Linker, Stub};
 use crate::spirv::{Id, Module, Section};
 use crate::sysval::{Address, SYSVALS_SIZE, Sysvals};
 
-/// Where a lowered shader reads its [`Sysvals`] from.
+/// The place from which a lowered shader reads its [`Sysvals`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SysvalsPlace {
-    /// [`SYSVALS_SIZE`] bytes of push constants. Every device has that many, and many devices have
-    /// no more.
+    /// [`SYSVALS_SIZE`] bytes of push constants. Every device supports this size, and many devices support no
+    /// more.
     PushConstants {
         /// The offset of the sysvals in bytes.
         offset: u32,
@@ -33,7 +33,8 @@ pub enum SysvalsPlace {
 }
 
 impl Default for SysvalsPlace {
-    /// Push constants from byte 0 on: all push constants of the smallest devices.
+    /// The push constants from byte 0 on. On devices that support only the required 128 bytes, these are all
+    /// push constants.
     fn default() -> Self {
         Self::FIRST
     }
@@ -74,12 +75,12 @@ impl SysvalsPlace {
     }
 }
 
-/// How the functions of `shaders/sysvals.wgsl` read the sysvals.
+/// The source from which the functions of `shaders/sysvals.wgsl` read the sysvals.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum SysvalsSource {
-    /// From push constants: the functions are not changed.
+    /// Push constants, for which the functions are not changed.
     PushConstants,
-    /// From memory, at the address in this push constant variable.
+    /// Memory, at the address in this push constant variable.
     Memory(Id),
 }
 

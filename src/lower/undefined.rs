@@ -28,7 +28,7 @@ pub(super) struct Undefined {
     private: Vec<(Id, Id)>,
     /// Variables of functions that may be read before they are written.
     locals: FxHashSet<Id>,
-    /// Whether there are other undefined values: of variables, or from `OpUndef`.
+    /// Whether the shader may leave other values undefined, either in variables or by `OpUndef`.
     pub(super) has_values: bool,
 }
 
@@ -104,7 +104,7 @@ impl Undefined {
         });
     }
 
-    /// Leaves out variables, which keep their values between runs of the shader.
+    /// Excludes variables that must keep their values between runs of the shader.
     pub(super) fn keep(&mut self, kept: &FxHashSet<Id>) {
         self.private.retain(|(id, _)| !kept.contains(id));
     }

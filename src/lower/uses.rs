@@ -1,4 +1,4 @@
-//! What a shader uses apart from its inputs and outputs, for all backends.
+//! The side effects and the descriptors of a shader, which all backends report.
 
 use std::collections::BTreeSet;
 
@@ -14,13 +14,12 @@ use crate::spirv::static_use::StaticUse;
 pub(super) const DESCRIPTORS: [StorageClass; 3] =
     [StorageClass::UniformConstant, StorageClass::Uniform, StorageClass::StorageBuffer];
 
-/// What a shader uses apart from its inputs and outputs.
+/// The side effects and the descriptors of a shader.
 #[derive(Debug)]
 pub(super) struct Uses {
-    /// What [`Lowered::effects`](super::Lowered::effects) returns.
+    /// The value of [`Lowered::effects`](super::Lowered::effects).
     pub(super) effects: Effects,
-    /// What [`Lowered::descriptor_sets`](super::Lowered::descriptor_sets) returns, in ascending
-    /// order.
+    /// The value of [`Lowered::descriptor_sets`](super::Lowered::descriptor_sets), in ascending order.
     pub(super) descriptor_sets: Vec<u32>,
 }
 

@@ -28,8 +28,8 @@ const MEMORY_16: [Capability; 3] = [
     Capability::StoragePushConstant16,
 ];
 
-/// The largest number of values that all composites together are split into. An interface has no
-/// more than a few hundred components.
+/// The largest number of values that all composites together are split into. Real interfaces have at most a
+/// few hundred components.
 const MAX_PARTS: usize = 1 << 14;
 
 /// The storage classes of inputs and outputs.
@@ -108,9 +108,9 @@ fn needs_capability(module: &Module) -> bool {
 
 /// A pointer type whose pointee is widened.
 struct Pointer {
-    /// The type that it pointed to.
+    /// The pointee type in the module before widening.
     narrow: Id,
-    /// The type that it points to now.
+    /// The pointee type after widening.
     wide: Id,
     /// Whether values of the narrow type can only be loaded, stored and converted, not constructed,
     /// because the module has no arithmetic capability for a part of it.
@@ -216,8 +216,8 @@ impl<'a> Types<'a> {
         wide
     }
 
-    /// Returns the type with this opcode and these operands, of which a module may declare only
-    /// one. A new type is declared before all others.
+    /// Returns the type with this opcode and these operands. A module may declare it only once. A new type is
+    /// declared before all other types.
     fn unique(&mut self, op: Op, operands: &[u32]) -> Id {
         let key = [&[op as u32], operands].concat();
         let id = match self.known.get(&key) {
@@ -264,7 +264,7 @@ impl<'a> Types<'a> {
     }
 }
 
-/// Whether a module must not declare such a type twice.
+/// Whether SPIR-V forbids to declare such a type twice.
 fn is_unique(i: Instruction<'_>) -> bool {
     matches!(i.op(), Some(Op::TypeInt | Op::TypeFloat | Op::TypeVector | Op::TypeMatrix))
 }
@@ -338,7 +338,7 @@ impl<'a> Rewriter<'a> {
                     self.code.push(Op::Load, &[to.narrow.0, value.0, i.operand(1)]);
                     return self.store(to, i.id(0), value, &[]);
                 }
-                // Both pointers are widened, or neither is.
+                // Either both pointers are widened, or neither of them.
                 _ => {}
             },
             _ => {}

@@ -34,13 +34,13 @@ use self::part::{Kind, Level};
 pub(super) use self::part::{Part, Suballocation, aligned};
 pub use self::ring::ArenaRing;
 
-/// The alignment of all suballocations, in bytes: that of a `vec4`.
+/// The alignment of all suballocations in bytes, which is the alignment of a `vec4`.
 pub(super) const ALIGNMENT: u64 = 16;
 
 /// The number of descriptor sets that an arena grows by.
 const SETS_GROWTH: u32 = 16;
 
-/// How much an arena holds.
+/// The capacity of an arena.
 ///
 /// A description that is too small causes no error if the arena may [grow](Arena::growing).
 ///
@@ -189,7 +189,7 @@ const _: () = {
     use super::recorder::SMALL;
     use crate::sysval::{Batch, DrawSysvals};
     let placed = size_of::<DrawSysvals>() as u64 + SMALL as u64 * LISTED_BYTES;
-    // At least two draws are listed.
+    // A list has at least two draws, so that the memory of its batch is shared by two draws.
     assert!(2 * placed + size_of::<Batch>() as u64 <= 2 * ArenaDesc::UPLOAD_PER_DRAW);
     use crate::sysval::setup::{BATCH_SIZE, Input, RestartRange, RestartedDraw};
     let upload = size_of::<Input>() + size_of::<u32>() + size_of::<RestartRange>();
@@ -228,7 +228,8 @@ struct Reused {
     size: u64,
 }
 
-/// How much of an arena is taken.
+/// The amount of memory that was taken from an arena at some time, to which `rewind` can
+/// return.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark {
     reused: Option<Reused>,
@@ -305,7 +306,7 @@ impl Arena {
         }
     }
 
-    /// How much of the capacity is taken.
+    /// The amount of the capacity that is taken.
     pub fn used(&self) -> ArenaDesc {
         ArenaDesc {
             upload: self.upload.used(),
@@ -443,7 +444,7 @@ impl ArenaAccess<'_> {
         &mut self.arena.scratch
     }
 
-    /// Returns how many bytes have to be reserved for a recording that takes `scratch` bytes, of
+    /// Returns the number of bytes that have to be reserved for a recording that takes `scratch` bytes, of
     /// which `reused` bytes come from [`take_reused`](Self::take_reused).
     pub(super) fn without_reused(&self, cmd: vk::CommandBuffer, scratch: u64, reused: u64) -> u64 {
         // Reused memory must be in the block that the other scratch memory of the recording comes

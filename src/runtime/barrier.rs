@@ -44,7 +44,7 @@ pub enum Barrier {
     /// Before the positions that an earlier flush wrote are copied to the current block of scratch
     /// memory, which descriptors cover.
     BeforeMove,
-    /// After the copy that [`Self::BeforeMove`] is recorded before.
+    /// The barrier after the copy that [`Self::BeforeMove`] precedes.
     AfterMove,
     /// From the kernels and captures that write the values of queries to the kernel that writes
     /// these values to results.
@@ -68,8 +68,8 @@ impl Barrier {
     /// Returns the first and the second [synchronization
     /// scope](https://docs.vulkan.org/spec/latest/chapters/synchronization.html#synchronization-dependencies-scopes)
     /// of a barrier around kernels. `capture_barrier` does not use the scopes that are returned for
-    /// [`Self::CaptureToConsumer`]: its caller passes the consumer. They are those for another
-    /// capture as the consumer.
+    /// [`Self::CaptureToConsumer`]: its caller passes the consumer. They are the scopes for another capture
+    /// as the consumer.
     pub(super) fn scopes(self) -> (Scope, Scope) {
         use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
         let write = (Stage::COMPUTE_SHADER, Access::SHADER_WRITE);

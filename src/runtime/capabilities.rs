@@ -187,17 +187,16 @@ impl Capabilities {
         !self.identity().gains_from(TuningEffect::NarrowAccesses)
     }
 
-    /// Whether captures access pairs of dwords as 64-bit integers, which needs `shaderInt64`. Only
-    /// llvmpipe gains from it, see the [tuning](TuningEffect::Int64Accesses): it captures 1.5 to 1.7
-    /// times as fast.
+    /// Whether captures access pairs of dwords as 64-bit integers, which needs `shaderInt64`. Only llvmpipe
+    /// becomes faster by it (1.5 to 1.7 times as fast), see the [tuning](TuningEffect::Int64Accesses).
     #[doc(hidden)]
     pub fn int64_accesses(&self) -> bool {
         self.shader_int64 && self.identity().gains_from(TuningEffect::Int64Accesses)
     }
 
-    /// Whether the invocations of a workgroup load the parameters of their draw together. Only
-    /// llvmpipe gains from it, see the [tuning](TuningEffect::SharedDraws): it captures a thousand small draws
-    /// twice as fast.
+    /// Whether the invocations of a workgroup load the parameters of their draw together. Only llvmpipe
+    /// becomes faster by it (twice as fast for a thousand small draws), see the
+    /// [tuning](TuningEffect::SharedDraws).
     #[doc(hidden)]
     pub fn shared_draws(&self) -> bool {
         self.identity().gains_from(TuningEffect::SharedDraws)
@@ -290,7 +289,7 @@ impl Capabilities {
     /// invocations per workgroup, 128 bytes of push constants, 4 descriptor sets; no vertex stores, no geometry or
     /// tessellation shader, no transform feedback, no choice of provoking vertex, no `shaderFloat64`, no loads of single bytes.
     ///
-    /// Nothing is added: what the device lacks, it still lacks afterwards.
+    /// Nothing is added: a capability that the device lacks is still missing afterwards.
     #[doc(hidden)]
     pub fn restrict_to_floor(&mut self) {
         self.api_version = vk::API_VERSION_1_0;

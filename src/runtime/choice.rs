@@ -6,7 +6,7 @@ use super::RequiredFeatures;
 use crate::lower::Backend;
 use crate::lower::vertex::MAX_FAN_VERTICES;
 
-/// What an application will use in captures of a pipeline. By default it uses none of this.
+/// The features that an application will use in captures of a pipeline. By default it uses none of them.
 ///
 /// Members may be added: end with `..CaptureNeeds::default()`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

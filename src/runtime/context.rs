@@ -38,8 +38,8 @@ impl ContextId {
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct RawDevice {
-    /// [`vkGetInstanceProcAddr`](https://docs.vulkan.org/refpages/latest/refpages/source/vkGetInstanceProcAddr.html),
-    /// from the loader or from the layer that calls this.
+    /// [`vkGetInstanceProcAddr`](https://docs.vulkan.org/refpages/latest/refpages/source/vkGetInstanceProcAddr.html)
+    /// of the loader. A layer passes its own or that of the next layer.
     pub get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
     /// The instance.
     pub instance: vk::Instance,
@@ -273,8 +273,8 @@ impl Context {
         })
     }
 
-    /// How compute captures access memory. A pipeline must be lowered for this plan; in everything
-    /// else it may differ from [`compute_target`](Self::compute_target).
+    /// The way in which compute captures access memory. A pipeline must be lowered for this plan; in
+    /// everything else it may differ from [`compute_target`](Self::compute_target).
     ///
     /// # Errors
     /// As [`compute_target`](Self::compute_target).

@@ -56,15 +56,15 @@ const MIN_ALIGNMENT: u64 = MAX_ACCESS;
 /// The size in bytes of the largest access of a shader.
 pub(super) const MAX_ACCESS: u64 = 16;
 
-/// How a buffer is used.
+/// The use of a buffer in a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Purpose {
-    /// Only read: vertices, indices, arguments of draws.
+    /// Buffers that are only read: vertices, indices, arguments of draws.
     Read,
-    /// Kernels and fused captures read and write it: scratch memory (which captures read too),
+    /// Buffers that kernels and fused captures read and write: scratch memory (which captures read too),
     /// counters, queries.
     State,
-    /// Captures write it.
+    /// Buffers that captures write.
     Capture,
 }
 
@@ -72,7 +72,7 @@ impl Purpose {
     const ALL: [Self; 3] = [Self::Read, Self::State, Self::Capture];
 }
 
-/// The numbers of descriptors of a table, and what the device requires of the ranges in them.
+/// The numbers of descriptors of a table, and the limits of the device for the ranges in them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TableLimits {
     /// The number of array elements of binding 0.
@@ -101,8 +101,8 @@ pub(super) struct Table {
     spans: [Vec<Window>; 3],
     /// The assigned windows for each [`Purpose`]; the window of the arena is the first.
     windows: [Vec<Window>; 3],
-    /// Whether windows also cover bytes outside of all ranges.
-    hold_more: bool,
+    /// Whether windows also cover bytes that belong to no range.
+    covers_gaps: bool,
 }
 
 /// For each [`User`], the descriptor set that was written last, with its contents: if the next
@@ -149,8 +149,8 @@ impl TableLimits {
         ResourcePlan::Descriptors { reads: self.reads, writes: self.writes }
     }
 
-    /// The number of descriptors for the windows of a purpose. The first descriptor for
-    /// `Read` and for `State` is that of the arena's memory.
+    /// The number of descriptors for the windows of a purpose. The first descriptor for `Read`, and the first
+    /// for `State`, is for the memory of the arena.
     const fn count(&self, purpose: Purpose) -> u32 {
         match purpose {
             Purpose::Read => self.reads - self.writes,
@@ -158,7 +158,7 @@ impl TableLimits {
         }
     }
 
-    /// The number of windows of a purpose without that of the arena.
+    /// The number of windows of a purpose that are free for ranges: all but the window of the arena.
     const fn most_ranges(&self, purpose: Purpose) -> usize {
         match purpose {
             Purpose::Read | Purpose::State => self.count(purpose) as usize - 1,
@@ -166,7 +166,7 @@ impl TableLimits {
         }
     }
 
-    /// The array element of the first window of a purpose.
+    /// The index in its binding of the descriptor for the first window of a purpose.
     const fn first(&self, purpose: Purpose) -> u32 {
         match purpose {
             Purpose::Read => self.writes,
@@ -250,7 +250,8 @@ impl Table {
         Ok(u64::from(PROVISIONAL | number) << 32 | (offset - start))
     }
 
-    /// The window that covers the arena's memory with this purpose, or `None` if captures write it.
+    /// The window for the arena's memory among those of a purpose. `None` for the purpose of capture buffers,
+    /// because captures do not write the arena.
     const fn of_arena(&self, purpose: Purpose) -> Option<Window> {
         match purpose {
             Purpose::Read => Some(self.upload),
@@ -272,7 +273,7 @@ impl Table {
                 self.used.push(number);
             }
         }
-        self.hold_more = false;
+        self.covers_gaps = false;
         for purpose in Purpose::ALL {
             let of_arena = self.of_arena(purpose);
             let most = limits.most_ranges(purpose);
@@ -282,8 +283,8 @@ impl Table {
             let mut asked = Vec::with_capacity(self.used.len());
             asked.extend(used.clone().filter(|r| r.purpose == purpose).map(|r| r.range));
             let others = used.filter(|r| r.purpose != purpose).map(|r| r.range.window);
-            let (windows, hold_more) = cover(asked, others, most);
-            self.hold_more |= hold_more;
+            let (windows, covers_gaps) = cover(asked, others, most);
+            self.covers_gaps |= covers_gaps;
             let first = limits.first(purpose) + of_arena.iter().len() as u32;
             for number in &self.used {
                 let Reached { range, address: assigned, .. } = match &mut self.ranges[*number] {
@@ -309,8 +310,8 @@ impl Table {
         range.map_or(address, |start| start + (address & u64::from(u32::MAX)))
     }
 
-    /// Whether windows that captures write overlap windows that captures read. Then synchronization
-    /// validation assumes that captures read what other captures write.
+    /// Whether a window that captures write overlaps a window that captures read. Synchronization validation
+    /// then assumes that captures read data that other captures write.
     pub(super) fn captures_overlap(&self) -> bool {
         let [read, _, captured] = &self.windows;
         captured.iter().any(|window| read.iter().any(|other| window.overlaps(other)))
@@ -318,7 +319,7 @@ impl Table {
 
     /// Whether a window may cover bytes that other commands access.
     pub(super) fn is_scarce(&self) -> bool {
-        self.hold_more || self.captures_overlap()
+        self.covers_gaps || self.captures_overlap()
     }
 
     /// Whether a set for fused captures has room for all windows.
@@ -327,8 +328,8 @@ impl Table {
         !self.is_scarce() && state.len() + captured.len() <= limits.writes as usize
     }
 
-    /// The address for fused captures of a byte in a window of [`Purpose::Capture`], from its address for
-    /// other captures.
+    /// Converts an address in a window of [`Purpose::Capture`] for fused captures: their set has the windows
+    /// of [`Purpose::State`] first, so that the numbers of the windows differ from those for other captures.
     pub(super) fn behind_state(&self, address: u64) -> u64 {
         let [_, state, _] = &self.windows;
         address + ((state.len() as u64) << 32)
@@ -414,7 +415,8 @@ impl LastSets {
     }
 }
 
-/// The commands that use a descriptor set. Each has another selection of windows in its sets.
+/// The kinds of commands that use a descriptor set. The sets of each kind contain a different selection of
+/// windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum User {
     /// Captures whose draws the setup kernel wrote to the scratch memory.

@@ -2,7 +2,8 @@
 
 use super::Context;
 
-/// What [`Context::destroy`] takes: objects of this crate, and tuples, arrays, `Vec` and `Option` of them.
+/// The arguments of [`Context::destroy`]: objects of this crate, and tuples, arrays, `Vec` and `Option` of
+/// them.
 ///
 /// `A` is the allocator that [`Buffer`](super::Buffer), [`Arena`](super::Arena), [`ArenaRing`](super::ArenaRing) and
 /// [`QueryPool`](super::QueryPool) have their memory from. [`Pipeline`](super::Pipeline), [`Kernels`](super::Kernels) and

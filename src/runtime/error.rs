@@ -52,7 +52,7 @@ pub enum RuntimeError {
     /// A feature that the pipeline needs was not enabled.
     #[error("{what} needs the feature {feature}, which the device was created without")]
     FeatureNotEnabled {
-        /// What requires the feature.
+        /// The object or option that requires the feature.
         what: String,
         /// The feature.
         feature: &'static str,
@@ -60,7 +60,7 @@ pub enum RuntimeError {
     /// A property of the device says that it does not support the command.
     #[error("{what} needs {property}, which the device does not have")]
     MissingProperty {
-        /// What requires the property.
+        /// The object or option that requires the property.
         what: String,
         /// The property.
         property: &'static str,

@@ -18,7 +18,7 @@ pub(super) use self::functions::{AddressFn, DrawIndirectCountFn, TransformFeedba
 pub(super) use self::query::query;
 use crate::topology::ProvokingVertex;
 
-/// Where the feature `bufferDeviceAddress` comes from.
+/// The origin of the feature `bufferDeviceAddress`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AddressSource {
     /// Vulkan 1.2.
@@ -92,7 +92,7 @@ pub struct CreateInfoAdditions {
     structures: Box<Structures>,
 }
 
-// SAFETY: like ash's structures, it holds pointers but does not dereference them.
+// SAFETY: like ash's structures, the additions hold pointers but do not dereference them.
 unsafe impl Send for CreateInfoAdditions {}
 // SAFETY: as above.
 unsafe impl Sync for CreateInfoAdditions {}
@@ -147,9 +147,9 @@ impl CreateInfoAdditions {
         }
         macro_rules! chain {
             ($($structure:ident)*) => {
-                // A missing structure is reset first, because after an earlier call it points into
-                // the chain of that call. The other structures are left alone: this chain may still
-                // contain them.
+                // A missing structure is reset first, because after an earlier call it points into the chain
+                // of that call. Structures that were not missing stay as they are: this chain may still
+                // contain them from an earlier call.
                 $(if missing.iter().any(|feature| feature.is_in(structures.$structure.s_type)) {
                     structures.$structure = Default::default();
                     info = info.push_next(&mut structures.$structure);

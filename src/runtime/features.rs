@@ -150,7 +150,7 @@ impl RequiredFeatures {
         self.backends.contains(&backend)
     }
 
-    /// Where `bufferDeviceAddress` comes from, or `None` if it is not enabled.
+    /// The origin of `bufferDeviceAddress`, or `None` if the feature is not enabled.
     #[doc(hidden)]
     pub const fn address_source(&self) -> Option<AddressSource> {
         self.address_source
@@ -201,7 +201,7 @@ impl RequiredFeatures {
         if self.draw_indirect_count && self.has_draw_indirect_count {
             names.push(khr::draw_indirect_count::NAME);
         }
-        // If a device has this extension, it must be enabled.
+        // Vulkan requires that an application enables VK_KHR_portability_subset if the device has it.
         if self.portability_subset {
             names.push(khr::portability_subset::NAME);
         }
@@ -447,8 +447,8 @@ mod tests {
         assert!(!required.extensions().contains(&khr::draw_indirect_count::NAME));
     }
 
-    /// Returns what a device would be created with: the extensions, the core features, and the
-    /// types of the structures in the chain.
+    /// Returns the contents of the create info after the required features were added: the extensions, the
+    /// core features, and the types of the structures in the chain.
     fn created(
         required: &RequiredFeatures,
         info: vk::DeviceCreateInfo<'_>,
@@ -556,7 +556,7 @@ mod tests {
         // SAFETY: the structure lives; it may have been written by pointers.
         let members = unsafe { (&raw const vulkan14.members).read_volatile() };
         let set: Vec<_> = (0..members.len()).filter(|member| members[*member] != 0).collect();
-        // vertexAttributeInstanceRateDivisor and vertexAttributeInstanceRateZeroDivisor.
+        // 11 and 12 are vertexAttributeInstanceRateDivisor and vertexAttributeInstanceRateZeroDivisor.
         assert_eq!(set, [11, 12]);
     }
 

@@ -1,9 +1,9 @@
 //! Folds a number of workgroups into a two-dimensional dispatch.
 //!
-//! Many devices allow only 65535 workgroups per axis. The kernels compute the number of a workgroup
-//! as `y * num_workgroups.x + x` and skip workgroups beyond the count, so any rectangle with at
-//! least that many workgroups is correct. The rectangle with the fewest rows is used, and of these
-//! the narrowest, so that the surplus is less than the number of rows.
+//! Many devices allow only 65535 workgroups per axis. The kernels compute the number of a workgroup as `y *
+//! num_workgroups.x + x` and skip workgroups beyond the count, so every rectangle that has enough workgroups
+//! is correct. The rectangle with the fewest rows is used, and of these the narrowest, so that the surplus is
+//! less than the number of rows.
 
 #![forbid(unsafe_code)]
 

@@ -86,10 +86,10 @@ impl<'a> Job<'a> {
         unsafe { address(self.ctx, &mut self.table, purpose, what, range) }.map(split)
     }
 
-    /// Records the kernel between two barriers: the first orders the kernel after all earlier
-    /// captures, kernels and transfers, the second is `behind`. `place` writes the kernel's data, at
-    /// most `upload` bytes, and returns the memory of its parameters, which this function also
-    /// returns. `reached` are all addresses that the kernel accesses.
+    /// Records the kernel between two barriers: the first orders the kernel after all earlier captures,
+    /// kernels and transfers, and the caller chooses the second, `behind`. `place` writes the kernel's data,
+    /// at most `upload` bytes, and returns the memory of its parameters, which this function also returns.
+    /// `reached` are all addresses that the kernel accesses.
     ///
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`], and those of [`Kernels::prepare`] and

@@ -54,9 +54,9 @@ impl Kernels {
         Ok(Self { pipelines: Some(Arc::new(pipelines)) })
     }
 
-    /// Creates the pipelines of kernels that do not exist yet, so that no recording waits for a
-    /// compiler. Any thread may do so while others record. Only this function uses a pipeline
-    /// cache, recording does not.
+    /// Creates the pipelines of kernels that do not exist yet, so that no recording waits for a compiler. Any
+    /// thread may do so while others record. Only this function uses a pipeline cache: recording creates
+    /// pipelines without one.
     ///
     /// # Errors
     /// A failed command, or [`RuntimeError::InvalidShader`] for a mistake in this crate's shaders.

@@ -6,8 +6,8 @@ use ash::vk;
 
 use super::RuntimeError;
 
-/// A pipeline that may not exist yet. Any thread may create it while the others that need it wait.
-/// Once it exists, nobody takes a lock.
+/// A pipeline that may not exist yet. Any thread may create it, while other threads that need it wait. After
+/// that, no thread takes a lock.
 #[derive(Debug, Default)]
 pub(super) struct LazyPipeline {
     made: OnceLock<vk::Pipeline>,

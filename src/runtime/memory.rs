@@ -144,8 +144,8 @@ pub unsafe trait MemoryAllocator {
 
 /// If buffer device addresses are enabled, the allocator must be created with
 /// `buffer_device_address: true`, because it allocates all of its memory with the same flags.
-// SAFETY: it returns each piece of memory to one allocation only, keeps host-visible memory mapped,
-// and reports the properties of the memory type.
+// SAFETY: this allocator returns each piece of memory to one allocation only, keeps host-visible memory
+// mapped, and reports the properties of the memory type.
 #[cfg(feature = "gpu-allocator")]
 unsafe impl MemoryAllocator for gpu_allocator::vulkan::Allocator {
     unsafe fn allocate(
@@ -275,7 +275,7 @@ impl Buffer {
         // Shaders load parameters 16 bytes at a time.
         requirements.alignment = requirements.alignment.max(ALIGNMENT);
         if desc.location == MemoryLocation::Readback {
-            // Invalidation covers whole atoms, which must belong to this buffer alone.
+            // An invalidation covers whole atoms (`nonCoherentAtomSize`), and no other buffer may share them.
             let atom = ctx.capabilities().limits.non_coherent_atom.max(1);
             requirements.alignment = requirements.alignment.max(atom);
             let size = requirements.size;
@@ -318,7 +318,7 @@ impl Buffer {
                 Ok(Self { raw, size, address, allocation, usage: desc.usage, context })
             }
             Err(error) => {
-                // SAFETY: it came from this allocator and nothing uses it.
+                // SAFETY: the memory came from this allocator and nothing uses it.
                 unsafe { allocator.free(allocation) };
                 Err(error)
             }
@@ -462,7 +462,7 @@ impl Buffer {
             .map_err(RuntimeError::vulkan("vkFlushMappedMemoryRanges"))
     }
 
-    /// The memory range of the whole buffer, rounded up to whole atoms (`nonCoherentAtomSize`).
+    /// The memory range of the whole buffer, rounded up to a multiple of `nonCoherentAtomSize`.
     fn mapped_range(&self, ctx: &Context) -> vk::MappedMemoryRange<'static> {
         let atom = ctx.capabilities().limits.non_coherent_atom.max(1);
         vk::MappedMemoryRange::default()

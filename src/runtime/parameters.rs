@@ -181,7 +181,7 @@ pub struct Draw {
 }
 
 impl Draw {
-    /// One instance, from vertex 0 on.
+    /// Draws one instance, from vertex 0 on.
     pub const fn new(vertex_count: u32) -> Self {
         Self { vertex_count, instance_count: 1, first_vertex: 0, first_instance: 0 }
     }
@@ -194,7 +194,7 @@ impl Draw {
 }
 
 impl Default for Draw {
-    /// One instance without vertices.
+    /// A draw of one instance without vertices.
     fn default() -> Self {
         Self::new(0)
     }
@@ -225,7 +225,7 @@ pub struct DrawIndexed {
 }
 
 impl DrawIndexed {
-    /// One instance, from the first index of the bound range on.
+    /// Draws one instance, from the first index of the bound range on.
     pub const fn new(index_count: u32) -> Self {
         Self { index_count, instance_count: 1, first_index: 0, vertex_offset: 0, first_instance: 0 }
     }
@@ -239,7 +239,7 @@ impl DrawIndexed {
 }
 
 impl Default for DrawIndexed {
-    /// One instance without indices.
+    /// A draw of one instance without indices.
     fn default() -> Self {
         Self::new(0)
     }
@@ -268,7 +268,7 @@ pub struct IndirectDraw {
     pub buffer: vk::Buffer,
     /// The number of bytes from the start of the buffer to the first command, a multiple of 4.
     pub offset: u64,
-    /// The number of draws, or its maximum if there is a `count`. The buffer must contain that many
+    /// The number of draws, or its maximum if there is a `count`. The buffer must contain `draw_count`
     /// commands, even if the count is lower
     /// ([VUID-vkCmdDrawIndirectCount-maxDrawCount-03111](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectCount.html#VUID-vkCmdDrawIndirectCount-maxDrawCount-03111)).
     pub draw_count: u32,

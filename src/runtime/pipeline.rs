@@ -68,8 +68,8 @@ pub struct PipelineDesc<'a> {
     pub shader: &'a Lowered,
     /// The topology of the draws. If `dynamic_topology` is set, each draw chooses its topology.
     pub topology: PrimitiveTopology,
-    /// Which vertex of a primitive is the provoking one. It determines the order in which the
-    /// vertices of a primitive are captured. On the native backend it is pipeline state, and
+    /// The vertex of a primitive that is the provoking vertex. It determines the order in which the vertices
+    /// of a primitive are captured. On the native backend it is pipeline state, and
     /// [`Last`](ProvokingVertex::Last) needs `provokingVertexLast`.
     pub provoking_vertex: ProvokingVertex,
     /// Whether the largest index restarts primitives. On the compute backend draws can disable it,
@@ -94,9 +94,9 @@ pub struct PipelineDesc<'a> {
     /// mix topologies are slower: by up to a quarter on an NVIDIA H200, by up to half on llvmpipe. Pipelines of the
     /// native and vertex backends always have a single topology.
     pub dynamic_topology: bool,
-    /// Native and vertex backends: a render pass that is compatible with the draws' render pass
-    /// instance; the pipeline is for subpass 0. Ignored by the compute backend. If it is null, the
-    /// pipeline is created for [dynamic
+    /// For the native and vertex backends: a render pass that is compatible with the draws' render pass
+    /// instance; the pipeline is for subpass 0. Ignored by the compute backend. If it is null, the pipeline
+    /// is created for [dynamic
     /// rendering](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineRenderingCreateInfo.html)
     /// without attachments, which needs the feature `dynamicRendering`.
     pub render_pass: vk::RenderPass,
@@ -105,7 +105,7 @@ pub struct PipelineDesc<'a> {
     pub prepared: &'a [ExpectedDraws],
     /// The pipeline cache that [`Pipeline::new`] uses, or null.
     pub cache: vk::PipelineCache,
-    /// Compute backend: whether the application's sets are in descriptor buffers.
+    /// For the compute backend: whether the application's sets are in descriptor buffers.
     #[doc(hidden)]
     pub descriptor_buffers: bool,
 }
@@ -213,7 +213,7 @@ struct Objects {
 #[derive(Debug)]
 enum Raw {
     Graphics(vk::Pipeline),
-    /// A graphics pipeline that the application owns. It owns the pipeline layout, too.
+    /// A graphics pipeline that the application owns, as it owns the pipeline layout.
     Foreign(vk::Pipeline),
     Compute(Box<ComputePipelines>),
 }
@@ -458,7 +458,7 @@ impl Pipeline {
         Ok(Self::of(ctx, desc, objects, attributes))
     }
 
-    /// Makes a pipeline from a [checked](check) description. `attributes` are those for which
+    /// Makes a pipeline from a [checked](check) description. `attributes` are the attributes for which
     /// captures need vertex buffers.
     fn of(
         ctx: &Context,
@@ -594,7 +594,7 @@ impl Pipeline {
         &self.shared.push_constants
     }
 
-    /// Where the shader reads its sysvals.
+    /// The place from which the shader reads its sysvals.
     pub(super) fn sysvals(&self) -> SysvalsPlace {
         self.shared.sysvals
     }
@@ -624,8 +624,8 @@ impl Pipeline {
         self.shared.byte_loads
     }
 
-    /// Whether workgroups collect records in shared memory (staging). Pipelines that gain nothing
-    /// from staging do not use it.
+    /// Whether workgroups collect records in shared memory (staging). Some Vulkan pipelines store records
+    /// directly nevertheless: those for draws that staging does not make faster.
     pub(super) fn is_staged(&self) -> bool {
         self.shared.is_staged
     }

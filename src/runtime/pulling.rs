@@ -199,7 +199,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Returns [`input`] with another format and stride in binding 5.
+    /// Returns [`input`], but with the given format and stride in binding 5.
     pub(crate) fn with(format: VertexFormat, stride: u32) -> VertexInput {
         let mut input = input();
         input.bindings[1].stride = stride;

@@ -36,11 +36,11 @@ use crate::sysval::results::Query;
 
 pub use results::{QueryResult, ResultTarget};
 
-/// What a query counts.
+/// The primitives that a query counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum QueryKind {
-    /// `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`: counts the primitives that captured draws
-    /// write and those that they need.
+    /// `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`: counts the primitives that captured draws write, and
+    /// the primitives that they would write if all buffers were large enough.
     TransformFeedbackStream,
     /// `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT`: counts the primitives that draws generate,
     /// captured or not.
@@ -93,7 +93,7 @@ const QUERY: u64 = size_of::<Query>() as u64;
 /// The size in bytes of the number of a query's last end.
 const DWORD: u64 = 4;
 
-/// Where a query and the number of its last end are in the buffer of the pool, in bytes.
+/// The positions of a query, and of the number of its last end, in the pool's buffer, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct QueryPlace {
     pub(super) query: u64,
@@ -125,7 +125,7 @@ impl QueryPool {
         };
         // SAFETY: the caller's contract.
         let mut buffer = unsafe {
-            // Prefer memory that the host reads fast, but only if it is coherent.
+            // Memory from which the host reads fast is preferred, but only if it is coherent.
             let buffer = Buffer::new(ctx, allocator, &desc(MemoryLocation::Readback))?;
             if buffer.is_coherent() {
                 buffer

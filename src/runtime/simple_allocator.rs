@@ -32,7 +32,8 @@ pub struct SimpleAllocator {
     memory: vk::PhysicalDeviceMemoryProperties,
 }
 
-/// Tells the allocations of a [`SimpleAllocator`] from those of others.
+/// Marks the allocations of a [`SimpleAllocator`], because [`free`](MemoryAllocator::free) may be called with
+/// the allocation of another allocator by mistake.
 struct Own;
 
 impl SimpleAllocator {
@@ -51,9 +52,9 @@ impl SimpleAllocator {
         Self { context: context.clone(), memory }
     }
 
-    /// Returns the first memory type with the properties that are best for `location`, or else with
-    /// the next best. Vulkan lists types with fewer properties first, so the type has no properties
-    /// that a feature must enable.
+    /// Returns the first memory type with the properties that are best for `location`, otherwise one with the
+    /// second-best properties. Vulkan lists types with fewer properties first, so the first type has no
+    /// additional property for which a feature would have to be enabled.
     fn memory_type(
         &self,
         type_bits: u32,

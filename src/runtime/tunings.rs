@@ -57,7 +57,7 @@ pub struct Tuning {
     pub effect: TuningEffect,
     /// The devices that the tuning is for.
     pub devices: &'static str,
-    /// Why these devices are faster with it.
+    /// The reason why these devices are faster with the tuning.
     pub reason: &'static str,
     applies: fn(&DeviceIdentity) -> bool,
 }

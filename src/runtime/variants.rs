@@ -78,7 +78,8 @@ pub enum VariantError {
 /// may be reused.
 #[derive(Debug, Default)]
 pub struct Variants {
-    /// The slots of all pipelines, by the digests of their descriptions.
+    /// The slots of all pipelines, by the digests of their descriptions. A slot holds a pipeline, or room for
+    /// one that is being created.
     slots: Mutex<HashMap<u128, Vec<Arc<Slot>>>>,
 }
 
@@ -183,7 +184,8 @@ impl<'a> VariantDesc<'a> {
         matches!(self.shader.captures, Captures::Nothing)
     }
 
-    /// Returns a hash of the words and the constants. Other differences are found by comparison.
+    /// Returns a hash of the words and the constants. Descriptions that differ in other members may have the
+    /// same hash, so descriptions with equal hashes are compared.
     fn digest(&self) -> u128 {
         let mut hash = Xxh3Default::new();
         for shader in std::iter::once(&self.shader).chain(self.before().into_iter().flatten()) {
@@ -367,7 +369,7 @@ impl Variants {
     /// layout may be reused. The caller must destroy the pipelines when the device no longer uses
     /// them. Waits for pipelines that are being created.
     pub fn forget_layout(&self, layout: vk::DescriptorSetLayout) -> Vec<Pipeline> {
-        // No other lock is held during the wait for a pipeline.
+        // No other lock is held here, because this waits until the pipeline is created.
         let removed = self.remove(|slot| slot.key.set_layouts.contains(&layout));
         removed.iter().filter_map(|slot| slot.forget()).collect()
     }
@@ -382,7 +384,8 @@ impl<A: ?Sized> DestroyObject<A> for Variants {
     }
 }
 
-/// Ignores poisoning: a panic cannot leave a slot inconsistent, it either has a pipeline or not.
+/// Locks a mutex, also if it is poisoned: a panic cannot leave a slot inconsistent, because a slot either has
+/// a pipeline or none.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

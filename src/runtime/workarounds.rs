@@ -55,7 +55,7 @@ pub struct Workaround {
     pub reason: &'static str,
     /// A link to the documentation of the fault.
     pub link: &'static str,
-    /// When the workaround can be removed.
+    /// The condition for removing the workaround.
     pub removal: &'static str,
     applies: fn(&DeviceIdentity) -> bool,
 }

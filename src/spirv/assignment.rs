@@ -38,9 +38,9 @@ const MAX_ROUNDS: usize = 8;
 /// The values that may be used before they are written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Unassigned {
-    /// Indices into the parameter `places` of [`of`](Self::of): the places that some path through
-    /// the entry point reads before it writes them, or has not written when it returns. In a
-    /// geometry shader: when it emits a vertex.
+    /// Indices into the parameter `places` of [`of`](Self::of): the places that some path through the entry
+    /// point reads before it writes them, or has not written when it returns. In a geometry shader, it counts
+    /// what a path has not written when it emits a vertex.
     pub(crate) places: Vec<usize>,
     /// `Function` and `Private` variables that may be read before they are written.
     pub(crate) variables: BTreeSet<Id>,
@@ -117,7 +117,7 @@ impl Unassigned {
                     }
                     event.apply(&mut state, &summaries);
                 }
-                // What a geometry shader writes after its last vertex is not captured.
+                // A geometry shader captures no output that it writes after its last vertex.
                 if is_entry && block.returns && entry.model != ExecutionModel::Geometry {
                     missing.unite_without(&of_outputs, &state);
                 }
@@ -172,8 +172,8 @@ fn exposed(
     outputs: &Bits,
     summaries: &FxHashMap<Id, Bits>,
 ) -> FxHashMap<Id, Bits> {
-    // Most shaders read no output. For functions that may, the analysis starts with all outputs and
-    // removes those that are not read, so it may stop at any time.
+    // Most shaders read no output. For the functions of other shaders, the analysis starts with all outputs
+    // and removes those that are not read. It may stop at any time, and then returns too many outputs.
     let mut callers: FxHashMap<Id, Vec<Id>> = FxHashMap::default();
     let mut open = Vec::new();
     for function in functions {

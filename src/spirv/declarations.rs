@@ -59,7 +59,7 @@ pub enum Type {
     Pointer {
         /// `SpvStorageClass`
         storage: u32,
-        /// The type that it points to.
+        /// The pointee type.
         pointee: Id,
     },
     /// Any other type, by its opcode.
@@ -196,7 +196,7 @@ impl Declarations {
         }
     }
 
-    /// The type with that id.
+    /// The type with this id.
     pub fn ty(&self, id: Id) -> Option<&Type> {
         self.types.get(&id)
     }
@@ -238,7 +238,7 @@ impl Declarations {
         self.variables.iter().filter(move |v| v.storage == storage as u32)
     }
 
-    /// The global variable with that id.
+    /// The global variable with this id.
     pub fn variable(&self, id: Id) -> Option<&Variable> {
         self.variables.get(*self.variable_indices.get(&id)?)
     }

@@ -143,8 +143,8 @@ impl<'m> Builder<'m> {
     }
 }
 
-/// The index of the result among the operands of a declaration that may be reused; `None` for any
-/// other.
+/// The index of the result among the operands of a declaration that may be reused; `None` for declarations
+/// that may not.
 pub(super) fn result_index(op: Op) -> Option<usize> {
     match op {
         Op::TypeVoid
@@ -163,7 +163,7 @@ pub(super) fn result_index(op: Op) -> Option<usize> {
     }
 }
 
-/// Whether a module must not declare such a type twice.
+/// Whether SPIR-V forbids to declare a type with this opcode and equal operands twice.
 fn is_unique(op: Op) -> bool {
     use Op::*;
     matches!(op, TypeVoid | TypeBool | TypeInt | TypeFloat | TypeVector | TypeFunction)

@@ -63,7 +63,7 @@ pub enum EntryPointError {
     },
 }
 
-/// Finds the vertex shader with that name, or the only one.
+/// Finds the vertex shader with a name; without a name, the only vertex shader.
 ///
 /// # Errors
 /// [`EntryPointError`], which lists the entry points of the module.
@@ -74,7 +74,7 @@ pub fn find_vertex_shader(
     find_entry_point(module, ExecutionModel::Vertex, name)
 }
 
-/// Finds the fragment shader with that name, or the only one.
+/// Finds the fragment shader with a name; without a name, the only fragment shader.
 ///
 /// # Errors
 /// [`EntryPointError`], which lists the entry points of the module.
@@ -85,7 +85,7 @@ pub fn find_fragment_shader(
     find_entry_point(module, ExecutionModel::Fragment, name)
 }
 
-/// Finds the shader with that stage and name, or the only one of the stage.
+/// Finds the shader with a stage and a name; without a name, the only shader of the stage.
 ///
 /// # Errors
 /// [`EntryPointError`], which lists the entry points of the module.
@@ -111,14 +111,14 @@ pub fn find_entry_point(
     }
 }
 
-/// The stages whose outputs transform feedback can capture. In a pipeline the outputs of the last
-/// of them are captured.
+/// The stages whose outputs transform feedback can capture. A pipeline may have several of these stages, and
+/// only the outputs of the last one are captured.
 pub const CAPTURED_STAGES: [ExecutionModel; 3] =
     [ExecutionModel::Vertex, ExecutionModel::TessellationEvaluation, ExecutionModel::Geometry];
 
-/// Finds the shader whose outputs are captured: the one with that stage and name, or the only one
-/// of the stage. Without a stage, it is a shader of the first of [`CAPTURED_STAGES`] that the
-/// module has (with that name).
+/// Finds the shader whose outputs are captured: the shader of `stage` with this
+/// `name`, or without a name the only shader of the stage. Without a stage, the first stage of
+/// [`CAPTURED_STAGES`] counts for which the module has a shader (with this name).
 ///
 /// # Errors
 /// [`EntryPointError`], which lists the entry points of the module.
@@ -147,11 +147,11 @@ pub fn find_captured_shader(
     }
 }
 
-/// Any of [`CAPTURED_STAGES`] in words.
+/// The name of [`CAPTURED_STAGES`] in messages.
 const ANY_STAGE: &str = "vertex, tessellation evaluation or geometry";
 
-/// All entry points, each with its execution model. If that is not known, [`EntryPoint::model`] is
-/// `Vertex`.
+/// All entry points, each with the number of its execution model. If the number is unknown,
+/// [`EntryPoint::model`] is `Vertex`.
 pub(crate) fn entry_points(module: &Module) -> Vec<(u32, EntryPoint)> {
     let entry = |i: Instruction<'_>| {
         let (name, length) = read_string(i.operands().get(2..)?)?;
@@ -308,7 +308,8 @@ pub fn remove_debug_info(module: &mut Module, removed: &mut IdSet) {
     }
     for section in [Section::Declarations, Section::Functions] {
         module.retain(section, |i| {
-            // The first four operands are result type, result, set and number; all others are ids.
+            // The first four operands are result type, result, set and number. All operands after these are
+            // ids.
             let refers = is_of_sets(i, &sets)
                 && i.operands().iter().skip(4).any(|id| removed.contains(Id(*id)));
             if refers {

@@ -99,7 +99,7 @@ pub fn visit_ids(instruction: Instruction<'_>, mut visit: impl FnMut(usize)) -> 
     let Some(entry) = lookup(instruction.opcode()) else { return false };
     let operands = instruction.operands();
     let end = operands.len();
-    // For most instructions these are all operands.
+    // Most instructions have no operands after these.
     let mut at = entry.leading_ids.min(end);
     (0..at).for_each(&mut visit);
     for logical in &entry.operands[entry.leading_ids..] {
@@ -146,8 +146,8 @@ pub fn visit_ids(instruction: Instruction<'_>, mut visit: impl FnMut(usize)) -> 
                 OperandKind::LiteralSpecConstantOpInteger
                 | OperandKind::CooperativeMatrixOperands
                 | OperandKind::TensorAddressingOperands => return false,
-                // The parameters in instructions with these opcodes are ids: that is what the
-                // opcodes exist for.
+                // Instructions with these opcodes exist so that the parameters of a decoration or an
+                // execution mode can be ids.
                 OperandKind::Decoration | OperandKind::ExecutionMode
                     if matches!(
                         entry.op,

@@ -22,7 +22,7 @@ pub enum LinkError {
     /// The library has no such function.
     #[error("the shader library has no function '{0}'")]
     NoFunction(String),
-    /// A stub does not have as many parameters as its generated body uses.
+    /// The generated body of a stub uses another number of parameters than the stub has in the library.
     #[error(
         "the stub '{0}' of the shader library does not have the parameters that its body takes"
     )]
@@ -400,7 +400,7 @@ impl<'l, 'm> Linker<'l, 'm> {
         }
     }
 
-    /// Appends a name or a decoration as one of `target`.
+    /// Appends a copy of a name or decoration, with `target` as its target.
     fn push_for(&mut self, section: Section, words: &[u32], target: Id) {
         self.code.clear();
         self.code.extend_from_slice(words);

@@ -220,7 +220,8 @@ impl Merge<'_> {
     }
 }
 
-/// Whether a module must not declare such a type twice: types that are neither aggregates nor pointers.
+/// Whether SPIR-V forbids to declare such a type twice, which it does for types that are neither aggregates
+/// nor pointers.
 fn is_unique_type(i: &Instruction<'_>) -> bool {
     use Op::{TypeArray, TypeForwardPointer, TypePointer, TypeRuntimeArray, TypeStruct};
     let Some(op) = i.op() else { return false };

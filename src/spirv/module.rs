@@ -9,8 +9,8 @@ use super::emit::Code;
 use super::id_set::{IdMap, IdSet};
 
 const HEADER_WORDS: usize = 5;
-/// The largest id bound. The specification's universal limit for ids is 2^22 - 1. Compilers exceed
-/// that limit, but do not come close to this number. Higher ids are left for what passes add.
+/// The largest id bound. The specification's universal limit for ids is 2^22 - 1. Compilers exceed that
+/// limit, but do not come close to this number. Higher ids are left for instructions that passes add.
 const MAX_BOUND: u32 = 1 << 30;
 
 /// The reason why words are not a SPIR-V module.
@@ -47,7 +47,7 @@ pub enum ParseErrorKind {
     TruncatedInstruction {
         /// The opcode.
         opcode: u16,
-        /// Its word count.
+        /// The word count of the instruction.
         count: usize,
         /// The number of words up to the end of the module.
         left: usize,
@@ -179,7 +179,7 @@ impl Section {
             | SpecConstantComposite
             | SpecConstantOp
             | Variable => Self::Declarations,
-            // Several sections may contain these instructions; this is the first of them.
+            // Several sections may contain these instructions. The result is the first of these sections.
             Line | NoLine | Undef => Self::Declarations,
             Function => Self::Functions,
             _ if is_type => Self::Declarations,
@@ -251,7 +251,7 @@ pub struct Module {
     generator: u32,
     schema: u32,
     bound: u32,
-    /// The words of all instructions, including those that were replaced or removed.
+    /// The words of all instructions, including instructions that were replaced or removed.
     arena: Vec<u32>,
     sections: [Vec<Span>; SECTIONS],
 }
@@ -365,7 +365,7 @@ impl Module {
         ((self.version >> 16) as u8, (self.version >> 8) as u8)
     }
 
-    /// Raises the version to that of another module, if that is higher.
+    /// Raises the version of the module to that of another module, if the other version is higher.
     pub(super) fn raise_version(&mut self, other: &Self) {
         self.version = self.version.max(other.version);
     }
@@ -457,7 +457,7 @@ impl Module {
         }
     }
 
-    /// Whether the module has that memory model.
+    /// Whether the module has this memory model.
     pub fn has_memory_model(&self, model: spirv::MemoryModel) -> bool {
         self.section(Section::MemoryModel).any(|i| i.operand(1) == model as u32)
     }

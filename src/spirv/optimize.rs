@@ -35,8 +35,8 @@ use super::entry_point::{EntryPoint, is_of_sets, isolate, reachable_from, remove
 use super::id_set::IdSet;
 use super::{Id, Instruction, Module, Section, read_string, result_of};
 
-/// The largest number of leaves of a variable whose values are tracked: of parts that are neither
-/// structures nor arrays (`memory`).
+/// The largest number of leaves of a variable whose values are tracked. A leaf is a part that is neither a
+/// structure nor an array (`memory`).
 const MAX_LEAVES: usize = 64;
 /// The largest number of leaves of all variables together: each branch has a copy of the known values of all leaves.
 const MAX_ALL_LEAVES: usize = 4096;
@@ -51,7 +51,7 @@ const MAX_ATTEMPTS: u32 = 24;
 /// module's functions, plus the second number.
 const MAX_GROWTH: (usize, usize) = (4, 1 << 14);
 
-/// Why a walk cannot continue.
+/// The reason why a walk cannot continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
     /// A variable cannot be tracked, because it is accessed in a way that is not supported.
@@ -114,8 +114,8 @@ fn try_optimize(module: &Module, entry: &EntryPoint) -> Result<Module, Stop> {
     };
     untracked.extend(source.indexed().filter(has_array));
     let mut refused: FxHashSet<Id> = FxHashSet::default();
-    // Whether the entry point may have `OpReturn` in a construct. This is tried only if it does not
-    // work otherwise, because some drivers turn such returns into variables and branches.
+    // Whether the entry point may have `OpReturn` within a construct. This is tried only if the code cannot
+    // be rewritten without it, because some drivers turn such returns into variables and branches.
     let mut returns_early = false;
     for _ in 0..MAX_ATTEMPTS {
         let known = Known {
@@ -127,7 +127,8 @@ fn try_optimize(module: &Module, entry: &EntryPoint) -> Result<Module, Stop> {
             limit,
             returns_early,
         };
-        // Every attempt begins with a fresh copy, without what previous attempts declared.
+        // Every attempt begins with a fresh copy of the module, without the declarations of previous
+        // attempts.
         let mut attempt = module.without(Section::Functions);
         let values = Values::new(&mut attempt, &declarations);
         match Written::of(known, values, &private, entry.function) {
@@ -259,7 +260,7 @@ fn name_of(module: &Module, id: Id) -> Option<String> {
     name.operands().get(1..).and_then(read_string).map(|(name, _)| name)
 }
 
-/// The decorations of ids, except for those of members.
+/// The decorations of ids. Decorations of members are not included.
 struct Decorations<'m> {
     decorated: IdSet,
     /// The decorations, sorted by target id.
@@ -300,7 +301,8 @@ fn is_pure(i: Instruction<'_>, glsl: Option<Id>) -> bool {
     use Op::*;
     let Some(op) = i.op() else { return false };
     match op {
-        // Other extended instructions store to memory, or interpolate.
+        // Only these extended instructions have no effect besides their result. All other ones store to
+        // memory, or interpolate.
         ExtInst => {
             glsl == Some(i.id(2))
                 && !matches!(

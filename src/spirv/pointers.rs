@@ -12,8 +12,8 @@ pub(crate) struct Pointer {
     pub(crate) variable: Id,
     /// The constant indices, from the variable on.
     pub(crate) path: Vec<u32>,
-    /// Whether an index that is not constant follows `path`. In this case the pointer is to some
-    /// part of the value at `path`.
+    /// Whether the pointer was derived with a further index after `path` that is not constant. In this case
+    /// it points to some part of the value at `path`.
     pub(crate) is_dynamic: bool,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Pointers<'a> {
 }
 
 impl<'a> Pointers<'a> {
-    /// Begins with the pointers that are variables.
+    /// Begins with the variables, which are pointers themselves.
     pub(crate) fn to(
         declarations: &'a Declarations,
         variables: impl IntoIterator<Item = Id>,
@@ -59,7 +59,8 @@ impl<'a> Pointers<'a> {
         true
     }
 
-    /// Returns a pointer, if it is known.
+    /// Returns the variable and the path of a pointer; `None` if the pointer does not point into one of the
+    /// variables.
     pub(crate) fn get(&self, pointer: Id) -> Option<&Pointer> {
         self.known.get(&pointer)
     }

@@ -15,8 +15,8 @@ use super::emit::{Builder, Code};
 use super::entry_point::{EntryPoint, remove_annotations};
 use super::{Id, Instruction, Module, Section, result_of, visit_ids};
 
-/// Raises the version of a module to that of another one, if that is higher. The module must have been
-/// [isolated](super::entry_point::isolate) to the entry point.
+/// Raises the version of a module to the version of another module, if the other version is higher. The
+/// module must have been [isolated](super::entry_point::isolate) to the entry point.
 pub(crate) fn raise(module: &mut Module, entry: &mut EntryPoint, other: &Module) {
     let from = module.version();
     module.raise_version(other);

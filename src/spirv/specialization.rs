@@ -23,8 +23,8 @@ use super::{Id, Instruction, Module, Section};
 pub struct SpecializationConstant<'a> {
     /// `constantID`: the `SpecId` of the module's constant.
     pub constant_id: u32,
-    /// `pData[offset..offset + size]`: the value in memory. Its size must be that of the constant's
-    /// type; four bytes for a boolean, which is a `VkBool32`.
+    /// `pData[offset..offset + size]`: the value in memory. Its size must be the size of the constant's type.
+    /// A boolean has four bytes, because it is a `VkBool32`.
     pub data: &'a [u8],
 }
 
@@ -32,7 +32,7 @@ pub struct SpecializationConstant<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpecializationError {
-    /// The size of the data differs from that of the constant.
+    /// The data have another size than the type of the constant.
     #[error("specialisation constant {constant_id} takes {expected} bytes, and was given {found}")]
     Size {
         /// `SpecId`
@@ -132,8 +132,8 @@ pub fn specialize(
     Ok(constants.spec_ids.into_values().collect())
 }
 
-/// The values of the constants that were read so far, and what else is needed to compute further
-/// ones.
+/// The values of the constants that were read so far, and the types and decorations from which the values of
+/// further constants are computed.
 #[derive(Default)]
 struct Constants<'a> {
     spec_ids: FxHashMap<Id, u32>,

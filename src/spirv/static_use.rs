@@ -18,7 +18,8 @@ pub struct StaticUse {
 }
 
 impl StaticUse {
-    /// Finds what the entry point with that function uses. References in debug info do not count.
+    /// Finds the functions and declarations that the entry point with the function `function` uses.
+    /// References in debug info do not count.
     pub fn of(module: &Module, function: Id) -> Self {
         let mut this = Self { ids: module.id_set() };
         let functions = reachable_functions(module, function);
@@ -46,7 +47,7 @@ impl StaticUse {
         self.ids.contains(id)
     }
 
-    /// Adds what another entry point of the module uses.
+    /// Adds the functions and declarations that another entry point of the module uses.
     pub(crate) fn unite(&mut self, other: Self) {
         self.ids.unite(other.ids);
     }
@@ -61,8 +62,8 @@ impl StaticUse {
     /// Adds everything that used declarations refer to: types, constants, initialisers.
     fn close(&mut self, module: &Module) {
         let declarations = || module.section(Section::Declarations);
-        // The index of the first parameter of a decoration. Before it are the target, for members
-        // the number of the member, and the decoration.
+        // The number of operands before the first parameter of a decoration: the target, the number of the
+        // member if there is one, and the decoration.
         let parameters = |i: Instruction<'_>| match i.op() {
             Some(Op::DecorateId) => Some(2),
             Some(Op::MemberDecorateIdEXT) => Some(3),

@@ -35,8 +35,8 @@ impl Declarations {
         named.unwrap_or_else(|| "of a type that GLSL lacks".to_owned())
     }
 
-    /// The GLSL name of an array type: that of the element type, followed by the lengths, the
-    /// outermost first. The loop ends, because [`Declarations`] limit the nesting of types.
+    /// The GLSL name of an array type: the name of the element type, followed by the lengths, the outermost
+    /// first. The loop ends, because [`Declarations`] limit the nesting of types.
     fn array_name(&self, mut ty: Id) -> String {
         let mut lengths = String::new();
         while let Some(Type::Array { element, length }) = self.ty(ty) {

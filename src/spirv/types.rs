@@ -31,7 +31,7 @@ pub struct Block<'a> {
     pub length: Option<Id>,
 }
 
-/// The structure that a type is, or is an array of, and its members.
+/// The structure type that a type is, or is an array of, and the types of its members.
 pub fn structure_of(declarations: &Declarations, ty: Id) -> Option<(Id, &[Id])> {
     let ty = declarations.innermost(ty);
     match declarations.ty(ty)? {

@@ -6,15 +6,15 @@
 use super::Address;
 use super::setup::Progress;
 
-/// Entries are placed in blocks of this many.
+/// The number of entries in a block. Entries are counted and placed block by block.
 pub const ENTRIES_PER_BLOCK: u32 = 512;
 
-/// The size in bytes of what is stored for an entry: a dword with the number of primitives that the entry emits, and a
-/// dword with the sum of these numbers over the entries before it in its block.
+/// The size in bytes of the data of an entry: a dword with the number of primitives that the entry emits, and
+/// a dword with the sum of these numbers over the entries before it in its block.
 pub const ENTRY_SIZE: u64 = 8;
 
-/// The size in bytes of what is stored for a block: the number of primitives that its entries emit (64 bits), which is
-/// later replaced by the block's first record (32 bits).
+/// The size in bytes of the data of a block: the number of primitives that its entries emit (64 bits), which
+/// is later replaced by the block's first record (32 bits).
 pub const ENTRY_BLOCK_SIZE: u64 = 8;
 
 /// The memory for counting and placing the entries of a dispatch.
@@ -31,7 +31,8 @@ pub struct Entries {
     pub reserved: [u32; 3],
 }
 
-/// Where the setup kernel puts the entries of all dispatches. No two dispatches share a block.
+/// The addresses at which the setup kernel stores the entries of all dispatches. No two dispatches share a
+/// block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct EntryTables {
@@ -69,11 +70,11 @@ pub struct PlaceEntries {
     pub job_count: u32,
     /// Padding.
     pub reserved: u32,
-    /// Where the capture begins and ends.
+    /// The positions where the capture begins and ends.
     pub progress: Progress,
 }
 
-/// The blocks of a dispatch, which are to be placed.
+/// A dispatch whose blocks of entries the kernel has to place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct EntryJob {

@@ -15,8 +15,8 @@ pub mod setup;
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
-/// The number of attributes whose descriptors are in the push constants; the others are in memory
-/// at [`Sysvals::table`].
+/// The number of attributes whose descriptors are in the push constants. The descriptors of all other
+/// attributes are in memory at [`Sysvals::table`].
 pub const INLINE_ATTRIBUTES: usize = 1;
 
 /// Bytes of push constants that a lowered shader declares.
@@ -112,11 +112,11 @@ pub struct DrawSysvals {
     /// The number of vertices that one instance writes; with a geometry shader the number of items per
     /// [entry](entries).
     pub output_count: u32,
-    /// The number after that of the last record that the draw may write, counted like
-    /// `base_record`.
+    /// The number of the first record that the draw must not write, in the numbering of `base_record`.
     pub output_end: u32,
-    /// The number of items per instance, see [`crate::topology`]; with a geometry shader the number of input
-    /// primitives, with tessellation shaders that of slices of patches; with primitive restart the number of indices.
+    /// The number of items per instance, see [`crate::topology`]; with a geometry shader it is the number of
+    /// input primitives, with tessellation shaders the number of slices of patches, and with primitive
+    /// restart the number of indices.
     pub item_count: u32,
     /// The number of instances that are captured.
     pub instance_count: u32,
@@ -212,8 +212,7 @@ pub struct Batch {
     /// The number of draws, at least one. [`RESTARTED_BATCH`] is added if each is a
     /// [`RestartedDraw`](setup::RestartedDraw).
     pub draw_count: u32,
-    /// The number of the record at which the buffers are full, counted like the draws'
-    /// `base_record`.
+    /// The number of the first record that does not fit into the buffers, in the numbering of `base_record`.
     pub record_limit: u32,
     /// Bytes from the start of each bound range to the record from which `base_record` counts.
     pub positions: [u32; MAX_XFB_BUFFERS],
@@ -311,7 +310,7 @@ mod tests {
             prop_assert_eq!(descriptor.reaches_far(), last >= 1 << 32);
         }
 
-        /// `instance_and_lane` of shaders/compute.wgsl relies on this.
+        /// `instance_and_lane` of shaders/compute.wgsl computes quotients under this assumption.
         #[test]
         fn a_product_with_the_reciprocal_is_at_most_1_below_the_quotient(
             number in prop_oneof![any::<u32>(), 0..99u32, u32::MAX - 99..=u32::MAX],

@@ -6,7 +6,7 @@ use crate::capture::MAX_XFB_BUFFERS;
 
 /// The source of a draw's arguments: [`Input::kind`].
 pub mod kind {
-    /// The input itself.
+    /// The input itself contains the arguments.
     pub const DIRECT: u32 = 0;
     /// `VkDrawIndirectCommand`s or `VkDrawIndexedIndirectCommand`s, one per draw.
     pub const INDIRECT: u32 = 1;
@@ -64,7 +64,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// The addresses that are in buffers of the application.
+    /// The addresses that refer to buffers of the application.
     pub(crate) const fn buffers_mut(&mut self) -> [&mut Address; 6] {
         [
             &mut self.index_address,
@@ -123,17 +123,18 @@ pub struct Setup {
     pub workgroups_per_axis: u32,
     /// 1 if any input has a query, otherwise 0.
     pub has_queries: u32,
-    /// Draws of geometry shaders share 2^`entry_bits` [entries](super::entries). In addition each draw may have one
-    /// entry more, because its last entry may be shorter than the others.
+    /// Draws of geometry shaders share 2^`entry_bits` [entries](super::entries). In addition, each draw may
+    /// have one more entry, because the last entry of a draw may have fewer items than the other entries.
     pub entry_bits: u32,
     /// For draws of geometry shaders: the address of the
     /// [`EntryTables`](super::entries::EntryTables). Otherwise 0.
     pub entry_tables: Address,
-    /// Where the capture begins and ends.
+    /// The positions where the capture begins and ends.
     pub progress: Progress,
 }
 
-/// Where a capture begins in its buffers, where the buffers end, and where to write the position after the capture.
+/// The positions where a capture begins in its buffers and where the buffers end, and the addresses at which
+/// the position after the capture is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Progress {
@@ -159,7 +160,7 @@ pub struct Progress {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Fused {
-    /// Where the capture begins and ends.
+    /// The positions where the capture begins and ends.
     pub progress: Progress,
     /// The address of the query that counts primitives written and needed, or 0.
     pub stream_query: Address,
@@ -194,7 +195,7 @@ pub struct Resume {
     pub stream_query: Address,
     /// The address of the query that counts primitives generated, or 0.
     pub generated_query: Address,
-    /// Where the capture begins and ends.
+    /// The positions where the capture begins and ends.
     pub progress: Progress,
 }
 
@@ -245,8 +246,8 @@ pub struct DrawRestarts {
     pub limit: u32,
     /// The number of the draw's indices before its first restart, or 2^32 - 1 if it has none.
     pub head: u32,
-    /// The table counts primitives from the start of its range. At positions after the draw's first restart, this is
-    /// subtracted, modulo 2^32, from such a count to get the count within the draw.
+    /// The number that shaders subtract, modulo 2^32, from a count of primitives in the table, which begins at the
+    /// start of the range, to get the count within the draw. It applies to positions after the draw's first restart.
     pub before: u32,
     /// The address of the table.
     pub table: Address,
@@ -260,7 +261,7 @@ pub struct DrawRestarts {
 pub struct RestartedDraw {
     /// The draw.
     pub draw: DrawSysvals,
-    /// Where the draw's restarts are. Undefined for a draw without primitive restart.
+    /// The place of the draw's restarts. Undefined for a draw without primitive restart.
     pub restarts: DrawRestarts,
 }
 
@@ -291,8 +292,7 @@ pub mod operation {
     pub const END: u32 = 2;
 }
 
-/// One operation of the finish kernel. Two operations have the same address only if they store the
-/// same value.
+/// An operation of the finish kernel. Two operations have the same address only if they store the same value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Operation {

@@ -46,7 +46,7 @@ fn extract(bytes: &[u8; 32], first: u32, width: u32) -> u64 {
     (0..width).map(|i| bit(first + i) << i).sum()
 }
 
-/// Converts a component of up to 32 bits to what the shader reads.
+/// Converts a component of up to 32 bits to the bits that the shader reads.
 fn convert(numeric: NumericFormat, number: u32, width: u32) -> u32 {
     let unused = 32 - width;
     let signed = (number << unused) as i32 >> unused;
@@ -111,7 +111,8 @@ mod tests {
         use VertexFormat::*;
         assert_eq!(R32G32Uint.decode(&[1; 7]), [0, 0, 0, 1]);
         assert_eq!(floats(R8G8B8Unorm, &[1; 2]), [0.0, 0.0, 0.0, 1.0]);
-        // If the element is out of range, a fourth component in the format is zero like the others.
+        // If the element is out of range, a fourth component that the format has is zero, like the other
+        // components.
         assert_eq!(floats(R8G8B8A8Unorm, &[]), [0.0; 4]);
     }
 

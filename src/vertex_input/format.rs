@@ -25,7 +25,7 @@ pub enum NumericFormat {
     Ufloat,
 }
 
-/// Which bits of an element a component has. The element is read as a little-endian number.
+/// The bits of a component in an element, which is read as a little-endian number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Field {
     /// The number of the lowest bit.
@@ -295,7 +295,7 @@ impl VertexFormat {
         self.row().1.alignment
     }
 
-    /// How the bits of a component are interpreted.
+    /// The interpretation of a component's bits.
     #[doc(hidden)]
     pub const fn numeric(self) -> NumericFormat {
         self.row().0
@@ -342,8 +342,8 @@ impl VertexFormat {
 mod tests {
     use super::*;
 
-    /// Parses the letters and widths in the name of a format. Returns them and the rest: `[('A',
-    /// 2), ..]`, "SnormPack32".
+    /// Parses the letters and widths in the name of a format. Returns them, and the part of the name after
+    /// them: `[('A', 2), ..]`, "SnormPack32".
     fn parse(name: &str) -> (Vec<(char, u32)>, &str) {
         let mut components = Vec::new();
         let mut rest = name;

@@ -66,7 +66,7 @@ pub struct BroadcastOptions<'a> {
 }
 
 impl<'a> BroadcastOptions<'a> {
-    /// The only fragment shader, without dual-source blending.
+    /// Selects the only fragment shader, without dual-source blending.
     pub const fn new(attachments: u32, max_attachments: u32) -> Self {
         Self { entry_point: None, attachments, max_attachments, max_dual_source_attachments: 0 }
     }
@@ -84,11 +84,11 @@ impl<'a> BroadcastOptions<'a> {
     }
 }
 
-/// A fragment shader that writes to every attachment.
+/// The result of [`broadcast_color`]: a fragment shader that writes to every attachment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Broadcast {
-    /// The SPIR-V words. With one attachment they are the input.
+    /// The SPIR-V words. For a single attachment they are the unchanged input.
     pub words: Vec<u32>,
     /// The name of the entry point in `words`.
     pub entry_point: String,
@@ -104,13 +104,13 @@ pub struct Broadcast {
 pub struct AddedOutput {
     /// The variable.
     pub variable: Id,
-    /// The variable at location 0 that its value is copied from.
+    /// The variable at location 0 whose value is copied to this output.
     pub source: Id,
-    /// `Location`: the attachment.
+    /// The `Location` decoration, which is the number of the attachment.
     pub location: u32,
-    /// `Index`: 1 for the second source of dual-source blending.
+    /// The `Index` decoration: 1 for the second source of dual-source blending.
     pub index: u32,
-    /// `Component`
+    /// The `Component` decoration.
     pub component: u32,
 }
 
@@ -152,10 +152,10 @@ pub enum BroadcastError {
     FragData {
         /// The variable's name or id.
         variable: String,
-        /// The first location above 0 that it takes.
+        /// The first location above 0 that the output takes.
         location: u32,
     },
-    /// An output is not a scalar, a vector, or an array of one of known length.
+    /// An output is not a scalar, a vector, or an array of scalars or vectors with a known length.
     #[error("output {variable} at location 0 is {ty}, not a scalar, a vector or an array of one")]
     Type {
         /// The variable's name or id.
@@ -181,7 +181,7 @@ pub enum BroadcastError {
     SharedFunction {
         /// The entry point.
         entry_point: String,
-        /// The other one.
+        /// The other entry point.
         other: String,
     },
     /// `OpEntryPoint` cannot list that many variables.
@@ -247,7 +247,7 @@ impl Color {
         decorations.push(vec![Decoration::Location as u32, location]);
         let Variable { id: source, pointer, .. } = self.variable;
         let variable = module.fresh_id();
-        // Without initializer, because the variable is always written.
+        // The copy needs no initializer, because it is always written.
         let operands = [pointer.0, variable.0, StorageClass::Output as u32];
         module.push(Section::Declarations, Op::Variable, &operands);
         for decoration in decorations {

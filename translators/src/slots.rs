@@ -76,7 +76,7 @@ varying_slots! {
 }
 
 impl VaryingSlot {
-    /// The slot with that value of `gl_varying_slot`.
+    /// The slot with this value of `gl_varying_slot`.
     pub(crate) fn from_index(index: u32) -> Option<Self> {
         Self::ALL.get(usize::try_from(index).ok()?).copied()
     }
@@ -137,7 +137,7 @@ pub enum Packed {
         /// which contain elements 4 to 7 of an array, otherwise 0.
         first_element: u32,
     },
-    /// A variable with that `Location`.
+    /// A variable with this `Location`.
     Location(u32),
 }
 
@@ -145,7 +145,7 @@ pub enum Packed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SlotError {
-    /// The location is beyond the last one.
+    /// The location is not below the number of locations.
     #[error(
         "{slot} needs location {location}: of {locations} locations the first {RESERVED_LOCATIONS} \
          are reserved, and {} left for generic slots",

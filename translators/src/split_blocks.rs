@@ -36,7 +36,7 @@ use vkxfb::spirv::specialization::SpecializationConstant;
 /// The largest number of variables that structures may become. No device has as many output components.
 const MAX_VARIABLES: usize = 512;
 
-/// The options of [`split_blocks`]; by default for the only shader.
+/// The options of [`split_blocks`]. By default the module must have a single shader, which is selected.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 #[must_use]
@@ -45,7 +45,7 @@ pub struct SplitOptions<'a> {
     /// geometry. The outputs of other stages are arrays with one element per vertex, or are not
     /// captured.
     pub stage: Option<ExecutionModel>,
-    /// The name of the entry point; `None` selects the only one of the stage.
+    /// The name of the entry point; `None` selects the only entry point of the stage.
     pub entry_point: Option<&'a str>,
     /// The values of specialisation constants, as in [`Shader`](vkxfb::lower::Shader::specialization).
     pub specialization: &'a [SpecializationConstant<'a>],
@@ -71,7 +71,8 @@ impl<'a> SplitOptions<'a> {
     }
 }
 
-/// A module whose entry point has no structures among its outputs, except those with built-ins.
+/// The result of [`split_blocks`]: a module whose entry point has no structures among its outputs, except
+/// those with built-ins.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Split {
@@ -79,7 +80,7 @@ pub struct Split {
     pub words: Vec<u32>,
     /// The name of the entry point.
     pub entry_point: String,
-    /// The new variables.
+    /// The new variables, in place of the members of structures.
     pub members: Vec<Member>,
 }
 
@@ -89,11 +90,11 @@ pub struct Split {
 pub struct Member {
     /// The new variable.
     pub variable: Id,
-    /// The variable that it was a member of, which the module no longer contains.
+    /// The variable of which this was a member. The module no longer contains that variable.
     pub of: Id,
-    /// The indices of the member in that variable.
+    /// The path of indices from that variable to the member.
     pub path: Vec<u32>,
-    /// `Location`
+    /// The `Location` decoration of the new variable.
     pub location: u32,
 }
 
@@ -151,7 +152,7 @@ fn captured(
     }
 }
 
-/// Whether an output is a structure that must be split.
+/// Whether an output is a structure that must be split. Structures with built-ins are kept.
 fn is_split(declarations: &Declarations, variable: &Variable) -> Result<bool, SplitError> {
     let Some((ty, members)) = structure_of(declarations, variable.pointee) else {
         return Ok(false);
@@ -166,7 +167,7 @@ fn is_split(declarations: &Declarations, variable: &Variable) -> Result<bool, Sp
     Ok(true)
 }
 
-/// An output that is split.
+/// An output that is replaced by variables for its members.
 struct SplitOutput {
     variable: Variable,
     root: Node,
@@ -209,7 +210,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Returns the node of a value, and the location after it.
+    /// Makes the node of a value. Also returns the next location after the value.
     fn node(
         &mut self,
         ty: Id,

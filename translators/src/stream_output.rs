@@ -25,11 +25,11 @@ use crate::slots::{Packed, Packing, VaryingSlot};
 /// The number of registers that the six bits of `pipe_stream_output::register_index` can name.
 const MAX_REGISTERS: u32 = 64;
 
-/// `pipe_stream_output`: components of an output that are captured to a buffer.
+/// A `pipe_stream_output`: components of an output that are captured to a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct StreamOutput {
-    /// The index among the written outputs, 0 to 63. An output with several locations has that many
-    /// registers.
+    /// The index among the written outputs, 0 to 63. An output with several locations takes a register for
+    /// each of them.
     pub register_index: u32,
     /// The first component in the register, 0 to 3. A 64-bit component counts as two.
     pub start_component: u32,
@@ -46,14 +46,14 @@ pub struct StreamOutput {
 /// How the locations of a module correspond to slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum SlotLocations {
-    /// As [`Packing`] assigns them: `COL0` to `VIEWPORT_MASK` at 0 to 10, and `VARn` at 11 + n.
+    /// The locations that [`Packing`] assigns: 0 to 10 for `COL0` to `VIEWPORT_MASK`, and 11 + n for `VARn`.
     #[default]
     Packed,
-    /// `VARn` at n, as in a shader that was written for Vulkan.
+    /// Location n for `VARn`, as in a shader that was written for Vulkan.
     Unpacked,
 }
 
-/// `pipe_stream_output_info`: what to capture.
+/// A `pipe_stream_output_info`: what to capture.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct StreamOutputInfo {
     /// The stream outputs, in any order.
@@ -68,8 +68,8 @@ pub struct StreamOutputInfo {
 }
 
 impl StreamOutputInfo {
-    /// The slots that registers count, in their order. They are those of `outputs_written` if it is
-    /// set. Otherwise they are those of the outputs that `entry` and the functions that it calls
+    /// The slots of the written outputs, in the order in which registers count them: the slots in
+    /// `outputs_written` if it is set, or else the slots of the outputs that `entry` and the functions that it calls
     /// store to, and of the outputs with initialisers. An index that is not constant counts as a
     /// write to all elements of the array, and a pointer that is passed to a function as a write to
     /// everything that it points to.
@@ -197,7 +197,7 @@ impl Run {
 }
 
 impl StreamOutputInfo {
-    /// The list that captures the same of a shader.
+    /// Returns the list that captures the same outputs of a shader as these stream outputs.
     ///
     /// # Errors
     /// [`CaptureListError::Output`] names a stream output and its field. [`CaptureListError::Shader`] as
@@ -208,7 +208,7 @@ impl StreamOutputInfo {
         Ok(self.list_of(&module, &Declarations::of(&module), &entry)?)
     }
 
-    /// The same of a module with its declarations and an entry point.
+    /// Like [`capture_list`](Self::capture_list), for a module that is already parsed.
     #[doc(hidden)]
     pub fn list_of(
         &self,

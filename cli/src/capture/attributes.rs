@@ -40,15 +40,15 @@ pub(super) struct Files<'a> {
 
 /// The values for an input.
 struct Filled<'a> {
-    /// Where the values are from, for messages.
+    /// The origin of the values, for messages.
     name: String,
     parts: Vec<Cow<'a, Values>>,
     elements: u32,
     rate: Rate,
 }
 
-/// When an input goes on to the next element: for each vertex, for each instance, or never because
-/// all have one value.
+/// The rate at which an input advances to the next element: for each vertex, for each instance, or never
+/// because all have one value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rate {
     Vertex,
@@ -169,7 +169,7 @@ fn find<'a>(
                     input.label()
                 );
             }
-            // One number is for all components.
+            // A single number is used for all components.
             let parts = numbers.iter().cycle().take(takes).cloned().map(Cow::Owned);
             Filled {
                 name: "the constant".to_owned(),

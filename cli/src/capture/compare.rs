@@ -1,4 +1,4 @@
-//! Compares what was captured with what the driver captures.
+//! Compares a capture on another backend with the driver's own capture.
 
 use super::device::Taken;
 use super::plan::Plan;

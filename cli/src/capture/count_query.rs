@@ -23,7 +23,7 @@ enum Pool {
     Driver(vk::QueryPool, ext::transform_feedback::Device),
 }
 
-/// How long to wait for the result. The submission has already finished.
+/// The time limit for the result, which should be there at once, because the submission has already finished.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl CountQuery {

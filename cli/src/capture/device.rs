@@ -24,7 +24,7 @@ use crate::Stages;
 /// The size in bytes of a counter.
 const COUNTER: u64 = 4;
 
-/// What is captured, from which draw.
+/// The outputs to capture, and the draw.
 pub(super) struct Job<'a> {
     pub(super) stages: &'a Stages<'a>,
     /// The declarations of the stages after the vertex shader. `None` if a vertex shader is captured.
@@ -92,8 +92,8 @@ struct Made {
 pub(super) fn take(gpu: &mut Gpu, backend: Backend, job: &Job<'_>) -> Result<Taken> {
     let room = job.expected_primitives();
     let taken = take_once(gpu, backend, job, room)?;
-    // All primitives of the later stages were counted. If not all had room, the second
-    // capture has it.
+    // The first capture counted all primitives of the later stages. If some of them had no room, a
+    // second capture makes room for all.
     match job.buffer_size.is_none() && taken.primitives_written < taken.primitives_needed {
         true => take_once(gpu, backend, job, taken.primitives_needed),
         false => Ok(taken),
@@ -113,7 +113,7 @@ fn take_once(gpu: &mut Gpu, backend: Backend, job: &Job<'_>, room: u64) -> Resul
     taken
 }
 
-/// Checks what the library leaves to its callers, and what would be undefined in Vulkan.
+/// Checks the conditions that the library leaves to its callers, and the cases that are undefined in Vulkan.
 pub(super) fn check(gpu: &Gpu, backend: Backend, job: &Job<'_>) -> Result<()> {
     gpu.capabilities().availability(backend)?;
     if !gpu.backends().contains(&backend) {
@@ -353,8 +353,8 @@ fn submit(
                 begin_render_pass(context, cmd, render_pass, framebuffer);
             }
             let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
-            // If the draw fails, the query and the capture are still ended; the first error is
-            // returned after that.
+            // If the draw fails, the query and the capture are still ended, and then the first error is
+            // returned.
             let counted = query.as_ref().map_or(Ok(()), |query| query.begin(cmd, &mut recorder));
             let drawn = draw(&mut recorder, job, contents.sets(), inputs.index_buffer.as_ref());
             let counted = counted.and_then(|()| {

@@ -79,8 +79,8 @@ impl Values {
 }
 
 impl Mesh {
-    /// Reads a file, whose type is that of its extension. `pose` says at which time of its
-    /// animation a glTF file is read.
+    /// Reads a file, whose format the extension tells. `pose` is the time of its animation at which a glTF
+    /// file is read.
     pub(super) fn read(file: &Path, pose: &Pose) -> Result<Self> {
         let name = file.display().to_string();
         let bytes = std::fs::read(file).with_context(|| format!("cannot read {name}"))?;

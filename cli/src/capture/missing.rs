@@ -4,17 +4,17 @@ use std::fmt::{self, Display, Formatter};
 
 use anyhow::Result;
 
-/// What the user did not supply.
+/// The values and files that the user has to supply and did not.
 #[derive(Debug, Default)]
 pub(super) struct Missing {
-    /// The missing things, each with how to supply it.
+    /// A description of each missing value or file, with the option that supplies it.
     items: Vec<String>,
     /// Lines that help to choose, such as the columns of a file.
     remarks: Vec<String>,
 }
 
 impl Missing {
-    /// Adds something that is missing, with how to supply it.
+    /// Adds a missing value or file, with the option that supplies it.
     pub(super) fn add(&mut self, item: String) {
         self.items.push(item);
     }

@@ -1,4 +1,4 @@
-//! Formats what was captured as a table, CSV, JSON, PLY or glTF.
+//! Formats the captured records as a table, CSV, JSON, PLY or glTF.
 
 mod gltf;
 mod ply;

@@ -1,5 +1,5 @@
-//! Draws pictures of what was captured: PNG pictures, which the device renders, and SVG pictures of
-//! the edges.
+//! Draws pictures of the captured primitives: PNG pictures, which the device renders, and SVG pictures of the
+//! edges.
 
 mod colours;
 mod normals;

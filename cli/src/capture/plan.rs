@@ -1,4 +1,4 @@
-//! What will be captured, as far as the shader determines it.
+//! The properties of a capture that the shader determines.
 
 use anyhow::{Result, bail};
 use spirv::StorageClass;
@@ -15,7 +15,7 @@ pub(super) struct Plan {
     pub(super) layout: Layout,
     /// The vertex stream whose records are shown.
     pub(super) stream: u32,
-    /// Other streams, which are captured as well.
+    /// Further streams that are captured but not shown.
     pub(super) other_streams: Vec<u32>,
     /// The columns of the shown stream.
     pub(super) columns: Vec<Column>,
@@ -41,8 +41,7 @@ impl Plan {
         Ok(Self { layout, stream: shown, other_streams, columns })
     }
 
-    /// The records captured of `stream`, read from `taken`; each primitive has `per_primitive`
-    /// vertices.
+    /// Returns the captured records of `stream` in `taken`. Each primitive has `per_primitive` vertices.
     pub(super) fn records<'a>(&'a self, taken: &'a Taken, per_primitive: u32) -> Records<'a> {
         Records::of(taken, &self.layout, &self.columns, per_primitive)
     }

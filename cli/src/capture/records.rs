@@ -22,7 +22,7 @@ pub(super) struct Column {
     output: CapturedOutput,
 }
 
-/// What an output is for by its name, which meshes and pictures use.
+/// The purpose of an output for meshes and pictures, which its name tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Normal,
@@ -42,7 +42,7 @@ pub(super) struct Records<'a> {
 /// A component of a record, with its type.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Number {
-    /// A float of 32 bits, or one of 16 bits, converted.
+    /// A float of 32 bits. Floats of 16 bits are converted.
     Float(f32),
     Double(f64),
     Int(i64),
@@ -64,8 +64,8 @@ pub(super) fn position(columns: &[Column]) -> Option<&Column> {
     built_in.or_else(|| columns.iter().find(is_place))
 }
 
-/// Returns the column that is a position in space: one that is named as a position and is not the
-/// built-in, otherwise that of [`position`](position()).
+/// Returns the column that is a position in space: a column that is named as a position and is not the
+/// built-in, otherwise the column that [`position`](position()) returns.
 pub(super) fn place(columns: &[Column]) -> Option<&Column> {
     let is_named = |column: &&Column| {
         column.output.class == NumericClass::Float
@@ -129,8 +129,8 @@ impl Column {
         };
         let name = match (own, component) {
             (Some(own), Some(_)) => own.name.clone().or_else(|| own.selector.clone()),
-            // An output without a name is named by the selector of its variable, and the indices
-            // from there.
+            // An output without a name gets the selector of its variable, followed by the indices that lead
+            // to it.
             (Some(own), None) => output.name.clone().or_else(|| {
                 let indices = rest.iter().map(|index| format!("[{index}]"));
                 Some(own.selector.clone()? + &indices.collect::<String>())
@@ -162,7 +162,7 @@ impl Column {
         }
     }
 
-    /// Returns what the output is for, if it has the name and the type for that: three floats for a
+    /// Returns the purpose of the output, if its name tells one, and its type fits: three floats for a
     /// normal, two for texture coordinates, and three or four for a colour.
     pub(super) fn role(&self) -> Option<Role> {
         let is_whole = self.letters.first() == Some(&'x');

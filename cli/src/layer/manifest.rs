@@ -23,14 +23,14 @@ pub(super) const DISABLE: &str = "DISABLE_VKXFB_TRANSFORM_FEEDBACK";
 /// layer reports.
 const TEMPLATE: &str = include_str!("manifest.json");
 
-/// For which programs the loader loads the layer.
+/// The programs for which the loader loads the layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// For programs that ask for it (an explicit layer).
+    /// Programs that ask for the layer (an explicit layer).
     Explicit,
-    /// For programs that run with the variable [`ENABLE`] (an implicit layer).
+    /// Programs that run with the variable [`ENABLE`] (an implicit layer).
     OnRequest,
-    /// For every program that does not run with [`DISABLE`] (an implicit layer).
+    /// Every program that does not run with [`DISABLE`] (an implicit layer).
     Always,
 }
 

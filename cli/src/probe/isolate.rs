@@ -25,8 +25,8 @@ const MAX_LOSSES_OF_BATCH: usize = 3;
 /// After this many losses in total, all remaining cases are left out.
 const MAX_LOSSES: usize = 64;
 
-/// How long a child process may take in addition to the time limit of a submission: to start, and
-/// for work on the host.
+/// The time that a child process may take in addition to the time limit of a submission, to start and for
+/// work on the host.
 const HOST_TIME: Duration = Duration::from_secs(10);
 
 /// The task of a child process.
@@ -81,8 +81,8 @@ impl fmt::Display for Task {
     }
 }
 
-/// Runs a task in the child process. The events are written to standard output, as lines of JSON.
-/// `running` says what starts, before it does.
+/// Runs a task in the child process. The events are written to standard output, as lines of JSON. The file
+/// `running` names each trial or case before it starts.
 pub(super) fn work(
     task: &Task,
     mut gpu: Gpu,
@@ -124,9 +124,9 @@ pub(super) fn work(
     Ok(())
 }
 
-/// How a child process ended.
+/// The ways in which a child process can end.
 enum ChildEnd {
-    /// It completed its task, or stopped after the first failure because of `--fail-fast`.
+    /// The process completed its task, or stopped after the first failure because of `--fail-fast`.
     Done,
     /// The device was lost, the process crashed, or it sent no events for too long. `at` is the
     /// position of the case that was running, if there was one.
@@ -344,7 +344,7 @@ impl ChildProcess {
 
 impl Drop for ChildProcess {
     fn drop(&mut self) {
-        // This fails if the process has exited already.
+        // This fails if the process has exited already, which is fine.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

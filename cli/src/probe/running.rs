@@ -1,5 +1,5 @@
-//! The file that says what a probe is at. It is beside the report, so that it is there after a
-//! freeze of the whole machine, when nothing else tells which case did it.
+//! The file that names the trial or case that a probe runs now. It is beside the report. If the whole machine
+//! freezes, the file tells which case caused that, because nothing else is left.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -10,17 +10,19 @@ use vkxfb_probe::plan::Batch;
 use vkxfb_probe::report::{Case, ProbeReport};
 use vkxfb_probe::trial::Trial;
 
-/// A file of one line: what runs now. It is on the disk before that starts.
+/// A file with one line, which names the trial or case that runs now. The line is on the disk before the case
+/// starts.
 pub(super) struct Running {
     path: PathBuf,
     file: File,
-    /// Whether the file is removed at the end. Child processes leave it to their parent.
+    /// Whether this process removes the file at the end. Child processes leave that to their parent.
     is_own: bool,
 }
 
 impl Running {
-    /// Opens the file beside that of a report or page. `None` if there is none, or if the results
-    /// go to a device or a pipe. Says what an earlier run was at that did not end.
+    /// Opens the file beside that of a report or page. `None` if there is none, or if the results go to a
+    /// device or a pipe. If the file of an earlier run is still there, because that run did not end, prints
+    /// the line in it.
     ///
     /// # Errors
     /// Those of the file system.
@@ -63,7 +65,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if self.is_own {
-            // The report says all that the file does.
+            // The report contains everything that the file says.
             let _ = std::fs::remove_file(&self.path);
         }
     }

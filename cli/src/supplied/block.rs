@@ -458,7 +458,7 @@ mod tests {
         Module::parse(&words).unwrap()
     }
 
-    /// Returns the bytes for values of members, and which members are missing.
+    /// Returns the bytes for the values of members, and a list of the members without a value.
     fn given(language: spirv::SourceLanguage, members: &[&str]) -> Result<(Vec<u8>, Vec<String>)> {
         let modules = Modules(vec![crate::supplied::Declared::of(&module(language))]);
         let contents: Vec<_> =

@@ -34,7 +34,7 @@ impl Value {
         }
     }
 
-    /// The number of elements of a runtime array for which the value is.
+    /// The number of elements of a runtime array that the value has numbers for.
     pub(super) fn elements(&self) -> u32 {
         match self {
             Self::Matrices(matrices) => matrices.len() as u32,

@@ -14,7 +14,7 @@ fn hide(format: vk::Format, features: &mut vk::FormatFeatureFlags) {
     }
 }
 
-/// [`hide`] in a chain of `VkFormatProperties2`.
+/// Does what [`hide`] does, in a chain of `VkFormatProperties2`.
 ///
 /// # Safety
 /// The chain is valid, and may be written.

@@ -20,7 +20,7 @@ fn size(s_type: vk::StructureType) -> Option<usize> {
     Some(SIZES[found].1)
 }
 
-/// As [`size`], with the alignment that all structures of chains have.
+/// The layout of a structure, with its [`size`] and the alignment that all structures of chains have.
 pub(crate) fn layout(s_type: vk::StructureType) -> Option<Layout> {
     Layout::from_size_align(size(s_type)?, align_of::<vk::BaseInStructure<'_>>()).ok()
 }
@@ -174,7 +174,7 @@ mod tests {
         // VkPhysicalDeviceVulkan14Features, which ash does not know.
         assert_eq!(size(vk::StructureType::from_raw(55)), Some(16 + 4 * 21 + 4));
         assert_eq!(size(vk::StructureType::DEVICE_CREATE_INFO), None);
-        // Those of alignment 8 have no room at the end.
+        // Sizes are multiples of the alignment, because they include the padding at the end.
         assert!(SIZES.iter().all(|(_, size)| size % align_of::<vk::BaseInStructure<'_>>() == 0));
     }
 }

@@ -12,8 +12,8 @@ use crate::withheld::{Commands, Functions, OutOfMemory, Templates, WithheldComma
 
 /// The layer's state of a command buffer.
 pub(crate) struct Recorded {
-    /// Where commands that captures need not observe are recorded. While no capture is active,
-    /// draws are such commands, too.
+    /// The destination of commands that captures need not observe. While no capture is active, draws are such
+    /// commands, too.
     destination: Destination,
     functions: Arc<Functions>,
     /// The commands of the withheld pass. Empty outside of such a pass.
@@ -33,19 +33,19 @@ pub(crate) struct Recorded {
     failed: Option<vk::Result>,
 }
 
-/// Where commands that captures need not observe are recorded.
+/// The destination of commands that captures need not observe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Destination {
-    /// They go to the driver.
+    /// The commands go to the driver.
     Driver,
-    /// They are added to the withheld commands of the pass.
+    /// The commands are added to the withheld commands of the pass.
     Withheld,
-    /// That is decided for each command, because draws are captured or counted.
+    /// The destination is decided for each command, because draws are captured or counted.
     Unsettled,
 }
 
-/// Where an unobserved command is recorded, for the fast path of hooks. To be `Copy`, it does not
-/// borrow the withheld commands mutably, as [withholding](Recorded::record) a command requires.
+/// The destination of an unobserved command, for the fast path of hooks. To be `Copy`, it does not borrow the
+/// withheld commands mutably, as [withholding](Recorded::record) a command requires.
 #[derive(Clone, Copy)]
 pub(crate) enum UnobservedRoute<'a> {
     /// The hook calls the driver's function.
@@ -54,7 +54,7 @@ pub(crate) enum UnobservedRoute<'a> {
     Withheld,
 }
 
-/// What all command buffers of a device share: the functions, the update templates, and the
+/// The data that all command buffers of a device share: the functions, the update templates, and the
 /// emulation, which is `None` if transform feedback is not emulated.
 pub(crate) type Of<'a> = (&'a Arc<Functions>, &'a Arc<Templates>, Option<&'a Arc<Emulation>>);
 

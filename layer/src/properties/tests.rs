@@ -20,7 +20,7 @@ fn list<T: Copy + Default>(
 fn two_calls_enumerate() {
     let numbers = [7_u8, 8, 9];
     let call = |count, items| {
-        // SAFETY: the test has room for as many as it says.
+        // SAFETY: the test's array has room for the number of items that it passes.
         unsafe { enumerate(&numbers, count, items, |n, place: *mut u8| place.write(*n)) }
     };
     let (success, incomplete) = (vk::Result::SUCCESS, vk::Result::INCOMPLETE);
@@ -34,7 +34,7 @@ fn two_calls_enumerate() {
 
 #[test]
 fn the_layer_enumerates_itself() {
-    // SAFETY: the test has room for as many as it says.
+    // SAFETY: the test's array has room for the number of items that it passes.
     let layers = |count, items| unsafe { enumerate_instance_layer_properties(count, items) };
     let (all, result, count, items) = list(1, layers);
     assert_eq!((all, result, count), (1, vk::Result::SUCCESS, 1));
@@ -43,7 +43,7 @@ fn the_layer_enumerates_itself() {
 
     let extensions = |layer: *const c_char| {
         move |count, items| {
-            // SAFETY: the test has room for as many as it says.
+            // SAFETY: the test's array has room for the number of items that it passes.
             unsafe { enumerate_instance_extension_properties(layer, count, items) }
         }
     };

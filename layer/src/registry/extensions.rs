@@ -1,7 +1,8 @@
-//! The device extensions of Vulkan: those that programs see where the layer is active, and those
-//! that it hides, with the reason. By hand: somebody has read what each of them allows.
+//! The device extensions of Vulkan: those that programs see where the layer is active, and those that it
+//! hides, with the reason. The lists are written by hand, because for each extension somebody has to read
+//! whether captures stay right with it.
 //!
-//! `tests/registry` fails where the registry has an extension that is in neither list.
+//! `tests/registry` fails if the registry of Vulkan has an extension that is in neither list.
 
 use std::ffi::CStr;
 

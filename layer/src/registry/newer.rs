@@ -17,7 +17,8 @@ macro_rules! define {
         }
 
         $(
-            // SAFETY: the value is that of the registry, and the structure begins with it.
+            // SAFETY: the registry has this value for the structure, and the structure begins with a member
+            // for the value.
             unsafe impl vk::TaggedStructure for $name {
                 const STRUCTURE_TYPE: vk::StructureType = vk::StructureType::from_raw($s_type);
             }

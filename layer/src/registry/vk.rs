@@ -1,4 +1,4 @@
-//! The types of Vulkan: those of ash, and those that it does not have.
+//! The types of Vulkan: those of ash, and those that ash does not have.
 
 pub(crate) use ash::vk::*;
 

@@ -24,7 +24,7 @@ impl SettingsFile {
         let of_user = data_home(|name| sources.variable(name))
             .map(|home| home.join("vulkan/settings.d").join(FILE_NAME));
         let here = sources.working_directory.join(FILE_NAME);
-        // Other files than regular ones are not read: opening a pipe would block the program.
+        // Only regular files are read, because opening a pipe would block the program.
         of_user.into_iter().chain([here]).find(|path| path.is_file()).map(Self)
     }
 
@@ -50,7 +50,8 @@ fn parse(text: &str, path: &Path) -> GivenSettings {
             found.push((setting.trim().to_ascii_lowercase(), value, origin));
         }
     }
-    // Of several values for a setting, the caller uses the first, but in a file the last counts.
+    // The caller uses the first of several values for a setting. In a file the last value counts, so the
+    // order is reversed.
     found.reverse();
     found
 }

@@ -84,7 +84,7 @@ pub(crate) enum Problem {
     NoFile(PathBuf),
 }
 
-/// Where a value was found, for messages.
+/// The place where a value was found, for messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
     Environment(String),

@@ -135,7 +135,7 @@ struct Arrays<'a> {
     memory: &'a [vk::MemoryBarrier2<'static>],
     buffers: &'a [vk::BufferMemoryBarrier2<'static>],
     images: &'a [vk::ImageMemoryBarrier2<'static>],
-    /// Those of the chain.
+    /// The barriers for ranges of addresses, which are in the structure's chain.
     ranges: &'a [vk::MemoryRangeBarrierKHR],
 }
 

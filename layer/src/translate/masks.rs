@@ -21,7 +21,7 @@
 use ash::vk;
 use ash::vk::{AccessFlags2 as Access, PipelineStageFlags2 as Stage};
 
-/// Which side of a dependency a mask is on.
+/// The side of a dependency that a mask is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     /// The first synchronization scope: the commands that are waited for.
@@ -92,7 +92,7 @@ const AS_SOURCE: Stage = stages(&[
     Stage::COLOR_ATTACHMENT_OUTPUT,
 ]);
 
-/// Accesses of draws that are reads by compute shaders if the draw is captured.
+/// The accesses by which a draw reads memory, and which compute shaders make instead if the draw is captured.
 const READS: Access = accesses(&[
     Access::INDIRECT_COMMAND_READ,
     Access::INDEX_READ,
@@ -102,7 +102,8 @@ const READS: Access = accesses(&[
     Access::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT,
 ]);
 
-/// Accesses of draws that are writes by compute shaders if the draw is captured.
+/// The accesses by which a draw writes memory, and which compute shaders make instead if the draw is
+/// captured.
 const WRITES: Access =
     accesses(&[Access::TRANSFORM_FEEDBACK_WRITE_EXT, Access::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT]);
 
@@ -110,7 +111,7 @@ const WRITES: Access =
 const _: () =
     assert!(TRANSFORM_FEEDBACK_ACCESS.as_raw() & !(READS.as_raw() | WRITES.as_raw()) == 0);
 
-/// The accesses that compute shaders can make without an optional feature.
+/// The accesses that compute shaders can make on every device.
 const OF_COMPUTE: Access = accesses(&[
     Access::UNIFORM_READ,
     Access::SHADER_READ,
@@ -199,7 +200,7 @@ impl Scope {
             return Self::default();
         }
         let mut access = outside.access & OF_COMPUTE;
-        // This access by the compute stage alone would need a feature.
+        // Only with a feature may a scope have this access if its only stage is that of compute shaders.
         if outside.access.intersects(Access::ACCELERATION_STRUCTURE_READ_KHR) {
             access |= Access::MEMORY_READ;
         }

@@ -8,7 +8,7 @@ use bumpalo::Bump;
 
 use crate::chain;
 
-/// What a command returns if there is no memory for its translated arguments.
+/// The result of a command if there is no memory for its translated arguments.
 pub(crate) const OUT_OF_MEMORY: vk::Result = vk::Result::ERROR_OUT_OF_HOST_MEMORY;
 
 thread_local! {

@@ -1,12 +1,12 @@
 //! Translates render passes. Where a subpass dependency concerns captures, barriers outside of the
 //! pass replace it.
 //!
-//! Captures are dispatched before the pass that they were recorded in, or after it if nothing in
-//! the pass can be ordered with them. A [subpass
-//! dependency](https://docs.vulkan.org/refpages/latest/refpages/source/VkSubpassDependency.html)
-//! cannot include captures, because a subpass has only graphics stages. Instead, barriers before
-//! and after the captures do. This module computes them when the render pass is created. The layer
-//! records them for each pass that has captures, depending on where the captures are:
+//! Captures are dispatched before the pass that they were recorded in, or after it if nothing in the pass can
+//! be ordered with them. A [subpass
+//! dependency](https://docs.vulkan.org/refpages/latest/refpages/source/VkSubpassDependency.html) cannot
+//! include captures, because a subpass has only graphics stages. Instead, barriers before and after the
+//! captures replace the dependency. This module computes these barriers when the render pass is created. The
+//! layer records them for each pass that has captures, depending on where the captures are:
 //!
 //! ```text
 //! before; captures; after_captures; vkCmdBeginRenderPass ... vkCmdEndRenderPass; after_pass
@@ -143,10 +143,10 @@ impl CaptureBarriers {
     }
 }
 
-/// Makes the scope of a dependency one of commands outside of render passes. `ALL_COMMANDS` in a
-/// subpass dependency [means
-/// graphics](https://docs.vulkan.org/refpages/latest/refpages/source/VkSubpassDependency.html) and
-/// excludes compute, so `ALL_GRAPHICS` is added, whose translation includes captures.
+/// Converts a scope of a subpass dependency to a scope of a barrier outside of render passes. `ALL_COMMANDS`
+/// in a subpass dependency [means
+/// graphics](https://docs.vulkan.org/refpages/latest/refpages/source/VkSubpassDependency.html) and excludes
+/// compute, so `ALL_GRAPHICS` is added, whose translation includes captures.
 fn external(scope: Scope) -> Scope {
     use vk::PipelineStageFlags2 as Stage;
     match scope.stages.intersects(Stage::ALL_COMMANDS) {

@@ -8,7 +8,7 @@ use vkxfb::runtime::RequiredFeatures;
 use super::memory::Arena;
 use crate::chain::{all_of, slice};
 
-/// How captures access the application's buffers, which decides about the usages that the layer
+/// The ways in which captures access the application's buffers. They determine the usages that the layer
 /// adds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Usages {

@@ -1,4 +1,5 @@
-//! Commands and structures for which the registry does not describe completely what must be copied.
+//! Commands and structures whose arguments the registry does not describe completely, so that the code to
+//! copy them is written by hand.
 
 use std::ffi::c_void;
 
@@ -8,8 +9,8 @@ use super::macros::arguments;
 use super::memory::{Copied, Memory, OutOfMemory};
 use super::store::{Functions, Replay, WithheldCommands};
 
-/// Which of the three arrays is read depends on the descriptor type. The other pointers may have
-/// any value.
+/// The descriptor type determines which of the three arrays is read. The pointers to the other arrays may
+/// have any value.
 impl Copied for vk::WriteDescriptorSet<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         use vk::DescriptorType as Type;
@@ -80,7 +81,8 @@ unsafe fn draws<T: Copy>(
     Ok(place)
 }
 
-/// Passes the commands that are withheld below to a macro, in the form of `commands`.
+/// Passes a table to a macro, in the form that `macros` describes: the commands whose arguments the registry
+/// does not describe completely.
 macro_rules! commands_by_hand {
     ($expand:ident) => {
         $expand! {

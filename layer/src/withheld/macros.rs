@@ -26,7 +26,7 @@ macro_rules! arguments {
     )*};
 }
 
-/// How commands are withheld, if the registry describes their arguments completely.
+/// Generates the withholding of commands whose arguments the registry describes completely.
 macro_rules! withhold {
     ($($way:ident $name:ident $type:ident (
         $($parameter:ident: $of:ty $(=> $copy:ident($($count:expr)?))?,)*

@@ -40,7 +40,7 @@ pub(super) struct Memory {
 /// A descriptor update template.
 #[derive(Debug)]
 pub(crate) struct Template {
-    /// For push descriptors; any value in other templates.
+    /// The bind point, which is only used for templates of push descriptors.
     pub(crate) bind_point: vk::PipelineBindPoint,
     pub(crate) entries: Box<[vk::DescriptorUpdateTemplateEntry]>,
 }
@@ -57,7 +57,7 @@ impl Template {
 pub(crate) struct Templates(RwLock<HashMap<vk::DescriptorUpdateTemplate, Arc<Template>>>);
 
 impl Templates {
-    /// A template was created.
+    /// Stores a template that was just created.
     ///
     /// # Safety
     /// The structure is valid.
@@ -74,7 +74,7 @@ impl Templates {
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(template, known);
     }
 
-    /// A template is about to be destroyed.
+    /// Removes a template that is about to be destroyed.
     pub(crate) fn destroyed(&self, template: vk::DescriptorUpdateTemplate) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).remove(&template);
     }
@@ -210,7 +210,7 @@ impl Memory {
         unsafe { self.values(string, CStr::from_ptr(string).count_bytes() + 1) }
     }
 
-    /// Copies a chain of structures, without those of unknown types.
+    /// Copies a chain of structures, and leaves out structures of unknown types.
     ///
     /// # Safety
     /// The chain is valid.
@@ -219,7 +219,7 @@ impl Memory {
         // SAFETY: the caller's contract; every structure of a chain begins with these members.
         unsafe {
             while let Some(structure) = next.as_ref() {
-                // This also copies the rest of the chain.
+                // Copying a structure also copies the structures after it.
                 if let Some(copied) = structures::copy(next, self)? {
                     return Ok(copied);
                 }

@@ -42,7 +42,7 @@ type Word = MaybeUninit<u64>;
 /// A withheld command.
 #[repr(C)]
 struct Withheld<T> {
-    /// The first member, because it determines the type of the rest.
+    /// This member comes first, because it determines the types of the members after it.
     replay: ReplayFn,
     arguments: T,
 }
@@ -63,7 +63,7 @@ pub(crate) struct WithheldCommands {
     /// The memory that their arguments point to.
     pub(super) memory: Memory,
     len: usize,
-    /// The number of commands from which the pass [is long](Self::is_long).
+    /// The number of commands with which the pass becomes [long](Self::is_long).
     long: usize,
 }
 

@@ -66,7 +66,7 @@ pub struct FactChange {
     pub after: Option<String>,
 }
 
-/// The cases of a topology on a backend of which some are gone.
+/// The cases of a topology on a backend, if some of these cases are gone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GoneRow {
     /// The index of the pair of devices that are compared.
@@ -128,7 +128,7 @@ impl CaseKey {
 }
 
 impl GoneRow {
-    /// Counts the cases of each row that are gone, and those of the second report in these rows.
+    /// Counts the cases of each row that are gone, and the cases of the second report in these rows.
     fn count(gone: &[Change], second: &BTreeMap<CaseKey, CaseResult>) -> Vec<Self> {
         let mut rows: Vec<Self> = Vec::new();
         for Change { case, .. } in gone {

@@ -9,7 +9,7 @@ use super::CaseKey;
 use crate::report::{BUG_REPORT_HEAD, CaseResult, SCHEMA, names};
 use crate::trial::Trial;
 
-/// Why a file cannot be read as a report.
+/// The reason why a file cannot be read as a report.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The file cannot be read.
@@ -55,7 +55,7 @@ pub enum ReadError {
         file: PathBuf,
         /// The field, such as `reports[0].results[3].right`.
         field: String,
-        /// What is wrong with the field.
+        /// The problem with the field.
         problem: String,
     },
 }
@@ -147,7 +147,7 @@ fn fenced_json(text: &str) -> Option<&str> {
     found
 }
 
-/// The path to a field of the JSON, and what is wrong with the field.
+/// The path to a field of the JSON, and a description of the problem with the field.
 type Wrong = (String, String);
 
 /// A value in the JSON, with the path to it for messages.

@@ -74,7 +74,7 @@ fn not_right(changes: &[Change]) -> usize {
 }
 
 impl Comparison {
-    /// Summarizes all cases in one line. It begins with what is worse.
+    /// Summarizes all cases in one line, which begins with the changes for the worse.
     fn verdict(&self) -> String {
         let count = |cases: usize, what: &str| match cases {
             1 => format!("1 {what}"),
@@ -134,7 +134,7 @@ impl Comparison {
 
     /// Lists the cases that are gone, in a line for each backend and topology.
     fn write_gone(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        // Where the second probe was quick, most rows have fewer cases.
+        // If only the second probe was quick, most rows have fewer cases than before, so they are not listed.
         let is_listed = |row: &&GoneRow| row.left == 0 || !self.quick.1 || self.quick.0;
         let (listed, quick): (Vec<&GoneRow>, Vec<_>) = self.gone_rows.iter().partition(is_listed);
         if listed.is_empty() {

@@ -195,7 +195,7 @@ fn a_quick_probe_beside_a_full_one_is_short() {
     assert_eq!(said(&quick, &full), format!("{verdict} new, all right\n{first}"));
     let second = first.replace("first", "second");
     assert_eq!(said(&full, &quick), format!("{verdict} gone, all right\n{second}"));
-    // Without the option, it is said where the cases are gone from.
+    // Without the option, the comparison names the topology whose cases are gone.
     let fewer = small(&[("right", "1x1")], &[("right", "7x1")]);
     let (backend, topology) = row_of(&full, 0);
     let gone = format!("gone (3):\n  {backend} {topology}: 3, 2 are left\n");
@@ -231,7 +231,7 @@ fn what_nothing_captures_any_more_is_named() {
     let gone = Comparison::new(&parse(&other), &parse(&left));
     assert!(!gone.is_no_worse() && gone.gone_backends.is_empty());
     assert!(gone.to_string().starts_with("native triangle-fan is gone: 2 right"), "{gone}");
-    // The reverse is no change for the worse.
+    // If the second report has more cases than the first, nothing became worse.
     assert!(Comparison::new(&parse(&one), &parse(&both)).is_no_worse());
 }
 

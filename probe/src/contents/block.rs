@@ -44,7 +44,7 @@ struct Number {
     is_float: bool,
 }
 
-/// How a matrix is stored. In SPIR-V these decorations are on the member of the block, not on the
+/// The decorations that say how a matrix is stored. In SPIR-V they are on the member of the block, not on the
 /// type.
 #[derive(Debug, Clone, Copy, Default)]
 struct Matrices {

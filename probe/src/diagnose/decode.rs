@@ -1,4 +1,4 @@
-//! Finds the records of a capture, and determines for each what it should contain, and which vertex
+//! Finds the records of a capture, and determines for each record the expected contents, and the vertex that
 //! it contains.
 
 use std::cell::OnceCell;
@@ -296,7 +296,7 @@ impl<'a> Buffer<'a> {
         if position.saturating_add(needed) > size && needed > 0 {
             return Err(DiagnoseError::DoesNotFit { buffer, position, needed, size });
         }
-        // Vulkan allows a position past the end of the range. No record fits then.
+        // Vulkan allows a position past the end of the range. In that case there is room for no record.
         let start = bound.start + position.min(size);
         Ok(Self {
             captured,

@@ -40,7 +40,7 @@ pub enum Fault {
     ExtraPrimitive,
     /// Bytes of a record that are not covered by an output have changed.
     TouchedGap,
-    /// A record is not that of any vertex: some or all of its outputs have wrong values.
+    /// The bytes of a record belong to no vertex: some or all of its outputs have wrong values.
     WrongBytes,
     /// The parts of one record in different capture buffers are from different vertices.
     TornBuffers,
@@ -106,7 +106,7 @@ pub struct VertexRef {
     pub vertex: u32,
 }
 
-/// What a captured record was found to contain.
+/// The contents that were found in a captured record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Slot {
@@ -268,7 +268,7 @@ pub enum Verdict {
     Mismatch(Box<Mismatch>),
 }
 
-/// A fault that was found. The capture is reported under one of the faults that were found in it.
+/// A fault that was found. A capture may have several, and is reported under one of them.
 #[derive(Debug, Clone)]
 pub(super) struct Finding {
     pub fault: Fault,

@@ -35,7 +35,7 @@ pub use steps::missing_step;
 pub use streams::verdict_of_streams;
 use vkxfb::capture::{Layout, MAX_XFB_BUFFERS};
 
-/// What a draw should write to the buffers of one vertex stream.
+/// The records that a draw should write to the buffers of one vertex stream.
 #[derive(Debug, Clone, Copy)]
 pub struct Expectation<'a> {
     /// The primitives of each instance.
@@ -82,7 +82,7 @@ pub struct CapturedBuffer<'a> {
     pub counter: Option<u32>,
 }
 
-/// How the inputs of [`diagnose`] contradict each other.
+/// The contradictions between the inputs of [`diagnose`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DiagnoseError {
     /// There is no capture buffer with this number.

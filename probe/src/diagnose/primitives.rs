@@ -74,7 +74,7 @@ pub(super) fn scan(capture: &Capture<'_>) -> Scan {
     scan
 }
 
-/// Returns up to `limit` primitives. `first` is counted over all instances.
+/// Returns up to `limit` primitives, beginning with primitive `first`, which is counted over all instances.
 pub(super) fn excerpt(capture: &Capture<'_>, first: u64, limit: usize) -> Vec<PrimitiveDiff> {
     (first..capture.expectation.primitives_written)
         .take(limit)
@@ -103,8 +103,8 @@ pub(super) fn around(
     let back = primitive - primitive.saturating_sub(2) / 2 * 2;
     let mut shown = excerpt(capture, place - back, SHOWN);
     shown.retain(|diff| diff.instance == instance);
-    // `finding` says more exactly what is wrong with its primitive. That primitive may also come
-    // after all expected ones.
+    // `finding` describes the fault of its primitive more exactly than a comparison of the primitive would.
+    // The primitive may also be beyond all expected primitives.
     if let Some(finding) = finding {
         match shown.iter_mut().find(|diff| diff.primitive == finding.primitive) {
             Some(diff) => diff.clone_from(finding),
@@ -187,7 +187,7 @@ fn classify(expected: &[VertexRef], captured: &[Slot]) -> Option<Fault> {
         })
     };
     let reversed: Vec<_> = expected.iter().rev().copied().collect();
-    // Two vertices can only be swapped, which is a reversed line and not a rotation.
+    // Only triangles can be rotated. If the two vertices of a line are in the wrong order, they are swapped.
     if expected.len() > 2 && rotates_to(expected) {
         Some(Fault::Rotation)
     } else if rotates_to(&reversed) {

@@ -5,7 +5,7 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 /// The primitives of one instance of a draw.
 #[derive(Debug, Clone, Copy)]
 pub enum Sequence<'a> {
-    /// The primitives that are assembled from a draw's vertices. A vertex shader is captured.
+    /// The primitives that are assembled from a draw's vertices, if a vertex shader is captured.
     Assembled {
         /// The topology of the draw.
         topology: PrimitiveTopology,

@@ -140,7 +140,8 @@ fn behind(capture: &Capture<'_>, buffer: &Buffer<'_>) -> Option<Finding> {
     let record = (at - buffer.start as u64) / buffer.stride as u64;
     let place = record / m;
     let diff = capture.has_room_for((place + 1) * m - 1).then(|| {
-        // No primitive is expected there, even if the draw has one that does not fit.
+        // The list of expected vertices is empty, because nothing should be written there, even if the draw
+        // has a primitive that does not fit.
         primitives::trace(capture, place, Vec::new())
     });
     Some(Finding {

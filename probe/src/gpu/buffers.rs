@@ -268,7 +268,7 @@ impl Gpu {
         }
     }
 
-    /// Makes what the host wrote to a buffer visible to the device.
+    /// Makes the host's writes to a buffer visible to the device.
     pub(super) fn flush(&self, buffer: &Buffer) -> Result<(), GpuError> {
         if self.omitted == Some(Step::Flush) {
             return Ok(());

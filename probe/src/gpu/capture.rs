@@ -40,7 +40,7 @@ pub struct CaptureTarget<'a> {
     pub size: u64,
 }
 
-/// One capture, from Begin to End.
+/// A capture, from Begin to End.
 #[derive(Debug, Clone, Copy)]
 pub struct CaptureRequest<'a> {
     /// The pipeline. Its backend captures. Graphics pipelines must be created for
@@ -67,7 +67,7 @@ pub struct CaptureRequest<'a> {
 /// The result of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaptureResult {
-    /// What the recorder computed about the capture: the numbers of primitives, and the ends of the
+    /// The facts about the capture that the recorder computed: the numbers of primitives, and the ends of the
     /// captured data.
     pub captured: Captured,
     /// The contents of the allocation of each buffer after the capture, including the guard

@@ -92,7 +92,7 @@ impl DrawFeatures {
         }
     }
 
-    /// Enables those of the features that are in `VkPhysicalDeviceFeatures`.
+    /// Enables the features that are members of `VkPhysicalDeviceFeatures`.
     pub(super) fn core(self, features: vk::PhysicalDeviceFeatures) -> vk::PhysicalDeviceFeatures {
         features
             .full_draw_index_uint32(self.full_draw_index_uint32)

@@ -8,7 +8,7 @@ use vkxfb::runtime::{RuntimeError, Unavailable};
 
 use super::DeviceSelector;
 
-/// Why a device could not be opened, or an operation on it failed.
+/// The reason why a device could not be opened, or an operation on it failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GpuError {
@@ -23,7 +23,7 @@ pub enum GpuError {
     Driver {
         /// The path of the library.
         file: PathBuf,
-        /// The reason.
+        /// The reason why the library cannot be used.
         reason: String,
     },
     /// The loader found no driver.
@@ -108,7 +108,7 @@ pub enum GpuError {
     Capture {
         /// The index of the request.
         capture: usize,
-        /// The reason.
+        /// The error of the runtime.
         #[source]
         source: RuntimeError,
     },

@@ -1,4 +1,4 @@
-//! What the device's own vertex input can do: supported formats, and robust access to vertex
+//! Queries the abilities of the device's own vertex input: supported formats, and robust access to vertex
 //! buffers that are null or too short.
 
 use ash::{ext, vk};

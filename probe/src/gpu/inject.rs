@@ -31,15 +31,15 @@ enum Kind {
     NoIndirect,
 }
 
-/// Where a fault is simulated.
+/// The trials and draws in which a fault is simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// In all trials and draws.
+    /// All trials and draws.
     Everywhere,
-    /// In this trial.
+    /// This trial only.
     Trial(Trial),
-    /// In the captures of draws with this topology. With numbers of vertices and instances, only in
-    /// the captures of that draw.
+    /// The captures of draws with this topology. With numbers of vertices and instances, only the captures of
+    /// that draw.
     Draw(PrimitiveTopology, Option<(u32, u32)>),
 }
 

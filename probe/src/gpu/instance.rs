@@ -32,8 +32,8 @@ pub(super) struct Instance {
 impl Drop for Instance {
     fn drop(&mut self) {
         if self.leaked {
-            // The messenger points to `messages`, and the instance calls the driver's library, so
-            // these are leaked, too.
+            // The messenger points to `messages`, and the instance calls the driver's library. Both must stay
+            // valid, so they are leaked, too.
             std::mem::forget((Arc::clone(&self.messages), self.entry.clone()));
             return;
         }
@@ -49,7 +49,7 @@ impl Drop for Instance {
 
 /// Returns the names of the instance extensions that the implementation or a layer supports.
 fn extensions(entry: &ash::Entry, layer: Option<&CStr>) -> Result<Vec<CString>, GpuError> {
-    // SAFETY: no precondition.
+    // SAFETY: the function has no precondition.
     let properties = unsafe { entry.enumerate_instance_extension_properties(layer) }
         .map_err(vulkan_error("vkEnumerateInstanceExtensionProperties"))?;
     let names = properties.iter().filter_map(|p| p.extension_name_as_c_str().ok());
@@ -57,7 +57,7 @@ fn extensions(entry: &ash::Entry, layer: Option<&CStr>) -> Result<Vec<CString>, 
 }
 
 fn has_layer(entry: &ash::Entry, name: &CStr) -> Result<bool, GpuError> {
-    // SAFETY: no precondition.
+    // SAFETY: the function has no precondition.
     let layers = unsafe { entry.enumerate_instance_layer_properties() }
         .map_err(vulkan_error("vkEnumerateInstanceLayerProperties"))?;
     Ok(layers.iter().any(|l| l.layer_name_as_c_str() == Ok(name)))
@@ -92,7 +92,7 @@ impl Instance {
             None => unsafe { ash::Entry::load() }
                 .map_err(|e| GpuError::NoLoader { reason: e.to_string() })?,
         };
-        // SAFETY: no precondition.
+        // SAFETY: the function has no precondition.
         let loader = unsafe { entry.try_enumerate_instance_version() }
             .map_err(vulkan_error("vkEnumerateInstanceVersion"))?
             .unwrap_or(vk::API_VERSION_1_0);

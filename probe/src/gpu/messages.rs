@@ -31,8 +31,8 @@ struct FalsePositive {
     id: &'static str,
     /// A part of the text of the message.
     text: &'static str,
-    /// Why the message is wrong, with a link; which versions of the layer or the driver send it;
-    /// and when this entry can be removed.
+    /// The reason why the message is wrong, with a link; the versions of the layer or the driver that send
+    /// it; and the condition for removing this entry.
     #[allow(dead_code, reason = "for the reader")]
     why: &'static str,
 }

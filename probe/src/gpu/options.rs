@@ -10,19 +10,19 @@ use vkxfb::runtime::Capabilities;
 
 use super::GpuError;
 
-/// Which features of a device are used.
+/// Selects the features of a device that are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Profile {
     /// All features that the backends need or can use, with the highest Vulkan version that both
     /// the device and this crate support.
     #[default]
     Full,
-    /// Only what the compute backend needs at least, on Vulkan 1.0, whatever else the device
-    /// supports: [`Capabilities::restrict_to_floor`].
+    /// Only the features that the compute backend requires, on Vulkan 1.0, whatever else the device supports:
+    /// [`Capabilities::restrict_to_floor`].
     Bifrost,
 }
 
-/// How the compute backend accesses memory.
+/// The way in which the compute backend accesses memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Resources {
     /// Captures use device addresses if the device supports them, otherwise descriptors.
@@ -33,7 +33,7 @@ pub enum Resources {
     Descriptors,
 }
 
-/// Which memory the host uses to write to the device and to read from it.
+/// The kind of memory with which the host writes to the device and reads from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum HostMemory {
     /// Coherent memory for writing. For reading, memory that is fast to read, coherent or not.
@@ -78,11 +78,11 @@ pub struct OpenOptions {
     /// The library of a driver to load directly, instead of the Vulkan loader. Then there are no
     /// layers. `None` for the loader.
     pub driver: Option<PathBuf>,
-    /// Which features of the device are used.
+    /// Selects the features of the device that are used.
     pub profile: Profile,
-    /// How the compute backend accesses memory.
+    /// The way in which the compute backend accesses memory.
     pub resources: Resources,
-    /// Which memory the host uses to write to the device and to read from it.
+    /// The kind of memory with which the host writes to the device and reads from it.
     pub host_memory: HostMemory,
     /// The maximum number of storage buffers that captures by descriptors may use, as if it were
     /// the limit of the device:
@@ -116,7 +116,7 @@ pub struct OpenOptions {
     pub later_point_size: bool,
 }
 
-/// A physical device, and what is known about it.
+/// A physical device, with its capabilities and tools.
 #[derive(Debug, Clone)]
 pub struct DeviceInfo {
     /// The index in the loader's order.
@@ -136,7 +136,7 @@ pub struct DeviceInfo {
 pub struct Tool {
     /// The name of the tool.
     pub name: String,
-    /// How the tool describes itself.
+    /// The description of the tool, by itself.
     pub description: String,
     /// The name of the tool's layer. Empty if it is not in a layer.
     pub layer: String,

@@ -20,7 +20,7 @@ const COPY_RATE: f64 = 100e6;
 /// The minimum size in bytes of the copies in one submission.
 const LEAST_COPY: u64 = 64 << 10;
 
-/// What a dispatch or draw costs, expressed as the number of bytes whose capture takes as long.
+/// The cost of a dispatch or draw, expressed as the number of bytes whose capture takes as long.
 const CAPTURE: u64 = 1024;
 
 /// Decides how much work is in a submission.

@@ -28,7 +28,7 @@ impl Gpu {
         self.pace.limit()
     }
 
-    /// How long the longest submission took, measured by the host.
+    /// The duration of the longest submission, measured by the host.
     pub const fn longest_submission(&self) -> Duration {
         self.longest_submission
     }

@@ -22,7 +22,7 @@ use super::report::{
     Cell, Failure, Footnotes, Group, LostCase, OnBackend, Outcome, ProbeReport, Row, Trace,
 };
 
-/// The number of kinds of mismatches that are shown above the table. The others are below it.
+/// The number of kinds of mismatches that are shown above the table. Further mismatches are below it.
 const FIRST_FAILURES: usize = 3;
 
 /// Writes text with the special characters of HTML escaped.
@@ -209,7 +209,7 @@ fn write_head(page: &mut String, report: &ProbeReport) -> fmt::Result {
     writeln!(page, "<p class=\"note\">{}</p>", Escaped(&text))
 }
 
-/// Writes what is known about the device and the run, in short.
+/// Writes the most important facts about the device and the run.
 fn write_facts(page: &mut String, report: &ProbeReport) -> fmt::Result {
     let device = &report.device;
     writeln!(page, "<dl class=\"facts\">")?;
@@ -308,7 +308,7 @@ fn write_losses(page: &mut String, report: &ProbeReport) -> fmt::Result {
     Ok(())
 }
 
-/// Lists the other cases of a group, of which only the first is shown in full, in a fold-out.
+/// Lists the other cases of a group in a fold-out, because only the first case is shown in full.
 fn write_others<T: OnBackend>(page: &mut String, group: &Group<'_, T>) -> fmt::Result {
     let summary = match group.others.len() {
         0 => return Ok(()),

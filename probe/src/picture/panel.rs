@@ -9,11 +9,11 @@ use crate::diagnose::Fault;
 
 /// The radius of a vertex in user units.
 const VERTEX: f32 = 11.5;
-/// How far the arrows of a triangle are from its centroid, as a fraction of the distance from the
+/// The distance of the arrows of a triangle from its centroid, as a fraction of the distance from the
 /// centroid to the vertices.
 const INSET: f32 = 0.56;
-/// How far the outline of a triangle that differs is from its centroid, as the same fraction. The
-/// outline is just inside of the edges.
+/// The distance of the outline of a wrong triangle from its centroid, as the same fraction. The outline is
+/// just inside of the edges.
 const OUTLINE: f32 = 0.9;
 const HEAD_LENGTH: f32 = 8.0;
 const HEAD_WIDTH: f32 = 4.2;
@@ -174,7 +174,8 @@ fn centroid(corners: &[Corner]) -> Point {
     Point::new(sum.0 / n, sum.1 / n)
 }
 
-/// Moves the vertices of a triangle towards their centroid; those of points and lines stay.
+/// Moves the vertices of a triangle towards their centroid. The vertices of points and lines stay in their
+/// places.
 fn inset(corners: &[Corner], by: f32) -> Vec<Corner> {
     let centre = centroid(corners);
     let by = if corners.len() > 2 { by } else { 1.0 };

@@ -1,5 +1,5 @@
-//! The stage of a picture: which vertices it shows, and where. They are those of a topology, or
-//! those that a geometry shader emits.
+//! The stage of a picture: the vertices that it shows, and their places. They are the vertices of a topology,
+//! or vertices that a geometry shader emits.
 
 use vkxfb::topology::PrimitiveTopology;
 
@@ -166,7 +166,7 @@ impl Stage {
         self.vertices.iter().find(|v| v.vertex == vertex).map(|v| v.at)
     }
 
-    /// Removes the vertices that the draw does not have, and their adjacency.
+    /// Removes the vertices that the draw does not have, and the lines that connect them to edges.
     pub fn keep(&mut self, kept: impl Fn(u64) -> bool) {
         let gone: Vec<_> = self
             .vertices
@@ -292,8 +292,8 @@ impl Stage {
         for i in 0..items {
             self.put(first + 2 * i, at(i));
         }
-        // In the middle of a strip there is no such vertex, because the edge is shared with a
-        // primitive that is not shown.
+        // In the middle of a strip, the first primitive shares this edge with a primitive that is not shown,
+        // so no adjacent vertex belongs to it.
         if self.first == 0 {
             self.put_adjacency(1, Point::new(30.0, 90.0), &[at(0), at(1)]);
         }

@@ -67,7 +67,7 @@ fn vertices_stand_apart_and_inside() {
     }
 }
 
-/// Changes a mismatch to one that is `by` primitives further on in a strip.
+/// Moves the primitives of a mismatch to a place in the strip that is `by` primitives later.
 fn move_by(mismatch: &mut Mismatch, by: u32) {
     for diff in mismatch.first.iter_mut().chain(&mut mismatch.excerpt) {
         diff.primitive += u64::from(by);

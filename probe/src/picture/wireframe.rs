@@ -144,7 +144,7 @@ fn detailed(places: &[(u64, Vec<Point>)], height: f32) -> Option<Group> {
     Some(panel.finish())
 }
 
-/// Explains the colours of edges, which are for triangles.
+/// Explains the colours of edges, which only triangles have.
 fn edges_key(places: &[(u64, Vec<Point>)]) -> &'static str {
     match places.iter().any(|(_, places)| places.len() == 3) {
         true => "Blue goes counter-clockwise, green clockwise.",
@@ -163,8 +163,8 @@ fn edges_only(places: &[(u64, Vec<Point>)]) -> Group {
         for place in rest {
             path = path.line_to((place.x, place.y));
         }
-        // A point is drawn as a line of almost no length, whose round ends make it visible; some
-        // viewers draw nothing for one without any.
+        // A point is drawn as a line of almost no length, whose round ends make it visible. Some viewers draw
+        // nothing for a line of length 0.
         let path = if rest.is_empty() { path.line_by((0.01, 0)) } else { path };
         let path = if rest.len() > 1 { path.close() } else { path };
         (data[colour], is_used[colour]) = (path, true);

@@ -24,7 +24,7 @@ pub struct BugReport<'a> {
 /// A wrong case, with its shaders.
 #[derive(Debug, Clone)]
 pub struct Failing {
-    /// The case, and what is wrong with it.
+    /// The case, and its mismatch.
     pub failure: Failure,
     /// The shaders of the case as the driver got them. The shader that captures is first.
     pub shaders: Vec<FailingShader>,

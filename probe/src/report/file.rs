@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-/// What a path refers to, after following links.
+/// The object that a path refers to, after following links.
 enum Destination {
     /// A regular file, or nothing yet.
     File(PathBuf),

@@ -1,4 +1,4 @@
-//! One case: the memory that it captures to, and the verdict after the capture.
+//! A case: the memory that it captures to, and the verdict after the capture.
 
 use vkxfb::capture::{MAX_STREAMS, MAX_XFB_BUFFERS};
 use vkxfb::counts::BoundBuffer;
@@ -21,10 +21,10 @@ use super::reference::{Expected, RecordTable};
 /// The size in bytes of each guard region, before and after a bound range.
 pub(super) const GUARD: u64 = 256;
 
-/// One number for each vertex stream.
+/// A number for each vertex stream.
 pub(super) type ByStream = [u64; MAX_STREAMS as usize];
 
-/// A case, with the memory that it captures to and what it should write.
+/// A case, with the memory that it captures to, and the number of primitives that it should write.
 pub(super) struct Prepared {
     pub(super) draw: Draw,
     /// The number of vertices of an instance. In an indexed draw, the number of vertices that
@@ -68,8 +68,8 @@ impl Prepared {
             let written = &mut primitives_written[stream as usize];
             let bytes = u64::from(per_primitive) * u64::from(stride);
             let size = match overflowing == Some(stream) {
-                // The range has room for half of the primitives, and 4 bytes too few for one more,
-                // of which no part must be written.
+                // The range has room for half of the primitives, and for all but 4 bytes of one more
+                // primitive. No part of that primitive must be written.
                 true => needed[stream as usize] / 2 * bytes + (bytes - 4),
                 // The range has room for one more primitive, so a primitive too many would be
                 // noticed.

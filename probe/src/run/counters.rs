@@ -138,8 +138,7 @@ pub(super) fn try_counters(gpu: &mut Gpu, plan: &Plan) -> Result<TrialReport, Ba
     Ok(TrialReport::new(trial, TrialResult::Works, text))
 }
 
-/// Describes the first difference between the slots and what they should contain. `None` if there
-/// is none.
+/// Describes the first difference between the slots and their expected contents. `None` if there is none.
 fn first_wrong(combinations: &[Combination], slots: &[u8]) -> Option<String> {
     combinations.iter().zip(slots.chunks(SLOT)).find_map(|(combination, found)| {
         let expected = combination.after();

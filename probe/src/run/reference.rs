@@ -1,5 +1,5 @@
-//! What the captures of a batch should contain: the records of all vertices, and the vertices of
-//! all primitives.
+//! Determines the contents that the captures of a batch should have: the records of all vertices, and the
+//! vertices of all primitives.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -42,12 +42,12 @@ enum TableRecords {
     /// The records of a vertex shader from a file, by draw. They are captured for each draw on its
     /// own, because what a shader reads may depend on the size of the draw.
     Captured(BTreeMap<DrawSize, Buffers>),
-    /// What a geometry shader emits, by draw and vertex stream. It is different for each draw: the
-    /// last primitive of a strip with adjacency depends on the length of the strip.
+    /// The vertices and primitives that a geometry shader emits, by draw and vertex stream. It is different
+    /// for each draw: the last primitive of a strip with adjacency depends on the length of the strip.
     Emitted(BTreeMap<(DrawSize, u32), Emission>),
 }
 
-/// What a draw should write to the buffers of a vertex stream.
+/// The records and primitives that a draw should write to the buffers of a vertex stream.
 pub(super) struct Expected<'a> {
     pub(super) sequence: Sequence<'a>,
     pub(super) instance_count: u32,
@@ -61,13 +61,13 @@ impl From<TableRecords> for RecordTable {
 }
 
 impl RecordTable {
-    /// Returns why the records of a draw of the batch cannot be known. `None` if they are known.
+    /// Returns the reason why the records of a draw of the batch cannot be known. `None` if they are known.
     pub(super) fn fault(&self, draw: DrawSize) -> Option<&BatchError> {
         self.faults.get(&draw)
     }
 
-    /// Returns what a draw of the batch should write to the buffers of a vertex stream; nothing if
-    /// the draw is not in the batch.
+    /// Returns the records and primitives that a draw of the batch should write to the buffers of a vertex
+    /// stream; none if the draw is not in the batch.
     pub(super) fn of(
         &self,
         group: &CaseGroup<'_>,
@@ -152,14 +152,14 @@ struct FirstCapture {
     key: ReferenceKey,
     backend: Backend,
     records: Buffers,
-    /// The groups in which that backend captured them. In a group that it does not support, other
-    /// backends are not compared with it: nothing could be seen there by repeating a case.
+    /// The groups in which that backend captured the records. In other groups, other backends are not
+    /// compared with it, because a user who repeats a case of such a group would not see the difference.
     groups: Vec<(PrimitiveTopology, ProvokingVertex)>,
 }
 
 impl References {
-    /// Returns what the draws of a batch should write. For a shader from a file, captures reference
-    /// records, and compares them with those of the first backend.
+    /// Returns the records and primitives that the draws of a batch should write. For a shader from a file,
+    /// captures reference records, and compares them with those of the first backend.
     pub(super) fn table(
         &mut self,
         gpu: &mut Gpu,
@@ -239,9 +239,9 @@ impl References {
         Ok(RecordTable { records: TableRecords::Captured(found), faults })
     }
 
-    /// Returns what a geometry shader emits for each draw. For a shader from a file, this is
-    /// captured from a draw of a list topology, whose index buffer contains the vertices of each
-    /// primitive according to the model. So the result does not depend on how the device assembles
+    /// Returns the vertices and primitives that a geometry shader emits for each draw. For a shader from a
+    /// file, this is captured from a draw of a list topology, whose index buffer contains the vertices of
+    /// each primitive according to the model. So the result does not depend on how the device assembles
     /// strips and fans.
     fn of_emitted(
         &mut self,

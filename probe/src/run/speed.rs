@@ -30,7 +30,7 @@ const VERTICES: [u32; 2] = [1 << 12, 1 << 20];
 /// Draws become larger until one takes this long.
 const ENOUGH: Duration = Duration::from_millis(10);
 
-/// How often each draw is measured. The shortest time counts.
+/// The number of times that each draw is measured. The shortest time counts.
 const ROUNDS: usize = 3;
 
 /// Measures how fast each backend of the plan captures a triangle strip.

@@ -38,8 +38,7 @@ pub(super) fn unsupported(gpu: &Gpu, group: &CaseGroup<'_>) -> Option<String> {
     if is_graphics && is_points && !group.subject.may_take_points() {
         return Some("the shader writes no PointSize: points are illegal then".to_owned());
     }
-    // It would be invalid to create a graphics pipeline with a format that the device does not
-    // support, and its captures would be meaningless.
+    // A graphics pipeline must not have a format that the device does not support.
     let lacks = |format: &VertexFormat| is_graphics && !gpu.has_vertex_format(*format);
     let mut formats = group.subject.vertex_input.attributes.iter().map(|a| a.format);
     if let Some(format) = formats.find(lacks) {

@@ -16,8 +16,8 @@ const INSTANCES: u32 = 3;
 /// The size in bytes of the guard region on each side of a bound range.
 const GUARD: usize = 64;
 
-/// The instance and the primitive that are changed: a primitive with an odd number, which has
-/// others before and after it.
+/// The instance and the primitive that are changed. The primitive has an odd number, and there are primitives
+/// before and after it.
 pub(super) const TARGET: (u32, u64) = (1, 1);
 
 /// An offset in a record of buffer 0 that is in a gap between outputs.
@@ -34,7 +34,7 @@ struct Buffer {
     counter: u32,
 }
 
-/// Where the captured primitives come from.
+/// The source of the captured primitives.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) enum Source {
     /// A draw with a vertex shader.
@@ -54,8 +54,7 @@ impl Source {
         T::ALL.into_iter().flat_map(draws).chain(emitted)
     }
 
-    /// Returns the vertices of the primitives that the geometry shader emits; none for a vertex
-    /// shader.
+    /// Returns the vertices of the primitives that the geometry shader emits. Empty for a vertex shader.
     fn emitted(self) -> Vec<u32> {
         let Self::Emitted(strip) = self else { return Vec::new() };
         let of_strip = |(first, length): (u32, u32)| {

@@ -71,7 +71,7 @@ impl Emitted {
     }
 }
 
-/// How a geometry shader of the probe divides the vertices that it emits into strips.
+/// The way in which a geometry shader of the probe divides the vertices that it emits into strips.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Strips {
     /// Always one strip. It has two vertices more than the input primitive.
@@ -79,8 +79,7 @@ pub enum Strips {
     /// Two strips, whose lengths depend on the input primitive. Some are empty, and some are too
     /// short for a primitive.
     Cut,
-    /// Strips to this number of vertex streams (2 or 4), each of which is captured to its own
-    /// buffer.
+    /// Strips to this number of vertex streams (2 or 4). Each stream is captured to its own buffer.
     Streams(u32),
 }
 
@@ -88,11 +87,11 @@ pub enum Strips {
 /// [`vertex_shader`](Self::vertex_shader).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ProbeGeometry {
-    /// The primitives that it takes. They are points if it emits to several streams.
+    /// The input primitives. They are points if the shader emits to several streams.
     pub input: GeometryInput,
-    /// The primitives that it emits.
+    /// The output primitives.
     pub output: Emitted,
-    /// How it divides the emitted vertices into strips.
+    /// The way in which the shader divides the emitted vertices into strips.
     pub strips: Strips,
 }
 
@@ -192,8 +191,8 @@ impl ProbeGeometry {
         }
     }
 
-    /// The provoking vertex with which the plan captures the shader. Capturing it with the other
-    /// one as well would take twice as long, and hardly find more faults.
+    /// The provoking vertex with which the plan captures the shader. Captures with the other provoking vertex
+    /// as well would take twice as long, and hardly find more faults.
     pub const fn planned_provoking(&self) -> ProvokingVertex {
         match (self.strips, self.output) {
             (Strips::One, _) | (Strips::Streams(_), Emitted::Lines) => ProvokingVertex::Last,
@@ -211,8 +210,8 @@ impl ProbeGeometry {
         }
     }
 
-    /// Returns what the shader emits to each vertex stream in a draw that begins at
-    /// [`FIRST_VERTEX`] and [`FIRST_INSTANCE`].
+    /// Returns the vertices and primitives that the shader emits to each vertex stream in a draw that begins
+    /// at [`FIRST_VERTEX`] and [`FIRST_INSTANCE`].
     pub fn emission(
         &self,
         topology: PrimitiveTopology,
@@ -322,8 +321,8 @@ mod tests {
     use crate::subject::Subject;
     use vkxfb::topology::PrimitiveTopology as T;
 
-    /// The modules declare what the names of the shaders say. Lowering knows how many primitives
-    /// they emit, except for those with two strips.
+    /// The modules declare the primitives that the names of the shaders mention. Lowering finds the number of
+    /// primitives that each shader emits, except for shaders with two strips.
     #[test]
     fn modules_are_what_they_are_called() {
         let all = ProbeGeometry::all();

@@ -22,7 +22,7 @@ const GLSLANG_BINDINGS: &str = "put it into a block with a set and a binding, as
 const GLSLANG_LOCATIONS: &str = "give each its layout(location = ...), or compile it with glslang \
     (glslangValidator -V --auto-map-locations) and take the SPIR-V";
 
-/// What is needed to explain an error: the source, and the text that naga was given.
+/// The source, and the text that was made from it for naga. Errors of naga are explained with both.
 pub(super) struct Explain<'a> {
     pub source: &'a str,
     pub tokens: &'a Tokens<'a>,

@@ -250,8 +250,8 @@ fn room(inner: &TypeInner) -> u32 {
     }
 }
 
-/// Removes naga's return value from the end of the entry point. Returns `None` if the code is not
-/// what naga writes.
+/// Removes naga's return value from the end of the entry point. Returns `None` if the end of the code does
+/// not have the form in which naga writes it.
 fn take_outputs(
     function: &mut Function,
     types: &UniqueArena<Type>,
@@ -273,7 +273,7 @@ fn take_outputs(
     let mut outputs: Vec<_> =
         outputs.map(|(member, value)| OutputMember { member, value }).collect();
     for OutputMember { member, value } in &mut outputs {
-        // The type may be an array that has a size only now.
+        // The type may be an array whose size was only set above.
         if let Expression::Load { pointer } = function.expressions[*value]
             && let Expression::GlobalVariable(variable) = function.expressions[pointer]
         {

@@ -18,8 +18,8 @@ use std::ops::Range;
 
 use crate::frontend::tokens::Tokens;
 
-/// Built-ins that are `int` in GLSL and `uint` in naga, with what replaces them. The list includes
-/// their former names in extensions.
+/// Built-ins that are `int` in GLSL and `uint` in naga, each with the expression that replaces it. The list
+/// includes the names that the built-ins formerly had in extensions.
 const INDICES: [(&str, &str); 8] = [
     ("gl_VertexIndex", "int(gl_VertexIndex)"),
     ("gl_InstanceIndex", "int(gl_InstanceIndex)"),
@@ -158,7 +158,8 @@ struct Rewriter<'a> {
 }
 
 impl<'a> Rewriter<'a> {
-    /// The text of a token, counted without directives; empty if there are fewer tokens.
+    /// The text of the token with index `at`, not counting tokens in directives; empty if the index is out of
+    /// range.
     fn text(&self, at: usize) -> &'a str {
         self.code.get(at).map_or("", |index| self.tokens.text(*index))
     }
@@ -209,7 +210,7 @@ impl<'a> Rewriter<'a> {
         Some((text.to_owned(), es))
     }
 
-    /// Finds the bracket that closes the one at `at`.
+    /// Finds the bracket that closes the bracket at `at`.
     fn closing(&self, at: usize) -> Option<usize> {
         let mut depth = 0usize;
         for at in at..self.code.len() {
@@ -274,7 +275,8 @@ impl<'a> Rewriter<'a> {
             self.unlocated.get_or_insert(start);
         }
         match (self.text(at), self.text(at + 1), self.text(at + 2)) {
-            // Default layouts such as "layout(std140) uniform;", if they are what applies anyway.
+            // A default layout such as "layout(std140) uniform;" is removed if it declares the layout that
+            // applies without it.
             (";", ..) => {
                 let default = match words.as_slice() {
                     ["uniform"] => "std140",
@@ -406,7 +408,7 @@ impl<'a> Rewriter<'a> {
 
     /// Replaces words everywhere, also in the bodies of macros: precisions and built-in integers.
     fn words(&mut self) {
-        // In directives other than `#define`, and in the name of a macro, nothing is replaced.
+        // Nothing is replaced in directives other than `#define`, nor in the name of a macro.
         let mut first_of_directive = 0;
         for index in 0..self.tokens.list().len() {
             let text = self.tokens.text(index);

@@ -18,7 +18,7 @@ use crate::vertex_input::{
     Field, InputRate, NumericClass, NumericFormat, VertexAttribute, VertexFormat,
 };
 
-/// Where an invocation reads an attribute.
+/// The place from which an invocation reads an attribute.
 #[derive(Debug, Clone, Copy)]
 struct Element {
     /// The number of the descriptor, as in `attribute_descriptor` of `shaders/fetch.wgsl`.
@@ -155,7 +155,7 @@ impl Inputs<'_> {
         let dwords = format.size() / 4;
         let first = first_dword + part.component;
         let component_type = self.declarations.vector(part.ty).map_or(part.ty, |(ty, _)| ty);
-        // The first four dwords of the attribute, and the others. Each half is fetched only if it
+        // The first four dwords of the attribute, and the dwords after them. Each half is fetched only if it
         // is needed.
         let mut halves: [Option<Id>; 2] = [None; 2];
         let mut values = Vec::new();
@@ -187,8 +187,8 @@ impl Inputs<'_> {
     }
 }
 
-/// Generates all components of a format in the shader's representation, as a `u32` or a vector, and
-/// returns their number, which is at least that of the format.
+/// Generates all components of a format in the representation that the shader reads, as a `u32` or a vector.
+/// Returns their number, which is at least the number of components of the format.
 fn all_components(
     linker: &mut Linker<'_, '_>,
     code: &mut Code,

@@ -36,7 +36,7 @@ pub(in crate::lower) struct Part<'v> {
 pub(in crate::lower) enum Constituents<'a> {
     /// A number of parts with the same type.
     Same(Id, u32),
-    /// One part of each type.
+    /// A part for each of these types.
     Members(&'a [Id]),
 }
 
@@ -55,7 +55,7 @@ pub(in crate::lower) fn constituents(
     })
 }
 
-/// Where in the locations of an input a value is.
+/// The place of a value in the locations of an input.
 #[derive(Debug, Clone, Copy)]
 struct InputLocation {
     location: u32,
@@ -83,7 +83,8 @@ pub(in crate::lower) fn parts<'v>(
             return Ok(walk.parts);
         }
     };
-    // Members of a block may have their own locations; others follow the previous member.
+    // Members of a block may have their own locations. A member without a location follows the previous
+    // member.
     for (member, ty) in (0u32..).zip(members) {
         let of_member =
             |decoration| declarations.member_decoration_value(variable.pointee, member, decoration);
@@ -146,8 +147,8 @@ impl Walk<'_, '_> {
     }
 }
 
-/// The number of locations of a type, at least one; `None` if attributes cannot provide it from
-/// `component` on.
+/// The number of locations of a type, at least one; `None` if no attribute has a value of this type that
+/// begins at component `component`.
 fn locations(declarations: &Declarations, ty: Id, component: u32, steps: &mut u32) -> Option<u64> {
     *steps += 1;
     if *steps > MAX_STEPS {

@@ -115,7 +115,7 @@ struct ValueLayout {
 }
 
 impl ValueLayout {
-    /// The layout after `count` times `stride` bytes.
+    /// The layout of the value that is `count` times `stride` bytes behind this value.
     fn behind(self, count: u32, stride: u32) -> Self {
         let bytes = u64::from(count) * u64::from(stride);
         Self { offset: self.offset.saturating_add(bytes), ..self }

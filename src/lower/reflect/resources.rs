@@ -44,15 +44,15 @@ pub struct DescriptorUse {
     pub resource: ResourceType,
     /// The number of descriptors.
     pub count: DescriptorCount,
-    /// How messages name the variable: by its name or that of its block, if the module has names,
-    /// and its id.
+    /// The name of the variable in messages: its own name, or that of its block, if the module has names; and
+    /// its id.
     pub variable: String,
 }
 
 /// The number of descriptors of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DescriptorCount {
-    /// One descriptor; not an array.
+    /// A single descriptor, which is not an array.
     One,
     /// An array with this length.
     Array(u32),
@@ -130,7 +130,7 @@ pub fn resource_interface(shader: &Shader<'_>) -> Result<ResourceInterface, Lowe
 }
 
 fn descriptor(declarations: &Declarations, opaque: &Opaque, variable: &Variable) -> DescriptorUse {
-    // Valid modules always have both decorations.
+    // Valid modules have both decorations on every such variable.
     let number = |decoration| declarations.decoration_value(variable.id, decoration).unwrap_or(0);
     let (ty, count) = element(declarations, variable.pointee);
     DescriptorUse {
@@ -169,7 +169,7 @@ fn resource(declarations: &Declarations, opaque: &Opaque, storage: u32, ty: Id) 
         return ResourceType::StorageBuffer;
     }
     if storage == StorageClass::Uniform as u32 {
-        // Before SPIR-V 1.3 storage buffers have this storage class too.
+        // Before SPIR-V 1.3 this is also the storage class of storage buffers.
         return match declarations.decoration(ty, Decoration::BufferBlock) {
             Some(_) => ResourceType::StorageBuffer,
             None => ResourceType::UniformBuffer,

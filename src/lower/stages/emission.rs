@@ -32,7 +32,8 @@ pub enum GeometryInput {
 }
 
 impl GeometryInput {
-    /// The number of vertices of an input primitive; 0 for patches, whose number is a pipeline's or a draw's.
+    /// The number of vertices of an input primitive; 0 for patches, because the pipeline or the draw
+    /// determines their number of control points.
     pub const fn vertices(self) -> u32 {
         match self {
             Self::Patches => 0,
@@ -44,14 +45,14 @@ impl GeometryInput {
         }
     }
 
-    /// Whether draws with that topology have such primitives
+    /// Whether draws with a topology provide these input primitives
     /// ([VUID-VkGraphicsPipelineCreateInfo-pStages-00738](https://docs.vulkan.org/spec/latest/chapters/pipelines.html#VUID-VkGraphicsPipelineCreateInfo-pStages-00738)).
     pub const fn takes(self, topology: PrimitiveTopology) -> bool {
         topology.input_vertices() == self.vertices()
     }
 }
 
-/// What a geometry shader declares about its primitives, or what tessellation shaders do.
+/// The primitives that a geometry shader or tessellation shaders declare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoweredGeometry {
@@ -59,16 +60,16 @@ pub struct LoweredGeometry {
     pub input: GeometryInput,
     /// The number of vertices of an output primitive: 1, 2 or 3.
     pub output_vertices: u32,
-    /// How often the shader runs for each input primitive.
+    /// The number of invocations for each input primitive.
     pub invocations: u32,
     /// The declared maximum of vertices that each run emits.
     pub max_vertices: u32,
-    /// The vertex streams that it emits to: bit n is set for stream n.
+    /// The vertex streams that the shader emits to: bit n is set for stream n.
     pub streams: u32,
-    /// The number of primitives that each run emits, if the code shows that it is always the same: conditions and loop
-    /// lengths that it depends on are constants. Such primitives need no counting before they are stored.
+    /// The number of primitives that each run emits, if the analysis of the code finds that all runs emit the
+    /// same number. The primitives then need not be counted before they are stored.
     pub primitives: Option<u32>,
-    /// What only tessellation shaders declare.
+    /// The properties that only tessellation shaders declare.
     pub tessellation: Option<LoweredTessellation>,
 }
 
@@ -125,7 +126,7 @@ impl LoweredGeometry {
         primitives.saturating_mul(self.output_vertices).saturating_mul(self.invocations)
     }
 
-    /// The number of primitives that all runs for an input primitive emit, if it is always the same.
+    /// The number of primitives that all runs for an input primitive emit, if all runs emit the same number.
     pub(crate) fn primitives_each(&self) -> Option<u32> {
         self.primitives.and_then(|primitives| primitives.checked_mul(self.invocations))
     }

@@ -9,9 +9,10 @@ use crate::spirv::optimize::source::Source;
 use crate::spirv::specialization::fold::Scalar;
 use crate::spirv::{Id, Module, Section, ids_of};
 
-/// Finds these pointers: variables with a scalar, and parameters, if they are only loaded from, stored to, and
-/// passed to such parameters. Other instructions could change their contents unnoticed. `None` if a function has a
-/// form that is not supported.
+/// Finds the pointers whose contents the walk can follow: variables that contain a scalar, and parameters
+/// that point to such variables. Instructions may only load from them, store to them, and pass them to other
+/// such parameters, because any other instruction could change their contents unnoticed. `None` if a function
+/// has a form that is not supported.
 pub(super) fn followed(
     module: &Module,
     source: &Source<'_>,
@@ -37,7 +38,7 @@ pub(super) fn followed(
             followed.insert(i.id(1));
         }
     }
-    // The arguments of each parameter.
+    // For each parameter, the arguments that calls pass for it.
     let mut passed: FxHashMap<Id, Vec<Id>> = FxHashMap::default();
     for function in reachable_functions(module, entry) {
         for i in source.code(source.get(function)?) {

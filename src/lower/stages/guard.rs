@@ -1,4 +1,5 @@
-//! Restricts side effects to the run of a geometry capture that stores records: the run that counts them has none.
+//! Restricts side effects to one of the two runs of a geometry capture: they happen in the run that stores
+//! records, and not in the run that counts them.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::Op;
@@ -13,9 +14,9 @@ use crate::spirv::{Id, Instruction, Section, ids_of, result_of};
 
 /// Makes each side effect of the shaders conditional, so that it happens only in the run that stores records.
 ///
-/// Two kinds of side effects still happen in both runs: an atomic operation whose result is used, because its users
-/// need a result; and those in the header of a loop, which cannot be split, because its merge instruction is after
-/// them.
+/// Two kinds of side effects still happen in both runs: an atomic operation whose result is used, because
+/// other instructions need the result; and side effects in the header of a loop, which cannot be split,
+/// because the merge instruction of the loop comes after them.
 ///
 /// # Errors
 /// [`LinkError`]

@@ -27,12 +27,12 @@ pub(super) struct Leaf {
     place: Place,
 }
 
-/// Where a value is in an interface.
+/// The place of a value in an interface.
 #[derive(Debug, Clone, Copy)]
 enum Place {
     Location {
         location: u32,
-        /// The first dword in the location.
+        /// The first dword of the value in its location.
         component: u32,
     },
     BuiltIn {
@@ -113,9 +113,9 @@ impl Walk<'_> {
         }
     }
 
-    /// Adds the leaves of a value, and returns the place after it. `is_first` is false in all elements
-    /// of an array but the first: there, members follow those of the previous element, whatever
-    /// locations their structure declares.
+    /// Adds the leaves of a value, and returns the place after the value. `is_first` is true in the first
+    /// element of an array. In the other elements, members follow the members of the previous element,
+    /// whatever locations their structure declares.
     fn add(
         &mut self,
         ty: Id,
@@ -184,8 +184,8 @@ impl Walk<'_> {
 }
 
 impl Place {
-    /// The place after a value of `dwords` dwords in the same array or structure: the same component,
-    /// one location later, or two after a vector of more than four dwords.
+    /// The place after a value of `dwords` dwords in the same array or structure. It is one location later,
+    /// or two after a vector of more than four dwords, and has the same component.
     fn after(self, dwords: u32) -> Self {
         match self {
             Self::Location { location, component } => {

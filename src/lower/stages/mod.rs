@@ -54,7 +54,7 @@ pub(super) struct Stages {
     pub(super) vertex: EntryPoint,
     /// The stages after the vertex shader, in order. The last one is captured.
     pub(super) later: Vec<EntryPoint>,
-    /// What the later stages do with primitives, if there are any.
+    /// The input and output primitives of the later stages, if there are any.
     pub(super) modes: Option<LoweredGeometry>,
     /// The phases of a tessellation control shader with barriers.
     pub(super) phases: Option<Phases>,
@@ -90,7 +90,7 @@ impl Stages {
             isolate(&mut module, &mut entry);
             parts.push((module, entry));
         }
-        // Only the last stage captures.
+        // Only the last stage is captured.
         let before = parts.len() - 1;
         for (module, _) in &mut parts[..before] {
             let declarations = Declarations::of(module);
@@ -138,8 +138,8 @@ impl Stages {
         self.later.last().unwrap_or(&self.vertex)
     }
 
-    /// Removes the entry points of other stages. That of the captured stage gets the variables of all, and the execution
-    /// modes of those between it and the vertex shader.
+    /// Removes all entry points except that of the captured stage, which gets the interface variables of all
+    /// stages, and the execution modes of the stages between the vertex shader and itself.
     pub(super) fn join(&mut self) -> EntryPoint {
         let mut entry = self.captured().clone();
         if let Some((captured, others)) = self.later.split_last() {
@@ -183,14 +183,15 @@ pub(super) struct Later<'a> {
     declarations: &'a Declarations,
     vertex_resets: Resets,
     vertex_undefined: Undefined,
-    /// From the vertex shader to the next stage.
+    /// The code that passes the outputs of the vertex shader to the next stage.
     passing: Passing,
     tessellation: Option<Tessellation<'a>>,
     geometry: Option<Stage<'a>>,
 }
 
 impl<'a> Later<'a> {
-    /// Finds out which outputs are passed on. Undefined values of stages that are not captured are replaced.
+    /// Finds out which outputs are passed on. Undefined values are replaced by 0 also in the stages that are
+    /// not captured.
     ///
     /// # Errors
     /// [`LowerError::PassedType`], [`LowerError::NoLocation`].
@@ -246,7 +247,7 @@ impl<'a> Later<'a> {
         self.vertex_undefined.clear(builder, code, outputs);
     }
 
-    /// The body of a stub; `None` if the stub is not one of these stages.
+    /// The body of a stub; `None` if the stub does not belong to these stages.
     ///
     /// # Errors
     /// [`LowerError::BuiltIn`]
@@ -307,7 +308,7 @@ impl<'a> Later<'a> {
     }
 }
 
-/// What the stages of a pipeline have in common.
+/// The data that all stages of a pipeline share.
 #[derive(Clone, Copy)]
 struct StageContext<'a> {
     declarations: &'a Declarations,
@@ -375,7 +376,8 @@ fn is_array(declarations: &Declarations, variable: &Variable) -> bool {
     matches!(declarations.ty(variable.pointee), Some(Type::Array { .. }))
 }
 
-/// Capabilities that only describe what a stage after the vertex shader does.
+/// Capabilities that only describe the work of a stage after the vertex shader, such as the emission of
+/// vertices.
 const STAGE_CAPABILITIES: [Capability; 5] = [
     Capability::Geometry,
     Capability::GeometryPointSize,
@@ -384,7 +386,8 @@ const STAGE_CAPABILITIES: [Capability; 5] = [
     Capability::TessellationPointSize,
 ];
 
-/// Keeps the execution modes of a stage that apply in any stage, without those that stages before it have.
+/// Keeps the execution modes of a stage that apply in any stage, except for modes that an earlier stage declares
+/// already.
 ///
 /// # Errors
 /// [`LowerError::FloatControls`].
@@ -441,7 +444,8 @@ fn contradict(a: &[u32], b: &[u32]) -> bool {
     }
 }
 
-/// Whether a mode describes what a stage after the vertex shader does.
+/// Whether an execution mode only describes the work of a stage after the vertex shader, such as its
+/// primitives.
 fn is_of_stage(mode: u32) -> bool {
     use ExecutionMode::*;
     matches!(

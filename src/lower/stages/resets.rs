@@ -45,7 +45,8 @@ impl Resets {
         Self { cleared: cleared.collect(), initialized }
     }
 
-    /// Takes the outputs out, which a stage must keep between its runs for one patch.
+    /// Moves the outputs to a second list. A tessellation control shader keeps its outputs between its runs
+    /// for one patch, so they are reset at another time than the other variables.
     pub(super) fn take_outputs(&mut self, declarations: &Declarations) -> Self {
         let is_output = |id: Id| {
             let storage = declarations.variable(id).map(|variable| variable.storage);

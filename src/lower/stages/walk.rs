@@ -20,15 +20,16 @@ use crate::spirv::optimize::source::{Block, Function, Merge, Source, phi_value, 
 use crate::spirv::specialization::fold::{Scalar, Value, fold};
 use crate::spirv::{Id, Instruction, Module, Section, result_of};
 
-/// The largest number of instruction words to simulate. Loops that emit a few hundred vertices, which is what devices
-/// allow, have less. Endless or very long loops stop here within milliseconds.
+/// The largest number of instruction words to simulate. Loops that emit a few hundred vertices have fewer
+/// words, and devices allow no more vertices. Endless or very long loops reach this number within
+/// milliseconds.
 const MAX_WORDS: usize = 1 << 17;
 /// The largest depth of calls. Valid modules have no recursion.
 const MAX_CALLS: usize = 64;
 
-/// The number of primitives, with `vertices` vertices each, that a shader emits to stream 0, if the code shows that
-/// every run emits the same number; otherwise `None`. Also `None` if it emits more vertices than `most`, which it
-/// declares: that is undefined.
+/// The number of primitives, with `vertices` vertices each, that a shader emits to stream 0, if the code
+/// shows that every run emits the same number; otherwise `None`. Also `None` if it emits more vertices than
+/// `most`, the maximum that it declares, because the result is undefined then.
 pub(super) fn always_emitted(
     module: &Module,
     function: Id,
@@ -69,7 +70,8 @@ struct Walk<'s> {
     variables: FxHashMap<Id, Id>,
     /// The known values of constants, results and contents of variables.
     known: FxHashMap<Id, Value>,
-    /// For each function, and each header of a construct: what is unknown after it; `None` if it cannot be skipped.
+    /// For each function, and each header of a construct: the values that are unknown after the walk skipped
+    /// it; `None` if the walk cannot skip it.
     lost: FxHashMap<Id, Option<Rc<[Id]>>>,
     /// Whether literals of an `OpSwitch` may have two words.
     has_wide_literals: bool,
@@ -82,7 +84,7 @@ struct Walk<'s> {
     left: u32,
     /// The number of vertices of the current strip.
     strip: u32,
-    /// The number of primitives of the strips before it.
+    /// The number of primitives of the strips before the current one.
     primitives: u32,
 }
 
@@ -272,8 +274,9 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Skips code of a function, if possible: from labels to a merge block, or to the end of the function. `key` is
-    /// the label of the header, or the function.
+    /// Skips code of a function, if possible. `starts` are the labels at which the code begins; it ends at
+    /// the merge block, or at the end of the function. `key` is the label of the construct's header, or the
+    /// id of the function.
     fn pass_over(
         &mut self,
         key: Id,
@@ -295,8 +298,9 @@ impl<'s> Walk<'s> {
         self.spend(1 + lost.len()).is_some()
     }
 
-    /// The values that are unknown after code: its results, and the variables that it or the functions that it calls
-    /// may store to. `None` if the code may emit, or be left in another way.
+    /// The values that are unknown after skipped code: its results, and the variables that it, or a function
+    /// that it calls, may store to. `None` if the code may emit vertices, or may leave the function or the
+    /// construct otherwise than at its end.
     fn lost_by(
         &mut self,
         function: &'s Function,
@@ -335,7 +339,7 @@ impl<'s> Walk<'s> {
             self.spend(terminator.words().len())?;
             match terminator.op()? {
                 Op::Return | Op::ReturnValue if merge.is_none() || within.id != function.id => {}
-                // Unreachable, or undefined behaviour.
+                // A path that ends here is never taken, so it changes no value.
                 Op::Unreachable => {}
                 Op::Branch | Op::BranchConditional | Op::Switch => {
                     let labels = self.successors(terminator)?.into_iter();

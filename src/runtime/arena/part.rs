@@ -22,7 +22,7 @@ pub(in crate::runtime) struct Part {
     pub(super) was_reset: bool,
 }
 
-/// Which of the two parts of an arena this is.
+/// The two parts of an arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Written by the host while recording, and read by shaders. Fused captures also count in it.
@@ -39,7 +39,7 @@ struct Block {
     used: u64,
 }
 
-/// One suballocation from an arena.
+/// Memory that was taken from an arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::runtime) struct Suballocation {
     /// The address that shaders use, a multiple of 16.
@@ -49,7 +49,7 @@ pub(in crate::runtime) struct Suballocation {
     pub(in crate::runtime) offset: u64,
 }
 
-/// How much of a part is taken.
+/// The amount of memory that was taken from a part at some time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Level {
     current: usize,
@@ -140,7 +140,7 @@ impl Part {
         Ok(Self { kind, blocks: vec![block], current: 0, was_reset: false })
     }
 
-    /// Total bytes.
+    /// The total capacity in bytes.
     pub(super) fn capacity(&self) -> u64 {
         self.blocks.iter().map(|block| block.buffer.size()).sum()
     }
@@ -155,7 +155,7 @@ impl Part {
         Level { current: self.current, used: self.taken() }
     }
 
-    /// Returns the memory that was taken since `level` was read.
+    /// Returns to the part all memory that was taken since `level` was read.
     pub(super) fn rewind(&mut self, level: Level) {
         self.current = level.current;
         for (number, block) in self.blocks.iter_mut().enumerate().skip(level.current) {
@@ -285,7 +285,7 @@ impl Part {
         self.push(std::iter::once(value))
     }
 
-    /// The bytes that are taken of the current block.
+    /// The number of bytes that are taken of the current block.
     pub(in crate::runtime) fn taken(&self) -> u64 {
         self.blocks.get(self.current).map_or(0, |block| block.used)
     }

@@ -27,7 +27,7 @@ use crate::runtime::{Context, MemoryAllocator, RuntimeError};
 /// ```
 #[derive(Debug)]
 pub struct ArenaRing {
-    /// At least one.
+    /// The arenas, one for each frame in flight, at least one.
     arenas: Vec<Arena>,
     /// The number of the arena that `next_frame` returned last.
     current: usize,
@@ -53,7 +53,7 @@ impl ArenaRing {
             match unsafe { Arena::new(ctx, allocator, desc) } {
                 Ok(arena) => this.arenas.push(arena),
                 Err(error) => {
-                    // SAFETY: nothing was recorded with them.
+                    // SAFETY: nothing was recorded with the arenas.
                     unsafe { ctx.destroy(this, allocator) };
                     return Err(error);
                 }

@@ -1,4 +1,4 @@
-//! Which backends a device can run, and which capabilities it lacks for the others.
+//! Determines which backends a device can run, and which capabilities it lacks for the other backends.
 
 #![forbid(unsafe_code)]
 
@@ -23,7 +23,7 @@ pub struct Unavailable {
     pub backend: Backend,
     /// The name of the device.
     pub device: String,
-    /// What is missing: the names of extensions, features or limits.
+    /// The names of the extensions, features or limits that are missing.
     pub reasons: Vec<String>,
     /// Whether this is about a device as it was created, see [`Capabilities::restrict`]. A device
     /// that is created with [`RequiredFeatures::add_to`](crate::runtime::RequiredFeatures::add_to)
@@ -94,7 +94,7 @@ impl Capabilities {
         Backend::ALL.into_iter().filter_map(|backend| self.availability(backend).err()).collect()
     }
 
-    /// What the device lacks for the descriptor plan, as reasons for [`Unavailable`].
+    /// The capabilities that the device lacks for the descriptor plan, as reasons for [`Unavailable`].
     #[doc(hidden)]
     pub fn descriptor_obstacles(&self) -> Vec<String> {
         let mut obstacles = Vec::new();

@@ -16,26 +16,25 @@ pub fn set_max_workgroups_per_axis(context: &mut Context, workgroups: u32) {
         workgroups.min(x).min(y).min(WORKGROUPS_EVERYWHERE);
 }
 
-/// Sets the largest number of workgroups of a draw that shares a dispatch with other draws; the
-/// default and the maximum are 64. With a low value small draws are captured as otherwise only
-/// large draws are.
+/// Sets the largest number of workgroups of a draw that shares a dispatch with other draws; the default and
+/// the maximum are 64. With a low value, small draws get dispatches of their own, as otherwise only large
+/// draws do.
 pub fn set_max_shared_workgroups(context: &mut Context, workgroups: u32) {
     Arc::make_mut(&mut context.shared).max_shared_workgroups = workgroups.min(SMALL);
 }
 
-/// Sets the largest number of entries that the draws of a dispatch of geometry shaders are divided
-/// into. With a low value draws are captured with few entries of many primitives, as otherwise only
-/// huge draws are.
+/// Sets the largest number of entries that the draws of a dispatch of geometry shaders are divided into. With
+/// a low value, draws have few entries with many primitives each, as otherwise only huge draws have.
 pub fn set_max_entries(context: &mut Context, entries: u64) {
     Arc::make_mut(&mut context.shared).max_entries = entries.clamp(1, MAX_ENTRIES);
 }
 
-/// Omits `barrier`, or none for `None`, so that tests can see whether they notice a missing
-/// barrier.
+/// Omits the barrier `barrier` from later recordings, so that a test can find out whether it would notice the
+/// missing barrier. `None` omits no barrier.
 ///
 /// # Safety
-/// The commands before and after the omitted barrier are not ordered. Whoever executes them
-/// must accept that they read and write arbitrary data.
+/// The commands before and after the omitted barrier are not ordered. Whoever executes them must accept that they read
+/// and write arbitrary data.
 pub unsafe fn omit_barrier(context: &mut Context, barrier: Option<Barrier>) {
     Arc::make_mut(&mut context.shared).omitted = barrier;
 }

@@ -44,12 +44,13 @@ fn windows_are_what_is_used_while_there_is_room() {
     let mut at = |purpose, b, offset, size| {
         table.address(&limits(), purpose, format_args!("it"), (buffer(b), offset, size)).unwrap()
     };
-    // Windows are aligned.
+    // Windows begin at multiples of the alignment.
     let read =
         [at(Read, 3, 132, 12), at(Read, 3, 140, 4), at(Read, 3, 900, 20), at(Read, 3, 300, 4)];
     let (state, captured) = (at(State, 4, 0, 4), at(Capture, 3, 512, 4));
     let none = at(Read, 3, 8, 0);
-    // Windows that are read come after those of the state. The window of the arena is always first.
+    // The windows for reading come after the windows for the state. The window of the arena is always the
+    // first of its kind.
     assert_eq!(
         assigned(&mut table, &[read[0], read[1] + 2, read[2], state, captured, none]),
         [address(3, 4), address(3, 14), address(4, 4), address(1, 0), address(0, 0), address(2, 0)]
@@ -63,7 +64,7 @@ fn windows_are_what_is_used_while_there_is_room() {
         ]
     );
     assert!(!table.is_scarce());
-    // Another set of draws: the nearest two of its four ranges share a window.
+    // Four ranges, but only three descriptors: the two ranges that are nearest to each other share a window.
     let far = table.address(&limits(), Read, format_args!("it"), (buffer(3), 500, 4)).unwrap();
     let found = assigned(&mut table, &[read[0], read[2], read[3], far, captured]);
     assert_eq!(
@@ -90,7 +91,7 @@ fn equal_ranges_are_one() {
         assigned(&mut table, &all),
         [address(3, 0), address(3, 0), address(4, 0), address(1, 0)]
     );
-    // A range that the new draws do not reach has no window any more.
+    // A range that the new draws do not access no longer has a window.
     assigned(&mut table, &all[2..3]);
     assert_eq!(table.used, [1]);
     assert_eq!(table.resolve(all[0]), all[0]);
@@ -104,13 +105,14 @@ fn gaps_that_are_captured_to_are_closed_last() {
     };
     let read = [at(Read, 0, 4), at(Read, 128, 4), at(Read, 512, 4), at(Read, 896, 4)];
     let captured = [at(Capture, 64, 64), at(Capture, 640, 64), at(Capture, 900, 4)];
-    // The first gap is the narrowest, but a captured range lies in it.
+    // The first gap between ranges is the narrowest, but a range that is captured to lies in it, so that
+    // another gap is closed.
     let all: Vec<u64> = read.into_iter().chain([captured[0]]).collect();
     assigned(&mut table, &all);
     let expected = [window(1, 0, 32), window(3, 0, 4), window(3, 128, 516), window(3, 896, 900)];
     assert_eq!(table.windows[Read as usize], expected);
     assert!(!table.captures_overlap());
-    // Two windows for three captured ranges: one window overlaps a range that is read.
+    // Three ranges that are captured to need two windows: one of these overlaps a range that is read.
     let all: Vec<u64> = read.into_iter().take(3).chain(captured).collect();
     assigned(&mut table, &all);
     let expected = [window(3, 64, 128), window(3, 640, 904)];
@@ -150,7 +152,8 @@ fn limits_are_named() {
     assert_eq!(at(Read, 3, 0, 1025), too_large(1025));
     assert_eq!(at(Read, 3, u64::MAX - 2, 3), too_large(3));
     assert_eq!(at(Read, 3, 8, u64::MAX), too_large(u64::MAX));
-    // 1024 bytes, and 8 more to the alignment before them.
+    // The range has 1024 bytes, and its window 8 more, which lie between the range and the multiple of the
+    // alignment before it.
     assert_eq!(at(Read, 3, 2056, 1024), too_large(1024));
     assert!(at(State, 3, 0, 4).is_ok());
     assert_eq!(

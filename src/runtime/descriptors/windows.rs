@@ -135,8 +135,8 @@ mod tests {
         assert_eq!(of(&[], 4), exact);
         assert_eq!(of(&[], 3), [range(0, 0, 64), range(0, 96, 100), range(1, 0, 4)]);
         assert_eq!(of(&[], 2), [range(0, 0, 100), range(1, 0, 4)]);
-        // A gap that contains another window is closed last. Windows beside the gap or in another
-        // buffer do not matter.
+        // A gap in which another window lies is closed last. Windows beside the gap or in another buffer make
+        // no difference.
         let other = [range(0, 15, 16).window, range(1, 70, 80).window];
         assert_eq!(of(&other, 3), [range(0, 0, 8), range(0, 16, 100), range(1, 0, 4)]);
         assert_eq!(of(&other, 2), [range(0, 0, 100), range(1, 0, 4)]);

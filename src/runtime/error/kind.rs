@@ -1,10 +1,10 @@
-//! What a caller can do about an error.
+//! Classifies errors by the reaction that they ask of the caller.
 
 use ash::vk;
 
 use super::RuntimeError;
 
-/// What a caller can do about a [`RuntimeError`].
+/// The reaction that a [`RuntimeError`] asks of the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -27,7 +27,7 @@ pub enum ErrorKind {
 }
 
 impl RuntimeError {
-    /// What the caller can do about this error.
+    /// The reaction that this error asks of the caller.
     #[must_use]
     pub const fn kind(&self) -> ErrorKind {
         match self {

@@ -1,8 +1,8 @@
 //! Features in the `pNext` chain of `VkDeviceCreateInfo`: finds the features that an application
 //! enabled, and enables the features that captures need.
 //!
-//! A feature that was promoted to a Vulkan version is a member of two structures: that of its
-//! extension and `VkPhysicalDeviceVulkan1xFeatures`. A chain may contain only one of the two
+//! A feature that was promoted to a Vulkan version is a member of two structures: the structure of its
+//! extension, and `VkPhysicalDeviceVulkan1xFeatures`. A chain may contain only one of the two
 //! ([VUID-VkDeviceCreateInfo-pNext-02829](https://docs.vulkan.org/refpages/latest/refpages/source/VkDeviceCreateInfo.html#VUID-VkDeviceCreateInfo-pNext-02829)
 //! and the VUIDs after it).
 
@@ -33,8 +33,8 @@ pub(in crate::runtime) enum ChainedFeature {
     Synchronization2,
 }
 
-/// Where a chain may contain a feature: the type of the structure, and the offset of the `VkBool32`
-/// in it.
+/// The place of a feature in a chain: the type of a structure that contains it, and the offset of the
+/// `VkBool32` in the structure.
 type FeaturePosition = (vk::StructureType, usize);
 
 /// Makes the [`FeaturePosition`]s of one feature. Each argument is a `Structure.member`; after `;
@@ -153,7 +153,7 @@ impl ChainedFeature {
         for &(s_type, offset) in self.positions() {
             // SAFETY: the caller's contract.
             if let Some(structure) = unsafe { find_structure(chain, s_type) } {
-                // SAFETY: a structure of that type has the member there.
+                // SAFETY: every structure of that type has the member at that offset.
                 return Some(unsafe { structure.byte_add(offset) }.cast());
             }
         }

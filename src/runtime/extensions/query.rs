@@ -40,8 +40,8 @@ impl<'a> Query2<'a> {
         if api_version >= vk::API_VERSION_1_1 {
             return Ok(Self::Core(instance));
         }
-        // ash replaces a missing command by a function that panics, so check first.
-        // SAFETY: `instance` is live, the name is a C string.
+        // ash replaces a missing command by a function that panics, so this is checked first. SAFETY:
+        // `instance` is live, the name is a C string.
         let found = unsafe {
             entry.get_instance_proc_addr(
                 instance.handle(),

@@ -147,7 +147,7 @@ pub(super) fn check(
     pulling::resolve_all(input)
 }
 
-/// One more than the last vertex stream that the shader emits to or captures.
+/// The number of the last vertex stream that the shader emits to or captures, plus one.
 pub(super) fn stream_count(shader: &Lowered) -> u32 {
     let emitted = shader.geometry().map_or(1, |geometry| geometry.streams);
     let captured = shader.layout.streams.into_iter().fold(1, |all, stream| all | 1 << stream);

@@ -28,7 +28,7 @@ pub(super) struct ComputePipelines {
 }
 
 impl ComputePipelines {
-    /// Stores the data for pipelines, but creates no Vulkan pipelines.
+    /// Stores the data from which Vulkan pipelines are created later.
     pub(super) fn new(desc: &PipelineDesc<'_>, entry: CString) -> Self {
         Self {
             shader: desc.shader.clone(),
@@ -91,7 +91,7 @@ impl ComputePipelines {
         Arc::clone(known.entry(key).or_default())
     }
 
-    /// All pipelines; those that were not created are null handles.
+    /// All pipelines. A pipeline that was not created is a null handle.
     pub(super) fn all(&self) -> Vec<vk::Pipeline> {
         let known = self.pipelines.read().unwrap_or_else(PoisonError::into_inner);
         known.values().map(|lazy| lazy.raw()).collect()

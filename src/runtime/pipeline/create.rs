@@ -246,13 +246,13 @@ pub unsafe fn compute_pipeline(
     unsafe { compute_pipeline_with(flags, device, cache, layout, words, entry, constants) }
 }
 
-/// As [`compute_pipeline`], with flags.
+/// Does what [`compute_pipeline`] does, with flags for the pipeline.
 ///
 /// # Errors
-/// As there.
+/// As [`compute_pipeline`].
 ///
 /// # Safety
-/// As there.
+/// As [`compute_pipeline`].
 pub(super) unsafe fn compute_pipeline_with(
     flags: vk::PipelineCreateFlags,
     device: &ash::Device,

@@ -103,8 +103,8 @@ impl ExpectedDraws {
         let topology = Some(self.topology.xfb_topology());
         let pushed = Key { topology, indexed, restart, checked, ..Key::of(Source::Pushed) };
         let mut keys = Vec::new();
-        // Dispatches that several draws share use a pipeline for all topologies, and large draws
-        // one for their topology.
+        // Dispatches that several draws share use a pipeline for all topologies, and large draws use a
+        // pipeline for their own topology.
         let add_shared = |keys: &mut Vec<Key>, key: Key| {
             keys.push(Key { topology: None, ..key });
             keys.extend(large.then_some(Key { topology, ..key }));

@@ -7,9 +7,9 @@ use std::fmt;
 use crate::lower::compute::WorkgroupSizes;
 use crate::topology::{PrimitiveTopology, XfbTopology};
 
-/// The properties for which a Vulkan pipeline is compiled. They are independent of each other, but
-/// not every combination has its own pipeline: [`normal`](Self::normal) returns the key of the
-/// least general pipeline that supports everything in a key.
+/// The properties for which a Vulkan pipeline is compiled. They are independent of each other, but not every
+/// combination has its own pipeline: [`normal`](Self::normal) returns the key of the most specialized
+/// pipeline that supports all properties of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::runtime) struct Key {
     pub(in crate::runtime) source: Source,
@@ -17,19 +17,19 @@ pub(in crate::runtime) struct Key {
     pub(in crate::runtime) indexed: bool,
     /// Whether primitive restart may be enabled; with [`Source::Pushed`], whether it is enabled.
     pub(in crate::runtime) restart: bool,
-    /// Whether elements of attributes may be missing, accesses may be unaligned, or there may be
-    /// several instances. A draw with [`Source::Pushed`], without indices and without any of this
-    /// is *unchecked* in shaders.
+    /// Whether elements of attributes may be missing, accesses may be unaligned, or there may be several
+    /// instances. If this is false for a draw with [`Source::Pushed`] and without indices, its capture is
+    /// *unchecked* in the words of the shaders.
     pub(in crate::runtime) checked: bool,
     /// The topology of all draws; `None` if they may have any.
     pub(in crate::runtime) topology: Option<XfbTopology>,
 }
 
-/// Where the parameters of the draws of a dispatch come from.
+/// The source of the parameters of a dispatch's draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::runtime) enum Source {
-    /// One draw, which the CPU placed and whose parameters are push constants. All elements of an
-    /// attribute begin within 4 GiB.
+    /// One draw that the CPU placed. Its parameters are push constants, and all elements of an attribute
+    /// begin within 4 GiB.
     Pushed,
     /// Draws that the CPU placed, whose parameters are in memory with a list of the draw of each
     /// workgroup. All elements of an attribute begin within 4 GiB.
@@ -37,7 +37,7 @@ pub(in crate::runtime) enum Source {
     /// Draws that a kernel placed, with parameters in memory; or any one draw that the CPU placed,
     /// with push constants.
     General,
-    /// One draw, whose parameters are push constants and which its own workgroups place. All
+    /// One draw that the workgroups of its own dispatch place. Its parameters are push constants, and all
     /// elements of an attribute begin within 4 GiB.
     Fused,
 }

@@ -37,8 +37,8 @@ pub struct ResultTarget {
     pub stride: u64,
 }
 
-/// The number of polls of a query before the waiting thread yields, and (`YIELDS`) before it
-/// sleeps.
+/// The number of polls of a query after which the waiting thread begins to yield. After `YIELDS` polls it
+/// begins to sleep.
 const SPINS: u32 = 64;
 const YIELDS: u32 = 1024;
 /// The time that the waiting thread sleeps between two polls.
@@ -172,7 +172,7 @@ impl QueryPool {
         let dwords = unsafe { self.buffer.mapped_dwords() };
         let started = Instant::now();
         let mut is_complete = true;
-        // Results that begin beyond the end of `data` are not written.
+        // Results for which `data` has no room are not written.
         let stride = usize::try_from(stride).unwrap_or(usize::MAX);
         for number in 0..count {
             let query = first + number;

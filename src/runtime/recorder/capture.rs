@@ -139,8 +139,8 @@ impl Capture {
         Ok(())
     }
 
-    /// Notes that the recorder was dropped without `end`. Returns the number of draws that were not
-    /// recorded.
+    /// Notes that the recorder was dropped without `end`, so that playing returns an error. Returns the
+    /// number of draws that were not recorded.
     pub(super) fn abandon(&mut self) -> usize {
         let all = self.streams.all();
         self.is_abandoned = all.iter().any(Collector::has_begun);
@@ -234,8 +234,8 @@ impl Capture {
         Ok(playback.recorded)
     }
 
-    /// Records the draws so far, and discards them. The capture continues after these draws, in the
-    /// same command buffer.
+    /// Records the draws that were collected so far, and discards them. The capture continues after these
+    /// draws, in the same command buffer.
     ///
     /// # Errors
     /// As [`play`](Self::play).
@@ -313,14 +313,14 @@ impl Capture {
                 }
             }
         }
-        // The result of a capture is known only if it captures a single stream.
+        // If a capture has several streams, it has no single result.
         let first = all[0].as_ref().filter(|_| self.streams.bound() == 1);
         playback.recorded.captured =
             first.and_then(|after| captured(self.streams.all().first()?, after));
         Ok(all)
     }
 
-    /// Does what [`record`](Self::record) does, for one stream.
+    /// Does what [`record`](Self::record) does, but only for one stream.
     ///
     /// # Safety
     /// As [`play`](Self::play).
@@ -342,7 +342,7 @@ impl Capture {
             // SAFETY: the caller's contract.
             return unsafe { recording.record_part(playback, counters) };
         }
-        // Each part continues where the previous part ended, as after a flush.
+        // Each part continues where the previous part ended, as the draws after a flush do.
         let Collected { position, captured, ref mut ends, ref draws, .. } =
             recording.collector.collected;
         let (ends, draws) = (std::mem::take(ends), draws.clone());
@@ -371,8 +371,8 @@ impl Capture {
         let collected = &mut collector.collected;
         (collected.draws, collected.ends) = (draws, ends);
         match failed.filter(|first| *first > 0) {
-            // The parts before the failed one are recorded: the capture continues with the other
-            // draws.
+            // The parts before the part that failed are recorded. They are discarded, so that the next call
+            // records only the other draws.
             Some(first) => {
                 drop(collected.draws.drain(..first));
                 let Playback { cmd, recorded, sets_disturbed, layout, .. } = *playback;

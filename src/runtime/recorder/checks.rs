@@ -132,8 +132,8 @@ pub(super) fn check_index_buffer(buffer: &IndexBuffer) -> Result<(), RuntimeErro
     multiple_of(alignment, || "the offset of the index buffer".to_owned(), buffer.offset)
 }
 
-/// Checks that the pipeline has set layouts of the application for these set numbers. The set
-/// number after the application's is that of the descriptor plan.
+/// Checks that the pipeline has set layouts of the application for these set numbers. The number after the
+/// application's last set belongs to the descriptor plan.
 pub(super) fn check_set_range(
     pipeline: &Pipeline,
     first: u32,

@@ -1,4 +1,4 @@
-//! Captures with a graphics pipeline: native captures, and those of the vertex backend.
+//! Captures with a graphics pipeline: captures of the native and of the vertex backend.
 
 use ash::vk;
 
@@ -41,7 +41,7 @@ pub(super) struct Graphics<'a> {
     table: Option<Address>,
     /// The capture buffers and the device addresses of their ranges, on the vertex backend.
     targets: [Option<(BoundBuffer, u64)>; MAX_XFB_BUFFERS],
-    /// The result so far. `None` if the CPU does not know it.
+    /// The result of the draws so far. `None` if the CPU does not know it.
     captured: Option<Captured>,
     base_record: u32,
     has_indices: bool,
@@ -257,7 +257,7 @@ impl<'a> Graphics<'a> {
         RuntimeError::Unsupported { backend: self.pipeline.backend(), what }
     }
 
-    /// Checks vertex buffers, and replaces those that are bound.
+    /// Checks vertex buffers, and binds them in place of the previous ones.
     fn set_vertex_buffers(&mut self, buffers: &[VertexBuffer]) -> Result<(), RuntimeError> {
         pulling::check_bound(buffers)?;
         for b in buffers {
@@ -372,7 +372,7 @@ impl<'a> Graphics<'a> {
             }
         }
         match arguments {
-            // Only the device knows how much a geometry shader emits.
+            // Only the device knows how many primitives a geometry shader emits.
             _ if self.pipeline.geometry().is_some() => self.captured = None,
             Arguments::Draw(draw) => {
                 self.advance(&self.counts(topology, draw.vertex_count, draw.instance_count));
@@ -390,7 +390,7 @@ impl<'a> Graphics<'a> {
     unsafe fn indirect(&self, draw: &IndirectDraw, indexed: bool) -> Result<(), RuntimeError> {
         let (device, cmd) = (self.ctx.device(), self.cmd);
         let (buffer, offset, count) = (draw.buffer, draw.offset, draw.draw_count);
-        // With a count buffer, Vulkan requires a valid stride in any case.
+        // If the draw count is in a buffer, Vulkan requires a valid stride even for one draw.
         let stride = if count > 1 { draw.stride } else { IndirectDraw::command_size(indexed) };
         // SAFETY: the caller's contract.
         unsafe {
@@ -515,10 +515,11 @@ impl<'a> Graphics<'a> {
     ) -> Result<Recorded, RuntimeError> {
         let checked = check_counters(&self.ctx, self.pipeline.backend(), counters)
             .and_then(|()| check_distinct(counters));
-        // The end must be recorded in any case, because the begin was.
+        // vkCmdBeginTransformFeedbackEXT was recorded, so the matching end must be recorded even if the
+        // counters are invalid.
         let counters = if checked.is_ok() { counters } else { &[] };
         match native(&self.ctx, &self.pipeline)? {
-            // SAFETY: the caller's contract; `begin` recorded the begin.
+            // SAFETY: the caller's contract; `begin` recorded vkCmdBeginTransformFeedbackEXT.
             Some(native) => unsafe { native.end(self.cmd, counters) },
             None if counters.iter().any(Option::is_some) => {
                 return Err(self.unsupported("counters"));

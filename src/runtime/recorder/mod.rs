@@ -195,7 +195,8 @@ impl Drop for Recorder<'_> {
             Inner::Graphics(_) => tracing::error!("a recorder is dropped without `end`"),
             Inner::Immediate(immediate) => {
                 let draws = immediate.capture.abandon();
-                // Without draws, it is probably dropped because the first one failed.
+                // If there are no draws, the recorder was probably dropped because the first draw failed, and
+                // that error is enough.
                 if draws > 0 {
                     tracing::error!(
                         draws,

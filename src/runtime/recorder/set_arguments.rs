@@ -1,4 +1,4 @@
-//! How `vkCmdBindDescriptorSets` is recorded.
+//! Records `vkCmdBindDescriptorSets` and similar commands.
 
 use ash::vk;
 
@@ -8,21 +8,21 @@ use ash::vk;
 pub enum BufferSet {
     /// A set at an offset of a bound descriptor buffer.
     Offset {
-        /// The command, which is that of the device.
+        /// The command, as loaded for the device.
         command: vk::PFN_vkCmdSetDescriptorBufferOffsetsEXT,
         /// The number of the descriptor buffer.
         buffer: u32,
-        /// In bytes.
+        /// The offset in the descriptor buffer, in bytes.
         offset: vk::DeviceSize,
     },
     /// A set of embedded immutable samplers.
     EmbeddedSamplers {
-        /// The command, which is that of the device.
+        /// The command, as loaded for the device.
         command: vk::PFN_vkCmdBindDescriptorBufferEmbeddedSamplersEXT,
     },
 }
 
-/// The commands are those of the same device.
+/// The commands are not compared, because both are those of the same device.
 impl PartialEq for BufferSet {
     fn eq(&self, other: &Self) -> bool {
         match (*self, *other) {
@@ -65,7 +65,7 @@ impl BufferSet {
 pub(super) struct SetArguments<'a> {
     pub(super) layout: vk::PipelineLayout,
     pub(super) first: u32,
-    /// One null handle in place of a [`BufferSet`].
+    /// The descriptor sets to bind; a single null handle if a [`BufferSet`] is bound instead.
     pub(super) sets: &'a [vk::DescriptorSet],
     pub(super) dynamic_offsets: &'a [u32],
     pub(super) buffer_set: Option<BufferSet>,

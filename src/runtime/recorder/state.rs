@@ -518,8 +518,8 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// What receives the bindings and draws: the command buffer of a graphics pipeline, or the
-/// collectors.
+/// The backend that bindings and draws are passed to: the command buffer of a graphics pipeline, or the
+/// collectors of a compute capture.
 pub(super) enum Backing<'r, 'a> {
     Graphics(&'r mut Graphics<'a>),
     Compute(&'r mut Streams),

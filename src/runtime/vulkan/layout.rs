@@ -253,7 +253,7 @@ pub enum PipelineLayoutError {
 }
 
 impl PipelineLayoutDesc<'_> {
-    /// Checks that the pipeline layout has everything that a shader uses which `backend` captures
+    /// Checks that the pipeline layout has everything that a shader uses when `backend` captures it
     /// ([Descriptor Set
     /// Interface](https://docs.vulkan.org/spec/latest/chapters/interfaces.html#interfaces-resources-descset)).
     /// Sets and bindings that the shader does not use are not checked.
@@ -385,7 +385,7 @@ fn is_of_type(resource: ResourceType, ty: vk::DescriptorType) -> bool {
     }
     let types: &[D] = match resource {
         ResourceType::Sampler => &[D::SAMPLER, D::COMBINED_IMAGE_SAMPLER],
-        // Only instructions of extensions read the last two.
+        // The last two types are for images that only the instructions of `VK_QCOM_image_processing` read.
         ResourceType::SampledImage => &[
             D::SAMPLED_IMAGE,
             D::COMBINED_IMAGE_SAMPLER,
@@ -419,7 +419,7 @@ fn of_other_stages(
 ) -> impl Iterator<Item = vk::PushConstantRange> {
     let without_vertex = |range: &vk::PushConstantRange| {
         let stages = match range.stage_flags {
-            // `ALL` contains bits that are not stages, and these bits are valid only in `ALL`.
+            // `ALL` has bits for no stage, which are valid only in `ALL` as a whole.
             vk::ShaderStageFlags::ALL => vk::ShaderStageFlags::ALL_GRAPHICS,
             stages => stages,
         };

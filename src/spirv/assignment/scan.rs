@@ -17,7 +17,7 @@ use crate::spirv::{Id, Instruction, Module, Section, ids_of};
 const MAX_COMPONENTS: u64 = 1 << 10;
 const MAX_COMPONENTS_IN_ALL: usize = 1 << 14;
 
-/// An event in a block.
+/// A part of a block's code that the analysis has to know.
 #[derive(Debug, Clone)]
 pub(super) enum Event {
     /// Components are written.
@@ -46,7 +46,7 @@ pub(super) struct Block<'m> {
 #[derive(Debug)]
 pub(super) struct Function<'m> {
     pub(super) id: Id,
-    /// In the order of the module. The function begins at the first block.
+    /// The blocks in the order of the module. The function begins at the first block.
     pub(super) blocks: Vec<Block<'m>>,
     /// The variables that the function itself declares, without an initializer.
     pub(super) locals: Vec<Id>,
@@ -220,9 +220,9 @@ impl<'m> Scan<'_, 'm> {
 struct Body<'a, 'm> {
     components: Components<'a>,
     pointers: Pointers<'a>,
-    /// Results of `OpUndef`.
+    /// The results of `OpUndef` instructions.
     undefined: &'a FxHashSet<Id>,
-    /// Instruction sets for debug info, whose instructions have no effect.
+    /// The instruction sets for debug info. Their instructions have no effect.
     debug_info: &'a FxHashSet<Id>,
     /// The index of the block for each label.
     labels: FxHashMap<u32, usize>,
@@ -301,10 +301,10 @@ impl<'m> Body<'_, 'm> {
         }
     }
 
-    /// Handles any other instruction: it may read through its pointer operands.
+    /// Handles an instruction of any other kind: it counts as reading through all of its pointer operands.
     fn escape(&mut self, i: Instruction<'_>) {
-        // A quick test: few instructions have pointer operands. A literal may be equal to the id of
-        // a pointer, so this finds too many.
+        // A quick test: few instructions have pointer operands. A literal may be equal to the id of a
+        // pointer, so this test also accepts some instructions without pointers.
         if !i.operands().iter().any(|word| self.pointers.get(Id(*word)).is_some()) {
             return;
         }

@@ -70,14 +70,14 @@ pub(super) fn expand(module: &mut Module) -> Result<(), ParseError> {
     Ok(())
 }
 
-/// Returns a decoration of a group as one of `target`.
+/// Returns a copy of a group's decoration that decorates `target`.
 fn of(decoration: &[u32], target: u32) -> Vec<u32> {
     let mut words = decoration.to_vec();
     words[1] = target;
     words
 }
 
-/// Returns a decoration of a group as one of a member. `OpDecorateId` has no counterpart for
+/// Returns a copy of a group's decoration that decorates a member. `OpDecorateId` has no counterpart for
 /// members, and a group for members must not contain it.
 fn of_member(decoration: &[u32], structure: u32, member: u32) -> Option<Vec<u32>> {
     let op = match Instruction::new(decoration).op()? {

@@ -31,7 +31,7 @@ impl<'s> Walk<'s, '_> {
                         Merge::Selection { merge } => {
                             self.select(frame, label, block, merge, condition, terminator)
                         }
-                        // The `OpLoopMerge` is already written.
+                        // The header of a loop has its `OpLoopMerge` already.
                         Merge::None | Merge::Loop { .. } => {
                             self.escape(frame, label, condition, terminator)
                         }
@@ -89,7 +89,8 @@ impl<'s> Walk<'s, '_> {
         if is_wrong { Err(frame.refuse()) } else { Ok(()) }
     }
 
-    /// Returns the index in `targets` of the target with a label, in the current function.
+    /// Finds the target that replaces the block with a label of the current function. Returns the index in
+    /// `targets`.
     fn target(&self, frame: &Frame<'s>, label: Id) -> Option<usize> {
         let targets = self.targets.get(frame.base..)?;
         targets.iter().rposition(|target| target.label == label).map(|n| n + frame.base)
@@ -99,15 +100,14 @@ impl<'s> Walk<'s, '_> {
         Edge { from, block: self.block, state: self.state.clone(), place }
     }
 
-    /// Records a branch to a target: its edge. `place` is the index in the written words of the
+    /// Adds a branch to the edges of a target. `place` is the index in the written words of the branch's
     /// operand with the label.
     fn reach(&mut self, number: usize, from: Id, place: usize) {
         let edge = self.edge(from, place);
         self.targets[number].edges.push(edge);
     }
 
-    /// Writes a conditional branch without merge instruction, of which at least one side leaves a
-    /// construct.
+    /// Writes a conditional branch without merge instruction. At least one of its sides leaves a construct.
     fn escape(
         &mut self,
         frame: &mut Frame<'s>,
@@ -122,7 +122,7 @@ impl<'s> Walk<'s, '_> {
                 self.begin_block(Some(place));
                 Ok(Step::At(to, vec![edge]))
             }
-            // Neither side leaves a construct.
+            // Neither side leaves a construct, so the branch would need a merge instruction.
             _ => Err(frame.refuse()),
         }
     }
@@ -325,7 +325,7 @@ impl<'s> Walk<'s, '_> {
         self.merge(frame, target)
     }
 
-    /// Begins a selection.
+    /// Begins a selection whose merge block is `merge`.
     fn open(&mut self, block: &Block, merge: Id, kind: Kind) -> Result<(), Stop> {
         let control = self.known.source.merge(block).map_or(0, |i| i.operand(1));
         let out = self.values.fresh();
@@ -358,7 +358,8 @@ impl<'s> Walk<'s, '_> {
                 Ok(Step::At(label, edges))
             }
             (_, 0) => self.join_returns(frame, out, kind),
-            // All paths but one return, so the rest of the function becomes part of the selection.
+            // All paths but one return, so the rest of the function can become part of the selection, on that
+            // path.
             (_, 1) => {
                 let edge = edges.remove(0);
                 self.values.begin_scope();

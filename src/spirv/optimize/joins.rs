@@ -8,7 +8,8 @@ use super::{Stop, simplify};
 use crate::spirv::Id;
 use crate::spirv::declarations::Type;
 
-/// The value that values from several predecessors have in the block where they join.
+/// The value of a variable in a block with several predecessors, each of which may have another value for the
+/// variable.
 enum Joined {
     Value(Id),
     /// The type of a structure, and its members, which are joined one by one.

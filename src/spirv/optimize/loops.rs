@@ -36,7 +36,7 @@ impl<'s> Walk<'s, '_> {
         self.values.begin_scope();
         self.values.push(Op::Label, &[header.0]);
         self.block = header;
-        // The operands for the back edge are written later, when their values are known.
+        // The operands of phis for the back edge are written later, when their values are known.
         let mut open = Vec::new();
         for leaf in leaves {
             let ty = self.tracked.leaf_types[leaf];

@@ -12,7 +12,7 @@ use crate::spirv::declarations::Type;
 /// structure nor an array. [`NOTHING`] means that nothing was written to the leaf.
 pub(super) type State = Vec<Id>;
 
-/// The id that stands for no value.
+/// The id that stands for the absence of a value.
 pub(super) const NOTHING: Id = Id(0);
 
 /// A pointer into a tracked variable.
@@ -37,7 +37,7 @@ pub(super) struct Tracked {
 }
 
 impl Tracked {
-    /// Returns where an id of the output points to, if it points into a tracked variable.
+    /// Returns the part of a tracked variable that an id of the output points to, if it points to one.
     pub(super) fn pointer(&self, id: Id) -> Option<&Pointer> {
         self.pointers.get(&id)
     }
@@ -61,7 +61,7 @@ impl Tracked {
         Some(first..self.leaf_types.len())
     }
 
-    /// Stops tracking all leaves but the first `leaves`: those of the variables of a function whose
+    /// Stops tracking all leaves after the first `leaves`. They belong to variables of a function whose
     /// inlined code has ended.
     pub(super) fn truncate(&mut self, leaves: usize) {
         self.leaf_types.truncate(leaves);
@@ -288,7 +288,7 @@ impl Inside {
         Ok(inside)
     }
 
-    /// Returns this part of a leaf's value.
+    /// Returns this part of a value that was loaded from the whole leaf.
     fn load(&self, values: &mut Values<'_>, whole: Id) -> Result<Id, Stop> {
         let Some((vector_type, index)) = self.component else {
             return Ok(values.extract(self.ty, whole, &self.constant));
@@ -297,7 +297,7 @@ impl Inside {
         Ok(values.value(Op::VectorExtractDynamic, self.ty, &[vector.0, index.0]))
     }
 
-    /// Returns a leaf's value with another value of this part.
+    /// Returns the leaf's value after a store of `part` to this part.
     fn store(&self, values: &mut Values<'_>, leaf: Id, whole: Id, part: Id) -> Id {
         let mut part = part;
         if let Some((vector_type, index)) = self.component {

@@ -9,8 +9,7 @@ use crate::spirv::Id;
 use crate::spirv::declarations::Type;
 use crate::spirv::specialization::fold::{Scalar, Value, fold};
 
-/// The largest number of instructions to look at, from a composite back to the one that made one of
-/// its parts.
+/// The largest number of instructions that the search for a part of a composite goes back.
 const MAX_STEPS: u32 = 64;
 
 /// Returns an existing value that is equal to the result of a pure operation. Floating-point
@@ -22,7 +21,7 @@ pub(super) fn simplify(values: &mut Values<'_>, op: Op, ty: Id, operands: &[u32]
             if path.is_empty() {
                 return Some(from);
             }
-            // The part was found in another composite.
+            // The value is a part of another composite, from which it can be extracted directly.
             (from.0 != *composite).then(|| values.extract(ty, from, &path))
         }
         (Op::CompositeConstruct, parts) => whole_of(values, ty, parts),
@@ -93,7 +92,7 @@ fn arithmetic(values: &mut Values<'_>, op: Op, ty: Id, operands: &[u32]) -> Opti
         return Some(values.constant(ty, folded));
     }
     let [a, b] = *operands else { return None };
-    // For signed integers the operands may have another type than the result.
+    // For signed integers, the types of the operands may differ from the type of the result.
     let same = |id: u32| (values.type_of(Id(id)) == Some(ty)).then_some(Id(id));
     let [is_a, is_b] = [a, b].map(|id| {
         let bits = values.scalar(Id(id)).map(Value::bits);
@@ -132,8 +131,8 @@ fn arithmetic(values: &mut Values<'_>, op: Op, ty: Id, operands: &[u32]) -> Opti
     }
 }
 
-/// Finds where a part of a composite came from. Returns a value and the rest of the path, which
-/// selects the part in that value, or `None` if nothing is known about the composite.
+/// Finds an existing value that contains a part of a composite. Returns the value, and the path in the value
+/// to the part. `None` if the code of the composite does not tell.
 fn part_of(values: &mut Values<'_>, mut from: Id, path: &[u32]) -> Option<(Id, Vec<u32>)> {
     let mut path = path.to_vec();
     let mut is_found = false;
@@ -200,8 +199,8 @@ fn step(values: &mut Values<'_>, from: Id, path: &[u32]) -> Option<(Id, Vec<u32>
             if let Some(rest) = path.strip_prefix(to) {
                 return Some((object, rest.to_vec()));
             }
-            // If the `OpCompositeInsert` changes another part, the part is that of the base. If it
-            // changes something within the part, the part is not known.
+            // If the `OpCompositeInsert` changes another part, this part is unchanged from the base. If the
+            // instruction changes something within this part, the part is not known.
             (!to.starts_with(path)).then(|| (base, path.to_vec()))
         }
         Op::CompositeExtract => Some((Id(operands[2]), [operands.get(3..)?, path].concat())),

@@ -103,7 +103,8 @@ impl<'m> Source<'m> {
         let mut functions = FxHashMap::default();
         let mut labels = module.id_map();
         let (mut bases, mut chains) = (module.id_map(), Vec::new());
-        // The ids of declarations and parameters. An index with any other id is computed.
+        // The ids of declarations and parameters. An index that has another id is the result of a
+        // computation.
         let mut given = module.id_set();
         given.extend(module.section(Section::Declarations).filter_map(|i| result_of(i).1));
         let (mut begin, mut blocks_before, mut block_count) = (0, 0, 0);
@@ -367,7 +368,7 @@ impl<'m> Source<'m> {
                 } else if i.is(Op::FunctionCall) {
                     let arguments = i.operands().iter().skip(3);
                     stored.extend(arguments.map(|argument| self.root(Id(*argument))));
-                    // What the functions that it calls store to counts, too.
+                    // Stores in the functions that it calls count, too.
                     if let Some(callee) = self.functions.get(&i.id(2))
                         && seen.insert(i.id(2))
                     {

@@ -13,19 +13,21 @@ use crate::spirv::{Id, Instruction, Module, Section};
 /// separately. A value with more parts is loaded as a whole.
 const MAX_LOADS: u32 = 128;
 
-/// A bit of `definitions`: the index is one into [`Values::start`].
+/// A flag in elements of `definitions`: the instruction is in [`Values::start`], and the other bits are its
+/// index there.
 const IN_START: u32 = 1 << 31;
 
-/// Emitted instructions, and what is known about their results.
+/// Emitted instructions, and the values and types of their results as far as they are known.
 pub(super) struct Values<'m> {
     pub(super) builder: Builder<'m>,
     declarations: &'m Declarations,
-    /// The instructions from the first label on, except for those in `start`.
+    /// The instructions from the first label on. Loads that are moved to the beginning are in `start`
+    /// instead.
     pub(super) words: Vec<u32>,
     /// The loads of push constants that are written at the beginning of the first block, before
     /// `words`.
     pub(super) start: Vec<u32>,
-    /// The first id that emitted instructions may have. Lower ids are those of the module.
+    /// The first id that emitted instructions may have. Lower ids belong to the module.
     first: u32,
     /// For each id from `first` on, where its instruction is: 1 + the index in `words`, or [`IN_START`] + the index in
     /// `start`.
@@ -136,7 +138,7 @@ impl<'m> Values<'m> {
         Some(Instruction::new(rest.get(..length)?))
     }
 
-    /// Returns the element of `definitions` for an id.
+    /// Returns the place of the instruction that defines an id, in the form of `definitions`.
     fn place(&self, id: Id) -> Option<u32> {
         self.definitions.get(id.0.checked_sub(self.first)? as usize).copied()
     }
@@ -283,7 +285,8 @@ impl<'m> Values<'m> {
         self.place(id).is_some_and(|place| place & IN_START != 0)
     }
 
-    /// Returns the result of a pure operation: an existing value, or that of a new instruction.
+    /// Returns the result of a pure operation, which is an existing value if possible, and otherwise the
+    /// result of a new instruction.
     pub(super) fn value(&mut self, op: Op, ty: Id, operands: &[u32]) -> Id {
         if let Some(id) = simplify::simplify(self, op, ty, operands) {
             return id;

@@ -10,12 +10,12 @@ use super::{Decorations, MAX_DEPTH, Stop, is_pure};
 use crate::spirv::id_set::IdMap;
 use crate::spirv::{Id, Instruction, Module, Section, result_of, visit_ids};
 
-/// What is known before the walk begins, and does not change during it.
+/// The facts about a module that do not change during the walk.
 pub(super) struct Known<'s> {
     pub(super) source: &'s Source<'s>,
     /// Variables that stay in memory.
     pub(super) untracked: &'s FxHashSet<Id>,
-    /// Functions that are called, not inlined.
+    /// Functions that remain functions and are called, because they cannot be inlined.
     pub(super) refused: &'s FxHashSet<Id>,
     /// The decorations of ids in functions.
     pub(super) decorations: &'s Decorations<'s>,
@@ -38,7 +38,8 @@ pub(super) struct Walk<'s, 'm> {
     pub(super) targets: Vec<Target>,
     /// The label in the output of the block that is being written.
     pub(super) block: Id,
-    /// The `OpVariable`s of the variables that stay in memory. Then the decorations of new ids.
+    /// The `OpVariable` instructions of the variables that stay in memory. `annotations` are the decorations
+    /// of new ids.
     pub(super) variables: Vec<u32>,
     pub(super) annotations: Vec<Vec<u32>>,
     /// The number of calls and constructs that the current block is in.
@@ -48,7 +49,7 @@ pub(super) struct Walk<'s, 'm> {
     pub(super) ids: IdMap<Id>,
     /// For each block of the source, the number of the last frame in which it was entered.
     visited: Vec<u32>,
-    /// The number of frames so far: of function calls that were inlined.
+    /// The number of frames so far. Each function call that was inlined has a frame.
     frames: u32,
     /// The number of blocks and instructions of the source that the walk has followed. Beyond `8 * limit` the walk
     /// gives up. The limit on written words is not enough: calls whose code folds away add no words, but their number
@@ -111,14 +112,15 @@ pub(super) struct Frame<'s> {
     pub(super) base: usize,
 }
 
-/// Where the control flow goes after a piece of code.
+/// The block or caller to which the control flow goes after a piece of code.
 pub(super) enum Step {
-    /// To a block of the source, over these edges. Its label in the output is written, and the phis
-    /// of tracked variables are, too.
+    /// The control flow goes to a block of the source, over these edges. The label of the block is written to
+    /// the output, and so are the phis of tracked variables.
     At(Id, Vec<Edge>),
-    /// To the caller, with the value that the function returns, or [`NOTHING`].
+    /// The control flow goes to the caller, with the value that the function returns, or [`NOTHING`].
     Returned(Id),
-    /// To a target, which is written later, or nowhere.
+    /// The control flow goes to a target, which is written later; or to no block, for example after
+    /// `OpUnreachable`.
     Ended,
 }
 
@@ -424,8 +426,8 @@ impl<'s, 'm> Walk<'s, 'm> {
         Ok(())
     }
 
-    /// Repeats an `OpSampledImage` whose result is used after an inlined call has begun another
-    /// block: the result must be used in the same block.
+    /// Repeats an `OpSampledImage` whose result is used after an inlined call has begun another block: SPIR-V
+    /// requires that the result is used in the same block.
     fn repeat_sampled_images(&mut self, i: Instruction<'_>, operands: &mut [u32]) {
         let first = i.operands().len() - operands.len();
         let mut repeated = Vec::new();
@@ -484,7 +486,8 @@ impl<'s, 'm> Walk<'s, 'm> {
         self.depth -= 1;
         self.tracked.truncate(leaves);
         self.state.truncate(leaves);
-        // The variables that the function's pointers point into no longer exist.
+        // The leaves of the function's variables are no longer tracked, so no id may refer to pointers into
+        // them.
         let source = self.known.source;
         for local in source.parameters(function).chain(source.variables(function)) {
             self.ids.remove(local.id(1));

@@ -84,7 +84,7 @@ impl Value {
         Some(Self::new(scalar, bits))
     }
 
-    /// Reads a value from memory; `None` if the size differs from that of the type.
+    /// Reads a value from memory. `None` if the data do not have the size of the type.
     pub(in crate::spirv) fn from_memory(scalar: Scalar, data: &[u8]) -> Option<Self> {
         let bits = match data.len() == scalar.bytes() {
             false => return None,

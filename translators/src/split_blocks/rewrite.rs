@@ -14,7 +14,7 @@ use vkxfb::internal::spirv::emit::{Builder, Code};
 use vkxfb::internal::spirv::entry_point::{remove_annotations, remove_debug_info};
 use vkxfb::internal::spirv::{Id, Instruction, Module, Section, read_string, visit_ids};
 
-/// Replaces all references to the outputs, and removes the outputs.
+/// Replaces all references to the split outputs, and removes these outputs.
 pub(super) fn rewrite(
     module: &mut Module,
     declarations: &Declarations,
@@ -174,8 +174,9 @@ impl<'a> Rewriter<'_, 'a> {
         Ok(())
     }
 
-    /// An access chain to a member becomes the member's variable. A longer one becomes an access
-    /// chain into that variable. A shorter one is a pointer to a structure.
+    /// Rewrites an access chain. A chain to a member becomes the member's variable, and a longer chain
+    /// becomes an access chain into that variable. A shorter chain is a pointer to a structure, which is
+    /// removed.
     fn access_chain(
         &mut self,
         i: Instruction<'_>,

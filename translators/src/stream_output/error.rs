@@ -7,7 +7,7 @@ use vkxfb::lower::LowerError;
 
 use crate::slots::VaryingSlot;
 
-/// The reason why stream outputs make no capture list.
+/// The reason why stream outputs cannot be converted to a capture list.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CaptureListError {

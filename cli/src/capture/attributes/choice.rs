@@ -1,4 +1,4 @@
-//! Parses `--attribute`, which says what values inputs of the shader read.
+//! Parses `--attribute`, which tells the values that inputs of the shader read.
 
 use std::str::FromStr;
 
@@ -12,7 +12,7 @@ use crate::supplied::{Literal, literals};
 /// The word that stands for computed normals in place of a column.
 pub(super) const COMPUTED: &str = "computed";
 
-/// What one input of the shader reads, as the user chose.
+/// The values that the user chose for one input of the shader.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::capture) struct Choice {
     pub(super) input: Which,
@@ -25,13 +25,13 @@ pub(in crate::capture) struct Choice {
 /// Names an input of the shader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Which {
-    /// By its location.
+    /// The location of the input.
     Location(u32),
-    /// By its name, or by a name that meshes use for the same purpose.
+    /// The name of the input, or a name that meshes use for the same purpose.
     Name(String),
 }
 
-/// Where the values are from.
+/// The origin of the values.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Source {
     /// A column of the mesh, or of the file with a row for each instance.

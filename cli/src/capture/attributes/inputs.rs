@@ -13,8 +13,8 @@ use vkxfb::lower::Shader;
 /// An input that the shader reads from a vertex buffer.
 pub(super) struct Input {
     pub(super) read: AttributeUse,
-    /// The name of the input variable, followed by the path to what is read at this location, if
-    /// the variable has several. `None` if the variable has no name.
+    /// The name of the input variable, followed by the path to the part of it that is at this location, if
+    /// the variable has several parts. `None` if the variable has no name.
     pub(super) name: Option<String>,
     ty: String,
     /// Whether the shader uses the variable.

@@ -308,8 +308,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// If some vertices have joints, gives all others a joint that does not move them, with weight
-    /// 1. With weights of 0, a shader would move them all to one point.
+    /// If some vertices have joints, gives each vertex without joints a joint that does not move it, with
+    /// weight 1. With weights of 0, a shader would move all of these vertices to one point.
     fn hold_rigid(&mut self) {
         if self.joints.is_empty() || self.rigid.is_empty() {
             return;

@@ -3,8 +3,8 @@
 
 use super::Column;
 
-/// The suffixes of components. Those with a dot or brackets are written by this command, and those
-/// with an underscore by many tools.
+/// The suffixes of components. This command writes suffixes with a dot or brackets, and many tools write
+/// suffixes with an underscore.
 const SUFFIXES: [[&str; 4]; 4] = [
     [".x", ".y", ".z", ".w"],
     [".r", ".g", ".b", ".a"],

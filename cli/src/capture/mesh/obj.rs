@@ -59,15 +59,16 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parsed> {
     Ok(parsed)
 }
 
-/// Checks a line, if it is a face: at least three corners, which all have the same parts. The parser
-/// leaves out what it does not understand, as where a file is cut off.
+/// Checks a line, if it is a face: it must have at least three corners, which all have the same parts. The
+/// parser would silently leave out a face that it does not understand, such as the last line of a file that
+/// is cut off.
 fn check_face(line: &str) -> Result<()> {
     let mut words = line.split_whitespace();
     if words.next() != Some("f") {
         return Ok(());
     }
     let corners: Vec<&str> = words.take_while(|word| !word.starts_with('#')).collect();
-    // A line may go on behind a backslash.
+    // A backslash at the end continues the line on the next one.
     if corners.last() == Some(&"\\") {
         return Ok(());
     }

@@ -47,8 +47,8 @@ pub(super) fn parse(mut bytes: &[u8]) -> Result<Parsed> {
     Ok(parsed)
 }
 
-/// Returns an error that says what is wrong with a file in words of its own, where that can be told:
-/// most such files are cut off. `message` is that of the parser.
+/// Returns an error for a file that the parser rejects. Most such files are cut off, which the error then
+/// says. Otherwise it contains `message`, the parser's message.
 fn explain(bytes: &[u8], message: &str) -> anyhow::Error {
     if !bytes.starts_with(b"ply") {
         return anyhow!("it does not begin with 'ply'");
@@ -84,7 +84,7 @@ fn explain(bytes: &[u8], message: &str) -> anyhow::Error {
     if lines < expected {
         return anyhow!("it ends at line {lines}; its header announces {announced}");
     }
-    // The parser's message goes on with its own data structures.
+    // The rest of the parser's message describes its own data structures, so it is left out.
     let lines = message.lines().map(str::trim).take_while(|line| !line.starts_with("Error:"));
     anyhow!("{}", lines.collect::<Vec<_>>().join(" "))
 }

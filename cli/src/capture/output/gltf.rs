@@ -1,5 +1,4 @@
-//! Writes what was captured as binary glTF. Each captured record becomes a vertex, and there are no
-//! indices.
+//! Writes the captured records as binary glTF. Each record becomes a vertex, and there are no indices.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +21,7 @@ const VERSION: u32 = 2;
 const JSON: u32 = 0x4e4f_534a;
 const BIN: u32 = 0x004e_4942;
 
-/// What readers of glTF take an attribute for, which determines how its values are converted.
+/// The meaning of an attribute for readers of glTF, which determines how its values are converted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     /// A position with three components. A position in clip space is divided by the fourth
@@ -120,8 +119,8 @@ fn visible(shown: &Shown<'_>) -> Vec<usize> {
     vertices
 }
 
-/// Returns the attributes for all columns. Columns that readers of glTF know get the name that the
-/// specification has for them, others a name made from their own. No name is used twice.
+/// Returns the attributes for all columns. A column that readers of glTF know gets the name that the
+/// specification has for it, any other column a name made from its own. No name is used twice.
 fn attributes<'a>(shown: &Shown<'a>) -> Vec<Attribute<'a>> {
     let columns = shown.records.columns;
     let position = place(columns).map(|column| &raw const *column);

@@ -1,5 +1,4 @@
-//! Writes what was captured as PLY. Each captured record becomes a vertex, and each primitive a
-//! face or an edge.
+//! Writes the captured records as PLY. Each record becomes a vertex, and each primitive a face or an edge.
 
 use std::collections::BTreeSet;
 

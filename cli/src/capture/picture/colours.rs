@@ -4,17 +4,17 @@ use anyhow::{Context, Result};
 
 use crate::capture::records::{Column, Records, Role};
 
-/// What determines the colours: a column, or one of its components.
+/// The column, or the component of a column, that determines the colours.
 pub(super) struct Colouring<'a> {
     column: &'a Column,
     component: Option<usize>,
 }
 
-/// Red, green and blue from 0 to 255. The fourth value is 0 if the colour does not count, because
-/// the side of the triangle that is seen determines it.
+/// Red, green and blue from 0 to 255. The fourth value is 0 if the three are not used, because the visible
+/// side of the triangle determines the colour.
 pub(super) type Colour = [u8; 4];
 
-/// The colour that stands for the one that the side of the triangle determines.
+/// Stands for the colour that the visible side of the triangle determines.
 pub(super) const BY_SIDE: Colour = [0; 4];
 
 /// The colours of numbers from the lowest to the highest: dark blue, green, yellow, with evenly
@@ -28,8 +28,8 @@ const SCALE: [[f64; 3]; 5] = [
 ];
 
 impl<'a> Colouring<'a> {
-    /// Colours vertices by the column, or component, with this name. Without a name, returns a
-    /// column that is a colour by its name, if there is one.
+    /// Colours vertices by the column, or component, with this name. Without a name, returns a column whose
+    /// name says that it is a colour, if there is one.
     pub(super) fn of(columns: &'a [Column], name: Option<&str>) -> Result<Option<Self>> {
         let whole = |column| Self { column, component: None };
         let Some(wanted) = name else {
@@ -59,8 +59,8 @@ impl<'a> Colouring<'a> {
         }
     }
 
-    /// Returns the colours of all vertices. Three or four numbers from 0 to 1 are used as they are,
-    /// others are scaled by their range, which is returned as a text.
+    /// Returns the colours of all vertices. Three or four numbers from 0 to 1 are used as a colour directly.
+    /// Other numbers are scaled by their range, which is also returned, as a text.
     pub(super) fn colours(&self, records: &Records<'_>) -> (Vec<Colour>, Option<String>) {
         let all = (0..records.vertices).map(|vertex| self.numbers(records, vertex));
         let all: Vec<Vec<f64>> = all.collect();

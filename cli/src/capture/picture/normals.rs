@@ -1,5 +1,5 @@
-//! Determines the normals by which surfaces are shaded smoothly: those of an output that is a
-//! normal by its name.
+//! Determines the normals by which surfaces are shaded smoothly, from an output whose name says that it is a
+//! normal.
 
 use glam::{DMat3, DVec3};
 
@@ -8,9 +8,9 @@ use super::view::View;
 use crate::capture::output::Shown;
 use crate::capture::records::Number;
 
-/// Returns for each vertex a unit vector in the space of `shapes`, or zero if the output is no
-/// direction there. `None` if no output is a normal, or if it cannot be told how its space is turned
-/// against that of the picture; then triangles are flat.
+/// Returns for each vertex a unit vector in the space of `shapes`, or zero if the output has no direction
+/// there. `None` if no output is a normal, or if the rotation from the space of the normals to that of the
+/// picture cannot be determined. Triangles are flat then.
 pub(super) fn normals(
     shown: &Shown<'_>,
     picture: &Picture<'_>,
@@ -25,12 +25,13 @@ pub(super) fn normals(
     });
     let own: Vec<DVec3> = own.collect();
     match picture.view {
-        // The place is in the space of the normals.
+        // The positions are in the same space as the normals.
         View::From { .. } if !picture.place.is_position => {
             let turned = |normal: &DVec3| picture.view.turned(normal.to_array()).into();
             Some(own.iter().map(turned).collect())
         }
-        // The place is in clip space, and the shader alone knows how that is turned.
+        // The positions are in clip space. Only the shader knows how clip space is rotated relative to the
+        // space of the normals, so the rotation is estimated.
         _ => {
             let rotation = best_rotation(shapes, &own)?;
             Some(own.iter().map(|normal| rotation * *normal).collect())
@@ -58,8 +59,8 @@ fn best_rotation(shapes: &[[f64; 3]], normals: &[DVec3]) -> Option<DMat3> {
     if !rotation.is_finite() || rotation.determinant().abs() < 1e-6 {
         return None;
     }
-    // Newton's iteration for the orthogonal factor. It doubles the number of right digits once it is
-    // near, and gets there by halving the largest stretch.
+    // Newton's iteration for the orthogonal factor. Far from the result, each step about halves the largest
+    // stretch; near the result, it doubles the number of right digits.
     for _ in 0..40 {
         rotation = (rotation + rotation.inverse().transpose()) * 0.5;
     }
@@ -81,7 +82,7 @@ mod tests {
                 let normal = DVec3::from_array(signs);
                 let mut corners = [DVec3::X, DVec3::Y, DVec3::Z].map(|axis| axis * normal);
                 let out = (corners[1] - corners[0]).cross(corners[2] - corners[0]).dot(normal);
-                // A reflection turns the corners' order around.
+                // A reflection reverses the order of the corners.
                 if (out < 0.0) != (expected.determinant() < 0.0) {
                     corners.swap(0, 1);
                 }

@@ -1,7 +1,6 @@
-// Draws what was captured. The program puts three constants before this text: `PIXEL`, the size of
-// a pixel in each direction in normalized device coordinates, where the picture is 2 wide and high;
-// and `REACH`, how many pixels a point or a line reaches to each side. The third one is the
-// background colour:
+// Draws the captured primitives. The program puts three constants before this text: `PIXEL`, the size of a
+// pixel in each direction in normalized device coordinates, where the picture is 2 wide and high; and
+// `REACH`, how many pixels a point or a line reaches to each side. The third one is the background colour:
 // const PIXEL: vec2f; const REACH: f32; const GROUND: vec3f;
 
 struct Drawn {
@@ -10,7 +9,7 @@ struct Drawn {
     @location(1) colour: vec4f,
     /// The place within a point: from -1 to 1 in both directions.
     @location(2) across: vec2f,
-    /// The normal in the space of `shape`, and 1. Four zeros if the triangle's own counts.
+    /// The normal in the space of `shape`, and 1. Four zeros if the triangle's own normal is used.
     @location(3) normal: vec4f,
 }
 
@@ -81,7 +80,7 @@ fn faded(colour: vec3f, distance: f32) -> vec4f {
     // The derivatives are along the screen's x and y axes, so the negated cross product points
     // towards the viewer, whichever side of the triangle is seen.
     let own = -cross(dpdx(drawn.shape.xyz), dpdy(drawn.shape.xyz));
-    // A normal that was captured is turned to the same side.
+    // A captured normal is reversed if it points away from the viewer.
     let turned = drawn.normal.xyz * sign(dot(drawn.normal.xyz, own));
     let normal = select(own, turned, drawn.normal.w > 0.99);
     let size = length(normal);

@@ -18,15 +18,15 @@ const SHADERS: &str = include_str!("picture.wgsl");
 /// The colour of the background, to which distant primitives fade.
 const GROUND: [f32; 4] = [0.965, 0.968, 0.975, 1.0];
 
-/// How far a point reaches from its centre, and a line from its middle, in pixels of a picture of
+/// The distance that a point reaches from its centre, and a line from its middle, in pixels of a picture of
 /// the usual size.
 const POINT: f32 = 2.5;
 const LINE: f32 = 0.8;
 
-/// The number of vertices with which a point or a line is drawn: those of two triangles.
+/// The number of vertices with which a point or a line is drawn, as two triangles.
 const CORNERS: u32 = 6;
 
-/// How primitives with a given number of vertices are drawn.
+/// The way to draw primitives with a given number of vertices.
 struct Style {
     vertex: &'static str,
     fragment: &'static str,

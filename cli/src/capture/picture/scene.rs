@@ -9,7 +9,7 @@ use super::normals::normals;
 use super::view::{Size, View};
 use crate::capture::output::Shown;
 
-/// How much of the picture the primitives fill, if the view is from outside.
+/// The part of the picture that the primitives fill, if the view is from outside.
 const FILLED: f64 = 0.92;
 
 /// The tangent of half of the assumed field of view. Clip-space x and y are multiplied by it, which
@@ -26,7 +26,7 @@ pub(super) struct Vertex {
     /// shading is computed from it. The fourth component is the relative distance, from 0 for the
     /// nearest vertex to 1 for the farthest.
     pub(super) shape: [f32; 4],
-    /// The normal in the space of `shape`, and 1. Four zeros if the triangle's own counts.
+    /// The normal in the space of `shape`, and 1. Four zeros if the triangle's own normal is used.
     pub(super) normal: [f32; 4],
     pub(super) colour: [u8; 4],
 }

@@ -4,7 +4,7 @@ use super::view::View;
 use super::{Kind, Picture};
 use crate::capture::output::Shown;
 
-/// Why a primitive is not seen.
+/// The reasons why a primitive is not seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reason {
     /// A component of a position is NaN or infinite.
@@ -24,7 +24,7 @@ const REASONS: [Reason; 5] =
     [Reason::NotFinite, Reason::NoW, Reason::Behind, Reason::Outside, Reason::Flat];
 
 impl Reason {
-    /// Says what is so of some primitives.
+    /// Describes the primitives that are not seen for this reason.
     const fn text(self) -> &'static str {
         match self {
             Self::NotFinite => "with positions that are not finite",
@@ -58,7 +58,7 @@ impl Unseen {
         this
     }
 
-    /// Returns a text if nothing is seen, or if positions are such that they are probably wrong.
+    /// Returns a text if nothing is seen, or if the positions are probably wrong.
     pub(super) fn remark(&self) -> Option<String> {
         let all = self.primitives;
         let found = |reason: &Reason| self.counts[*reason as usize] > 0;
@@ -92,7 +92,8 @@ impl Unseen {
 
 /// Returns why a primitive with these positions is not seen. `None` if it is seen.
 fn reason(places: &[[f64; 4]], picture: &Picture<'_>) -> Option<Reason> {
-    // Only the device clips primitives; edges, and views from outside, need all positions.
+    // Primitives are clipped only in pictures that the device renders from the shader's own viewpoint.
+    // Pictures of edges, and views from outside, need all positions.
     let is_clipped = picture.kind == Kind::Png && picture.view == View::Shader;
     let all = |is: fn([f64; 4]) -> bool| places.iter().all(|place| is(*place));
     let any = |is: fn([f64; 4]) -> bool| places.iter().any(|place| is(*place));

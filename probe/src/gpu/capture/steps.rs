@@ -122,8 +122,7 @@ unsafe fn draw(
     Ok(())
 }
 
-/// What is needed to record the steps of captures. They are recorded outside of render pass
-/// instances.
+/// The data for recording the steps of captures. The steps are recorded outside of render pass instances.
 pub(super) struct Steps<'a> {
     pub(super) placed: &'a [Placed<'a>],
     pub(super) buffers: &'a Buffers<'a>,

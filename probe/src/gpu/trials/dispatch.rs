@@ -189,7 +189,8 @@ mod tests {
         let dispatches = Dispatches::new();
         let words = right(&dispatches);
         assert_eq!(dispatches.judge(&words), (true, "works".to_owned()));
-        // One workgroup runs twice, one does not run, and one runs that should not exist.
+        // Changes the counts as if one workgroup ran twice, one did not run, and one ran that should not
+        // exist.
         let place = &dispatches.places[2];
         let (first, behind) = (place.counts as usize, place.counts as usize + place.expected());
         for (word, count, ran) in [(first, 2, 25), (first + 7, 0, 23), (behind, 1, 25)] {

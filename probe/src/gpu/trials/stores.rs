@@ -17,7 +17,7 @@ use crate::gpu::{Gpu, GpuError, begin_render_pass};
 /// complete. The larger number exceeds what drivers process in one batch.
 const VERTICES: [u32; 2] = [12, 3000];
 
-/// What happens to the primitives of a draw after the vertex shader.
+/// The processing of a draw's primitives after the vertex shader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     /// Rasterizer discard is enabled.
@@ -107,7 +107,7 @@ impl Stores {
         self.words
     }
 
-    /// Makes the draws. Returns the counts, or `None` if nothing was executed.
+    /// Submits the draws. Returns the counts, or `None` if nothing was executed.
     pub(super) fn run(&self, gpu: &mut Gpu, kit: &mut Kit) -> Result<Option<Vec<u32>>, GpuError> {
         let words = module(include_bytes!("../../../../shaders/trials/vertex_stores.spv"))?;
         let most = VERTICES.into_iter().max().unwrap_or(0);

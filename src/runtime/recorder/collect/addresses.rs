@@ -151,8 +151,8 @@ impl Collector {
         // SAFETY: the caller's contract.
         let memory = unsafe { memory_of(&self.ctx, buffer) };
         let end = whole.and_then(|whole| offset.checked_add(whole));
-        // Under the descriptor plan a shader cannot read the rest of the dword: a descriptor covers
-        // only the range.
+        // The rest of the dword can be read if the buffer's memory contains it. Under the descriptor plan it
+        // never can, because a descriptor covers only the range.
         let is_there = self.ctx.table().is_none() && end.is_some_and(|end| end <= memory);
         Ok((start, (!is_there).then_some((offset + size, memory))))
     }

@@ -125,8 +125,8 @@ impl Collector {
             limits.min().unwrap_or(u32::MAX)
         };
         attributes.vertices = least(|rate| *rate == InputRate::Vertex);
-        // The first instance of a draw reads element `first_instance`, whatever the divisor. Draws
-        // with more instances are checked anyway.
+        // The first instance of a draw reads element `first_instance`, whatever the divisor. A draw with
+        // several instances is checked in the shader anyway, so only the first instance matters here.
         attributes.instances = least(|rate| *rate != InputRate::Vertex);
         let others = descriptors.get(INLINE_ATTRIBUTES..).unwrap_or_default();
         if found.is_ok() {

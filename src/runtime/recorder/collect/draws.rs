@@ -28,7 +28,7 @@ impl Collector {
             traits: Traits::default(),
         };
         let last = self.collected.states.last();
-        // The traits follow from the other members.
+        // The traits are computed from the other members, so only these are compared.
         if last.is_none_or(|last| State { traits: last.traits, ..state } != *last) {
             let traits = self.traits();
             self.collected.states.push(State { traits, ..state });
@@ -54,9 +54,9 @@ impl Collector {
         }
     }
 
-    /// Whether the next draw must be collected for this stream: it can emit to the stream, and the
-    /// stream is captured or counted. Stream 0 collects all draws of shaders that emit to it, so
-    /// that the arguments of the draws are checked.
+    /// Whether the next draw must be collected for this stream: it can emit to the stream, and the stream is
+    /// captured or counted. Stream 0 also collects draws that are neither captured nor counted, so that the
+    /// arguments of the draws are checked.
     fn takes_draws(&self) -> bool {
         let stream = self.collected.stream;
         let emits = match self.bound.pipeline.as_ref().and_then(Pipeline::geometry) {
@@ -246,27 +246,29 @@ impl Collector {
     }
 }
 
-/// The number of slices that the patches of a draw should be cut into at least: enough for a large GPU.
+/// The number of slices that all patches of a draw together are cut into at least: enough invocations for a
+/// large GPU.
 const SLICED_ITEMS: u64 = 1 << 16;
 
-/// The largest number of slices of a patch. If each is another invocation's, each runs the vertex and the control shader.
+/// The largest number of slices of a patch. A limit is needed because the vertex shader and the control
+/// shader run again for each slice that another invocation processes.
 const MOST_SLICES: u64 = 64;
 
-/// The number of slices if only the GPU knows the number of patches.
+/// The number of slices per patch if only the GPU knows the number of patches.
 const UNKNOWN_SLICES: u64 = 8;
 
-/// The least number of slices where the iterations of loops are limited.
+/// The smallest number of slices per patch on devices that limit the iterations of loops.
 const LEAST_LIMITED_SLICES: u64 = 16;
 
-/// The largest number of slices of all patches of some draws.
+/// The largest number of slices that `draws` draws with `patches` patches in all can have.
 pub(in crate::runtime) fn most_slices(draws: u64, patches: u64) -> u64 {
     let few = draws.saturating_mul(SLICED_ITEMS);
     let many = patches.saturating_mul(LEAST_LIMITED_SLICES);
     patches.saturating_mul(MOST_SLICES).min(few.saturating_add(many))
 }
 
-/// The binary logarithm of the number of slices of each patch of a draw. Few patches are cut into many, so that there is
-/// work for the whole GPU.
+/// The binary logarithm of the number of slices of each patch of a draw. The fewer patches a draw has, the
+/// more slices each patch is cut into, so that there is work for the whole GPU.
 fn slice_bits(input: &Input, control_points: u32, limits_loops: bool) -> u32 {
     let patches = u64::from(input.count) / u64::from(control_points.max(1));
     let slices = match input.kind {
@@ -306,9 +308,8 @@ fn most_items(topology: PrimitiveTopology, count: u32, instance_count: u32, room
     instances * first + (all - instances) * (topology.item_count(2) - first)
 }
 
-/// Returns the same number for a draw with primitive restart, where `index_limit` indices are
-/// within the bound range. shaders/setup.wgsl computes it for any number of primitives per
-/// instance.
+/// The largest number of items of a draw with primitive restart, where `index_limit` indices are within the
+/// bound range. shaders/setup.wgsl computes the number of items for any number of primitives per instance.
 fn most_restarted(count: u32, index_limit: u32, instance_count: u32, room: u64) -> u64 {
     let items = |primitives: u64| {
         let reached = u64::from(index_limit) + 6 * (primitives + 1);
@@ -359,7 +360,7 @@ mod tests {
         ) {
             let most_instances = instances.max(most_instances) as u32;
             let bound = most_restarted(count.max(most), index_limit, most_instances, room);
-            // This is the number that `draw_of` in shaders/setup.wgsl computes.
+            // `draw_of` in shaders/setup.wgsl computes the same number.
             let written = (primitives * instances).min(room);
             let instances = (written - 1) / primitives + 1;
             let reached = u64::from(index_limit) + 6 * (primitives.min(written) + 1);

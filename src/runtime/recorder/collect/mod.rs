@@ -56,7 +56,7 @@ pub(super) struct Collector {
     descriptors: Vec<AttributeDescriptor>,
 }
 
-/// What is bound and set for the next draw.
+/// The bindings and the state for the next draw.
 #[derive(Debug, Default)]
 struct Bound {
     /// The bound pipeline. `None` if draws are only counted.
@@ -128,7 +128,7 @@ pub(super) struct Attributes {
     /// The number of elements that the bound vertex buffers have for every attribute with
     /// per-vertex rate.
     vertices: u32,
-    /// The same for attributes with per-instance rate.
+    /// The number of elements that the bound vertex buffers have for every attribute with per-instance rate.
     instances: u32,
 }
 
@@ -168,7 +168,7 @@ impl Collector {
                 continue;
             }
             let what = format_args!("capture buffer {number}");
-            // Records consist of whole dwords.
+            // Records consist of whole dwords, so a partial dword at the end of the range stays unused.
             let size = bound.size / 4 * 4;
             // SAFETY: the usage and the memory are the caller's contract.
             let address = unsafe {

@@ -8,8 +8,8 @@ use crate::runtime::{QueryKind, QueryPool, RuntimeError};
 use crate::sysval::setup::{Operation, operation};
 use crate::sysval::{Address, split};
 
-/// Identifies a query by the buffer of its pool and its number. Its address does not identify it,
-/// because under the descriptor plan each stream has another address for the same buffer.
+/// Identifies a query by the buffer of its pool and its number. The address of a query does not identify it,
+/// because under the descriptor plan each stream has a different address for the same buffer.
 pub(super) type QueryName = (vk::Buffer, u32);
 
 /// The addresses of the active query of a kind, which must be [resolved](super::resolve). They are

@@ -12,10 +12,10 @@ use ash::vk;
 
 use super::super::set_arguments::{BufferSet, SetArguments};
 
-/// In a snapshot, the value for a set number to which nothing was bound.
+/// The value in a snapshot for a set number to which nothing is bound.
 const UNBOUND: u32 = u32::MAX;
 
-/// One bind command: its range of set numbers, and the ranges of its sets and dynamic offsets in
+/// A bind command: the range of its set numbers, and the ranges of its sets and dynamic offsets in
 /// [`BoundSets`].
 #[derive(Debug, Clone)]
 struct Command {
@@ -263,7 +263,7 @@ mod tests {
         let set =
             |place: usize| vk::DescriptorSet::from_raw(u64::from(which) * 8 + place as u64 + 1);
         let sets: Vec<_> = (0..count).map(set).collect();
-        // There may be fewer dynamic offsets than sets, or more, or none.
+        // The number of dynamic offsets may differ from the number of sets, and may be 0.
         let dynamic_offsets: Vec<u32> = (0..which).map(|offset| which * 256 + offset).collect();
         let first = first as u32;
         let layout = vk::PipelineLayout::from_raw(1);
@@ -281,7 +281,7 @@ mod tests {
         #[test]
         fn dispatches_find_what_was_bound(
             calls in proptest::collection::vec((0..COUNT, 1..=COUNT, 0..3u32), 0..20),
-            // For each dispatch: whether draws precede it, and whether a kernel does.
+            // For each dispatch, whether draws are recorded before it, and whether a kernel is.
             dispatches in proptest::collection::vec((any::<bool>(), any::<bool>()), 21),
         ) {
             let mut bound = BoundSets::default();

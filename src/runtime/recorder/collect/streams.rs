@@ -18,11 +18,11 @@ use crate::topology::PrimitiveTopology;
 /// stream by stream.
 #[derive(Debug)]
 pub(in super::super) struct Streams {
-    /// The collectors, indexed by stream. There are at least `count`; the others keep their memory
-    /// for later captures.
+    /// The collectors, indexed by stream. The capture uses the first `count`; further collectors keep their
+    /// memory for later captures.
     collectors: Vec<Collector>,
-    /// The number of streams of the capture: those that its first pipeline may emit to, and those
-    /// with queries.
+    /// The number of streams of the capture: it includes the streams that the first pipeline may emit to, and
+    /// streams with queries.
     count: usize,
     /// The number of streams that the first pipeline may emit to. Only these streams have bindings.
     bound: usize,
@@ -170,7 +170,7 @@ impl Streams {
         let pushed =
             self.each(|collector| unsafe { collector.push(topology, arguments, draw_index) });
         if pushed.is_err() {
-            // After an error no stream keeps the draw.
+            // If the draw failed for one stream, it is removed from all streams.
             for (collector, before) in self.all_mut().iter_mut().zip(before) {
                 collector.collected.draws.truncate(before);
             }
@@ -204,7 +204,8 @@ impl Streams {
         }
         let (stream, first) = (stream as usize, self.count);
         if stream >= first {
-            // No draw of the capture emits to such a stream, so the query counts 0.
+            // No draw of the capture emits to a stream that the first pipeline does not emit to, so the query
+            // counts 0.
             self.widen(stream + 1);
             self.all_mut()[first..].iter_mut().for_each(Collector::begin_inactive);
         }

@@ -34,7 +34,7 @@ pub(in super::super) struct Collected {
     /// happen for one stream only.
     pub(in super::super) has_effects: bool,
     pub(in super::super) targets: [Option<Target>; MAX_XFB_BUFFERS],
-    /// Where the first draw is captured.
+    /// The position at which the first draw is captured.
     pub(in super::super) position: Position,
     /// The addresses of the counters that the capture was begun with, for each capture buffer.
     pub(in super::super) counters: [Address; MAX_XFB_BUFFERS],
@@ -60,10 +60,10 @@ pub(in super::super) struct Target {
     pub(in super::super) address: Address,
 }
 
-/// Where the next record is written in each capture buffer.
+/// The position in each capture buffer at which the next record is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Position {
-    /// The CPU knows it: the number of the next record. Record 0 is the first of the capture, at
+    /// The CPU knows the number of the next record. Record 0 is the first of the capture, at
     /// [`BoundBuffer::position`].
     Known(u32),
     /// The GPU reads the position from the counters that the capture was begun with.
@@ -111,16 +111,16 @@ pub(in super::super) struct Traits {
     /// queries](https://docs.vulkan.org/spec/latest/chapters/queries.html#queries-transform-feedback) count
     /// primitives that a shader attempts to write: none if it captures no output, even if buffers are bound.
     pub(in super::super) is_counted: bool,
-    /// Whether workgroups collect records in shared memory (staging). Pipelines that gain nothing
-    /// from staging do not use it.
+    /// Whether workgroups collect records in shared memory (staging). Some Vulkan pipelines store records
+    /// directly nevertheless: those for draws that staging does not make faster.
     pub(in super::super) is_staged: bool,
     pub(in super::super) fixed_topology: Option<PrimitiveTopology>,
     /// The input and output primitives of the geometry shader or tessellation shaders, if there are any.
     pub(in super::super) geometry: Option<LoweredGeometry>,
     /// Whether every element of an attribute is aligned to the widest access to it.
     pub(in super::super) has_aligned_attributes: bool,
-    /// The number of vertices for which all elements of attributes exist. `instances` is the number
-    /// of such instances.
+    /// The number of vertices for which all elements of attributes exist. `instances` is the number of
+    /// instances for which they exist.
     pub(in super::super) vertices: u32,
     pub(in super::super) instances: u32,
     /// A descriptor set that draws read and that the recorder did not bind. `None` if there is
@@ -270,7 +270,7 @@ impl Traits {
         Some([geometry.primitives_each()?, geometry.output_vertices])
     }
 
-    /// The workgroup size of the pipeline with this key for this state.
+    /// The workgroup size of the Vulkan pipeline that a key selects among the pipelines of this state.
     pub(in super::super) fn workgroup_size(&self, key: &Key) -> u32 {
         self.sizes.map_or(1, |sizes| key.workgroup_size(&sizes)).max(1)
     }
@@ -284,7 +284,8 @@ impl CollectedDraw {
             && self.input.predicate == Address::default()
     }
 
-    /// The number of primitives of an instance of a direct draw without primitive restart; of slices for a patch list.
+    /// The number of primitives of an instance of a direct draw without primitive restart. For a patch list
+    /// it is the number of slices.
     pub(in super::super) const fn primitives(&self) -> u64 {
         let Input { count, flags: bits, .. } = self.input;
         match (self.topology, bits >> flags::VERTICES_PER_PRIMITIVE_SHIFT) {
@@ -327,8 +328,8 @@ impl CollectedDraw {
     }
 }
 
-/// The number of invocations per item. A triangle fan needs two: the second one writes the first
-/// vertex of the fan. Unchecked captures need fewer.
+/// The number of invocations per item. A triangle fan needs two per item: the second invocation writes the
+/// first vertex of the fan. Unchecked captures of fans need fewer.
 pub(in super::super) const fn invocations_per_item(topology: PrimitiveTopology) -> u32 {
     match topology.shape() {
         Shape::TriFan => 2,

@@ -9,7 +9,7 @@ use crate::sysval::setup::Input;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct BlockId(pub(in super::super) usize);
 
-/// One of several [`Batch`](crate::sysval::Batch)es of equal size that are stored in a block.
+/// A [`Batch`](crate::sysval::Batch) in a block that stores several batches of equal size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct BatchId {
     pub(in super::super) block: BlockId,
@@ -55,9 +55,9 @@ pub(in super::super) enum Scratch {
     RestartTable,
 }
 
-/// The contents of a block that the CPU writes. They refer only to earlier blocks, so that blocks
-/// can be written in order. The parameters of kernels and fused captures also say where the capture
-/// begins and which counters it ends with; all of a plan have the same values for that.
+/// The contents of a block that the CPU writes. They refer only to earlier blocks, so that blocks can be
+/// written in order. The parameters of kernels and fused captures also contain the position where the capture
+/// begins, and the counters that its end writes. These are the same in all blocks of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub(in super::super) enum Upload {
     /// Draws that the CPU placed. If there are several, the number of the draw of each workgroup follows.
@@ -101,7 +101,7 @@ pub(in super::super) enum Upload {
         /// Whether an indirect draw may consist of several draws.
         has_several: bool,
         has_queries: bool,
-        /// How draws of geometry shaders are divided into entries. `None` for other draws, which
+        /// The parameters for dividing draws of geometry shaders into entries. `None` for other draws, which
         /// the setup kernel places.
         assembly: Option<Assembly>,
     },
@@ -122,7 +122,7 @@ pub(in super::super) enum Upload {
     Reduction { ranges: BlockId, count: u32, scan_count: u32 },
 }
 
-/// How the setup kernel divides draws of geometry shaders into entries.
+/// The parameters with which the setup kernel divides draws of geometry shaders into entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Assembly {
     /// The value of [`Setup::entry_bits`](crate::sysval::setup::Setup::entry_bits).

@@ -37,7 +37,8 @@ impl Planner<'_> {
         let writes = self.counters.iter().any(|counter| *counter != Address::default());
         let reads = self.collected.position == Position::Counters;
         let last_writes = reads && writes && workgroups > 1;
-        // Under the descriptor plan, workgroups cannot count how many of them have read the counters.
+        // Under the descriptor plan, a workgroup cannot find out whether it is the last one to read the
+        // counters, because the atomic counter for that needs a device address.
         let most = if last_writes && self.limits.by_descriptors { 1 } else { MOST_WORKGROUPS };
         let workgroups = u32::try_from(workgroups).ok().filter(|n| (1..=most).contains(n))?;
         (draw.is_known() && !draw.reaches_far() && self.collected.has_targets())

@@ -273,8 +273,8 @@ impl Planner<'_> {
         let groups = self.plan.groups.len();
         let largest = self.plan.groups.iter().map(|group| group.workgroup_size).max();
         let largest = u64::from(largest.unwrap_or(1));
-        // In addition to the shared entries, each draw may have one more entry; the entries of each
-        // draw fill up a workgroup, and those of each group a block.
+        // Each draw may have one entry in addition to the shared entries. The entries of each draw are
+        // rounded up to a whole workgroup, and the entries of each group to a whole block.
         let blocks =
             (most_of(draws) + all * largest) / u64::from(ENTRIES_PER_BLOCK) + groups as u64;
         self.plan.entry_blocks = blocks as u32;

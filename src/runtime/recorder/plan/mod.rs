@@ -225,7 +225,8 @@ impl Planner<'_> {
         match self.collected.position {
             Position::Known(record) if all_known => {
                 self.place_draws(record)?;
-                // Without operations or captures there is nothing to fuse.
+                // A fused capture saves a kernel, which is only needed if there are counters or queries to
+                // write; and it needs a draw to write them.
                 let fused = !self.plan.operations.is_empty() && !self.plan.dispatches.is_empty();
                 match fusible.filter(|_| fused) {
                     Some(draw) => self.plan_fused(&draw, true),

@@ -27,10 +27,10 @@ pub(in crate::runtime) const LISTED_BYTES: u64 = size_of::<ListedNumber>() as u6
 /// The largest number of draws in a list.
 pub(super) const MAX_LISTED_DRAWS: usize = 1 << ListedNumber::BITS;
 
-/// The largest number of workgroups of a shared dispatch, if two axes allow as many.
+/// The largest number of workgroups of a shared dispatch, if the device's limits for two axes allow it.
 const SHARED: u32 = 1 << 20;
 
-/// One dispatch of a capture.
+/// A dispatch of placed draws.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Dispatch {
     /// The index of the first draw in [`Plan::placed`](super::Plan::placed). `count` is the number of draws from there
@@ -198,7 +198,7 @@ impl Planner<'_> {
         let [columns, rows] = dispatch_size(invocations(per_item, &counts), size, per_axis)?;
         let mut placed = draw_sysvals(&draw.input, per_item, &counts, cursor.record);
         if traits.geometry.is_some() {
-            // The number of items per entry.
+            // For geometry shaders, this member is the number of items per entry.
             placed.output_count = 1;
         }
         let shared = self.shared_workgroups(draw, &traits, &placed);

@@ -60,8 +60,8 @@ impl RestartTables {
         self.tables.len()
     }
 
-    /// The number of workgroups of the restart kernel, and of the scan after it, which has one for each range of
-    /// several workgroups.
+    /// The numbers of workgroups of the restart kernel and of the scan after it. The scan has one workgroup
+    /// for each range that takes several workgroups of the restart kernel.
     pub(super) fn workgroups(&self) -> [u64; 2] {
         let workgroups = || self.tables.iter().map(|table| workgroups_of(&table.range));
         [workgroups().sum(), workgroups().filter(|count| *count > 1).count() as u64]
@@ -77,8 +77,8 @@ impl Planner<'_> {
         for draw in self.collected.draws.iter().filter(|draw| draw.is_restarted()) {
             let range = range_of(&draw.input);
             let next = tables.len();
-            // An indirect draw may use any index of the bound range, and other draws often bind the
-            // same range.
+            // An indirect draw may use any index of the bound range. It shares the table with other draws
+            // that bind the same range.
             let number = match draw.input.kind {
                 kind::INDIRECT => *shared.entry(range).or_insert(next),
                 _ => next,
@@ -102,9 +102,9 @@ impl Planner<'_> {
     }
 }
 
-/// Returns the range of indices of a draw's table, without the table's address. The table covers
-/// all bound indices if only the GPU knows which of them are drawn: then `first` and `count` of
-/// `input` are not indices. `restarts_of` in shaders/restart.wgsl relies on that.
+/// Returns the range of indices of a draw's table, without the table's address. The table covers all bound
+/// indices if only the GPU knows which of them are drawn: then `first` and `count` of `input` are not
+/// indices. `restarts_of` in shaders/restart.wgsl implements the same rule.
 fn range_of(input: &Input) -> RestartRange {
     let (first, limit) = match input.kind {
         kind::DIRECT => {
@@ -116,7 +116,7 @@ fn range_of(input: &Input) -> RestartRange {
     RestartRange {
         index_address: input.index_address,
         table: Address::default(),
-        // The address of an empty range may be that of other memory, so `first` is not added to it.
+        // If the range is empty, its address may be that of other memory, where `first` means nothing.
         first: if limit == 0 { 0 } else { first },
         limit,
         topology: input.topology,

@@ -17,8 +17,8 @@ use crate::runtime::{Barrier, RuntimeError};
 use crate::sysval::Batch;
 use crate::sysval::setup::Resume;
 
-/// What the resume kernel needs to know about the draws: the vertices per primitive and the
-/// queries, which all draws have in common, and the number of primitives of all draws.
+/// The properties of the draws that the resume kernel needs: the vertices per primitive and the queries,
+/// which all draws have in common, and the number of primitives of all draws.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Resumable {
     vertices: u32,

@@ -255,8 +255,8 @@ impl Planner<'_> {
         most_placed(all, self.plan.groups.len() as u64, buffers)
     }
 
-    /// Returns the only draw, if it has primitive restart and the CPU knows everything else that
-    /// its capture needs: its position, and how much fits.
+    /// Returns the draw of the capture if it is the only one, has primitive restart, and the CPU knows
+    /// everything but the restarts: the position, and the number of records that fit.
     fn known_restarted_draw(&self) -> Option<KnownDraw> {
         let Collected { draws, position: at @ Position::Known(record), .. } = self.collected else {
             return None;
@@ -303,7 +303,7 @@ impl Planner<'_> {
 /// An upper bound for the number of draws that the setup kernel keeps: the draws that write
 /// something (at most as many as records fit), and the first draw of each group.
 fn most_placed(draws: u64, groups: u64, buffers: impl Iterator<Item = BoundBuffer>) -> u64 {
-    // This is what `room_at` in shaders/placing.wgsl computes, at most for any initial position.
+    // The largest value that `room_at` in shaders/placing.wgsl can compute, for any initial position.
     let captured = buffers.filter(|buffer| buffer.stride != 0);
     let room = captured.map(|buffer| buffer.size / u64::from(buffer.stride)).min();
     draws.min(room.unwrap_or(0).saturating_add(groups))
@@ -332,7 +332,8 @@ mod tests {
     }
 
     fn draws() -> impl Strategy<Value = Vec<TestDraw>> {
-        // Many draws write nothing, and few do not fit.
+        // The range of `primitives` is chosen so that many draws write nothing, and few draws fill the
+        // buffers.
         let primitives = prop_oneof![Just(0u64), 0..4u64, 0..100u64];
         let draw = (primitives, 1..=3u64, proptest::bool::weighted(0.1));
         let draw = draw.prop_map(|(primitives, vertices, starts_group)| TestDraw {
@@ -385,7 +386,7 @@ mod tests {
         }
     }
 
-    /// One draw of each group writes nothing; the others write one record each.
+    /// The bound is reached if one draw of each group writes nothing, and every other draw writes one record.
     #[test]
     fn as_many_draws_may_be_kept_as_the_bound() {
         let draw = |primitives, starts_group| TestDraw { primitives, vertices: 1, starts_group };

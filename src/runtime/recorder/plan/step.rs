@@ -6,11 +6,11 @@ use crate::runtime::Barrier;
 use crate::runtime::pipeline::Key;
 use crate::sysval::DrawSysvals;
 
-/// One step to record.
+/// A step of a plan.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in super::super) enum Step {
-    /// Copies the positions of an earlier recording to a block. Nothing is copied if descriptors
-    /// cover them where they are.
+    /// Copies the positions of an earlier recording to a block. If the memory that has them is covered by
+    /// descriptors, nothing is copied.
     MovePositions(BlockId),
     Barrier {
         which: Barrier,
@@ -34,7 +34,7 @@ pub(in super::super) enum When {
     /// The barrier is recorded if the steps after it access memory that earlier captures accessed,
     /// or if it is not known whether they do.
     Touched,
-    /// As [`Touched`](Self::Touched), but the barrier is recorded only if the capture is [played in
+    /// As for [`Touched`](Self::Touched), but the barrier is recorded only if the capture is [played in
     /// order](super::super::Capture::play_in_order).
     InOrder,
 }
@@ -54,7 +54,7 @@ pub(in super::super) enum Touched {
     Nothing,
 }
 
-/// One dispatch of a capture.
+/// A dispatch that captures.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in super::super) struct CaptureStep {
     pub(in super::super) key: Key,
@@ -64,7 +64,8 @@ pub(in super::super) struct CaptureStep {
     pub(in super::super) size: Size,
 }
 
-/// Where a dispatch reads its draws. A workgroup never has two draws, because their `DrawIndex` may differ.
+/// The source from which a dispatch reads its draws. A workgroup never has two draws, because their
+/// `DrawIndex` may differ.
 ///
 /// The table lists the [`Source`](crate::runtime::pipeline::Source) of the pipeline's key:
 ///
@@ -79,46 +80,46 @@ pub(in super::super) struct CaptureStep {
 /// | `Fused` | `Fused` |
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in super::super) enum Draws {
-    /// One draw, which the CPU placed. It is in push constants.
+    /// A single draw in push constants, which the CPU placed.
     Pushed(DrawSysvals),
     /// At least two draws, which the CPU placed. They are in a block of
     /// [`Upload::Listed`](super::Upload::Listed); the second member is their number.
     Listed(BlockId, usize),
-    /// One or several draws in a block as for [`Listed`](Self::Listed). A batch of the resume
-    /// kernel says where they are captured.
+    /// Draws in a block of the same form as for [`Listed`](Self::Listed). There may be only one. A batch of
+    /// the resume kernel says where they are captured.
     Resumed(BlockId, usize, BatchId),
-    /// Draws of a geometry shader: those that the CPU `listed`, or those of a batch that the setup
-    /// kernel wrote. The batch of the place kernel says where they are captured.
+    /// Draws of a geometry shader, which the CPU `listed`, or which are in a batch that the setup kernel
+    /// wrote. The batch of the place kernel says where they are captured.
     Emitted {
         listed: Option<(BlockId, usize)>,
         batch: BatchId,
         entries: BatchId,
-        /// Whether this run of the geometry shaders only counts what they emit, before the run that
-        /// writes it.
+        /// Whether this is the counting run of the geometry shaders, which precedes the run that stores the
+        /// records.
         is_counting: bool,
     },
     /// The draws of a batch, which the setup kernel placed.
     Batch(BatchId),
-    /// One draw in push constants that is not clamped. Its own workgroups place it, with the
-    /// parameters in [`Upload::Fused`](super::Upload::Fused).
+    /// A single draw in push constants that is not clamped. The workgroups of its own dispatch place it, with
+    /// the parameters in [`Upload::Fused`](super::Upload::Fused).
     Fused(DrawSysvals, BlockId),
-    /// One draw in push constants. The CPU knows everything about it except its restarts, which are
-    /// in the table in the block.
+    /// A single draw in push constants. The CPU knows everything about it except its restarts, which are in
+    /// the table in the block.
     Restarted(DrawSysvals, BlockId),
 }
 
 /// The number of workgroups of a dispatch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Size {
-    /// The number that is needed, for draws whose counts the CPU knows. A fused draw may turn out
-    /// to need fewer.
+    /// The exact number of workgroups, for draws whose counts the CPU knows. A fused draw may turn out to
+    /// need fewer.
     Direct(u64),
-    /// The largest number that may be needed; surplus workgroups do nothing. For each draw it
-    /// follows from the draw's count or, if only the GPU knows the count, from the size of the
-    /// buffers. This is the size for known draws that the setup kernel places, for all draws that
-    /// it places if indirect dispatches do not work, and for [`Draws::Restarted`].
+    /// The largest number of workgroups that may be needed; surplus workgroups do nothing. For each draw it
+    /// follows from the draw's count or, if only the GPU knows the count, from the size of the buffers. This
+    /// is the size for known draws that the setup kernel places, for all draws that it places if indirect
+    /// dispatches do not work, and for [`Draws::Restarted`].
     DirectUpTo(u64),
-    /// The number that the setup kernel wrote to the batch, for draws that are not known.
+    /// The number of workgroups that the setup kernel wrote to the batch, for draws that are not known.
     Indirect(BatchId),
 }
 

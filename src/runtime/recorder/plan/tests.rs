@@ -27,7 +27,7 @@ const ADDRESSES: Limits = Limits {
 };
 const DESCRIPTORS: Limits = Limits { by_descriptors: true, tests_alignment: false, ..ADDRESSES };
 
-/// The counters to end with: one for buffer 0.
+/// The counters that the end of a capture writes: one for buffer 0.
 const COUNTERS: [Address; 4] = [[16, 0], [0; 2], [0; 2], [0; 2]];
 const NO_COUNTERS: [Address; 4] = [[0; 2]; 4];
 
@@ -86,8 +86,8 @@ fn plan(limits: &Limits, collected: &Collected, counters: &[Address; 4]) -> Vec<
     plan.steps.iter().map(described).collect()
 }
 
-/// Checks what is true of every plan: blocks refer to earlier blocks, and steps and blocks refer to blocks of the
-/// right kind.
+/// Checks the properties that every plan has: blocks refer to earlier blocks, and steps and blocks refer to
+/// blocks of the right kind.
 fn check(plan: &Plan) {
     let upload = |id: BlockId| match &plan.blocks[id.0].contents {
         Contents::Upload(upload) => upload,
@@ -295,8 +295,7 @@ fn draws_that_the_cpu_knows_need_nothing_else() {
     );
 }
 
-/// A pipeline with staging is a checked one for large draws, which gain more from staging than from omitted
-/// checks.
+/// Large draws become faster by staging than by omitted checks, and only checked pipelines stage.
 #[test]
 fn large_draws_of_pipelines_that_stage_are_checked() {
     let staged = |count| {
@@ -439,7 +438,8 @@ fn what_is_indirect_is_placed_by_the_gpu() {
         ]
         .concat()
     );
-    // If indirect dispatches do not work, as many workgroups as may be needed are dispatched.
+    // If indirect dispatches do not work, a direct dispatch has the largest number of workgroups that may be
+    // needed.
     let direct = Limits { indirect_dispatch: false, ..ADDRESSES };
     let mut small = captured(&draws[..1]);
     small.targets[0].as_mut().unwrap().buffer.size = 16 * 300;
@@ -488,14 +488,14 @@ fn geometry_shaders_count_before_they_store() {
     let mut unbound = with_geometry(&draws);
     unbound.targets = Default::default();
     assert_eq!(plan(&ADDRESSES, &unbound, &NO_COUNTERS), counting);
-    // Draws with other queries have their own dispatch.
+    // Draws that add to different queries have separate dispatches.
     let mut queried = with_geometry(&[draw(LIST, 3); 2]);
     queried.draws[1].input.generated_query = [32, 0];
     assert_eq!(plan(&ADDRESSES, &queried, &NO_COUNTERS).len(), 10);
 }
 
-/// Draws whose geometry shader always emits the same number of primitives are placed like draws without one, if
-/// everything else is known.
+/// If a geometry shader always emits the same number of primitives, and the CPU knows everything else, its
+/// draws are placed like draws without geometry shaders.
 #[test]
 fn geometry_shaders_that_always_emit_as_much_are_not_counted() {
     let mut collected = with_geometry(&[draw(LIST, 300), draw(STRIP, 1 << 20)]);
@@ -523,7 +523,8 @@ fn geometry_shaders_that_always_emit_as_much_are_not_counted() {
     );
 }
 
-/// However large the draws are, a dispatch has at most the limit of entries, plus those that fill up workgroups.
+/// However large the draws are, the entries of a dispatch do not exceed the limit by more than is needed to
+/// fill up workgroups.
 #[test]
 fn large_draws_have_long_entries() {
     let mut plan = Plan::default();
@@ -571,7 +572,7 @@ fn what_geometry_shaders_draw_indirectly_is_assembled_by_the_gpu() {
             "capture batch 1 emitted, workgroups indirect: General, indexed, restart, checked, TriStrip",
         ]
     );
-    // The memory depends on what may be drawn, not on the limit of entries.
+    // The memory depends on the number of primitives that may be drawn, and not on the limit of entries.
     let mut plan = Plan::default();
     let few = with_geometry(&[indexed(draw(STRIP, 50), true); 3]);
     plan.make(&ADDRESSES, &few, &NO_COUNTERS, true).unwrap();
@@ -618,11 +619,12 @@ fn ends_of_queries_come_last() {
             "barrier EndsToHost Always Nothing"
         ]
     );
-    // A test notices the missing barrier, because the queries end before what they count.
+    // If a test omits the barrier, the queries end before the commands that they count, so that the test
+    // fails.
     let first = Limits { ends_first: true, ..ADDRESSES };
     let steps = plan(&first, &collected, &NO_COUNTERS);
     assert_eq!(steps[1..3], ["Finish 1 x 1", "barrier EndsToHost Always Nothing"]);
-    // The same without a draw.
+    // Without draws, only the ends of queries are planned: a finish kernel between two barriers.
     collected.draws.clear();
     assert_eq!(plan(&ADDRESSES, &collected, &NO_COUNTERS).len(), 3);
 }

@@ -23,15 +23,13 @@ use crate::runtime::fold::fold;
 use crate::runtime::{ArenaAccess, Barrier, Context, Kernels, Pipeline, RuntimeError};
 use crate::sysval::{Address, AttributeDescriptor};
 
-/// A command buffer that captures are recorded into, with the arena and with what is known about
-/// the command buffer.
+/// A command buffer that captures are recorded into, the arena, and the known state of the command buffer.
 #[derive(Debug)]
 pub(super) struct Playback<'a> {
     pub(super) arena: ArenaAccess<'a>,
     pub(super) cmd: vk::CommandBuffer,
     pub(super) recorded: Recorded,
-    /// What earlier captures accessed, if captures are [played in
-    /// order](super::Capture::play_in_order).
+    /// The accesses of earlier captures, if captures are [played in order](super::Capture::play_in_order).
     pub(super) order: Option<CaptureOrder>,
     /// Whether kernels, or sets of the descriptor plan, have disturbed the application's descriptor sets.
     pub(super) sets_disturbed: bool,
@@ -106,8 +104,8 @@ pub(super) struct Places {
     /// The address of readable memory, for shaders in place of address 0: each block of an arena has at least
     /// [`READABLE`](crate::sysval::READABLE) bytes.
     readable: Address,
-    /// The descriptor set of captures. `kernel_set` is that of kernels. Both are `None` on a device
-    /// with addresses.
+    /// The descriptor set of captures. `kernel_set` is the descriptor set of kernels. Both are `None` on a
+    /// device with addresses.
     capture_set: Option<vk::DescriptorSet>,
     kernel_set: Option<vk::DescriptorSet>,
     /// Temporary lists, kept for their heap memory: the descriptors of a table, all addresses that
@@ -184,7 +182,7 @@ impl Player<'_> {
         &mut self,
         playback: &mut Playback<'_>,
     ) -> Result<Continuation, RuntimeError> {
-        // The application may have bound sets and a pipeline itself.
+        // The application may have bound sets and a pipeline itself since the last recording.
         self.places.sets.forget(&self.bindings.sets);
         playback.bound = BoundState::default();
         self.check_layouts(playback)?;

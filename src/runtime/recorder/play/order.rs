@@ -1,4 +1,4 @@
-//! Which captures need a barrier between them.
+//! Determines which captures need a barrier between them.
 
 use std::ops::Range;
 
@@ -97,7 +97,7 @@ impl Accesses {
         self.written.clear();
     }
 
-    /// Adds a write of `size` bytes at an address, unless that is null.
+    /// Adds a write of `size` bytes at an address, unless the address is null.
     fn write(&mut self, address: Address, size: u64) {
         self.written.extend(bytes_at(address, size));
     }
@@ -239,8 +239,8 @@ mod tests {
     }
 
     proptest! {
-        /// There is a barrier exactly where a capture writes bytes that an earlier one since the last barrier accesses,
-        /// or accesses bytes that an earlier one writes.
+        /// There is a barrier exactly where a capture writes bytes that an earlier capture since the last
+        /// barrier accesses, or accesses bytes that an earlier capture writes.
         #[test]
         fn barriers_are_where_captures_share_bytes(captures in captures()) {
             let mut order = CaptureOrder::new();

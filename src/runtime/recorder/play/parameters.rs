@@ -218,7 +218,7 @@ impl Player<'_> {
                 if next.is_some_and(|next| next.first_workgroup == workgroup) {
                     number += 1;
                 }
-                // A list has at most as many draws as this type has values.
+                // The number fits into this type, which limits the number of draws of a list.
                 target.copy_from_slice(&(number as ListedNumber).to_ne_bytes());
             }
         })
@@ -285,13 +285,13 @@ impl Player<'_> {
         (from.buffer != to.buffer).then_some((from, *to))
     }
 
-    /// Returns where the capture begins and which counters it ends with, as kernels and fused
-    /// captures read it.
+    /// Returns the position where the capture begins, and the counters that its end writes, in the form in
+    /// which kernels and fused captures read them.
     fn progress(&self) -> Progress {
         let Collected { targets, position, .. } = self.collected;
         let of = |value: fn(&Target) -> u64| {
             let values = targets.map(|target| target.map_or(0, |target| value(&target)));
-            // Buffers end below 4 GiB.
+            // The end of a capture buffer is below 4 GiB, so every position fits into 32 bits.
             values.map(|value| u32::try_from(value).unwrap_or(u32::MAX))
         };
         let positions = targets.map(|target| {

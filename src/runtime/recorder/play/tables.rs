@@ -112,7 +112,8 @@ impl Player<'_> {
             let mut input = draw.input;
             addresses.extend(input.buffers_mut().map(|address| *address));
         }
-        // Both addresses of an end are in the buffer of its pool, so one of them is enough.
+        // The operation that ends a query has two addresses. Both are in the buffer of the query's pool, so
+        // that one of them is enough here.
         addresses.extend(collected.ends.iter().map(|end| end.address));
         let mut last = None;
         for (state, _) in &self.places.states {

@@ -10,7 +10,7 @@ use gltf::buffer::View;
 /// number, because such elements take no bytes in it.
 const MOST_ZEROS: usize = 1 << 24;
 
-/// Why the elements of an accessor cannot be read.
+/// The reason why the elements of an accessor cannot be read.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct AccessorError {
     accessor: usize,
