@@ -429,8 +429,9 @@ typedef struct {
    */
   const VkPipelineVertexInputStateCreateInfo *pVertexInputState;
   /**
-   * Topology and primitive restart. The topology must match the input primitives of the geometry
-   * shader, if there is one.
+   * Topology and primitive restart. The topology must match the input primitives of the stage after
+   * the vertex shader, if there is one: with tessellation shaders it is
+   * `VK_PRIMITIVE_TOPOLOGY_PATCH_LIST`, without primitive restart.
    */
   const VkPipelineInputAssemblyStateCreateInfo *pInputAssemblyState;
   /**
@@ -461,10 +462,24 @@ typedef struct {
   VkPipelineCache pipelineCache;
   /**
    * The geometry shader, or NULL if there is none. If there is one, its outputs are captured,
-   * and transform feedback decorations of the vertex shader are ignored. It runs as a part of a
+   * and transform feedback decorations of the other shaders are ignored. It runs as a part of a
    * compute shader, so the device needs neither `geometryShader` nor `geometryStreams`.
    */
   const VkxfbShaderInfo *pGeometryShader;
+  /**
+   * The tessellation control shader, or NULL if there are no tessellation shaders.
+   */
+  const VkxfbShaderInfo *pTessellationControlShader;
+  /**
+   * The tessellation evaluation shader, or NULL if there are no tessellation shaders. If there is one,
+   * and no geometry shader, its outputs are captured. The device does not need `tessellationShader`.
+   */
+  const VkxfbShaderInfo *pTessellationEvaluationShader;
+  /**
+   * The number of control points of a patch, 1 to 32, with tessellation shaders; the chain may contain
+   * `VkPipelineTessellationDomainOriginStateCreateInfo`. Ignored without them.
+   */
+  const VkPipelineTessellationStateCreateInfo *pTessellationState;
 } VkxfbPipelineCreateInfo;
 
 /**
@@ -1207,6 +1222,16 @@ VkxfbResult vkxfb_capture_set_primitive_restart_enable(VkxfbCapture *capture,
  */
 VkxfbResult vkxfb_capture_set_primitive_restart_index(VkxfbCapture *capture,
                                                       uint32_t primitiveRestartIndex);
+
+/**
+ * Sets the number of control points of a patch for the draws that follow, as `vkCmdSetPatchControlPointsEXT` does. At
+ * first it is that of the pipeline, which must have tessellation shaders.
+ *
+ * # Safety
+ * `capture` is live.
+ */
+VkxfbResult vkxfb_capture_set_patch_control_points(VkxfbCapture *capture,
+                                                   uint32_t patchControlPoints);
 
 /**
  * Sets the provoking vertex of the draws that follow, as `vkCmdSetProvokingVertexModeEXT` does. At

@@ -251,6 +251,24 @@ pub unsafe extern "C" fn vkxfb_capture_set_primitive_restart_index(
     }
 }
 
+/// Sets the number of control points of a patch for the draws that follow, as `vkCmdSetPatchControlPointsEXT` does. At
+/// first it is that of the pipeline, which must have tessellation shaders.
+///
+/// # Safety
+/// `capture` is live.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_capture_set_patch_control_points(
+    capture: *mut VkxfbCapture,
+    patch_control_points: u32,
+) -> VkxfbResult {
+    // SAFETY: the caller's contract.
+    unsafe {
+        command(capture, |capture| {
+            Ok(capture.recorder().set_patch_control_points(patch_control_points)?)
+        })
+    }
+}
+
 /// Sets the provoking vertex of the draws that follow, as `vkCmdSetProvokingVertexModeEXT` does. At
 /// first it is the provoking vertex of the pipeline.
 ///

@@ -49,8 +49,9 @@ pub use draw::{
     vkxfb_capture_draw_indexed, vkxfb_capture_draw_indexed_indirect, vkxfb_capture_draw_indirect,
     vkxfb_capture_draw_indirect_byte_count, vkxfb_capture_draw_multi,
     vkxfb_capture_draw_multi_indexed, vkxfb_capture_end_conditional_rendering,
-    vkxfb_capture_push_constants, vkxfb_capture_set_primitive_restart_enable,
-    vkxfb_capture_set_primitive_restart_index, vkxfb_capture_set_provoking_vertex_mode,
+    vkxfb_capture_push_constants, vkxfb_capture_set_patch_control_points,
+    vkxfb_capture_set_primitive_restart_enable, vkxfb_capture_set_primitive_restart_index,
+    vkxfb_capture_set_provoking_vertex_mode,
 };
 pub use draw_commands::{
     VkxfbLateDraws, vkxfb_capture_record_draw_commands, vkxfb_late_draws_add,

@@ -1,12 +1,13 @@
-//! A pipeline that captures: a vertex shader, optionally a geometry shader after it, and the state
-//! of a graphics pipeline that affects captures.
+//! A pipeline that captures: a vertex shader, optionally tessellation shaders and a geometry shader
+//! after it, and the state of a graphics pipeline that affects captures.
 
 use std::ffi::{CString, c_char};
 use std::sync::Arc;
 
 use ash::vk;
 use vkxfb::capture::{BufferMode, CaptureList, CapturedOutput};
-use vkxfb::lower::{LowerError, Shader, compute};
+use vkxfb::lower::compute::{self, DomainOrigin};
+use vkxfb::lower::{LowerError, Shader};
 use vkxfb::runtime::{ExpectedDraws, Pipeline, PipelineDesc, vulkan};
 use vkxfb::spirv::NumericClass;
 use vkxfb::spirv::headers::ExecutionModel;
@@ -70,8 +71,9 @@ pub struct VkxfbPipelineCreateInfo<'a> {
     /// The vertex input state, whose chain may contain
     /// `VkPipelineVertexInputDivisorStateCreateInfoKHR`. NULL if the shader reads no attributes.
     pub p_vertex_input_state: *const vk::PipelineVertexInputStateCreateInfo<'a>,
-    /// Topology and primitive restart. The topology must match the input primitives of the geometry
-    /// shader, if there is one.
+    /// Topology and primitive restart. The topology must match the input primitives of the stage after
+    /// the vertex shader, if there is one: with tessellation shaders it is
+    /// `VK_PRIMITIVE_TOPOLOGY_PATCH_LIST`, without primitive restart.
     pub p_input_assembly_state: *const vk::PipelineInputAssemblyStateCreateInfo<'a>,
     /// Whether draws may have other topologies than that of `pInputAssemblyState`. A pipeline for a
     /// single topology is faster.
@@ -90,14 +92,28 @@ pub struct VkxfbPipelineCreateInfo<'a> {
     /// all of them, are compiled when a draw that needs them is first recorded.
     pub pipeline_cache: vk::PipelineCache,
     /// The geometry shader, or NULL if there is none. If there is one, its outputs are captured,
-    /// and transform feedback decorations of the vertex shader are ignored. It runs as a part of a
+    /// and transform feedback decorations of the other shaders are ignored. It runs as a part of a
     /// compute shader, so the device needs neither `geometryShader` nor `geometryStreams`.
     pub p_geometry_shader: *const VkxfbShaderInfo<'a>,
+    /// The tessellation control shader, or NULL if there are no tessellation shaders.
+    pub p_tessellation_control_shader: *const VkxfbShaderInfo<'a>,
+    /// The tessellation evaluation shader, or NULL if there are no tessellation shaders. If there is one,
+    /// and no geometry shader, its outputs are captured. The device does not need `tessellationShader`.
+    pub p_tessellation_evaluation_shader: *const VkxfbShaderInfo<'a>,
+    /// The number of control points of a patch, 1 to 32, with tessellation shaders; the chain may contain
+    /// `VkPipelineTessellationDomainOriginStateCreateInfo`. Ignored without them.
+    pub p_tessellation_state: *const vk::PipelineTessellationStateCreateInfo<'a>,
 }
 
 extensible! {
     VkxfbShaderInfo<'a> { ..p_specialization_info }
-    VkxfbPipelineCreateInfo<'a> { ..pipeline_cache, p_geometry_shader }
+    VkxfbPipelineCreateInfo<'a> {
+        ..pipeline_cache,
+        p_geometry_shader,
+        p_tessellation_control_shader,
+        p_tessellation_evaluation_shader,
+        p_tessellation_state
+    }
 }
 
 /// A pipeline that captures.
@@ -373,7 +389,14 @@ pub unsafe extern "C" fn vkxfb_pipeline_destroy(pipeline: *mut VkxfbPipeline) {
 /// As [`vkxfb_pipeline_create`].
 unsafe fn make(shared: &Shared, info: &VkxfbPipelineCreateInfo<'_>) -> Result<Pipeline, Error> {
     // SAFETY: the caller's contract.
-    let (vertex, geometry) = unsafe { (Stage::vertex(info)?, Stage::geometry(info)?) };
+    let (vertex, tessellation, geometry) = unsafe {
+        let geometry = (info.p_geometry_shader, "pGeometryShader");
+        (
+            Stage::vertex(info)?,
+            Tessellation::new(info)?,
+            Stage::later(geometry, ExecutionModel::Geometry)?,
+        )
+    };
     // SAFETY: as above.
     let (varyings, assembly, set_layouts, vertex_input) = unsafe {
         (
@@ -387,11 +410,22 @@ unsafe fn make(shared: &Shared, info: &VkxfbPipelineCreateInfo<'_>) -> Result<Pi
         )
     };
     let vertex_shader = vertex.shader();
+    let stages = tessellation.as_ref().map(|of| (of.control.shader(), of.evaluation.shader()));
     let mut options = compute::Options::new(&vertex_input).target(shared.context.compute_target()?);
     let mut last = vertex_shader;
+    if let Some((control, evaluation)) = &stages {
+        options = options.vertex_shader(&vertex_shader).control_shader(control);
+        last = *evaluation;
+    }
     if let Some(geometry) = &geometry {
         options = options.vertex_shader(&vertex_shader);
+        options.evaluation_shader = stages.as_ref().map(|(_, evaluation)| evaluation);
         last = geometry.shader();
+    }
+    let mut patch_control_points = 0;
+    if let Some(tessellation) = &tessellation {
+        options = options.domain_origin(tessellation.domain_origin);
+        patch_control_points = tessellation.patch_control_points;
     }
     let list;
     if !varyings.is_empty() {
@@ -406,6 +440,7 @@ unsafe fn make(shared: &Shared, info: &VkxfbPipelineCreateInfo<'_>) -> Result<Pi
     }
     let desc = PipelineDesc::new(&lowered)
         .topology(topology)
+        .patch_control_points(patch_control_points)
         .dynamic_topology(info.dynamic_topology != vk::FALSE)
         .provoking_vertex(provoking_vertex(info.provoking_vertex_mode)?)
         .primitive_restart(assembly.primitive_restart_enable != vk::FALSE)
@@ -419,6 +454,45 @@ unsafe fn make(shared: &Shared, info: &VkxfbPipelineCreateInfo<'_>) -> Result<Pi
 /// Returns a list of the outputs with these names, interleaved.
 fn capture_list(shader: &Shader<'_>, varyings: &[&str]) -> Result<CaptureList, LowerError> {
     shader.varyings(varyings, BufferMode::Interleaved)
+}
+
+/// The tessellation shaders of the caller, and their state.
+struct Tessellation<'a> {
+    control: Stage<'a>,
+    evaluation: Stage<'a>,
+    patch_control_points: u32,
+    domain_origin: DomainOrigin,
+}
+
+impl<'a> Tessellation<'a> {
+    /// # Safety
+    /// As [`vkxfb_pipeline_create`].
+    unsafe fn new(info: &VkxfbPipelineCreateInfo<'a>) -> Result<Option<Self>, Error> {
+        let names = ["pTessellationControlShader", "pTessellationEvaluationShader"];
+        let control = (info.p_tessellation_control_shader, names[0]);
+        let evaluation = (info.p_tessellation_evaluation_shader, names[1]);
+        // SAFETY: the caller's contract.
+        let (control, evaluation) = unsafe {
+            (
+                Stage::later(control, ExecutionModel::TessellationControl)?,
+                Stage::later(evaluation, ExecutionModel::TessellationEvaluation)?,
+            )
+        };
+        let (control, evaluation) = match (control, evaluation) {
+            (None, None) => return Ok(None),
+            (Some(control), Some(evaluation)) => (control, evaluation),
+            (control, _) => {
+                let (given, missing) = if control.is_some() { (0, 1) } else { (1, 0) };
+                let message = format!("{} is NULL, and {} is not", names[missing], names[given]);
+                return Err(Error::Argument(message));
+            }
+        };
+        // SAFETY: the caller's contract.
+        let (patch_control_points, domain_origin) = unsafe {
+            vulkan::tessellation(required(info.p_tessellation_state, "pTessellationState")?)
+        };
+        Ok(Some(Self { control, evaluation, patch_control_points, domain_origin }))
+    }
 }
 
 /// A shader of the caller, with its entry point and specialization constants.
@@ -446,15 +520,18 @@ impl<'a> Stage<'a> {
         unsafe { Self::new(&info, None) }
     }
 
+    /// A shader after the vertex shader. `name` is the name of the member.
+    ///
     /// # Safety
     /// As [`vkxfb_pipeline_create`].
-    unsafe fn geometry(info: &VkxfbPipelineCreateInfo<'a>) -> Result<Option<Self>, Error> {
-        let name = "pGeometryShader";
-        let start = info.p_geometry_shader;
+    unsafe fn later(
+        (start, name): (*const VkxfbShaderInfo<'a>, &'static str),
+        stage: ExecutionModel,
+    ) -> Result<Option<Self>, Error> {
         let made = || {
             // SAFETY: the caller's contract.
-            let stage = unsafe { Self::new(&read(start, name)?, Some(ExecutionModel::Geometry)) }?;
-            // An error of lowering would not say which of the two shaders has this fault.
+            let stage = unsafe { Self::new(&read(start, name)?, Some(stage)) }?;
+            // An error of lowering would not say which of the shaders has this fault.
             let shader = stage.shader();
             shader.find(&shader.module()?).map_err(LowerError::from)?;
             Ok(stage)

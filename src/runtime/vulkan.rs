@@ -3,6 +3,7 @@
 //! | part of the graphics pipeline | |
 //! |---|---|
 //! | vertex input state | [`vertex_input`], [`vertex_input_descriptions`], [`dynamic_vertex_input`] |
+//! | tessellation state | [`tessellation`] |
 //! | specialisation constants | [`specialization`] |
 //! | descriptor set layouts | [`SetLayoutInfo`]: made visible to compute |
 //! | pipeline layout | [`PipelineLayoutDesc`]: compared with the shader |
@@ -20,6 +21,7 @@ pub use self::layout::{
 };
 use super::RuntimeError;
 use super::extensions::find_structure;
+use crate::lower::compute::DomainOrigin;
 use crate::spirv::specialization::SpecializationConstant;
 use crate::vertex_input::{VertexAttribute, VertexBinding, VertexInput};
 
@@ -101,6 +103,27 @@ pub fn dynamic_vertex_input(
         bindings: bindings.iter().map(VertexBinding::from).collect(),
         attributes: attributes.iter().map(VertexAttribute::try_from).collect::<Result<_, _>>()?,
     })
+}
+
+/// The number of control points of a patch, and the origin of the tessellation domain, which is in the `pNext` chain
+/// ([`VkPipelineTessellationStateCreateInfo`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineTessellationStateCreateInfo.html)):
+/// for [`PipelineDesc::patch_control_points`](super::PipelineDesc::patch_control_points) and
+/// [`compute::Options::domain_origin`](crate::lower::compute::Options::domain_origin).
+///
+/// # Safety
+/// The chain of the structure is valid.
+pub unsafe fn tessellation(
+    info: &vk::PipelineTessellationStateCreateInfo<'_>,
+) -> (u32, DomainOrigin) {
+    let s_type = vk::StructureType::PIPELINE_TESSELLATION_DOMAIN_ORIGIN_STATE_CREATE_INFO;
+    // SAFETY: the caller's contract; the structure is of that type.
+    let origin = unsafe {
+        find_structure(info.p_next, s_type).map(|found| {
+            let found = found.cast::<vk::PipelineTessellationDomainOriginStateCreateInfo<'_>>();
+            (*found).domain_origin
+        })
+    };
+    (info.patch_control_points, origin.map_or(DomainOrigin::UpperLeft, DomainOrigin::from))
 }
 
 /// The values of specialisation constants. They borrow the data of `info`.
@@ -251,6 +274,19 @@ mod tests {
         let depth = attribute.format(vk::Format::D32_SFLOAT);
         let error = dynamic_vertex_input(&bindings, &[depth]).unwrap_err();
         assert!(error.to_string().contains("location 7"), "{error}");
+    }
+
+    #[test]
+    fn tessellation_has_its_origin() {
+        let of = |info: &vk::PipelineTessellationStateCreateInfo<'_>| {
+            // SAFETY: the structure is valid.
+            unsafe { tessellation(info) }
+        };
+        let info = vk::PipelineTessellationStateCreateInfo::default().patch_control_points(7);
+        assert_eq!(of(&info), (7, DomainOrigin::UpperLeft));
+        let mut chained = vk::PipelineTessellationDomainOriginStateCreateInfo::default()
+            .domain_origin(vk::TessellationDomainOrigin::LOWER_LEFT);
+        assert_eq!(of(&info.push_next(&mut chained)), (7, DomainOrigin::LowerLeft));
     }
 
     #[test]

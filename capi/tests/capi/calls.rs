@@ -100,6 +100,9 @@ impl Objects {
             p_set_layouts: null_mut(),
             pipeline_cache: vk::PipelineCache::null(),
             p_geometry_shader: null_mut(),
+            p_tessellation_control_shader: null_mut(),
+            p_tessellation_evaluation_shader: null_mut(),
+            p_tessellation_state: null_mut(),
         };
         change(&mut info);
         let mut made = null_mut();

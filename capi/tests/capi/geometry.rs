@@ -83,7 +83,7 @@ fn what_geometry_shaders_emit_is_captured_and_counted() {
     assert_eq!(printed(path, &program, &shaders, &libraries()), "captured\n");
 }
 
-fn shader_info<'a>(words: &[u32]) -> VkxfbShaderInfo<'a> {
+pub fn shader_info<'a>(words: &[u32]) -> VkxfbShaderInfo<'a> {
     VkxfbShaderInfo {
         struct_size: size_of::<VkxfbShaderInfo<'_>>(),
         code_size: size_of_val(words),

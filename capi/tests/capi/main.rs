@@ -13,6 +13,7 @@ mod installed;
 mod interface;
 mod languages;
 mod messages;
+mod tessellation;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
