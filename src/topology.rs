@@ -24,19 +24,14 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A topology that transform feedback cannot decompose.
+/// A topology that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TopologyError {
-    /// `VK_PRIMITIVE_TOPOLOGY_PATCH_LIST` without tessellation shaders. The captured primitives of a patch
-    /// list are those that the tessellator makes, and their number does not follow from the number of control
-    /// points.
-    #[error("topology patch-list is captured after tessellation, which is not emulated here")]
-    PatchList,
     /// A number that is not a `VkPrimitiveTopology`.
     #[error("{0} is not a VkPrimitiveTopology")]
     UnknownValue(i32),
-    /// A name that is not in [`PrimitiveTopology::ALL`].
+    /// A name that no topology has.
     #[error("unknown topology '{name}'; one of: {}", PrimitiveTopology::names())]
     UnknownName {
         /// The given name.
@@ -204,7 +199,14 @@ impl PrimitiveTopology {
     }
 
     fn names() -> String {
-        Self::ALL.map(Self::name).join(", ")
+        let names: Vec<&str> = Self::every().map(Self::name).collect();
+        names.join(", ")
+    }
+
+    /// All topologies: [`ALL`](Self::ALL) and the patch list.
+    #[doc(hidden)]
+    pub fn every() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().chain([Self::PatchList])
     }
 
     /// The value of the sysval `xfb_topology`.
@@ -450,11 +452,7 @@ impl FromStr for PrimitiveTopology {
     type Err = TopologyError;
 
     fn from_str(name: &str) -> Result<Self, TopologyError> {
-        if name == "patch-list" {
-            return Err(TopologyError::PatchList);
-        }
-        Self::ALL
-            .into_iter()
+        Self::every()
             .find(|t| t.name() == name)
             .ok_or_else(|| TopologyError::UnknownName { name: name.to_owned() })
     }
@@ -560,7 +558,7 @@ mod tests {
         for topology in PrimitiveTopology::ALL {
             assert_eq!(topology.name().parse(), Ok(topology));
         }
-        assert_eq!("patch-list".parse::<PrimitiveTopology>(), Err(TopologyError::PatchList));
+        assert_eq!("patch-list".parse(), Ok(PrimitiveTopology::PatchList));
         assert!("strip".parse::<PrimitiveTopology>().is_err());
     }
 }

@@ -137,7 +137,9 @@ with that. The probe's own are named after the primitives that they take and
 emit: {points, lines, triangles, lines_adjacency, triangles_adjacency}_to_
 {points, lines, triangles}, with _cut where each primitive has strips of other
 lengths. These emit to several vertex streams: points_to_triangles_2_streams,
-points_to_{points, lines}_4_streams.
+points_to_{points, lines}_4_streams. patches_to_{points, lines, triangles} are
+tessellation shaders of the probe, for --topology patch-list; of yours
+vkxfb capture --compare takes them.
 
 Where a shader emits to several streams, the buffer of one of them is too
 small in most draws: it has to hold what fits, and the other streams
@@ -179,7 +181,8 @@ fn parse_topology(name: &str) -> Result<PrimitiveTopology, String> {
     let own = name.to_ascii_lowercase().replace('_', "-");
     let own = own.strip_prefix("vk-primitive-topology-").unwrap_or(&own);
     own.parse().map_err(|_| {
-        let names = PrimitiveTopology::ALL.map(|topology| topology.to_string());
+        let names: Vec<_> =
+            PrimitiveTopology::every().map(|topology| topology.to_string()).collect();
         format!("one of: {}", names.join(", "))
     })
 }
@@ -213,7 +216,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         return self_test::run(arguments.json);
     }
     if arguments.captured.control.is_some() {
-        bail!("the probe has no tessellation: vkxfb capture takes --control and --evaluation");
+        bail!(
+            "the probe takes no tessellation shaders from files: vkxfb capture --compare takes --control and --evaluation"
+        );
     }
     // Files are read before any device is opened, so that errors are reported before the long run.
     let subject = match &arguments.shader {
@@ -567,7 +572,7 @@ fn plan(arguments: &Arguments, gpu: &Gpu, subject: Option<&Subject>) -> Result<P
         && !subject.takes(topology)
     {
         let name = subject.captured_name();
-        bail!("the geometry shader {name} takes no primitives of {topology}");
+        bail!("{name} takes no primitives of {topology}");
     }
     plan.provoking = arguments.provoking.map_or(plan.provoking, |provoking| vec![provoking]);
     plan.instance_counts = arguments.instances.map_or(plan.instance_counts, |n| vec![n]);

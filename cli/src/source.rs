@@ -263,10 +263,11 @@ pub(super) fn read_all(
     let (mut of_later, mut others) = (Constants::default(), constants.clone());
     let mut sources = Vec::new();
     for (stage, file) in later {
+        let path = || file.display().to_string();
         let words = read_later(*stage, file)?;
-        let (own, _) = constants.split(&words)?;
-        let values = own.values(&words).with_context(|| file.display().to_string())?;
-        let (found, rest) = others.split(&words)?;
+        let (own, _) = constants.split(&words).with_context(path)?;
+        let values = own.values(&words).with_context(path)?;
+        let (found, rest) = others.split(&words).with_context(path)?;
         of_later = of_later.and(&found);
         others = rest;
         sources.push(Source { stage: Some(stage.model()), words, values });
@@ -293,8 +294,9 @@ fn read_before(
 ) -> Result<(Vec<u32>, Values)> {
     if Kind::of(file, &read_bytes(file)?) != Kind::Wgsl {
         let (words, mut values) = read(file, entry_point, &others)?;
-        let (shared, _) = of_later.split(&words)?;
-        values.append(shared.values(&words).with_context(|| file.display().to_string())?);
+        let path = || file.display().to_string();
+        let (shared, _) = of_later.split(&words).with_context(path)?;
+        values.append(shared.values(&words).with_context(path)?);
         return Ok((words, values));
     }
     // Only naga knows which overrides WGSL code declares. It reports one unknown constant at a

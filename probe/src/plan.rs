@@ -239,7 +239,7 @@ impl Plan {
             backends: backends.to_vec(),
             subjects: vertex.chain(geometry).collect::<Result<_, _>>()?,
             provoking: ProvokingVertex::ALL.to_vec(),
-            topologies: PrimitiveTopology::ALL.to_vec(),
+            topologies: PrimitiveTopology::every().collect(),
             vertex_counts: VERTEX_COUNTS.to_vec(),
             geometry_vertex_counts: QUICK_VERTEX_COUNTS.to_vec(),
             instance_counts: INSTANCE_COUNTS.to_vec(),

@@ -414,13 +414,15 @@ impl ProbeReport {
     /// Whether a picture needs the capture of this case and, if it has several vertex streams, of
     /// this stream: the report then has no capture yet of another case in the same row on this
     /// backend, nor of this stream. The case must have the [vertex count for
-    /// pictures](super::picture::vertex_count).
+    /// pictures](super::picture::vertex_count). There are no pictures of patches, all vertices of
+    /// which are alike.
     pub fn wants_trace(&self, backend: Backend, case: &Case, stream: Option<u32>) -> bool {
         let is_alike = |t: &Trace| {
             (t.backend, t.case.row()) == (backend, case.row())
                 && (t.case != *case || t.stream == stream)
         };
-        case.vertex_count == super::picture::vertex_count(case.topology)
+        case.stage != CapturedStage::Tessellation
+            && case.vertex_count == super::picture::vertex_count(case.topology)
             && !self.traces.iter().any(is_alike)
     }
 

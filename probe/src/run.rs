@@ -23,6 +23,7 @@ mod trials;
 use std::collections::VecDeque;
 use std::time::Instant;
 
+use spirv::ExecutionModel;
 use vkxfb::internal::lower::LoweredKind;
 use vkxfb::lower::{Backend, compute};
 
@@ -38,7 +39,7 @@ use super::diagnose::{DiagnoseError, Fault, Mismatch, Verdict};
 use super::gpu::{BoundContents, Gpu, GpuError};
 use super::plan::{Batch, BatchTooLarge, CaseGroup, Plan};
 use super::records::RecordsDiffer;
-use super::report::{Case, Failure, ProbeReport};
+use super::report::{CapturedStage, Case, Failure, ProbeReport};
 use super::subject::SubjectError;
 
 /// The progress of a run.
@@ -155,15 +156,21 @@ pub fn failing_shaders(
         return Ok(Vec::new());
     };
     let lowered = subject.lower(failure.backend, target)?;
-    let stage = match (&lowered.kind, &subject.geometry) {
-        (LoweredKind::Compute(_), _) => "compute shader",
-        (_, Some(_)) => "geometry shader",
-        (_, None) => "vertex shader",
+    let stage = match &lowered.kind {
+        LoweredKind::Compute(_) => "compute shader",
+        _ => match subject.captured_stage() {
+            CapturedStage::Tessellation => "tessellation evaluation shader",
+            CapturedStage::Geometry | CapturedStage::GeometryStreams => "geometry shader",
+            CapturedStage::Vertex => "vertex shader",
+        },
     };
     let mut shaders = vec![(stage, lowered.words)];
     if let LoweredKind::Native(native) = lowered.kind {
-        let before = native.before.into_iter();
-        shaders.extend(before.map(|before| ("vertex shader before it", before.words)));
+        let name = |stage: ExecutionModel| match stage {
+            ExecutionModel::Vertex => "vertex shader before it",
+            _ => "tessellation control shader before it",
+        };
+        shaders.extend(native.before.into_iter().map(|before| (name(before.stage), before.words)));
     }
     Ok(shaders)
 }

@@ -15,7 +15,7 @@
 
 mod geometry;
 
-pub use self::geometry::{Emitted, ProbeGeometry, Strips};
+pub use self::geometry::{Emitted, PATCH_CONTROL_POINTS, ProbeGeometry, Strips};
 
 use std::fmt;
 

@@ -11,6 +11,7 @@ pub use self::point_size::{has_later_point_size, writes_point_size};
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use spirv::ExecutionModel;
 use vkxfb::capture::{CaptureError, CaptureList, Layout};
 use vkxfb::internal::lower::LoweredGeometry;
 use vkxfb::internal::reflect::vertex_reads;
@@ -23,7 +24,7 @@ use self::given::GivenShader;
 use crate::contents::{Contents, ContentsError, Given, Missing};
 use crate::emission::Emission;
 use crate::report::{CapturedStage, Case};
-use crate::shaders::{ProbeGeometry, ProbeShader};
+use crate::shaders::{PATCH_CONTROL_POINTS, ProbeGeometry, ProbeShader};
 
 /// The reason why a shader cannot be probed.
 #[derive(Debug, thiserror::Error)]
@@ -68,7 +69,7 @@ pub enum SubjectError {
     },
 }
 
-/// The shaders that are probed: a vertex shader, or a geometry shader with the vertex shader that precedes
+/// The shaders that are probed: a vertex shader, or a geometry shader or tessellation evaluation shader with the shaders before
 /// it.
 #[derive(Debug, Clone)]
 pub struct Subject {
@@ -107,6 +108,8 @@ pub struct SubjectGeometry {
     /// Whether the shader has the capability `GeometryPointSize`, for which a device needs the
     /// feature `shaderTessellationAndGeometryPointSize`.
     pub has_point_size: bool,
+    /// The tessellation control shader before it, if it is an evaluation shader.
+    control: Option<GivenShader>,
     stage: GivenShader,
     formulas: Option<ProbeGeometry>,
 }
@@ -138,7 +141,14 @@ impl Subject {
         let behind = Shader::new(&own).specialization(geometry.constants());
         let (name, given) = (geometry.name(), Given::default());
         let behind = Some((name.as_str(), &behind));
-        let mut subject = Self::from_stages(vertex.name, &Shader::new(&words), behind, &given)?;
+        let control = geometry.control();
+        let control = control.as_ref();
+        let control = control.map(|(words, values)| {
+            let shader = Shader::new(words).specialization(values);
+            shader.stage(ExecutionModel::TessellationControl)
+        });
+        let before = (&Shader::new(&words), control.as_ref());
+        let mut subject = Self::of_stages(vertex.name, before, behind, &given)?;
         subject.formulas = Some(vertex);
         if let Some(stage) = &mut subject.geometry {
             stage.formulas = Some(geometry);
@@ -194,12 +204,23 @@ impl Subject {
         geometry: Option<(&str, &Shader<'_>)>,
         given: &Given,
     ) -> Result<Self, SubjectError> {
+        Self::of_stages(name, (vertex, None), geometry, given)
+    }
+
+    /// Like [`from_stages`](Self::from_stages), where a tessellation control shader may follow the vertex shader. Then
+    /// the last one is a tessellation evaluation shader.
+    fn of_stages(
+        name: &str,
+        (vertex, control): (&Shader<'_>, Option<&Shader<'_>>),
+        geometry: Option<(&str, &Shader<'_>)>,
+        given: &Given,
+    ) -> Result<Self, SubjectError> {
         let captured = geometry.map_or(vertex, |(_, geometry)| geometry);
         let captured_name = geometry.map_or(name, |(name, _)| name).to_owned();
         let lower = |source| SubjectError::Lower { name: captured_name.clone(), source };
         let before = geometry.map(|_| vertex);
         let mut options = native::Options::new();
-        options.vertex_shader = before;
+        (options.vertex_shader, options.control_shader) = (before, control);
         let lowered = native::lower_with(captured, &options).map_err(lower)?;
         // To capture nothing is valid in Vulkan, but there would be nothing to compare.
         if lowered.layout.outputs.is_empty() {
@@ -207,7 +228,8 @@ impl Subject {
         }
         let of_vertex = |source| SubjectError::Lower { name: name.to_owned(), source };
         let vertex_input = vertex_reads(vertex).map_err(of_vertex)?.packed_vertex_input();
-        let stages: Vec<&Shader<'_>> = before.into_iter().chain([captured]).collect();
+        let stages: Vec<&Shader<'_>> =
+            before.into_iter().chain(control).chain([captured]).collect();
         let contents = Contents::of_stages(&stages, given, Missing::MakeUp)
             .map_err(|source| SubjectError::Contents { name: captured_name.clone(), source })?;
         if lowered.effects.side_effects {
@@ -218,7 +240,8 @@ impl Subject {
         // Only lowering for the compute backend finds the outputs that a geometry shader does not
         // write.
         let by_compute = before.and_then(|before| {
-            let options = compute::Options::new(&vertex_input).vertex_shader(before);
+            let mut options = compute::Options::new(&vertex_input).vertex_shader(before);
+            options.control_shader = control;
             compute::lower(captured, &options).ok()
         });
         let has_point_size = has_later_point_size(captured.words)
@@ -228,6 +251,7 @@ impl Subject {
             name: name.to_owned(),
             declared,
             has_point_size,
+            control: control.map(GivenShader::of),
             stage: GivenShader::of(shader),
             formulas: None,
         });
@@ -266,16 +290,21 @@ impl Subject {
         let mut captured = behind.map_or(vertex, |stage| stage.shader(&values));
         captured.captures = self.list.as_ref().map_or(Captures::Decorations, Captures::List);
         let before = behind.map(|_| &vertex);
+        let control = self.geometry.as_ref().and_then(|geometry| geometry.control.as_ref());
+        let control_values = control.map(GivenShader::values).unwrap_or_default();
+        let control = control.map(|stage| stage.shader(&control_values));
         match backend {
             Backend::Native => {
                 let mut options = native::Options::new();
                 options.vertex_shader = before;
+                options.control_shader = control.as_ref();
                 native::lower_with(&captured, &options)
             }
             Backend::Vertex => vertex::lower(&captured),
             Backend::Compute => {
                 let mut options = compute::Options::new(&self.vertex_input).target(*target);
                 options.vertex_shader = before;
+                options.control_shader = control.as_ref();
                 compute::lower(&captured, &options)
             }
         }
@@ -292,6 +321,7 @@ impl Subject {
     pub const fn captured_stage(&self) -> CapturedStage {
         match &self.geometry {
             None => CapturedStage::Vertex,
+            Some(geometry) if geometry.control.is_some() => CapturedStage::Tessellation,
             Some(_) if self.stream_count() > 1 => CapturedStage::GeometryStreams,
             Some(_) => CapturedStage::Geometry,
         }
@@ -321,10 +351,12 @@ impl Subject {
     }
 
     /// Whether the subject can be drawn with a topology: a geometry shader takes only one kind of
-    /// input primitive.
+    /// input primitive, and only tessellation shaders take patches.
     pub fn takes(&self, topology: PrimitiveTopology) -> bool {
-        let geometry = self.geometry.as_ref();
-        geometry.is_none_or(|geometry| geometry.declared.input.takes(topology))
+        match &self.geometry {
+            Some(geometry) => geometry.declared.input.takes(topology),
+            None => topology != PrimitiveTopology::PatchList,
+        }
     }
 
     /// The number of vertices of a captured primitive: 1, 2 or 3.
@@ -336,8 +368,16 @@ impl Subject {
     /// The maximum number of primitives that are captured for an instance with this many vertices;
     /// saturates at `u64::MAX`.
     pub fn most_primitives(&self, topology: PrimitiveTopology, vertices: u32) -> u64 {
-        let drawn = topology.primitive_count(vertices);
-        let Some(SubjectGeometry { declared, .. }) = &self.geometry else { return drawn };
+        let drawn = match topology {
+            PrimitiveTopology::PatchList => u64::from(vertices / PATCH_CONTROL_POINTS),
+            topology => topology.primitive_count(vertices),
+        };
+        let Some(SubjectGeometry { declared, formulas, .. }) = &self.geometry else {
+            return drawn;
+        };
+        if let Some(most) = formulas.as_ref().and_then(ProbeGeometry::most_primitives) {
+            return drawn.saturating_mul(most);
+        }
         // A geometry shader emits the most primitives if all its vertices are in one strip.
         let strip = declared.max_vertices.saturating_sub(declared.output_vertices - 1);
         drawn.saturating_mul(u64::from(declared.invocations) * u64::from(strip))

@@ -97,6 +97,8 @@ fn every_module_is_a_probe_shader() {
         let (name, module) = g.file();
         (name.to_owned(), module.to_vec())
     });
-    let known: BTreeMap<_, _> = vertex.chain(geometry).collect();
+    let (name, module) = ProbeGeometry::CONTROL;
+    let control = (name.to_owned(), module.to_vec());
+    let known: BTreeMap<_, _> = vertex.chain(geometry).chain([control]).collect();
     assert_eq!(known, with_extension(&Path::new(SHADERS).join("probe"), "spv").collect());
 }

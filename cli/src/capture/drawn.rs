@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use vkxfb::runtime::{Draw, DrawIndexed, IndexType};
-use vkxfb::topology::{PrimitiveTopology, TopologyError};
+use vkxfb::topology::PrimitiveTopology;
 
 use super::attributes::{Files, VertexData};
 use super::mesh::{Mesh, Pose};
@@ -15,7 +15,7 @@ use super::missing::Missing;
 pub(super) struct DrawArguments {
     /// The primitive topology, as Vulkan names it; by default triangle-list, with tessellation
     /// shaders always patch-list
-    #[arg(long, value_parser = parse_topology)]
+    #[arg(long)]
     topology: Option<PrimitiveTopology>,
     /// With tessellation shaders: number of vertices, or indices, of a patch, 1 to 32
     #[arg(long, value_name = "N", requires = "control")]
@@ -52,14 +52,6 @@ pub(super) struct DrawArguments {
     /// word restart
     #[arg(long, requires = "indices")]
     pub(super) restart: bool,
-}
-
-/// Parses a topology. Patch lists are among them here, because the command takes tessellation shaders.
-fn parse_topology(name: &str) -> Result<PrimitiveTopology, TopologyError> {
-    match name.parse() {
-        Err(TopologyError::PatchList) => Ok(PrimitiveTopology::PatchList),
-        parsed => parsed,
-    }
 }
 
 /// How the vertices of the draw form primitives.

@@ -445,7 +445,7 @@ fn two_of_each_stage() -> Vec<u32> {
 
 #[test]
 fn bad_arguments_are_refused_by_name() {
-    vkxfb(&["probe", "--topology", "patch-list"]).refuses(&["patch-list"]);
+    vkxfb(&["probe", "--topology", "patches"]).refuses(&["'patches'", "patch-list"]);
     vkxfb(&["probe", "--topology", "triangles"]).refuses(&["'triangles'"]);
     vkxfb(&["probe", "--backend", "magic"]).refuses(&["native, vertex, compute"]);
     vkxfb(&["probe", "--vertices", "-1"]).refuses(&["-1"]);

@@ -271,5 +271,30 @@ fn what_tessellation_shaders_lack_is_named() {
     without.env("PATH", files.shaders.0.path());
     Ran::new(without.output().unwrap()).refuses(&["my.tesc", "install glslang"]);
     let probe = ["probe", "--shader", vertex, "--control", control, "--evaluation", evaluation];
-    vkxfb(&probe).refuses(&["the probe has no tessellation"]);
+    vkxfb(&probe).refuses(&["the probe takes no tessellation shaders from files"]);
+
+    let list = ["probe", "--shader", vertex, "--topology", "patch-list", "--varyings", "number"];
+    vkxfb(&list).refuses(&["takes no primitives of patch-list"]);
+
+    // The probe's own are captured by every backend that takes them.
+    let own = ["probe", "--shader", "identify", "--geometry", "patches_to_lines", "--json"];
+    let json = vkxfb(&[&own[..], &["--device", "0", "--vertices", "12"]].concat()).exits(0).json();
+    let cells = json["reports"][0]["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 3, "{cells:?}");
+    for cell in cells {
+        assert_eq!([&cell["stage"], &cell["topology"]], ["tessellation", "patch-list"]);
+        let run = if cell["backend"] == "vertex" { 0 } else { 4 };
+        assert_eq!([&cell["run"], &cell["passed"]], [&json!(run), &json!(run)], "{cell}");
+    }
+    // A driver that executes nothing is told of, in text and on the page.
+    let page = files.shaders.path("page.html");
+    let output = ["--html", page.to_str().unwrap(), "--device", "0", "--backend", "compute"];
+    let mut wrong = command(&[&own[..own.len() - 1], &output].concat());
+    wrong.env("VKXFB_INJECT_FAULT", "nothing");
+    let told = Ran::new(wrong.output().unwrap()).exits(1).stdout;
+    assert!(told.contains("patch-list into tessellation: nothing executed on compute"), "{told}");
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("patch-list into tessellation"), "{page}");
+    let list = ["--device", "0", "--topology", "line-list"];
+    vkxfb(&[&own[..], &list].concat()).refuses(&["takes no primitives of line-list"]);
 }

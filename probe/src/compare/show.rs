@@ -16,6 +16,9 @@ impl CaseKey {
     }
 }
 
+/// The topology of cases of tessellation shaders.
+const PATCHES: &str = "patch-list";
+
 /// Shows the pipeline of a case as text.
 struct PipelineOf<'a>(&'a CaseKey);
 
@@ -24,7 +27,8 @@ impl Display for PipelineOf<'_> {
         let CaseKey { backend, topology, shader, geometry, provoking, specialized, .. } = self.0;
         write!(f, "{backend} {topology}, shader {}, ", printable(shader))?;
         if let Some(geometry) = geometry {
-            write!(f, "geometry shader {}, ", printable(geometry))?;
+            let lead = if topology == PATCHES { "tessellation shaders" } else { "geometry shader" };
+            write!(f, "{lead} {}, ", printable(geometry))?;
         }
         write!(f, "{provoking} vertex provokes")?;
         f.write_str(if *specialized { FOLDED } else { "" })
@@ -157,7 +161,11 @@ impl Comparison {
 
 impl Display for GoneRow {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let geometry = if self.geometry { " into geometry" } else { "" };
+        let geometry = match self.geometry {
+            true if self.topology == PATCHES => " into tessellation",
+            true => " into geometry",
+            false => "",
+        };
         write!(f, "{} {}{geometry}", self.backend, self.topology)
     }
 }

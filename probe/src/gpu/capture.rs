@@ -315,7 +315,11 @@ fn arena_for(requests: &[CaptureRequest<'_>]) -> ArenaDesc {
     let tables: u64 = requests.iter().map(table).sum();
     let with_geometry = |desc: ArenaDesc, request: &CaptureRequest<'_>| {
         let primitives = request.draws.iter().map(|(topology, draw)| {
-            let of_instance = topology.primitive_count(draw.vertex_count);
+            // A patch has at least one vertex.
+            let of_instance = match topology {
+                PrimitiveTopology::PatchList => draw.vertex_count.into(),
+                topology => topology.primitive_count(draw.vertex_count),
+            };
             of_instance.saturating_mul(draw.instance_count.into())
         });
         let primitives = primitives.fold(0, u64::saturating_add);

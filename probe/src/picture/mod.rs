@@ -234,7 +234,7 @@ fn shown(row: Row, stream: Option<u32>, diffs: &[PrimitiveDiff]) -> Shown<'_> {
     let first = of_instance().map(|diff| diff.primitive).min().unwrap_or(0);
     let mut stage = match row.stage {
         CapturedStage::Vertex => Stage::new(row.topology, first / 2 * 2),
-        CapturedStage::Geometry | CapturedStage::GeometryStreams => {
+        CapturedStage::Geometry | CapturedStage::GeometryStreams | CapturedStage::Tessellation => {
             Stage::of_emitted(row, &of_instance().collect::<Vec<_>>())
         }
     };

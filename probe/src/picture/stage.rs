@@ -114,7 +114,7 @@ impl Stage {
             T::LineStripWithAdjacency => stage.line_strip_with_adjacency(),
             T::TriangleListWithAdjacency => stage.triangles_with_adjacency(),
             T::TriangleStripWithAdjacency => stage.triangle_strip_with_adjacency(),
-            // The probe draws no patches.
+            // Patches have no primitives of their own.
             T::PatchList => {}
         }
         stage

@@ -17,8 +17,8 @@ pub(crate) const FOLDED: &str = ", pipeline for this topology alone";
 pub struct Case {
     /// The name of the vertex shader.
     pub shader: String,
-    /// The name of the geometry shader, whose outputs are then captured. `None` if there is no
-    /// geometry shader.
+    /// The name of the geometry shader or the tessellation shaders, whose outputs are then captured. `None`
+    /// if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub geometry: Option<String>,
     /// The stage whose outputs are captured.
@@ -48,7 +48,9 @@ impl Case {
     pub(crate) fn pictured_primitives(&self) -> usize {
         match self.stage {
             CapturedStage::Vertex => self.topology.primitive_count(self.vertex_count) as usize,
-            CapturedStage::Geometry | CapturedStage::GeometryStreams => crate::picture::EMITTED,
+            CapturedStage::Geometry
+            | CapturedStage::GeometryStreams
+            | CapturedStage::Tessellation => crate::picture::EMITTED,
         }
     }
 
@@ -89,8 +91,8 @@ impl Case {
     pub fn pipeline(&self) -> String {
         let Self { shader, topology, provoking, .. } = self;
         let geometry = self.geometry.as_ref();
-        let geometry =
-            geometry.map_or(String::new(), |geometry| format!("geometry shader {geometry}, "));
+        let lead = self.stage.lead();
+        let geometry = geometry.map_or(String::new(), |name| format!("{lead} {name}, "));
         let folded = if self.specialized { FOLDED } else { "" };
         format!("{topology}, shader {shader}, {geometry}{provoking} vertex provokes{folded}")
     }

@@ -7,7 +7,7 @@ use vkxfb::lower::Backend;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 macro_rules! by_name {
-    ($module:ident, $type:ty) => {
+    ($module:ident, $type:ty, $all:expr) => {
         pub(crate) mod $module {
             use super::*;
 
@@ -17,16 +17,16 @@ macro_rules! by_name {
 
             pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<$type, D::Error> {
                 let name = String::deserialize(d)?;
-                let found = <$type>::ALL.into_iter().find(|value| value.to_string() == name);
+                let found = $all.into_iter().find(|value| value.to_string() == name);
                 found.ok_or_else(|| D::Error::custom(format_args!("no such name: {name}")))
             }
         }
     };
 }
 
-by_name!(backend, Backend);
-by_name!(topology, PrimitiveTopology);
-by_name!(provoking, ProvokingVertex);
+by_name!(backend, Backend, Backend::ALL);
+by_name!(topology, PrimitiveTopology, PrimitiveTopology::every());
+by_name!(provoking, ProvokingVertex, ProvokingVertex::ALL);
 
 /// Serializes a list of draws as text, by their counts of vertices and instances: `7x1 7x3`.
 pub(crate) mod draws {

@@ -16,11 +16,14 @@ pub enum CapturedStage {
     Geometry,
     /// A geometry shader that emits to several vertex streams.
     GeometryStreams,
+    /// A tessellation evaluation shader.
+    Tessellation,
 }
 
 impl CapturedStage {
     /// All stages, in the order of the rows.
-    pub const ALL: [Self; 3] = [Self::Vertex, Self::Geometry, Self::GeometryStreams];
+    pub const ALL: [Self; 4] =
+        [Self::Vertex, Self::Geometry, Self::GeometryStreams, Self::Tessellation];
 
     /// The text after the topology in the name of a row.
     pub(crate) const fn suffix(self) -> &'static str {
@@ -28,6 +31,15 @@ impl CapturedStage {
             Self::Vertex => "",
             Self::Geometry => " into geometry",
             Self::GeometryStreams => " into vertex streams",
+            Self::Tessellation => " into tessellation",
+        }
+    }
+
+    /// How the name of the captured shader is introduced, if it follows a vertex shader.
+    pub(crate) const fn lead(self) -> &'static str {
+        match self {
+            Self::Tessellation => "tessellation shaders",
+            Self::Vertex | Self::Geometry | Self::GeometryStreams => "geometry shader",
         }
     }
 }
@@ -45,7 +57,12 @@ impl Row {
     /// Iterates over all rows, in order.
     pub fn all() -> impl Iterator<Item = Self> {
         let of_stage = |stage| {
-            PrimitiveTopology::ALL.into_iter().map(move |topology| Self { stage, topology })
+            let is_tessellated = stage == CapturedStage::Tessellation;
+            let topologies = PrimitiveTopology::every();
+            let topologies = topologies.filter(move |topology| {
+                is_tessellated == (*topology == PrimitiveTopology::PatchList)
+            });
+            topologies.map(move |topology| Self { stage, topology })
         };
         CapturedStage::ALL.into_iter().flat_map(of_stage)
     }

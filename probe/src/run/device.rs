@@ -40,6 +40,7 @@ pub fn device_info(gpu: &Gpu) -> DeviceInfo {
         ),
         ("bufferDeviceAddress", yes_no(capabilities.buffer_device_address.is_some())),
         ("geometryShader", yes_no(capabilities.geometry_shader)),
+        ("tessellationShader", yes_no(capabilities.tessellation_shader)),
         ("vertexPipelineStoresAndAtomics", yes_no(capabilities.vertex_stores)),
         ("provokingVertexLast", yes_no(provoking.is_some_and(|p| p.last))),
         (

@@ -10,6 +10,7 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use crate::gpu::{BoundContents, CaptureRequest, CaptureResult, Gpu, GpuError, VertexData};
 use crate::plan::CaseGroup;
+use crate::shaders::PATCH_CONTROL_POINTS;
 
 use super::BatchError;
 use super::case::Prepared;
@@ -130,6 +131,7 @@ fn make_pipeline(
     let desc = PipelineDesc::new(&shader.lowered)
         .topology(group.topology)
         .dynamic_topology(!specialize)
+        .patch_control_points(PATCH_CONTROL_POINTS)
         .provoking_vertex(group.provoking)
         .vertex_input(&group.subject.vertex_input)
         .set_layouts(shader.contents.set_layouts())

@@ -8,6 +8,7 @@ use vkxfb::vertex_input::VertexFormat;
 
 use crate::gpu::Gpu;
 use crate::plan::CaseGroup;
+use crate::report::CapturedStage;
 use crate::subject::SubjectGeometry;
 
 /// Whether the device can capture draws of a topology on a backend.
@@ -52,15 +53,19 @@ pub(super) fn unsupported(gpu: &Gpu, group: &CaseGroup<'_>) -> Option<String> {
     None
 }
 
-/// Returns the reason why the native backend cannot capture a geometry shader. `None` if it can.
+/// Returns the reason why the native backend cannot capture a geometry shader or tessellation shaders. `None` if it can.
 fn unsupported_geometry(
     gpu: &Gpu,
     group: &CaseGroup<'_>,
     geometry: &SubjectGeometry,
 ) -> Option<String> {
     let enabled = gpu.context().enabled();
-    if !enabled.geometry_shader {
-        return Some("no geometryShader".to_owned());
+    let (has_stage, feature) = match group.subject.captured_stage() {
+        CapturedStage::Tessellation => (enabled.tessellation_shader, "tessellationShader"),
+        _ => (enabled.geometry_shader, "geometryShader"),
+    };
+    if !has_stage {
+        return Some(format!("no {feature}"));
     }
     if geometry.has_point_size && !gpu.has_later_point_size() {
         return Some("no shaderTessellationAndGeometryPointSize".to_owned());

@@ -1,4 +1,4 @@
-//! The probe's own geometry shaders, and formulas for the vertices that they emit.
+//! The probe's own geometry shaders and tessellation shaders, and formulas for the vertices that they emit.
 //!
 //! All shaders with one vertex stream are compiled from `shaders/probe/emit.glsl`, once for each
 //! kind of input primitive. Those with several streams take points, and are compiled from
@@ -6,7 +6,10 @@
 //! changed in the compiled module. As in the probe's vertex shaders, all operations are exact, and
 //! records identify their vertex.
 
+mod patches;
 mod streams;
+
+pub use self::patches::PATCH_CONTROL_POINTS;
 
 use std::collections::BTreeMap;
 
@@ -81,10 +84,12 @@ pub enum Strips {
     Cut,
     /// Strips to this number of vertex streams (2 or 4). Each stream is captured to its own buffer.
     Streams(u32),
+    /// None: these are tessellation shaders, which divide patches of [`PATCH_CONTROL_POINTS`].
+    Divided,
 }
 
-/// A geometry shader whose records are given by formulas. The vertex shader that precedes it is
-/// [`vertex_shader`](Self::vertex_shader).
+/// A geometry shader, or a tessellation evaluation shader, whose records are given by formulas. The vertex shader that
+/// precedes it is [`vertex_shader`](Self::vertex_shader), and before the latter there is [`control`](Self::control).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ProbeGeometry {
     /// The input primitives. They are points if the shader emits to several streams.
@@ -109,7 +114,7 @@ impl ProbeGeometry {
         let of_one_stream = inputs.into_iter().flat_map(with_output).flat_map(|(input, output)| {
             [Strips::Cut, Strips::One].map(|strips| Self { input, output, strips })
         });
-        of_one_stream.chain(streams::ALL).collect()
+        of_one_stream.chain(streams::ALL).chain(patches::ALL).collect()
     }
 
     /// Returns the geometry shader with that name, if there is one.
@@ -135,7 +140,7 @@ impl ProbeGeometry {
         };
         let name = format!("{input}_to_{}", self.output.name());
         match self.strips {
-            Strips::One => name,
+            Strips::One | Strips::Divided => name,
             Strips::Cut => name + "_cut",
             Strips::Streams(count) => format!("{name}_{count}_streams"),
         }
@@ -146,8 +151,8 @@ impl ProbeGeometry {
     pub const fn file(&self) -> (&'static str, &'static [u8]) {
         match (self.strips, self.input) {
             (Strips::Streams(count), _) => streams::file(count),
-            // No geometry shader takes patches.
-            (_, GeometryInput::Points | GeometryInput::Patches) => {
+            (Strips::Divided, _) | (_, GeometryInput::Patches) => patches::file(self.output),
+            (_, GeometryInput::Points) => {
                 ("points", include_bytes!("../../../shaders/probe/points.spv"))
             }
             (_, GeometryInput::Lines) => {
@@ -168,8 +173,7 @@ impl ProbeGeometry {
 
     /// Returns the module as words. It is SPIR-V 1.0 for Vulkan 1.0, and its entry point is `main`.
     pub fn words(&self) -> Vec<u32> {
-        let (chunks, _) = self.file().1.as_chunks();
-        let mut words: Vec<u32> = chunks.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        let mut words = words_of(self.file().1);
         let mut at = HEADER;
         while let Some(&[first, _, mode]) = words.get(at..at + 3) {
             let is_output = Emitted::ALL.iter().any(|emitted| mode == emitted.mode() as u32);
@@ -187,7 +191,27 @@ impl ProbeGeometry {
         match self.strips {
             Strips::One => &[SpecializationConstant { constant_id: 0, data: &[0; 4] }],
             Strips::Cut => &[SpecializationConstant { constant_id: 0, data: &[1, 0, 0, 0] }],
-            Strips::Streams(_) => &[],
+            Strips::Streams(_) | Strips::Divided => &[],
+        }
+    }
+
+    /// The words of the tessellation control shader before an evaluation shader, and the values of its specialization
+    /// constants. `None` for a geometry shader.
+    pub fn control(&self) -> Option<(Vec<u32>, &'static [SpecializationConstant<'static>])> {
+        let constants = patches::control_constants(self.output);
+        (self.strips == Strips::Divided).then(|| (words_of(Self::CONTROL.1), constants))
+    }
+
+    /// The name of the compiled module of all [control](Self::control) shaders in `shaders/probe/`, without the extension,
+    /// and the bytes of that module.
+    pub const CONTROL: (&str, &[u8]) = patches::CONTROL;
+
+    /// The largest number of primitives that are emitted for an input primitive. `None` if that is what the shader
+    /// declares.
+    pub(crate) const fn most_primitives(&self) -> Option<u64> {
+        match self.strips {
+            Strips::Divided => Some(patches::MOST_PRIMITIVES),
+            Strips::One | Strips::Cut | Strips::Streams(_) => None,
         }
     }
 
@@ -196,17 +220,17 @@ impl ProbeGeometry {
     pub const fn planned_provoking(&self) -> ProvokingVertex {
         match (self.strips, self.output) {
             (Strips::One, _) | (Strips::Streams(_), Emitted::Lines) => ProvokingVertex::Last,
-            (Strips::Cut | Strips::Streams(_), _) => ProvokingVertex::First,
+            (Strips::Cut | Strips::Streams(_) | Strips::Divided, _) => ProvokingVertex::First,
         }
     }
 
     /// Returns the lengths of the strips that an invocation emits for an input primitive. All are 0
-    /// for several streams.
+    /// for several streams and for patches.
     const fn strip_lengths(&self, primitive: u32, invocation: u32) -> [u32; 2] {
         match self.strips {
             Strips::Cut => [1 + (primitive + 2 * invocation) % 4, (primitive + invocation) % 4],
             Strips::One => [self.input.vertices() + 2, 0],
-            Strips::Streams(_) => [0; 2],
+            Strips::Streams(_) | Strips::Divided => [0; 2],
         }
     }
 
@@ -232,6 +256,9 @@ impl ProbeGeometry {
             return (0..count).map(of_stream).collect();
         }
         let mut emitted = EmittedStrips::new(self.output, provoking);
+        if self.strips == Strips::Divided {
+            patches::emit(self.output, vertex_count, &mut emitted);
+        }
         for primitive in 0..u32::try_from(primitives).unwrap_or(u32::MAX) {
             for invocation in 0..INVOCATIONS {
                 let mut n = 0;
@@ -258,6 +285,12 @@ impl ProbeGeometry {
         });
         [(0, emission)].into()
     }
+}
+
+/// The words of a module.
+fn words_of(bytes: &[u8]) -> Vec<u32> {
+    let (chunks, _) = bytes.as_chunks();
+    chunks.iter().map(|word| u32::from_le_bytes(*word)).collect()
 }
 
 /// Four numbers that identify an emitted vertex, and from which its records are computed.
@@ -290,6 +323,16 @@ impl EmittedStrips {
         let captured = self.topology.output_count(self.vertices.len() as u32 - first);
         let vertex = |output| first + self.topology.gather(self.provoking, output) as u32;
         self.primitives.extend((0..captured).map(vertex));
+    }
+
+    /// Adds this many primitives, all vertices of which are alike.
+    fn add_alike(&mut self, vertex: EmittedVertex, primitives: u32) {
+        if primitives > 0 {
+            let number = self.vertices.len() as u32;
+            self.vertices.push(vertex);
+            let captured = primitives * self.topology.vertices_per_primitive();
+            self.primitives.extend((0..captured).map(|_| number));
+        }
     }
 
     /// Makes the emission of a draw, whose instances all emit these strips. `write` appends the
@@ -326,7 +369,7 @@ mod tests {
     #[test]
     fn modules_are_what_they_are_called() {
         let all = ProbeGeometry::all();
-        assert_eq!(all.len(), 5 * 3 * 2 + streams::ALL.len());
+        assert_eq!(all.len(), 5 * 3 * 2 + streams::ALL.len() + patches::ALL.len());
         for geometry in all {
             let name = geometry.name();
             assert_eq!(ProbeGeometry::by_name(&name), Some(geometry));
@@ -337,6 +380,10 @@ mod tests {
             if let Strips::Streams(count) = geometry.strips {
                 assert_eq!((declared.streams, declared.invocations), ((1 << count) - 1, 1));
                 assert_eq!(subject.layout.captured_streams().len(), count as usize, "{name}");
+                continue;
+            }
+            if geometry.strips == Strips::Divided {
+                assert!(declared.tessellation.is_some(), "{name}");
                 continue;
             }
             assert_eq!(declared.invocations, INVOCATIONS, "{name}");

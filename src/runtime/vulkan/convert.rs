@@ -21,8 +21,7 @@ impl TryFrom<vk::PrimitiveTopology> for PrimitiveTopology {
     /// # Errors
     /// [`TopologyError::UnknownValue`] for a value that is not in the enumeration.
     fn try_from(topology: vk::PrimitiveTopology) -> Result<Self, TopologyError> {
-        let all = Self::ALL.into_iter().chain([Self::PatchList]);
-        let found = all.into_iter().find(|t| t.as_raw() == topology.as_raw());
+        let found = Self::every().find(|t| t.as_raw() == topology.as_raw());
         found.ok_or(TopologyError::UnknownValue(topology.as_raw()))
     }
 }

@@ -1,0 +1,7 @@
+// Divides patches into triangles of quads, and captures what evaluate.glsl says.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+
+layout(quads, equal_spacing, ccw) in;
+
+#include "evaluate.glsl"
