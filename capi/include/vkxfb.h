@@ -431,7 +431,7 @@ typedef struct {
   /**
    * Topology and primitive restart. The topology must match the input primitives of the stage after
    * the vertex shader, if there is one: with tessellation shaders it is
-   * `VK_PRIMITIVE_TOPOLOGY_PATCH_LIST`, without primitive restart.
+   * `VK_PRIMITIVE_TOPOLOGY_PATCH_LIST`.
    */
   const VkPipelineInputAssemblyStateCreateInfo *pInputAssemblyState;
   /**

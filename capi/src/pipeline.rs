@@ -73,7 +73,7 @@ pub struct VkxfbPipelineCreateInfo<'a> {
     pub p_vertex_input_state: *const vk::PipelineVertexInputStateCreateInfo<'a>,
     /// Topology and primitive restart. The topology must match the input primitives of the stage after
     /// the vertex shader, if there is one: with tessellation shaders it is
-    /// `VK_PRIMITIVE_TOPOLOGY_PATCH_LIST`, without primitive restart.
+    /// `VK_PRIMITIVE_TOPOLOGY_PATCH_LIST`.
     pub p_input_assembly_state: *const vk::PipelineInputAssemblyStateCreateInfo<'a>,
     /// Whether draws may have other topologies than that of `pInputAssemblyState`. A pipeline for a
     /// single topology is faster.

@@ -271,7 +271,7 @@ impl Pipeline {
     /// made the shader from a valid module, and `desc` matches the interface of the shader. Native
     /// and vertex backends: the device supports the vertex formats
     /// (`VK_FORMAT_FEATURE_VERTEX_BUFFER_BIT`), and `primitiveTopologyListRestart` is enabled if
-    /// lists are drawn with primitive restart.
+    /// lists are drawn with primitive restart, for patch lists `primitiveTopologyPatchListRestart`.
     #[tracing::instrument(name = "pipeline", level = "debug", skip_all)]
     pub unsafe fn new(ctx: &Context, desc: &PipelineDesc<'_>) -> Result<Self, RuntimeError> {
         let shader = desc.shader;

@@ -77,7 +77,6 @@ fn tessellation_shaders_are_refused_with_a_reason() {
     let empty = VkxfbShaderInfo { struct_size: 0, ..shader_info(&control) };
     let patches = vk::PipelineInputAssemblyStateCreateInfo::default()
         .topology(vk::PrimitiveTopology::PATCH_LIST);
-    let restarted = patches.primitive_restart_enable(true);
     let states = [0, 3, 33].map(|points| {
         vk::PipelineTessellationStateCreateInfo::default().patch_control_points(points)
     });
@@ -116,12 +115,6 @@ fn tessellation_shaders_are_refused_with_a_reason() {
     let refusal = made(&|info| info.p_tessellation_state = &states[2]);
     let too_large = VkxfbResult::VkxfbErrorTooLarge;
     refused(refusal, too_large, "the number of control points of a patch is 33");
-    let refusal = made(&|info| info.p_input_assembly_state = &restarted);
-    refused(
-        refusal,
-        VkxfbResult::VkxfbErrorUnavailable,
-        "primitive restart is not captured in patch lists",
-    );
     let list = vk::PipelineInputAssemblyStateCreateInfo::default()
         .topology(vk::PrimitiveTopology::TRIANGLE_LIST);
     let refusal = made(&|info| info.p_input_assembly_state = &list);

@@ -129,6 +129,11 @@ pub(super) fn check(gpu: &Gpu, backend: Backend, job: &Job<'_>) -> Result<()> {
             "the shader writes no PointSize, without which the {backend} backend may draw no points"
         );
     }
+    let (has, feature) = (gpu.draw_features(), "primitiveTopologyPatchListRestart");
+    let is_restarted = matches!(job.drawn, Drawn::Indices { restart: true, .. });
+    if is_restarted && topology == PrimitiveTopology::PatchList && !has.patch_list_restart {
+        bail!("primitive restart of patch lists on the {backend} backend needs {feature}");
+    }
     let attributes = &job.vertex_data.input.attributes;
     match attributes.iter().find(|attribute| !gpu.has_vertex_format(attribute.format)) {
         None => Ok(()),

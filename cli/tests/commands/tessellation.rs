@@ -250,9 +250,13 @@ fn what_tessellation_shaders_lack_is_named() {
     more(&["--topology", "line-list"]).refuses(&["--topology line-list", "take a patch-list"]);
     more(&["--topology", "patch-list", "--varyings", "found.ends"]).exits(0);
     more(&["--backend", "vertex"]).refuses(&["vertex shaders alone", "takes --control"]);
-    let indices = files.shaders.file("indices.txt", b"0 1 2 restart 3 4 5");
+    // Patches 0 and 2 of those that the restarts leave have eight points.
+    let indices =
+        files.shaders.file("indices.txt", b"0 1 2 restart 3 4 restart 3 4 5 6 restart 6 7 8");
     let restarted = ["--patch-control-points", "3", "--indices", &indices, "--restart"];
-    files.capture(&restarted).refuses(&["primitive restart is not captured in patch lists"]);
+    let json = files.capture(&[&restarted[..], &["--format", "json"]].concat()).exits(0).json();
+    assert_eq!(json["primitives_written"], json!(16));
+    assert_eq!(outputs(&json, "found.ends")[15], json!([13, 15]));
     let list =
         ["capture", vertex, "--vertices", "6", "--topology", "patch-list", "--push", "added=7"];
     vkxfb(&list).refuses(&["--topology patch-list needs --control FILE and --evaluation FILE"]);

@@ -24,6 +24,8 @@ pub struct DrawFeatures {
     /// `primitiveTopologyListRestart` of
     /// [`VK_EXT_primitive_topology_list_restart`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_primitive_topology_list_restart.html)
     pub list_restart: bool,
+    /// `primitiveTopologyPatchListRestart` of the same extension.
+    pub patch_list_restart: bool,
     /// `primitivesGeneratedQuery` and `primitivesGeneratedQueryWithRasterizerDiscard` of
     /// [`VK_EXT_primitives_generated_query`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_primitives_generated_query.html)
     pub primitives_generated_query: bool,
@@ -84,6 +86,8 @@ impl DrawFeatures {
             index_type_uint8: uint8.index_type_uint8 == vk::TRUE,
             multi_draw: multi.multi_draw == vk::TRUE,
             list_restart: restart.primitive_topology_list_restart == vk::TRUE,
+            patch_list_restart: restart.primitive_topology_patch_list_restart == vk::TRUE
+                && caps.tessellation_shader,
             primitives_generated_query: generated.primitives_generated_query == vk::TRUE
                 && generated.primitives_generated_query_with_rasterizer_discard == vk::TRUE,
             conditional_rendering: conditional.conditional_rendering == vk::TRUE,
@@ -113,7 +117,8 @@ impl DrawFeatures {
             vk::PhysicalDeviceIndexTypeUint8FeaturesEXT::default().index_type_uint8(true);
         let mut multi = vk::PhysicalDeviceMultiDrawFeaturesEXT::default().multi_draw(true);
         let mut restart = vk::PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT::default()
-            .primitive_topology_list_restart(true);
+            .primitive_topology_list_restart(true)
+            .primitive_topology_patch_list_restart(self.patch_list_restart);
         let mut generated = vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT::default()
             .primitives_generated_query(true)
             .primitives_generated_query_with_rasterizer_discard(true);
