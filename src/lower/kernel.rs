@@ -35,6 +35,11 @@ pub enum Kernel {
     /// `shaders/restart.wgsl`: scans over the parts of an index buffer that the workgroups of
     /// [`Restart`](Self::Restart) summarised.
     RestartScan,
+    /// [`Restart`](Self::Restart), if one of the draws is a patch list: primitives may have any number of vertices up to 32,
+    /// which takes divisions.
+    PatchRestart,
+    /// [`RestartScan`](Self::RestartScan) after [`PatchRestart`](Self::PatchRestart).
+    PatchRestartScan,
     /// `shaders/entries.wgsl`: adds up the primitives that the entries of a geometry capture emit, one block of entries
     /// per workgroup.
     EntrySums,
@@ -69,13 +74,15 @@ pub const KERNEL_CONSTANTS_SIZE: u32 = 8;
 
 impl Kernel {
     /// All kernels, in the order of their numbers.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Setup,
         Self::RestartedSetup,
         Self::Assemble,
         Self::Resume,
         Self::Restart,
         Self::RestartScan,
+        Self::PatchRestart,
+        Self::PatchRestartScan,
         Self::EntrySums,
         Self::PlaceEntries,
         Self::Finish,
@@ -88,8 +95,8 @@ impl Kernel {
         match self {
             Self::Setup | Self::RestartedSetup | Self::Assemble => c"xfb_setup",
             Self::Resume => c"xfb_resume",
-            Self::Restart => c"xfb_restart",
-            Self::RestartScan => c"xfb_restart_scan",
+            Self::Restart | Self::PatchRestart => c"xfb_restart",
+            Self::RestartScan | Self::PatchRestartScan => c"xfb_restart_scan",
             Self::EntrySums => c"xfb_entry_sums",
             Self::PlaceEntries => c"xfb_place_entries",
             Self::Finish => c"xfb_finish",
@@ -106,6 +113,8 @@ impl Kernel {
             | Self::Assemble
             | Self::Restart
             | Self::RestartScan
+            | Self::PatchRestart
+            | Self::PatchRestartScan
             | Self::PlaceEntries => match max_invocations {
                 MAX_WORKGROUP_SIZE.. => MAX_WORKGROUP_SIZE,
                 _ => MIN_WORKGROUP_SIZE,
@@ -182,8 +191,9 @@ pub(crate) fn for_pipeline(
     let Target { resources, max_invocations, byte_loads } = *target;
     let mut module = Module::parse(&EMPTY)?;
     let set = resources.descriptor_set(&Declarations::of(&module))?.unwrap_or_default();
-    // Only the restart kernel reads indices.
-    let widths = Widths { int64: false, bytes: byte_loads && kernel == Kernel::Restart };
+    // Only the restart kernels read indices.
+    let reads_indices = matches!(kernel, Kernel::Restart | Kernel::PatchRestart);
+    let widths = Widths { int64: false, bytes: byte_loads && reads_indices };
     let memory = Memory::declare(&mut module, resources, set, User::Kernel, widths);
     let mut linker = Linker::new(&mut module, library()?);
     let name = kernel.entry_point().to_str().unwrap_or_default();
@@ -237,7 +247,7 @@ impl Define for KernelStubs {
             StubName::Assembles => builder.constant_bool(self.kernel == Kernel::Assemble),
             StubName::MayBePatches => builder.constant_bool(matches!(
                 self.kernel,
-                Kernel::Assemble | Kernel::Restart | Kernel::RestartScan
+                Kernel::Assemble | Kernel::PatchRestart | Kernel::PatchRestartScan
             )),
             // Only captures call these functions.
             StubName::Arrive

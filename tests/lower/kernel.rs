@@ -19,7 +19,8 @@ fn kernels_are_valid() {
                     let words = lower(kernel, &target.byte_loads(byte_loads)).unwrap();
                     common::validate(&words, "vulkan1.0");
                     let loads = common::disassemble(&words).contains("OpUConvert");
-                    assert_eq!(loads, byte_loads && kernel == Kernel::Restart, "{kernel:?}");
+                    let reads_indices = [Kernel::Restart, Kernel::PatchRestart].contains(&kernel);
+                    assert_eq!(loads, byte_loads && reads_indices, "{kernel:?}");
                 }
             }
         }

@@ -200,7 +200,13 @@ fn kernels_are_valid() {
                 let words = kernel::lower(kernel, &target).unwrap();
                 common::validate(&words, "vulkan1.3");
                 // One function returns from within a loop.
-                let is_called = matches!(kernel, Kernel::Restart | Kernel::RestartScan);
+                let is_called = matches!(
+                    kernel,
+                    Kernel::Restart
+                        | Kernel::RestartScan
+                        | Kernel::PatchRestart
+                        | Kernel::PatchRestartScan
+                );
                 let functions = 1 + usize::from(is_called);
                 assert_eq!(count(&words, Op::Function), functions, "{kernel:?}");
             }

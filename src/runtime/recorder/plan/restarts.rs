@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 
 use super::{BlockId, Contents, Plan, Planner, Scratch, Upload, push_block};
+use crate::lower::kernel::Kernel;
 use crate::sysval::setup::{
     Input, RESTART_BLOCKS, Reduction, RestartRange, kind, restart_blocks, restart_table_size,
 };
 use crate::sysval::{Address, flags};
+use crate::topology::PrimitiveTopology;
 
 /// The tables of a plan.
 #[derive(Debug, Default)]
@@ -16,6 +18,8 @@ pub(in super::super) struct RestartTables {
     numbers: Vec<usize>,
     /// The indices of the tables that indirect draws share.
     shared: HashMap<RestartRange, usize>,
+    /// Whether a draw with restarts is a patch list.
+    has_patches: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +34,15 @@ impl RestartTables {
         self.tables.clear();
         self.numbers.clear();
         self.shared.clear();
+        self.has_patches = false;
+    }
+
+    /// The kernel that computes the tables, and the one that scans them.
+    pub(super) const fn kernels(&self) -> [Kernel; 2] {
+        match self.has_patches {
+            true => [Kernel::PatchRestart, Kernel::PatchRestartScan],
+            false => [Kernel::Restart, Kernel::RestartScan],
+        }
     }
 
     /// Returns the block of the table of the draw that is number `number` among the draws with
@@ -73,8 +86,9 @@ impl Planner<'_> {
     /// kernel and its scan; `None` without primitive restart.
     pub(super) fn plan_restarts(&mut self) -> Option<BlockId> {
         let Plan { blocks, restarts, .. } = &mut *self.plan;
-        let RestartTables { tables, numbers, shared } = restarts;
+        let RestartTables { tables, numbers, shared, has_patches } = restarts;
         for draw in self.collected.draws.iter().filter(|draw| draw.is_restarted()) {
+            *has_patches |= draw.topology == PrimitiveTopology::PatchList;
             let range = range_of(&draw.input);
             let next = tables.len();
             // An indirect draw may use any index of the bound range. It shares the table with other draws

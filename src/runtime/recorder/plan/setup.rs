@@ -153,12 +153,13 @@ impl Planner<'_> {
         if let Some(parameters) = restarts {
             let per_axis = self.limits.workgroups_per_axis;
             let [restart, scan] = self.plan.restarts.workgroups();
+            let [restarts, scans] = self.plan.restarts.kernels();
             let kernel = |kernel, workgroups| Step::Kernel { kernel, parameters, workgroups };
             let steps = &mut self.plan.steps;
-            steps.push(kernel(Kernel::Restart, fold(restart, per_axis)?));
+            steps.push(kernel(restarts, fold(restart, per_axis)?));
             if scan > 0 {
                 steps.push(barrier(Barrier::RestartToScan, Touched::Unknown));
-                steps.push(kernel(Kernel::RestartScan, fold(scan, per_axis)?));
+                steps.push(kernel(scans, fold(scan, per_axis)?));
             }
             let then = if is_known { Touched::CapturedAndCounted } else { Touched::Unknown };
             steps.push(barrier(Barrier::RestartToSetup, then));

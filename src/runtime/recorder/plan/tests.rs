@@ -202,7 +202,13 @@ fn check(plan: &Plan) {
                     | (Kernel::Assemble, Upload::Setup { assembly: Some(_), .. })
                     | (Kernel::EntrySums, Upload::EntrySums { .. })
                     | (Kernel::PlaceEntries, Upload::PlaceEntries { .. })
-                    | (Kernel::Restart | Kernel::RestartScan, Upload::Reduction { .. })
+                    | (
+                        Kernel::Restart
+                            | Kernel::RestartScan
+                            | Kernel::PatchRestart
+                            | Kernel::PatchRestartScan,
+                        Upload::Reduction { .. }
+                    )
             )),
             Step::Capture(CaptureStep { draws, size, .. }) => {
                 match draws {
