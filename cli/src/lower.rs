@@ -61,9 +61,9 @@ Formats and rates of attributes are compiled into the module. It gets
 bindings, offsets and strides at run time; --json shows those that were given
 or assumed.
 
-With --geometry or --evaluation, that shader is captured: by compute all become
-one module, natively the last shader is written, and those before it stay as
-they are (vkxfb strip-xfb, if they capture, too).
+With --geometry or --evaluation, that shader is captured. By compute all
+shaders become one module. Natively the last shader is written, and those
+before it stay as they are (vkxfb strip-xfb, if they capture, too).
 
 vkxfb inspect shows a shader's inputs and outputs. vkxfb --help has an example
 of stream-output.json.
