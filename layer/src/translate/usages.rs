@@ -186,7 +186,7 @@ impl Usages {
 }
 
 /// Translates the create info for `vkCreateDescriptorSetLayout` and
-/// `vkGetDescriptorSetLayoutSupport`: makes bindings that are visible to vertex or geometry shaders
+/// `vkGetDescriptorSetLayoutSupport`: makes bindings that are visible to a stage before rasterization
 /// visible to compute shaders as well. The bindings keep their order, because arrays in the chain
 /// refer to it.
 ///

@@ -151,8 +151,15 @@ fn external_buffers_are_asked_for_as_they_are_made() {
 fn captures_see_what_vertex_shaders_see() {
     use vk::ShaderStageFlags as Stage;
     let binding = |stages| vk::DescriptorSetLayoutBinding::default().stage_flags(stages);
-    let bindings =
-        [Stage::VERTEX, Stage::FRAGMENT, Stage::ALL_GRAPHICS, Stage::GEOMETRY].map(binding);
+    let bindings = [
+        Stage::VERTEX,
+        Stage::FRAGMENT,
+        Stage::ALL_GRAPHICS,
+        Stage::GEOMETRY,
+        Stage::TESSELLATION_CONTROL,
+        Stage::TESSELLATION_EVALUATION,
+    ]
+    .map(binding);
     let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
     Arena::with(|arena| {
         let new = unsafe { set_layout(&info, arena) };
@@ -163,5 +170,7 @@ fn captures_see_what_vertex_shaders_see() {
         assert_eq!(stages[1], Stage::FRAGMENT);
         assert_eq!(stages[2], expected[2] | Stage::COMPUTE);
         assert_eq!(stages[3], Stage::GEOMETRY | Stage::COMPUTE);
+        assert_eq!(stages[4], Stage::TESSELLATION_CONTROL | Stage::COMPUTE);
+        assert_eq!(stages[5], Stage::TESSELLATION_EVALUATION | Stage::COMPUTE);
     });
 }
