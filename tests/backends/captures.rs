@@ -9,16 +9,15 @@ use vkxfb::lower::{Backend, Shader};
 use vkxfb::runtime::{Draw, RuntimeError};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
-use vkxfb_probe::gpu::{
-    CaptureRequest, CaptureTarget, Gpu, GpuError, OpenOptions, Profile, VertexData,
-};
+use vkxfb_probe::gpu::{CaptureRequest, CaptureTarget, GpuError, OpenOptions, Profile, VertexData};
 use vkxfb_probe::shaders::ProbeShader;
 
 use crate::common;
 use crate::common::device::{
-    Bound, Capture, Draws, PipelineOptions, RESOURCES, assert_same, close, lower, lower_on, open,
+    Bound, Capture, Draws, PipelineOptions, RESOURCES, assert_same, lower, lower_on, open,
     open_with, pipeline, run,
 };
+use crate::common::test_device::TestDevice;
 
 const TRI_STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
 
@@ -78,7 +77,7 @@ fn sample<S: Strategy>(strategy: &S, seed: u8, count: usize) -> Vec<S::Value> {
 }
 
 /// Whether a backend of this device supports draws with these options.
-fn is_legal(gpu: &Gpu, backend: Backend, options: PipelineOptions) -> bool {
+fn is_legal(gpu: &TestDevice, backend: Backend, options: PipelineOptions) -> bool {
     let enabled = gpu.context().enabled();
     let adjacency = enabled.geometry_shader || !options.topology.has_adjacency();
     let last = enabled.provoking_vertex_last || options.provoking == ProvokingVertex::First;
@@ -95,7 +94,7 @@ fn is_legal(gpu: &Gpu, backend: Backend, options: PipelineOptions) -> bool {
 ///   580.159). Only the outputs of that buffer should be ignored.
 /// * A vertex is written if its outputs fit, even if its stride does not (lavapipe 22.3). That is
 ///   the rule of OpenGL.
-fn is_known_native_bug(gpu: &Gpu, shader: &ProbeShader, capture: &Capture) -> bool {
+fn is_known_native_bug(gpu: &TestDevice, shader: &ProbeShader, capture: &Capture) -> bool {
     let overflows_in_a_gap = |(buffer, bound): (usize, &Option<Bound>)| {
         let captured = &shader.buffers[buffer];
         let end = captured.fields.iter().map(|f| f.offset + f.size).max().unwrap_or(0);
@@ -105,18 +104,16 @@ fn is_known_native_bug(gpu: &Gpu, shader: &ProbeShader, capture: &Capture) -> bo
         || (is_lavapipe(gpu) && capture.buffers.iter().enumerate().any(overflows_in_a_gap))
 }
 
-fn is_lavapipe(gpu: &Gpu) -> bool {
+fn is_lavapipe(gpu: &TestDevice) -> bool {
     gpu.capabilities().driver_name == "llvmpipe"
 }
 
 /// Captures triangles natively.
-fn native_triangle(gpu: &mut Gpu, capture: &Capture) -> common::device::Outcome {
+fn native_triangle(gpu: &mut TestDevice, capture: &Capture) -> common::device::Outcome {
     let shader = ProbeShader::two_buffers();
     let lowered = lower(gpu, &shader, Backend::Native);
     let pipeline = pipeline(gpu, &shader, &lowered, options(TRI_STRIP));
-    let found = run(gpu, &shader, &pipeline, std::slice::from_ref(capture)).remove(0);
-    gpu.destroy_pipeline(pipeline);
-    found
+    run(gpu, &shader, &pipeline, std::slice::from_ref(capture)).remove(0)
 }
 
 #[test]
@@ -130,7 +127,6 @@ fn lavapipe_needs_every_buffer_bound() {
         let found = native_triangle(&mut gpu, &capture);
         assert_eq!(found.allocations, capture.allocations(), "the bug is gone");
     }
-    close(gpu);
 }
 
 #[test]
@@ -148,7 +144,6 @@ fn lavapipe_writes_vertices_whose_stride_does_not_fit() {
         let found = native_triangle(&mut gpu, &capture);
         assert_ne!(found.allocations, capture.allocations(), "the bug is gone");
     }
-    close(gpu);
 }
 
 /// Compares random captures with the model, with one pipeline for each topology, on every backend.
@@ -173,7 +168,6 @@ fn random_captures_agree_with_the_model() {
                         }
                         let pipeline = pipeline(&gpu, &shader, &lowered, options);
                         let found = run(&mut gpu, &shader, &pipeline, &captures);
-                        gpu.destroy_pipeline(pipeline);
                         for (capture, found) in captures.iter().zip(found) {
                             if backend == Backend::Native
                                 && is_known_native_bug(&gpu, &shader, capture)
@@ -188,7 +182,6 @@ fn random_captures_agree_with_the_model() {
                 }
             }
         }
-        close(gpu);
     }
 }
 
@@ -220,10 +213,8 @@ fn dynamic_topology_folds_and_mixes_on_the_floor() {
                         assert_same(&found, &capture.model(&shader, provoking), &what);
                     }
                 }
-                gpu.destroy_pipeline(pipeline);
             }
         }
-        close(gpu);
     }
 }
 
@@ -284,8 +275,6 @@ fn dispatches_fold_at_the_limit() {
             ),
             "{error:?}"
         );
-        gpu.destroy_pipeline(pipeline);
-        close(gpu);
     }
 }
 
@@ -359,8 +348,6 @@ fn attributes_out_of_range_are_zero() {
                 _ => assert_eq!(key, [0, 0], "vertex {vertex}"),
             }
         }
-        gpu.destroy_pipeline(pipeline);
-        close(gpu);
     }
 }
 
@@ -442,7 +429,6 @@ fn defaults_and_draw_parameters_are_supplied() {
             ];
             assert_eq!(words, expected.concat()[..STRIDE / 4], "record {record}");
         }
-        close(gpu);
     }
 }
 
@@ -492,10 +478,8 @@ fn lists_capture_what_decorations_do() {
                 ],
             };
             let found = run(&mut gpu, &shader, &pipeline, std::slice::from_ref(&capture)).remove(0);
-            gpu.destroy_pipeline(pipeline);
             let expected = capture.model(&shader, ProvokingVertex::First);
             assert_same(&found, &expected, &lowered.backend());
         }
-        close(gpu);
     }
 }

@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 
 use ash::vk;
 use vkxfb::lower::{Backend, Lowered, Shader, compute};
-use vkxfb::runtime::{Draw, MemoryLocation};
+use vkxfb::runtime::Draw;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
-use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
+use vkxfb_probe::gpu::{OpenOptions, Resources};
 
 use crate::common;
 use crate::common::descriptor_set::DescriptorSet;
-use crate::common::device::{Draws, close, lower_on, open_with};
+use crate::common::device::{Draws, lower_on, open_with};
+use crate::common::test_device::TestDevice;
 
 const COMPUTE: Backend = Backend::Compute;
 
@@ -32,7 +33,12 @@ const COUNTS: &str = "#version 450
 type Runs = BTreeMap<(u32, u32), u32>;
 
 /// Captures draws of [`COUNTS`], and returns the runs of its shader.
-fn runs(gpu: &mut Gpu, backend: Backend, topology: PrimitiveTopology, draws: &[Draw]) -> Runs {
+fn runs(
+    gpu: &mut TestDevice,
+    backend: Backend,
+    topology: PrimitiveTopology,
+    draws: &[Draw],
+) -> Runs {
     let words = common::compile(COUNTS, &[]);
     let vertex_input = VertexInput::default();
     let shader = Shader::new(&words);
@@ -50,18 +56,15 @@ fn runs(gpu: &mut Gpu, backend: Backend, topology: PrimitiveTopology, draws: &[D
 
 /// Captures draws, and returns the 64 dwords of the shader's buffer, which are 0 before the draws.
 fn counted(
-    gpu: &mut Gpu,
+    gpu: &mut TestDevice,
     lowered: &Lowered,
     topology: PrimitiveTopology,
     draws: &[Draw],
 ) -> Vec<u32> {
-    let usage = vk::BufferUsageFlags::STORAGE_BUFFER;
-    let counts = gpu.create_buffer(256, usage, MemoryLocation::Device).unwrap();
-    gpu.write(&counts, 0, &[0; 256]).unwrap();
-    let device = gpu.context().device().clone();
-    let set = DescriptorSet::new(&device, vk::DescriptorType::STORAGE_BUFFER);
+    let counts = gpu.filled(vk::BufferUsageFlags::STORAGE_BUFFER, &[0_u32; 64]);
+    let set = DescriptorSet::new(gpu, vk::DescriptorType::STORAGE_BUFFER);
     // SAFETY: the buffer is one of storage, and nothing was submitted.
-    unsafe { set.write(&device, counts.raw()) };
+    unsafe { set.write(gpu.context().device(), counts.raw()) };
     let request = Draws {
         lowered,
         vertex_input: &VertexInput::default(),
@@ -72,11 +75,7 @@ fn counted(
         draws,
     };
     request.capture(gpu);
-    let found = gpu.read(&counts, 0..256).unwrap();
-    gpu.destroy_buffer(counts);
-    // SAFETY: every submission was waited for.
-    unsafe { set.destroy(&device) };
-    found.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
+    gpu.contents(&counts)
 }
 
 /// Devices with very different pipelines: with and without staging, with a dispatch for each draw,
@@ -108,7 +107,6 @@ fn points_run_as_often_as_natively() {
                 assert_eq!(found, expected, "{backend}, {options:?}");
             }
         }
-        close(gpu);
     }
 }
 
@@ -147,7 +145,6 @@ fn every_vertex_of_a_primitive_runs_once_but_for_hubs() {
             };
             assert!(found.keys().all(drawn), "{what}");
         }
-        close(gpu);
     }
 }
 
@@ -199,7 +196,6 @@ fn side_effects_of_geometry_shaders_happen_once() {
         expected[8..13].fill(1);
         expected[16..21].fill(2);
         assert_eq!(found, expected, "{options:?}");
-        close(gpu);
     }
 }
 
@@ -232,7 +228,6 @@ fn side_effects_of_several_streams_happen_once() {
         expected[0] = 5;
         expected[8..13].fill(1);
         assert_eq!(found, expected, "{options:?}");
-        close(gpu);
     }
 }
 
@@ -266,6 +261,5 @@ fn subgroup_operations_see_vertices_alone() {
             // Every device has subgroups of 4 at least.
             assert_eq!(found, [3u32; 3].map(u32::to_le_bytes).concat(), "{topology}, {options:?}");
         }
-        close(gpu);
     }
 }

@@ -63,8 +63,6 @@ fn a_fan_is_captured_up_to_the_limit_and_refused_beyond() {
         (*value, *limit, *max),
         (65_536, "lower::vertex::MAX_FAN_PRIMITIVES", MAX_FAN_PRIMITIVES.into())
     );
-    gpu.destroy_pipeline(pipeline);
-    device::close(gpu);
 }
 
 /// The probe leaves such fans out, and reports the reason.
@@ -79,7 +77,6 @@ fn the_probe_skips_what_is_refused() {
     plan.large = None;
     let mut report = ProbeReport::new(run::device_info(&gpu), "");
     run::run(&mut gpu, &plan, &mut report, |_| {});
-    device::close(gpu);
     assert_eq!(report.outcome(), Outcome::AllRight, "{:#?}", report.cells);
     for cell in &report.cells {
         let is_refused = (cell.backend, cell.topology) == (Backend::Vertex, FAN);

@@ -7,7 +7,7 @@ use vkxfb::capture::CaptureList;
 use vkxfb::lower::{Backend, compute};
 use vkxfb::runtime::{
     ArenaDesc, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer, Draw,
-    IndirectDraw, MemoryLocation, Pipeline, PipelineDesc, Recorder,
+    IndirectDraw, PipelineDesc, Recorder,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
@@ -90,8 +90,7 @@ fn primitives_of_each_topology_are_assembled() {
             for provoking in ProvokingVertex::ALL {
                 let desc =
                     PipelineDesc::new(&lowered).topology(topology).provoking_vertex(provoking);
-                // SAFETY: the context is of a live device.
-                let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
+                let pipeline = gpu.pipeline(&desc);
                 let draw = |vertex_count, instance_count| Draw {
                     vertex_count,
                     instance_count,
@@ -133,10 +132,8 @@ fn primitives_of_each_topology_are_assembled() {
                         &expected[at..at + 8]
                     );
                 }
-                gpu.destroy_pipeline(pipeline);
             }
         }
-        device::close(gpu);
     }
 }
 
@@ -151,8 +148,7 @@ fn a_thousand_indirect_captures_stay_small() {
     let target = gpu.compute_target(Backend::Compute).unwrap();
     let options = compute::Options::new(&vertex_input).vertex_shader(&vertex).target(target);
     let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
-    // SAFETY: the context is of a live device.
-    let pipeline = unsafe { Pipeline::new(gpu.context(), &PipelineDesc::new(&lowered)) }.unwrap();
+    let pipeline = gpu.pipeline(&PipelineDesc::new(&lowered));
 
     let ctx = gpu.context();
     let usage = ctx.capture_buffer_usage(Backend::Compute)
@@ -161,13 +157,13 @@ fn a_thousand_indirect_captures_stay_small() {
     // A counter, the arguments of a draw of two triangles, and what they emit: each invocation a line of three
     // vertices, that is two lines, and a point more.
     let each: u64 = 2 * 2 * 2 * 2 * 16;
-    let memory = gpu.create_buffer(64 + CAPTURES * each, usage, MemoryLocation::Device).unwrap();
+    let memory = gpu.buffer(64 + CAPTURES * each, usage);
     let mut words = [0u32; 16];
     words[4..8].copy_from_slice(&[6, 1, 0, 0]);
     gpu.write(&memory, 0, bytemuck::cast_slice(&words)).unwrap();
     let desc =
         ArenaDesc::for_draws(CAPTURES, CAPTURES).with_geometry(&pipeline, CAPTURES, u64::MAX);
-    let mut arena = gpu.create_arena(&desc).unwrap();
+    let mut arena = gpu.arena(&desc);
     let kernels = gpu.kernels();
     let buffer = memory.raw();
     gpu.submit(|ctx, cmd| {
@@ -178,7 +174,7 @@ fn a_thousand_indirect_captures_stay_small() {
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
                 let mut capture = Capture::new(ctx, &kernels);
-                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
                 let draw =
                     IndirectDraw { buffer, offset: 16, draw_count: 1, stride: 16, count: None };
                 recorder.draw_indirect(PrimitiveTopology::TriangleList, &draw)?;
@@ -193,10 +189,6 @@ fn a_thousand_indirect_captures_stay_small() {
     assert!((2 << 20..16 << 20).contains(&used), "{used} bytes");
     let found = gpu.read(&memory, 0..4).unwrap();
     assert_eq!(u32::from_le_bytes(found.try_into().unwrap()), (CAPTURES * each) as u32);
-    gpu.destroy_arena(arena);
-    gpu.destroy_buffer(memory);
-    gpu.destroy_pipeline(pipeline);
-    device::close(gpu);
 }
 
 /// Captures `count` points. `value` is the content of the storage buffer at binding 0 of set 0.
@@ -215,21 +207,17 @@ fn capture_points(
     let lowered = compute::lower(geometry, &options).unwrap();
     common::validate(&lowered.specialized(&[]).unwrap(), "vulkan1.2");
     let bound = value.map(|value| {
-        let usage = vk::BufferUsageFlags::STORAGE_BUFFER;
-        let buffer = gpu.create_buffer(16, usage, MemoryLocation::Device).unwrap();
-        gpu.write(&buffer, 0, &value.to_le_bytes()).unwrap();
-        let device = gpu.context().device();
-        let set = DescriptorSet::new(device, vk::DescriptorType::STORAGE_BUFFER);
+        let buffer = gpu.filled(vk::BufferUsageFlags::STORAGE_BUFFER, &[value; 4]);
+        let set = DescriptorSet::new(&gpu, vk::DescriptorType::STORAGE_BUFFER);
         // SAFETY: the buffer is one of storage, and nothing was submitted.
-        unsafe { set.write(device, buffer.raw()) };
+        unsafe { set.write(gpu.context().device(), buffer.raw()) };
         (set, buffer)
     });
     let layouts: Vec<_> = bound.iter().map(|(set, _)| set.layout).collect();
     let sets: Vec<_> = bound.iter().map(|(set, _)| set.raw).collect();
     let topology = PrimitiveTopology::PointList;
     let desc = PipelineDesc::new(&lowered).topology(topology).set_layouts(&layouts);
-    // SAFETY: the context is of a live device, and the layouts are its.
-    let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
+    let pipeline = gpu.pipeline(&desc);
     let draw = Draw { vertex_count: count, instance_count: 1, first_vertex: 0, first_instance: 0 };
     let initial = vec![0xa5; bytes];
     let target = CaptureTarget { initial: &initial, offset: 0, size: bytes as u64 };
@@ -245,13 +233,6 @@ fn capture_points(
     };
     // SAFETY: the pipeline and the set are of this device.
     let found = unsafe { gpu.capture(&[request]) }.unwrap().remove(0).buffers.remove(0).unwrap();
-    gpu.destroy_pipeline(pipeline);
-    if let Some((set, buffer)) = bound {
-        gpu.destroy_buffer(buffer);
-        // SAFETY: the device is idle.
-        unsafe { set.destroy(gpu.context().device()) };
-    }
-    device::close(gpu);
     found.chunks_exact(4).map(|b| u32::from_le_bytes(b.try_into().unwrap())).collect()
 }
 

@@ -4,14 +4,16 @@
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
     ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, DrawIndexed, IndexBuffer, IndexType,
-    MemoryLocation, Pipeline, Recorder,
+    Pipeline, Recorder,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-use vkxfb_probe::gpu::{Gpu, OpenOptions, Profile};
+use vkxfb_probe::gpu::{OpenOptions, Profile};
 use vkxfb_probe::shaders::ProbeShader;
 
 use crate::common::device;
 use crate::common::rng::Rng;
+use crate::common::test_device::Owned;
+use crate::common::test_device::TestDevice;
 
 const COMPUTE: Backend = Backend::Compute;
 const STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
@@ -69,28 +71,27 @@ impl Case {
 }
 
 /// Captures all draws together, and returns the captured bytes.
-fn captured(gpu: &mut Gpu, pipeline: &Pipeline, cases: &[Case], size: u64) -> Vec<u8> {
+fn captured(gpu: &mut TestDevice, pipeline: &Pipeline, cases: &[Case], size: u64) -> Vec<u8> {
     let ctx = gpu.context().clone();
-    let target =
-        gpu.create_buffer(size, ctx.capture_buffer_usage(COMPUTE), MemoryLocation::Device).unwrap();
+    let target = gpu.buffer(size, ctx.capture_buffer_usage(COMPUTE));
     let mut make = |case: &Case| {
         let bytes = case.bytes();
-        let (size, usage) = (bytes.len() as u64, ctx.index_buffer_usage(COMPUTE));
+        let size = bytes.len() as u64;
         let size = match ctx.enabled().byte_loads {
             true => size,
             // Otherwise that is what the buffer needs.
             false => size.next_multiple_of(4),
         };
-        let buffer = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+        let buffer = gpu.buffer(size, ctx.index_buffer_usage(COMPUTE));
         gpu.write(&buffer, 0, &bytes).unwrap();
         buffer
     };
-    let indices: Vec<Buffer> = cases.iter().map(&mut make).collect();
+    let indices: Vec<Owned<Buffer>> = cases.iter().map(&mut make).collect();
     let draws = cases.len() as u64;
     let count = cases.iter().map(|case| case.indices.len() as u64);
     let desc = ArenaDesc::for_draws(1, draws);
     let scratch = desc.scratch + count.map(ArenaDesc::restart_scratch).sum::<u64>();
-    let mut arena = gpu.create_arena(&desc.scratch(scratch)).unwrap();
+    let mut arena = gpu.arena(&desc.scratch(scratch));
     let kernels = gpu.kernels();
     gpu.submit(|ctx, cmd| {
         let buffers = [Some(CaptureBuffer::new(target.raw(), size))];
@@ -98,7 +99,7 @@ fn captured(gpu: &mut Gpu, pipeline: &Pipeline, cases: &[Case], size: u64) -> Ve
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe {
             let mut capture = Capture::new(ctx, &kernels);
-            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+            let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
             for (case, buffer) in cases.iter().zip(&indices) {
                 let size = case.bytes().len() as u64 - case.offset;
                 let bound = IndexBuffer::new(buffer.raw(), size, case.index_type);
@@ -111,10 +112,7 @@ fn captured(gpu: &mut Gpu, pipeline: &Pipeline, cases: &[Case], size: u64) -> Ve
         Ok(())
     })
     .unwrap();
-    let bytes = gpu.read(&target, 0..size).unwrap();
-    gpu.destroy_arena(arena);
-    indices.into_iter().chain([target]).for_each(|buffer| gpu.destroy_buffer(buffer));
-    bytes
+    gpu.contents(&target)
 }
 
 /// A shader that was lowered without loads of single bytes would read beyond such a buffer.
@@ -126,7 +124,6 @@ fn shaders_without_byte_loads_need_whole_dwords() {
     for resources in device::RESOURCES {
         let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
         if !gpu.context().enabled().byte_loads {
-            device::close(gpu);
             continue;
         }
         let shader = ProbeShader::identify();
@@ -135,23 +132,22 @@ fn shaders_without_byte_loads_need_whole_dwords() {
         let options = compute::Options::new(&shader.vertex_input).target(target);
         let lowered = compute::lower(&Shader::new(&shader.words()), &options).unwrap();
         let desc = PipelineDesc::new(&lowered);
-        // SAFETY: the device of the context is live.
-        let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
+        let pipeline = gpu.pipeline(&desc);
         let usage = gpu.context().index_buffer_usage(COMPUTE);
         // SAFETY: the buffer is live.
-        let memory = |buffer: &Buffer, gpu: &Gpu| unsafe {
+        let memory = |buffer: &Buffer, gpu: &TestDevice| unsafe {
             gpu.context().device().get_buffer_memory_requirements(buffer.raw()).size
         };
-        let buffer = gpu.create_buffer(38, usage, MemoryLocation::Device).unwrap();
+        let buffer = gpu.buffer(38, usage);
         let refused = memory(&buffer, &gpu) < 40 || !gpu.context().has_addresses();
-        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
+        let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 1));
         let kernels = gpu.kernels();
         gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for; nothing is captured.
             unsafe {
                 let mut capture = Capture::new(ctx, &kernels);
                 let desc = CaptureDesc::new(&pipeline);
-                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
                 let bound = IndexBuffer::new(buffer.raw(), 38, IndexType::Uint16);
                 recorder.bind_index_buffer(&bound)?;
                 let drawn = recorder.draw_indexed(STRIP, &DrawIndexed::new(19));
@@ -164,10 +160,6 @@ fn shaders_without_byte_loads_need_whole_dwords() {
             Ok(())
         })
         .unwrap();
-        gpu.destroy_arena(arena);
-        gpu.destroy_buffer(buffer);
-        gpu.destroy_pipeline(pipeline);
-        device::close(gpu);
     }
 }
 
@@ -192,8 +184,6 @@ fn buffers_end_with_their_last_index() {
                 let found = captured(&mut gpu, &pipeline, &cases, size);
                 assert!(found.starts_with(&expected), "{profile:?}, {resources:?}, {count}");
             }
-            gpu.destroy_pipeline(pipeline);
-            device::close(gpu);
         }
     }
 }

@@ -3,12 +3,13 @@
 use vkxfb::counts::MAX_BUFFER_SIZE;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
-    ArenaDesc, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, Draw, MemoryLocation, Recorder,
+    ArenaDesc, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, Draw, Recorder,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-use vkxfb_probe::gpu::{Gpu, OpenOptions};
+use vkxfb_probe::gpu::OpenOptions;
 
-use crate::common::pipelines;
+use crate::common::device;
+use crate::common::test_device::TestDevice;
 
 const COMPUTE: Backend = Backend::Compute;
 
@@ -17,17 +18,17 @@ const COMPUTE: Backend = Backend::Compute;
 #[test]
 #[ignore = "takes 4 GiB of device memory"]
 fn captures_fill_the_largest_buffer() {
-    let mut gpu = Gpu::open(&OpenOptions::default()).unwrap();
+    let mut gpu = TestDevice::open(&OpenOptions::default());
     let strip = PrimitiveTopology::TriangleStrip;
-    let pipeline = pipelines::dynamic(&gpu, &pipelines::identify(&gpu), false);
+    let pipeline = device::identifying_pipeline(&gpu);
     let usage = gpu.context().capture_buffer_usage(COMPUTE);
-    let target = gpu.create_buffer(1 << 32, usage, MemoryLocation::Device).unwrap();
+    let target = gpu.buffer(1 << 32, usage);
     let usage = gpu.context().counter_buffer_usage(COMPUTE);
-    let counter = gpu.create_buffer(4, usage, MemoryLocation::Device).unwrap();
+    let counter = gpu.buffer(4, usage);
     let kernels = gpu.kernels();
     let (records, vertex_count) = (MAX_BUFFER_SIZE / 48 * 3, 100_000_000);
     for resumed in [false, true] {
-        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 2)).unwrap();
+        let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 2));
         gpu.write(&counter, 0, &[0; 4]).unwrap();
         gpu.write(&target, (1 << 32) - 256, &[0xa5; 256]).unwrap();
         gpu.submit(|ctx, cmd| {
@@ -40,7 +41,7 @@ fn captures_fill_the_largest_buffer() {
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
                 let mut capture = Capture::new(ctx, &kernels);
-                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
                 recorder.draw(strip, &draw)?;
                 recorder.draw(strip, &draw)?;
                 recorder.end(&[at])?;
@@ -48,7 +49,6 @@ fn captures_fill_the_largest_buffer() {
             Ok(())
         })
         .unwrap();
-        gpu.destroy_arena(arena);
         let position = gpu.read(&counter, 0..4).unwrap();
         assert_eq!(u32::from_le_bytes(position.try_into().unwrap()) as u64, 16 * records);
         let last = 16 * (records - 1);
@@ -57,7 +57,4 @@ fn captures_fill_the_largest_buffer() {
         assert_eq!(bytes[..4], vertex.to_le_bytes());
         assert!(bytes[16..].iter().all(|byte| *byte == 0xa5), "{:x?}", &bytes[16..]);
     }
-    gpu.destroy_buffer(target);
-    gpu.destroy_buffer(counter);
-    gpu.destroy_pipeline(pipeline);
 }

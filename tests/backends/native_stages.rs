@@ -11,15 +11,16 @@ use vkxfb::lower::compute::DomainOrigin;
 use vkxfb::lower::{Backend, LowerError, Lowered, compute, native};
 use vkxfb::runtime::{
     ArenaDesc, Capture, CaptureBuffer, CaptureDesc, Context, CounterBuffer, Draw, ErrorKind,
-    MemoryLocation, Pipeline, PipelineDesc, QueryKind, Recorder, RuntimeError,
+    Pipeline, PipelineDesc, QueryKind, Recorder, RuntimeError,
 };
 use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::VertexInput;
-use vkxfb_probe::gpu::{Gpu, OpenOptions};
+use vkxfb_probe::gpu::OpenOptions;
 
 use crate::common;
 use crate::common::device;
+use crate::common::test_device::TestDevice;
 
 /// A vertex shader that reads a specialization constant and push constants. The geometry shader
 /// reads push constants, too. The transform feedback decorations of the vertex shader are ignored.
@@ -113,7 +114,7 @@ struct Found {
 
 /// Captures twice, the second time from the counter that the first capture wrote, with a query
 /// around each capture.
-fn captured(gpu: &mut Gpu, lowered: &Lowered, drawn: Drawn) -> Found {
+fn captured(gpu: &mut TestDevice, lowered: &Lowered, drawn: Drawn) -> Found {
     let (topology, room) = (drawn.topology, drawn.room());
     let backend = lowered.backend();
     let ctx = gpu.context().clone();
@@ -123,15 +124,12 @@ fn captured(gpu: &mut Gpu, lowered: &Lowered, drawn: Drawn) -> Found {
         .patch_control_points(3)
         .vertex_input(&input)
         .render_pass(gpu.render_pass());
-    // SAFETY: the context is of a live device.
-    let pipeline = unsafe { Pipeline::new(&ctx, &desc) }.unwrap();
+    let pipeline = gpu.pipeline(&desc);
     let usage = ctx.capture_buffer_usage(backend);
-    let target = gpu.create_buffer(room + 64, usage, MemoryLocation::Device).unwrap();
-    gpu.write(&target, 0, &vec![0xa5; room as usize + 64]).unwrap();
+    let target = gpu.filled(usage, &vec![0xa5_u8; room as usize + 64]);
     let usage = ctx.counter_buffer_usage(backend);
-    let counter = gpu.create_buffer(4, usage, MemoryLocation::Device).unwrap();
-    gpu.write(&counter, 0, &[0xff; 4]).unwrap();
-    let own = gpu.create_query_pool(QueryKind::TransformFeedbackStream, 2).unwrap();
+    let counter = gpu.filled(usage, &[0xff_u8; 4]);
+    let own = gpu.query_pool(QueryKind::TransformFeedbackStream, 2);
     let info = vk::QueryPoolCreateInfo::default()
         .query_type(vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT)
         .query_count(2);
@@ -140,7 +138,7 @@ fn captured(gpu: &mut Gpu, lowered: &Lowered, drawn: Drawn) -> Found {
     let drivers = (backend == Backend::Native)
         .then(|| unsafe { device.create_query_pool(&info, None) }.unwrap());
     let arena = ArenaDesc::for_draws(2, 4).with_pipeline(&pipeline, 4);
-    let mut arena = gpu.create_arena(&arena.with_geometry(&pipeline, 4, 4 * 80)).unwrap();
+    let mut arena = gpu.arena(&arena.with_geometry(&pipeline, 4, 4 * 80));
     let kernels = gpu.kernels();
     let pass = (gpu.render_pass(), gpu.framebuffer());
     let buffers = [Some(CaptureBuffer::new(target.raw(), room))];
@@ -156,7 +154,7 @@ fn captured(gpu: &mut Gpu, lowered: &Lowered, drawn: Drawn) -> Found {
                 let resumed = if query == 0 { &[] } else { &counters[..] };
                 let desc = CaptureDesc::new(&pipeline).buffers(&buffers).counters(resumed);
                 device::begin_render_pass(ctx, cmd, backend, pass);
-                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
                 match drivers {
                     Some(pool) => {
                         let flags = vk::QueryControlFlags::empty();
@@ -208,14 +206,7 @@ fn captured(gpu: &mut Gpu, lowered: &Lowered, drawn: Drawn) -> Found {
             }
         }
     }
-    let bytes = gpu.read(&target, 0..room + 64).unwrap();
-    let counter_bytes = gpu.read(&counter, 0..4).unwrap();
-    gpu.destroy_arena(arena);
-    gpu.destroy_query_pool(own);
-    gpu.destroy_buffer(target);
-    gpu.destroy_buffer(counter);
-    gpu.destroy_pipeline(pipeline);
-    Found { bytes, counter: counter_bytes, queries }
+    Found { bytes: gpu.contents(&target), counter: gpu.contents(&counter), queries }
 }
 
 /// Compares records, counters and queries of native captures by the recorder with those of compute
@@ -225,7 +216,7 @@ fn the_recorder_captures_natively_what_it_does_by_compute() {
     let mut gpu = device::open_with(OpenOptions::default());
     if !gpu.backends().contains(&Backend::Native) || !gpu.context().enabled().geometry_shader {
         eprintln!("skipped: the device has no transform feedback of geometry shaders");
-        return device::close(gpu);
+        return;
     }
     let (vertex, geometry) =
         (common::compile(SETTLED, &[]), common::compile_stage("geom", EMITS, &[]));
@@ -255,17 +246,15 @@ fn the_recorder_captures_natively_what_it_does_by_compute() {
     }
     assert_eq!(all[0], all[1]);
     assert_eq!(all[0].queries, [[TRIANGLES; 2], [TRIANGLES - 1, TRIANGLES]]);
-    device::close(gpu);
 }
 
 /// Opens a device that can capture tessellation shaders natively.
-fn with_tessellation() -> Option<Gpu> {
+fn with_tessellation() -> Option<TestDevice> {
     let gpu = device::open_with(OpenOptions::default());
     if gpu.backends().contains(&Backend::Native) && gpu.context().enabled().tessellation_shader {
         return Some(gpu);
     }
     eprintln!("skipped: the device has no transform feedback of tessellation shaders");
-    device::close(gpu);
     None
 }
 
@@ -306,7 +295,6 @@ fn tessellation_shaders_are_captured_natively_as_by_compute() {
         assert_eq!(found, expected);
         assert_eq!(found.queries, [[POINTS; 2], [POINTS - 1, POINTS]]);
     }
-    device::close(gpu);
 }
 
 /// Twice the area of the triangles in the unit square, which is negative if they turn the other way.
@@ -369,7 +357,6 @@ fn the_domain_origin_reverses_triangles_natively_too() {
             assert!((area.abs() - 79.0).abs() < 1e-3, "{what}");
         }
     }
-    device::close(gpu);
 }
 
 /// Unsupported combinations are refused with an error that names them.
@@ -377,7 +364,7 @@ fn the_domain_origin_reverses_triangles_natively_too() {
 fn what_is_no_native_pipeline_is_named() {
     let gpu = device::open_with(OpenOptions::default());
     if !gpu.backends().contains(&Backend::Native) {
-        return device::close(gpu);
+        return;
     }
     let (vertex, geometry) =
         (common::compile(SETTLED, &[]), common::compile_stage("geom", EMITS, &[]));
@@ -444,5 +431,4 @@ fn what_is_no_native_pipeline_is_named() {
         matches!(said, RuntimeError::FeatureNotEnabled { feature: "tessellationShader", .. }),
         "{said}"
     );
-    device::close(gpu);
 }

@@ -6,13 +6,14 @@ use vkxfb::internal::reflect::vertex_reads;
 use vkxfb::lower::{Backend, Shader, compute};
 use vkxfb::runtime::{
     ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Draw, DrawIndexed, IndexBuffer,
-    IndexType, MemoryLocation, Pipeline, PipelineDesc, Recorder, VertexBuffer,
+    IndexType, Pipeline, PipelineDesc, Recorder, VertexBuffer,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
-use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
+use vkxfb_probe::gpu::{OpenOptions, Resources};
 
 use crate::common;
+use crate::common::test_device::{Owned, TestDevice};
 
 const COMPUTE: Backend = Backend::Compute;
 const STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
@@ -56,7 +57,11 @@ impl Drawn {
 
 /// Creates a pipeline. `staging` is the size of the shared memory in which records may be
 /// collected.
-fn pipeline(gpu: &Gpu, staging: u32, topology: Option<PrimitiveTopology>) -> Pipeline {
+fn pipeline(
+    gpu: &TestDevice,
+    staging: u32,
+    topology: Option<PrimitiveTopology>,
+) -> Owned<Pipeline> {
     let words = common::compile(SHADER, &[]);
     let shader = Shader::new(&words);
     let vertex_input = vertex_reads(&shader).unwrap().packed_vertex_input();
@@ -66,13 +71,12 @@ fn pipeline(gpu: &Gpu, staging: u32, topology: Option<PrimitiveTopology>) -> Pip
     assert_eq!(lowered.compute().unwrap().is_staged, staging > 0);
     let desc = PipelineDesc::new(&lowered);
     let desc = topology.map_or(desc, |topology| desc.topology(topology));
-    // SAFETY: the device of the context is live.
-    unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
+    gpu.pipeline(&desc)
 }
 
 /// Returns what a draw captures that has its own dispatch.
 fn captured(
-    gpu: &mut Gpu,
+    gpu: &mut TestDevice,
     pipeline: &Pipeline,
     vertices: &Buffer,
     bound: Bound,
@@ -81,16 +85,12 @@ fn captured(
     let Bound { offset, size, captured_at } = bound;
     let usage = gpu.context().capture_buffer_usage(COMPUTE);
     let end = captured_at + drawn.captured_bytes();
-    let target = gpu.create_buffer(end, usage, MemoryLocation::Device).unwrap();
-    gpu.write(&target, 0, &vec![0xa5; end as usize]).unwrap();
+    let target = gpu.filled(usage, &vec![0xa5_u8; end as usize]);
     let usage = gpu.context().index_buffer_usage(COMPUTE);
     let backwards: Vec<u32> = (0..drawn.vertices).rev().collect();
-    let indices = gpu
-        .create_buffer(size_of_val(&backwards[..]) as u64, usage, MemoryLocation::Device)
-        .unwrap();
-    gpu.write(&indices, 0, bytemuck::cast_slice(&backwards)).unwrap();
+    let indices = gpu.filled(usage, &backwards);
     let kernels = gpu.kernels();
-    let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
+    let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 1));
     gpu.submit(|ctx, cmd| {
         let size_of_captured = drawn.captured_bytes();
         let buffers =
@@ -101,7 +101,7 @@ fn captured(
         // the vertex buffer has.
         unsafe {
             let mut capture = Capture::new(ctx, &kernels);
-            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+            let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
             if drawn.is_indexed {
                 let (raw, size) = (indices.raw(), indices.size());
                 recorder.bind_index_buffer(&IndexBuffer::new(raw, size, IndexType::Uint32))?;
@@ -117,11 +117,7 @@ fn captured(
         Ok(())
     })
     .unwrap();
-    let bytes = gpu.read(&target, captured_at..end).unwrap();
-    gpu.destroy_arena(arena);
-    gpu.destroy_buffer(target);
-    gpu.destroy_buffer(indices);
-    bytes
+    gpu.read(&target, captured_at..end).unwrap()
 }
 
 fn element(i: u32) -> [u32; 4] {
@@ -156,10 +152,10 @@ const DRAWN: Drawn = Drawn { vertices: VERTICES, instances: 3, first: 0, is_inde
 
 /// Creates a vertex buffer of `allocated` bytes with elements from `at` on, and checks the captures
 /// of draws with and without indices, and of one instance.
-fn check(gpu: &mut Gpu, (allocated, at): (u64, u64), bound: Bound, first: u32) {
+fn check(gpu: &mut TestDevice, (allocated, at): (u64, u64), bound: Bound, first: u32) {
     let pipeline = pipeline(gpu, 0, Some(STRIP));
     let usage = gpu.context().vertex_buffer_usage(COMPUTE);
-    let vertices = gpu.create_buffer(allocated, usage, MemoryLocation::Device).unwrap();
+    let vertices = gpu.buffer(allocated, usage);
     gpu.write(&vertices, at, &elements(VERTICES)).unwrap();
     let existing = bound.size / STRIDE - u64::from(first);
     for (is_indexed, instances) in [(false, 3), (true, 3), (false, 1)] {
@@ -167,14 +163,12 @@ fn check(gpu: &mut Gpu, (allocated, at): (u64, u64), bound: Bound, first: u32) {
         let found = captured(gpu, &pipeline, &vertices, bound, drawn);
         assert!(found == expected(drawn, existing), "{drawn:?} {bound:?}");
     }
-    gpu.destroy_buffer(vertices);
-    gpu.destroy_pipeline(pipeline);
 }
 
 /// Only the bound range is that large, not the buffer, so that every device can run this test.
 #[test]
 fn the_code_for_far_elements_reads_near_ones() {
-    let mut gpu = Gpu::open(&OpenOptions::default()).unwrap();
+    let mut gpu = TestDevice::open(&OpenOptions::default());
     let bound = Bound { offset: 0, size: (1 << 32) + STRIDE, captured_at: 0 };
     check(&mut gpu, (ELEMENTS, 0), bound, 0);
 }
@@ -182,7 +176,7 @@ fn the_code_for_far_elements_reads_near_ones() {
 #[test]
 #[ignore = "takes 4 GiB of device memory, and maxBufferSize beyond that"]
 fn elements_beyond_4_gib_are_read() {
-    let mut gpu = Gpu::open(&OpenOptions::default()).unwrap();
+    let mut gpu = TestDevice::open(&OpenOptions::default());
     let first = ((1u64 << 32) / STRIDE) as u32 - VERTICES / 2;
     let at = STRIDE * u64::from(first);
     let bound = Bound { offset: 0, size: at + ELEMENTS, captured_at: 0 };
@@ -192,7 +186,7 @@ fn elements_beyond_4_gib_are_read() {
 #[test]
 fn buffers_need_not_be_aligned_to_vectors() {
     for resources in [Resources::Best, Resources::Descriptors] {
-        let mut gpu = Gpu::open(&OpenOptions { resources, ..Default::default() }).unwrap();
+        let mut gpu = TestDevice::open(&OpenOptions { resources, ..Default::default() });
         for (offset, captured_at) in [(0, 0), (4, 0), (0, 4), (12, 8), (16, 16)] {
             let bound = Bound { offset, size: ELEMENTS, captured_at };
             check(&mut gpu, (offset + ELEMENTS, offset), bound, 0);
@@ -203,7 +197,7 @@ fn buffers_need_not_be_aligned_to_vectors() {
 #[test]
 fn elements_that_do_not_exist_are_zeros() {
     for resources in [Resources::Best, Resources::Descriptors] {
-        let mut gpu = Gpu::open(&OpenOptions { resources, ..Default::default() }).unwrap();
+        let mut gpu = TestDevice::open(&OpenOptions { resources, ..Default::default() });
         for size in [ELEMENTS - 1, ELEMENTS - STRIDE, ELEMENTS - STRIDE + 4, STRIDE, 4] {
             let bound = Bound { offset: 0, size, captured_at: 0 };
             check(&mut gpu, (ELEMENTS, 0), bound, 0);
@@ -223,9 +217,9 @@ fn numbers_of_vertices_wrap() {
         (Resources::Descriptors, Some(0)),
     ] {
         let options = OpenOptions { resources, max_shared_workgroups, ..Default::default() };
-        let mut gpu = Gpu::open(&options).unwrap();
+        let mut gpu = TestDevice::open(&options);
         let usage = gpu.context().vertex_buffer_usage(COMPUTE);
-        let vertices = gpu.create_buffer(ELEMENTS, usage, MemoryLocation::Device).unwrap();
+        let vertices = gpu.buffer(ELEMENTS, usage);
         gpu.write(&vertices, 0, &elements(VERTICES)).unwrap();
         for topology in [Some(STRIP), None] {
             let pipeline = pipeline(&gpu, 0, topology);
@@ -238,9 +232,7 @@ fn numbers_of_vertices_wrap() {
                     assert!(is_right, "{resources:?} {max_shared_workgroups:?} {drawn:?}");
                 }
             }
-            gpu.destroy_pipeline(pipeline);
         }
-        gpu.destroy_buffer(vertices);
     }
 }
 
@@ -250,11 +242,11 @@ fn numbers_of_vertices_wrap() {
 #[test]
 fn draws_are_captured_with_and_without_staging() {
     for resources in [Resources::Best, Resources::Descriptors] {
-        let mut gpu = Gpu::open(&OpenOptions { resources, ..Default::default() }).unwrap();
+        let mut gpu = TestDevice::open(&OpenOptions { resources, ..Default::default() });
         let most = 64 * gpu.compute_target(COMPUTE).unwrap().workgroup_sizes.others;
         let usage = gpu.context().vertex_buffer_usage(COMPUTE);
         let size = u64::from(most + 1) * STRIDE;
-        let vertices = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+        let vertices = gpu.buffer(size, usage);
         gpu.write(&vertices, 0, &elements(most + 1)).unwrap();
         for topology in [Some(STRIP), None] {
             let pipeline = pipeline(&gpu, 2048, topology);
@@ -266,9 +258,7 @@ fn draws_are_captured_with_and_without_staging() {
                 let is_right = found == expected(drawn, u64::MAX);
                 assert!(is_right, "{resources:?} {topology:?} {count} {is_indexed}");
             }
-            gpu.destroy_pipeline(pipeline);
         }
-        gpu.destroy_buffer(vertices);
     }
 }
 
@@ -290,7 +280,7 @@ const COUNTING_SHADER: &str = "#version 450
 fn draws_of_nothing_run_no_shader() {
     for max_shared_workgroups in [None, Some(0)] {
         let options = OpenOptions { max_shared_workgroups, ..Default::default() };
-        let mut gpu = Gpu::open(&options).unwrap();
+        let mut gpu = TestDevice::open(&options);
         if !gpu.context().has_addresses() {
             continue;
         }
@@ -305,27 +295,29 @@ fn draws_of_nothing_run_no_shader() {
                     assert_eq!(runs == 0, is_nothing, "{what}");
                 }
             }
-            gpu.destroy_pipeline(pipeline);
         }
     }
 }
 
-fn counting_pipeline(gpu: &Gpu, restart: bool, topology: Option<PrimitiveTopology>) -> Pipeline {
+fn counting_pipeline(
+    gpu: &TestDevice,
+    restart: bool,
+    topology: Option<PrimitiveTopology>,
+) -> Owned<Pipeline> {
     let words = common::compile(COUNTING_SHADER, &["--target-env", "vulkan1.1"]);
     let vertex_input = VertexInput::default();
     let options = compute::Options::new(&vertex_input).target(gpu.compute_target(COMPUTE).unwrap());
     let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
     let desc = PipelineDesc::new(&lowered).primitive_restart(restart);
     let desc = topology.map_or(desc, |topology| desc.topology(topology));
-    // SAFETY: the device of the context is live.
-    unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
+    gpu.pipeline(&desc)
 }
 
 /// Returns how often the shader runs for `times` draws of a capture.
-fn runs(gpu: &mut Gpu, pipeline: &Pipeline, drawn: Drawn, times: u32) -> u32 {
+fn runs(gpu: &mut TestDevice, pipeline: &Pipeline, drawn: Drawn, times: u32) -> u32 {
     let ctx = gpu.context();
     let usage = ctx.capture_buffer_usage(COMPUTE) | ctx.index_buffer_usage(COMPUTE);
-    let mut buffer = |size| gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+    let mut buffer = |size| gpu.buffer(size, usage);
     let (target, indices, counter) = (buffer(1 << 16), buffer(4 * u64::from(VERTICES)), buffer(4));
     let all: Vec<u32> = (0..VERTICES).collect();
     gpu.write(&indices, 0, bytemuck::cast_slice(&all)).unwrap();
@@ -333,7 +325,7 @@ fn runs(gpu: &mut Gpu, pipeline: &Pipeline, drawn: Drawn, times: u32) -> u32 {
     let kernels = gpu.kernels();
     let arena = ArenaDesc::for_draws(1, 2).with_pipeline(pipeline, 2);
     let arena = arena.scratch(arena.scratch + 2 * ArenaDesc::restart_scratch(VERTICES.into()));
-    let mut arena = gpu.create_arena(&arena).unwrap();
+    let mut arena = gpu.arena(&arena);
     gpu.submit(|ctx, cmd| {
         let buffers = [Some(CaptureBuffer::new(target.raw(), target.size()))];
         let desc = CaptureDesc::new(pipeline).buffers(&buffers);
@@ -341,7 +333,7 @@ fn runs(gpu: &mut Gpu, pipeline: &Pipeline, drawn: Drawn, times: u32) -> u32 {
         // the index buffer has.
         unsafe {
             let mut capture = Capture::new(ctx, &kernels);
-            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+            let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
             recorder.push_constants(0, &counter.address().to_ne_bytes())?;
             let (raw, size) = (indices.raw(), indices.size());
             recorder.bind_index_buffer(&IndexBuffer::new(raw, size, IndexType::Uint32))?;
@@ -360,9 +352,5 @@ fn runs(gpu: &mut Gpu, pipeline: &Pipeline, drawn: Drawn, times: u32) -> u32 {
     })
     .unwrap();
     let bytes = gpu.read(&counter, 0..4).unwrap();
-    gpu.destroy_arena(arena);
-    for buffer in [target, indices, counter] {
-        gpu.destroy_buffer(buffer);
-    }
     u32::from_le_bytes(bytes.try_into().unwrap())
 }

@@ -3,13 +3,14 @@
 
 use ash::vk;
 use vkxfb::lower::{Backend, Shader};
-use vkxfb::runtime::{Draw, MemoryLocation};
+use vkxfb::runtime::Draw;
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::VertexInput;
-use vkxfb_probe::gpu::{Gpu, Profile};
+use vkxfb_probe::gpu::Profile;
 
 use crate::common;
-use crate::common::device::{Draws, close, lower_on, open};
+use crate::common::device::{Draws, lower_on, open};
+use crate::common::test_device::TestDevice;
 
 /// Reads nodes of a list by pointers and by two dwords, and by an index that differs from vertex to
 /// vertex.
@@ -56,7 +57,7 @@ const fn scale(draw: u64) -> u32 {
 fn every_backend_follows_them() {
     let mut gpu = open(Profile::default());
     let usage = vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS | vk::BufferUsageFlags::STORAGE_BUFFER;
-    let nodes = gpu.create_buffer(NODES * NODE_SIZE, usage, MemoryLocation::Device).unwrap();
+    let nodes = gpu.buffer(NODES * NODE_SIZE, usage);
     let address = |node: u64| nodes.address() + node * NODE_SIZE;
     let node = |node: u64| {
         let values = (0..4).flat_map(move |component| value(node, component).to_le_bytes());
@@ -90,11 +91,9 @@ fn every_backend_follows_them() {
             assert_eq!(found, expected, "{backend}");
         }
     }
-    gpu.destroy_buffer(nodes);
-    close(gpu);
 }
 
-fn capture(gpu: &mut Gpu, backend: Backend, push_constants: &[Vec<u8>]) -> Vec<u8> {
+fn capture(gpu: &mut TestDevice, backend: Backend, push_constants: &[Vec<u8>]) -> Vec<u8> {
     let words = common::compile(SHADER, &[]);
     let shader = Shader::new(&words);
     let vertex_input = &VertexInput::default();

@@ -16,6 +16,8 @@ use vkxfb_probe::gpu::{Gpu, GpuError, Profile};
 use crate::common;
 use crate::common::attachment::{self, Attachment, Drawing};
 use crate::common::device;
+use crate::common::test_device::Owned;
+use crate::common::test_device::TestDevice;
 
 /// The number of texels of the attachment in each direction.
 const SIZE: u32 = 16;
@@ -72,13 +74,14 @@ struct Target {
     attachment: Attachment,
     render_pass: vk::RenderPass,
     framebuffer: vk::Framebuffer,
-    readback: Buffer,
+    readback: Owned<Buffer>,
 }
 
 impl Target {
-    fn new(gpu: &mut Gpu) -> Self {
+    fn new(gpu: &mut TestDevice) -> Self {
         let usage = vk::BufferUsageFlags::TRANSFER_DST;
         let readback = gpu.create_buffer(IMAGE_BYTES, usage, MemoryLocation::Readback).unwrap();
+        let readback = gpu.own(readback, Gpu::destroy_buffer);
         let device = gpu.context().device();
         // SAFETY: the device is live, and everything is destroyed in `destroy`.
         unsafe {
@@ -99,7 +102,7 @@ impl Target {
     /// Returns the image that `draw` renders in a render pass instance.
     fn render(
         &self,
-        gpu: &mut Gpu,
+        gpu: &mut TestDevice,
         draw: impl FnOnce(&Context, vk::CommandBuffer) -> Result<(), RuntimeError>,
     ) -> Vec<u8> {
         gpu.submit(|ctx, cmd| {
@@ -123,7 +126,7 @@ impl Target {
         gpu.read(&self.readback, 0..IMAGE_BYTES).unwrap()
     }
 
-    fn destroy(self, gpu: &mut Gpu) {
+    fn destroy(self, gpu: &mut TestDevice) {
         let device = gpu.context().device();
         // SAFETY: nothing is in flight.
         unsafe {
@@ -131,7 +134,6 @@ impl Target {
             device.destroy_render_pass(self.render_pass, None);
             self.attachment.destroy(device);
         }
-        gpu.destroy_buffer(self.readback);
     }
 }
 
@@ -214,8 +216,7 @@ fn an_own_pipeline_captures_and_rasterizes() {
     let mut gpu = device::open(Profile::Full);
     for backend in [Backend::Native, Backend::Vertex] {
         if !gpu.backends().contains(&backend) {
-            eprintln!("skipped: the device has no {backend} backend");
-            return device::close(gpu);
+            return eprintln!("skipped: the device has no {backend} backend");
         }
     }
     let (words, vertex_input) = (shaders(), VertexInput::default());
@@ -223,9 +224,9 @@ fn an_own_pipeline_captures_and_rasterizes() {
     let screen = Target::new(&mut gpu);
     let usage = gpu.context().capture_buffer_usage(Backend::Native)
         | gpu.context().capture_buffer_usage(Backend::Vertex);
-    let target = gpu.create_buffer(CAPTURE_BYTES, usage, MemoryLocation::Device).unwrap();
+    let target = gpu.buffer(CAPTURE_BYTES, usage);
     let kernels = gpu.kernels();
-    let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 3)).unwrap();
+    let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 3));
 
     let captured_natively = native::lower(&Shader::new(vertex_words)).unwrap();
     let max = gpu.capabilities().limits.max_push_constants;
@@ -275,8 +276,7 @@ fn an_own_pipeline_captures_and_rasterizes() {
         });
         destroy(&gpu, raw, layout);
         let desc = description(&captured_natively, &vertex_input, topology, gpu.render_pass());
-        // SAFETY: the context is of a live device.
-        let oracle = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
+        let oracle = gpu.pipeline(&desc);
         let handles = (gpu.render_pass(), gpu.framebuffer());
         gpu.write(&target, 0, &[0xa5; CAPTURE_BYTES as usize]).unwrap();
         gpu.submit(|ctx, cmd| {
@@ -285,14 +285,13 @@ fn an_own_pipeline_captures_and_rasterizes() {
                 device::begin_render_pass(ctx, cmd, Backend::Native, handles);
                 let at = (ctx, cmd);
                 let recorded =
-                    capture(at, &oracle, topology, (&mut arena, &kernels), &target, |_| {});
+                    capture(at, &oracle, topology, (&mut *arena, &kernels), &target, |_| {});
                 device::end_render_pass(ctx, cmd, Backend::Native);
                 recorded.map_err(GpuError::from)
             }
         })
         .unwrap();
         let expected = gpu.read(&target, 0..CAPTURE_BYTES).unwrap();
-        gpu.destroy_pipeline(oracle);
 
         // Both in one pipeline, with the sysvals after the application's push constants.
         for lowered in &behind {
@@ -318,7 +317,7 @@ fn an_own_pipeline_captures_and_rasterizes() {
             let image = screen.render(&mut gpu, |ctx, cmd| {
                 // SAFETY: all is of this device, and lives until the submission is done.
                 unsafe {
-                    capture((ctx, cmd), &own, topology, (&mut arena, &kernels), &target, |bytes| {
+                    capture((ctx, cmd), &own, topology, (&mut *arena, &kernels), &target, |bytes| {
                         ctx.device().cmd_push_constants(cmd, layout, FRAGMENT, 0, bytes);
                     })
                 }
@@ -328,19 +327,15 @@ fn an_own_pipeline_captures_and_rasterizes() {
             assert!(expected_image.iter().any(|byte| *byte != 0), "{topology}: nothing is drawn");
             assert!(found == expected, "{topology}, {:?}: captures differ", lowered.sysvals());
             assert!(image == expected_image, "{topology}, {:?}: images differ", lowered.sysvals());
-            // The application still owns the objects.
             gpu.destroy_pipeline(own);
+            // The application still owns the objects.
             destroy(&gpu, raw, layout);
         }
     }
-
-    gpu.destroy_arena(arena);
-    gpu.destroy_buffer(target);
     screen.destroy(&mut gpu);
-    device::close(gpu);
 }
 
-fn destroy(gpu: &Gpu, raw: vk::Pipeline, layout: vk::PipelineLayout) {
+fn destroy(gpu: &TestDevice, raw: vk::Pipeline, layout: vk::PipelineLayout) {
     let device = gpu.context().device();
     // SAFETY: nothing is in flight.
     unsafe {
@@ -364,7 +359,7 @@ fn what_no_pipeline_has_is_refused() {
         assert_eq!(error, LowerError::SysvalsOffset(place));
     }
     let vertex_input = VertexInput::default();
-    let from_raw = |gpu: &Gpu, lowered: &Lowered| {
+    let from_raw = |gpu: &TestDevice, lowered: &Lowered| {
         let list = PrimitiveTopology::TriangleList;
         let desc = description(lowered, &vertex_input, list, vk::RenderPass::null());
         let (raw, layout) = (vk::Pipeline::null(), vk::PipelineLayout::null());
@@ -385,5 +380,4 @@ fn what_no_pipeline_has_is_refused() {
         matches!(error, RuntimeError::Unsupported { backend: b, .. } if b == backend),
         "{error}"
     );
-    device::close(gpu);
 }

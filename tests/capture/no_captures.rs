@@ -5,6 +5,7 @@ use vkxfb::lower::{Lowered, ResourcePlan, Shader, compute, native, vertex};
 use vkxfb::vertex_input::VertexInput;
 
 use crate::common;
+use crate::common::test_device::{Owned, TestDevice};
 
 /// glslang compiles this to a module with the mode, and with `XfbBuffer` and `XfbStride` on
 /// gl_PerVertex.
@@ -53,11 +54,10 @@ mod on_a_device {
     use vkxfb::lower::Backend;
     use vkxfb::runtime::{
         ArenaDesc, Capture, CaptureBuffer, CaptureDesc, Captured, ConsumerScope, CounterBuffer,
-        Draw, IndirectDraw, MemoryLocation, Pipeline, PipelineDesc, QueryKind, QueryResult,
-        Recorder,
+        Draw, IndirectDraw, Pipeline, PipelineDesc, QueryKind, QueryResult, Recorder,
     };
     use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-    use vkxfb_probe::gpu::{Gpu, OpenOptions};
+    use vkxfb_probe::gpu::OpenOptions;
 
     const STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
     /// A draw of 10 triangles in each of 2 instances.
@@ -66,7 +66,7 @@ mod on_a_device {
     /// The value of the counter, and the byte in the capture buffer, before the capture.
     const COUNTER: u32 = 20;
 
-    fn lower(gpu: &Gpu, source: &str, backend: Backend) -> Lowered {
+    fn lower(gpu: &TestDevice, source: &str, backend: Backend) -> Lowered {
         let words = common::compile(source, &[]);
         let shader = &Shader::new(&words);
         let vertex_input = &VertexInput::default();
@@ -81,15 +81,14 @@ mod on_a_device {
         .unwrap()
     }
 
-    fn pipeline(gpu: &Gpu, lowered: &Lowered) -> Pipeline {
+    fn pipeline(gpu: &TestDevice, lowered: &Lowered) -> Owned<Pipeline> {
         let input = VertexInput::default();
         let desc = PipelineDesc::new(lowered)
             .topology(STRIP)
             .provoking_vertex(ProvokingVertex::First)
             .vertex_input(&input)
             .render_pass(gpu.render_pass());
-        // SAFETY: the context is of a live device.
-        unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
+        gpu.pipeline(&desc)
     }
 
     #[test]
@@ -101,7 +100,6 @@ mod on_a_device {
                 let found = device::capture(&mut gpu, &lowered);
                 assert!(found.iter().all(Option::is_none), "{backend}");
             }
-            device::close(gpu);
         }
     }
 
@@ -123,15 +121,15 @@ mod on_a_device {
         let usage = context.capture_buffer_usage(Backend::Compute)
             | context.counter_buffer_usage(Backend::Compute)
             | context.indirect_buffer_usage(Backend::Compute);
-        let memory = gpu.create_buffer(1024, usage, MemoryLocation::Device).unwrap();
+        let memory = gpu.buffer(1024, usage);
         let arguments = [DRAW.vertex_count, DRAW.instance_count, 0, 0];
         gpu.write(&memory, 0, bytemuck::cast_slice(&[COUNTER; 256])).unwrap();
         gpu.write(&memory, 512, bytemuck::cast_slice(&arguments)).unwrap();
         let expected = gpu.read(&memory, 0..1024).unwrap();
         let pools = [QueryKind::TransformFeedbackStream, QueryKind::PrimitivesGenerated]
-            .map(|kind| gpu.create_query_pool(kind, 1).unwrap());
+            .map(|kind| gpu.query_pool(kind, 1));
         let kernels = gpu.kernels();
-        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(4, 8)).unwrap();
+        let mut arena = gpu.arena(&ArenaDesc::for_draws(4, 8));
         let buffer = memory.raw();
         let submitted = gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
@@ -144,7 +142,7 @@ mod on_a_device {
                 let counters = [counter];
                 let desc = CaptureDesc::new(&pipeline).buffers(&buffers).counters(&counters);
                 let mut capture = Capture::new(ctx, &kernels);
-                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
                 for pool in &pools {
                     recorder.begin_query(pool, 0)?;
                 }
@@ -175,11 +173,6 @@ mod on_a_device {
             let result = unsafe { pool.result(0) }.unwrap();
             assert_eq!(result, Some(QueryResult { first, second: 0 }), "{:?}", pool.kind());
         }
-        gpu.destroy_arena(arena);
-        pools.into_iter().for_each(|pool| gpu.destroy_query_pool(pool));
-        gpu.destroy_buffer(memory);
-        gpu.destroy_pipeline(pipeline);
-        device::close(gpu);
     }
 
     /// The same shader with an output that is captured.
@@ -206,9 +199,9 @@ mod on_a_device {
         let pass = (gpu.render_pass(), gpu.framebuffer());
         let context = gpu.context();
         let usage = context.capture_buffer_usage(backend) | context.counter_buffer_usage(backend);
-        let memory = gpu.create_buffer(2048, usage, MemoryLocation::Device).unwrap();
+        let memory = gpu.buffer(2048, usage);
         gpu.write(&memory, 0, bytemuck::cast_slice(&[COUNTER; 512])).unwrap();
-        let own = kind.map(|kind| gpu.create_query_pool(kind, 1).unwrap());
+        let own = kind.map(|kind| gpu.query_pool(kind, 1));
         let raw = gpu.context().device().clone();
         let native = kind.map(|kind| {
             let ty = match kind {
@@ -220,7 +213,7 @@ mod on_a_device {
             unsafe { raw.create_query_pool(&info, None) }.unwrap()
         });
         let kernels = gpu.kernels();
-        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(4, 8)).unwrap();
+        let mut arena = gpu.arena(&ArenaDesc::for_draws(4, 8));
         let buffer = memory.raw();
         let recorded = gpu.submit(|ctx, cmd| {
             let counter = Some(CounterBuffer::new(buffer));
@@ -234,7 +227,7 @@ mod on_a_device {
                 }
                 device::begin_render_pass(ctx, cmd, backend, pass);
                 let mut capture = Capture::new(ctx, &kernels);
-                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
                 if let (Some(own), Some(native)) = (&own, &native) {
                     match backend {
                         Backend::Native => raw.cmd_begin_query(cmd, *native, 0, Default::default()),
@@ -270,13 +263,6 @@ mod on_a_device {
         let memory_left = gpu.read(&memory, 0..2048).unwrap();
         // SAFETY: as above.
         unsafe { raw.destroy_query_pool(native.unwrap_or_default(), None) };
-        gpu.destroy_arena(arena);
-        if let Some(own) = own {
-            gpu.destroy_query_pool(own);
-        }
-        gpu.destroy_buffer(memory);
-        gpu.destroy_pipeline(pipeline);
-        device::close(gpu);
         Left { query, memory: memory_left, captured: recorded.unwrap().captured }
     }
 
@@ -292,7 +278,6 @@ mod on_a_device {
         kinds.extend(has.then_some(QueryKind::PrimitivesGenerated));
         let has_native = gpu.backends().contains(&Backend::Native);
         let is_nvidia = gpu.capabilities().driver_name == "NVIDIA";
-        device::close(gpu);
         if !has_native {
             return eprintln!("skipped: the device has no transform feedback");
         }

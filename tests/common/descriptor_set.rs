@@ -2,6 +2,8 @@
 
 use ash::vk;
 
+use super::test_device::{Owned, TestDevice};
+
 /// A set with one descriptor: binding 0, visible to vertex and compute shaders.
 pub struct DescriptorSet {
     pub layout: vk::DescriptorSetLayout,
@@ -11,7 +13,8 @@ pub struct DescriptorSet {
 }
 
 impl DescriptorSet {
-    pub fn new(device: &ash::Device, ty: vk::DescriptorType) -> Self {
+    pub fn new(gpu: &TestDevice, ty: vk::DescriptorType) -> Owned<Self> {
+        let device = gpu.context().device();
         let bindings = [vk::DescriptorSetLayoutBinding::default()
             .descriptor_type(ty)
             .descriptor_count(1)
@@ -28,7 +31,14 @@ impl DescriptorSet {
             .set_layouts(std::slice::from_ref(&layout));
         // SAFETY: the pool has room for this one set.
         let raw = unsafe { device.allocate_descriptor_sets(&info) }.unwrap()[0];
-        Self { layout, pool, raw, ty }
+        gpu.own(Self { layout, pool, raw, ty }, |gpu, set| {
+            let device = gpu.context().device();
+            // SAFETY: every submission that used the set was waited for.
+            unsafe {
+                device.destroy_descriptor_pool(set.pool, None);
+                device.destroy_descriptor_set_layout(set.layout, None);
+            }
+        })
     }
 
     /// Makes the descriptor refer to a whole buffer.
@@ -59,15 +69,5 @@ impl DescriptorSet {
             .buffer_info(&infos);
         // SAFETY: the caller's contract.
         unsafe { device.update_descriptor_sets(&[write], &[]) };
-    }
-
-    /// # Safety
-    /// Every submission that used the set was waited for.
-    pub unsafe fn destroy(self, device: &ash::Device) {
-        // SAFETY: the caller's contract.
-        unsafe {
-            device.destroy_descriptor_pool(self.pool, None);
-            device.destroy_descriptor_set_layout(self.layout, None);
-        }
     }
 }

@@ -9,22 +9,22 @@ use vkxfb::runtime::{Context, Draw, Pipeline, PipelineDesc};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::{
-    CaptureRequest, CaptureResult, CaptureTarget, Gpu, Message, OpenOptions, Profile, Resources,
-    VertexData,
+    CaptureRequest, CaptureResult, CaptureTarget, Gpu, OpenOptions, Profile, Resources, VertexData,
 };
 use vkxfb_probe::sentinel;
 use vkxfb_probe::shaders::ProbeShader;
 use vkxfb_probe::subject::Subject;
 
 use super::descriptor_set::DescriptorSet;
-use super::settings::{alone, has_validation};
+use super::settings::has_validation;
+use super::test_device::{Owned, TestDevice};
 
 /// The bytes before and after a bound range, in which nothing may be written.
 pub const GUARD: u64 = 64;
 
 /// Opens the first device, with the validation layer unless `VKXFB_TEST_VALIDATION` is 0. That
 /// setting is for machines that have a GPU but not the layer.
-pub fn open(profile: Profile) -> Gpu {
+pub fn open(profile: Profile) -> TestDevice {
     open_with(OpenOptions { profile, ..Default::default() })
 }
 
@@ -32,23 +32,8 @@ pub fn open(profile: Profile) -> Gpu {
 pub const RESOURCES: [Resources; 2] = [Resources::Best, Resources::Descriptors];
 
 /// Opens the first device like [`open`], with further options.
-pub fn open_with(options: OpenOptions) -> Gpu {
-    let validation = has_validation();
-    let options = OpenOptions { validation, ..options };
-    let _alone = alone();
-    Gpu::open(&options).unwrap_or_else(|error| panic!("{error} (tests/setup.sh installs lavapipe)"))
-}
-
-/// Closes a device; one message of the validation layer fails the test.
-pub fn close(gpu: Gpu) {
-    let messages = messages_at_close(gpu);
-    assert!(messages.is_empty(), "{messages:#?}");
-}
-
-/// Closes a device, and returns the messages of the validation layer that no test has taken.
-pub fn messages_at_close(gpu: Gpu) -> Vec<Message> {
-    let _alone = alone();
-    gpu.close()
+pub fn open_with(options: OpenOptions) -> TestDevice {
+    TestDevice::open(&OpenOptions { validation: has_validation(), ..options })
 }
 
 /// Begins a render pass instance, if captures of the backend must be in one.
@@ -97,17 +82,27 @@ pub struct PipelineOptions {
     pub specialize: bool,
 }
 
+impl PipelineOptions {
+    /// For draws of any topology.
+    pub const ANY: Self = Self {
+        topology: PrimitiveTopology::PointList,
+        provoking: ProvokingVertex::First,
+        specialize: false,
+    };
+}
+
 /// Creates a pipeline of a lowered probe shader.
 pub fn pipeline(
-    gpu: &Gpu,
+    gpu: &TestDevice,
     shader: &ProbeShader,
     lowered: &Lowered,
     options: PipelineOptions,
-) -> Pipeline {
-    pipeline_of(gpu.context(), gpu.render_pass(), shader, lowered, options)
+) -> Owned<Pipeline> {
+    let pipeline = pipeline_of(gpu.context(), gpu.render_pass(), shader, lowered, options);
+    gpu.own(pipeline, |gpu, pipeline| gpu.destroy_pipeline(pipeline))
 }
 
-/// Does what [`pipeline`] does, with another context of the device.
+/// Does what [`pipeline`] does, with another context of the device. The test destroys the pipeline.
 pub fn pipeline_of(
     ctx: &Context,
     render_pass: vk::RenderPass,
@@ -125,8 +120,14 @@ pub fn pipeline_of(
     unsafe { Pipeline::new(ctx, &desc) }.unwrap()
 }
 
-/// Creates a compute pipeline for any draw of [`ProbeShader::identify`], with primitive restart.
-pub fn restarting_pipeline(gpu: &Gpu, provoking_vertex: ProvokingVertex) -> Pipeline {
+/// Creates a compute pipeline for any draw of [`ProbeShader::identify`].
+pub fn identifying_pipeline(gpu: &TestDevice) -> Owned<Pipeline> {
+    let shader = ProbeShader::identify();
+    pipeline(gpu, &shader, &lower(gpu, &shader, Backend::Compute), PipelineOptions::ANY)
+}
+
+/// Does what [`identifying_pipeline`] does, with primitive restart.
+pub fn restarting_pipeline(gpu: &TestDevice, provoking_vertex: ProvokingVertex) -> Owned<Pipeline> {
     let shader = ProbeShader::identify();
     let lowered = lower(gpu, &shader, Backend::Compute);
     let desc = PipelineDesc::new(&lowered)
@@ -135,8 +136,7 @@ pub fn restarting_pipeline(gpu: &Gpu, provoking_vertex: ProvokingVertex) -> Pipe
         .provoking_vertex(provoking_vertex)
         .primitive_restart(true)
         .vertex_input(&shader.vertex_input);
-    // SAFETY: the context is of a live device.
-    unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
+    gpu.pipeline(&desc)
 }
 
 /// The bound range of a capture buffer.

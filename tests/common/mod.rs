@@ -11,10 +11,10 @@ pub mod device;
 pub mod discard;
 pub mod divergence;
 pub mod layer;
-pub mod pipelines;
 pub mod render;
 pub mod rng;
 pub mod settings;
+pub mod test_device;
 
 use std::collections::BTreeMap;
 use std::path::Path;

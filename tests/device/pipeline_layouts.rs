@@ -8,16 +8,18 @@ use vkxfb::internal::reflect::{
 use vkxfb::lower::{Backend, Lowered, Shader, compute};
 use vkxfb::runtime::vulkan::{PipelineLayoutDesc, PipelineLayoutError, SetLayoutInfo};
 use vkxfb::runtime::{
-    ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Context, Draw,
-    MemoryLocation, Pipeline, PipelineDesc, Recorder,
+    ArenaDesc, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Draw, Pipeline, PipelineDesc,
+    Recorder,
 };
 use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
-use vkxfb_probe::gpu::{Gpu, GpuError, OpenOptions, Profile};
+use vkxfb_probe::gpu::{GpuError, OpenOptions, Profile};
 
 use crate::common;
 use crate::common::device;
+use crate::common::test_device::Owned;
+use crate::common::test_device::TestDevice;
 
 const COMPUTE: Backend = Backend::Compute;
 const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
@@ -390,7 +392,7 @@ fn set_bindings() -> [Vec<vk::DescriptorSetLayoutBinding<'static>>; 2] {
 }
 
 /// Lowers the shader for a device, with the application's sets.
-fn lower(gpu: &Gpu, words: &[u32]) -> Lowered {
+fn lower(gpu: &TestDevice, words: &[u32]) -> Lowered {
     let vertex_input = VertexInput::default();
     let target = gpu.context().compute_target().unwrap();
     let options = compute::Options::new(&vertex_input).target(target);
@@ -398,18 +400,17 @@ fn lower(gpu: &Gpu, words: &[u32]) -> Lowered {
 }
 
 fn make_pipeline(
-    ctx: &Context,
+    gpu: &TestDevice,
     shader: &Lowered,
     set_layouts: &[vk::DescriptorSetLayout],
-) -> Pipeline {
+) -> Owned<Pipeline> {
     let input = VertexInput::default();
     let desc = PipelineDesc::new(shader)
         .topology(POINTS)
         .provoking_vertex(ProvokingVertex::First)
         .vertex_input(&input)
         .set_layouts(set_layouts);
-    // SAFETY: the context is of a live device, and the layouts are its.
-    unsafe { Pipeline::new(ctx, &desc) }.unwrap()
+    gpu.pipeline(&desc)
 }
 
 /// Allocates descriptor sets of the layouts, and writes each buffer and the texel buffer to its
@@ -503,49 +504,46 @@ fn captures_with_a_layout_that_was_made_visible() {
                 unsafe { device.create_descriptor_set_layout(&info.info(), None) }.unwrap()
             };
             let layouts: Vec<vk::DescriptorSetLayout> = visible.iter().map(make).collect();
-            let pipeline = make_pipeline(gpu.context(), &lowered, &layouts);
+            let pipeline = make_pipeline(&gpu, &lowered, &layouts);
             let found = capture(&mut gpu, &pipeline, &layouts);
             let record =
                 |vertex: u32| [11, 22 + 33, 100 + vertex, PUSHED + vertex].map(u32::to_le_bytes);
             let expected: Vec<u8> = (0..VERTICES).flat_map(record).flatten().collect();
             assert_eq!(found, expected, "{resources:?} {profile:?}");
-            gpu.destroy_pipeline(pipeline);
             for layout in layouts {
                 // SAFETY: nothing is in flight.
                 unsafe { device.destroy_descriptor_set_layout(layout, None) };
             }
-            device::close(gpu);
         }
     }
 }
 
 /// Captures with descriptor sets of these layouts, and returns the captured bytes.
-fn capture(gpu: &mut Gpu, pipeline: &Pipeline, layouts: &[vk::DescriptorSetLayout]) -> Vec<u8> {
-    let mut buffer = |values: &[u32], usage| -> Buffer {
-        let bytes: &[u8] = bytemuck::cast_slice(values);
-        let buffer = gpu.create_buffer(bytes.len() as u64, usage, MemoryLocation::Device).unwrap();
-        gpu.write(&buffer, 0, bytes).unwrap();
-        buffer
-    };
+fn capture(
+    gpu: &mut TestDevice,
+    pipeline: &Pipeline,
+    layouts: &[vk::DescriptorSetLayout],
+) -> Vec<u8> {
+    let mut buffer = |values: &[u32], usage| gpu.filled(usage, values);
     let frame = buffer(&[11; 4], vk::BufferUsageFlags::UNIFORM_BUFFER);
     let objects = [22, 33].map(|value| buffer(&[value; 4], vk::BufferUsageFlags::STORAGE_BUFFER));
     let texels: Vec<u32> = (100..100 + VERTICES).collect();
     let texels = buffer(&texels, vk::BufferUsageFlags::UNIFORM_TEXEL_BUFFER);
     let usage = gpu.context().capture_buffer_usage(COMPUTE);
     let size = u64::from(VERTICES) * 16;
-    let target = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+    let target = gpu.buffer(size, usage);
     let device = gpu.context().device().clone();
     let info = vk::BufferViewCreateInfo::default()
         .buffer(texels.raw())
         .format(vk::Format::R32_UINT)
         .range(vk::WHOLE_SIZE);
-    let raw_objects = objects.each_ref().map(Buffer::raw);
+    let raw_objects = objects.each_ref().map(|buffer| buffer.raw());
     // SAFETY: the device is live, and all outlives the submission.
     let (view, (pool, sets)) = unsafe {
         let view = device.create_buffer_view(&info, None).unwrap();
         (view, make_sets(&device, layouts, frame.raw(), raw_objects, view))
     };
-    let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
+    let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 1));
     let kernels = gpu.kernels();
     let buffers = [Some(CaptureBuffer::new(target.raw(), size))];
     let desc = CaptureDesc::new(pipeline).buffers(&buffers);
@@ -554,7 +552,7 @@ fn capture(gpu: &mut Gpu, pipeline: &Pipeline, layouts: &[vk::DescriptorSetLayou
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe {
             let mut capture = Capture::new(ctx, &kernels);
-            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+            let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
             recorder.bind_descriptor_sets(0, &sets, &[])?;
             recorder.push_constants(16, &PUSHED.to_le_bytes())?;
             recorder.draw(POINTS, &draw)?;
@@ -569,10 +567,6 @@ fn capture(gpu: &mut Gpu, pipeline: &Pipeline, layouts: &[vk::DescriptorSetLayou
     unsafe {
         device.destroy_descriptor_pool(pool, None);
         device.destroy_buffer_view(view, None);
-    }
-    gpu.destroy_arena(arena);
-    for buffer in objects.into_iter().chain([frame, texels, target]) {
-        gpu.destroy_buffer(buffer);
     }
     found
 }

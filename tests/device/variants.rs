@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use ash::vk::{self, Handle};
 use vkxfb::lower::{Backend, Shader};
 use vkxfb::runtime::{
-    ArenaDesc, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Draw, MemoryLocation, Recorder,
-    RuntimeError, VariantDesc, VariantError, Variants,
+    ArenaDesc, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Draw, Recorder, RuntimeError,
+    VariantDesc, VariantError, Variants,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::{InputRate, VertexInput};
@@ -77,7 +77,6 @@ fn variants_are_made_once() {
     assert!(variants.forget_layout(vk::DescriptorSetLayout::from_raw(1)).is_empty());
     // SAFETY: nothing was submitted.
     unsafe { ctx.destroy(variants, &mut ()) };
-    device::close(gpu);
 }
 
 /// Draws of one capture with several pipelines, and with either provoking vertex mode, are
@@ -124,15 +123,15 @@ fn pipelines_change_within_a_capture() {
         }
         let usage = gpu.context().capture_buffer_usage(COMPUTE);
         let size = expected.len() as u64;
-        let target = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
-        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 8)).unwrap();
+        let target = gpu.buffer(size, usage);
+        let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 8));
         let mut capture = Capture::new(gpu.context(), &gpu.kernels());
         let buffers = [Some(CaptureBuffer::new(target.raw(), size))];
         let desc = CaptureDesc::new(&first).buffers(&buffers);
         let recorded = gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
-                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
                 recorder.draw(strip, &draw)?;
                 recorder.bind_pipeline(&second)?;
                 recorder.draw(strip, &draw)?;
@@ -156,10 +155,7 @@ fn pipelines_change_within_a_capture() {
         });
         assert_eq!(recorded.unwrap().captured.unwrap().positions[0], size);
         assert_eq!(gpu.read(&target, 0..size).unwrap(), expected, "{resources:?}");
-        gpu.destroy_arena(arena);
-        gpu.destroy_buffer(target);
         // SAFETY: the submission was waited for.
         unsafe { gpu.context().destroy(variants, &mut ()) };
-        device::close(gpu);
     }
 }

@@ -8,8 +8,8 @@ use ash::vk::{DriverId, PhysicalDeviceType};
 use vkxfb::internal::{DeviceIdentity, TUNINGS, WORKAROUNDS};
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
-    ArenaDesc, Capture, CaptureBuffer, CaptureDesc, CaptureNeeds, Context, IndirectDraw,
-    MemoryLocation, Recorder, required_features,
+    ArenaDesc, Capture, CaptureBuffer, CaptureDesc, CaptureNeeds, Context, IndirectDraw, Recorder,
+    required_features,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_probe::gpu::Profile;
@@ -74,7 +74,6 @@ fn panvk_has_indirect_dispatches_from_mesa_25_2_on_and_draws_from_26_0() {
 fn side_effects_are_not_left_to_a_vertex_stage_that_speculates() {
     let gpu = device::open(Profile::Full);
     let mut capabilities = gpu.capabilities().clone();
-    device::close(gpu);
     capabilities.transform_feedback = None;
     if capabilities.availability(Backend::Vertex).is_err() {
         return eprintln!("skipped: the device has no stores from vertex shaders");
@@ -193,8 +192,8 @@ fn a_context_of_panvk_on_bifrost_records_no_indirect_command() {
     let ctx = gpu.context();
     let usages =
         (ctx.capture_buffer_usage(Backend::Compute), ctx.indirect_buffer_usage(Backend::Compute));
-    let target = gpu.create_buffer(100 * stride, usages.0, MemoryLocation::Device).unwrap();
-    let arguments = gpu.create_buffer(16, usages.1, MemoryLocation::Device).unwrap();
+    let target = gpu.buffer(100 * stride, usages.0);
+    let arguments = gpu.buffer(16, usages.1);
     let command: [u32; 4] = [7, 2, 3, 1];
     gpu.write(&arguments, 0, bytemuck::cast_slice(&command)).unwrap();
 
@@ -227,7 +226,7 @@ fn a_context_of_panvk_on_bifrost_records_no_indirect_command() {
         let pipeline = device::pipeline_of(&ctx, pass, &shader, &lowered, options);
 
         gpu.write(&target, 0, &vec![0xa5; target.size() as usize]).unwrap();
-        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 4)).unwrap();
+        let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 4));
         let kernels = gpu.kernels();
         INDIRECT.store(0, Ordering::Relaxed);
         gpu.submit(|_, cmd| {
@@ -243,7 +242,7 @@ fn a_context_of_panvk_on_bifrost_records_no_indirect_command() {
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
                 let mut capture = Capture::new(&ctx, &kernels);
-                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
                 recorder.draw_indirect(PrimitiveTopology::TriangleStrip, &draw)?;
                 recorder.end(&[])?;
             }
@@ -252,7 +251,6 @@ fn a_context_of_panvk_on_bifrost_records_no_indirect_command() {
         .unwrap();
         // SAFETY: the submission was waited for.
         unsafe { ctx.destroy(pipeline, &mut ()) };
-        gpu.destroy_arena(arena);
         assert_eq!(INDIRECT.load(Ordering::Relaxed), indirect, "{device_id:#x}");
         // Five triangles in each of two instances, unless the dispatch is ignored.
         let records = 30 * stride;
@@ -262,7 +260,4 @@ fn a_context_of_panvk_on_bifrost_records_no_indirect_command() {
         let expected = if indirect == 0 { records } else { 0 };
         assert_eq!(written.next_multiple_of(stride), expected, "{device_id:#x}");
     }
-    gpu.destroy_buffer(target);
-    gpu.destroy_buffer(arguments);
-    device::close(gpu);
 }

@@ -10,13 +10,14 @@ use vkxfb::lower::compute::WorkgroupSizes;
 use vkxfb::lower::{Backend, LowerError, Lowered, Shader, compute, native, vertex};
 use vkxfb::runtime::{Pipeline, PipelineDesc};
 use vkxfb::topology::PrimitiveTopology;
-use vkxfb_probe::gpu::{CaptureRequest, CaptureTarget, Gpu, OpenOptions, Resources, VertexData};
+use vkxfb_probe::gpu::{CaptureRequest, CaptureTarget, OpenOptions, Resources, VertexData};
 
 use crate::BATCH;
 use crate::case::{Case, Target};
 use crate::common::batches::{Report, Worker};
 use crate::common::device;
 use crate::common::settings::has_tools;
+use crate::common::test_device::TestDevice;
 use crate::generator::Space;
 use crate::generator::interface::BuiltIn;
 use crate::known;
@@ -26,7 +27,7 @@ const OPTIMIZED: u64 = 4;
 
 /// A device on which shaders are captured, and the report of these captures.
 pub struct ShaderWorker {
-    gpu: Gpu,
+    gpu: TestDevice,
     space: Space,
     topologies: Vec<PrimitiveTopology>,
     tools: bool,
@@ -79,7 +80,7 @@ impl Worker for ShaderWorker {
     }
 
     fn finish(mut self) -> Report {
-        let messages = device::messages_at_close(self.gpu);
+        let messages = self.gpu.close();
         self.report.failures.extend(messages.iter().map(|m| format!("at the end: {m}")));
         self.report
     }

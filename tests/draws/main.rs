@@ -206,9 +206,7 @@ fn hold(report: &Report) {
 }
 
 fn hold_by_recorder(backend: Backend) {
-    let gpu = common::device::open(Profile::Full);
-    let has_backend = gpu.backends().contains(&backend);
-    common::device::close(gpu);
+    let has_backend = common::device::open(Profile::Full).backends().contains(&backend);
     if !has_backend {
         return eprintln!("skipped: the device has no {backend} backend");
     }

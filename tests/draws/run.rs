@@ -10,6 +10,7 @@ use vkxfb_probe::gpu::{Gpu, GpuError, Message, OpenOptions, Profile, Resources};
 use crate::BATCH;
 use crate::common::batches::{Report, Worker};
 use crate::common::device;
+use crate::common::test_device::TestDevice;
 use crate::generate::{Space, counter_combinations, generate};
 use crate::known::{self, Fault};
 use crate::model::{self, Fact};
@@ -75,7 +76,7 @@ impl Executor {
 
 /// A device on which programs are run, and the report of these programs.
 pub struct DrawWorker {
-    gpu: Gpu,
+    gpu: TestDevice,
     space: Space,
     executors: Vec<Executor>,
     /// Whether the model is made wrong.
@@ -100,7 +101,7 @@ impl Worker for DrawWorker {
         for executor in self.executors {
             executor.destroy(&self.gpu);
         }
-        let messages = device::messages_at_close(self.gpu);
+        let messages = self.gpu.close();
         self.report.failures.extend(messages.iter().map(|m| format!("at the end: {m}")));
         self.report
     }

@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 
 use ash::vk;
 use vkxfb::runtime::Context;
-use vkxfb_probe::gpu::{Gpu, OpenOptions};
+use vkxfb_probe::gpu::OpenOptions;
 
 use self::client::Client;
 use crate::common::device;
 use crate::common::settings::number;
+use crate::common::test_device::TestDevice;
 use crate::known;
 
 /// The number of threads that have their own device, and of those that share one.
@@ -29,7 +30,7 @@ const GROWTH: u64 = 256 << 20;
 
 /// A device. All threads that use it submit to the same queue.
 pub struct Device {
-    gpu: Mutex<Gpu>,
+    gpu: Mutex<TestDevice>,
     ctx: Context,
     family: u32,
     queue: Mutex<vk::Queue>,
@@ -44,7 +45,7 @@ impl Device {
 
     /// Locks the objects that only one thread may use at a time: memory, and the messages of the
     /// validation layer.
-    fn gpu(&self) -> MutexGuard<'_, Gpu> {
+    fn gpu(&self) -> MutexGuard<'_, TestDevice> {
         self.gpu.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -147,7 +148,7 @@ pub fn run() {
     let messages: Vec<String> = devices.iter().flat_map(Device::messages).collect();
     assert!(messages.is_empty(), "{messages:#?}");
     for device in devices {
-        let messages = device::messages_at_close(device.gpu.into_inner().unwrap());
+        let messages = device.gpu.into_inner().unwrap().close();
         assert!(messages.is_empty(), "at the end: {messages:#?}");
     }
     if let (Some(before), Some(after)) = (before, after) {

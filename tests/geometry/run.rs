@@ -2,12 +2,13 @@
 
 use vkxfb::internal::Barrier;
 use vkxfb::lower::Backend;
-use vkxfb_probe::gpu::{Gpu, Message, OpenOptions, Resources};
+use vkxfb_probe::gpu::{Message, OpenOptions, Resources};
 
 use crate::case::Case;
 use crate::common::batches::{Report, Worker};
 use crate::common::device;
 use crate::common::settings::number;
+use crate::common::test_device::TestDevice;
 use crate::compile::{Modules, compile};
 use crate::compute;
 use crate::generate::draws::case;
@@ -18,7 +19,7 @@ use crate::native::Native;
 
 /// Devices on which cases are captured, and the report of these cases.
 pub struct GeometryWorker {
-    pub gpu: Gpu,
+    pub gpu: TestDevice,
     native: Result<Native, &'static str>,
     space: Space,
     /// Whether the model is made wrong.
@@ -46,7 +47,7 @@ impl Worker for GeometryWorker {
         if let Ok(native) = self.native {
             native.close();
         }
-        let messages = device::messages_at_close(self.gpu);
+        let messages = self.gpu.close();
         self.report.failures.extend(messages.iter().map(|m| format!("at the end: {m}")));
         self.report
     }

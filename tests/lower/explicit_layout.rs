@@ -167,7 +167,6 @@ fn values_of_split_types_are_copied() {
         }
     }
     assert!(gpu.backends().contains(&Backend::Compute));
-    device::close(gpu);
 }
 
 /// Types that only outputs use lose their layout in every version. Private and workgroup variables

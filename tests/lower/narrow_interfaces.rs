@@ -7,10 +7,11 @@ use vkxfb::lower::{Backend, LowerError, Shader, compute};
 use vkxfb::runtime::Draw;
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
-use vkxfb_probe::gpu::{Gpu, OpenOptions};
+use vkxfb_probe::gpu::OpenOptions;
 
 use crate::common;
 use crate::common::device::{Draws, RESOURCES, lower_on};
+use crate::common::test_device::TestDevice;
 
 /// The number of vertices that are drawn.
 const VERTICES: u32 = 7;
@@ -123,7 +124,7 @@ fn data(attribute: &VertexAttribute) -> Vec<u8> {
 }
 
 fn capture(
-    gpu: &mut Gpu,
+    gpu: &mut TestDevice,
     words: &[u32],
     target: &str,
     list: &CaptureList,
@@ -149,7 +150,7 @@ fn capture(
 fn narrow_inputs_are_those_of_32_bits() {
     // Without the validation layer, which requires `shaderFloat16` and `shaderInt16` to be enabled:
     // captures do not need them, and the driver accepts such modules.
-    let mut gpu = Gpu::open(&OpenOptions::default()).unwrap();
+    let mut gpu = TestDevice::open(&OpenOptions::default());
     let wide = common::compile(&shader("float", "vec", "mat", "ivec", "uvec"), &[]);
     let expected = capture(&mut gpu, &wide, "vulkan1.0", &list(), &vertex_input());
     let narrow = shader("float16_t", "f16vec", "f16mat", "i16vec", "u16vec");
@@ -242,7 +243,7 @@ fn composites_are_converted_by_part() {
     let captures = vec![capture_of("a", 0), capture_of("b", 16)];
     let list = CaptureList::default().captures(captures).strides([Some(20), None, None, None]);
     let input = formats(&[(2, R16G16B16A16Sfloat), (4, R32Uint), (5, R8Sint), (6, R8Sint)]);
-    let mut gpu = Gpu::open(&OpenOptions::default()).unwrap();
+    let mut gpu = TestDevice::open(&OpenOptions::default());
     let found = capture(&mut gpu, &words, "vulkan1.1", &list, &input);
     let expected: Vec<u8> = (0..VERTICES)
         .flat_map(|vertex| {
@@ -375,7 +376,7 @@ fn push_constants_are_widened() {
     for resources in RESOURCES {
         // As above, without the validation layer: the driver has `storagePushConstant8` and its
         // like enabled.
-        let mut gpu = Gpu::open(&OpenOptions { resources, ..Default::default() }).unwrap();
+        let mut gpu = TestDevice::open(&OpenOptions { resources, ..Default::default() });
         for backend in gpu.backends().to_vec() {
             for arguments in [&[][..], &["-gVS", "--target-env", "vulkan1.1"], &["-Od"]] {
                 let words = common::compile(PUSHED, arguments);

@@ -7,10 +7,11 @@ use vkxfb::lower::{Backend, LowerError, Shader};
 use vkxfb::runtime::Draw;
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::{NumericClass, VertexInput};
-use vkxfb_probe::gpu::{Gpu, OpenOptions};
+use vkxfb_probe::gpu::OpenOptions;
 
 use crate::common;
-use crate::common::device::{Draws, RESOURCES, close, lower_on, open_with};
+use crate::common::device::{Draws, RESOURCES, lower_on, open_with};
+use crate::common::test_device::TestDevice;
 
 /// A matrix in a structure, an array of matrices in another structure, and a structure with members
 /// of different types. Each is copied to an output.
@@ -146,12 +147,11 @@ fn every_backend_fetches_them() {
             let found = capture(&mut gpu, &words, backend, &vertex_input, &buffers);
             assert_eq!(found, expected, "{backend}");
         }
-        close(gpu);
     }
 }
 
 fn capture(
-    gpu: &mut Gpu,
+    gpu: &mut TestDevice,
     words: &[u32],
     backend: Backend,
     vertex_input: &VertexInput,

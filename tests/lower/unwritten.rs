@@ -14,7 +14,7 @@ use vkxfb_probe::run;
 use vkxfb_probe::subject::Subject;
 
 use crate::common;
-use crate::common::device::{capture, close, open_with};
+use crate::common::device::{capture, open_with};
 
 /// The number of dwords of a record of [`SHADER`].
 const DWORDS: usize = 16;
@@ -103,7 +103,6 @@ fn assert_captures(words: &[u32], expected: &[u8]) {
             }
             assert_eq!(found.len(), expected.len());
         }
-        close(gpu);
     }
 }
 
@@ -342,7 +341,6 @@ fn the_probe_calls_no_backend_wrong_for_it() {
     plan.subjects = vec![subject(&source)];
     let mut report = ProbeReport::new(run::device_info(&gpu), "");
     run::run(&mut gpu, &plan, &mut report, |_| {});
-    close(gpu);
     assert_eq!(report.outcome(), Outcome::AllRight, "{:#?}", report.mismatches.first());
     assert!(report.cells.iter().all(|cell| cell.run > 0), "{:#?}", report.cells);
 }

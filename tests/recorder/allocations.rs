@@ -5,17 +5,18 @@ use ash::vk;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, ByteCountDraw, Capture, CaptureBuffer, CaptureDesc, CounterBuffer,
-    Draw, DrawIndexed, IndexBuffer, IndexType, IndirectDraw, MemoryLocation, Pipeline,
-    PipelineDesc, QueryKind, QueryPool, Recorder, RuntimeError, VertexBuffer,
+    Draw, DrawIndexed, IndexBuffer, IndexType, IndirectDraw, Pipeline, PipelineDesc, QueryKind,
+    QueryPool, Recorder, RuntimeError, VertexBuffer,
 };
 use vkxfb::topology::PrimitiveTopology;
-use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
+use vkxfb_probe::gpu::{OpenOptions, Resources};
 use vkxfb_probe::shaders::ProbeShader;
 use vkxfb_probe::subject::Subject;
 
 use crate::common::descriptor_set::DescriptorSet;
 use crate::common::device;
 use crate::common::settings::sample_of;
+use crate::common::test_device::{Owned, TestDevice};
 
 const COMPUTE: Backend = Backend::Compute;
 /// The number of indices of a draw with primitive restart, which is enough for two workgroups of
@@ -73,22 +74,22 @@ const KINDS: [Kind; 13] = [
 ];
 
 /// Everything that captures need, and an application's descriptor set that no shader uses.
-struct Bench {
-    gpu: Gpu,
+struct Everything {
     shader: ProbeShader,
-    pipelines: [Pipeline; 2],
+    pipelines: [Owned<Pipeline>; 2],
     /// The buffer for attributes, indices and arguments, and the buffer that data is captured to.
-    memory: [Buffer; 2],
-    counter: Buffer,
-    pools: [QueryPool; 2],
-    set: DescriptorSet,
+    memory: [Owned<Buffer>; 2],
+    counters: Owned<Buffer>,
+    pools: [Owned<QueryPool>; 2],
+    set: Owned<DescriptorSet>,
+    gpu: TestDevice,
 }
 
-impl Bench {
+impl Everything {
     fn new(resources: Resources) -> Self {
         let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
         let ctx = gpu.context().clone();
-        let set = DescriptorSet::new(ctx.device(), vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC);
+        let set = DescriptorSet::new(&gpu, vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC);
         // More attributes than fit in push constants.
         let shader = ProbeShader::attributes();
         let target = ctx.compute_target().unwrap();
@@ -101,42 +102,28 @@ impl Bench {
                 .primitive_restart(primitive_restart)
                 .vertex_input(&shader.vertex_input)
                 .set_layouts(&set_layouts);
-            // SAFETY: the context is of a live device, and the layout is its.
-            unsafe { Pipeline::new(&ctx, &desc) }.unwrap()
+            gpu.pipeline(&desc)
         });
         let usage = ctx.vertex_buffer_usage(COMPUTE)
             | ctx.index_buffer_usage(COMPUTE)
             | ctx.indirect_buffer_usage(COMPUTE)
             | ctx.capture_buffer_usage(COMPUTE)
             | vk::BufferUsageFlags::UNIFORM_BUFFER;
-        let memory =
-            SIZES.map(|size| gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap());
+        let memory = SIZES.map(|size| gpu.buffer(size, usage));
         gpu.write(&memory[0], 0, &vec![0; memory[0].size() as usize]).unwrap();
         // SAFETY: the buffer has the usage, and nothing was submitted.
         unsafe { set.write_range(ctx.device(), memory[0].raw(), 0, 16) };
-        let usage = ctx.counter_buffer_usage(COMPUTE);
-        let counter = gpu.create_buffer(16, usage, MemoryLocation::Device).unwrap();
-        gpu.write(&counter, 0, &[0; 16]).unwrap();
+        let counters = gpu.filled(ctx.counter_buffer_usage(COMPUTE), &[0_u32; 4]);
         let pools = [QueryKind::TransformFeedbackStream, QueryKind::PrimitivesGenerated]
-            .map(|kind| gpu.create_query_pool(kind, most_draws()).unwrap());
-        Self { gpu, shader, pipelines, memory, counter, pools, set }
+            .map(|kind| gpu.query_pool(kind, most_draws()));
+        Self { shader, pipelines, memory, counters, pools, set, gpu }
     }
 
-    fn close(mut self) {
-        // SAFETY: nothing is in flight.
-        unsafe { self.set.destroy(self.gpu.context().device()) };
-        self.pipelines.into_iter().for_each(|pipeline| self.gpu.destroy_pipeline(pipeline));
-        let buffers = self.memory.into_iter().chain([self.counter]);
-        buffers.for_each(|buffer| self.gpu.destroy_buffer(buffer));
-        self.pools.into_iter().for_each(|pool| self.gpu.destroy_query_pool(pool));
-        device::close(self.gpu);
-    }
-
-    fn arena(&mut self) -> Arena {
+    fn arena(&mut self) -> Owned<Arena> {
         let restart = ArenaDesc::restart_scratch(INDICES.into());
         let desc = ArenaDesc::for_draws(4 * u64::from(most_draws()), 4 * u64::from(most_draws()));
         let scratch = desc.scratch + u64::from(most_draws()) * restart;
-        self.gpu.create_arena(&desc.scratch(scratch)).unwrap()
+        self.gpu.arena(&desc.scratch(scratch))
     }
 
     /// Returns the number of allocations while this many draws are recorded.
@@ -164,7 +151,7 @@ impl Bench {
             })
             .collect();
         let at =
-            |number: u64| Some(CounterBuffer { buffer: self.counter.raw(), offset: 4 * number });
+            |number: u64| Some(CounterBuffer { buffer: self.counters.raw(), offset: 4 * number });
         let counters = match kind {
             Kind::Counters => [at(0), at(1)],
             _ => [None; 2],
@@ -216,7 +203,7 @@ unsafe fn draw(
     number: u32,
     source: &Buffer,
     vertex_buffers: &[VertexBuffer],
-    pools: &[QueryPool; 2],
+    pools: &[Owned<QueryPool>; 2],
     set: vk::DescriptorSet,
 ) -> Result<(), RuntimeError> {
     let plain = Draw::new(3 + number % 300);
@@ -287,17 +274,17 @@ const PER_FLUSH: u64 = 40;
 /// With descriptors, a recording allocates memory for descriptor sets, but none for draws.
 #[test]
 fn draws_allocate_nothing_by_descriptors() {
-    let mut bench = Bench::new(Resources::Descriptors);
-    let mut arena = bench.arena();
-    let mut capture = Capture::new(bench.gpu.context(), &bench.gpu.kernels());
+    let mut all = Everything::new(Resources::Descriptors);
+    let mut arena = all.arena();
+    let mut capture = all.gpu.new_capture();
     for kind in KINDS {
         // Few draws need another pipeline than many, which is created when it is first needed.
         let most = most_draws();
         for draws in [10, most] {
-            bench.allocations(&mut capture, &mut arena, kind, draws);
+            all.allocations(&mut capture, &mut arena, kind, draws);
         }
-        let few = bench.allocations(&mut capture, &mut arena, kind, 10);
-        let many = bench.allocations(&mut capture, &mut arena, kind, most);
+        let few = all.allocations(&mut capture, &mut arena, kind, 10);
+        let many = all.allocations(&mut capture, &mut arena, kind, most);
         match kind {
             Kind::Flushes | Kind::FlushesOfOthers => {
                 let each = (many - few).div_ceil(u64::from(most - 10));
@@ -306,19 +293,15 @@ fn draws_allocate_nothing_by_descriptors() {
             _ => assert_eq!(many, few, "{kind:?}"),
         }
     }
-    bench.gpu.destroy_arena(arena);
-    bench.close();
 }
 
 #[test]
 fn nothing_is_allocated_while_recording() {
-    let mut bench = Bench::new(Resources::Best);
-    let mut arena = bench.arena();
-    let mut capture = Capture::new(bench.gpu.context(), &bench.gpu.kernels());
+    let mut all = Everything::new(Resources::Best);
+    let mut arena = all.arena();
+    let mut capture = all.gpu.new_capture();
     for kind in KINDS {
-        bench.allocations(&mut capture, &mut arena, kind, most_draws());
-        assert_eq!(bench.allocations(&mut capture, &mut arena, kind, most_draws()), 0, "{kind:?}");
+        all.allocations(&mut capture, &mut arena, kind, most_draws());
+        assert_eq!(all.allocations(&mut capture, &mut arena, kind, most_draws()), 0, "{kind:?}");
     }
-    bench.gpu.destroy_arena(arena);
-    bench.close();
 }

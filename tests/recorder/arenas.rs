@@ -4,15 +4,16 @@ use ash::vk;
 use vkxfb::lower::{Backend, Shader, compute};
 use vkxfb::runtime::vulkan::vertex_input_descriptions;
 use vkxfb::runtime::{
-    ArenaDesc, ArenaRing, Buffer, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, Draw,
-    MemoryLocation, Pipeline, PipelineDesc, Recorder, RuntimeError, VertexBuffer,
+    ArenaDesc, ArenaRing, Buffer, CaptureBuffer, CaptureDesc, CounterBuffer, Draw, Pipeline,
+    PipelineDesc, Recorder, RuntimeError, VertexBuffer,
 };
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::VertexInput;
-use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
+use vkxfb_probe::gpu::{OpenOptions, Resources};
 
 use crate::common;
 use crate::common::device::{self, RESOURCES};
+use crate::common::test_device::{Owned, TestDevice};
 
 const COMPUTE: Backend = Backend::Compute;
 const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
@@ -37,7 +38,7 @@ fn shader(attributes: u32) -> Vec<u32> {
     common::compile(&source, &[])
 }
 
-fn pipeline(gpu: &Gpu, attributes: u32) -> Pipeline {
+fn pipeline(gpu: &TestDevice, attributes: u32) -> Owned<Pipeline> {
     let bindings =
         [vk::VertexInputBindingDescription { binding: 0, stride: 4, ..Default::default() }];
     let described: Vec<_> = (0..attributes)
@@ -56,20 +57,15 @@ fn pipeline(gpu: &Gpu, attributes: u32) -> Pipeline {
     let words = shader(attributes);
     let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
     let desc = PipelineDesc::new(&lowered).topology(POINTS);
-    // SAFETY: the context is of a live device.
-    unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
+    gpu.pipeline(&desc)
 }
 
-fn open(resources: Resources) -> Gpu {
+fn open(resources: Resources) -> TestDevice {
     device::open_with(OpenOptions { resources, ..Default::default() })
 }
 
-fn buffers(gpu: &mut Gpu) -> (Buffer, Buffer) {
-    let ctx = gpu.context();
-    let (targets, counters) =
-        (ctx.capture_buffer_usage(COMPUTE), ctx.counter_buffer_usage(COMPUTE));
-    let target = gpu.create_buffer(4, targets, MemoryLocation::Device).unwrap();
-    (target, gpu.create_buffer(4, counters, MemoryLocation::Device).unwrap())
+fn target(gpu: &mut TestDevice) -> Owned<Buffer> {
+    gpu.buffer(4, gpu.context().capture_buffer_usage(COMPUTE))
 }
 
 /// Records ten frames with a ring of three arenas, each of which has room for one capture. The
@@ -80,11 +76,12 @@ fn a_ring_serves_frame_after_frame() {
     for resources in RESOURCES {
         let mut gpu = open(resources);
         let pipeline = pipeline(&gpu, 0);
-        let (target, counter) = buffers(&mut gpu);
+        let target = target(&mut gpu);
+        let counter = gpu.buffer(4, gpu.context().counter_buffer_usage(COMPUTE));
         let bound = [Some(CaptureBuffer::new(target.raw(), target.size()))];
         let counters = [Some(CounterBuffer::new(counter.raw()))];
         let desc = CaptureDesc::new(&pipeline).buffers(&bound);
-        let mut capture = Capture::new(gpu.context(), &gpu.kernels());
+        let mut capture = gpu.new_capture();
         let size = ArenaDesc::for_draws(1, 1);
         // SAFETY: each submission is waited for; all is of one device.
         let mut ring = gpu
@@ -109,13 +106,13 @@ fn a_ring_serves_frame_after_frame() {
         }
         assert_eq!(buffers.len(), 3);
 
-        let mut arena = gpu.create_arena(&size).unwrap();
+        let mut arena = gpu.arena(&size);
         let mut fill = || {
             let filled = gpu.submit(|_, cmd| {
                 for _ in 0..100 {
                     // SAFETY: as above.
                     unsafe {
-                        let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                        let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
                         recorder.draw(POINTS, &Draw::new(1))?;
                         recorder.end(&counters)?;
                     }
@@ -133,17 +130,12 @@ fn a_ring_serves_frame_after_frame() {
             assert!(first.contains("it was never reset"), "{first}");
             assert!(!second.contains("it was never reset"), "{second}");
         }
-        gpu.destroy_arena(arena);
         gpu.submit_growing(|ctx, allocator, _| {
             // SAFETY: as above.
             unsafe { ctx.destroy(ring, allocator) };
             Ok(())
         })
         .unwrap();
-        gpu.destroy_buffer(target);
-        gpu.destroy_buffer(counter);
-        gpu.destroy_pipeline(pipeline);
-        device::close(gpu);
     }
 }
 
@@ -154,11 +146,11 @@ fn the_attributes_of_a_pipeline_are_accounted_for() {
     let mut gpu = open(Resources::Best);
     let pipeline = pipeline(&gpu, ATTRIBUTES);
     assert!(pipeline.attribute_bytes() > 0);
-    let (target, vertices) = buffers(&mut gpu);
+    let target = target(&mut gpu);
     let usage = gpu.context().vertex_buffer_usage(COMPUTE);
-    let source = gpu.create_buffer(8, usage, MemoryLocation::Device).unwrap();
+    let source = gpu.buffer(8, usage);
     let bound = [Some(CaptureBuffer::new(target.raw(), target.size()))];
-    let mut capture = Capture::new(gpu.context(), &gpu.kernels());
+    let mut capture = gpu.new_capture();
     // Room for only the attributes, and not for any draw.
     let none = ArenaDesc::new(0, 0);
     let with = none.with_pipeline(&pipeline, DRAWS);
@@ -166,13 +158,13 @@ fn the_attributes_of_a_pipeline_are_accounted_for() {
     let sizes =
         [(with.upload(with.upload - 16), false), (ArenaDesc::for_draws(1, 0), false), (with, true)];
     for (size, fits) in sizes {
-        let mut arena = gpu.create_arena(&size).unwrap();
+        let mut arena = gpu.arena(&size);
         let result = gpu.submit(|_, cmd| {
             // SAFETY: all outlives the submission, which is waited for.
             unsafe {
                 let buffers = [VertexBuffer::new(0, source.raw(), 8)];
                 let desc = CaptureDesc::new(&pipeline).buffers(&bound).vertex_buffers(&buffers);
-                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
                 for draw in 0..DRAWS {
                     let buffer = VertexBuffer::new(0, source.raw(), 4).offset(draw % 2 * 4);
                     recorder.bind_vertex_buffers(&[buffer])?;
@@ -184,13 +176,7 @@ fn the_attributes_of_a_pipeline_are_accounted_for() {
             Ok(())
         });
         assert_eq!(result.is_ok(), fits, "{size:?}: {result:?}");
-        gpu.destroy_arena(arena);
     }
-    gpu.destroy_buffer(target);
-    gpu.destroy_buffer(vertices);
-    gpu.destroy_buffer(source);
-    gpu.destroy_pipeline(pipeline);
-    device::close(gpu);
 }
 
 /// An incomplete capture cannot be played.
@@ -198,34 +184,29 @@ fn the_attributes_of_a_pipeline_are_accounted_for() {
 fn a_dropped_recorder_leaves_a_capture_that_is_not_played() {
     let mut gpu = open(Resources::Best);
     let pipeline = pipeline(&gpu, 0);
-    let (target, counter) = buffers(&mut gpu);
+    let target = target(&mut gpu);
     let bound = [Some(CaptureBuffer::new(target.raw(), target.size()))];
     let desc = CaptureDesc::new(&pipeline).buffers(&bound);
-    let mut capture = Capture::new(gpu.context(), &gpu.kernels());
-    let mut arena = gpu.create_arena(&ArenaDesc::for_draws(2, 2)).unwrap();
+    let mut capture = gpu.new_capture();
+    let mut arena = gpu.arena(&ArenaDesc::for_draws(2, 2));
     gpu.submit(|_, cmd| {
         // SAFETY: all outlives the submission, which is waited for.
         unsafe {
-            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+            let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
             recorder.draw(POINTS, &Draw::new(1))?;
             drop(recorder);
-            let error = capture.play(&mut arena, cmd).unwrap_err();
+            let error = capture.play(&mut *arena, cmd).unwrap_err();
             assert!(matches!(error, RuntimeError::NotEnded), "{error}");
             // The draws so far can be played, and the next capture works as usual.
             capture.end(&[])?;
-            let recorded = capture.play(&mut arena, cmd)?;
+            let recorded = capture.play(&mut *arena, cmd)?;
             assert_eq!(recorded.captured.unwrap().primitives_written, 1);
-            drop(Recorder::begin(&mut capture, &mut arena, cmd, &desc)?);
+            drop(Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?);
             capture.begin(&desc)?;
             capture.recorder().draw(POINTS, &Draw::new(1))?;
-            assert_eq!(capture.play(&mut arena, cmd)?.captures, 1);
+            assert_eq!(capture.play(&mut *arena, cmd)?.captures, 1);
         }
         Ok(())
     })
     .unwrap();
-    gpu.destroy_arena(arena);
-    gpu.destroy_buffer(target);
-    gpu.destroy_buffer(counter);
-    gpu.destroy_pipeline(pipeline);
-    device::close(gpu);
 }

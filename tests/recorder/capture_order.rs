@@ -8,16 +8,17 @@ use ash::vk;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, CaptureOrder, ConsumerScope,
-    Context, CounterBuffer, Draw, DrawIndexed, IndexBuffer, IndexType, Kernels, MemoryLocation,
-    Pipeline, PipelineDesc, QueryKind, QueryPool, RuntimeError,
+    Context, CounterBuffer, Draw, DrawIndexed, IndexBuffer, IndexType, Kernels, Pipeline,
+    PipelineDesc, QueryKind, QueryPool, RuntimeError,
 };
 use vkxfb::topology::PrimitiveTopology;
-use vkxfb_probe::gpu::{Gpu, OpenOptions};
+use vkxfb_probe::gpu::OpenOptions;
 use vkxfb_probe::shaders::ProbeShader;
 
 use crate::common::device;
 use crate::common::rng::Rng;
 use crate::common::settings::sample_of;
+use crate::common::test_device::{Owned, TestDevice};
 
 const COMPUTE: Backend = Backend::Compute;
 const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
@@ -177,29 +178,29 @@ impl Model {
     }
 }
 
-struct Bench {
-    pipeline: Pipeline,
+/// What captures are played with. Everything that they read and write is in the buffer.
+struct Player {
+    pipeline: Owned<Pipeline>,
     kernels: Kernels,
-    buffer: Buffer,
-    pool: QueryPool,
+    buffer: Owned<Buffer>,
+    pool: Owned<QueryPool>,
 }
 
-impl Bench {
-    fn new(gpu: &mut Gpu) -> Self {
+impl Player {
+    fn new(gpu: &mut TestDevice) -> Self {
         let shader = ProbeShader::identify();
         assert_eq!(shader.stride(0), Some(RECORD));
         let lowered = device::lower(gpu, &shader, COMPUTE);
         let desc = PipelineDesc::new(&lowered).topology(POINTS).primitive_restart(true);
-        // SAFETY: the device is live.
-        let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
+        let pipeline = gpu.pipeline(&desc);
         let ctx = gpu.context();
         let usage = ctx.capture_buffer_usage(COMPUTE)
             | ctx.index_buffer_usage(COMPUTE)
             | ctx.counter_buffer_usage(COMPUTE);
         let size = u64::from(counter_offset(COUNTERS));
-        let buffer = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+        let buffer = gpu.buffer(size, usage);
         let kind = QueryKind::TransformFeedbackStream;
-        let pool = gpu.create_query_pool(kind, QUERIES).unwrap();
+        let pool = gpu.query_pool(kind, QUERIES);
         Self { pipeline, kernels: gpu.kernels(), buffer, pool }
     }
 
@@ -266,14 +267,14 @@ impl Bench {
 
     /// Plays all captures. Returns the number of barriers of each, and the contents of the buffer
     /// and the queries afterwards.
-    fn run(&self, gpu: &mut Gpu, cases: &[Case], in_order: bool) -> (Vec<u32>, Vec<u8>) {
+    fn run(&self, gpu: &mut TestDevice, cases: &[Case], in_order: bool) -> (Vec<u32>, Vec<u8>) {
         let dwords = (0..counter_offset(COUNTERS) / 4).map(|number| match number {
             data if data < CELLS * CELL / 4 => data,
             counter => counter % 3 * RECORD,
         });
         let before: Vec<u32> = dwords.collect();
         gpu.write(&self.buffer, 0, bytemuck::cast_slice(&before)).unwrap();
-        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1200, 1200)).unwrap();
+        let mut arena = gpu.arena(&ArenaDesc::for_draws(1200, 1200));
         let barriers = gpu.submit(|ctx, cmd| {
             let mut order = CaptureOrder::new();
             // SAFETY: everything outlives the submission, which is waited for.
@@ -288,8 +289,7 @@ impl Bench {
                 Ok(barriers)
             }
         });
-        gpu.destroy_arena(arena);
-        let mut after = gpu.read(&self.buffer, 0..self.buffer.size()).unwrap();
+        let mut after: Vec<u8> = gpu.contents(&self.buffer);
         for query in 0..QUERIES {
             let mut result = [0; 16];
             let (flags, none) =
@@ -300,25 +300,19 @@ impl Bench {
         }
         (barriers.unwrap(), after)
     }
-
-    fn destroy(self, gpu: &mut Gpu) {
-        gpu.destroy_pipeline(self.pipeline);
-        gpu.destroy_buffer(self.buffer);
-        gpu.destroy_query_pool(self.pool);
-    }
 }
 
 #[test]
 fn captures_have_barriers_where_they_touch_the_same_bytes() {
     for resources in device::RESOURCES {
         let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
-        let bench = Bench::new(&mut gpu);
+        let player = Player::new(&mut gpu);
         let has_addresses = gpu.context().has_addresses();
         for seed in 0..sample_of(4) {
             let mut random = Rng::new(seed);
             let cases: Vec<Case> = (0..CASES).map(|_| Case::random(&mut random)).collect();
-            let (barriers, captured) = bench.run(&mut gpu, &cases, true);
-            let (all, expected) = bench.run(&mut gpu, &cases, false);
+            let (barriers, captured) = player.run(&mut gpu, &cases, true);
+            let (all, expected) = player.run(&mut gpu, &cases, false);
             assert!(captured == expected, "seed {seed}");
             if !has_addresses {
                 // Sets cover more than what is accessed, so that every capture has a barrier.
@@ -334,8 +328,6 @@ fn captures_have_barriers_where_they_touch_the_same_bytes() {
             println!("{in_order} barriers in place of {}", all + CASES as u32);
             assert!(barriers.iter().filter(|barriers| **barriers == 0).count() > CASES / 20);
         }
-        bench.destroy(&mut gpu);
-        device::close(gpu);
     }
 }
 
@@ -344,7 +336,7 @@ fn captures_have_barriers_where_they_touch_the_same_bytes() {
 #[test]
 fn captures_of_ranges_of_their_own_have_no_barriers() {
     let mut gpu = device::open_with(OpenOptions::default());
-    let bench = Bench::new(&mut gpu);
+    let player = Player::new(&mut gpu);
     let case = |number: u32| Case {
         target: (number, 1),
         indices: None,
@@ -358,10 +350,8 @@ fn captures_of_ranges_of_their_own_have_no_barriers() {
     };
     let cases: Vec<Case> = (0..COUNTERS).map(case).collect();
     if gpu.context().has_addresses() {
-        let (barriers, _) = bench.run(&mut gpu, &cases, true);
+        let (barriers, _) = player.run(&mut gpu, &cases, true);
         assert_eq!(barriers.iter().sum::<u32>(), 1, "{barriers:?}");
         assert_eq!(barriers[0], 1);
     }
-    bench.destroy(&mut gpu);
-    device::close(gpu);
 }

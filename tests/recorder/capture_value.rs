@@ -1,18 +1,17 @@
 //! Captures as values: they are kept, played into several command buffers, and not lost if an error
 //! occurs.
 
-use vkxfb::lower::Backend;
 use vkxfb::runtime::{
-    ArenaDesc, Capture, CaptureDesc, ConsumerScope, Context, Draw, Recorder, RuntimeError,
+    ArenaDesc, CaptureDesc, ConsumerScope, Context, Draw, Recorder, RuntimeError,
 };
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::gpu::{OpenOptions, Profile, Resources};
 use vkxfb_probe::shaders::ProbeShader;
 
-use super::bench::Bench;
-use crate::common;
+use super::setup::{COMPUTE, Setup};
+use crate::common::test_device::TestDevice;
+use crate::common::{self, device};
 
-const COMPUTE: Backend = Backend::Compute;
 const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
 /// The size of a record in bytes.
 const STRIDE: u64 = 16;
@@ -29,34 +28,31 @@ fn draw(recorder: &mut Recorder<'_>, first: u32, count: u32) -> Result<(), Runti
     Ok(())
 }
 
-/// Returns a bench whose capture buffer has room for this many records.
-fn open(profile: Profile, resources: Resources, records: u32) -> Bench {
-    let options = OpenOptions { profile, resources, ..Default::default() };
-    Bench::new(options, COMPUTE, &ProbeShader::identify(), u64::from(records) * STRIDE)
+/// Opens a device, to capture to a buffer that has room for this many records.
+fn open(profile: Profile, resources: Resources, records: u32) -> (TestDevice, Setup) {
+    let mut gpu = device::open_with(OpenOptions { profile, resources, ..Default::default() });
+    let size = u64::from(records) * STRIDE;
+    let setup = Setup::new(&mut gpu, COMPUTE, &ProbeShader::identify(), size);
+    (gpu, setup)
 }
 
-impl Bench {
+impl Setup {
     /// Overwrites the capture buffer, and sets the counter to the position of this record.
-    fn prepare(&mut self, record: u32) {
-        let size = self.target.size() as usize;
-        self.gpu.write(&self.target, 0, &vec![BEFORE; size]).unwrap();
-        let position = (u64::from(record) * STRIDE) as u32;
-        self.gpu.write(&self.counter, 0, &position.to_le_bytes()).unwrap();
+    fn prepare(&self, gpu: &mut TestDevice, record: u32) {
+        self.overwrite(gpu, BEFORE, (u64::from(record) * STRIDE) as u32);
     }
 
     /// Checks the counter, and that exactly these vertices were captured, from this record on.
-    fn check(&mut self, record: u32, vertices: u32, what: &str) {
+    fn check(&self, gpu: &mut TestDevice, record: u32, vertices: u32, what: &str) {
         let shader = ProbeShader::identify();
-        let size = self.target.size();
-        let mut expected = vec![BEFORE; size as usize];
+        let mut expected = vec![BEFORE; self.target.size() as usize];
         let records = expected.chunks_mut(STRIDE as usize).skip(record as usize);
         records.zip(0..vertices).for_each(|(bytes, vertex)| shader.record(0, 0, vertex, bytes));
-        let found = self.gpu.read(&self.target, 0..size).unwrap();
+        let found: Vec<u8> = gpu.contents(&self.target);
         let differs = found.iter().zip(&expected).position(|(found, expected)| found != expected);
         assert_eq!(differs, None, "{what}: first byte that differs");
-        let counter = self.gpu.read(&self.counter, 0..4).unwrap();
-        let position = ((u64::from(record + vertices)) * STRIDE) as u32;
-        assert_eq!(counter, position.to_le_bytes(), "{what}");
+        let position = u64::from(record + vertices) * STRIDE;
+        assert_eq!(u64::from(self.position(gpu)), position, "{what}");
     }
 }
 
@@ -69,15 +65,14 @@ const WAYS: [(Profile, Resources); 4] = [
 
 /// Runs a test with a capture from the start, and with one that resumes from a counter whose value
 /// only the GPU knows.
-fn each(records: u32, test: impl Fn(&mut Bench, Option<u32>, &str)) {
+fn each(records: u32, test: impl Fn(&mut TestDevice, &Setup, Option<u32>, &str)) {
     for (profile, resources) in WAYS {
-        let mut bench = open(profile, resources, records);
+        let (mut gpu, setup) = open(profile, resources, records);
         for resumed in [None, Some(3)] {
             let what = format!("{profile:?} {resources:?} {resumed:?}");
-            bench.prepare(resumed.unwrap_or(0));
-            test(&mut bench, resumed, &what);
+            setup.prepare(&mut gpu, resumed.unwrap_or(0));
+            test(&mut gpu, &setup, resumed, &what);
         }
-        bench.close();
     }
 }
 
@@ -91,14 +86,14 @@ fn host_barrier(ctx: &Context, cmd: ash::vk::CommandBuffer) {
 #[test]
 fn a_capture_is_played_as_often_as_needed() {
     const DRAWS: u32 = 40;
-    each(64, |bench, resumed, what| {
-        let mut capture = Capture::new(bench.gpu.context(), &bench.gpu.kernels());
-        let (targets, counters) = (bench.target(), bench.counter());
+    each(64, |gpu, setup, resumed, what| {
+        let mut capture = gpu.new_capture();
+        let (targets, counters) = (setup.buffers(), [setup.counter()]);
         let begun = match resumed {
             Some(_) => &counters[..],
             None => &[],
         };
-        let desc = CaptureDesc::new(&bench.pipeline).buffers(&targets).counters(begun);
+        let desc = CaptureDesc::new(&setup.pipeline).buffers(&targets).counters(begun);
         // SAFETY: all outlives the submissions, which are waited for.
         unsafe {
             capture.begin(&desc).unwrap();
@@ -111,11 +106,11 @@ fn a_capture_is_played_as_often_as_needed() {
         }
         let written = u64::from(DRAWS);
         for time in 0..3 {
-            bench.prepare(resumed.unwrap_or(0));
-            let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(1, written)).unwrap();
-            let recorded = bench.gpu.submit(|ctx, cmd| {
+            setup.prepare(gpu, resumed.unwrap_or(0));
+            let mut arena = gpu.arena(&ArenaDesc::for_draws(1, written));
+            let recorded = gpu.submit(|ctx, cmd| {
                 // SAFETY: as above.
-                let recorded = unsafe { capture.play(&mut arena, cmd) }?;
+                let recorded = unsafe { capture.play(&mut *arena, cmd) }?;
                 host_barrier(ctx, cmd);
                 Ok(recorded)
             });
@@ -124,8 +119,7 @@ fn a_capture_is_played_as_often_as_needed() {
                 captured.map(|c| (c.primitives_written, c.primitives_needed, c.positions));
             let known = (written, written, [written * STRIDE, 0, 0, 0]);
             assert_eq!(captured, resumed.is_none().then_some(known), "{what}");
-            bench.gpu.destroy_arena(arena);
-            bench.check(resumed.unwrap_or(0), DRAWS, &format!("{what}, time {time}"));
+            setup.check(gpu, resumed.unwrap_or(0), DRAWS, &format!("{what}, time {time}"));
         }
     });
 }
@@ -135,18 +129,17 @@ fn a_capture_is_played_as_often_as_needed() {
 #[test]
 fn what_is_refused_is_not_lost() {
     const DRAWS: u32 = 300;
-    each(512, |bench, resumed, what| {
-        let mut capture = Capture::new(bench.gpu.context(), &bench.gpu.kernels());
-        let (targets, counters) = (bench.target(), bench.counter());
-        let mut arena =
-            bench.gpu.create_arena(&ArenaDesc::for_draws(1, 4).descriptor_sets(8)).unwrap();
-        let desc = CaptureDesc::new(&bench.pipeline)
+    each(512, |gpu, setup, resumed, what| {
+        let mut capture = gpu.new_capture();
+        let (targets, counters) = (setup.buffers(), [setup.counter()]);
+        let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 4).descriptor_sets(8));
+        let desc = CaptureDesc::new(&setup.pipeline)
             .buffers(&targets)
             .counters(if resumed.is_some() { &counters } else { &[] });
-        let recorded = bench.gpu.submit_growing(|ctx, allocator, cmd| {
+        let recorded = gpu.submit_growing(|ctx, allocator, cmd| {
             // SAFETY: all outlives the submission, which is waited for.
             unsafe {
-                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
                 draw(&mut recorder, 0, 1)?;
                 recorder.flush()?;
                 draw(&mut recorder, 1, DRAWS)?;
@@ -157,7 +150,7 @@ fn what_is_refused_is_not_lost() {
                 draw(&mut recorder, 1 + DRAWS, 1)?;
                 let full = recorder.end(&counters).unwrap_err();
                 assert!(matches!(full, RuntimeError::ArenaFull { .. }), "{what}: {full}");
-                let full = capture.play(&mut arena, cmd).unwrap_err();
+                let full = capture.play(&mut *arena, cmd).unwrap_err();
                 assert!(matches!(full, RuntimeError::ArenaFull { .. }), "{what}: {full}");
                 let recorded = capture.play(arena.growing(allocator), cmd)?;
                 host_barrier(ctx, cmd);
@@ -166,8 +159,7 @@ fn what_is_refused_is_not_lost() {
         });
         let captured = recorded.unwrap().captured.map(|captured| captured.primitives_written);
         assert_eq!(captured, resumed.is_none().then_some(u64::from(DRAWS) + 2), "{what}");
-        bench.gpu.destroy_arena(arena);
-        bench.check(resumed.unwrap_or(0), DRAWS + 2, what);
+        setup.check(gpu, resumed.unwrap_or(0), DRAWS + 2, what);
     });
 }
 
@@ -177,19 +169,19 @@ fn what_is_refused_is_not_lost() {
 fn an_access_that_grows_serves_two_recordings() {
     const DRAWS: u32 = 300;
     for (profile, resources) in &WAYS[..2] {
-        let mut bench = open(*profile, *resources, 2 * DRAWS);
+        let (mut gpu, setup) = open(*profile, *resources, 2 * DRAWS);
         let what = format!("{profile:?} {resources:?}");
-        bench.prepare(0);
-        let mut capture = Capture::new(bench.gpu.context(), &bench.gpu.kernels());
+        setup.prepare(&mut gpu, 0);
+        let mut capture = gpu.new_capture();
         let desc = ArenaDesc::new(4 << 10, 4 << 10).descriptor_sets(1);
-        let mut arena = bench.gpu.create_arena(&desc).unwrap();
-        let (targets, counters) = (bench.target(), bench.counter());
-        let recorded = bench.gpu.submit_growing(|ctx, allocator, cmd| {
+        let mut arena = gpu.arena(&desc);
+        let (targets, counters) = (setup.buffers(), [setup.counter()]);
+        let recorded = gpu.submit_growing(|ctx, allocator, cmd| {
             // SAFETY: all outlives the submission, which is waited for.
             unsafe {
                 let mut access = arena.growing(allocator);
                 for half in 0..2 {
-                    let desc = CaptureDesc::new(&bench.pipeline).buffers(&targets);
+                    let desc = CaptureDesc::new(&setup.pipeline).buffers(&targets);
                     let desc = if half == 0 { desc } else { desc.counters(&counters) };
                     let mut recorder = Recorder::begin(&mut capture, &mut access, cmd, &desc)?;
                     draw(&mut recorder, half * DRAWS, DRAWS)?;
@@ -202,9 +194,7 @@ fn an_access_that_grows_serves_two_recordings() {
         });
         recorded.unwrap();
         assert!(arena.capacity().upload > 4 << 10, "{what}");
-        bench.gpu.destroy_arena(arena);
-        bench.check(0, 2 * DRAWS, &what);
-        bench.close();
+        setup.check(&mut gpu, 0, 2 * DRAWS, &what);
     }
 }
 
@@ -214,20 +204,20 @@ fn an_access_that_grows_serves_two_recordings() {
 fn an_arena_grows_to_what_is_drawn() {
     let draws = common::settings::cases("VKXFB_CAPTURED_DRAWS", 100_000) as u32;
     for (profile, resources) in &WAYS[..2] {
-        let mut bench = open(*profile, *resources, draws + 3);
-        let mut capture = Capture::new(bench.gpu.context(), &bench.gpu.kernels());
+        let (mut gpu, setup) = open(*profile, *resources, draws + 3);
+        let mut capture = gpu.new_capture();
         let desc = ArenaDesc::new(4 << 10, 4 << 10).descriptor_sets(1);
-        let mut arena = bench.gpu.create_arena(&desc).unwrap();
+        let mut arena = gpu.arena(&desc);
         // The second and third flush do not fit the previous block of state.
         for resumed in [None, Some(3), Some(3)] {
             let what = format!("{profile:?} {resources:?} {resumed:?}");
-            bench.prepare(resumed.unwrap_or(0));
-            let (targets, counters) = (bench.target(), bench.counter());
-            let desc = CaptureDesc::new(&bench.pipeline)
+            setup.prepare(&mut gpu, resumed.unwrap_or(0));
+            let (targets, counters) = (setup.buffers(), [setup.counter()]);
+            let desc = CaptureDesc::new(&setup.pipeline)
                 .buffers(&targets)
                 .counters(if resumed.is_some() { &counters } else { &[] });
             let before = arena.capacity();
-            let recorded = bench.gpu.submit_growing(|ctx, allocator, cmd| {
+            let recorded = gpu.submit_growing(|ctx, allocator, cmd| {
                 // SAFETY: all outlives the submission, which is waited for.
                 unsafe {
                     arena.reset();
@@ -247,11 +237,9 @@ fn an_arena_grows_to_what_is_drawn() {
                 }
             });
             assert_eq!(recorded.unwrap().captured.is_some(), resumed.is_none(), "{what}");
-            bench.check(resumed.unwrap_or(0), draws, &what);
+            setup.check(&mut gpu, resumed.unwrap_or(0), draws, &what);
             let grown = arena.capacity();
             assert!(grown.upload >= before.upload && grown.scratch >= before.scratch, "{what}");
         }
-        bench.gpu.destroy_arena(arena);
-        bench.close();
     }
 }

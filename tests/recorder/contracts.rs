@@ -14,7 +14,8 @@ use vkxfb_probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
 use vkxfb_probe::shaders::ProbeShader;
 
 use crate::common;
-use crate::common::device::{self, RESOURCES};
+use crate::common::device::{self, PipelineOptions, RESOURCES};
+use crate::common::test_device::{Owned, TestDevice};
 
 const COMPUTE: Backend = Backend::Compute;
 
@@ -50,19 +51,18 @@ fn input(format: VertexFormat, input_rate: InputRate) -> VertexInput {
 }
 
 fn make_pipeline(
-    gpu: &Gpu,
+    gpu: &TestDevice,
     shader: &Lowered,
     vertex_input: &VertexInput,
     set_layouts: &[vk::DescriptorSetLayout],
-) -> Result<Pipeline, RuntimeError> {
+) -> Result<Owned<Pipeline>, RuntimeError> {
     let desc = PipelineDesc::new(shader)
         .topology(PrimitiveTopology::PointList)
         .dynamic_topology(true)
         .vertex_input(vertex_input)
         .set_layouts(set_layouts)
         .render_pass(gpu.render_pass());
-    // SAFETY: the context is of a live device, and so are the layouts.
-    unsafe { Pipeline::new(gpu.context(), &desc) }
+    gpu.try_pipeline(&desc)
 }
 
 fn text<T>(result: Result<T, RuntimeError>) -> String {
@@ -92,12 +92,9 @@ fn vertex_input_is_what_the_shader_was_lowered_for() {
     moved.bindings[0] = VertexBinding { binding: 7, stride: 20, input_rate: InputRate::Vertex };
     moved.attributes[0] = VertexAttribute { binding: 7, offset: 4, ..moved.attributes[0] };
     for vertex_input in [lowered_for, moved] {
-        gpu.destroy_pipeline(made(&vertex_input).unwrap());
+        made(&vertex_input).unwrap();
     }
-    // SAFETY: the context is of a live device.
-    let made = unsafe { Pipeline::new(gpu.context(), &PipelineDesc::new(&lowered)) };
-    gpu.destroy_pipeline(made.unwrap());
-    device::close(gpu);
+    gpu.pipeline(&PipelineDesc::new(&lowered));
 }
 
 /// Other backends than the compute backend lower shaders without a vertex input state.
@@ -122,10 +119,9 @@ fn graphics_pipelines_are_given_vertex_input() {
             )
         );
     }
-    device::close(gpu);
 }
 
-fn set_layout(gpu: &Gpu) -> vk::DescriptorSetLayout {
+fn set_layout(gpu: &TestDevice) -> vk::DescriptorSetLayout {
     let info = vk::DescriptorSetLayoutCreateInfo::default();
     // SAFETY: the device is live.
     unsafe { gpu.context().device().create_descriptor_set_layout(&info, None) }.unwrap()
@@ -171,7 +167,6 @@ fn a_set_without_a_layout_is_named() {
     }
     // SAFETY: nothing was made with it.
     unsafe { gpu.context().device().destroy_descriptor_set_layout(layout, None) };
-    device::close(gpu);
 }
 
 /// Code is generated for each buffer of a plan, so plans are refused if they have more buffers than
@@ -200,22 +195,20 @@ fn plans_have_as_many_buffers_as_can_be_used() {
 /// Calls a function with a pool of three queries, a command buffer, and a buffer of 256 bytes to
 /// which it copies results.
 fn copy_results(
-    gpu: &mut Gpu,
+    gpu: &mut TestDevice,
     f: impl FnOnce(&Context, &mut Arena, &Kernels, vk::CommandBuffer, &QueryPool, vk::Buffer),
 ) {
-    let pool = gpu.create_query_pool(QueryKind::TransformFeedbackStream, 3).unwrap();
+    let pool = gpu.query_pool(QueryKind::TransformFeedbackStream, 3);
     let usage = gpu.context().query_target_usage();
     let target = gpu.create_buffer(256, usage, MemoryLocation::Readback).unwrap();
-    let mut arena = gpu.create_arena(&ArenaDesc::for_draws(4, 0)).unwrap();
+    let target = gpu.own(target, Gpu::destroy_buffer);
+    let mut arena = gpu.arena(&ArenaDesc::for_draws(4, 0));
     let kernels = gpu.kernels();
     gpu.submit(|ctx, cmd| {
         f(ctx, &mut arena, &kernels, cmd, &pool, target.raw());
         Ok(())
     })
     .unwrap();
-    gpu.destroy_arena(arena);
-    gpu.destroy_buffer(target);
-    gpu.destroy_query_pool(pool);
 }
 
 #[test]
@@ -250,32 +243,28 @@ fn results_of_queries_neither_overlap_nor_overflow() {
             copy(first, count, offset, stride).unwrap();
         }
     });
-    device::close(gpu);
 }
 
 /// Calls a function that records into a capture with primitive restart. No capture buffer is bound.
 fn record(
-    gpu: &mut Gpu,
+    gpu: &mut TestDevice,
     f: impl FnOnce(&mut Recorder<'_>) -> Result<(), RuntimeError>,
 ) -> Result<(), RuntimeError> {
     let pipeline = device::restarting_pipeline(gpu, ProvokingVertex::First);
-    let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
-    let kernels = gpu.kernels();
+    let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 1));
+    let mut capture = gpu.new_capture();
     let desc = CaptureDesc::new(&pipeline);
     let mut result = Ok(());
-    gpu.submit(|ctx, cmd| {
+    gpu.submit(|_, cmd| {
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe {
-            let mut capture = Capture::new(ctx, &kernels);
-            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+            let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
             result = f(&mut recorder);
             recorder.end(&[])?;
         }
         Ok(())
     })
     .unwrap();
-    gpu.destroy_arena(arena);
-    gpu.destroy_pipeline(pipeline);
     result
 }
 
@@ -287,14 +276,14 @@ fn ranges_end_within_the_memory_of_their_buffer() {
         let mut gpu = device::open_with(OpenOptions { profile, resources, ..Default::default() });
         assert!(!gpu.context().enabled().byte_loads);
         let usage = gpu.context().index_buffer_usage(COMPUTE);
-        let buffer = gpu.create_buffer(1022, usage, MemoryLocation::Device).unwrap();
+        let buffer = gpu.buffer(1022, usage);
         // SAFETY: the buffer is live.
         let memory =
             unsafe { gpu.context().device().get_buffer_memory_requirements(buffer.raw()) }.size;
         // A range up to the end of the memory, and one past its end.
         let whole = memory / 4 * 4;
         let indices = |size| IndexBuffer::new(buffer.raw(), size, IndexType::Uint16);
-        let bind = |gpu: &mut Gpu, size| {
+        let bind = |gpu: &mut TestDevice, size| {
             // SAFETY: nothing is drawn with it.
             record(gpu, |recorder| unsafe { recorder.bind_index_buffer(&indices(size)) })
         };
@@ -312,8 +301,6 @@ fn ranges_end_within_the_memory_of_their_buffer() {
         // SAFETY: as above.
         let found = record(&mut gpu, |recorder| unsafe { recorder.bind_index_buffer(&past) });
         assert!(matches!(found, Err(RuntimeError::PastTheEnd { .. })), "{found:?}");
-        gpu.destroy_buffer(buffer);
-        device::close(gpu);
     }
 }
 
@@ -327,11 +314,11 @@ fn attributes_end_within_the_memory_of_their_buffer() {
     let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
     let pipeline = make_pipeline(&gpu, &lowered, &vertex_input, &[]).unwrap();
     let usage = gpu.context().vertex_buffer_usage(COMPUTE);
-    let buffer = gpu.create_buffer(1022, usage, MemoryLocation::Device).unwrap();
+    let buffer = gpu.buffer(1022, usage);
     // SAFETY: the buffer is live.
     let memory =
         unsafe { gpu.context().device().get_buffer_memory_requirements(buffer.raw()) }.size;
-    let mut arena = gpu.create_arena(&ArenaDesc::for_draws(2, 2)).unwrap();
+    let mut arena = gpu.arena(&ArenaDesc::for_draws(2, 2));
     let kernels = gpu.kernels();
     gpu.submit(|ctx, cmd| {
         for (size, is_right) in [(1017, true), (memory / 4 * 4 + 1, false)] {
@@ -341,7 +328,7 @@ fn attributes_end_within_the_memory_of_their_buffer() {
             let desc = CaptureDesc::new(&pipeline).vertex_buffers(&vertex_buffers);
             // SAFETY: everything outlives the submission, and nothing is drawn.
             let begun = unsafe {
-                Recorder::begin(&mut Capture::new(ctx, &kernels), &mut arena, cmd, &desc)
+                Recorder::begin(&mut Capture::new(ctx, &kernels), &mut *arena, cmd, &desc)
                     .and_then(|recorder| recorder.end(&[]))
             };
             match is_right {
@@ -352,10 +339,6 @@ fn attributes_end_within_the_memory_of_their_buffer() {
         Ok(())
     })
     .unwrap();
-    gpu.destroy_arena(arena);
-    gpu.destroy_buffer(buffer);
-    gpu.destroy_pipeline(pipeline);
-    device::close(gpu);
 }
 
 /// A device that was created only for native captures has no kernels. Captures by compute report
@@ -373,17 +356,15 @@ fn kernels_of_no_device_are_refused() {
         let ctx = Context::new(gpu.instance(), device, caps, native).unwrap();
         Kernels::new(&ctx).unwrap()
     };
-    let mut arena: Arena = gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
+    let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 1));
     gpu.submit(|ctx, cmd| {
         let mut capture = Capture::new(ctx, &kernels);
         // SAFETY: it is refused.
-        let begun = unsafe { Recorder::begin_inactive(&mut capture, &mut arena, cmd) };
+        let begun = unsafe { Recorder::begin_inactive(&mut capture, &mut *arena, cmd) };
         assert!(matches!(begun, Err(RuntimeError::NoKernels)));
         Ok(())
     })
     .unwrap();
-    gpu.destroy_arena(arena);
-    device::close(gpu);
 }
 
 /// The headless device does not use or destroy objects of another device.
@@ -398,21 +379,15 @@ fn objects_of_another_device_are_left_alone() {
     assert!(matches!(other.read(&buffer, 0..4), Err(GpuError::ForeignBuffer)));
     assert!(matches!(other.write(&buffer, 0, &[0; 4]), Err(GpuError::ForeignBuffer)));
     other.destroy_buffer(buffer);
-    let pipeline = device::pipeline(
-        &owner,
-        &ProbeShader::identify(),
-        &device::lower(&owner, &ProbeShader::identify(), COMPUTE),
-        device::PipelineOptions {
-            topology: PrimitiveTopology::PointList,
-            provoking: ProvokingVertex::First,
-            specialize: false,
-        },
-    );
+    let shader = ProbeShader::identify();
+    let lowered = device::lower(&owner, &shader, COMPUTE);
+    let pass = owner.render_pass();
+    let options = PipelineOptions::ANY;
+    let pipeline = device::pipeline_of(owner.context(), pass, &shader, &lowered, options);
     let draws: Vec<_> = ExpectedDraws::every(PrimitiveTopology::PointList).collect();
     // SAFETY: the device is live.
     unsafe { pipeline.prepare(owner.context(), &draws, vk::PipelineCache::null()) }.unwrap();
     other.destroy_pipeline(pipeline);
-    device::close(other);
     // They still belong to the owner: the buffer, the pipelines and their layout. Of pipelines there are three for
     // single draws and one for a fused one, and of those for several draws and for any one each with a topology
     // and without.
@@ -435,7 +410,6 @@ fn buffers_are_used_for_what_is_enabled() {
         let found = gpu.create_buffer(64, usage, MemoryLocation::Device);
         assert!(matches!(found, Err(GpuError::BufferUsage { .. })), "{usage:?}");
     }
-    device::close(gpu);
 }
 
 /// Sizes that are too large for a driver are refused, because drivers may not check them.
@@ -455,7 +429,6 @@ fn buffers_are_as_large_as_the_device_takes() {
             );
         }
     }
-    device::close(gpu);
 }
 
 /// The device's limit also applies to bindings that the pipeline does not read.
@@ -470,8 +443,8 @@ fn vertex_bindings_are_the_device_s() {
     let pipeline = make_pipeline(&gpu, &lowered, &shader.vertex_input, &[]).unwrap();
     let usage = gpu.context().capture_buffer_usage(Backend::Native)
         | gpu.context().vertex_buffer_usage(Backend::Native);
-    let buffer = gpu.create_buffer(64, usage, MemoryLocation::Device).unwrap();
-    let mut arena = gpu.create_arena(&ArenaDesc::for_draws(0, 0)).unwrap();
+    let buffer = gpu.buffer(64, usage);
+    let mut arena = gpu.arena(&ArenaDesc::for_draws(0, 0));
     let kernels = gpu.kernels();
     let binding = gpu.capabilities().limits.max_vertex_bindings;
     gpu.submit(|ctx, cmd| {
@@ -482,14 +455,10 @@ fn vertex_bindings_are_the_device_s() {
         let desc = CaptureDesc::new(&pipeline).buffers(&buffers).vertex_buffers(&vertex_buffers);
         let mut capture = Capture::new(ctx, &kernels);
         // SAFETY: it is refused.
-        let begun = unsafe { Recorder::begin(&mut capture, &mut arena, cmd, &desc) };
+        let begun = unsafe { Recorder::begin(&mut capture, &mut *arena, cmd, &desc) };
         let limit = "maxVertexInputBindings";
         assert!(matches!(begun, Err(RuntimeError::Limit { limit: found, .. }) if found == limit));
         Ok(())
     })
     .unwrap();
-    gpu.destroy_arena(arena);
-    gpu.destroy_buffer(buffer);
-    gpu.destroy_pipeline(pipeline);
-    device::close(gpu);
 }

@@ -4,14 +4,15 @@
 
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
-    Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Draw, DrawIndexed, IndexBuffer,
-    IndexType, MemoryLocation, Pipeline, Recorded, Recorder,
+    Arena, ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, Draw, DrawIndexed, IndexBuffer,
+    IndexType, Pipeline, Recorded, Recorder,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-use vkxfb_probe::gpu::{Gpu, OpenOptions};
+use vkxfb_probe::gpu::OpenOptions;
 use vkxfb_probe::shaders::ProbeShader;
 
-use crate::common::pipelines;
+use crate::common::device;
+use crate::common::test_device::{Owned, TestDevice};
 
 const COMPUTE: Backend = Backend::Compute;
 /// The size of a record in bytes.
@@ -31,52 +32,47 @@ struct Cost {
     invocations: u64,
 }
 
-struct Bench {
-    gpu: Gpu,
-    arena: Arena,
-    indices: Buffer,
-    target: Buffer,
+/// A buffer to capture to, and one of indices.
+struct Buffers {
+    arena: Owned<Arena>,
+    indices: Owned<Buffer>,
+    target: Owned<Buffer>,
+    gpu: TestDevice,
 }
 
-impl Bench {
+impl Buffers {
     /// Returns `None` on a device that does not count invocations.
     fn new() -> Option<Self> {
-        let mut gpu = Gpu::open(&OpenOptions::default()).unwrap();
+        let mut gpu = TestDevice::open(&OpenOptions::default());
         if !gpu.draw_features().pipeline_statistics_query {
             println!("skipped: {} does not count", gpu.capabilities().device_name);
             return None;
         }
-        let (indices, target) = (
-            gpu.context().index_buffer_usage(COMPUTE),
-            gpu.context().capture_buffer_usage(COMPUTE),
-        );
-        let device = MemoryLocation::Device;
-        let indices = gpu.create_buffer(u64::from(COUNT) * 4, indices, device).unwrap();
-        let target = gpu.create_buffer(u64::from(COUNT) * 3 * STRIDE, target, device).unwrap();
         let index = |i| if i % SEGMENT == SEGMENT - 1 { u32::MAX } else { i };
         let values: Vec<u32> = (0..COUNT).map(index).collect();
-        gpu.write(&indices, 0, bytemuck::cast_slice(&values)).unwrap();
+        let indices = gpu.filled(gpu.context().index_buffer_usage(COMPUTE), &values);
+        let usage = gpu.context().capture_buffer_usage(COMPUTE);
+        let target = gpu.buffer(u64::from(COUNT) * 3 * STRIDE, usage);
         let desc = ArenaDesc::for_draws(1, 1);
         let scratch = desc.scratch + ArenaDesc::restart_scratch(COUNT.into());
-        let arena = gpu.create_arena(&desc.scratch(scratch)).unwrap();
-        Some(Self { gpu, arena, indices, target })
+        let arena = gpu.arena(&desc.scratch(scratch));
+        Some(Self { arena, indices, target, gpu })
     }
 
     /// Returns the cost of one draw, with or without an index buffer.
     fn cost(&mut self, pipeline: &Pipeline, topology: PrimitiveTopology, indexed: bool) -> Cost {
-        let Self { gpu, arena, indices, target } = self;
-        let kernels = gpu.kernels();
+        let Self { arena, indices, target, gpu } = self;
+        let mut capture = gpu.new_capture();
         // SAFETY: the submission before was waited for.
         unsafe { arena.reset() };
         let (recorded, invocations) = gpu
-            .submit_counted(|ctx, cmd| {
+            .submit_counted(|_, cmd| {
                 let bound = CaptureBuffer::new(target.raw(), target.size());
                 let buffers = [Some(bound)];
                 let desc = CaptureDesc::new(pipeline).buffers(&buffers);
                 // SAFETY: everything outlives the submission, which is waited for.
                 unsafe {
-                    let mut capture = Capture::new(ctx, &kernels);
-                    let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
+                    let mut recorder = Recorder::begin(&mut capture, &mut **arena, cmd, &desc)?;
                     if indexed {
                         recorder.bind_index_buffer(&IndexBuffer::new(
                             indices.raw(),
@@ -98,25 +94,18 @@ impl Bench {
             .unwrap();
         Cost { recorded, invocations: invocations.unwrap() }
     }
-
-    fn destroy(mut self) {
-        self.gpu.destroy_arena(self.arena);
-        self.gpu.destroy_buffer(self.indices);
-        self.gpu.destroy_buffer(self.target);
-    }
 }
 
 /// Primitive restart costs one pass over the indices by few workgroups, in addition to the capture.
 #[test]
 fn restart_looks_through_the_indices_once() {
-    let Some(mut bench) = Bench::new() else { return };
-    let shader = pipelines::identify(&bench.gpu);
-    let [without, with] =
-        [false, true].map(|restart| pipelines::dynamic(&bench.gpu, &shader, restart));
+    let Some(mut buffers) = Buffers::new() else { return };
+    let without = device::identifying_pipeline(&buffers.gpu);
+    let with = device::restarting_pipeline(&buffers.gpu, ProvokingVertex::First);
     use PrimitiveTopology::{TriangleFan, TriangleList, TriangleStrip};
     for topology in [TriangleList, TriangleStrip, TriangleFan] {
-        let plain = bench.cost(&without, topology, true);
-        let restarted = bench.cost(&with, topology, true);
+        let plain = buffers.cost(&without, topology, true);
+        let restarted = buffers.cost(&with, topology, true);
         println!(
             "{topology}: {} invocations, with restart {}",
             plain.invocations, restarted.invocations
@@ -129,9 +118,6 @@ fn restart_looks_through_the_indices_once() {
         assert_eq!(restarted.recorded.captures, 1, "{topology}");
         assert!(restarted.recorded.kernels <= 4, "{topology}: {:?}", restarted.recorded);
     }
-    bench.gpu.destroy_pipeline(without);
-    bench.gpu.destroy_pipeline(with);
-    bench.destroy();
 }
 
 /// Storing the first vertex of a fan is distributed over the invocations: a fan has at most twice
@@ -139,10 +125,10 @@ fn restart_looks_through_the_indices_once() {
 /// loops after 65,536 iterations, so a loop could not store it to every primitive.
 #[test]
 fn the_hub_of_a_fan_is_shared_out() {
-    let Some(mut bench) = Bench::new() else { return };
-    let pipeline = pipelines::dynamic(&bench.gpu, &pipelines::identify(&bench.gpu), false);
-    let strip = bench.cost(&pipeline, PrimitiveTopology::TriangleStrip, false);
-    let fan = bench.cost(&pipeline, PrimitiveTopology::TriangleFan, false);
+    let Some(mut buffers) = Buffers::new() else { return };
+    let pipeline = device::identifying_pipeline(&buffers.gpu);
+    let strip = buffers.cost(&pipeline, PrimitiveTopology::TriangleStrip, false);
+    let fan = buffers.cost(&pipeline, PrimitiveTopology::TriangleFan, false);
     println!("strip: {} invocations, fan {}", strip.invocations, fan.invocations);
     assert!(strip.invocations <= u64::from(COUNT) + OVERHEAD, "{}", strip.invocations);
     assert!(fan.invocations <= 2 * u64::from(COUNT) + OVERHEAD, "{}", fan.invocations);
@@ -150,13 +136,11 @@ fn the_hub_of_a_fan_is_shared_out() {
 
     let shader = ProbeShader::identify();
     let records = PrimitiveTopology::TriangleFan.output_count(COUNT);
-    let bytes = bench.gpu.read(&bench.target, 0..records * STRIDE).unwrap();
+    let bytes = buffers.gpu.read(&buffers.target, 0..records * STRIDE).unwrap();
     for (output, found) in (0..).zip(bytes.chunks_exact(STRIDE as usize)) {
         let vertex = PrimitiveTopology::TriangleFan.gather(ProvokingVertex::First, output);
         let mut expected = [0; STRIDE as usize];
         shader.record(0, 0, vertex as u32, &mut expected);
         assert_eq!(found, expected, "record {output}");
     }
-    bench.gpu.destroy_pipeline(pipeline);
-    bench.destroy();
 }

@@ -4,9 +4,8 @@
 use ash::vk;
 use vkxfb::lower::{Backend, Lowered, Shader, compute, native, vertex};
 use vkxfb::runtime::{
-    ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Context, CounterBuffer,
-    Draw, IndirectDraw, MemoryLocation, Pipeline, PipelineDesc, QueryKind, QueryPool, Recorded,
-    Recorder, RuntimeError,
+    ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, ConsumerScope, Context, CounterBuffer, Draw,
+    IndirectDraw, Pipeline, PipelineDesc, QueryKind, QueryPool, Recorded, Recorder, RuntimeError,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
@@ -15,6 +14,7 @@ use vkxfb_probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
 use crate::common;
 use crate::common::descriptor_set::DescriptorSet;
 use crate::common::device;
+use crate::common::test_device::{Owned, TestDevice};
 
 const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
 const OBJECTS: u32 = 100;
@@ -39,18 +39,17 @@ const SHADER: &str = "#version 450
     }";
 
 /// Two sets, each with a dynamic descriptor of one object, and a pipeline whose shader reads them.
-struct Bench {
-    gpu: Gpu,
-    backend: Backend,
-    pipeline: Pipeline,
-    sets: [DescriptorSet; 2],
+struct Objects {
+    pipeline: Owned<Pipeline>,
+    sets: [Owned<DescriptorSet>; 2],
     /// The buffer that the sets read. It contains the number of each object.
-    objects: Buffer,
+    _numbers: Owned<Buffer>,
     /// A `VkDrawIndirectCommand` for each object.
-    arguments: Buffer,
-    counter: Buffer,
-    target: Buffer,
-    pool: Option<QueryPool>,
+    arguments: Owned<Buffer>,
+    counter: Owned<Buffer>,
+    target: Owned<Buffer>,
+    pool: Option<Owned<QueryPool>>,
+    gpu: TestDevice,
 }
 
 /// How draws are recorded.
@@ -81,17 +80,13 @@ fn lower(gpu: &Gpu, backend: Backend) -> Lowered {
     .unwrap()
 }
 
-fn dwords(bytes: &[u8]) -> Vec<u32> {
-    bytes.chunks_exact(4).map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect()
-}
-
 /// Returns the records of object `drawn`, which is drawn while the sets are bound at `frame` and
 /// `object`.
 fn records(frame: u32, object: u32, drawn: u32) -> impl Iterator<Item = u32> {
     (0..VERTICES).flat_map(move |vertex| [1000 + frame, 1000 + object, drawn * 7 + vertex])
 }
 
-impl Bench {
+impl Objects {
     fn new(options: OpenOptions, backend: Backend) -> Self {
         let mut gpu = device::open_with(options);
         let ctx = gpu.context().clone();
@@ -99,7 +94,7 @@ impl Bench {
             vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC,
             vk::DescriptorType::STORAGE_BUFFER_DYNAMIC,
         ]
-        .map(|ty| DescriptorSet::new(ctx.device(), ty));
+        .map(|ty| DescriptorSet::new(&gpu, ty));
         let layouts = sets.each_ref().map(|set| set.layout);
         let lowered = lower(&gpu, backend);
         let input = VertexInput::default();
@@ -109,44 +104,23 @@ impl Bench {
             .vertex_input(&input)
             .set_layouts(&layouts)
             .render_pass(gpu.render_pass());
-        // SAFETY: the context is of a live device, and the layouts are its.
-        let pipeline = unsafe { Pipeline::new(&ctx, &desc) }.unwrap();
-        let mut buffer = |size: u64, usage| {
-            let buffer = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
-            gpu.write(&buffer, 0, &vec![0; size as usize]).unwrap();
-            buffer
-        };
+        let pipeline = gpu.pipeline(&desc);
         let usage = vk::BufferUsageFlags::UNIFORM_BUFFER | vk::BufferUsageFlags::STORAGE_BUFFER;
-        let objects = buffer(u64::from(OBJECTS * SPACING), usage);
-        let arguments = buffer(u64::from(OBJECTS) * 16, ctx.indirect_buffer_usage(backend));
-        let counter = buffer(4, ctx.counter_buffer_usage(backend));
+        let number = |object: u32| [1000 + object; SPACING as usize / 4];
+        let numbers = gpu.filled(usage, &(0..OBJECTS).map(number).collect::<Vec<_>>());
+        let command = |object| [VERTICES, 1, object * 7, 0];
+        let commands: Vec<[u32; 4]> = (0..OBJECTS).map(command).collect();
+        let arguments = gpu.filled(ctx.indirect_buffer_usage(backend), &commands);
+        let counter = gpu.buffer(4, ctx.counter_buffer_usage(backend));
         let size = u64::from(OBJECTS * VERTICES) * STRIDE;
-        let target = buffer(size, ctx.capture_buffer_usage(backend));
-        let object = |object: u32| [(1000 + object).to_le_bytes(); SPACING as usize / 4].concat();
-        gpu.write(&objects, 0, &(0..OBJECTS).flat_map(object).collect::<Vec<_>>()).unwrap();
-        let command = |object| [VERTICES, 1, object * 7, 0].map(u32::to_le_bytes).concat();
-        gpu.write(&arguments, 0, &(0..OBJECTS).flat_map(command).collect::<Vec<_>>()).unwrap();
+        let target = gpu.buffer(size, ctx.capture_buffer_usage(backend));
         for set in &sets {
             // SAFETY: the buffer has the usages, and nothing was submitted.
-            unsafe { set.write_range(ctx.device(), objects.raw(), 0, 16) };
+            unsafe { set.write_range(ctx.device(), numbers.raw(), 0, 16) };
         }
         let kind = QueryKind::TransformFeedbackStream;
-        let pool =
-            (backend == Backend::Compute).then(|| gpu.create_query_pool(kind, OBJECTS).unwrap());
-        Self { gpu, backend, pipeline, sets, objects, arguments, counter, target, pool }
-    }
-
-    fn close(mut self) {
-        self.gpu.destroy_pipeline(self.pipeline);
-        for buffer in [self.objects, self.arguments, self.counter, self.target] {
-            self.gpu.destroy_buffer(buffer);
-        }
-        self.pool.into_iter().for_each(|pool| self.gpu.destroy_query_pool(pool));
-        for set in self.sets {
-            // SAFETY: every submission was waited for.
-            unsafe { set.destroy(self.gpu.context().device()) };
-        }
-        device::close(self.gpu);
+        let pool = (backend == Backend::Compute).then(|| gpu.query_pool(kind, OBJECTS));
+        Self { pipeline, sets, _numbers: numbers, arguments, counter, target, pool, gpu }
     }
 
     /// Records a capture, and returns the captured data.
@@ -160,11 +134,11 @@ impl Bench {
         self.gpu.write(&self.counter, 0, &[0; 4])?;
         let mut arena = ArenaDesc::for_draws(u64::from(OBJECTS), 2 * u64::from(OBJECTS));
         arena.descriptor_sets = 2 * OBJECTS;
-        let mut arena = self.gpu.create_arena(&arena)?;
-        let kernels = self.gpu.kernels();
+        let mut arena = self.gpu.arena(&arena);
         let pass = (self.gpu.render_pass(), self.gpu.framebuffer());
         let counter = Some(CounterBuffer::new(self.counter.raw()));
-        let Self { gpu, backend, pipeline, target, pool, .. } = self;
+        let Self { pipeline, target, pool, gpu, .. } = self;
+        let (backend, mut capture) = (pipeline.backend(), gpu.new_capture());
         let buffers = [Some(CaptureBuffer::new(target.raw(), size))];
         let counters = [counter.filter(|_| way == Way::Resumed)];
         let desc = CaptureDesc::new(pipeline).buffers(&buffers).counters(&counters);
@@ -176,21 +150,19 @@ impl Bench {
                 if let Some(pool) = pool {
                     pool.reset(ctx, cmd, 0, pool.count())?;
                 }
-                device::begin_render_pass(ctx, cmd, *backend, pass);
-                let mut capture = Capture::new(ctx, &kernels);
-                let recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
-                let mut scene = Scene { recorder, way, sets, arguments, pool: pool.as_ref() };
+                device::begin_render_pass(ctx, cmd, backend, pass);
+                let recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
+                let mut scene = Scene { recorder, way, sets, arguments, pool: pool.as_deref() };
                 let recorded = record(ctx, cmd, &mut scene)
                     .and_then(|()| scene.recorder.end(&[counter.filter(|_| way == Way::Resumed)]));
-                device::end_render_pass(ctx, cmd, *backend);
-                ctx.capture_barrier(cmd, *backend, ConsumerScope::TRANSFER);
+                device::end_render_pass(ctx, cmd, backend);
+                ctx.capture_barrier(cmd, backend, ConsumerScope::TRANSFER);
                 recorded
             };
             recorded.map_err(|source| GpuError::Capture { capture: 0, source })
         });
-        self.gpu.destroy_arena(arena);
         let recorded = recorded?;
-        Ok((recorded, dwords(&self.gpu.read(&self.target, 0..size)?)))
+        Ok((recorded, self.gpu.contents(&self.target)))
     }
 }
 
@@ -256,33 +228,32 @@ impl Scene<'_> {
 
 /// Returns every backend, including the compute backend with both resource plans and with the floor
 /// profile, and the ways of recording that each supports.
-fn benches() -> Vec<(OpenOptions, Backend, &'static [Way])> {
+fn backends() -> Vec<(OpenOptions, Backend, &'static [Way])> {
     const ALL: &[Way] = &[Way::Direct, Way::Indirect, Way::Resumed, Way::BehindQueries];
-    let mut benches = Vec::new();
+    let mut backends = Vec::new();
     for profile in [Profile::Full, Profile::Bifrost] {
         for resources in device::RESOURCES {
             let options = OpenOptions { profile, resources, ..Default::default() };
-            benches.push((options, Backend::Compute, ALL));
+            backends.push((options, Backend::Compute, ALL));
         }
     }
     let gpu = device::open(Profile::Full);
     for (backend, ways) in [(Backend::Native, &ALL[..3]), (Backend::Vertex, &ALL[..1])] {
         if gpu.backends().contains(&backend) {
-            benches.push((OpenOptions::default(), backend, ways));
+            backends.push((OpenOptions::default(), backend, ways));
         }
     }
-    device::close(gpu);
-    benches
+    backends
 }
 
 /// Captures a hundred objects in one capture, each with its own dynamic offsets. Either both sets
 /// are bound at once, or only one of them.
 #[test]
 fn each_object_reads_its_own_descriptors() {
-    for (options, backend, ways) in benches() {
-        let mut bench = Bench::new(options.clone(), backend);
+    for (options, backend, ways) in backends() {
+        let mut objects = Objects::new(options.clone(), backend);
         for way in ways {
-            let found = bench.capture(*way, |_, _, scene| {
+            let found = objects.capture(*way, |_, _, scene| {
                 for object in 0..OBJECTS {
                     // SAFETY: as `capture` says; the arguments lie in their buffer.
                     unsafe {
@@ -305,7 +276,6 @@ fn each_object_reads_its_own_descriptors() {
             let differ = found.chunks(3).zip(expected.chunks(3)).filter(|(a, b)| a != b).count();
             assert_eq!(differ, 0, "{backend} {way:?} {options:?}: records of another object");
         }
-        bench.close();
     }
 }
 
@@ -315,9 +285,9 @@ fn each_object_reads_its_own_descriptors() {
 fn draws_of_the_same_sets_share_a_dispatch() {
     for resources in device::RESOURCES {
         let options = OpenOptions { resources, ..Default::default() };
-        let mut bench = Bench::new(options, Backend::Compute);
+        let mut objects = Objects::new(options, Backend::Compute);
         for way in [Way::Direct, Way::Indirect] {
-            let found = bench.capture(way, |_, _, scene| {
+            let found = objects.capture(way, |_, _, scene| {
                 for object in 0..OBJECTS {
                     // SAFETY: as `capture` says; the arguments lie in their buffer.
                     unsafe {
@@ -337,7 +307,6 @@ fn draws_of_the_same_sets_share_a_dispatch() {
             assert!(found.into_iter().eq((0..OBJECTS).flat_map(expected)), "{resources:?} {way:?}");
             assert_eq!(recorded.captures, 3, "{resources:?} {way:?}");
         }
-        bench.close();
     }
 
     /// Returns the frame and the object that a draw reads. There are three different pairs.
@@ -355,9 +324,9 @@ fn draws_of_the_same_sets_share_a_dispatch() {
 fn sets_that_the_application_binds_itself() {
     for resources in device::RESOURCES {
         let options = OpenOptions { resources, ..Default::default() };
-        let mut bench = Bench::new(options, Backend::Compute);
-        let layout = bench.pipeline.raw_layout();
-        let found = bench.capture(Way::Direct, |ctx, cmd, scene| {
+        let mut objects = Objects::new(options, Backend::Compute);
+        let layout = objects.pipeline.raw_layout();
+        let found = objects.capture(Way::Direct, |ctx, cmd, scene| {
             let sets = scene.sets;
             let own = |first: u32, object: u32| {
                 let set = [sets[first as usize]];
@@ -402,19 +371,18 @@ fn sets_that_the_application_binds_itself() {
             .collect();
         assert_eq!(found[..expected.len()], expected, "{resources:?}");
         assert!(found[expected.len()..].iter().all(|dword| *dword == BEFORE), "{resources:?}");
-        bench.close();
     }
 }
 
 /// Sets that cannot be used are refused with an error, and the capture continues.
 #[test]
 fn sets_that_cannot_hold_are_refused() {
-    for (options, backend, ways) in benches() {
+    for (options, backend, ways) in backends() {
         let resources = options.resources;
-        let mut bench = Bench::new(options, backend);
+        let mut objects = Objects::new(options, backend);
         for way in ways {
             let mut error = None;
-            let found = bench.capture(*way, |_, _, scene| {
+            let found = objects.capture(*way, |_, _, scene| {
                 // SAFETY: as `capture` says; the arguments lie in their buffer.
                 unsafe {
                     // Whatever is not bound is missed, and the capture goes on.
@@ -446,7 +414,7 @@ fn sets_that_cannot_hold_are_refused() {
                 continue;
             }
             for (before, missing) in [(None, 0), (Some(0), 1), (Some(1), 0)] {
-                let found = bench.capture(*way, |_, _, scene| {
+                let found = objects.capture(*way, |_, _, scene| {
                     // SAFETY: as above.
                     unsafe {
                         scene.recorder.assume_descriptor_sets(0, 2)?;
@@ -467,7 +435,6 @@ fn sets_that_cannot_hold_are_refused() {
                 }
             }
         }
-        bench.close();
     }
 }
 
@@ -483,29 +450,27 @@ fn what_a_flush_disturbed_is_known_to_who_plays_the_rest() {
             gl_PointSize = 1.0;
         }";
     let options = OpenOptions { resources: Resources::Descriptors, ..Default::default() };
-    let mut bench = Bench::new(options, Backend::Compute);
+    let mut objects = Objects::new(options, Backend::Compute);
     let words = common::compile(WITHOUT_SETS, &[]);
     let vertex_input = VertexInput::default();
-    let target = bench.gpu.context().compute_target().unwrap();
+    let target = objects.gpu.context().compute_target().unwrap();
     let options = compute::Options::new(&vertex_input).target(target);
     let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
     let desc = PipelineDesc::new(&lowered)
         .topology(POINTS)
         .provoking_vertex(ProvokingVertex::First)
         .vertex_input(&vertex_input);
-    // SAFETY: the context is of a live device.
-    let without_sets = unsafe { Pipeline::new(bench.gpu.context(), &desc) }.unwrap();
-    let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(2, 2)).unwrap();
-    let kernels = bench.gpu.kernels();
-    let Bench { gpu, pipeline, target, .. } = &mut bench;
+    let without_sets = objects.gpu.pipeline(&desc);
+    let mut arena = objects.gpu.arena(&ArenaDesc::for_draws(2, 2));
+    let mut capture = objects.gpu.new_capture();
+    let Objects { gpu, pipeline, target, .. } = &mut objects;
     let buffers = [Some(CaptureBuffer::new(target.raw(), target.size()))];
     let desc = CaptureDesc::new(&without_sets).buffers(&buffers);
     let draw = Draw::new(VERTICES);
-    gpu.submit(|ctx, cmd| {
+    gpu.submit(|_, cmd| {
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe {
-            let mut capture = Capture::new(ctx, &kernels);
-            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+            let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
             recorder.draw(POINTS, &draw)?;
             recorder.flush()?;
             drop(recorder);
@@ -515,14 +480,11 @@ fn what_a_flush_disturbed_is_known_to_who_plays_the_rest() {
             recorder.draw(POINTS, &draw)?;
             drop(recorder);
             capture.end(&[])?;
-            let error = capture.play(&mut arena, cmd).unwrap_err();
+            let error = capture.play(&mut *arena, cmd).unwrap_err();
             let is_known = matches!(error, RuntimeError::DescriptorSetUnknown { set: 0 });
             assert!(is_known, "{error}");
         }
         Ok(())
     })
     .unwrap();
-    bench.gpu.destroy_arena(arena);
-    bench.gpu.destroy_pipeline(without_sets);
-    bench.close();
 }

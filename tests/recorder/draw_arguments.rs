@@ -5,17 +5,16 @@
 use ash::vk;
 use vkxfb::lower::{Backend, Shader, native};
 use vkxfb::runtime::{
-    ArenaDesc, Buffer, ByteCountDraw, Capture, CaptureBuffer, CaptureDesc, ConsumerScope,
-    CounterBuffer, Draw, DrawCommands, IndirectDraw, MemoryLocation, Pipeline, PipelineDesc,
-    Recorder, RuntimeError, VertexBuffer,
+    ArenaDesc, Buffer, ByteCountDraw, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer,
+    Draw, DrawCommands, IndirectDraw, Pipeline, PipelineDesc, Recorder, RuntimeError, VertexBuffer,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
-use vkxfb_probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
-use vkxfb_probe::shaders::ProbeShader;
+use vkxfb_probe::gpu::{GpuError, OpenOptions, Profile, Resources};
 
 use crate::common;
-use crate::common::device::{self, PipelineOptions};
+use crate::common::device;
+use crate::common::test_device::{Owned, TestDevice};
 
 /// Captures an attribute, the vertex index and the instance index.
 const ECHO: &str = "#version 450
@@ -52,7 +51,7 @@ const DRAWS: [(u32, u32, [u32; 2]); 7] = [
     (STRIDE * 20, STRIDE, [0, 0]),
 ];
 
-fn echo_pipeline(gpu: &Gpu, topology: PrimitiveTopology) -> Pipeline {
+fn echo_pipeline(gpu: &TestDevice, topology: PrimitiveTopology) -> Owned<Pipeline> {
     let words = common::compile(ECHO, &[]);
     let vertex_input = VertexInput {
         bindings: vec![VertexBinding { binding: 0, stride: STRIDE, input_rate: InputRate::Vertex }],
@@ -69,8 +68,7 @@ fn echo_pipeline(gpu: &Gpu, topology: PrimitiveTopology) -> Pipeline {
         .provoking_vertex(ProvokingVertex::First)
         .vertex_input(&vertex_input)
         .render_pass(gpu.render_pass());
-    // SAFETY: the context is of a live device.
-    unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
+    gpu.pipeline(&desc)
 }
 
 /// When draws are passed to the kernel that writes their commands.
@@ -83,62 +81,41 @@ enum When {
 
 /// The captured vertices, and the counters.
 struct Captured {
-    vertices: Buffer,
-    counters: Buffer,
-    commands: Buffer,
+    vertices: Owned<Buffer>,
+    counters: Owned<Buffer>,
+    commands: Owned<Buffer>,
 }
 
 impl Captured {
     /// Captures vertices by compute, with one draw that fills the buffer.
-    fn new(gpu: &mut Gpu) -> Self {
+    fn new(gpu: &mut TestDevice) -> Self {
         let backend = Backend::Compute;
-        let shader = ProbeShader::identify();
-        let options = PipelineOptions {
-            topology: PrimitiveTopology::PointList,
-            provoking: ProvokingVertex::First,
-            specialize: false,
-        };
-        let lowered = device::lower(gpu, &shader, backend);
-        let pipeline = device::pipeline(gpu, &shader, &lowered, options);
+        let pipeline = device::identifying_pipeline(gpu);
         let ctx = gpu.context();
         let vertex_usage = ctx.capture_buffer_usage(backend) | vk::BufferUsageFlags::VERTEX_BUFFER;
         let counter_usage =
             ctx.counter_buffer_usage(backend) | ctx.counter_buffer_usage(Backend::Native);
         let command_usage = ctx.draw_command_usage();
-        let size = u64::from(STRIDE * VERTICES);
-        let vertices = gpu.create_buffer(size, vertex_usage, MemoryLocation::Device).unwrap();
-        let size = 4 * DRAWS.len() as u64;
-        let counters = gpu.create_buffer(size, counter_usage, MemoryLocation::Device).unwrap();
-        let size = 4 + 20 * MANY as u64;
-        let commands = gpu.create_buffer(size, command_usage, MemoryLocation::Device).unwrap();
-        let values = DRAWS.map(|(counter, ..)| counter);
-        gpu.write(&counters, 4, bytemuck::cast_slice(&values[1..])).unwrap();
-        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
-        let kernels = gpu.kernels();
+        let vertices = gpu.buffer(u64::from(STRIDE * VERTICES), vertex_usage);
+        let counters = gpu.filled(counter_usage, &DRAWS.map(|(counter, ..)| counter));
+        let commands = gpu.buffer(4 + 20 * MANY as u64, command_usage);
+        let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 1));
+        let mut capture = gpu.new_capture();
         let (buffer, size) = (vertices.raw(), vertices.size());
         let buffers = [Some(CaptureBuffer::new(buffer, size))];
         let desc = CaptureDesc::new(&pipeline).buffers(&buffers);
-        gpu.submit(|ctx, cmd| {
+        gpu.submit(|_, cmd| {
             let draw = Draw { first_vertex: 5, ..Draw::new(VERTICES) };
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
-                let mut capture = Capture::new(ctx, &kernels);
-                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
                 recorder.draw(PrimitiveTopology::PointList, &draw)?;
                 recorder.end(&[Some(CounterBuffer::new(counters.raw()))])?;
             }
             Ok(())
         })
         .unwrap();
-        gpu.destroy_arena(arena);
-        gpu.destroy_pipeline(pipeline);
         Self { vertices, counters, commands }
-    }
-
-    fn destroy(self, gpu: &mut Gpu) {
-        [self.vertices, self.counters, self.commands]
-            .into_iter()
-            .for_each(|buffer| gpu.destroy_buffer(buffer));
     }
 
     fn draws(&self, counter_offset: u32) -> Vec<ByteCountDraw> {
@@ -153,14 +130,14 @@ impl Captured {
     /// Writes commands every `stride` bytes from byte 4 on, and reads them back.
     fn commands(
         &self,
-        gpu: &mut Gpu,
+        gpu: &mut TestDevice,
         draws: &[ByteCountDraw],
         stride: u32,
         when: When,
     ) -> Result<Vec<[u32; 4]>, GpuError> {
         gpu.write(&self.commands, 0, &vec![0xa5; self.commands.size() as usize])?;
         // Draws that are added later take memory for 16 draws, and for twice as many at a time.
-        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 48)).unwrap();
+        let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 48));
         let kernels = gpu.kernels();
         let recorded = gpu.submit(|ctx, cmd| {
             let mut commands = DrawCommands { buffer: self.commands.raw(), offset: 4, stride };
@@ -168,12 +145,12 @@ impl Captured {
             unsafe {
                 match when {
                     When::Now => {
-                        kernels.write_draw_commands(ctx, &mut arena, cmd, draws, &commands)?;
+                        kernels.write_draw_commands(ctx, &mut *arena, cmd, draws, &commands)?;
                     }
                     When::Later => {
-                        let mut late = kernels.write_draw_commands_later(ctx, &mut arena, cmd)?;
+                        let mut late = kernels.write_draw_commands_later(ctx, &mut *arena, cmd)?;
                         for draw in draws {
-                            late.push(ctx, &mut arena, draw, &commands)?;
+                            late.push(ctx, &mut *arena, draw, &commands)?;
                             commands.offset += u64::from(stride);
                         }
                     }
@@ -181,9 +158,8 @@ impl Captured {
             }
             Ok(())
         });
-        gpu.destroy_arena(arena);
         recorded?;
-        let bytes = gpu.read(&self.commands, 0..self.commands.size()).unwrap();
+        let bytes: Vec<u8> = gpu.contents(&self.commands);
         let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
         let mut touched = vec![false; bytes.len() / 4];
         let command = |number: usize| {
@@ -200,22 +176,15 @@ impl Captured {
     /// Captures draws of the captured vertices.
     fn draw(
         &self,
-        gpu: &mut Gpu,
+        gpu: &mut TestDevice,
         pipeline: &Pipeline,
         record: impl FnOnce(&mut Recorder<'_>) -> Result<(), RuntimeError>,
     ) -> Vec<u8> {
         let usage = gpu.context().capture_buffer_usage(Backend::Native);
-        let target = gpu.create_buffer(DRAWN, usage, MemoryLocation::Device).unwrap();
-        gpu.write(&target, 0, &vec![0xa5; DRAWN as usize]).unwrap();
-        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
-        let kernels = gpu.kernels();
-        let vertices = VertexBuffer {
-            binding: 0,
-            buffer: self.vertices.raw(),
-            offset: 0,
-            size: self.vertices.size(),
-            stride: None,
-        };
+        let target = gpu.filled(usage, &[0xa5_u8; DRAWN as usize]);
+        let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 1));
+        let mut capture = gpu.new_capture();
+        let vertices = VertexBuffer::new(0, self.vertices.raw(), self.vertices.size());
         let buffers = [Some(CaptureBuffer::new(target.raw(), DRAWN))];
         let vertex_buffers = [vertices];
         let desc = CaptureDesc::new(pipeline).buffers(&buffers).vertex_buffers(&vertex_buffers);
@@ -224,8 +193,7 @@ impl Captured {
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
                 device::begin_render_pass(ctx, cmd, Backend::Native, pass);
-                let mut capture = Capture::new(ctx, &kernels);
-                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
                 record(&mut recorder)?;
                 recorder.end(&[])?;
                 device::end_render_pass(ctx, cmd, Backend::Native);
@@ -234,10 +202,7 @@ impl Captured {
             Ok(())
         })
         .unwrap();
-        let bytes = gpu.read(&target, 0..DRAWN).unwrap();
-        gpu.destroy_arena(arena);
-        gpu.destroy_buffer(target);
-        bytes
+        gpu.contents(&target)
     }
 }
 
@@ -273,10 +238,7 @@ fn what_was_captured_is_drawn_as_by_byte_count() {
         let first = u32::from_le_bytes(found[..4].try_into().unwrap());
         let vertex = topology.gather(ProvokingVertex::First, 0) as u32;
         assert_eq!(first, 5 + vertex, "{topology}");
-        gpu.destroy_pipeline(pipeline);
     }
-    captured.destroy(&mut gpu);
-    device::close(gpu);
 }
 
 /// The commands correspond to the formula, both with addresses and with descriptors, with counter
@@ -297,8 +259,6 @@ fn commands_are_what_the_formula_says() {
         assert_eq!(captured.commands(&mut gpu, &[], 0, When::Now).unwrap(), [[0; 4]; 0]);
         let one = captured.commands(&mut gpu, &captured.draws(0)[..1], 0, When::Now).unwrap();
         assert_eq!(one, [[VERTICES, 2, 0, 0]]);
-        captured.destroy(&mut gpu);
-        device::close(gpu);
     }
 }
 
@@ -313,8 +273,6 @@ fn draws_can_be_added_after_the_kernel() {
         let later = captured.commands(&mut gpu, &draws[..count], 16, When::Later).unwrap();
         assert_eq!(now, later, "{count}");
     }
-    captured.destroy(&mut gpu);
-    device::close(gpu);
 }
 
 #[test]
@@ -339,8 +297,6 @@ fn what_cannot_be_drawn_is_refused() {
         text_of(&draws, 18, When::Later),
         "the offset of draw commands is 22 bytes: it must be a multiple of 4"
     );
-    captured.destroy(&mut gpu);
-    device::close(gpu);
 
     // Descriptors must be written before the draws are known.
     let resources = Resources::Descriptors;
@@ -352,19 +308,17 @@ fn what_cannot_be_drawn_is_refused() {
         "a draw that is added later needs the feature bufferDeviceAddress, which the device was created \
          without"
     );
-    captured.destroy(&mut gpu);
-    device::close(gpu);
 
     // A device on which indirect draws do nothing, as on the floor by default.
     let mut gpu = device::open(Profile::Bifrost);
     let usage = gpu.context().draw_command_usage();
-    let buffer = gpu.create_buffer(16, usage, MemoryLocation::Device).unwrap();
-    let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
+    let buffer = gpu.buffer(16, usage);
+    let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 1));
     let kernels = gpu.kernels();
     gpu.submit(|ctx, cmd| {
         let commands = DrawCommands { buffer: buffer.raw(), offset: 0, stride: 16 };
         // SAFETY: nothing is recorded.
-        let error = unsafe { kernels.write_draw_commands(ctx, &mut arena, cmd, &[], &commands) };
+        let error = unsafe { kernels.write_draw_commands(ctx, &mut *arena, cmd, &[], &commands) };
         assert_eq!(
             error.unwrap_err().to_string(),
             "indirect draws do nothing on this device: read the counter back, and draw as many vertices as \
@@ -373,11 +327,8 @@ fn what_cannot_be_drawn_is_refused() {
         let mut ctx = ctx.clone();
         ctx.set_indirect_draws(true);
         // SAFETY: there is nothing to draw.
-        unsafe { kernels.write_draw_commands(&ctx, &mut arena, cmd, &[], &commands) }?;
+        unsafe { kernels.write_draw_commands(&ctx, &mut *arena, cmd, &[], &commands) }?;
         Ok(())
     })
     .unwrap();
-    gpu.destroy_arena(arena);
-    gpu.destroy_buffer(buffer);
-    device::close(gpu);
 }

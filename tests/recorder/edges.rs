@@ -2,33 +2,32 @@
 //! values that no capture writes, empty captures, and calls that are refused in the middle of a
 //! recording, which continues.
 
-use vkxfb::lower::Backend;
 use vkxfb::runtime::{
-    ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Captured, ConsumerScope, CounterBuffer,
-    Draw, MemoryLocation, QueryKind, QueryPool, QueryResult, Recorded, Recorder, RuntimeError,
-    VertexBuffer,
+    ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, Captured, ConsumerScope, Draw, QueryKind,
+    QueryPool, QueryResult, Recorded, Recorder, RuntimeError, VertexBuffer,
 };
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::gpu::{OpenOptions, Resources};
 use vkxfb_probe::shaders::ProbeShader;
 
-use super::bench::Bench;
+use super::setup::{COMPUTE, Setup};
 use crate::common::device;
+use crate::common::test_device::{Owned, TestDevice};
 
-const COMPUTE: Backend = Backend::Compute;
 const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
 const KINDS: [QueryKind; 2] = [QueryKind::TransformFeedbackStream, QueryKind::PrimitivesGenerated];
 /// The number of dwords of the capture buffer.
 const DWORDS: usize = 64;
 const BEFORE: u32 = 0xa5a5_a5a5;
 
-/// A bench with a vertex buffer, and a query pool of each kind.
+/// A device with a vertex buffer, and a query pool of each kind.
 struct Scene {
-    bench: Bench,
-    vertices: Buffer,
-    pools: [QueryPool; 2],
+    setup: Setup,
+    vertices: Owned<Buffer>,
+    pools: [Owned<QueryPool>; 2],
     /// The number of bytes of the buffer that are bound as the capture buffer.
     size: u64,
+    gpu: TestDevice,
 }
 
 fn bytes(words: &[u32]) -> Vec<u8> {
@@ -41,19 +40,12 @@ fn words(bytes: &[u8]) -> Vec<u32> {
 
 impl Scene {
     fn new(resources: Resources, shader: &ProbeShader) -> Self {
-        let options = OpenOptions { resources, ..Default::default() };
+        let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
         let size = 4 * DWORDS as u64;
-        let mut bench = Bench::new(options, COMPUTE, shader, size);
-        let usage = bench.gpu.context().vertex_buffer_usage(COMPUTE);
-        let vertices = bench.gpu.create_buffer(1 << 12, usage, MemoryLocation::Device).unwrap();
-        let pools = KINDS.map(|kind| bench.pool(kind, 1));
-        Self { bench, vertices, pools, size }
-    }
-
-    fn close(mut self) {
-        self.pools.into_iter().for_each(|pool| self.bench.gpu.destroy_query_pool(pool));
-        self.bench.gpu.destroy_buffer(self.vertices);
-        self.bench.close();
+        let setup = Setup::new(&mut gpu, COMPUTE, shader, size);
+        let vertices = gpu.buffer(1 << 12, gpu.context().vertex_buffer_usage(COMPUTE));
+        let pools = KINDS.map(|kind| gpu.query_pool(kind, 1));
+        Self { setup, vertices, pools, size, gpu }
     }
 
     /// Captures, and resumes from a counter if its value is given. Returns the value of the counter
@@ -63,40 +55,33 @@ impl Scene {
         arena: &ArenaDesc,
         vertex_buffers: &[VertexBuffer],
         resumed: Option<u32>,
-        record: impl FnOnce(&mut Recorder<'_>, &[QueryPool; 2]) -> Result<(), RuntimeError>,
+        record: impl FnOnce(&mut Recorder<'_>, &[Owned<QueryPool>; 2]) -> Result<(), RuntimeError>,
     ) -> (Recorded, Vec<u32>, u32) {
-        let gpu = &mut self.bench.gpu;
-        gpu.write(&self.bench.target, 0, &bytes(&[BEFORE; DWORDS])).unwrap();
-        gpu.write(&self.bench.counter, 0, &resumed.unwrap_or(BEFORE).to_le_bytes()).unwrap();
-        let mut arena = gpu.create_arena(arena).unwrap();
-        let kernels = gpu.kernels();
-        let counter = Some(CounterBuffer::new(self.bench.counter.raw()));
-        let (buffer, size) = (self.bench.target.raw(), self.size);
-        let buffers = [Some(CaptureBuffer::new(buffer, size))];
+        let Self { setup, pools, gpu, .. } = self;
+        setup.overwrite(gpu, BEFORE as u8, resumed.unwrap_or(BEFORE));
+        let mut arena = gpu.arena(arena);
+        let mut capture = gpu.new_capture();
+        let counter = setup.counter();
+        let buffers = [Some(CaptureBuffer::new(setup.target.raw(), self.size))];
         let counters = [counter.filter(|_| resumed.is_some())];
-        let desc = CaptureDesc::new(&self.bench.pipeline)
+        let desc = CaptureDesc::new(&setup.pipeline)
             .buffers(&buffers)
             .vertex_buffers(vertex_buffers)
             .counters(&counters);
-        let pools = &self.pools;
         let recorded = gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
-                for pool in pools {
+                for pool in pools.iter() {
                     pool.reset(ctx, cmd, 0, pool.count())?;
                 }
-                let mut capture = Capture::new(ctx, &kernels);
-                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
                 record(&mut recorder, pools)?;
                 let recorded = recorder.end(&[counter])?;
                 ctx.capture_barrier(cmd, COMPUTE, ConsumerScope::HOST);
                 Ok(recorded)
             }
         });
-        gpu.destroy_arena(arena);
-        let found = words(&gpu.read(&self.bench.target, 0..self.bench.target.size()).unwrap());
-        let position = words(&gpu.read(&self.bench.counter, 0..4).unwrap())[0];
-        (recorded.unwrap(), found, position)
+        (recorded.unwrap(), gpu.contents(&setup.target), setup.position(gpu))
     }
 
     fn results(&self) -> [Option<QueryResult>; 2] {
@@ -106,7 +91,10 @@ impl Scene {
 }
 
 /// Begins the first query of each pool of a [`Scene`].
-fn begin_queries(recorder: &mut Recorder<'_>, pools: &[QueryPool; 2]) -> Result<(), RuntimeError> {
+fn begin_queries(
+    recorder: &mut Recorder<'_>,
+    pools: &[Owned<QueryPool>; 2],
+) -> Result<(), RuntimeError> {
     // SAFETY: the pools outlive the submission, which is waited for.
     pools.iter().try_for_each(|pool| unsafe { recorder.begin_query(pool, 0) })
 }
@@ -143,7 +131,6 @@ fn counts_pass_64_bits() {
             let captured = recorded.captured.map(|c| (c.primitives_written, c.primitives_needed));
             assert_eq!(captured, resumed.is_none().then_some((written, needed)));
         }
-        scene.close();
     }
 }
 
@@ -172,7 +159,6 @@ fn hostile_counters_are_harmless() {
             assert_eq!(found, words(&expected), "{resources:?} {counter}");
             assert_eq!(position, start + 16 * written, "{resources:?} {counter}");
         }
-        scene.close();
     }
 }
 
@@ -191,7 +177,6 @@ fn nothing_is_captured_without_draws() {
             assert_eq!(recorded.captures, 0);
             assert_eq!(scene.results(), [Some(QueryResult::default()); 2]);
         }
-        scene.close();
     }
 }
 
@@ -217,7 +202,6 @@ fn empty_ranges_hold_nothing() {
             let generated = QueryResult { first: 6, second: 0 };
             assert_eq!(scene.results(), [Some(stream), Some(generated)], "{resources:?} {size}");
         }
-        scene.close();
     }
 }
 
@@ -227,14 +211,13 @@ fn queries_are_used_again_behind_a_flush() {
     for resources in device::RESOURCES {
         let mut scene = Scene::new(resources, &ProbeShader::identify());
         let desc = ArenaDesc::for_draws(2, 4).descriptor_sets(8);
-        let mut arena = scene.bench.gpu.create_arena(&desc).unwrap();
-        let (kernels, pool) = (scene.bench.gpu.kernels(), &scene.pools[1]);
-        let recorded = scene.bench.gpu.submit(|ctx, cmd| {
+        let mut arena = scene.gpu.arena(&desc);
+        let (mut capture, pool) = (scene.gpu.new_capture(), &scene.pools[1]);
+        let recorded = scene.gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
                 pool.reset(ctx, cmd, 0, 1)?;
-                let mut capture = Capture::new(ctx, &kernels);
-                let mut recorder = Recorder::begin_inactive(&mut capture, &mut arena, cmd)?;
+                let mut recorder = Recorder::begin_inactive(&mut capture, &mut *arena, cmd)?;
                 for vertex_count in [5, 3] {
                     recorder.begin_query(pool, 0)?;
                     let draw = Draw::new(vertex_count);
@@ -252,8 +235,6 @@ fn queries_are_used_again_behind_a_flush() {
         });
         recorded.unwrap();
         assert_eq!(scene.results()[1], Some(QueryResult { first: 3, second: 0 }), "{resources:?}");
-        scene.bench.gpu.destroy_arena(arena);
-        scene.close();
     }
 }
 
@@ -264,15 +245,14 @@ fn a_query_is_active_for_one_stream() {
     for resources in device::RESOURCES {
         let mut scene = Scene::new(resources, &ProbeShader::identify());
         let desc = ArenaDesc::for_draws(2, 2).descriptor_sets(8);
-        let mut arena = scene.bench.gpu.create_arena(&desc).unwrap();
-        let (kernels, [stream, generated]) = (scene.bench.gpu.kernels(), &scene.pools);
-        let recorded = scene.bench.gpu.submit(|ctx, cmd| {
+        let mut arena = scene.gpu.arena(&desc);
+        let (mut capture, [stream, generated]) = (scene.gpu.new_capture(), &scene.pools);
+        let recorded = scene.gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
                 stream.reset(ctx, cmd, 0, 1)?;
                 generated.reset(ctx, cmd, 0, 1)?;
-                let mut capture = Capture::new(ctx, &kernels);
-                let mut recorder = Recorder::begin_inactive(&mut capture, &mut arena, cmd)?;
+                let mut recorder = Recorder::begin_inactive(&mut capture, &mut *arena, cmd)?;
                 recorder.begin_query_indexed(stream, 0, 0)?;
                 recorder.begin_query_indexed(generated, 0, 1)?;
                 let active = recorder.begin_query_indexed(stream, 0, 1);
@@ -289,8 +269,6 @@ fn a_query_is_active_for_one_stream() {
         recorded.unwrap();
         let nothing = Some(QueryResult { first: 0, second: 0 });
         assert_eq!(scene.results(), [nothing; 2], "{resources:?}");
-        scene.bench.gpu.destroy_arena(arena);
-        scene.close();
     }
 }
 
@@ -308,7 +286,6 @@ fn queries_are_available_once_they_end() {
             });
             assert_eq!(scene.results(), [None; 2], "{resources:?} {resumed:?}");
         }
-        scene.close();
     }
 }
 
@@ -316,16 +293,15 @@ fn queries_are_available_once_they_end() {
 #[test]
 fn draws_outside_of_captures_are_not_captured() {
     let mut scene = Scene::new(Resources::Best, &ProbeShader::identify());
-    let mut arena = scene.bench.gpu.create_arena(&ArenaDesc::for_draws(1, 3)).unwrap();
-    let (kernels, pools) = (scene.bench.gpu.kernels(), &scene.pools);
-    let recorded = scene.bench.gpu.submit(|ctx, cmd| {
+    let mut arena = scene.gpu.arena(&ArenaDesc::for_draws(1, 3));
+    let (mut capture, pools) = (scene.gpu.new_capture(), &scene.pools);
+    let recorded = scene.gpu.submit(|ctx, cmd| {
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe {
             for pool in pools {
                 pool.reset(ctx, cmd, 0, 1)?;
             }
-            let mut capture = Capture::new(ctx, &kernels);
-            let mut recorder = Recorder::begin_inactive(&mut capture, &mut arena, cmd)?;
+            let mut recorder = Recorder::begin_inactive(&mut capture, &mut *arena, cmd)?;
             begin_queries(&mut recorder, pools)?;
             let draw = Draw { vertex_count: 5, instance_count: 2, ..Draw::default() };
             recorder.draw(POINTS, &draw)?;
@@ -338,8 +314,6 @@ fn draws_outside_of_captures_are_not_captured() {
     assert_eq!(recorded.unwrap().captured, Some(Captured::default()));
     let generated = QueryResult { first: 10, second: 0 };
     assert_eq!(scene.results(), [Some(QueryResult::default()), Some(generated)]);
-    scene.bench.gpu.destroy_arena(arena);
-    scene.close();
 }
 
 /// If vertex buffers are refused, draws with them are not captured, and other vertex buffers can be
@@ -355,7 +329,7 @@ fn draws_of_refused_vertex_buffers_are_not_captured() {
     let mut buffers = Vec::new();
     for (number, &binding) in (0u64..).zip(&bindings) {
         let data = shader.vertex_buffer(binding, 4).unwrap();
-        scene.bench.gpu.write(&scene.vertices, number * area, &data).unwrap();
+        scene.gpu.write(&scene.vertices, number * area, &data).unwrap();
         buffers.push(VertexBuffer {
             binding,
             buffer: scene.vertices.raw(),
@@ -384,5 +358,4 @@ fn draws_of_refused_vertex_buffers_are_not_captured() {
         shader.record(0, 0, vertex, record);
     }
     assert_eq!(found, words(&expected));
-    scene.close();
 }

@@ -5,15 +5,16 @@
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Context,
-    CounterBuffer, Draw, DrawIndexed, IndexBuffer, IndexType, Kernels, MemoryLocation, Pipeline,
-    QueryKind, QueryPool, QueryResult, Recorded, Recorder, RuntimeError,
+    CounterBuffer, Draw, DrawIndexed, IndexBuffer, IndexType, Kernels, Pipeline, QueryKind,
+    QueryPool, QueryResult, Recorded, Recorder, RuntimeError,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
+use vkxfb_probe::gpu::{OpenOptions, Resources};
 use vkxfb_probe::shaders::ProbeShader;
 
 use crate::common::device::{self, PipelineOptions};
 use crate::common::rng::Rng;
+use crate::common::test_device::{Owned, TestDevice};
 
 const COMPUTE: Backend = Backend::Compute;
 /// The contents of memory before data is captured to it.
@@ -91,41 +92,36 @@ struct Outcome {
     queries: [Vec<Option<QueryResult>>; 2],
 }
 
-struct Bench {
-    pipeline: Pipeline,
+/// What all cases capture with, each in its own part of the buffers.
+struct Cases {
+    pipeline: Owned<Pipeline>,
     kernels: Kernels,
     strides: [u32; 2],
-    targets: [Buffer; 2],
-    counters: Buffer,
-    indices: Buffer,
-    pools: [QueryPool; 2],
+    targets: [Owned<Buffer>; 2],
+    counters: Owned<Buffer>,
+    indices: Owned<Buffer>,
+    pools: [Owned<QueryPool>; 2],
 }
 
-impl Bench {
-    fn new(gpu: &mut Gpu) -> Self {
+impl Cases {
+    fn new(gpu: &mut TestDevice) -> Self {
         let shader = ProbeShader::two_buffers();
         let lowered = device::lower(gpu, &shader, COMPUTE);
-        let options = PipelineOptions {
-            topology: PrimitiveTopology::PointList,
-            provoking: ProvokingVertex::Last,
-            specialize: false,
-        };
+        let options = PipelineOptions { provoking: ProvokingVertex::Last, ..PipelineOptions::ANY };
         let pipeline = device::pipeline(gpu, &shader, &lowered, options);
         let strides = [0, 1].map(|buffer| lowered.layout.strides[buffer].unwrap());
         let usage = gpu.context().capture_buffer_usage(COMPUTE);
         let targets = strides.map(|stride| {
             let size = u64::from(CASES * MOST_RECORDS * stride);
-            gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap()
+            gpu.buffer(size, usage)
         });
         let usage = gpu.context().counter_buffer_usage(COMPUTE);
         let size = u64::from(CASES) * 8;
-        let counters = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+        let counters = gpu.buffer(size, usage);
         let usage = gpu.context().index_buffer_usage(COMPUTE);
-        let size = u64::from(INDICES) * 2;
-        let indices = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
         let values: Vec<u16> = (0..INDICES).map(|i| (i * 7919 % 1000) as u16).collect();
-        gpu.write(&indices, 0, bytemuck::cast_slice(&values)).unwrap();
-        let pools = KINDS.map(|kind| gpu.create_query_pool(kind, CASES).unwrap());
+        let indices = gpu.filled(usage, &values);
+        let pools = KINDS.map(|kind| gpu.query_pool(kind, CASES));
         let kernels = gpu.kernels();
         Self { pipeline, kernels, strides, targets, counters, indices, pools }
     }
@@ -198,14 +194,19 @@ impl Bench {
     }
 
     /// Executes all cases in one command buffer. Also returns what was recorded for each.
-    fn run(&self, gpu: &mut Gpu, cases: &[Case], is_padded: bool) -> (Vec<Recorded>, Outcome) {
+    fn run(
+        &self,
+        gpu: &mut TestDevice,
+        cases: &[Case],
+        is_padded: bool,
+    ) -> (Vec<Recorded>, Outcome) {
         for target in &self.targets {
             gpu.write(target, 0, &vec![BEFORE; target.size() as usize]).unwrap();
         }
         let counters: Vec<u32> = cases.iter().flat_map(|case| case.counters).collect();
         gpu.write(&self.counters, 0, bytemuck::cast_slice(&counters)).unwrap();
         let all = u64::from(CASES);
-        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(2 * all, 4 * all)).unwrap();
+        let mut arena = gpu.arena(&ArenaDesc::for_draws(2 * all, 4 * all));
         let recorded = gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
@@ -222,10 +223,9 @@ impl Bench {
                 Ok(recorded?)
             }
         });
-        gpu.destroy_arena(arena);
         let outcome = Outcome {
-            captured: self.targets.each_ref().map(|b| gpu.read(b, 0..b.size()).unwrap()),
-            counters: gpu.read(&self.counters, 0..self.counters.size()).unwrap(),
+            captured: self.targets.each_ref().map(|buffer| gpu.contents(buffer)),
+            counters: gpu.contents(&self.counters),
             queries: self.pools.each_ref().map(|pool| {
                 // SAFETY: the device is live.
                 let result = |query| unsafe { pool.result(query) }.unwrap();
@@ -233,14 +233,6 @@ impl Bench {
             }),
         };
         (recorded.unwrap(), outcome)
-    }
-
-    fn destroy(self, gpu: &mut Gpu) {
-        gpu.destroy_pipeline(self.pipeline);
-        self.targets.into_iter().for_each(|buffer| gpu.destroy_buffer(buffer));
-        gpu.destroy_buffer(self.counters);
-        gpu.destroy_buffer(self.indices);
-        self.pools.into_iter().for_each(|pool| gpu.destroy_query_pool(pool));
     }
 }
 
@@ -251,13 +243,11 @@ fn fused_captures_write_what_kernels_write() {
 
 fn write_what_kernels_write(resources: Resources) {
     let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
-    let bench = Bench::new(&mut gpu);
+    let all = Cases::new(&mut gpu);
     let mut random = Rng::new(157);
-    let cases: Vec<Case> = (0..CASES).map(|_| Case::random(&mut random, bench.strides)).collect();
+    let cases: Vec<Case> = (0..CASES).map(|_| Case::random(&mut random, all.strides)).collect();
     let [(recorded, fused), (by_kernels, expected)] =
-        [false, true].map(|is_padded| bench.run(&mut gpu, &cases, is_padded));
-    bench.destroy(&mut gpu);
-    device::close(gpu);
+        [false, true].map(|is_padded| all.run(&mut gpu, &cases, is_padded));
     for (number, case) in cases.iter().enumerate() {
         let dwords = 8 * number..8 * (number + 1);
         assert_eq!(fused.counters[dwords.clone()], expected.counters[dwords], "{case:?}");

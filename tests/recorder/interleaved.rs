@@ -4,10 +4,10 @@
 
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
-    ArenaDesc, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer, Draw,
-    MemoryLocation, QueryKind, QueryResult, Recorder,
+    ArenaDesc, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer, Draw, QueryKind,
+    QueryResult, Recorder,
 };
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::gpu::{OpenOptions, Resources};
 use vkxfb_probe::shaders::ProbeShader;
 
@@ -40,16 +40,13 @@ fn capture(storage_buffers: u32, has_queries: bool) {
     let shader = ProbeShader::identify();
     let topology = PrimitiveTopology::PointList;
     let lowered = device::lower(&gpu, &shader, COMPUTE);
-    let options =
-        PipelineOptions { topology, provoking: ProvokingVertex::First, specialize: false };
-    let pipeline = device::pipeline(&gpu, &shader, &lowered, options);
+    let pipeline = device::pipeline(&gpu, &shader, &lowered, PipelineOptions::ANY);
     let usage =
         gpu.context().capture_buffer_usage(COMPUTE) | gpu.context().counter_buffer_usage(COMPUTE);
-    let memory = gpu.create_buffer(COUNTERS[1] + 4, usage, MemoryLocation::Device).unwrap();
-    gpu.write(&memory, 0, &vec![0; memory.size() as usize]).unwrap();
-    let pool = gpu.create_query_pool(QueryKind::TransformFeedbackStream, 1).unwrap();
-    let kernels = gpu.kernels();
-    let mut arena = gpu.create_arena(&ArenaDesc::for_draws(4, 8)).unwrap();
+    let memory = gpu.filled(usage, &[0_u8; COUNTERS[1] as usize + 4]);
+    let pool = gpu.query_pool(QueryKind::TransformFeedbackStream, 1);
+    let mut capture = gpu.new_capture();
+    let mut arena = gpu.arena(&ArenaDesc::for_draws(4, 8));
     let [first, second] =
         COUNTERS.map(|offset| Some(CounterBuffer { buffer: memory.raw(), offset }));
 
@@ -62,8 +59,7 @@ fn capture(storage_buffers: u32, has_queries: bool) {
                     [Some(CaptureBuffer { buffer: memory.raw(), offset: START, size: SIZE })];
                 let counters = [from];
                 let desc = CaptureDesc::new(&pipeline).buffers(&buffers).counters(&counters);
-                let mut capture = Capture::new(ctx, &kernels);
-                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
                 if has_queries {
                     recorder.begin_query(&pool, 0)?;
                 }
@@ -93,9 +89,4 @@ fn capture(storage_buffers: u32, has_queries: bool) {
         let result = unsafe { pool.result(0) }.unwrap();
         assert_eq!(result, Some(QueryResult { first: 20, second: 20 }));
     }
-    gpu.destroy_arena(arena);
-    gpu.destroy_query_pool(pool);
-    gpu.destroy_buffer(memory);
-    gpu.destroy_pipeline(pipeline);
-    device::close(gpu);
 }

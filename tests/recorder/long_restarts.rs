@@ -6,16 +6,17 @@ use ash::vk;
 use vkxfb::internal::Barrier;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
-    ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, DrawIndexed,
-    IndexBuffer, IndexType, IndirectDraw, MemoryLocation, Pipeline, Recorder,
+    ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, CounterBuffer, DrawIndexed, IndexBuffer,
+    IndexType, IndirectDraw, Pipeline, Recorder,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-use vkxfb_probe::gpu::{Gpu, OpenOptions, Profile};
+use vkxfb_probe::gpu::{OpenOptions, Profile};
 use vkxfb_probe::shaders::ProbeShader;
 
 use crate::common;
 use crate::common::device;
 use crate::common::rng::Rng;
+use crate::common::test_device::{Owned, TestDevice};
 
 const COMPUTE: Backend = Backend::Compute;
 /// The size of a record in bytes.
@@ -150,16 +151,15 @@ impl Case {
     }
 }
 
-/// Creates a buffer with these bytes, padded to whole dwords, of which there is at least one.
-fn buffer(gpu: &mut Gpu, usage: vk::BufferUsageFlags, bytes: &[u8]) -> Buffer {
-    let size = (bytes.len() as u64).next_multiple_of(4).max(4);
-    let buffer = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
-    gpu.write(&buffer, 0, bytes).unwrap();
-    buffer
+/// Makes a buffer with these bytes, padded to whole dwords, of which there is at least one.
+fn buffer(gpu: &mut TestDevice, usage: vk::BufferUsageFlags, bytes: &[u8]) -> Owned<Buffer> {
+    let mut bytes = bytes.to_vec();
+    bytes.resize(bytes.len().next_multiple_of(4).max(4), 0);
+    gpu.filled(usage, &bytes)
 }
 
 /// Captures into a buffer for this many records, and compares the results.
-fn check(gpu: &mut Gpu, pipeline: &Pipeline, case: &Case, expected: &[u8], room: usize) {
+fn check(gpu: &mut TestDevice, pipeline: &Pipeline, case: &Case, expected: &[u8], room: usize) {
     let ctx = gpu.context().clone();
     let target = vec![BEFORE; room * STRIDE + 12];
     let target = buffer(gpu, ctx.capture_buffer_usage(COMPUTE), &target);
@@ -173,17 +173,16 @@ fn check(gpu: &mut Gpu, pipeline: &Pipeline, case: &Case, expected: &[u8], room:
     let draws = case.draws().count() as u64;
     let desc = ArenaDesc::for_draws(1, draws);
     let scratch = desc.scratch + draws * ArenaDesc::restart_scratch(case.indices.len() as u64);
-    let mut arena = gpu.create_arena(&desc.scratch(scratch)).unwrap();
-    let kernels = gpu.kernels();
+    let mut arena = gpu.arena(&desc.scratch(scratch));
+    let mut capture = gpu.new_capture();
 
     let bound = CaptureBuffer::new(target.raw(), target.size());
     let buffers = [Some(bound)];
     let desc = CaptureDesc::new(pipeline).buffers(&buffers);
-    gpu.submit(|ctx, cmd| {
+    gpu.submit(|_, cmd| {
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe {
-            let mut capture = Capture::new(ctx, &kernels);
-            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+            let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
             recorder.bind_index_buffer(&IndexBuffer::new(indices.raw(), size, case.index_type))?;
             for (Call { topology, draws, stride }, offset) in case.calls.iter().zip(starts) {
                 match *stride {
@@ -207,16 +206,12 @@ fn check(gpu: &mut Gpu, pipeline: &Pipeline, case: &Case, expected: &[u8], room:
     .unwrap();
 
     let what = format!("{:?}, {} indices, {:?}", case.index_type, case.indices.len(), case.calls);
-    let found = gpu.read(&target, 0..target.size()).unwrap();
+    let found: Vec<u8> = gpu.contents(&target);
     let behind = std::iter::repeat(&BEFORE);
     let differs = found.iter().zip(expected.iter().chain(behind)).position(|(a, b)| a != b);
     assert_eq!(differs, None, "first byte that differs of {}: {what}", expected.len());
     let position = gpu.read(&counter, 0..4).unwrap();
     assert_eq!(position, (expected.len() as u32).to_le_bytes(), "{what}");
-    gpu.destroy_arena(arena);
-    for buffer in [target, counter, indices, arguments] {
-        gpu.destroy_buffer(buffer);
-    }
 }
 
 #[test]
@@ -242,8 +237,6 @@ fn restarts_are_found_by_many_workgroups() {
             let expected = case.model(ways[way], room);
             check(&mut gpu, &pipelines[way], &case, &expected, room);
         }
-        pipelines.into_iter().for_each(|pipeline| gpu.destroy_pipeline(pipeline));
-        device::close(gpu);
     }
 }
 
@@ -274,8 +267,6 @@ fn restarts_without_their_barriers_are_reported() {
         assert!(found.iter().all(|message| is_hazard(&message.id)), "{omitted:?}: {found:?}");
         assert_eq!(found.is_empty(), omitted.is_none(), "{omitted:?}: {found:?}");
     }
-    gpu.destroy_pipeline(pipeline);
-    device::close(gpu);
 }
 
 /// There are more workgroups than the scan over them has invocations, so the scan needs several
@@ -287,7 +278,6 @@ fn restarts_are_carried_from_round_to_round() {
     const RESTARTS: [u32; 3] = [5, 1_100_000, 2_150_000];
     let mut gpu = device::open(Profile::Full);
     if !gpu.context().has_indirect_dispatch() {
-        device::close(gpu);
         return eprintln!("skipped: as many indices would be dispatched for each primitive");
     }
     let pipeline = device::restarting_pipeline(&gpu, ProvokingVertex::First);
@@ -306,8 +296,6 @@ fn restarts_are_carried_from_round_to_round() {
     let case = Case { index_type: IndexType::Uint8, indices, calls };
     let expected = case.model(ProvokingVertex::First, usize::MAX / STRIDE);
     check(&mut gpu, &pipeline, &case, &expected, expected.len() / STRIDE);
-    gpu.destroy_pipeline(pipeline);
-    device::close(gpu);
 }
 
 /// The sizes of [`ArenaDesc::for_draws`] and [`ArenaDesc::restart_scratch`] are enough for many
@@ -326,7 +314,5 @@ fn many_restarted_draws_fit_in_what_they_are_said_to_take() {
         let case = Case { index_type: IndexType::Uint16, indices, calls };
         let expected = case.model(ProvokingVertex::Last, usize::MAX / STRIDE);
         check(&mut gpu, &pipeline, &case, &expected, expected.len() / STRIDE);
-        gpu.destroy_pipeline(pipeline);
-        device::close(gpu);
     }
 }

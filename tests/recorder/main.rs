@@ -6,7 +6,6 @@
 
 mod allocations;
 mod arenas;
-mod bench;
 mod capture_order;
 mod capture_value;
 #[path = "../common/mod.rs"]
@@ -24,3 +23,4 @@ mod many_draws;
 mod native_draws;
 mod queries;
 mod recording;
+mod setup;

@@ -6,16 +6,16 @@
 use vkxfb::lower::compute::WorkgroupSizes;
 use vkxfb::lower::{Backend, Shader, compute};
 use vkxfb::runtime::{
-    ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer, Draw,
-    IndirectDraw, MemoryLocation, Pipeline, QueryKind, QueryPool, QueryResult, Recorder,
-    RuntimeError,
+    ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer, Draw,
+    IndirectDraw, Pipeline, QueryKind, QueryPool, QueryResult, Recorder, RuntimeError,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
+use vkxfb_probe::gpu::{OpenOptions, Resources};
 use vkxfb_probe::shaders::ProbeShader;
 
 use crate::common::device::{self, PipelineOptions};
 use crate::common::rng::Rng;
+use crate::common::test_device::{Owned, TestDevice};
 
 const COMPUTE: Backend = Backend::Compute;
 /// The size of a record in bytes.
@@ -156,24 +156,19 @@ impl Program {
     }
 }
 
-struct Bench {
-    gpu: Gpu,
-    /// Two pipelines with workgroups of different sizes.
-    pipelines: [Pipeline; 2],
-    counter: Buffer,
+/// Two pipelines with workgroups of different sizes, and a counter.
+struct Pipelines {
+    pipelines: [Owned<Pipeline>; 2],
+    counter: Owned<Buffer>,
+    gpu: TestDevice,
 }
 
-impl Bench {
+impl Pipelines {
     fn new(resources: Resources) -> Self {
         let workgroup_invocations = (resources == Resources::Descriptors).then_some(128);
         let options = OpenOptions { resources, workgroup_invocations, ..Default::default() };
         let mut gpu = device::open_with(options);
         let shader = ProbeShader::identify();
-        let options = PipelineOptions {
-            topology: PrimitiveTopology::PointList,
-            provoking: ProvokingVertex::First,
-            specialize: false,
-        };
         let lowered = device::lower(&gpu, &shader, COMPUTE);
         assert_eq!(lowered.layout.strides[0], Some(STRIDE));
         let words = shader.words();
@@ -184,16 +179,10 @@ impl Bench {
                 .target(target.workgroup_sizes(WorkgroupSizes::all(32)).staging(0)),
         );
         let pipelines = [lowered, small.unwrap()]
-            .map(|lowered| device::pipeline(&gpu, &shader, &lowered, options));
+            .map(|lowered| device::pipeline(&gpu, &shader, &lowered, PipelineOptions::ANY));
         let usage = gpu.context().counter_buffer_usage(COMPUTE);
-        let counter = gpu.create_buffer(4, usage, MemoryLocation::Device).unwrap();
-        Self { gpu, pipelines, counter }
-    }
-
-    fn close(mut self) {
-        self.pipelines.into_iter().for_each(|pipeline| self.gpu.destroy_pipeline(pipeline));
-        self.gpu.destroy_buffer(self.counter);
-        device::close(self.gpu);
+        let counter = gpu.buffer(4, usage);
+        Self { pipelines, counter, gpu }
     }
 
     /// Captures after `before` records, into a buffer with room for `room` more records and for a
@@ -204,8 +193,7 @@ impl Bench {
         let size = u64::from((before + room) * STRIDE + STRIDE - 4);
         let gpu = &mut self.gpu;
         let usage = gpu.context().capture_buffer_usage(COMPUTE);
-        let target = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
-        gpu.write(&target, 0, &vec![BEFORE; size as usize]).unwrap();
+        let target = gpu.filled(usage, &vec![BEFORE; size as usize]);
         gpu.write(&self.counter, 0, &(before * STRIDE).to_le_bytes()).unwrap();
         let commands = program.steps.iter().filter_map(|step| match step {
             Step::Draw(_, d) => {
@@ -215,18 +203,16 @@ impl Bench {
         });
         let commands: Vec<[u32; 4]> = commands.collect();
         let usage = gpu.context().indirect_buffer_usage(COMPUTE);
-        let arguments = 16 * commands.len() as u64;
-        let arguments = gpu.create_buffer(arguments, usage, MemoryLocation::Device).unwrap();
-        gpu.write(&arguments, 0, bytemuck::cast_slice(&commands)).unwrap();
+        let arguments = gpu.filled(usage, &commands);
         let pools = [0, 1].map(|i| {
             let count = program.queries[i].max(1);
-            gpu.create_query_pool(KINDS[i], count).unwrap()
+            gpu.query_pool(KINDS[i], count)
         });
         // An arena of the documented size.
         let takes = |step: &&Step| matches!(step, Step::Draw(..) | Step::End(_));
         let draws = program.steps.iter().filter(takes).count() as u64;
-        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, draws)).unwrap();
-        let (kernels, pipelines) = (gpu.kernels(), &self.pipelines);
+        let mut arena = gpu.arena(&ArenaDesc::for_draws(1, draws));
+        let (mut capture, pipelines) = (gpu.new_capture(), &self.pipelines);
 
         let counter = Some(CounterBuffer::new(self.counter.raw()));
         let buffers = [Some(CaptureBuffer::new(target.raw(), size))];
@@ -238,8 +224,7 @@ impl Bench {
                 for pool in &pools {
                     pool.reset(ctx, cmd, 0, pool.count())?;
                 }
-                let mut capture = Capture::new(ctx, &kernels);
-                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
                 record(&mut recorder, program, way, &arguments, &pools, pipelines)?;
                 let recorded = recorder.end(&[counter])?;
                 ctx.capture_barrier(cmd, COMPUTE, ConsumerScope::HOST);
@@ -254,7 +239,7 @@ impl Bench {
         let end = first + captured.len();
         let mut expected = vec![BEFORE; size as usize];
         expected[first..end].copy_from_slice(&captured);
-        let found = self.gpu.read(&target, 0..size).unwrap();
+        let found: Vec<u8> = self.gpu.contents(&target);
         let differs = found.iter().zip(&expected).position(|(found, expected)| found != expected);
         assert_eq!(differs, None, "{what}: first byte that differs");
         let counter = self.gpu.read(&self.counter, 0..4).unwrap();
@@ -266,12 +251,6 @@ impl Bench {
                 assert_eq!(found, Some(*result), "{what}: {:?} {query}", pool.kind());
             }
         }
-        for pool in pools {
-            self.gpu.destroy_query_pool(pool);
-        }
-        self.gpu.destroy_arena(arena);
-        self.gpu.destroy_buffer(arguments);
-        self.gpu.destroy_buffer(target);
     }
 }
 
@@ -284,8 +263,8 @@ unsafe fn record(
     program: &Program,
     way: Way,
     arguments: &Buffer,
-    pools: &[QueryPool; 2],
-    pipelines: &[Pipeline; 2],
+    pools: &[Owned<QueryPool>; 2],
+    pipelines: &[Owned<Pipeline>; 2],
 ) -> Result<(), RuntimeError> {
     let (mut offset, mut bound) = (0, 0);
     for step in &program.steps {
@@ -325,11 +304,11 @@ const WAYS: [Way; 3] = [Way::Direct, Way::Resumed, Way::Indirect];
 #[test]
 fn draws_are_placed_across_blocks() {
     for resources in device::RESOURCES {
-        let mut bench = Bench::new(resources);
+        let mut pipelines = Pipelines::new(resources);
         for draws in [1, 2, 255, 256, 257, 511, 513] {
             let program = Program::new(draws, 3);
             for way in WAYS {
-                bench.check(&program, way, 7, 10 * draws);
+                pipelines.check(&program, way, 7, 10 * draws);
             }
         }
         // 500 draws take some 2,000 records.
@@ -337,10 +316,9 @@ fn draws_are_placed_across_blocks() {
         let all = program.model(u32::MAX / STRIDE).0.len() as u32 / STRIDE;
         for room in (0..8).chain(970..980).chain(all - 5..all + 1) {
             for way in WAYS {
-                bench.check(&program, way, 3, room);
+                pipelines.check(&program, way, 3, room);
             }
         }
-        bench.close();
     }
 }
 
@@ -348,9 +326,8 @@ fn draws_are_placed_across_blocks() {
 #[test]
 fn a_hundred_thousand_draws_have_a_query_each() {
     for resources in device::RESOURCES {
-        let mut bench = Bench::new(resources);
-        bench.check(&Program::with_a_query_each(100_000), Way::Direct, 0, 200_000);
-        bench.close();
+        let mut pipelines = Pipelines::new(resources);
+        pipelines.check(&Program::with_a_query_each(100_000), Way::Direct, 0, 200_000);
     }
 }
 
@@ -358,14 +335,13 @@ fn a_hundred_thousand_draws_have_a_query_each() {
 #[test]
 fn a_hundred_thousand_draws_are_one_capture() {
     for resources in device::RESOURCES {
-        let mut bench = Bench::new(resources);
+        let mut pipelines = Pipelines::new(resources);
         let program = Program::new(100_000, 500);
         let all = program.model(u32::MAX / STRIDE).0.len() as u32 / STRIDE;
         for way in WAYS {
             for room in [all / 2, all] {
-                bench.check(&program, way, 1000, room);
+                pipelines.check(&program, way, 1000, room);
             }
         }
-        bench.close();
     }
 }

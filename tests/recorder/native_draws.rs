@@ -5,14 +5,14 @@ use ash::vk;
 use vkxfb::lower::{Backend, Lowered};
 use vkxfb::runtime::{
     ArenaDesc, Buffer, ByteCountDraw, Capabilities, Capture, CaptureBuffer, CaptureDesc,
-    ConsumerScope, Context, CounterBuffer, IndirectDraw, MemoryLocation, Recorder,
-    RequiredFeatures, RuntimeError,
+    ConsumerScope, Context, CounterBuffer, IndirectDraw, Recorder, RequiredFeatures, RuntimeError,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-use vkxfb_probe::gpu::{Gpu, Profile};
+use vkxfb_probe::gpu::Profile;
 use vkxfb_probe::shaders::ProbeShader;
 
 use crate::common::device::{self, PipelineOptions};
+use crate::common::test_device::{Owned, TestDevice};
 
 const NATIVE: Backend = Backend::Native;
 const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
@@ -24,13 +24,13 @@ const ARGUMENTS: [u32; 14] = [1, 1, 10, 0, 2, 1, 20, 0, 3, 1, 30, 0, 2, 4 * 7];
 const COUNT_AT: u64 = 48;
 const COUNTER_AT: u64 = 52;
 
-/// A pipeline, a buffer to capture to, and [`ARGUMENTS`].
-struct Bench {
-    gpu: Gpu,
+/// A shader, a buffer to capture to, and [`ARGUMENTS`].
+struct NativeCaptures {
     shader: ProbeShader,
     lowered: Lowered,
-    target: Buffer,
-    arguments: Buffer,
+    target: Owned<Buffer>,
+    arguments: Owned<Buffer>,
+    gpu: TestDevice,
 }
 
 fn indirect(buffer: vk::Buffer, draw_count: u32, stride: u32, is_counted: bool) -> IndirectDraw {
@@ -48,31 +48,20 @@ fn byte_count(buffer: vk::Buffer, vertex_stride: u32) -> ByteCountDraw {
     }
 }
 
-impl Bench {
+impl NativeCaptures {
     fn new() -> Option<Self> {
         let mut gpu = device::open(Profile::Full);
         if !gpu.backends().contains(&NATIVE) {
             eprintln!("skipped: the device has no transform feedback");
-            device::close(gpu);
             return None;
         }
         let shader = ProbeShader::identify();
         let lowered = device::lower(&gpu, &shader, NATIVE);
         let ctx = gpu.context().clone();
-        let usage = ctx.capture_buffer_usage(NATIVE);
-        let size = 64 * STRIDE as u64;
-        let target = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+        let target = gpu.buffer(64 * STRIDE as u64, ctx.capture_buffer_usage(NATIVE));
         let usage = ctx.indirect_buffer_usage(NATIVE) | ctx.counter_buffer_usage(NATIVE);
-        let arguments = gpu.create_buffer(64, usage, MemoryLocation::Device).unwrap();
-        let bytes: Vec<u8> = ARGUMENTS.into_iter().flat_map(u32::to_le_bytes).collect();
-        gpu.write(&arguments, 0, &bytes).unwrap();
-        Some(Self { gpu, shader, lowered, target, arguments })
-    }
-
-    fn close(mut self) {
-        self.gpu.destroy_buffer(self.target);
-        self.gpu.destroy_buffer(self.arguments);
-        device::close(self.gpu);
+        let arguments = gpu.filled(usage, &ARGUMENTS);
+        Some(Self { shader, lowered, target, arguments, gpu })
     }
 
     /// Records with a context of a device that supports less, or was created with less. Returns the
@@ -90,7 +79,7 @@ impl Bench {
         let ctx = unsafe { Context::new(instance, device, caps, enabled) }.unwrap();
         let size = self.target.size();
         self.gpu.write(&self.target, 0, &vec![0xff; size as usize]).unwrap();
-        let mut arena = self.gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
+        let mut arena = self.gpu.arena(&ArenaDesc::for_draws(1, 1));
         let kernels = self.gpu.kernels();
         let pass = (self.gpu.render_pass(), self.gpu.framebuffer());
         let provoking = ProvokingVertex::First;
@@ -104,7 +93,7 @@ impl Bench {
             unsafe {
                 device::begin_render_pass(&ctx, cmd, NATIVE, pass);
                 let mut capture = Capture::new(&ctx, &kernels);
-                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
                 let said = record(&mut recorder, arguments).map_err(|error| error.to_string());
                 recorder.end(&[])?;
                 device::end_render_pass(&ctx, cmd, NATIVE);
@@ -115,10 +104,8 @@ impl Bench {
         let said = said.unwrap();
         // SAFETY: the submission was waited for.
         unsafe { ctx.destroy(pipeline, &mut ()) };
-        self.gpu.destroy_arena(arena);
-        let bytes = self.gpu.read(&self.target, 0..size).unwrap();
-        let records = bytes.chunks_exact(STRIDE);
-        let vertices = records.map(|r| u32::from_le_bytes(r[..4].try_into().unwrap()));
+        let records: Vec<[u32; STRIDE / 4]> = self.gpu.contents(&self.target);
+        let vertices = records.iter().map(|record| record[0]);
         (said, vertices.take_while(|vertex| *vertex != u32::MAX).collect())
     }
 }
@@ -127,13 +114,13 @@ impl Bench {
 /// whether or not the feature's commands can be called, and the capture continues.
 #[test]
 fn features_of_indirect_draws_count_as_they_are_enabled() {
-    let Some(mut bench) = Bench::new() else { return };
+    let Some(mut native) = NativeCaptures::new() else { return };
     let one = [10];
     // SAFETY: as `capture` says; the arguments lie in their buffer.
     let first = |recorder: &mut Recorder<'_>, arguments| unsafe {
         recorder.draw_indirect(POINTS, &indirect(arguments, 1, 0, false))
     };
-    let (said, found) = bench.capture(
+    let (said, found) = native.capture(
         |_, enabled| enabled.multi_draw_indirect = false,
         |recorder, arguments| {
             first(recorder, arguments)?;
@@ -145,7 +132,7 @@ fn features_of_indirect_draws_count_as_they_are_enabled() {
                     created without";
     assert_eq!((said, &found[..]), (Err(expected.to_owned()), &one[..]));
 
-    let (said, found) = bench.capture(
+    let (said, found) = native.capture(
         |_, enabled| enabled.draw_indirect_count = false,
         |recorder, arguments| {
             first(recorder, arguments)?;
@@ -157,7 +144,7 @@ fn features_of_indirect_draws_count_as_they_are_enabled() {
                     created without";
     assert_eq!((said, &found[..]), (Err(expected.to_owned()), &one[..]));
 
-    let (said, found) = bench.capture(
+    let (said, found) = native.capture(
         |caps, _| caps.transform_feedback.as_mut().unwrap().draw = false,
         |recorder, arguments| {
             first(recorder, arguments)?;
@@ -168,17 +155,16 @@ fn features_of_indirect_draws_count_as_they_are_enabled() {
     let expected =
         "a native byte-count draw needs transformFeedbackDraw, which the device does not have";
     assert_eq!((said, &found[..]), (Err(expected.to_owned()), &one[..]));
-    bench.close();
 }
 
 /// Errors name the limits of the native commands, and strides that Vulkan does not allow.
 #[test]
 fn limits_of_indirect_draws_are_named() {
-    let Some(mut bench) = Bench::new() else { return };
-    if !bench.gpu.context().enabled().multi_draw_indirect {
-        return bench.close();
+    let Some(mut native) = NativeCaptures::new() else { return };
+    if !native.gpu.context().enabled().multi_draw_indirect {
+        return;
     }
-    let (said, _) = bench.capture(
+    let (said, _) = native.capture(
         |caps, _| caps.limits.max_draw_indirect_count = 2,
         // SAFETY: as `capture` says; the arguments lie in their buffer.
         |recorder, arguments| unsafe {
@@ -187,7 +173,7 @@ fn limits_of_indirect_draws_are_named() {
     );
     let expected = "the number of draws of an indirect draw is 3: maxDrawIndirectCount is 2";
     assert_eq!(said, Err(expected.to_owned()));
-    let (said, _) = bench.capture(
+    let (said, _) = native.capture(
         |caps, _| caps.transform_feedback.as_mut().unwrap().max_buffer_data_stride = 512,
         // SAFETY: as above.
         |recorder, arguments| unsafe {
@@ -196,7 +182,7 @@ fn limits_of_indirect_draws_are_named() {
     );
     let expected = "vertexStride is 516: maxTransformFeedbackBufferDataStride is 512";
     assert_eq!(said, Err(expected.to_owned()));
-    let (said, _) = bench.capture(
+    let (said, _) = native.capture(
         |_, _| {},
         // SAFETY: as above.
         |recorder, arguments| unsafe {
@@ -205,16 +191,15 @@ fn limits_of_indirect_draws_are_named() {
     );
     let expected = "the stride of indirect arguments is 12 bytes: each takes 16";
     assert_eq!(said, Err(expected.to_owned()));
-    bench.close();
 }
 
 /// The stride is ignored if there are fewer than two draws. Vulkan's command with a count does not
 /// ignore it.
 #[test]
 fn strides_of_one_draw_are_ignored() {
-    let Some(mut bench) = Bench::new() else { return };
-    if bench.gpu.context().enabled().draw_indirect_count {
-        let (said, found) = bench.capture(
+    let Some(mut native) = NativeCaptures::new() else { return };
+    if native.gpu.context().enabled().draw_indirect_count {
+        let (said, found) = native.capture(
             |_, _| {},
             // SAFETY: as `capture` says; the arguments lie in their buffer.
             |recorder, arguments| unsafe {
@@ -223,7 +208,6 @@ fn strides_of_one_draw_are_ignored() {
         );
         assert_eq!((said, &found[..]), (Ok(()), &[10][..]));
     }
-    bench.close();
 }
 
 /// The scopes include all accesses of native captures to their buffers and counters, and nothing

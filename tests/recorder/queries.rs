@@ -9,16 +9,16 @@ use ash::vk::QueryResultFlags as Flags;
 use vkxfb::internal::Barrier;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
-    Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Context,
-    CounterBuffer, Draw, Kernels, MemoryLocation, Pipeline, QueryKind, QueryPool, QueryResult,
-    Recorded, Recorder, ResultTarget, RuntimeError,
+    Arena, ArenaDesc, ConsumerScope, Context, Draw, Kernels, QueryKind, QueryPool, QueryResult,
+    ResultTarget, RuntimeError,
 };
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::gpu::{Gpu, OpenOptions, Profile, Resources};
 use vkxfb_probe::shaders::ProbeShader;
 
-use super::bench::Bench;
-use crate::common::device::{self, PipelineOptions};
+use super::setup::Setup;
+use crate::common::device;
+use crate::common::test_device::{Owned, TestDevice};
 
 const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
 const KINDS: [QueryKind; 2] = [QueryKind::TransformFeedbackStream, QueryKind::PrimitivesGenerated];
@@ -29,63 +29,13 @@ const BEFORE: u8 = 0xa5;
 /// A timeout that is long enough for a submission on any machine.
 const PATIENCE: Duration = Duration::from_secs(10_000);
 
-/// Returns a bench with a pipeline of this backend.
-fn open(resources: Resources, backend: Backend) -> Bench {
-    let options = OpenOptions { resources, ..Default::default() };
+/// Opens a device, to capture on by this backend.
+fn open(resources: Resources, backend: Backend) -> (TestDevice, Setup) {
+    let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
     let shader = ProbeShader::identify();
     let size = u64::from(ROOM * shader.stride(0).unwrap());
-    Bench::new(options, backend, &shader, size)
-}
-
-impl Bench {
-    fn parts(&mut self) -> (&mut Gpu, Capturing<'_>) {
-        let Self { gpu, backend, pipeline, kernels, target, counter } = self;
-        let pass = (gpu.render_pass(), gpu.framebuffer());
-        let backend = *backend;
-        (gpu, Capturing { backend, pipeline, kernels, target, counter, pass })
-    }
-}
-
-/// The objects with which captures are recorded.
-struct Capturing<'a> {
-    backend: Backend,
-    pipeline: &'a Pipeline,
-    kernels: &'a Kernels,
-    target: &'a Buffer,
-    counter: &'a Buffer,
-    pass: (vk::RenderPass, vk::Framebuffer),
-}
-
-impl Capturing<'_> {
-    /// Captures from the start of the target buffer, or resumes from a counter, which is also in
-    /// the target buffer.
-    ///
-    /// # Safety
-    /// As [`Recorder::begin`].
-    unsafe fn capture(
-        &self,
-        ctx: &Context,
-        arena: &mut Arena,
-        cmd: vk::CommandBuffer,
-        is_resumed: bool,
-        record: impl FnOnce(&mut Recorder<'_>) -> Result<(), RuntimeError>,
-    ) -> Result<Recorded, RuntimeError> {
-        let counter = CounterBuffer::new(self.counter.raw());
-        let (buffer, size) = (self.target.raw(), self.target.size());
-        let buffers = [Some(CaptureBuffer::new(buffer, size))];
-        let counters = [Some(counter).filter(|_| is_resumed)];
-        let desc = CaptureDesc::new(self.pipeline).buffers(&buffers).counters(&counters);
-        // SAFETY: the caller's contract.
-        unsafe {
-            device::begin_render_pass(ctx, cmd, self.backend, self.pass);
-            let mut capture = Capture::new(ctx, self.kernels);
-            let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
-            record(&mut recorder)?;
-            let recorded = recorder.end(&[])?;
-            device::end_render_pass(ctx, cmd, self.backend);
-            Ok(recorded)
-        }
-    }
+    let setup = Setup::new(&mut gpu, backend, &shader, size);
+    (gpu, setup)
 }
 
 fn points(vertex_count: u32) -> Draw {
@@ -98,18 +48,17 @@ const COUNTED: [Option<u32>; 5] = [Some(7), None, Some(0), Some(ROOM + 5), None]
 /// A native query pool and one of vkxfb. Queries 0, 2 and 3 of both have ended, and the others have
 /// not begun.
 struct Both {
-    bench: Bench,
-    native: vk::QueryPool,
-    own: QueryPool,
+    native: Owned<vk::QueryPool>,
+    own: Owned<QueryPool>,
+    gpu: TestDevice,
 }
 
 impl Both {
     /// Returns `None` if the device has no such queries.
     fn new(kind: QueryKind) -> Option<Self> {
-        let mut native = open(Resources::Best, Backend::Native);
-        let has = native.gpu.draw_features().primitives_generated_query;
+        let (mut gpu, setup) = open(Resources::Best, Backend::Native);
+        let has = gpu.draw_features().primitives_generated_query;
         if kind == QueryKind::PrimitivesGenerated && !has {
-            native.close();
             return None;
         }
         let count = COUNTED.len() as u32;
@@ -118,19 +67,22 @@ impl Both {
             QueryKind::PrimitivesGenerated => vk::QueryType::PRIMITIVES_GENERATED_EXT,
         };
         let info = vk::QueryPoolCreateInfo::default().query_type(query_type).query_count(count);
-        let device = native.gpu.context().device().clone();
+        let device = gpu.context().device().clone();
         // SAFETY: the device is live, and the feature is enabled.
         let pool = unsafe { device.create_query_pool(&info, None) }.unwrap();
-        let own = native.pool(kind, count);
-        let mut arena = native.gpu.create_arena(&ArenaDesc::for_draws(8, 8)).unwrap();
-        let (gpu, capturing) = native.parts();
+        // SAFETY: nothing uses the queries.
+        let native = gpu.own(pool, |gpu, pool| unsafe {
+            gpu.context().device().destroy_query_pool(pool, None);
+        });
+        let own = gpu.query_pool(kind, count);
+        let mut arena = gpu.arena(&ArenaDesc::for_draws(8, 8));
         gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
                 device.cmd_reset_query_pool(cmd, pool, 0, count);
                 for (query, counted) in (0..).zip(COUNTED) {
                     let Some(counted) = counted else { continue };
-                    capturing.capture(ctx, &mut arena, cmd, false, |recorder| {
+                    setup.record(ctx, cmd, &mut arena, [None; 2], |recorder| {
                         device.cmd_begin_query(cmd, pool, query, vk::QueryControlFlags::empty());
                         recorder.draw(POINTS, &points(counted))?;
                         device.cmd_end_query(cmd, pool, query);
@@ -143,29 +95,14 @@ impl Both {
         })
         .unwrap();
         // The same by compute, in the same device.
-        let shader = ProbeShader::identify();
-        let lowered = device::lower(gpu, &shader, Backend::Compute);
-        let options = PipelineOptions {
-            topology: POINTS,
-            provoking: ProvokingVertex::First,
-            specialize: false,
-        };
-        let pipeline = device::pipeline(gpu, &shader, &lowered, options);
-        let usage = gpu.context().capture_buffer_usage(Backend::Compute);
-        let size = capturing.target.size();
-        let target = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
-        let computing = Capturing {
-            backend: Backend::Compute,
-            pipeline: &pipeline,
-            target: &target,
-            ..capturing
-        };
+        let size = setup.target.size();
+        let setup = Setup::new(&mut gpu, Backend::Compute, &ProbeShader::identify(), size);
         gpu.submit(|ctx, cmd| {
             // SAFETY: as above.
             unsafe {
                 for (query, counted) in (0..).zip(COUNTED) {
                     let Some(counted) = counted else { continue };
-                    computing.capture(ctx, &mut arena, cmd, false, |recorder| {
+                    setup.record(ctx, cmd, &mut arena, [None; 2], |recorder| {
                         recorder.begin_query(&own, query)?;
                         recorder.draw(POINTS, &points(counted))?;
                         recorder.end_query(kind)
@@ -175,47 +112,33 @@ impl Both {
             Ok(())
         })
         .unwrap();
-        gpu.destroy_pipeline(pipeline);
-        gpu.destroy_buffer(target);
-        gpu.destroy_arena(arena);
-        Some(Self { bench: native, native: pool, own })
+        Some(Self { native, own, gpu })
     }
 
     /// Returns whether the driver has results that can be compared. If partial results are
     /// requested, NVIDIA's driver (580.159.04) copies 0 even for queries that have ended.
     fn has_results(&self, flags: Flags) -> bool {
-        let driver = self.bench.gpu.capabilities().driver_id;
+        let driver = self.gpu.capabilities().driver_id;
         !(driver == vk::DriverId::NVIDIA_PROPRIETARY && flags.contains(Flags::PARTIAL))
-    }
-
-    fn close(mut self) {
-        // SAFETY: nothing uses the queries.
-        unsafe { self.bench.gpu.context().device().destroy_query_pool(self.native, None) };
-        self.bench.gpu.destroy_query_pool(self.own);
-        self.bench.close();
     }
 }
 
 /// Returns the contents of a buffer of [`BEFORE`] to which results were copied.
 fn copied(
-    gpu: &mut Gpu,
+    gpu: &mut TestDevice,
     size: usize,
     copy: impl FnOnce(&Context, &mut Arena, &Kernels, vk::CommandBuffer, vk::Buffer),
 ) -> Vec<u8> {
     let usage = gpu.context().query_target_usage();
-    let target = gpu.create_buffer(size as u64, usage, MemoryLocation::Device).unwrap();
-    gpu.write(&target, 0, &vec![BEFORE; size]).unwrap();
-    let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 0)).unwrap();
+    let target = gpu.filled(usage, &vec![BEFORE; size]);
+    let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 0));
     let kernels = gpu.kernels();
     gpu.submit(|ctx, cmd| {
         copy(ctx, &mut arena, &kernels, cmd, target.raw());
         Ok(())
     })
     .unwrap();
-    let bytes = gpu.read(&target, 0..size as u64).unwrap();
-    gpu.destroy_arena(arena);
-    gpu.destroy_buffer(target);
-    bytes
+    gpu.contents(&target)
 }
 
 /// Returns every combination of flags for the results of queries.
@@ -286,7 +209,7 @@ fn sizes(kind: QueryKind, flags: Flags) -> (u64, u64) {
 fn the_host_reads_what_it_reads_natively() {
     for kind in KINDS {
         let Some(both) = Both::new(kind) else { continue };
-        let device = both.bench.gpu.context().device();
+        let device = both.gpu.context().device();
         for (flags, (first, count, padding)) in
             all_flags().flat_map(|flags| ranges().map(move |range| (flags, range)))
         {
@@ -313,7 +236,7 @@ fn the_host_reads_what_it_reads_natively() {
             let returned = unsafe {
                 (device.fp_v1_0().get_query_pool_results)(
                     device.handle(),
-                    both.native,
+                    *both.native,
                     first,
                     count,
                     needed,
@@ -327,7 +250,6 @@ fn the_host_reads_what_it_reads_natively() {
                 assert_eq!(own, native, "{what}");
             }
         }
-        both.close();
     }
 }
 
@@ -349,8 +271,8 @@ fn the_device_copies_what_it_copies_natively() {
             let all = (offset + stride * u64::from(count) + 8) as usize;
             let is_compared = both.has_results(flags)
                 && (have_ended(first, count) || flags & !Flags::TYPE_64 == Flags::empty());
-            let Both { bench, native: pool, own } = &mut both;
-            let found = copied(&mut bench.gpu, all, |ctx, arena, kernels, cmd, buffer| {
+            let Both { native, own, gpu } = &mut both;
+            let found = copied(gpu, all, |ctx, arena, kernels, cmd, buffer| {
                 let target = ResultTarget { buffer, offset, stride };
                 // SAFETY: the buffer holds the results.
                 unsafe { own.copy_results(ctx, arena, kernels, cmd, first, count, &target, flags) }
@@ -362,17 +284,16 @@ fn the_device_copies_what_it_copies_natively() {
             if !is_compared {
                 continue;
             }
-            let native = copied(&mut bench.gpu, all, |ctx, _, _, cmd, target| {
+            let copied = copied(gpu, all, |ctx, _, _, cmd, target| {
                 // SAFETY: as above.
                 unsafe {
                     ctx.device().cmd_copy_query_pool_results(
-                        cmd, *pool, first, count, target, offset, stride, flags,
+                        cmd, **native, first, count, target, offset, stride, flags,
                     );
                 }
             });
-            assert_eq!(found, native, "{what}");
+            assert_eq!(found, copied, "{what}");
         }
-        both.close();
     }
 }
 
@@ -467,15 +388,14 @@ impl Drop for Done<'_> {
 /// Submits `count` command buffers without waiting while a thread polls. If the thread finds a
 /// result that no command buffer produces, returns it.
 fn poll(resources: Resources, count: u32, omitted: Option<Barrier>) -> Option<QueryResult> {
-    let mut bench = open(resources, Backend::Compute);
+    let (mut gpu, setup) = open(resources, Backend::Compute);
     // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch after
     // another.
-    unsafe { bench.gpu.omit_barrier(omitted) };
-    let pool = bench.pool(QueryKind::TransformFeedbackStream, 2);
+    unsafe { gpu.omit_barrier(omitted) };
+    let pool = gpu.query_pool(QueryKind::TransformFeedbackStream, 2);
     let parts = 8 * u64::from(WAYS);
     let desc = ArenaDesc::for_draws(parts, parts).descriptor_sets(8 * WAYS);
-    let mut arena = bench.gpu.create_arena(&desc).unwrap();
-    let (gpu, capturing) = bench.parts();
+    let mut arena = gpu.arena(&desc);
     let (gpu, ctx) = (&*gpu, gpu.context());
     let flying = Flying::new(gpu, WAYS);
     for way in 0..WAYS {
@@ -484,8 +404,9 @@ fn poll(resources: Resources, count: u32, omitted: Option<Barrier>) -> Option<Qu
             // SAFETY: everything lives until the queue is idle.
             unsafe {
                 pool.reset(ctx, cmd, 1, 1)?;
+                let from = setup.counter().filter(|_| way % 2 == 1);
                 for is_last in [false, true] {
-                    capturing.capture(ctx, &mut arena, cmd, way % 2 == 1, |recorder| {
+                    setup.record(ctx, cmd, &mut arena, [from, None], |recorder| {
                         recorder.begin_query(&pool, 1)?;
                         recorder.draw(POINTS, &draw)?;
                         if is_last {
@@ -553,9 +474,6 @@ fn poll(resources: Resources, count: u32, omitted: Option<Barrier>) -> Option<Qu
     if wrong.is_none() {
         assert_eq!(last, Some(result((count - 1) % WAYS)));
     }
-    bench.gpu.destroy_query_pool(pool);
-    bench.gpu.destroy_arena(arena);
-    bench.close();
     wrong
 }
 
@@ -585,18 +503,17 @@ fn who_polls_finds_ends_before_what_they_count() {
 /// less.
 #[test]
 fn no_barrier_of_an_end_can_be_left_out() {
-    let mut bench = open(Resources::Best, Backend::Compute);
-    let pool = bench.pool(KINDS[0], 1);
+    let (mut gpu, setup) = open(Resources::Best, Backend::Compute);
+    let pool = gpu.query_pool(KINDS[0], 1);
     let mut barriers = |omitted| {
         // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch
         // after another.
-        unsafe { bench.gpu.omit_barrier(omitted) };
-        let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(1, 2)).unwrap();
-        let (gpu, capturing) = bench.parts();
+        unsafe { gpu.omit_barrier(omitted) };
+        let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 2));
         let recorded = gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
             let recorded = unsafe {
-                capturing.capture(ctx, &mut arena, cmd, false, |recorder| {
+                setup.record(ctx, cmd, &mut arena, [None; 2], |recorder| {
                     recorder.begin_query(&pool, 0)?;
                     recorder.draw(POINTS, &points(1))?;
                     recorder.end_query(pool.kind())
@@ -604,7 +521,6 @@ fn no_barrier_of_an_end_can_be_left_out() {
             };
             Ok(recorded?.barriers)
         });
-        bench.gpu.destroy_arena(arena);
         recorded.unwrap()
     };
     // There is another barrier before the counting.
@@ -612,23 +528,20 @@ fn no_barrier_of_an_end_can_be_left_out() {
     for omitted in [Barrier::ValuesToEnds, Barrier::EndsToHost] {
         assert_eq!(barriers(Some(omitted)), 2, "{omitted:?}");
     }
-    bench.gpu.destroy_query_pool(pool);
-    bench.close();
 }
 
 /// Waits with `WAIT` before the fence, and for a query that never ends.
 #[test]
 fn who_waits_needs_no_fence() {
-    let mut bench = open(Resources::Best, Backend::Compute);
-    let pools = KINDS.map(|kind| bench.pool(kind, 3));
-    let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(1, 4)).unwrap();
-    let (gpu, capturing) = bench.parts();
+    let (mut gpu, setup) = open(Resources::Best, Backend::Compute);
+    let pools = KINDS.map(|kind| gpu.query_pool(kind, 3));
+    let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 4));
     let (gpu, ctx) = (&*gpu, gpu.context());
     let flying = Flying::new(gpu, 1);
     flying.record(ctx, 0, |cmd| {
         // SAFETY: everything lives until the queue is idle.
         unsafe {
-            capturing.capture(ctx, &mut arena, cmd, false, |recorder| {
+            setup.record(ctx, cmd, &mut arena, [None; 2], |recorder| {
                 for query in [0, 1] {
                     for pool in &pools {
                         recorder.begin_query(pool, query)?;
@@ -666,29 +579,26 @@ fn who_waits_needs_no_fence() {
         assert_eq!(found, [60, 60, 1, 40, 61, 1, 7, 7, 7]);
     }
     flying.close(gpu);
-    pools.into_iter().for_each(|pool| bench.gpu.destroy_query_pool(pool));
-    bench.gpu.destroy_arena(arena);
-    bench.close();
 }
 
 /// The host resets a query that the next submission uses again, and no other query.
 #[test]
 fn the_host_resets_queries() {
     for resources in device::RESOURCES {
-        let mut bench = open(resources, Backend::Compute);
-        let pool = bench.pool(QueryKind::TransformFeedbackStream, 3);
+        let (mut gpu, setup) = open(resources, Backend::Compute);
+        let pool = gpu.query_pool(QueryKind::TransformFeedbackStream, 3);
         let ended = |query: u32, counted: u32| {
             // SAFETY: the device is live.
             let found = unsafe { pool.result(query) }.unwrap();
             let counted = counted.into();
             assert_eq!(found, Some(QueryResult { first: counted, second: counted }));
         };
-        let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(6, 6)).unwrap();
-        let mut count = |gpu: &mut Gpu, capturing: &Capturing<'_>, query, counted| {
+        let mut arena = gpu.arena(&ArenaDesc::for_draws(6, 6));
+        let mut count = |gpu: &mut TestDevice, query, counted| {
             gpu.submit(|ctx, cmd| {
                 // SAFETY: everything outlives the submission, which is waited for.
                 unsafe {
-                    capturing.capture(ctx, &mut arena, cmd, false, |recorder| {
+                    setup.record(ctx, cmd, &mut arena, [None; 2], |recorder| {
                         recorder.begin_query(&pool, query)?;
                         recorder.draw(POINTS, &points(counted))?;
                         recorder.end_query(pool.kind())
@@ -698,30 +608,26 @@ fn the_host_resets_queries() {
             })
             .unwrap();
         };
-        let (gpu, capturing) = bench.parts();
         for query in 0..3 {
-            count(gpu, &capturing, query, 10 + query);
+            count(&mut gpu, query, 10 + query);
         }
         (0..3).for_each(|query| ended(query, 10 + query));
         // SAFETY: no submission is under way.
         unsafe { pool.reset_by_host(1, 1) }.unwrap();
         // SAFETY: the device is live.
         assert_eq!(unsafe { pool.result(1) }.unwrap(), None);
-        count(gpu, &capturing, 1, 20);
+        count(&mut gpu, 1, 20);
         [(0, 10), (1, 20), (2, 12)].into_iter().for_each(|(query, counted)| ended(query, counted));
         // SAFETY: no submission is under way.
         assert!(unsafe { pool.reset_by_host(2, 2) }.is_err());
-        bench.gpu.destroy_arena(arena);
-        bench.gpu.destroy_query_pool(pool);
-        bench.close();
     }
 }
 
 /// Results that do not fit in memory, and queries that do not exist, are refused with an error.
 #[test]
 fn what_is_no_result_is_refused() {
-    let mut bench = open(Resources::Best, Backend::Compute);
-    let pool = bench.pool(QueryKind::TransformFeedbackStream, 3);
+    let mut gpu = device::open(Profile::Full);
+    let pool = gpu.query_pool(QueryKind::TransformFeedbackStream, 3);
     let other = device::open(Profile::Full);
     let results = |first, count, len: usize, stride, flags| {
         let mut data = vec![0; len];
@@ -742,16 +648,11 @@ fn what_is_no_result_is_refused() {
         results(0, 1, 64, 8, Flags::WITH_STATUS_KHR),
         "query results are asked for with WITH_STATUS_KHR, which queries of vkxfb do not have"
     );
-    bench
-        .gpu
-        .submit(|_, cmd| {
-            // SAFETY: it is refused.
-            let error = unsafe { pool.reset(other.context(), cmd, 0, 1) }.unwrap_err();
-            assert_eq!(error.to_string(), "the query pool was made with another context");
-            Ok(())
-        })
-        .unwrap();
-    device::close(other);
-    bench.gpu.destroy_query_pool(pool);
-    bench.close();
+    gpu.submit(|_, cmd| {
+        // SAFETY: it is refused.
+        let error = unsafe { pool.reset(other.context(), cmd, 0, 1) }.unwrap_err();
+        assert_eq!(error.to_string(), "the query pool was made with another context");
+        Ok(())
+    })
+    .unwrap();
 }

@@ -2,117 +2,37 @@
 
 use ash::vk;
 use vkxfb::internal::Barrier;
-use vkxfb::lower::Backend;
 use vkxfb::runtime::{
-    Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, CaptureOrder, ConsumerScope,
-    Context, CounterBuffer, Draw, DrawIndexed, IndexBuffer, IndexType, IndirectDraw, Kernels,
-    MemoryLocation, Pipeline, Recorded, Recorder, RuntimeError,
+    Arena, ArenaDesc, Capture, CaptureBuffer, CaptureDesc, CaptureOrder, ConsumerScope, Context,
+    CounterBuffer, Draw, DrawIndexed, IndexBuffer, IndexType, IndirectDraw, Recorded, Recorder,
+    RuntimeError,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-use vkxfb_probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
+use vkxfb_probe::gpu::{GpuError, OpenOptions, Profile, Resources};
 use vkxfb_probe::shaders::ProbeShader;
 
-use crate::common;
-use crate::common::device::{self, PipelineOptions};
+use super::setup::{COMPUTE, Setup};
+use crate::common::test_device::TestDevice;
+use crate::common::{self, device};
 
-const COMPUTE: Backend = Backend::Compute;
+/// The size of a record in bytes.
+const STRIDE: u32 = 16;
 
-/// A device with a pipeline that captures the index of each vertex, and a buffer to capture to.
-struct Bench {
-    gpu: Gpu,
-    setup: Setup,
-    stride: u32,
-    /// A buffer of four dwords.
-    counters: Buffer,
+/// Opens a device, to capture the index of each vertex on.
+fn open(options: OpenOptions, size: u64) -> (TestDevice, Setup) {
+    let mut gpu = device::open_with(options);
+    let setup = Setup::new(&mut gpu, COMPUTE, &ProbeShader::identify(), size);
+    (gpu, setup)
 }
 
-struct Setup {
-    pipeline: Pipeline,
-    kernels: Kernels,
-    target: Buffer,
-}
-
-impl Bench {
-    fn new(profile: Profile, size: u64) -> Self {
-        Self::by(Resources::Best, profile, size)
-    }
-
-    fn by(resources: Resources, profile: Profile, size: u64) -> Self {
-        Self::with(OpenOptions { profile, resources, ..Default::default() }, size)
-    }
-
-    fn with(options: OpenOptions, size: u64) -> Self {
-        let mut gpu = device::open_with(options);
-        let shader = ProbeShader::identify();
-        let options = PipelineOptions {
-            topology: PrimitiveTopology::TriangleStrip,
-            provoking: ProvokingVertex::First,
-            specialize: false,
-        };
-        let lowered = device::lower(&gpu, &shader, COMPUTE);
-        let pipeline = device::pipeline(&gpu, &shader, &lowered, options);
-        let stride = lowered.layout.strides[0].unwrap();
-        let usage = gpu.context().capture_buffer_usage(COMPUTE);
-        let target = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
-        let usage = gpu.context().counter_buffer_usage(COMPUTE);
-        let counters = gpu.create_buffer(16, usage, MemoryLocation::Device).unwrap();
-        gpu.write(&counters, 0, &[0; 16]).unwrap();
-        let kernels = gpu.kernels();
-        let setup = Setup { pipeline, kernels, target };
-        Self { gpu, setup, stride, counters }
-    }
-
-    fn close(mut self) {
-        self.gpu.destroy_pipeline(self.setup.pipeline);
-        self.gpu.destroy_buffer(self.setup.target);
-        self.gpu.destroy_buffer(self.counters);
-        device::close(self.gpu);
-    }
-
-    fn counter(&self) -> Option<CounterBuffer> {
-        Some(CounterBuffer::new(self.counters.raw()))
-    }
-
-    /// Returns the first dword of each record.
-    fn records(&mut self) -> Vec<u32> {
-        let target = &self.setup.target;
-        let bytes = self.gpu.read(target, 0..target.size()).unwrap();
-        let records = bytes.chunks_exact(self.stride as usize);
-        records.map(|r| u32::from_le_bytes(r[..4].try_into().unwrap())).collect()
-    }
-
-    fn position(&mut self) -> u32 {
-        let bytes = self.gpu.read(&self.counters, 0..4).unwrap();
-        u32::from_le_bytes(bytes.try_into().unwrap())
-    }
+fn by(resources: Resources, profile: Profile) -> OpenOptions {
+    OpenOptions { profile, resources, ..Default::default() }
 }
 
 impl Setup {
-    /// Records a capture with another pipeline, between two counters.
-    ///
-    /// # Safety
-    /// As [`Recorder::begin`].
-    unsafe fn record(
-        &self,
-        pipeline: &Pipeline,
-        ctx: &Context,
-        cmd: vk::CommandBuffer,
-        arena: &mut Arena,
-        [from, to]: [Option<CounterBuffer>; 2],
-        draw: impl FnOnce(&mut Recorder<'_>) -> Result<(), RuntimeError>,
-    ) -> Result<Recorded, RuntimeError> {
-        let target = &self.target;
-        let bound = CaptureBuffer::new(target.raw(), target.size());
-        let buffers = [Some(bound)];
-        let counter_buffers = [from];
-        let desc = CaptureDesc::new(pipeline).buffers(&buffers).counters(&counter_buffers);
-        // SAFETY: the caller's contract.
-        unsafe {
-            let mut capture = Capture::new(ctx, &self.kernels);
-            let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
-            draw(&mut recorder)?;
-            recorder.end(&[to])
-        }
+    /// Returns the first dword of each record.
+    fn records(&self, gpu: &mut TestDevice) -> Vec<u32> {
+        gpu.contents::<[u32; 4]>(&self.target).iter().map(|record| record[0]).collect()
     }
 
     /// Records a capture of `draws`.
@@ -129,7 +49,7 @@ impl Setup {
     ) -> Result<Recorded, RuntimeError> {
         // SAFETY: the caller's contract.
         unsafe {
-            self.record(&self.pipeline, ctx, cmd, arena, counters, |recorder| {
+            self.record(ctx, cmd, arena, counters, |recorder| {
                 draws.iter().try_for_each(|(topology, draw)| recorder.draw(*topology, draw))
             })
         }
@@ -169,20 +89,18 @@ fn small_draws_share_dispatches() {
 fn share_dispatches(resources: Resources, topologies: &[PrimitiveTopology]) {
     let draws = thousand_draws(topologies);
     let records = expected(&draws);
-    let mut bench = Bench::by(resources, Profile::Full, 16 * records.len() as u64);
-    let counter = bench.counter();
+    let (mut gpu, setup) = open(by(resources, Profile::Full), 16 * records.len() as u64);
+    let counter = setup.counter();
     for (from, to) in [(None, None), (None, counter), (counter, counter)] {
-        bench.gpu.write(&bench.counters, 0, &[0; 16]).unwrap();
-        let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(1, 1000)).unwrap();
-        let setup = &bench.setup;
-        let recorded = bench.gpu.submit(|ctx, cmd| {
+        gpu.write(&setup.counters, 0, &[0; 16]).unwrap();
+        let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 1000));
+        let recorded = gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
             let recorded = unsafe { setup.record_draws(ctx, cmd, &mut arena, [from, to], &draws) };
             recorded.map_err(|source| GpuError::Capture { capture: 0, source })
         });
         let recorded = recorded.unwrap();
-        bench.gpu.destroy_arena(arena);
-        assert_eq!(bench.records(), records);
+        assert_eq!(setup.records(&mut gpu), records);
         assert_eq!(recorded.captures, 1, "{recorded:?}");
         // Only counters need kernels and barriers: values that the CPU knows are written at the
         // end, others are computed before.
@@ -194,10 +112,9 @@ fn share_dispatches(resources: Resources, topologies: &[PrimitiveTopology]) {
         assert_eq!((recorded.kernels, recorded.barriers), most, "{recorded:?}");
         assert_eq!(recorded.captured.is_some(), from.is_none());
         if to.is_some() {
-            assert_eq!(bench.position(), records.len() as u32 * bench.stride);
+            assert_eq!(setup.position(&mut gpu), records.len() as u32 * STRIDE);
         }
     }
-    bench.close();
 }
 
 /// A small draw between counters is one dispatch after one barrier, however often it is resumed.
@@ -220,10 +137,10 @@ fn a_small_capture_is_one_dispatch() {
         // The last capture finds room for one triangle.
         let all: Vec<u32> = once.repeat(TIMES)[..(TIMES - 1) * once.len() + 3].to_vec();
         let options = OpenOptions { resources, storage_buffers, ..Default::default() };
-        let mut bench = Bench::with(options, 16 * all.len() as u64 + 32);
-        let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(6, 6)).unwrap();
-        let (counter, setup) = (bench.counter(), &bench.setup);
-        let recorded = bench.gpu.submit(|ctx, cmd| {
+        let (mut gpu, setup) = open(options, 16 * all.len() as u64 + 32);
+        let mut arena = gpu.arena(&ArenaDesc::for_draws(6, 6));
+        let counter = setup.counter();
+        let recorded = gpu.submit(|ctx, cmd| {
             let mut record = |counters| {
                 // SAFETY: everything outlives the submission, which is waited for.
                 unsafe { setup.record_draws(ctx, cmd, &mut arena, counters, &draws) }
@@ -234,9 +151,8 @@ fn a_small_capture_is_one_dispatch() {
             Ok((first, resumed?))
         });
         let (first, resumed) = recorded.unwrap();
-        bench.gpu.destroy_arena(arena);
-        assert_eq!(bench.records()[..all.len()], all);
-        assert_eq!(bench.position(), all.len() as u32 * bench.stride);
+        assert_eq!(setup.records(&mut gpu)[..all.len()], all);
+        assert_eq!(setup.position(&mut gpu), all.len() as u32 * STRIDE);
         let counts = |r: &Recorded| [r.captures, r.kernels, r.barriers];
         let once = if is_fused { [1, 0, 1] } else { [1, 1, 1] };
         let again = if resumes_fused { [1, 0, 1] } else { [1, 1, 2] };
@@ -246,7 +162,6 @@ fn a_small_capture_is_one_dispatch() {
             assert_eq!(counts(&recorded), again);
             assert_eq!(recorded.captured, None);
         }
-        bench.close();
     }
 }
 
@@ -254,11 +169,11 @@ fn a_small_capture_is_one_dispatch() {
 #[test]
 fn captures_in_order_have_a_barrier() {
     for resources in device::RESOURCES {
-        let mut bench = Bench::by(resources, Profile::Full, 4096);
-        let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(8, 16)).unwrap();
-        let (counter, setup) = (bench.counter(), &bench.setup);
-        let bound = [Some(CaptureBuffer::new(setup.target.raw(), setup.target.size()))];
-        let recorded = bench.gpu.submit(|ctx, cmd| {
+        let (mut gpu, setup) = open(by(resources, Profile::Full), 4096);
+        let mut arena = gpu.arena(&ArenaDesc::for_draws(8, 16));
+        let counter = setup.counter();
+        let bound = setup.buffers();
+        let recorded = gpu.submit(|ctx, cmd| {
             let mut barriers = |counters: [Option<CounterBuffer>; 2], draws: usize| {
                 let mut capture = Capture::new(ctx, &setup.kernels);
                 let begin = [counters[0]];
@@ -274,8 +189,8 @@ fn captures_in_order_have_a_barrier() {
                     capture.end(&[counters[1]])?;
                     let mut order = CaptureOrder::new();
                     Ok::<_, RuntimeError>([
-                        capture.play(&mut arena, cmd)?.barriers,
-                        capture.play_in_order(&mut arena, cmd, &mut order)?.barriers,
+                        capture.play(&mut *arena, cmd)?.barriers,
+                        capture.play_in_order(&mut *arena, cmd, &mut order)?.barriers,
                     ])
                 }
             };
@@ -291,8 +206,6 @@ fn captures_in_order_have_a_barrier() {
         // may, as far as is known.
         let finished = if resources == Resources::Best { [1, 1] } else { [1, 2] };
         assert_eq!(recorded.unwrap(), [[0, 1], [1, 1], [2, 2], finished, [0, 0]]);
-        bench.gpu.destroy_arena(arena);
-        bench.close();
     }
 }
 
@@ -302,12 +215,12 @@ fn captures_in_order_have_a_barrier() {
 fn draws_of_few_workgroups_are_fused() {
     const MOST: u32 = 8;
     for (resources, most_resumed) in [(Resources::Best, MOST), (Resources::Descriptors, 1)] {
-        let mut bench = Bench::by(resources, Profile::Full, 16 * 2000);
-        let other = bench.counter().map(|counter| CounterBuffer { offset: 4, ..counter });
-        let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(8, 8)).unwrap();
+        let (mut gpu, setup) = open(by(resources, Profile::Full), 16 * 2000);
+        let other = setup.counter().map(|counter| CounterBuffer { offset: 4, ..counter });
+        let mut arena = gpu.arena(&ArenaDesc::for_draws(8, 8));
         let size = 64;
-        let (counter, setup) = (bench.counter(), &bench.setup);
-        let recorded = bench.gpu.submit(|ctx, cmd| {
+        let counter = setup.counter();
+        let recorded = gpu.submit(|ctx, cmd| {
             let mut kernels = |counters: [Option<CounterBuffer>; 2], points: u32| {
                 let draws = [(PrimitiveTopology::PointList, Draw::new(points))];
                 let (stages, access) = Context::write_scope(COMPUTE);
@@ -328,8 +241,6 @@ fn draws_of_few_workgroups_are_fused() {
             ])
         });
         assert_eq!(recorded.unwrap(), [(1, 0), (1, 1), (1, 0), (1, 1), (1, 0), (1, 1)]);
-        bench.gpu.destroy_arena(arena);
-        bench.close();
     }
 }
 
@@ -340,19 +251,16 @@ fn large_draws_are_dispatched_alone() {
     let draw = |vertex_count| (strip, Draw::new(vertex_count));
     let draws = [draw(10), draw(20), draw(20_000), draw(30_000), draw(30), draw(40)];
     let records = expected(&draws);
-    let mut bench = Bench::new(Profile::Bifrost, 16 * records.len() as u64);
-    let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(1, 6)).unwrap();
-    let setup = &bench.setup;
-    let recorded = bench.gpu.submit(|ctx, cmd| {
+    let (mut gpu, setup) = open(by(Resources::Best, Profile::Bifrost), 16 * records.len() as u64);
+    let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 6));
+    let recorded = gpu.submit(|ctx, cmd| {
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe { setup.record_draws(ctx, cmd, &mut arena, [None; 2], &draws) }
             .map_err(|source| GpuError::Capture { capture: 0, source })
     });
-    bench.gpu.destroy_arena(arena);
     let recorded = recorded.unwrap();
     assert_eq!((recorded.captures, recorded.kernels, recorded.barriers), (4, 0, 0));
-    assert_eq!(bench.records(), records);
-    bench.close();
+    assert_eq!(setup.records(&mut gpu), records);
 }
 
 /// A command buffer that resumes from the counter that it writes is submitted sixteen times without
@@ -369,10 +277,10 @@ fn a_command_buffer_is_executed_many_times() {
     for (profile, resources) in ways {
         // The last execution finds no room for its last draws.
         let size = 16 * (TIMES * once.len() - 40) as u64;
-        let mut bench = Bench::by(resources, profile, size);
-        let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(1, 3)).unwrap();
-        let ctx = bench.gpu.context().clone();
-        let (queue, family) = bench.gpu.queue();
+        let (mut gpu, setup) = open(by(resources, profile), size);
+        let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 3));
+        let ctx = gpu.context().clone();
+        let (queue, family) = gpu.queue();
         let device = ctx.device();
         // SAFETY: everything outlives the submissions, which are waited for.
         unsafe {
@@ -384,8 +292,7 @@ fn a_command_buffer_is_executed_many_times() {
             let begin = vk::CommandBufferBeginInfo::default()
                 .flags(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE);
             device.begin_command_buffer(cmd, &begin).unwrap();
-            let counters = [bench.counter(); 2];
-            let setup = &bench.setup;
+            let counters = [setup.counter(); 2];
             let recorded = setup.record_draws(&ctx, cmd, &mut arena, counters, &draws).unwrap();
             assert_eq!(recorded.captured, None);
             device.end_command_buffer(cmd).unwrap();
@@ -394,14 +301,12 @@ fn a_command_buffer_is_executed_many_times() {
             device.queue_wait_idle(queue).unwrap();
             device.destroy_command_pool(pool, None);
         }
-        bench.gpu.destroy_arena(arena);
         let all: Vec<u32> = once.iter().copied().cycle().take(once.len() * TIMES).collect();
-        let records = bench.records();
+        let records = setup.records(&mut gpu);
         // Whole primitives of the fan, then of the strip.
         let written = records.len() / 3 * 3;
-        assert_eq!(bench.position(), written as u32 * bench.stride);
+        assert_eq!(setup.position(&mut gpu), written as u32 * STRIDE);
         assert_eq!(records[..written], all[..written]);
-        bench.close();
     }
 }
 
@@ -414,23 +319,21 @@ fn no_barrier_can_be_left_out() {
     /// The number of indices, which is so large that several workgroups process them, whose results
     /// are combined.
     const MANY: u32 = 20_000;
-    let mut bench = Bench::new(Profile::Full, 4096);
-    let usage = bench.gpu.context().index_buffer_usage(COMPUTE);
-    let indices = bench.gpu.create_buffer(MANY.into(), usage, MemoryLocation::Device).unwrap();
+    let (mut gpu, setup) = open(OpenOptions::default(), 4096);
+    let usage = gpu.context().index_buffer_usage(COMPUTE);
     let data: Vec<u8> = (0..MANY).map(|i| if i % 7 == 4 { 255 } else { i as u8 % 200 }).collect();
-    bench.gpu.write(&indices, 0, &data).unwrap();
-    let restarting = device::restarting_pipeline(&bench.gpu, ProvokingVertex::First);
+    let indices = gpu.filled(usage, &data);
+    let restarting = device::restarting_pipeline(&gpu, ProvokingVertex::First);
     let mut barriers = |omitted: Option<Barrier>| {
         // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch
         // after another.
-        unsafe { bench.gpu.omit_barrier(omitted) };
+        unsafe { gpu.omit_barrier(omitted) };
         let desc = ArenaDesc::for_draws(4, 4);
         let scratch = desc.scratch + ArenaDesc::restart_scratch(MANY.into());
-        let mut arena = bench.gpu.create_arena(&desc.scratch(scratch)).unwrap();
-        let counter = bench.counter();
-        let setup = &bench.setup;
+        let mut arena = gpu.arena(&desc.scratch(scratch));
+        let counter = setup.counter();
         let strip = PrimitiveTopology::TriangleStrip;
-        let recorded = bench.gpu.submit(|ctx, cmd| {
+        let recorded = gpu.submit(|ctx, cmd| {
             let draws = [(strip, Draw::new(5))];
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
@@ -439,7 +342,8 @@ fn no_barrier_can_be_left_out() {
                 let known = setup.record_draws(ctx, cmd, &mut arena, [None, counter], &draws)?;
                 let resumed = setup.record_draws(ctx, cmd, &mut arena, [counter; 2], &draws)?;
                 let mut restarted = |counters, index_count| {
-                    setup.record(&restarting, ctx, cmd, &mut arena, counters, |recorder| {
+                    setup.record(ctx, cmd, &mut arena, counters, |recorder| {
+                        recorder.bind_pipeline(&restarting)?;
                         recorder.bind_index_buffer(&IndexBuffer::new(
                             indices.raw(),
                             MANY.into(),
@@ -454,7 +358,6 @@ fn no_barrier_can_be_left_out() {
                 Ok([fused, known, resumed, few, many, behind].map(|recorded| recorded.barriers))
             }
         });
-        bench.gpu.destroy_arena(arena);
         recorded.unwrap()
     };
     // The captures of `few` and `many` need nothing from the setup kernel.
@@ -469,9 +372,6 @@ fn no_barrier_can_be_left_out() {
     ] {
         assert_eq!(barriers(omitted), recorded, "{omitted:?}");
     }
-    bench.gpu.destroy_pipeline(restarting);
-    bench.gpu.destroy_buffer(indices);
-    bench.close();
 }
 
 /// Synchronization validation reports reads of captured data without [`Context::capture_barrier`]
@@ -481,15 +381,14 @@ fn a_consumer_without_its_barrier_is_reported() {
     if !common::settings::has_validation() {
         return eprintln!("skipped: without the validation layer");
     }
-    let mut bench = Bench::by(Resources::Descriptors, Profile::Full, 4096);
-    let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(4, 4)).unwrap();
+    let (mut gpu, setup) = open(by(Resources::Descriptors, Profile::Full), 4096);
+    let mut arena = gpu.arena(&ArenaDesc::for_draws(4, 4));
     let mut messages = |omitted: Option<Barrier>| {
         // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch
         // after another.
-        unsafe { bench.gpu.omit_barrier(omitted) };
-        let setup = &bench.setup;
-        let counters = bench.counters.raw();
-        let submitted = bench.gpu.submit(|ctx, cmd| {
+        unsafe { gpu.omit_barrier(omitted) };
+        let counters = setup.counters.raw();
+        let submitted = gpu.submit(|ctx, cmd| {
             let draw = Draw::new(5);
             let draws = [(PrimitiveTopology::TriangleStrip, draw)];
             // SAFETY: everything outlives the submission, which is waited for.
@@ -502,14 +401,12 @@ fn a_consumer_without_its_barrier_is_reported() {
             Ok(())
         });
         submitted.unwrap();
-        bench.gpu.take_messages()
+        gpu.take_messages()
     };
     assert_eq!(messages(None), []);
     let found = messages(Some(Barrier::CaptureToConsumer));
     let ids: Vec<&str> = found.iter().map(|message| message.id.as_str()).collect();
     assert_eq!(ids, ["SYNC-HAZARD-READ-AFTER-WRITE"], "{found:?}");
-    bench.gpu.destroy_arena(arena);
-    bench.close();
 }
 
 /// An indirect draw uses few of the bound indices. The restart kernel processes all of them.
@@ -519,26 +416,24 @@ fn few_of_many_indices_are_drawn() {
     const DRAWN: u32 = 5000;
     // Segments of 100 indices: 49 whole ones, and 51 indices of the last.
     let primitives = DRAWN / 101 * 98 + (DRAWN % 101 - 2);
-    let mut bench = Bench::new(Profile::Full, 48 * u64::from(primitives) + 480);
+    let (mut gpu, setup) = open(OpenOptions::default(), 48 * u64::from(primitives) + 480);
     let size = u64::from(BOUND) * 2;
-    let usage = bench.gpu.context().index_buffer_usage(COMPUTE);
-    let indices = bench.gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+    let usage = gpu.context().index_buffer_usage(COMPUTE);
     let index = |i: u32| if i % 101 == 100 { u16::MAX } else { (i % 1000) as u16 };
     let data: Vec<u16> = (0..BOUND).map(index).collect();
-    bench.gpu.write(&indices, 0, bytemuck::cast_slice(&data)).unwrap();
-    let usage = bench.gpu.context().indirect_buffer_usage(COMPUTE);
-    let arguments = bench.gpu.create_buffer(20, usage, MemoryLocation::Device).unwrap();
-    bench.gpu.write(&arguments, 0, bytemuck::cast_slice(&[DRAWN, 1, 0, 0, 0])).unwrap();
-    let restarting = device::restarting_pipeline(&bench.gpu, ProvokingVertex::First);
+    let indices = gpu.filled(usage, &data);
+    let usage = gpu.context().indirect_buffer_usage(COMPUTE);
+    let arguments = gpu.filled(usage, &[DRAWN, 1, 0, 0, 0]);
+    let restarting = device::restarting_pipeline(&gpu, ProvokingVertex::First);
     let desc = ArenaDesc::for_draws(1, 1);
     let scratch = desc.scratch + ArenaDesc::restart_scratch(BOUND.into());
-    let mut arena = bench.gpu.create_arena(&desc.scratch(scratch)).unwrap();
-    let counter = bench.counter();
-    let setup = &bench.setup;
-    let recorded = bench.gpu.submit(|ctx, cmd| {
+    let mut arena = gpu.arena(&desc.scratch(scratch));
+    let counter = setup.counter();
+    let recorded = gpu.submit(|ctx, cmd| {
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe {
-            setup.record(&restarting, ctx, cmd, &mut arena, [None, counter], |recorder| {
+            setup.record(ctx, cmd, &mut arena, [None, counter], |recorder| {
+                recorder.bind_pipeline(&restarting)?;
                 let index_type = IndexType::Uint16;
                 recorder.bind_index_buffer(&IndexBuffer::new(indices.raw(), size, index_type))?;
                 let draw = IndirectDraw {
@@ -554,28 +449,23 @@ fn few_of_many_indices_are_drawn() {
         Ok(())
     });
     recorded.unwrap();
-    assert_eq!(bench.position(), 48 * primitives);
-    bench.gpu.destroy_arena(arena);
-    bench.gpu.destroy_pipeline(restarting);
-    bench.gpu.destroy_buffer(indices);
-    bench.gpu.destroy_buffer(arguments);
-    bench.close();
+    assert_eq!(setup.position(&mut gpu), 48 * primitives);
 }
 
 /// The error for what cannot be captured names the rule.
 #[test]
 fn refusals_name_the_rule() {
-    let mut bench = Bench::new(Profile::Full, 1024);
-    let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
-    let counter = bench.counter();
-    let Setup { pipeline, kernels, target } = &bench.setup;
-    let errors = bench.gpu.submit(|ctx, cmd| {
+    let (mut gpu, setup) = open(OpenOptions::default(), 1024);
+    let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 1));
+    let counter = setup.counter();
+    let Setup { pipeline, kernels, target, .. } = &setup;
+    let errors = gpu.submit(|ctx, cmd| {
         let bound_buffers = [Some(CaptureBuffer::new(target.raw(), 1024))];
         let desc = CaptureDesc::new(pipeline).buffers(&bound_buffers);
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe {
             let mut capture = Capture::new(ctx, kernels);
-            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+            let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
             let strip = PrimitiveTopology::TriangleStrip;
             let indexed = recorder.draw_indexed(strip, &Default::default());
             let restart = recorder.set_primitive_restart(true);
@@ -583,7 +473,7 @@ fn refusals_name_the_rule() {
             let shared = recorder.end(&[counter, None, counter]).map(|_| ());
             let resumed = |counters| {
                 let desc = desc.counters(counters);
-                Recorder::begin(&mut Capture::new(ctx, kernels), &mut arena, cmd, &desc)?
+                Recorder::begin(&mut Capture::new(ctx, kernels), &mut *arena, cmd, &desc)?
                     .end(&[])
                     .map(|_| ())
             };
@@ -604,6 +494,4 @@ fn refusals_name_the_rule() {
             "5 counters are given: a shader has at most 4 capture buffers",
         ]
     );
-    bench.gpu.destroy_arena(arena);
-    bench.close();
 }

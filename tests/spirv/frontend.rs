@@ -18,7 +18,7 @@ use vkxfb_probe::shaders::ProbeShader;
 
 use crate::common;
 use crate::common::device::{
-    Bound, Capture, PipelineOptions, assert_same, capture, close, open, pipeline, run,
+    Bound, Capture, PipelineOptions, assert_same, capture, open, pipeline, run,
 };
 
 /// `shaders/probe/two_buffers.vert`, whose records are formulas, but without the layouts.
@@ -135,11 +135,9 @@ fn captures_hold_what_the_source_computes() {
             let options = PipelineOptions { topology: STRIP, provoking, specialize: false };
             let pipeline = pipeline(&gpu, &shader, &lowered, options);
             let found = run(&mut gpu, &shader, &pipeline, std::slice::from_ref(&capture)).remove(0);
-            gpu.destroy_pipeline(pipeline);
             assert_same(&found, &expected, &format!("{language}, {}", lowered.backend()));
         }
     }
-    close(gpu);
 }
 
 #[test]
@@ -428,7 +426,6 @@ fn overrides_have_the_values_that_are_given() {
     let others = captured(&wgsl::vertex_shader_with(SOURCE, None, &all).unwrap());
     assert_eq!(others, captured(&written(&[&declared[..], &more[..]].concat())));
     assert_ne!(others, found);
-    close(gpu);
 
     let refused = |values: &[(&str, f64)]| {
         let values = [least, values].concat();

@@ -5,15 +5,16 @@ use vkxfb::lower::compute::{self, DomainOrigin, WorkgroupSizes};
 use vkxfb::lower::{Backend, LowerError};
 use vkxfb::runtime::{
     ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, Draw as Direct,
-    DrawIndexed, IndexBuffer, IndexType, IndirectDraw, MemoryLocation, Pipeline, PipelineDesc,
-    QueryKind, QueryPool, Recorder, RuntimeError,
+    DrawIndexed, IndexBuffer, IndexType, IndirectDraw, PipelineDesc, QueryKind, QueryPool,
+    Recorder, RuntimeError,
 };
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::VertexInput;
-use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
+use vkxfb_probe::gpu::{OpenOptions, Resources};
 
 use crate::case::{Case, Draw, How, Outcome, UNTOUCHED};
 use crate::common::settings::{cases, number};
+use crate::common::test_device::TestDevice;
 use crate::common::{compile, compile_ahead, compile_stage, device, layer, optimize, validate};
 use crate::native::{Captured, Native};
 use crate::program::{Program, RECORD_DWORDS, VERTEX};
@@ -33,7 +34,7 @@ fn control(program: &Program) -> Vec<u32> {
 }
 
 fn lower(
-    gpu: &Gpu,
+    gpu: &TestDevice,
     program: &Program,
     sizes: Option<u32>,
 ) -> Result<vkxfb::lower::Lowered, LowerError> {
@@ -64,7 +65,7 @@ fn lower(
     }
 }
 
-fn run(gpu: &mut Gpu, case: &Case) -> Outcome {
+fn run(gpu: &mut TestDevice, case: &Case) -> Outcome {
     let sizes = case.seed.is_multiple_of(5).then_some(96);
     let lowered = lower(gpu, &case.program, sizes).unwrap_or_else(|error| panic!("{error}"));
     if case.seed.is_multiple_of(16) {
@@ -75,8 +76,7 @@ fn run(gpu: &mut Gpu, case: &Case) -> Outcome {
         .patch_control_points(case.program.taken)
         .primitive_restart(case.restart);
     let desc = if case.seed.is_multiple_of(3) { desc.topology(topology) } else { desc };
-    // SAFETY: the context is of a live device.
-    let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
+    let pipeline = gpu.pipeline(&desc);
     let ctx = gpu.context();
     let usage = ctx.capture_buffer_usage(Backend::Compute)
         | ctx.index_buffer_usage(Backend::Compute)
@@ -99,11 +99,11 @@ fn run(gpu: &mut Gpu, case: &Case) -> Outcome {
     // Behind the captured range there is room for a stray primitive.
     let size = CAPTURED + case.size + 256;
     image.resize(size as usize, UNTOUCHED as u8);
-    let memory = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+    let memory = gpu.buffer(size, usage);
     gpu.write(&memory, 0, &image).unwrap();
     let pools = [
-        gpu.create_query_pool(QueryKind::TransformFeedbackStream, 1).unwrap(),
-        gpu.create_query_pool(QueryKind::PrimitivesGenerated, 1).unwrap(),
+        gpu.query_pool(QueryKind::TransformFeedbackStream, 1),
+        gpu.query_pool(QueryKind::PrimitivesGenerated, 1),
     ];
     let known = case.draws.iter().filter(|draw| draw.how == How::Direct);
     let is_restarted = |draw: &Draw| case.restart && draw.indexed;
@@ -123,7 +123,7 @@ fn run(gpu: &mut Gpu, case: &Case) -> Outcome {
     if direct < all {
         desc = desc.with_geometry(&pipeline, all - direct, u64::MAX);
     }
-    let mut arena = gpu.create_arena(&desc.scratch(desc.scratch + restarts)).unwrap();
+    let mut arena = gpu.arena(&desc.scratch(desc.scratch + restarts));
     let kernels = gpu.kernels();
     gpu.submit(|ctx, cmd| {
         let buffer = memory.raw();
@@ -134,7 +134,7 @@ fn run(gpu: &mut Gpu, case: &Case) -> Outcome {
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe {
             let mut capture = Capture::new(ctx, &kernels);
-            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+            let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
             let indices = IndexBuffer::new(buffer, indices.len() as u64, IndexType::Uint16);
             recorder.bind_index_buffer(&indices.offset(INDICES))?;
             for pool in &pools {
@@ -151,7 +151,6 @@ fn run(gpu: &mut Gpu, case: &Case) -> Outcome {
         Ok(())
     })
     .unwrap_or_else(|error| panic!("{error:?}"));
-    gpu.destroy_arena(arena);
     let found: Vec<u32> = words_of(&gpu.read(&memory, 0..size).unwrap());
     let captured = &found[CAPTURED as usize / 4..];
     let (captured, behind) = captured.split_at(case.size as usize / 4);
@@ -162,9 +161,6 @@ fn run(gpu: &mut Gpu, case: &Case) -> Outcome {
         [result.first, result.second]
     };
     let ([written, needed], [generated, _]) = (result(&pools[0]), result(&pools[1]));
-    pools.into_iter().for_each(|pool| gpu.destroy_query_pool(pool));
-    gpu.destroy_buffer(memory);
-    gpu.destroy_pipeline(pipeline);
     let queries = [written, needed, generated];
     Outcome { captured: captured.to_vec(), counter: found[0], queries }
 }
@@ -258,7 +254,6 @@ fn random_pipelines_capture_what_the_model_says() {
             let found = run(&mut gpu, &case);
             compare(&case, &found);
         }
-        device::close(gpu);
     }
 }
 
@@ -272,7 +267,6 @@ fn random_pipelines_hold_with_two_entries() {
         let found = run(&mut gpu, &case);
         compare(&case, &found);
     }
-    device::close(gpu);
 }
 
 /// The device's own capture has the same patches in the same order, with as many vertices each. Which vertex is where
@@ -339,7 +333,6 @@ fn a_wrong_model_is_found_out() {
     let captures = |case: &Case| case.expected().queries[0] > 0;
     let mut case = (0..).map(|seed| Case::random(seed, false, Some(4))).find(captures).unwrap();
     let found = run(&mut gpu, &case);
-    device::close(gpu);
     for draw in &mut case.draws {
         draw.first_instance += 1;
     }

@@ -4,7 +4,7 @@
 use ash::vk;
 use vkxfb::Shader;
 use vkxfb::lower::{Backend, compute};
-use vkxfb::runtime::{Draw, MemoryLocation, Pipeline, PipelineDesc};
+use vkxfb::runtime::{Draw, PipelineDesc};
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::{CaptureRequest, CaptureTarget, OpenOptions};
@@ -51,17 +51,13 @@ fn each_stage_takes_effect_once() {
         .target(target);
     let lowered = compute::lower(&Shader::new(&evaluation), &options).unwrap();
     assert!(lowered.effects.side_effects);
-    let usage = vk::BufferUsageFlags::STORAGE_BUFFER;
-    let buffer = gpu.create_buffer(16, usage, MemoryLocation::Device).unwrap();
-    gpu.write(&buffer, 0, &[0; 16]).unwrap();
-    let device = gpu.context().device();
-    let set = DescriptorSet::new(device, vk::DescriptorType::STORAGE_BUFFER);
+    let buffer = gpu.filled(vk::BufferUsageFlags::STORAGE_BUFFER, &[0_u32; 4]);
+    let set = DescriptorSet::new(&gpu, vk::DescriptorType::STORAGE_BUFFER);
     // SAFETY: the buffer is one of storage, and nothing was submitted.
-    unsafe { set.write(device, buffer.raw()) };
+    unsafe { set.write(gpu.context().device(), buffer.raw()) };
     let layouts = [set.layout];
     let desc = PipelineDesc::new(&lowered).patch_control_points(3).set_layouts(&layouts);
-    // SAFETY: the context is of a live device, and the layout is its.
-    let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
+    let pipeline = gpu.pipeline(&desc);
     let (patches, triangles) = (10, 2 * 3 * 3 + 4 * 3 + 4 * 3);
     let initial = vec![0xa5; 4 * 3 * (patches * triangles) as usize];
     let size = initial.len() as u64;
@@ -78,13 +74,6 @@ fn each_stage_takes_effect_once() {
     // SAFETY: the pipeline and the set are of this device.
     let found = unsafe { gpu.capture(&[request]) }.unwrap().remove(0);
     assert_eq!(found.counters[0], Some(size as u32));
-    let counts = gpu.read(&buffer, 0..16).unwrap();
-    let counts = counts.as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes));
-    let counts: Vec<u32> = counts.collect();
+    let counts: Vec<u32> = gpu.contents(&buffer);
     assert_eq!(counts, [3 * patches, 2 * patches, 3 * patches * triangles, 0]);
-    gpu.destroy_pipeline(pipeline);
-    gpu.destroy_buffer(buffer);
-    // SAFETY: the device is idle.
-    unsafe { set.destroy(gpu.context().device()) };
-    device::close(gpu);
 }

@@ -7,8 +7,9 @@ use vkxfb::runtime::{
 };
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::VertexInput;
-use vkxfb_probe::gpu::{Gpu, OpenOptions};
+use vkxfb_probe::gpu::OpenOptions;
 
+use crate::common::test_device::TestDevice;
 use crate::common::{assemble, compile, compile_stage, device, disassemble, validate};
 
 const VERTEX: &str = "#version 450
@@ -187,14 +188,12 @@ fn pipelines_and_draws_of_patches_are_checked() {
         assert!(matches!(error, RuntimeError::NoTessellation), "{error}");
     }
     assert!(matches!(draw(&mut gpu, &PipelineDesc::new(&alone)), RuntimeError::NoTessellation));
-    device::close(gpu);
 }
 
 /// What is said of a draw of patches.
-fn draw(gpu: &mut Gpu, desc: &PipelineDesc<'_>) -> RuntimeError {
-    // SAFETY: the context is of a live device.
-    let pipeline = unsafe { Pipeline::new(gpu.context(), desc) }.unwrap();
-    let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
+fn draw(gpu: &mut TestDevice, desc: &PipelineDesc<'_>) -> RuntimeError {
+    let pipeline = gpu.pipeline(desc);
+    let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 1));
     let kernels = gpu.kernels();
     let mut said = None;
     gpu.submit(|ctx, cmd| {
@@ -202,14 +201,12 @@ fn draw(gpu: &mut Gpu, desc: &PipelineDesc<'_>) -> RuntimeError {
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe {
             let mut capture = Capture::new(ctx, &kernels);
-            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+            let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
             said = recorder.draw(PrimitiveTopology::PatchList, &Draw::new(3)).err();
             recorder.end(&[])?;
         }
         Ok(())
     })
     .unwrap_or_else(|error| panic!("{error:?}"));
-    gpu.destroy_arena(arena);
-    gpu.destroy_pipeline(pipeline);
     said.unwrap()
 }

@@ -22,9 +22,10 @@ mod shader;
 use std::collections::BTreeMap;
 
 use case::{Bound, Case, Difference};
-use common::device::{RESOURCES, close, open_with};
+use common::device::{RESOURCES, open_with};
 use common::rng::Rng;
 use common::settings::{cases, has_tools, number};
+use common::test_device::TestDevice;
 use known::Known;
 use shader::Input;
 use vkxfb::lower::{Backend, ResourcePlan};
@@ -201,7 +202,7 @@ impl Differences {
     }
 }
 
-fn open_robust() -> Gpu {
+fn open_robust() -> TestDevice {
     open_with(OpenOptions { robustness: true, ..Default::default() })
 }
 
@@ -243,7 +244,6 @@ fn every_format_is_converted_as_specified() {
     }
     known.report();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    close(gpu);
 }
 
 /// For this, the compute backend needs no more than the least capable device has.
@@ -260,7 +260,6 @@ fn the_floor_pulls_every_format_below_64_bits() {
             found.add(&case, &case.capture(&mut gpu, Backend::Compute), None);
             assert!(found.is_exact(), "{format:?}: {found}");
         }
-        close(gpu);
     }
 }
 
@@ -313,6 +312,4 @@ fn random_layouts_are_read_as_specified() {
     eprintln!("{count} layouts, {natives} of them natively too");
     known.report();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    close(gpu);
-    close(by_descriptors);
 }

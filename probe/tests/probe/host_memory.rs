@@ -56,7 +56,6 @@ fn probe(gpu: &mut Gpu) -> ProbeReport {
 fn uploads_are_flushed_and_what_is_read_back_is_invalidated() {
     let mut gpu = common::device::open_with(options());
     let report = probe(&mut gpu);
-    common::device::close(gpu);
     assert_eq!(report.outcome(), Outcome::AllRight, "{:#?}", report.cells);
     assert!(report.trials.iter().all(|tried| tried.result == TrialResult::Works));
     assert!(

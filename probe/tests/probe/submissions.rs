@@ -32,7 +32,6 @@ fn results_do_not_depend_on_the_submissions() {
     let mut gpu = common::device::open(Profile::Full);
     let (together, few) = probe(&mut gpu, Duration::MAX);
     let (alone, many) = probe(&mut gpu, Duration::ZERO);
-    common::device::close(gpu);
     // 3 shaders, 2 conventions, 2 topologies; by native pipelines, and by two kinds of the other backends. Of each
     // topology 6 geometry shaders, natively and by compute.
     let batches = 3 * 2 * 2 * 5 + 2 * 6 * 2;

@@ -4,7 +4,7 @@
 use vkxfb::lower::Backend;
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::VertexFormat;
-use vkxfb_probe::gpu::{Gpu, OpenOptions, Profile, Resources};
+use vkxfb_probe::gpu::{OpenOptions, Profile, Resources};
 use vkxfb_probe::plan::Plan;
 use vkxfb_probe::report::{CapturedStage, Outcome, ProbeReport, Row};
 use vkxfb_probe::run;
@@ -12,6 +12,7 @@ use vkxfb_probe::subject::Subject;
 
 use crate::common;
 use crate::common::settings::is_full;
+use crate::common::test_device::TestDevice;
 
 /// Shaders x conventions x vertex counts x instance counts.
 const DRAWS: u32 = 3 * 2 * 16 * 2;
@@ -59,7 +60,7 @@ fn probe_with(options: &OpenOptions, backends: &[Backend]) {
     run_plan(gpu, options.resources, backends);
 }
 
-fn run_plan(mut gpu: Gpu, resources: Resources, backends: &[Backend]) {
+fn run_plan(mut gpu: TestDevice, resources: Resources, backends: &[Backend]) {
     let mut plan = Plan::full(backends, gpu.context().max_workgroups_per_axis()).unwrap();
     // The large draws take three quarters of the time of a plan. Without VKXFB_FULL=1, that of all backends has them alone.
     let has_large = is_full() || backends == Backend::ALL;
@@ -71,7 +72,6 @@ fn run_plan(mut gpu: Gpu, resources: Resources, backends: &[Backend]) {
     run::run(&mut gpu, &plan, &mut report, |_| {});
     let native = gpu.capabilities().transform_feedback.as_ref();
     let streams_lines = native.is_some_and(|support| support.streams_lines_triangles);
-    common::device::close(gpu);
 
     assert_eq!(report.outcome(), Outcome::AllRight, "{:#?}", report.cells);
     let of_geometry = PrimitiveTopology::ALL
@@ -183,7 +183,6 @@ fn formats_that_the_device_does_not_read_are_skipped_with_a_reason() {
     plan.topologies = vec![PrimitiveTopology::TriangleList];
     let mut report = ProbeReport::new(run::device_info(&gpu), "");
     run::run(&mut gpu, &plan, &mut report, |_| {});
-    common::device::close(gpu);
     assert_eq!(report.outcome(), Outcome::AllRight, "{:#?}", report.cells);
     for cell in &report.cells {
         // lavapipe does not support it.

@@ -3,12 +3,12 @@
 use ash::vk;
 use vkxfb::runtime::{
     ArenaDesc, ByteCountDraw, ConditionalRendering, Context, CounterBuffer, Draw, DrawIndexed,
-    IndexBuffer, IndexType, IndirectDraw, MemoryLocation, Recorder, RuntimeError,
+    IndexBuffer, IndexType, IndirectDraw, Recorder, RuntimeError,
 };
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::gpu::{Profile, Resources};
 
-use super::bench::{BEFORE, Bench, COMPUTE, POINTS, STRIDE, benches};
+use super::captures::{self, BEFORE, COMPUTE, Captures, POINTS, STRIDE};
 use crate::common;
 
 /// The number of draw commands. Each draws a line strip of vertices 0 to 3, or of indices 0 to 3.
@@ -61,11 +61,9 @@ fn predicates_discard_draws_of_every_command() {
     // Of the last, only the highest bit is set.
     const PREDICATES: [u32; 3] = [0, 1, 1 << 31];
     let desc = ArenaDesc::new(1 << 12, 1 << 14).descriptor_sets(4);
-    for mut bench in benches() {
-        let words = bench.buffer(&[&WORDS[..], &PREDICATES].concat());
-        let usage = bench.gpu.context().index_buffer_usage(COMPUTE);
-        let indices = bench.gpu.create_buffer(16, usage, MemoryLocation::Device).unwrap();
-        bench.gpu.write(&indices, 0, bytemuck::cast_slice(&[0_u32, 1, 2, 3])).unwrap();
+    for mut captures in captures::all() {
+        let words = captures.buffer(&[&WORDS[..], &PREDICATES].concat());
+        let indices = captures.indices(&[0_u32, 1, 2, 3]);
         let bound = IndexBuffer::new(indices.raw(), 16, IndexType::Uint32);
         let conditions = (0_u64..).zip(PREDICATES).flat_map(|(number, predicate)| {
             [false, true].map(|inverted| {
@@ -76,7 +74,7 @@ fn predicates_discard_draws_of_every_command() {
         });
         for (condition, is_drawn) in conditions {
             for number in 0..COMMANDS {
-                let found = bench.capture(FIRST, 100, &desc, &[], |recorder| {
+                let found = captures.capture(FIRST, 100, &desc, &[], |recorder| {
                     // SAFETY: all buffers outlive the submission.
                     unsafe {
                         recorder.bind_index_buffer(&bound)?;
@@ -93,19 +91,16 @@ fn predicates_discard_draws_of_every_command() {
                 assert!(before.iter().chain(behind).all(|byte| *byte == BEFORE), "{what}");
             }
         }
-        bench.gpu.destroy_buffer(indices);
-        bench.gpu.destroy_buffer(words);
-        bench.close();
     }
 }
 
 /// A condition applies only to the draws between its beginning and its end.
 #[test]
 fn a_condition_holds_up_to_its_end() {
-    for mut bench in benches() {
-        let words = bench.buffer(&[0, 1]);
+    for mut captures in captures::all() {
+        let words = captures.buffer(&[0, 1]);
         let desc = ArenaDesc::for_draws(1, 8);
-        let found = bench.capture(0, 8, &desc, &[], |recorder| {
+        let found = captures.capture(0, 8, &desc, &[], |recorder| {
             for (vertex, place) in (0..).zip([None, Some(0), Some(1), Some(0), None]) {
                 let point = Draw {
                     vertex_count: 1,
@@ -131,8 +126,6 @@ fn a_condition_holds_up_to_its_end() {
             Ok(())
         });
         assert_eq!(found.vertices(), [0, 2, 4]);
-        bench.gpu.destroy_buffer(words);
-        bench.close();
     }
 }
 
@@ -143,8 +136,8 @@ fn a_predicate_without_its_barrier_is_reported() {
     if !common::settings::has_validation() {
         return eprintln!("skipped: without the validation layer");
     }
-    let mut bench = Bench::new(Resources::Descriptors, Profile::Full);
-    let words = bench.buffer(&[0]);
+    let mut captures = Captures::new(Resources::Descriptors, Profile::Full);
+    let words = captures.buffer(&[0]);
     let condition = ConditionalRendering { buffer: words.raw(), offset: 0, inverted: false };
     let mut messages = |is_ordered: bool| {
         let write = |ctx: &Context, cmd: vk::CommandBuffer| {
@@ -162,7 +155,7 @@ fn a_predicate_without_its_barrier_is_reported() {
                 }
             }
         };
-        bench.capture_behind(write, 0, 8, &ArenaDesc::for_draws(1, 1), &[], |recorder| {
+        captures.capture_behind(write, 0, 8, &ArenaDesc::for_draws(1, 1), &[], |recorder| {
             let draw = Draw::new(4);
             // SAFETY: as above.
             unsafe {
@@ -171,22 +164,20 @@ fn a_predicate_without_its_barrier_is_reported() {
             }
             recorder.end_conditional_rendering()
         });
-        bench.gpu.take_messages()
+        captures.gpu.take_messages()
     };
     assert_eq!(messages(true), []);
     let found = messages(false);
     let ids: Vec<&str> = found.iter().map(|message| message.id.as_str()).collect();
     assert_eq!(ids, ["SYNC-HAZARD-READ-AFTER-WRITE"], "{found:?}");
-    bench.gpu.destroy_buffer(words);
-    bench.close();
 }
 
 #[test]
 fn conditions_begin_and_end() {
-    let mut bench = Bench::new(Resources::Best, Profile::Full);
-    let words = bench.buffer(&[1, 0]);
+    let mut captures = Captures::new(Resources::Best, Profile::Full);
+    let words = captures.buffer(&[1, 0]);
     let desc = ArenaDesc::for_draws(1, 1);
-    bench.capture(0, 1, &desc, &[], |recorder| {
+    captures.capture(0, 1, &desc, &[], |recorder| {
         let mut condition =
             ConditionalRendering { buffer: words.raw(), offset: 2, inverted: false };
         let mut begin = |recorder: &mut Recorder<'_>, offset| {
@@ -211,6 +202,4 @@ fn conditions_begin_and_end() {
         );
         Ok(())
     });
-    bench.gpu.destroy_buffer(words);
-    bench.close();
 }

@@ -1,16 +1,16 @@
 //! Indirect draws whose number only the GPU knows, draws that a predicate discards, and custom
 //! restart indices, with captures by compute.
 
-mod bench;
+mod captures;
 mod conditions;
 mod model;
 mod restart_index;
 
-use vkxfb::runtime::{ArenaDesc, IndexBuffer, IndexType, IndirectDraw, MemoryLocation, QueryKind};
+use vkxfb::runtime::{ArenaDesc, IndexBuffer, IndexType, IndirectDraw, QueryKind};
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::gpu::Resources;
 
-use bench::{POINTS, benches};
+use captures::{Captures, POINTS};
 
 /// For an indirect command with at most a million draws, the CPU does the same work, and uses the
 /// same memory, as for one draw. The GPU executes the three draws that the count buffer contains.
@@ -18,12 +18,12 @@ use bench::{POINTS, benches};
 #[test]
 fn a_million_draws_cost_what_one_does() {
     const MOST: u32 = 1_000_000;
-    for mut bench in benches() {
+    for mut captures in captures::all() {
         // Every fourth draws nothing.
         let command = |number: u32| [if number % 4 == 3 { 0 } else { 1 }, 1, number, 0];
         let words: Vec<u32> = (0..MOST).flat_map(command).collect();
-        let (arguments, counts) = (bench.buffer(&words), bench.buffer(&[3, MOST + 1]));
-        let pool = bench.gpu.create_query_pool(QueryKind::TransformFeedbackStream, 1).unwrap();
+        let (arguments, counts) = (captures.buffer(&words), captures.buffer(&[3, MOST + 1]));
+        let pool = captures.gpu.query_pool(QueryKind::TransformFeedbackStream, 1);
         let mut captured = |draw_count, place: u64, has_query| {
             let count = Some((counts.raw(), 4 * place));
             let buffer = arguments.raw();
@@ -31,7 +31,7 @@ fn a_million_draws_cost_what_one_does() {
             // As much as 100 records take, and a group.
             let desc = ArenaDesc::new(1 << 10, 8 << 10).descriptor_sets(2);
             let pools = std::slice::from_ref(&pool);
-            bench.capture(0, 100, &desc, pools, |recorder| {
+            captures.capture(0, 100, &desc, pools, |recorder| {
                 // SAFETY: all buffers outlive the submission.
                 unsafe {
                     if has_query {
@@ -62,10 +62,6 @@ fn a_million_draws_cost_what_one_does() {
         // SAFETY: the device is live.
         let counted = unsafe { pool.result(0) }.unwrap().unwrap();
         assert_eq!([counted.first, counted.second], [100, 750_000]);
-        bench.gpu.destroy_query_pool(pool);
-        bench.gpu.destroy_buffer(arguments);
-        bench.gpu.destroy_buffer(counts);
-        bench.close();
     }
 }
 
@@ -75,16 +71,16 @@ fn a_million_draws_cost_what_one_does() {
 #[test]
 fn commands_that_the_buffer_does_not_hold_are_refused_by_descriptors() {
     const MOST: u32 = 1_000_000;
-    for (resources, profile) in bench::WAYS {
-        let mut bench = bench::Bench::new(resources, profile);
+    for (resources, profile) in captures::WAYS {
+        let mut captures = Captures::new(resources, profile);
         let words: Vec<u32> = (0..3).flat_map(|number| [1, 1, number, 0]).collect();
-        let (arguments, counts) = (bench.buffer(&words), bench.buffer(&[3]));
+        let (arguments, counts) = (captures.buffer(&words), captures.buffer(&[3]));
         let desc = ArenaDesc::new(1 << 10, 8 << 10).descriptor_sets(2);
         let mut captured = |draw_count| {
             let (buffer, count) = (arguments.raw(), Some((counts.raw(), 0)));
             let draw = IndirectDraw { buffer, offset: 0, draw_count, stride: 16, count };
             let mut refused = None;
-            let found = bench.capture(0, 100, &desc, &[], |recorder| {
+            let found = captures.capture(0, 100, &desc, &[], |recorder| {
                 // SAFETY: all buffers outlive the submission, and no more than three commands are
                 // read.
                 refused = unsafe { recorder.draw_indirect(POINTS, &draw) }.err();
@@ -104,9 +100,6 @@ fn commands_that_the_buffer_does_not_hold_are_refused_by_descriptors() {
         } else {
             assert_eq!((vertices, refused), (vec![0, 1, 2], None));
         }
-        bench.gpu.destroy_buffer(arguments);
-        bench.gpu.destroy_buffer(counts);
-        bench.close();
     }
 }
 
@@ -118,26 +111,24 @@ fn many_restarted_draws_cost_what_one_does() {
     /// The number of indices, which is enough for more than one workgroup.
     const INDICES: u32 = 20_000;
     const RESTART_EVERY: u32 = 7;
-    for mut bench in benches() {
+    for mut captures in captures::all() {
         let is_restart = |at: u32| at % RESTART_EVERY == RESTART_EVERY - 1;
         let index = |at| if is_restart(at) { u16::MAX } else { at as u16 };
         let data: Vec<u16> = (0..INDICES).map(index).collect();
-        let usage = bench.gpu.context().index_buffer_usage(bench::COMPUTE);
         let size = 2 * u64::from(INDICES);
-        let indices = bench.gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
-        bench.gpu.write(&indices, 0, bytemuck::cast_slice(&data)).unwrap();
+        let indices = captures.indices(&data);
         let bound = IndexBuffer::new(indices.raw(), size, IndexType::Uint16);
         // Each draws three indices, from anywhere on.
         let first = |number: u32| number * 5 % INDICES;
         let words: Vec<u32> = (0..MOST).flat_map(|number| [3, 1, first(number), 0, 0]).collect();
-        let (arguments, counts) = (bench.buffer(&words), bench.buffer(&[3, MOST]));
+        let (arguments, counts) = (captures.buffer(&words), captures.buffer(&[3, MOST]));
         let mut captured = |draw_count, place: u64| {
             let count = Some((counts.raw(), 4 * place));
             let buffer = arguments.raw();
             let draw = IndirectDraw { buffer, offset: 0, draw_count, stride: 20, count };
             let scratch = (16 << 10) + ArenaDesc::restart_scratch(INDICES.into());
             let desc = ArenaDesc::new(1 << 10, scratch).descriptor_sets(2);
-            bench.capture(0, 100, &desc, &[], |recorder| {
+            captures.capture(0, 100, &desc, &[], |recorder| {
                 // SAFETY: all buffers outlive the submission.
                 unsafe {
                     recorder.bind_index_buffer(&bound)?;
@@ -165,9 +156,5 @@ fn many_restarted_draws_cost_what_one_does() {
             assert_eq!(many.taken.upload, one.taken.upload);
             assert_eq!(many.allocated, one.allocated);
         }
-        for buffer in [indices, arguments, counts] {
-            bench.gpu.destroy_buffer(buffer);
-        }
-        bench.close();
     }
 }

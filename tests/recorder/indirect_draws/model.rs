@@ -6,8 +6,9 @@ use vkxfb::runtime::{
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
-use super::bench::{BEFORE, Bench, STRIDE, benches};
+use super::captures::{self, BEFORE, Captures, STRIDE};
 use crate::common::rng::Rng;
+use crate::common::test_device::Owned;
 
 const KINDS: [QueryKind; 2] = [QueryKind::TransformFeedbackStream, QueryKind::PrimitivesGenerated];
 
@@ -93,7 +94,7 @@ fn model(calls: &[Call], room: u32) -> (Vec<u8>, [Vec<QueryResult>; 2]) {
 }
 
 /// Captures calls into a buffer for `room` records, and compares the results with the model.
-fn check(bench: &mut Bench, calls: &[Call], room: u32) {
+fn check(captures: &mut Captures, calls: &[Call], room: u32) {
     let what = format!("{calls:?}, room for {room}");
     let (captured, results) = model(calls, room);
     let (mut words, mut places) = (Vec::new(), Vec::new());
@@ -106,13 +107,13 @@ fn check(bench: &mut Bench, calls: &[Call], room: u32) {
         words.extend([call.count.unwrap_or(0), call.predicate.map_or(0, |(value, _)| value)]);
         places.push((4 * place, 4 * (words.len() as u64 - 2)));
     }
-    let arguments = bench.buffer(&words);
+    let arguments = captures.buffer(&words);
     let pools = [0, 1].map(|i| {
         let count = results[i].len().max(1) as u32;
-        bench.gpu.create_query_pool(KINDS[i], count).unwrap()
+        captures.gpu.query_pool(KINDS[i], count)
     });
     let desc = ArenaDesc::new(1 << 16, 1 << 20).descriptor_sets(2);
-    let found = bench.capture(0, room, &desc, &pools, |recorder| {
+    let found = captures.capture(0, room, &desc, &pools, |recorder| {
         let mut query = None;
         for (call, (start, end)) in calls.iter().zip(&places) {
             // SAFETY: all buffers outlive the submission.
@@ -135,8 +136,6 @@ fn check(bench: &mut Bench, calls: &[Call], room: u32) {
             assert_eq!(found, Some(*result), "{:?} {query}: {what}", pool.kind());
         }
     }
-    pools.into_iter().for_each(|pool| bench.gpu.destroy_query_pool(pool));
-    bench.gpu.destroy_buffer(arguments);
 }
 
 /// Records a call whose commands start at byte `start` of a buffer, and whose count and predicate
@@ -150,7 +149,7 @@ unsafe fn record(
     arguments: &Buffer,
     start: u64,
     end: u64,
-    pools: &[QueryPool; 2],
+    pools: &[Owned<QueryPool>; 2],
     query: &mut Option<u32>,
 ) -> Result<(), RuntimeError> {
     let buffer = arguments.raw();
@@ -196,7 +195,7 @@ unsafe fn record(
 /// kind of overflow.
 #[test]
 fn indirect_draws_are_what_the_model_draws() {
-    for mut bench in benches() {
+    for mut captures in captures::all() {
         for seed in 0..40 {
             let mut random = Rng::new(seed);
             let calls = 1 + random.below([2, 5, 300][seed as usize % 3]);
@@ -206,9 +205,8 @@ fn indirect_draws_are_what_the_model_draws() {
                 (0..calls).map(|_| Call::new(&mut random, most, has_queries)).collect();
             let all = model(&calls, u32::MAX / STRIDE).0.len() as u32 / STRIDE;
             for room in [all, all / 2, random.below(all + 1), random.below(8)] {
-                check(&mut bench, &calls, room.min(20_000));
+                check(&mut captures, &calls, room.min(20_000));
             }
         }
-        bench.close();
     }
 }

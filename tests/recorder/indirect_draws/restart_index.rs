@@ -1,21 +1,17 @@
 //! Custom restart indices.
 
-use vkxfb::runtime::{
-    ArenaDesc, DrawIndexed, IndexBuffer, IndexType, IndirectDraw, MemoryLocation,
-};
+use vkxfb::runtime::{ArenaDesc, DrawIndexed, IndexBuffer, IndexType, IndirectDraw};
 use vkxfb::topology::PrimitiveTopology;
 
-use super::bench::{COMPUTE, benches};
+use super::captures;
 
 /// The restart index is the one that was set last, until another index buffer is bound.
 #[test]
 fn any_index_restarts() {
-    for mut bench in benches() {
-        let usage = bench.gpu.context().index_buffer_usage(COMPUTE);
-        let indices = bench.gpu.create_buffer(20, usage, MemoryLocation::Device).unwrap();
+    for mut captures in captures::all() {
         let data: [u16; 10] = [0, 1, 7, 2, 3, 4, u16::MAX, 5, 7, 6];
-        bench.gpu.write(&indices, 0, bytemuck::cast_slice(&data)).unwrap();
-        let arguments = bench.buffer(&[10, 1, 0, 0, 0]);
+        let indices = captures.indices(&data);
+        let arguments = captures.buffer(&[10, 1, 0, 0, 0]);
         let strip = PrimitiveTopology::LineStrip;
         let indices_of = IndexBuffer::new(indices.raw(), 20, IndexType::Uint16);
         let draw = DrawIndexed::new(10);
@@ -27,7 +23,7 @@ fn any_index_restarts() {
             count: None,
         };
         let desc = ArenaDesc::new(1 << 12, 1 << 14).descriptor_sets(4);
-        let found = bench.capture(0, 100, &desc, &[], |recorder| {
+        let found = captures.capture(0, 100, &desc, &[], |recorder| {
             assert_eq!(
                 recorder.set_primitive_restart_index(7).unwrap_err().to_string(),
                 "an indexed draw, and no index buffer is bound"
@@ -51,24 +47,19 @@ fn any_index_restarts() {
         };
         let expected = [7, 7, 3, u16::MAX].into_iter().flat_map(lines);
         assert_eq!(found.vertices(), expected.collect::<Vec<_>>());
-        bench.gpu.destroy_buffer(indices);
-        bench.gpu.destroy_buffer(arguments);
-        bench.close();
     }
 }
 
 /// Indices beyond the bound range are 0. They do not restart, even if the restart index is 0.
 #[test]
 fn what_is_beyond_the_indices_does_not_restart() {
-    for mut bench in benches() {
-        let usage = bench.gpu.context().index_buffer_usage(COMPUTE);
-        let indices = bench.gpu.create_buffer(16, usage, MemoryLocation::Device).unwrap();
-        bench.gpu.write(&indices, 0, bytemuck::cast_slice(&[4_u32, 0, 5, 6])).unwrap();
+    for mut captures in captures::all() {
+        let indices = captures.indices(&[4_u32, 0, 5, 6]);
         let bound = IndexBuffer::new(indices.raw(), 16, IndexType::Uint32);
         let draw = DrawIndexed::new(70);
         let scratch = (8 << 10) + ArenaDesc::restart_scratch(4);
         let desc = ArenaDesc::new(1 << 12, scratch).descriptor_sets(4);
-        let found = bench.capture(0, 200, &desc, &[], |recorder| {
+        let found = captures.capture(0, 200, &desc, &[], |recorder| {
             // SAFETY: all buffers outlive the submission.
             unsafe {
                 recorder.bind_index_buffer(&bound)?;
@@ -79,7 +70,5 @@ fn what_is_beyond_the_indices_does_not_restart() {
         let segment = [5, 6].into_iter().chain([0; 66]).collect::<Vec<_>>();
         let lines = segment.windows(2).flatten().copied();
         assert_eq!(found.vertices(), lines.collect::<Vec<_>>());
-        bench.gpu.destroy_buffer(indices);
-        bench.close();
     }
 }

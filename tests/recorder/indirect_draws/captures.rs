@@ -3,13 +3,14 @@
 use ash::vk;
 use vkxfb::lower::{Backend, Shader, compute};
 use vkxfb::runtime::{
-    ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Context, CounterBuffer, MemoryLocation,
-    Pipeline, PipelineDesc, QueryPool, Recorder, RuntimeError,
+    ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, Context, CounterBuffer, Pipeline, PipelineDesc,
+    QueryPool, Recorder, RuntimeError,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
-use vkxfb_probe::gpu::{Gpu, OpenOptions, Profile, Resources};
+use vkxfb_probe::gpu::{OpenOptions, Profile, Resources};
 
+use crate::common::test_device::{Owned, TestDevice};
 use crate::common::{self, device};
 
 pub const COMPUTE: Backend = Backend::Compute;
@@ -29,10 +30,10 @@ pub const WHICH: &str = "#version 460
     }";
 
 /// A device, a pipeline that captures [`WHICH`], and a counter.
-pub struct Bench {
-    pub gpu: Gpu,
-    pipeline: Pipeline,
-    counter: Buffer,
+pub struct Captures {
+    pipeline: Owned<Pipeline>,
+    counter: Owned<Buffer>,
+    pub gpu: TestDevice,
 }
 
 /// The results of a capture.
@@ -56,7 +57,7 @@ impl Found {
     }
 }
 
-impl Bench {
+impl Captures {
     pub fn new(resources: Resources, profile: Profile) -> Self {
         let workgroup_invocations = (resources == Resources::Descriptors).then_some(128);
         let options =
@@ -74,27 +75,23 @@ impl Bench {
             .primitive_restart(true)
             .vertex_input(&none)
             .render_pass(gpu.render_pass());
-        // SAFETY: the context is of a live device.
-        let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
+        let pipeline = gpu.pipeline(&desc);
         let usage = gpu.context().counter_buffer_usage(COMPUTE);
-        let counter = gpu.create_buffer(4, usage, MemoryLocation::Device).unwrap();
-        Self { gpu, pipeline, counter }
-    }
-
-    pub fn close(mut self) {
-        self.gpu.destroy_pipeline(self.pipeline);
-        self.gpu.destroy_buffer(self.counter);
-        device::close(self.gpu);
+        let counter = gpu.buffer(4, usage);
+        Self { pipeline, counter, gpu }
     }
 
     /// Creates a buffer for indirect arguments, counts, predicates and counters.
-    pub fn buffer(&mut self, words: &[u32]) -> Buffer {
+    pub fn buffer(&mut self, words: &[u32]) -> Owned<Buffer> {
         let ctx = self.gpu.context();
         let usage = ctx.indirect_buffer_usage(COMPUTE) | ctx.counter_buffer_usage(COMPUTE);
-        let size = 4 * words.len().max(1) as u64;
-        let buffer = self.gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
-        self.gpu.write(&buffer, 0, bytemuck::cast_slice(words)).unwrap();
-        buffer
+        self.gpu.filled(usage, if words.is_empty() { &[0] } else { words })
+    }
+
+    /// Creates a buffer of indices.
+    pub fn indices<T: bytemuck::NoUninit>(&mut self, indices: &[T]) -> Owned<Buffer> {
+        let usage = self.gpu.context().index_buffer_usage(COMPUTE);
+        self.gpu.filled(usage, indices)
     }
 
     /// Captures into a buffer for `room` records. The counter starts at record `first`.
@@ -103,7 +100,7 @@ impl Bench {
         first: u32,
         room: u32,
         arena: &ArenaDesc,
-        pools: &[QueryPool],
+        pools: &[Owned<QueryPool>],
         record: impl FnOnce(&mut Recorder<'_>) -> Result<(), RuntimeError>,
     ) -> Found {
         self.capture_behind(|_, _| (), first, room, arena, pools, record)
@@ -116,17 +113,16 @@ impl Bench {
         first: u32,
         room: u32,
         arena: &ArenaDesc,
-        pools: &[QueryPool],
+        pools: &[Owned<QueryPool>],
         record: impl FnOnce(&mut Recorder<'_>) -> Result<(), RuntimeError>,
     ) -> Found {
-        let Self { gpu, pipeline, counter } = self;
+        let Self { pipeline, counter, gpu } = self;
         let size = u64::from(room * STRIDE + STRIDE - 4);
         let usage = gpu.context().capture_buffer_usage(COMPUTE);
-        let target = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
-        gpu.write(&target, 0, &vec![BEFORE; size as usize]).unwrap();
+        let target = gpu.filled(usage, &vec![BEFORE; size as usize]);
         gpu.write(counter, 0, &(first * STRIDE).to_le_bytes()).unwrap();
-        let mut arena = gpu.create_arena(arena).unwrap();
-        let kernels = gpu.kernels();
+        let mut arena = gpu.arena(arena);
+        let mut capture = gpu.new_capture();
         let counters = [Some(CounterBuffer::new(counter.raw()))];
         let buffers = [Some(CaptureBuffer::new(target.raw(), size))];
         let desc = CaptureDesc::new(pipeline).buffers(&buffers).counters(if first > 0 {
@@ -143,9 +139,8 @@ impl Bench {
                     for pool in pools {
                         pool.reset(ctx, cmd, 0, pool.count())?;
                     }
-                    let mut capture = Capture::new(ctx, &kernels);
                     let capture = || {
-                        let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                        let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
                         record(&mut recorder)?;
                         recorder.end(&counters).map(|_| ())
                     };
@@ -156,12 +151,8 @@ impl Bench {
             })
             .unwrap();
         let taken = arena.used();
-        gpu.destroy_arena(arena);
-        let bytes = gpu.read(&target, 0..size).unwrap();
-        let position = gpu.read(counter, 0..4).unwrap();
-        gpu.destroy_buffer(target);
-        let position = u32::from_le_bytes(position.try_into().unwrap());
-        Found { bytes, position, taken, allocated }
+        let position = gpu.contents(counter)[0];
+        Found { bytes: gpu.contents(&target), position, taken, allocated }
     }
 }
 
@@ -173,7 +164,7 @@ pub const WAYS: [(Resources, Profile); 3] = [
     (Resources::Best, Profile::Bifrost),
 ];
 
-/// Returns a bench for each of [`WAYS`].
-pub fn benches() -> impl Iterator<Item = Bench> {
-    WAYS.into_iter().map(|(resources, profile)| Bench::new(resources, profile))
+/// Captures in each of [`WAYS`].
+pub fn all() -> impl Iterator<Item = Captures> {
+    WAYS.into_iter().map(|(resources, profile)| Captures::new(resources, profile))
 }
