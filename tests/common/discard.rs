@@ -1,6 +1,7 @@
 //! Pipelines that rasterize nothing.
 
 use ash::vk;
+use vkxfb::vertex_input::{InputRate, VertexInput};
 
 use super::attachment;
 
@@ -13,29 +14,86 @@ pub unsafe fn pipeline(
     layout: vk::PipelineLayout,
     words: &[u32],
 ) -> vk::Pipeline {
-    // SAFETY: the caller's contract; the module is valid.
+    let info = vk::GraphicsPipelineCreateInfo::default().layout(layout);
+    // SAFETY: the caller's contract.
+    unsafe { of_shaders(device, &[(vk::ShaderStageFlags::VERTEX, words)], info) }
+}
+
+/// Does what [`create`] does, with shaders that are named `main`.
+///
+/// # Safety
+/// As there, and the shaders are valid.
+pub unsafe fn of_shaders(
+    device: &ash::Device,
+    shaders: &[(vk::ShaderStageFlags, &[u32])],
+    info: vk::GraphicsPipelineCreateInfo<'_>,
+) -> vk::Pipeline {
+    // SAFETY: the caller's contract.
     unsafe {
-        let module = attachment::shader_module(device, words);
-        let stages = [vk::PipelineShaderStageCreateInfo::default()
-            .stage(vk::ShaderStageFlags::VERTEX)
-            .module(module)
-            .name(c"main")];
-        let input = vk::PipelineVertexInputStateCreateInfo::default();
-        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
-            .topology(vk::PrimitiveTopology::POINT_LIST);
-        let rasterization = vk::PipelineRasterizationStateCreateInfo::default()
-            .rasterizer_discard_enable(true)
-            .line_width(1.0);
-        let mut rendering = vk::PipelineRenderingCreateInfo::default();
-        let info = vk::GraphicsPipelineCreateInfo::default()
-            .stages(&stages)
-            .vertex_input_state(&input)
-            .input_assembly_state(&assembly)
-            .rasterization_state(&rasterization)
-            .layout(layout)
-            .push_next(&mut rendering);
-        let made = device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None);
-        device.destroy_shader_module(module, None);
-        made.unwrap()[0]
+        let stage = |&(stage, words): &(_, &[u32])| {
+            let module = attachment::shader_module(device, words);
+            vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main")
+        };
+        let stages: Vec<_> = shaders.iter().map(stage).collect();
+        let made = create(device, vk::PipelineCache::null(), info.stages(&stages));
+        stages.iter().for_each(|stage| device.destroy_shader_module(stage.module, None));
+        made.unwrap()
     }
+}
+
+/// Creates a pipeline with what `info` has. Without a vertex input state it reads no vertex buffers, without an input
+/// assembly state it draws points, and without a render pass it is for dynamic rendering.
+///
+/// # Safety
+/// What `info` has is valid, and of the device.
+pub unsafe fn create(
+    device: &ash::Device,
+    cache: vk::PipelineCache,
+    info: vk::GraphicsPipelineCreateInfo<'_>,
+) -> Result<vk::Pipeline, vk::Result> {
+    let input = vk::PipelineVertexInputStateCreateInfo::default();
+    let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
+        .topology(vk::PrimitiveTopology::POINT_LIST);
+    let rasterization = vk::PipelineRasterizationStateCreateInfo::default()
+        .rasterizer_discard_enable(true)
+        .line_width(1.0);
+    let mut rendering = vk::PipelineRenderingCreateInfo::default();
+    let mut info = info;
+    if info.p_vertex_input_state.is_null() {
+        info = info.vertex_input_state(&input);
+    }
+    if info.p_input_assembly_state.is_null() {
+        info = info.input_assembly_state(&assembly);
+    }
+    if info.p_rasterization_state.is_null() {
+        info = info.rasterization_state(&rasterization);
+    }
+    if info.render_pass == vk::RenderPass::null() {
+        info = info.push_next(&mut rendering);
+    }
+    // SAFETY: the caller's contract.
+    let made = unsafe { device.create_graphics_pipelines(cache, &[info], None) };
+    made.map(|made| made[0]).map_err(|(_, error)| error)
+}
+
+/// Returns the bindings and the attributes of a vertex input state.
+pub fn vertex_input(
+    input: &VertexInput,
+) -> (Vec<vk::VertexInputBindingDescription>, Vec<vk::VertexInputAttributeDescription>) {
+    let rate = |rate| match rate {
+        InputRate::Vertex => vk::VertexInputRate::VERTEX,
+        InputRate::Instance { .. } => vk::VertexInputRate::INSTANCE,
+    };
+    let bindings = input.bindings.iter().map(|binding| vk::VertexInputBindingDescription {
+        binding: binding.binding,
+        stride: binding.stride,
+        input_rate: rate(binding.input_rate),
+    });
+    let attributes = input.attributes.iter().map(|attribute| vk::VertexInputAttributeDescription {
+        location: attribute.location,
+        binding: attribute.binding,
+        format: attribute.format.into(),
+        offset: attribute.offset,
+    });
+    (bindings.collect(), attributes.collect())
 }

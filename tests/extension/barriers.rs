@@ -8,9 +8,9 @@
 use ash::vk::{AccessFlags as Access, PipelineStageFlags as Stage};
 use ash::{ext, vk};
 
-use crate::common;
 use crate::common::bare::{BareDevice, BareInstance};
 use crate::common::settings::has_validation;
+use crate::common::{self, discard};
 
 /// The size in bytes of the captured data, and of the data that captures read.
 const SIZE: u64 = 256;
@@ -477,11 +477,6 @@ impl Machine {
         let vertex_input = vk::PipelineVertexInputStateCreateInfo::default()
             .vertex_binding_descriptions(&bindings)
             .vertex_attribute_descriptions(&attributes);
-        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
-            .topology(vk::PrimitiveTopology::POINT_LIST);
-        let rasterization = vk::PipelineRasterizationStateCreateInfo::default()
-            .rasterizer_discard_enable(true)
-            .line_width(1.0);
         let stages = [vk::PipelineShaderStageCreateInfo::default()
             .stage(vk::ShaderStageFlags::VERTEX)
             .module(self.module)
@@ -489,12 +484,9 @@ impl Machine {
         let info = vk::GraphicsPipelineCreateInfo::default()
             .stages(&stages)
             .vertex_input_state(&vertex_input)
-            .input_assembly_state(&assembly)
-            .rasterization_state(&rasterization)
             .layout(self.layout)
             .render_pass(render_pass);
-        let (device, cache) = (&self.device.raw, vk::PipelineCache::null());
         // SAFETY: the caller's contract.
-        unsafe { device.create_graphics_pipelines(cache, &[info], None) }.unwrap()[0]
+        unsafe { discard::create(&self.device.raw, vk::PipelineCache::null(), info) }.unwrap()
     }
 }

@@ -4,8 +4,8 @@
 
 use ash::{ext, vk};
 
-use super::program::{Drawing, Program};
-use crate::common::{self, attachment, layer};
+use super::program::Program;
+use crate::common::{self, attachment, discard, layer};
 
 const CAPTURES: &str = "#version 450
     layout(set = 0, binding = 0) uniform Values { uint value; };
@@ -150,9 +150,11 @@ fn run(case: Case) {
             let at = sets.storage[0];
             put(start, at, set_layouts[1], vk::DescriptorType::STORAGE_BUFFER, found_at);
         }
-        let drawing = Drawing { reads_vertices: false, ..Drawing::default() };
-        let flags = vk::PipelineCreateFlags::DESCRIPTOR_BUFFER_EXT;
-        let captures = device.pipeline_with(CAPTURES, layout, drawing, flags);
+        let info = vk::GraphicsPipelineCreateInfo::default()
+            .flags(vk::PipelineCreateFlags::DESCRIPTOR_BUFFER_EXT)
+            .layout(layout);
+        let shaders = [(vk::ShaderStageFlags::VERTEX, &*common::compile(CAPTURES, &[]))];
+        let captures = discard::of_shaders(raw, &shaders, info);
         let dispatches = compute_pipeline(raw, layout);
 
         let writes = (

@@ -4,7 +4,7 @@
 use ash::{ext, vk};
 
 use super::program::{CAPTURES, Program};
-use crate::common::{self, attachment, layer};
+use crate::common::{self, attachment, discard, layer};
 
 /// The same but for what it captures.
 const CAPTURES_NOTHING: &str = "#version 450
@@ -37,28 +37,10 @@ unsafe fn pipeline(
         flags |= vk::PipelineCreateFlags::FAIL_ON_PIPELINE_COMPILE_REQUIRED;
     }
     let stages = [stage];
-    let input = vk::PipelineVertexInputStateCreateInfo::default();
-    let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
-        .topology(vk::PrimitiveTopology::POINT_LIST);
-    let rasterization = vk::PipelineRasterizationStateCreateInfo::default()
-        .rasterizer_discard_enable(true)
-        .line_width(1.0);
-    let mut rendering = vk::PipelineRenderingCreateInfo::default();
-    let info = vk::GraphicsPipelineCreateInfo::default()
-        .flags(flags)
-        .stages(&stages)
-        .vertex_input_state(&input)
-        .input_assembly_state(&assembly)
-        .rasterization_state(&rasterization)
-        .layout(layout)
-        .push_next(&mut rendering);
-    let mut pipeline = vk::Pipeline::null();
+    let info =
+        vk::GraphicsPipelineCreateInfo::default().flags(flags).stages(&stages).layout(layout);
     // SAFETY: the device is live, and the structures are valid.
-    unsafe {
-        let create = device.fp_v1_0().create_graphics_pipelines;
-        let result = create(device.handle(), cache, 1, &info, std::ptr::null(), &mut pipeline);
-        result.result_with_success(pipeline)
-    }
+    unsafe { discard::create(device, cache, info) }
 }
 
 #[test]

@@ -3,17 +3,10 @@
 
 use ash::{ext, vk};
 
+use super::program::{CAPTURES, Program};
 use crate::common;
-use crate::common::bare::{BareDevice, BareInstance};
+use crate::common::bare::BareInstance;
 use crate::common::{attachment, discard, layer};
-
-const SHADER: &str = "#version 450
-    layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
-    void main() {
-        captured = gl_VertexIndex;
-        gl_Position = vec4(0.0);
-        gl_PointSize = 1.0;
-    }";
 
 /// The number of vertex streams. A query of overflow in any of them asks for all streams.
 const STREAMS: u32 = 4;
@@ -144,17 +137,16 @@ impl Recording<'_> {
     }
 }
 
-/// A device, and the objects to draw with it.
-struct Bench {
-    device: BareDevice,
-    functions: ext::transform_feedback::DeviceFn,
+/// A program, and what it captures with.
+struct Captures {
+    program: Program,
     pipeline: vk::Pipeline,
     layout: vk::PipelineLayout,
-    target: (vk::Buffer, vk::DeviceMemory),
-    counter: (vk::Buffer, vk::DeviceMemory),
+    target: vk::Buffer,
+    counter: vk::Buffer,
 }
 
-impl Bench {
+impl Captures {
     fn new() -> Self {
         let mut feedback =
             vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
@@ -169,34 +161,27 @@ impl Bench {
             .push_next(&mut generated);
         let extensions = [ext::transform_feedback::NAME, ext::primitives_generated_query::NAME];
         let extensions = extensions.map(std::ffi::CStr::as_ptr);
-        let device = BareInstance::open().into_device(&mut features, &extensions);
-        let functions = ext::transform_feedback::Device::new(device.instance(), &device.raw);
-        let functions = functions.fp().clone();
+        let mut program = Program::on(BareInstance::open().into_device(&mut features, &extensions));
         let usage = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT;
-        let target = device.host_buffer(POINT * u64::from(POINTS * DRAWS), usage);
+        let (target, _) = program.buffer((POINTS * DRAWS) as usize, usage);
         let usage = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
-        let counter = device.host_buffer(4, usage);
+        let (counter, _) = program.buffer(1, usage);
         // SAFETY: the device is live.
         let (layout, pipeline) = unsafe {
-            let layout = device.raw.create_pipeline_layout(&Default::default(), None).unwrap();
-            let words = common::compile(SHADER, &[]);
-            (layout, discard::pipeline(&device.raw, layout, &words))
+            let layout = program.raw.create_pipeline_layout(&Default::default(), None).unwrap();
+            let words = common::compile(CAPTURES, &[]);
+            (layout, discard::pipeline(&program.raw, layout, &words))
         };
-        Self { device, functions, pipeline, layout, target, counter }
+        Self { program, pipeline, layout, target, counter }
     }
 
     fn close(self) {
-        let raw = &self.device.raw;
         // SAFETY: nothing is in flight.
         unsafe {
-            raw.destroy_pipeline(self.pipeline, None);
-            raw.destroy_pipeline_layout(self.layout, None);
-            for (buffer, memory) in [self.target, self.counter] {
-                raw.destroy_buffer(buffer, None);
-                raw.free_memory(memory, None);
-            }
+            self.program.raw.destroy_pipeline(self.pipeline, None);
+            self.program.raw.destroy_pipeline_layout(self.layout, None);
         }
-        self.device.close();
+        self.program.close();
     }
 
     /// Records commands with new queries. Returns the results of the queries, `values` integers for
@@ -208,7 +193,7 @@ impl Bench {
         values: usize,
         record: impl FnOnce(vk::CommandBuffer, vk::QueryPool),
     ) -> Vec<u64> {
-        let raw = &self.device.raw;
+        let raw = &self.program.raw;
         let info = vk::QueryPoolCreateInfo::default().query_type(ty).query_count(count);
         let writes = (
             vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
@@ -217,7 +202,7 @@ impl Bench {
         // SAFETY: the device is live, and the submission is waited for.
         unsafe {
             let pool = raw.create_query_pool(&info, None).unwrap();
-            self.device.submit(writes, |cmd| {
+            self.program.submit(writes, |cmd| {
                 raw.cmd_reset_query_pool(cmd, pool, 0, count);
                 raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, self.pipeline);
                 record(cmd, pool);
@@ -245,13 +230,13 @@ impl Bench {
         [begin, end]: [bool; 2],
         draws: impl FnOnce(),
     ) {
-        let (raw, functions) = (&self.device.raw, &self.functions);
+        let (raw, functions) = (&self.program.raw, self.program.xfb());
         let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
-        let (counter, zero, size) = (self.counter.0, 0, POINT * u64::from(room));
+        let (counter, zero, size) = (self.counter, 0, POINT * u64::from(room));
         // SAFETY: the caller's contract.
         unsafe {
             let bind = functions.cmd_bind_transform_feedback_buffers_ext;
-            bind(cmd, 0, 1, &raw const self.target.0, &raw const zero, &raw const size);
+            bind(cmd, 0, 1, &raw const self.target, &raw const zero, &raw const size);
             raw.cmd_begin_rendering(cmd, &info);
             let command = functions.cmd_begin_transform_feedback_ext;
             command(cmd, 0, begin.into(), &raw const counter, &raw const zero);
@@ -276,14 +261,16 @@ impl Bench {
         let (from, to) = (Stage::TRANSFORM_FEEDBACK_EXT, Stage::DRAW_INDIRECT);
         let (to, flags) = (to | from, vk::DependencyFlags::empty());
         // SAFETY: the caller's contract.
-        unsafe { self.device.raw.cmd_pipeline_barrier(cmd, from, to, flags, &[barrier], &[], &[]) };
+        unsafe {
+            self.program.raw.cmd_pipeline_barrier(cmd, from, to, flags, &[barrier], &[], &[])
+        };
     }
 
     /// # Safety
     /// As [`capture`](Self::capture), in a pass.
     unsafe fn draw(&self, cmd: vk::CommandBuffer) {
         // SAFETY: the caller's contract.
-        unsafe { self.device.raw.cmd_draw(cmd, POINTS, 1, 0, 0) };
+        unsafe { self.program.raw.cmd_draw(cmd, POINTS, 1, 0, 0) };
     }
 
     /// Records a case.
@@ -317,7 +304,7 @@ impl Bench {
 
 #[test]
 fn queries_of_all_streams_count_beside_each_other() {
-    let bench = Bench::new();
+    let captures = Captures::new();
     let cases = Case::all();
     let mut ended = Vec::new();
     let mut next = 0;
@@ -325,21 +312,21 @@ fn queries_of_all_streams_count_beside_each_other() {
     let count = cases.len() as u32 * (3 + STREAMS - 1);
     let ty = vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT;
     // Queries that no case uses end, too, so that all have results.
-    let found = bench.query(ty, count, 2, |cmd, pool| {
+    let found = captures.query(ty, count, 2, |cmd, pool| {
         // SAFETY: the command buffer is being recorded.
         unsafe {
             for case in &cases {
                 let active = [None; STREAMS as usize];
-                let functions = &bench.functions;
+                let functions = captures.program.xfb();
                 let (next, own) = (&mut next, Vec::new());
                 let mut recording = Recording { functions, cmd, pool, next, active, ended: own };
-                bench.record(case, &mut recording);
+                captures.record(case, &mut recording);
                 assert_eq!(recording.active, active, "{case:?}");
                 ended.push(recording.ended);
             }
             for query in next..count {
-                bench.device.raw.cmd_begin_query(cmd, pool, query, Default::default());
-                bench.device.raw.cmd_end_query(cmd, pool, query);
+                captures.program.raw.cmd_begin_query(cmd, pool, query, Default::default());
+                captures.program.raw.cmd_end_query(cmd, pool, query);
             }
         }
     });
@@ -357,7 +344,7 @@ fn queries_of_all_streams_count_beside_each_other() {
         }
     }
     assert!(wrong.is_empty(), "{} queries: {:#?}", wrong.len(), &wrong[..wrong.len().min(10)]);
-    bench.close();
+    captures.close();
 }
 
 /// The start of the line with the results.
@@ -366,16 +353,16 @@ const GENERATED: &str = "primitives generated: ";
 /// The layer leaves queries of generated primitives to the driver.
 #[test]
 fn primitives_of_all_streams_are_generated() {
-    let bench = Bench::new();
+    let captures = Captures::new();
     let ty = vk::QueryType::PRIMITIVES_GENERATED_EXT;
-    let found = bench.query(ty, 2 * STREAMS + 2, 1, |cmd, pool| {
+    let found = captures.query(ty, 2 * STREAMS + 2, 1, |cmd, pool| {
         // SAFETY: the command buffer is being recorded.
         unsafe {
             let flags = vk::QueryControlFlags::empty();
             for (query, stream) in (0..2 * STREAMS).map(|query| (query, query % STREAMS)) {
                 let (begin, end) = (
-                    bench.functions.cmd_begin_query_indexed_ext,
-                    bench.functions.cmd_end_query_indexed_ext,
+                    captures.program.xfb().cmd_begin_query_indexed_ext,
+                    captures.program.xfb().cmd_end_query_indexed_ext,
                 );
                 let info =
                     vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
@@ -387,13 +374,13 @@ fn primitives_of_all_streams_are_generated() {
                 }
                 match query < STREAMS {
                     true => {
-                        bench.device.raw.cmd_begin_rendering(cmd, &info);
-                        bench.draw(cmd);
-                        bench.device.raw.cmd_end_rendering(cmd);
+                        captures.program.raw.cmd_begin_rendering(cmd, &info);
+                        captures.draw(cmd);
+                        captures.program.raw.cmd_end_rendering(cmd);
                     }
                     false => {
-                        bench.barrier(cmd);
-                        bench.capture(cmd, POINTS, [false; 2], || bench.draw(cmd));
+                        captures.barrier(cmd);
+                        captures.capture(cmd, POINTS, [false; 2], || captures.draw(cmd));
                     }
                 }
                 if stream == 1 {
@@ -403,7 +390,7 @@ fn primitives_of_all_streams_are_generated() {
             }
         }
     });
-    bench.close();
+    captures.close();
     eprintln!("{GENERATED}{found:?}");
     if layer::is_there() {
         return;

@@ -7,7 +7,7 @@ use ash::{ext, vk};
 
 use crate::common::bare::{BareDevice, BareInstance};
 use crate::common::layer::LACKS;
-use crate::common::{self, attachment};
+use crate::common::{self, discard};
 
 /// A vertex shader that captures the number of each vertex.
 pub const CAPTURES: &str = "#version 450
@@ -24,22 +24,6 @@ pub struct Program {
     device: BareDevice,
     xfb: ext::transform_feedback::Device,
     buffers: Vec<(vk::Buffer, vk::DeviceMemory)>,
-}
-
-/// What a pipeline draws.
-#[derive(Debug, Clone, Copy)]
-pub struct Drawing {
-    /// Whether the input at location 0 is a `uint` of binding 0.
-    pub reads_vertices: bool,
-    pub topology: vk::PrimitiveTopology,
-    pub restarts: bool,
-}
-
-impl Default for Drawing {
-    fn default() -> Self {
-        let topology = vk::PrimitiveTopology::POINT_LIST;
-        Self { reads_vertices: true, topology, restarts: false }
-    }
 }
 
 impl Deref for Program {
@@ -59,7 +43,11 @@ impl Program {
             .push_next(&mut feature)
             .push_next(&mut rendering);
         let extensions = [ext::transform_feedback::NAME.as_ptr()];
-        let device = BareInstance::open().into_device(&mut features, &extensions);
+        Self::on(BareInstance::open().into_device(&mut features, &extensions))
+    }
+
+    /// A program on a device with transform feedback.
+    pub fn on(device: BareDevice) -> Self {
         let xfb = ext::transform_feedback::Device::new(device.instance(), &device.raw);
         Self { device, xfb, buffers: Vec::new() }
     }
@@ -97,69 +85,26 @@ impl Program {
             .tessellation_shader(core.tessellation_shader == vk::TRUE);
         let mut features =
             vk::PhysicalDeviceFeatures2 { p_next, features: core, ..Default::default() };
-        let device = instance.into_device(&mut features, &names);
-        let xfb = ext::transform_feedback::Device::new(device.instance(), &device.raw);
-        Some(Self { device, xfb, buffers: Vec::new() })
+        Some(Self::on(instance.into_device(&mut features, &names)))
     }
 
-    /// A pipeline of a vertex shader that captures in dynamic rendering, without rasterization.
+    /// A pipeline of a vertex shader that captures in dynamic rendering, without rasterization. The input at location 0
+    /// is a `uint` of binding 0.
     ///
     /// # Safety
     /// The shader is valid, and the layout has what it reads.
     pub unsafe fn pipeline(&self, shader: &str, layout: vk::PipelineLayout) -> vk::Pipeline {
-        // SAFETY: the caller's contract.
-        unsafe {
-            self.pipeline_with(shader, layout, Drawing::default(), vk::PipelineCreateFlags::empty())
-        }
-    }
-
-    /// As [`pipeline`](Self::pipeline), with what it draws, and with flags.
-    ///
-    /// # Safety
-    /// As there.
-    pub unsafe fn pipeline_with(
-        &self,
-        shader: &str,
-        layout: vk::PipelineLayout,
-        drawing: Drawing,
-        flags: vk::PipelineCreateFlags,
-    ) -> vk::Pipeline {
         let bindings = [vk::VertexInputBindingDescription::default().stride(4)];
         let attributes =
             [vk::VertexInputAttributeDescription::default().format(vk::Format::R32_UINT)];
-        let mut input = vk::PipelineVertexInputStateCreateInfo::default();
-        if drawing.reads_vertices {
-            input = input
-                .vertex_binding_descriptions(&bindings)
-                .vertex_attribute_descriptions(&attributes);
-        }
-        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
-            .topology(drawing.topology)
-            .primitive_restart_enable(drawing.restarts);
-        let rasterization = vk::PipelineRasterizationStateCreateInfo::default()
-            .rasterizer_discard_enable(true)
-            .line_width(1.0);
-        let mut rendering = vk::PipelineRenderingCreateInfo::default();
-        let raw = &self.device.raw;
+        let input = vk::PipelineVertexInputStateCreateInfo::default()
+            .vertex_binding_descriptions(&bindings)
+            .vertex_attribute_descriptions(&attributes);
+        let info =
+            vk::GraphicsPipelineCreateInfo::default().vertex_input_state(&input).layout(layout);
+        let shaders = [(vk::ShaderStageFlags::VERTEX, &*common::compile(shader, &[]))];
         // SAFETY: the caller's contract.
-        unsafe {
-            let module = attachment::shader_module(raw, &common::compile(shader, &[]));
-            let stages = [vk::PipelineShaderStageCreateInfo::default()
-                .stage(vk::ShaderStageFlags::VERTEX)
-                .module(module)
-                .name(c"main")];
-            let info = vk::GraphicsPipelineCreateInfo::default()
-                .flags(flags)
-                .stages(&stages)
-                .vertex_input_state(&input)
-                .input_assembly_state(&assembly)
-                .rasterization_state(&rasterization)
-                .layout(layout)
-                .push_next(&mut rendering);
-            let made = raw.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None);
-            raw.destroy_shader_module(module, None);
-            made.unwrap()[0]
-        }
+        unsafe { discard::of_shaders(&self.device.raw, &shaders, info) }
     }
 
     /// A command of the device, of a type that ash does not have.

@@ -5,8 +5,8 @@ use std::ffi::c_void;
 
 use ash::vk;
 
-use super::program::{CAPTURES, Drawing, Program};
-use crate::common::{attachment, layer};
+use super::program::{CAPTURES, Program};
+use crate::common::{self, attachment, discard, layer};
 
 /// The features of the extension.
 #[repr(C)]
@@ -42,13 +42,14 @@ fn another_index_restarts() {
         order.cast::<[u32; INDICES.len()]>().write(INDICES);
         let set_index: SetIndex = device.command(c"vkCmdSetPrimitiveRestartIndexEXT");
         let layout = raw.create_pipeline_layout(&Default::default(), None).unwrap();
-        let drawing = Drawing {
-            reads_vertices: false,
-            topology: vk::PrimitiveTopology::LINE_STRIP,
-            restarts: true,
-        };
-        let flags = vk::PipelineCreateFlags::empty();
-        let pipeline = device.pipeline_with(CAPTURES, layout, drawing, flags);
+        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
+            .topology(vk::PrimitiveTopology::LINE_STRIP)
+            .primitive_restart_enable(true);
+        let info = vk::GraphicsPipelineCreateInfo::default()
+            .input_assembly_state(&assembly)
+            .layout(layout);
+        let shaders = [(vk::ShaderStageFlags::VERTEX, &*common::compile(CAPTURES, &[]))];
+        let pipeline = discard::of_shaders(raw, &shaders, info);
         let writes = (
             vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
             vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT,

@@ -7,9 +7,9 @@ use ash::{ext, vk};
 use vkxfb::internal::tessellator::Tessellator;
 
 use crate::case::{Draw, UNTOUCHED};
-use crate::common::attachment::{area, shader_module};
+use crate::common::attachment::area;
 use crate::common::bare::{BareDevice, BareInstance};
-use crate::common::{compile_stage, layer};
+use crate::common::{compile_stage, discard, layer};
 use crate::levels::{Levels, count, sets, tessellators};
 use crate::program::modes;
 
@@ -146,7 +146,6 @@ impl Native {
     /// # Safety
     /// The sources are valid shaders.
     unsafe fn pipeline(&self, capture: &Captured<'_>) -> vk::Pipeline {
-        let device = &self.device.raw;
         let [vertex, control, evaluation] = capture.sources;
         let mut stages = vec![
             (vk::ShaderStageFlags::VERTEX, compile_stage("vert", vertex, &[])),
@@ -190,35 +189,16 @@ impl Native {
             origin.domain_origin = capture.domain_origin();
         }
         let tessellation = tessellation.push_next(&mut origin);
-        let raster = vk::PipelineRasterizationStateCreateInfo::default()
-            .rasterizer_discard_enable(true)
-            .line_width(1.0);
+        let shaders: Vec<_> = stages.iter().map(|(stage, words)| (*stage, &**words)).collect();
+        let info = vk::GraphicsPipelineCreateInfo::default()
+            .vertex_input_state(&vertex_input)
+            .input_assembly_state(&assembly)
+            .tessellation_state(&tessellation)
+            .dynamic_state(&dynamic)
+            .layout(self.layout)
+            .render_pass(self.pass);
         // SAFETY: the caller's contract.
-        unsafe {
-            let modules: Vec<_> =
-                stages.iter().map(|(_, words)| shader_module(device, words)).collect();
-            let stages: Vec<_> = (stages.iter().zip(&modules))
-                .map(|((stage, _), module)| {
-                    vk::PipelineShaderStageCreateInfo::default()
-                        .stage(*stage)
-                        .module(*module)
-                        .name(c"main")
-                })
-                .collect();
-            let info = vk::GraphicsPipelineCreateInfo::default()
-                .stages(&stages)
-                .vertex_input_state(&vertex_input)
-                .input_assembly_state(&assembly)
-                .tessellation_state(&tessellation)
-                .dynamic_state(&dynamic)
-                .rasterization_state(&raster)
-                .layout(self.layout)
-                .render_pass(self.pass);
-            let cache = vk::PipelineCache::null();
-            let pipeline = device.create_graphics_pipelines(cache, &[info], None).unwrap()[0];
-            modules.into_iter().for_each(|module| device.destroy_shader_module(module, None));
-            pipeline
-        }
+        unsafe { discard::of_shaders(&self.device.raw, &shaders, info) }
     }
 
     /// Captures draws, into a buffer of so many dwords.

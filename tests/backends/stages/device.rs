@@ -3,8 +3,9 @@
 
 use ash::{ext, vk};
 
-use crate::common::attachment::{area, shader_module};
+use crate::common::attachment::area;
 use crate::common::bare::{BareDevice, BareInstance};
+use crate::common::discard;
 
 /// The byte with which capture buffers are filled before a capture.
 pub const BEFORE: u8 = 0xa5;
@@ -149,42 +150,20 @@ impl Device {
         layout: vk::PipelineLayout,
         pass: vk::RenderPass,
     ) -> vk::Pipeline {
-        let device = &self.device.raw;
         let has = |stage| scene.stages.iter().any(|(of, _)| *of == stage);
         let topology = match has(vk::ShaderStageFlags::TESSELLATION_CONTROL) {
             true => vk::PrimitiveTopology::PATCH_LIST,
             false => vk::PrimitiveTopology::POINT_LIST,
         };
-        // SAFETY: the caller's contract: the device is live; modules are valid SPIR-V.
-        unsafe {
-            let modules: Vec<_> =
-                scene.stages.iter().map(|(_, words)| shader_module(device, words)).collect();
-            let stage = |((stage, _), module): (&(vk::ShaderStageFlags, &[u32]), &_)| {
-                vk::PipelineShaderStageCreateInfo::default()
-                    .stage(*stage)
-                    .module(*module)
-                    .name(c"main")
-            };
-            let stages: Vec<_> = scene.stages.iter().zip(&modules).map(stage).collect();
-            let vertex_input = vk::PipelineVertexInputStateCreateInfo::default();
-            let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(topology);
-            let tessellation =
-                vk::PipelineTessellationStateCreateInfo::default().patch_control_points(1);
-            let raster = vk::PipelineRasterizationStateCreateInfo::default()
-                .rasterizer_discard_enable(true)
-                .line_width(1.0);
-            let info = vk::GraphicsPipelineCreateInfo::default()
-                .stages(&stages)
-                .vertex_input_state(&vertex_input)
-                .input_assembly_state(&assembly)
-                .tessellation_state(&tessellation)
-                .rasterization_state(&raster)
-                .layout(layout)
-                .render_pass(pass);
-            let cache = vk::PipelineCache::null();
-            let pipeline = device.create_graphics_pipelines(cache, &[info], None).unwrap()[0];
-            modules.into_iter().for_each(|module| device.destroy_shader_module(module, None));
-            pipeline
-        }
+        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(topology);
+        let tessellation =
+            vk::PipelineTessellationStateCreateInfo::default().patch_control_points(1);
+        let info = vk::GraphicsPipelineCreateInfo::default()
+            .input_assembly_state(&assembly)
+            .tessellation_state(&tessellation)
+            .layout(layout)
+            .render_pass(pass);
+        // SAFETY: the device is live; modules are valid SPIR-V.
+        unsafe { discard::of_shaders(&self.device.raw, scene.stages, info) }
     }
 }

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use ash::vk;
 use vkxfb::runtime::Context;
 use vkxfb::topology::ProvokingVertex;
-use vkxfb::vertex_input::InputRate;
 use vkxfb_probe::gpu::GpuError;
 
 use super::passes::{Part, Passes, Target};
+use crate::common::discard;
 use crate::images::failed;
 use crate::program::State;
 use crate::sets::SetLayouts;
@@ -80,28 +80,7 @@ impl Pipelines {
         module: vk::ShaderModule,
     ) -> Result<vk::Pipeline, GpuError> {
         let input = state.shader.vertex_input();
-        let bindings: Vec<_> = input
-            .bindings
-            .iter()
-            .map(|b| vk::VertexInputBindingDescription {
-                binding: b.binding,
-                stride: b.stride,
-                input_rate: match b.input_rate {
-                    InputRate::Vertex => vk::VertexInputRate::VERTEX,
-                    InputRate::Instance { .. } => vk::VertexInputRate::INSTANCE,
-                },
-            })
-            .collect();
-        let attributes: Vec<_> = input
-            .attributes
-            .iter()
-            .map(|a| vk::VertexInputAttributeDescription {
-                location: a.location,
-                binding: a.binding,
-                format: a.format.into(),
-                offset: a.offset,
-            })
-            .collect();
+        let (bindings, attributes) = discard::vertex_input(&input);
         let vertex_input = vk::PipelineVertexInputStateCreateInfo::default()
             .vertex_binding_descriptions(&bindings)
             .vertex_attribute_descriptions(&attributes);
@@ -121,8 +100,7 @@ impl Pipelines {
             .module(module)
             .name(c"main")];
         let (render_pass, subpass) = self.passes.of_target(target);
-        let mut rendering = vk::PipelineRenderingCreateInfo::default();
-        let mut info = vk::GraphicsPipelineCreateInfo::default()
+        let info = vk::GraphicsPipelineCreateInfo::default()
             .stages(&stages)
             .vertex_input_state(&vertex_input)
             .input_assembly_state(&assembly)
@@ -130,15 +108,9 @@ impl Pipelines {
             .layout(self.layout)
             .render_pass(render_pass)
             .subpass(subpass);
-        if target == Target::Rendering {
-            info = info.push_next(&mut rendering);
-        }
         // SAFETY: everything that it names is live.
-        let made = unsafe {
-            ctx.device().create_graphics_pipelines(vk::PipelineCache::null(), &[info], None)
-        };
-        let pipelines = made.map_err(|(_, result)| failed("vkCreateGraphicsPipelines")(result))?;
-        Ok(pipelines[0])
+        let made = unsafe { discard::create(ctx.device(), vk::PipelineCache::null(), info) };
+        made.map_err(failed("vkCreateGraphicsPipelines"))
     }
 
     /// # Safety
