@@ -20,6 +20,7 @@ use vkxfb_probe::gpu::OpenOptions;
 
 use crate::common;
 use crate::common::device;
+use crate::common::skip::{Why, skip};
 use crate::common::test_device::TestDevice;
 
 /// A vertex shader that reads a specialization constant and push constants. The geometry shader
@@ -215,7 +216,7 @@ fn captured(gpu: &mut TestDevice, lowered: &Lowered, drawn: Drawn) -> Found {
 fn the_recorder_captures_natively_what_it_does_by_compute() {
     let mut gpu = device::open_with(OpenOptions::default());
     if !gpu.backends().contains(&Backend::Native) || !gpu.context().enabled().geometry_shader {
-        eprintln!("skipped: the device has no transform feedback of geometry shaders");
+        skip(Why::Expected("the device has no transform feedback of geometry shaders"));
         return;
     }
     let (vertex, geometry) =
@@ -254,7 +255,7 @@ fn with_tessellation() -> Option<TestDevice> {
     if gpu.backends().contains(&Backend::Native) && gpu.context().enabled().tessellation_shader {
         return Some(gpu);
     }
-    eprintln!("skipped: the device has no transform feedback of tessellation shaders");
+    skip(Why::Expected("the device has no transform feedback of tessellation shaders"));
     None
 }
 

@@ -16,6 +16,7 @@ use vkxfb_probe::gpu::{Gpu, GpuError, Profile};
 use crate::common;
 use crate::common::attachment::{self, Attachment, Drawing};
 use crate::common::device;
+use crate::common::skip::{Why, skip};
 use crate::common::test_device::Owned;
 use crate::common::test_device::TestDevice;
 
@@ -216,7 +217,7 @@ fn an_own_pipeline_captures_and_rasterizes() {
     let mut gpu = device::open(Profile::Full);
     for backend in [Backend::Native, Backend::Vertex] {
         if !gpu.backends().contains(&backend) {
-            return eprintln!("skipped: the device has no {backend} backend");
+            return skip(Why::Expected(format!("the device has no {backend} backend")));
         }
     }
     let (words, vertex_input) = (shaders(), VertexInput::default());

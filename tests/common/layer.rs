@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::settings::has_validation;
+use super::skip::{Why, skip};
 
 const VALIDATION: &str = "VK_LAYER_KHRONOS_validation";
 const NAME: &str = "VK_LAYER_VKXFB_transform_feedback";
 
 /// What a test says that is skipped because of the device.
-pub const LACKS: &str = "skipped: the device lacks";
+const LACKS: &str = "skipped: the device lacks";
 
 /// Whether this test runs with the layer.
 pub fn is_there() -> bool {
@@ -53,9 +54,9 @@ pub fn run_below_validation<T: Fn()>(test: T, variables: &[(&str, &str)]) -> Opt
 /// directory of the layer.
 fn run<T: Fn()>(test: T, paths: &[&Path], variables: &[(&str, &str)]) -> Option<String> {
     let Some(library) = library() else {
-        eprintln!(
-            "skipped: the layer is not built; cargo test in the root of the workspace does it"
-        );
+        skip(Why::Missing(
+            "the layer is not built; cargo test in the root of the workspace does it",
+        ));
         return None;
     };
     let directory = tempfile::tempdir().unwrap();

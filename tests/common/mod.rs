@@ -14,6 +14,7 @@ pub mod layer;
 pub mod render;
 pub mod rng;
 pub mod settings;
+pub mod skip;
 pub mod test_device;
 
 use std::collections::BTreeMap;

@@ -2,6 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+pub use super::skip::is_full;
+
 /// Returns the number in a variable, or `default` if it is not set.
 pub fn number(name: &str, default: u64) -> u64 {
     let value = std::env::var(name).ok();
@@ -23,11 +25,6 @@ pub fn sample_of(all: u64) -> u64 {
 pub fn ways_of<T>(all: &[T], number: usize) -> impl Iterator<Item = &T> {
     let (first, count) = if is_full() { (0, all.len()) } else { (2 * number, 2.min(all.len())) };
     all.iter().cycle().skip(first % all.len()).take(count)
-}
-
-/// Whether tests run everything, even if it takes long: `VKXFB_FULL` is 1.
-pub fn is_full() -> bool {
-    std::env::var_os("VKXFB_FULL").is_some_and(|value| value == "1")
 }
 
 /// Returns the number of random cases in a variable or, if that is not set, [`sample_of`] `all`.

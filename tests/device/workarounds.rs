@@ -16,6 +16,7 @@ use vkxfb_probe::gpu::Profile;
 use vkxfb_probe::shaders::ProbeShader;
 
 use crate::common::device;
+use crate::common::skip::{Why, skip};
 
 const fn mesa(major: u32, minor: u32, patch: u32) -> u32 {
     vk::make_api_version(0, major, minor, patch)
@@ -76,7 +77,7 @@ fn side_effects_are_not_left_to_a_vertex_stage_that_speculates() {
     let mut capabilities = gpu.capabilities().clone();
     capabilities.transform_feedback = None;
     if capabilities.availability(Backend::Vertex).is_err() {
-        return eprintln!("skipped: the device has no stores from vertex shaders");
+        return skip(Why::Expected("the device has no stores from vertex shaders"));
     }
     let backends = [Backend::Vertex, Backend::Compute];
     let needs = CaptureNeeds { side_effects: true, ..CaptureNeeds::default() };

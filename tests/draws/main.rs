@@ -37,6 +37,7 @@ mod soak;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::common::skip::{Why, skip};
 use common::batches::{self, Report, Worker};
 use common::settings::{cases, has_validation, sample_of};
 use generate::{Space, generate};
@@ -208,7 +209,7 @@ fn hold(report: &Report) {
 fn hold_by_recorder(backend: Backend) {
     let has_backend = common::device::open(Profile::Full).backends().contains(&backend);
     if !has_backend {
-        return eprintln!("skipped: the device has no {backend} backend");
+        return skip(Why::Expected(format!("the device has no {backend} backend")));
     }
     let count = cases("VKXFB_DRAWS", 360);
     let report = batches::run("draws", count, BATCH, || DrawWorker::by_recorder(backend));
@@ -222,7 +223,7 @@ fn hold_by_recorder(backend: Backend) {
 #[test]
 fn barriers_that_lack_are_reported() {
     if !has_validation() {
-        return eprintln!("skipped: without the validation layer");
+        return skip(Why::Expected("without the validation layer"));
     }
     let of_kernels = [
         Barrier::BeforeSetup,

@@ -10,6 +10,7 @@ use ash::{ext, vk};
 
 use crate::common::bare::{BareDevice, BareInstance};
 use crate::common::settings::has_validation;
+use crate::common::skip::{Why, skip};
 use crate::common::{self, discard};
 
 /// The size in bytes of the captured data, and of the data that captures read.
@@ -197,7 +198,7 @@ fn each_barrier_that_lacks_is_reported() {
 /// Runs the sequences with something left out, and checks which races are reported.
 fn run(omitted: Option<&str>) {
     if !has_validation() {
-        return eprintln!("skipped: without the validation layer");
+        return skip(Why::Expected("without the validation layer"));
     }
     let mut variables = vec![("VKXFB_HIDE_ADDRESSES", "1")];
     variables.extend(omitted.map(|name| ("VKXFB_OMIT_TRANSLATION", name)));

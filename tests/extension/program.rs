@@ -6,7 +6,7 @@ use std::ops::Deref;
 use ash::{ext, vk};
 
 use crate::common::bare::{BareDevice, BareInstance};
-use crate::common::layer::LACKS;
+use crate::common::skip::{Why, skip};
 use crate::common::{self, discard};
 
 /// A vertex shader that captures the number of each vertex.
@@ -61,7 +61,7 @@ impl Program {
         let all = unsafe { instance.raw.enumerate_device_extension_properties(physical) }.unwrap();
         let has = |name: &&&CStr| all.iter().any(|e| e.extension_name_as_c_str() == Ok(**name));
         if let Some(missing) = extensions.iter().find(|name| !has(name)) {
-            eprintln!("{LACKS} {}", missing.to_string_lossy());
+            skip(Why::Expected(format!("the device lacks {}", missing.to_string_lossy())));
             return None;
         }
         let mut names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();

@@ -31,6 +31,7 @@ mod program;
 mod reach;
 mod run;
 
+use crate::common::skip::{Why, skip};
 use common::batches::{self, Worker};
 use common::settings::{cases, has_validation};
 use generate::Draws;
@@ -80,7 +81,7 @@ fn random_draws_of_geometry_shaders_hold_with_two_entries() {
 #[test]
 fn barriers_that_lack_are_reported() {
     if !has_validation() {
-        return eprintln!("skipped: without the validation layer");
+        return skip(Why::Expected("without the validation layer"));
     }
     let mut worker = GeometryWorker::by_compute(Resources::Descriptors);
     let barriers = [

@@ -15,6 +15,7 @@ use vkxfb_probe::shaders::ProbeShader;
 
 use crate::common;
 use crate::common::device::{self, PipelineOptions, RESOURCES};
+use crate::common::skip::{Why, skip};
 use crate::common::test_device::{Owned, TestDevice};
 
 const COMPUTE: Backend = Backend::Compute;
@@ -347,7 +348,7 @@ fn attributes_end_within_the_memory_of_their_buffer() {
 fn kernels_of_no_device_are_refused() {
     let mut gpu = device::open(Profile::Full);
     if !gpu.backends().contains(&Backend::Native) {
-        return eprintln!("skipped: without native captures");
+        return skip(Why::Expected("without native captures"));
     }
     let native = required_features(gpu.capabilities(), &[Backend::Native]).unwrap();
     // SAFETY: the device was created with more than that.
@@ -371,7 +372,7 @@ fn kernels_of_no_device_are_refused() {
 #[test]
 fn objects_of_another_device_are_left_alone() {
     if !common::settings::has_validation() {
-        return eprintln!("skipped: without the validation layer");
+        return skip(Why::Expected("without the validation layer"));
     }
     let [mut owner, mut other] = [(); 2].map(|()| device::open(Profile::Full));
     let usage = vk::BufferUsageFlags::empty();
@@ -436,7 +437,7 @@ fn buffers_are_as_large_as_the_device_takes() {
 fn vertex_bindings_are_the_device_s() {
     let mut gpu = device::open(Profile::Full);
     if !gpu.backends().contains(&Backend::Native) {
-        return eprintln!("skipped: without native captures");
+        return skip(Why::Expected("without native captures"));
     }
     let shader = ProbeShader::identify();
     let lowered = device::lower(&gpu, &shader, Backend::Native);

@@ -12,6 +12,7 @@ use vkxfb_probe::gpu::OpenOptions;
 use vkxfb_probe::shaders::ProbeShader;
 
 use crate::common::device;
+use crate::common::skip::{Why, skip};
 use crate::common::test_device::{Owned, TestDevice};
 
 const COMPUTE: Backend = Backend::Compute;
@@ -45,7 +46,7 @@ impl Buffers {
     fn new() -> Option<Self> {
         let mut gpu = TestDevice::open(&OpenOptions::default());
         if !gpu.draw_features().pipeline_statistics_query {
-            println!("skipped: {} does not count", gpu.capabilities().device_name);
+            skip(Why::Expected(format!("{} does not count", gpu.capabilities().device_name)));
             return None;
         }
         let index = |i| if i % SEGMENT == SEGMENT - 1 { u32::MAX } else { i };

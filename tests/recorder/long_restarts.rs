@@ -16,6 +16,7 @@ use vkxfb_probe::shaders::ProbeShader;
 use crate::common;
 use crate::common::device;
 use crate::common::rng::Rng;
+use crate::common::skip::{Why, skip};
 use crate::common::test_device::{Owned, TestDevice};
 
 const COMPUTE: Backend = Backend::Compute;
@@ -245,7 +246,7 @@ fn restarts_are_found_by_many_workgroups() {
 #[test]
 fn restarts_without_their_barriers_are_reported() {
     if !common::settings::has_validation() {
-        return eprintln!("skipped: without the validation layer");
+        return skip(Why::Expected("without the validation layer"));
     }
     let options = OpenOptions { resources: device::RESOURCES[1], ..Default::default() };
     let mut gpu = device::open_with(options);
@@ -278,7 +279,7 @@ fn restarts_are_carried_from_round_to_round() {
     const RESTARTS: [u32; 3] = [5, 1_100_000, 2_150_000];
     let mut gpu = device::open(Profile::Full);
     if !gpu.context().has_indirect_dispatch() {
-        return eprintln!("skipped: as many indices would be dispatched for each primitive");
+        return skip(Why::Expected("as many indices would be dispatched for each primitive"));
     }
     let pipeline = device::restarting_pipeline(&gpu, ProvokingVertex::First);
     let index = |at: u32| if RESTARTS.contains(&at) { 255 } else { at % 251 };

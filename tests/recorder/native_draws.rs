@@ -12,6 +12,7 @@ use vkxfb_probe::gpu::Profile;
 use vkxfb_probe::shaders::ProbeShader;
 
 use crate::common::device::{self, PipelineOptions};
+use crate::common::skip::{Why, skip};
 use crate::common::test_device::{Owned, TestDevice};
 
 const NATIVE: Backend = Backend::Native;
@@ -52,7 +53,7 @@ impl NativeCaptures {
     fn new() -> Option<Self> {
         let mut gpu = device::open(Profile::Full);
         if !gpu.backends().contains(&NATIVE) {
-            eprintln!("skipped: the device has no transform feedback");
+            skip(Why::Expected("the device has no transform feedback"));
             return None;
         }
         let shader = ProbeShader::identify();

@@ -12,6 +12,7 @@ use vkxfb_probe::gpu::{GpuError, OpenOptions, Profile, Resources};
 use vkxfb_probe::shaders::ProbeShader;
 
 use super::setup::{COMPUTE, Setup};
+use crate::common::skip::{Why, skip};
 use crate::common::test_device::TestDevice;
 use crate::common::{self, device};
 
@@ -379,7 +380,7 @@ fn no_barrier_can_be_left_out() {
 #[test]
 fn a_consumer_without_its_barrier_is_reported() {
     if !common::settings::has_validation() {
-        return eprintln!("skipped: without the validation layer");
+        return skip(Why::Expected("without the validation layer"));
     }
     let (mut gpu, setup) = open(by(Resources::Descriptors, Profile::Full), 4096);
     let mut arena = gpu.arena(&ArenaDesc::for_draws(4, 4));

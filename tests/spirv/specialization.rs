@@ -14,6 +14,7 @@ use vkxfb::vertex_input::VertexInput;
 use vkxfb_translators::split_blocks::{self, split_blocks};
 
 use crate::common;
+use crate::common::skip::{Why, skip};
 
 /// A shader in which a constant determines lengths, and which has operations on constants.
 const SHADER: &str = "#version 450
@@ -358,7 +359,7 @@ mod on_a_device {
     fn all_backends_capture_what_a_shader_written_with_the_values_does() {
         let mut gpu = open(Profile::Full);
         if !gpu.capabilities().shader_float64 {
-            eprintln!("skipped: the device has no shaderFloat64");
+            skip(Why::Expected("the device has no shaderFloat64"));
             return;
         }
         let words = common::compile(SHADER, &[]);

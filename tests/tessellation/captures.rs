@@ -14,6 +14,7 @@ use vkxfb_probe::gpu::{OpenOptions, Resources};
 
 use crate::case::{Case, Draw, How, Outcome, UNTOUCHED};
 use crate::common::settings::{cases, number};
+use crate::common::skip::{Why, skip};
 use crate::common::test_device::TestDevice;
 use crate::common::{compile, compile_ahead, compile_stage, device, layer, optimize, validate};
 use crate::native::{Captured, Native};
@@ -275,7 +276,7 @@ fn random_pipelines_hold_with_two_entries() {
 fn the_device_captures_the_same_patches() {
     let native = match Native::open() {
         Ok(native) => native,
-        Err(reason) => return eprintln!("skipped: {reason}"),
+        Err(reason) => return skip(Why::Expected(reason)),
     };
     // On the layer, lavapipe compiles the merged shaders of each case.
     for case in random(if layer::is_there() { 40 } else { 200 }, true, None) {

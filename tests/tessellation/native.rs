@@ -9,6 +9,7 @@ use vkxfb::internal::tessellator::Tessellator;
 use crate::case::{Draw, UNTOUCHED};
 use crate::common::attachment::area;
 use crate::common::bare::{BareDevice, BareInstance};
+use crate::common::skip::{Why, skip};
 use crate::common::{compile_stage, discard, layer};
 use crate::levels::{Levels, count, sets, tessellators};
 use crate::program::modes;
@@ -391,7 +392,7 @@ fn area_of(triangle: &[[f32; 2]]) -> f64 {
 fn the_device_divides_alike() {
     let native = match Native::open() {
         Ok(native) => native,
-        Err(reason) => return eprintln!("skipped: {reason}"),
+        Err(reason) => return skip(Why::Expected(reason)),
     };
     let (mut patches, mut vertices, mut differ, mut farthest) = (0u64, 0u64, 0u64, 0f32);
     let mut areas = 0f64;

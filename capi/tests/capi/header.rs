@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
+use crate::skip::{Why, skip};
 use crate::{here, run, works};
 
 /// The sources, in the order in which a program calls their functions.
@@ -94,7 +95,7 @@ fn bindgen_takes_it() {
     let small = directory.path().join("small.h");
     std::fs::write(&small, "#include <stddef.h>\nsize_t size(void);\n").unwrap();
     if !works(Command::new("bindgen").arg(small)) {
-        return eprintln!("skipped: no bindgen, or it finds no libclang");
+        return skip(Why::Expected("no bindgen, or it finds no libclang"));
     }
     let mut command = Command::new("bindgen");
     let output =

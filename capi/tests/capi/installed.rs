@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use crate::example::{MINIMAL, MINIMAL_PRINTS, compile, printed, stream};
+use crate::skip::{Why, skip};
 use crate::{here, run, works};
 
 #[test]
@@ -13,7 +14,7 @@ fn the_example_captures_with_what_cargo_c_installs() {
         command
     };
     if !works(cargo().arg("--version")) {
-        return eprintln!("skipped: cargo-c is not installed");
+        return skip(Why::Expected("cargo-c is not installed"));
     }
     let directory = tempfile::tempdir().unwrap();
     let prefix = directory.path().join("prefix");

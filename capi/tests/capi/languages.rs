@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::example::{MINIMAL_PRINTS, flags, libraries, printed, stream, validated};
+use crate::skip::{Why, skip};
 use crate::{compiled, here, run, works};
 
 fn fetched(path: &str) -> PathBuf {
@@ -32,7 +33,7 @@ fn captured_vertices_are_drawn_in_cpp() {
     let including = path.join("including.cpp");
     std::fs::write(&including, "#include <vk_mem_alloc.h>\n").unwrap();
     if !works(cpp().arg("-E").arg(&including)) {
-        return eprintln!("skipped: no vk_mem_alloc.h");
+        return skip(Why::Expected("no vk_mem_alloc.h"));
     }
     let program = path.join("flag");
     let mut command = cpp();
@@ -55,7 +56,7 @@ fn a_strip_is_captured_in_python() {
         command
     };
     if !works(python().args(["-c", "import cffi, vulkan"])) {
-        return eprintln!("skipped: python3 has no cffi or no vulkan");
+        return skip(Why::Expected("python3 has no cffi or no vulkan"));
     }
     let mut command = python();
     command.arg(here("../examples/python/strip.py")).arg(here("include/vkxfb.h"));

@@ -13,6 +13,8 @@ mod installed;
 mod interface;
 mod languages;
 mod messages;
+#[path = "../../../tests/common/skip.rs"]
+mod skip;
 mod tessellation;
 
 use std::path::{Path, PathBuf};

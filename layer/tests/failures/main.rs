@@ -10,12 +10,15 @@
 
 mod chain;
 mod program;
+#[path = "../../../tests/common/skip.rs"]
+mod skip;
 
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use ash::vk;
+use skip::{Why, skip};
 
 /// The results of commands that run out of memory.
 const MEMORY: [vk::Result; 2] =
@@ -58,7 +61,7 @@ fn survey() -> Option<bool> {
 /// From a call that fails to the next one that does: all do with `VKXFB_FULL=1`, as `.ci/run` has it, since the program
 /// runs once for each. Odd, for the errors alternate.
 fn step() -> usize {
-    if std::env::var_os("VKXFB_FULL").is_some_and(|value| value == "1") { 1 } else { 5 }
+    if skip::is_full() { 1 } else { 5 }
 }
 
 /// Runs the program, and checks its results.
@@ -82,7 +85,7 @@ fn checked(report: program::Report, context: &str) -> program::Report {
 fn a_call_that_fails_is_an_error_and_nothing_is_lost() {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let (Some(words), Some(validates)) = (compile(), survey()) else {
-        return eprintln!("skipped: no device, or no compiler of GLSL");
+        return skip(Why::Missing("no device, or no compiler of GLSL"));
     };
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |information| {
@@ -116,7 +119,7 @@ fn a_call_that_fails_is_an_error_and_nothing_is_lost() {
 #[test]
 fn a_lost_device_ends_the_wait_for_a_query() {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let Some(validates) = survey() else { return eprintln!("skipped: no device") };
+    let Some(validates) = survey() else { return skip(Why::Missing("no device")) };
     chain::fail(u64::MAX, vk::Result::SUCCESS);
     let (result, messages) = program::waits_for_a_query(validates, chain::lose);
     assert_eq!(result, Err(vk::Result::ERROR_DEVICE_LOST));
@@ -129,7 +132,7 @@ fn a_lost_device_ends_the_wait_for_a_query() {
 fn the_optimizer_can_be_switched_off() {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let (Some(words), Some(validates)) = (compile(), survey()) else {
-        return eprintln!("skipped: no device, or no compiler of GLSL");
+        return skip(Why::Missing("no device, or no compiler of GLSL"));
     };
     chain::fail(u64::MAX, vk::Result::SUCCESS);
     let code = [true, true, false].map(|optimizes| {
@@ -145,7 +148,7 @@ fn the_optimizer_can_be_switched_off() {
 #[test]
 fn a_feature_that_is_not_reported_cannot_be_enabled() {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let Some(validates) = survey() else { return eprintln!("skipped: no device") };
+    let Some(validates) = survey() else { return skip(Why::Missing("no device")) };
     chain::fail(u64::MAX, vk::Result::SUCCESS);
     for is_inherited in [false, true] {
         let features = vk::PhysicalDeviceConditionalRenderingFeaturesEXT::default()
@@ -163,7 +166,7 @@ fn a_feature_that_is_not_reported_cannot_be_enabled() {
 fn a_partial_extension_is_told_of_and_replaced() {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     if survey().is_none() {
-        return eprintln!("skipped: no device");
+        return skip(Why::Missing("no device"));
     }
     chain::fail(u64::MAX, vk::Result::SUCCESS);
     let lacks = ", without transformFeedbackQueries, transformFeedbackDraw";
@@ -186,7 +189,7 @@ fn a_partial_extension_is_told_of_and_replaced() {
 #[test]
 fn a_call_that_fails_without_addresses_is_an_error_and_nothing_is_lost() {
     if compile().is_none() || survey().is_none() {
-        return eprintln!("skipped: no device, or no compiler of GLSL");
+        return skip(Why::Missing("no device, or no compiler of GLSL"));
     }
     // The layer reads the variable once, and a process has one loader.
     let output = Command::new(std::env::current_exe().unwrap())

@@ -7,12 +7,15 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 mod client;
+#[path = "../../../tests/common/skip.rs"]
+mod skip;
 mod vulkaninfo;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
+use skip::{Why, skip};
 use tempfile::TempDir;
 
 const LAYER: &str = "VK_LAYER_VKXFB_transform_feedback";
@@ -96,7 +99,7 @@ fn is_there() -> bool {
     match client::survey() {
         Ok(()) => true,
         Err(reason) => {
-            eprintln!("skipped: {reason}");
+            skip(Why::Missing(reason));
             false
         }
     }
@@ -314,7 +317,7 @@ fn the_probe_finds_the_same() {
         return;
     }
     let Some(vkxfb) = vkxfb() else {
-        eprintln!("skipped: the command vkxfb is not built; cargo build does that");
+        skip(Why::Missing("the command vkxfb is not built; cargo build does that"));
         return;
     };
     let probe = |layers: &[&str], more: &[&str], variables: &[(&str, &str)]| {

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::{LAYER, Ran, is_there, run};
+use crate::skip::{Why, skip};
 
 /// Features and properties that the layer reports instead of the driver, beside those of the
 /// extension's own structures.
@@ -61,7 +62,7 @@ fn vulkaninfo_differs_by_what_is_documented() {
         return;
     }
     if vulkaninfo().arg("--summary").output().is_err() {
-        return eprintln!("skipped: there is no vulkaninfo");
+        return skip(Why::Expected("there is no vulkaninfo"));
     }
     let Ran { stdout: native, .. } = run(&mut vulkaninfo(), &[], &[]);
     let log = [("VKXFB_FORCE_ENABLE", "1"), ("VKXFB_LOG", "vkxfb_layer=debug")];

@@ -3,6 +3,7 @@
 //! The headers are those that the C compiler finds, or in the directory of `VKXFB_VULKAN_HEADERS`.
 //! What they do not have yet is named, and not checked. `.ci/newest` takes those of Debian unstable.
 
+use crate::skip::{Why, skip};
 use std::ffi::c_void;
 use std::fmt::Write as _;
 use std::mem::offset_of;
@@ -87,11 +88,11 @@ fn structures_are_laid_out_as_in_c() {
         compiler.arg("-I").arg(headers);
     }
     let Ok(output) = compiler.args(["-std=c11", "-fsyntax-only"]).arg(file).output() else {
-        return eprintln!("skipped: there is no C compiler");
+        return skip(Why::Missing("there is no C compiler"));
     };
     let said = String::from_utf8_lossy(&output.stderr);
     if said.contains("vulkan_core.h: No such file") && headers.is_none() {
-        return eprintln!("skipped: there are no Vulkan headers");
+        return skip(Why::Missing("there are no Vulkan headers"));
     }
     assert!(output.status.success(), "{said}");
     let missing = said.matches("is missing [").count();

@@ -14,6 +14,8 @@ mod emit;
 mod extensions;
 mod layout;
 mod model;
+#[path = "../../../tests/common/skip.rs"]
+mod skip;
 mod stages;
 mod verdicts;
 
@@ -25,6 +27,7 @@ use ash_types::AshTypes;
 use extensions::{HIDDEN, SHOWN};
 use model::Registry;
 use roxmltree::Document;
+use skip::{Why, skip};
 
 /// Writes a file.
 type Emit = fn(&Registry<'_, '_>) -> String;
@@ -41,7 +44,7 @@ const FILES: [(&str, Emit); 5] = [
 /// The registry, if an environment variable names it.
 fn registry() -> Option<String> {
     let Some(file) = std::env::var_os("VKXFB_VK_XML").map(PathBuf::from) else {
-        eprintln!("skipped: VKXFB_VK_XML does not name a vk.xml");
+        skip(Why::Expected("VKXFB_VK_XML does not name a vk.xml"));
         return None;
     };
     let text = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));

@@ -6,6 +6,7 @@ use ash::{ext, vk};
 use crate::common::attachment::area;
 use crate::common::bare::{BareDevice, BareInstance};
 use crate::common::discard;
+use crate::common::skip::{Why, skip};
 
 /// The byte with which capture buffers are filled before a capture.
 pub const BEFORE: u8 = 0xa5;
@@ -43,7 +44,7 @@ impl Device {
             has_xfb.geometry_streams,
         ];
         if needed.contains(&vk::FALSE) {
-            eprintln!("skipped: the device lacks features");
+            skip(Why::Expected("the device lacks features"));
             instance.close();
             return None;
         }

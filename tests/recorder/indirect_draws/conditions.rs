@@ -10,6 +10,7 @@ use vkxfb_probe::gpu::{Profile, Resources};
 
 use super::captures::{self, BEFORE, COMPUTE, Captures, POINTS, STRIDE};
 use crate::common;
+use crate::common::skip::{Why, skip};
 
 /// The number of draw commands. Each draws a line strip of vertices 0 to 3, or of indices 0 to 3.
 const COMMANDS: u32 = 6;
@@ -134,7 +135,7 @@ fn a_condition_holds_up_to_its_end() {
 #[test]
 fn a_predicate_without_its_barrier_is_reported() {
     if !common::settings::has_validation() {
-        return eprintln!("skipped: without the validation layer");
+        return skip(Why::Expected("without the validation layer"));
     }
     let mut captures = Captures::new(Resources::Descriptors, Profile::Full);
     let words = captures.buffer(&[0]);
