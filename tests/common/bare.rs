@@ -8,7 +8,8 @@ use ash::{ext, vk};
 
 use super::settings::{alone, has_validation};
 
-/// An instance whose validation messages are collected.
+/// An instance whose validation messages are collected. One that no test takes fails the test when the instance is
+/// dropped.
 pub struct BareInstance {
     _entry: ash::Entry,
     pub raw: ash::Instance,
@@ -149,17 +150,29 @@ impl BareInstance {
             }
         }
     }
+}
 
-    /// Destroys everything; one message of the validation layer fails the test.
-    pub fn close(self) {
+impl Drop for BareInstance {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
         let _alone = alone();
         // SAFETY: its device is destroyed.
         unsafe {
             self.debug_utils.destroy_debug_utils_messenger(self.messenger, None);
             self.raw.destroy_instance(None);
         }
-        let messages = self.messages.into_inner().unwrap();
+        let messages = self.messages.get_mut().unwrap();
         assert!(messages.is_empty(), "{messages:#?}");
+    }
+}
+
+impl Drop for BareDevice {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.instance.destroy_device(&self.raw);
+        }
     }
 }
 
@@ -171,12 +184,6 @@ impl BareDevice {
     /// Returns the messages of the validation layer since the last call.
     pub fn take_messages(&self) -> Vec<String> {
         std::mem::take(&mut *self.instance.messages.lock().unwrap())
-    }
-
-    /// As [`BareInstance::close`].
-    pub fn close(self) {
-        self.instance.destroy_device(&self.raw);
-        self.instance.close();
     }
 
     /// Allocates memory with these properties.

@@ -51,11 +51,6 @@ impl Renderer {
         &self.device.limits
     }
 
-    /// Destroys everything; one message of the validation layer fails the test.
-    pub fn close(self) {
-        self.device.close();
-    }
-
     /// Renders a scene, and returns the texels of each attachment.
     pub fn render(&self, scene: &Scene<'_>) -> Vec<Texels> {
         let device = &self.device.raw;

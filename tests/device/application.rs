@@ -52,6 +52,5 @@ impl Application {
     pub fn close(self) {
         drop(self.allocator);
         self.instance.destroy_device(&self.device);
-        self.instance.close();
     }
 }

@@ -59,7 +59,6 @@ fn a_device_with_a_chain_of_its_own_is_created_and_adopted() {
             instance.destroy_device(&device);
         });
     }
-    instance.close();
 }
 
 /// The validation layer checks that all memory is freed, that flags match, and that no feature is
@@ -112,5 +111,4 @@ fn a_device_is_created_in_one_step_and_memory_needs_no_allocator() {
         context.destroy(kernels, &mut ());
         instance.destroy_device(&device);
     }
-    instance.close();
 }

@@ -275,7 +275,6 @@ fn commands_of_addresses_capture() {
         raw.destroy_pipeline(pipeline, None);
         raw.destroy_pipeline_layout(layout, None);
     }
-    device.close();
 }
 
 #[test]

@@ -267,7 +267,6 @@ impl Machine {
                 device.free_memory(memory, None);
             }
         }
-        self.device.close();
     }
 
     fn run(&self, sequence: Sequence) {

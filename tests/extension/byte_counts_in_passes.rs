@@ -131,7 +131,6 @@ fn run(commands: u32) -> Vec<u32> {
         raw.destroy_framebuffer(framebuffer, None);
         raw.destroy_render_pass(pass, None);
         image.destroy(raw);
-        device.close();
         found
     }
 }

@@ -236,7 +236,6 @@ fn run(case: Case) {
         raw.destroy_pipeline_layout(layout, None);
         set_layouts.into_iter().for_each(|set| raw.destroy_descriptor_set_layout(set, None));
     }
-    device.close();
 }
 
 #[test]

@@ -55,7 +55,6 @@ fn run(shader: &str, before: [u32; 4], captures: &[Ends]) -> Vec<u32> {
         let found = mapped.read().to_vec();
         raw.destroy_pipeline(pipeline, None);
         raw.destroy_pipeline_layout(layout, None);
-        device.close();
         found
     }
 }

@@ -275,7 +275,6 @@ fn run(is_preprocessed: bool) {
         raw.destroy_framebuffer(framebuffer, None);
         raw.destroy_render_pass(pass, None);
         image.destroy(raw);
-        device.close();
     }
 }
 

@@ -123,7 +123,6 @@ fn pipelines_of_identifiers_capture() {
         raw.destroy_pipeline_cache(cache, None);
         raw.destroy_pipeline_layout(layout, None);
     }
-    program.close();
 }
 
 #[test]

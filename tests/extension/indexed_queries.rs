@@ -181,7 +181,6 @@ impl Captures {
             self.program.raw.destroy_pipeline(self.pipeline, None);
             self.program.raw.destroy_pipeline_layout(self.layout, None);
         }
-        self.program.close();
     }
 
     /// Records commands with new queries. Returns the results of the queries, `values` integers for

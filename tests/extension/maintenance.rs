@@ -123,7 +123,6 @@ fn what_is_newer_is_captured() {
         raw.destroy_pipeline(pipeline, None);
         raw.destroy_pipeline_layout(layout, None);
     }
-    program.close();
 }
 
 #[test]

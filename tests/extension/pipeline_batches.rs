@@ -248,7 +248,6 @@ fn pipelines_are_made_beside_those_that_are_refused() {
         raw.destroy_buffer(target, None);
         raw.free_memory(memory, None);
     }
-    device.close();
 }
 
 #[test]

@@ -162,16 +162,16 @@ impl Program {
         let mapped = unsafe { self.device.raw.map_memory(memory, 0, vk::WHOLE_SIZE, flags) };
         (buffer, mapped.unwrap().cast())
     }
+}
 
-    /// Destroys everything; one message of the validation layer fails the test.
-    pub fn close(self) {
-        for (buffer, memory) in self.buffers {
+impl Drop for Program {
+    fn drop(&mut self) {
+        for (buffer, memory) in self.buffers.drain(..) {
             // SAFETY: nothing is in flight.
             unsafe {
                 self.device.raw.destroy_buffer(buffer, None);
                 self.device.raw.free_memory(memory, None);
             }
         }
-        self.device.close();
     }
 }

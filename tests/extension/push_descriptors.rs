@@ -501,7 +501,6 @@ impl Scene {
                 raw.free_memory(memory, None);
             }
         }
-        self.device.close();
     }
 }
 

@@ -78,7 +78,6 @@ fn another_index_restarts() {
         raw.destroy_pipeline(pipeline, None);
         raw.destroy_pipeline_layout(layout, None);
     }
-    device.close();
 }
 
 #[test]

@@ -327,7 +327,6 @@ fn run(case: Case) -> Option<(Vec<u32>, u32)> {
         raw.destroy_descriptor_pool(pool, None);
         raw.destroy_pipeline_layout(layout, None);
         raw.destroy_descriptor_set_layout(set_layouts[0], None);
-        device.close();
         Some((captured, found))
     }
 }

@@ -69,7 +69,6 @@ fn run(command_buffers: &[Parts]) -> (Vec<vk::Result>, Vec<u32>) {
         raw.destroy_command_pool(pool, None);
         raw.destroy_pipeline(pipeline, None);
         raw.destroy_pipeline_layout(layout, None);
-        device.close();
         (results, captured)
     }
 }

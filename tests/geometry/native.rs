@@ -84,7 +84,6 @@ impl Native {
             generated.primitives_generated_query_with_rasterizer_discard,
         ];
         if needed.contains(&vk::FALSE) {
-            instance.close();
             return Err("the device lacks features");
         }
         let enabled = vk::PhysicalDeviceFeatures::default()
@@ -156,7 +155,6 @@ impl Native {
             self.device.raw.destroy_framebuffer(self.framebuffer, None);
             self.device.raw.destroy_render_pass(self.pass, None);
         }
-        self.device.close();
     }
 
     /// Returns an error with the reason if the device cannot capture a case.

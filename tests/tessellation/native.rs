@@ -93,7 +93,6 @@ impl Native {
         let mut state3 = vk::PhysicalDeviceExtendedDynamicState3FeaturesEXT::default()
             .extended_dynamic_state3_tessellation_domain_origin(has_origin);
         if core.tessellation_shader == vk::FALSE || xfb.transform_feedback == vk::FALSE {
-            instance.close();
             return Err("the device lacks tessellation shaders or transform feedback");
         }
         let mut xfb =
@@ -141,7 +140,6 @@ impl Native {
             self.device.raw.destroy_framebuffer(self.framebuffer, None);
             self.device.raw.destroy_render_pass(self.pass, None);
         }
-        self.device.close();
     }
 
     /// # Safety

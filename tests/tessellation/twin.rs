@@ -92,7 +92,6 @@ fn shaders_divide_as_the_cpu_does() {
             }
         }
     }
-    device.close();
 }
 
 /// # Safety

@@ -149,7 +149,6 @@ fn the_worked_case_is_captured_from_a_tessellation_evaluation_shader() {
     let emitted = emit(&split(&plain), &records(), max).unwrap();
     assert_eq!((emitted.inlined, emitted.explicit), (8, 0));
     captures(&emitted.lowered.words, "records, split");
-    device.close();
 }
 
 /// Parts of the example are captured through separate outputs.
@@ -177,7 +176,6 @@ fn parts_of_a_tessellation_evaluation_shader_are_captured() {
         expected.extend([BEFORE; 8]);
         assert_eq!(record, expected, "point {point}");
     }
-    device.close();
 }
 
 /// Emits two points to stream 0, the second of them in a function, and one to stream 1.
@@ -283,7 +281,6 @@ fn streams_of_a_geometry_shader_are_captured() {
     };
     captures(&emitted.lowered.words, "list", expected());
     captures(&emit(&split(&plain), &list, max).unwrap().lowered.words, "list, split", expected());
-    device.close();
 }
 
 /// A strip of four vertices is captured as two triangles.
@@ -323,7 +320,6 @@ fn strips_of_a_geometry_shader_are_decomposed() {
     }
     assert_eq!(capture(vec![at(3, 0, 4, 0, 0)], 16, |x| quarter(x, 0..4)), (1, 0));
     assert_eq!(capture(vec![at(3, 1, 2, 0, 0)], 8, |x| quarter(x, 1..3)), (0, 1));
-    device.close();
 }
 
 /// The other backends, other stages, and streams that share a buffer return errors.

@@ -267,7 +267,6 @@ fn every_attachment_holds_the_colour() {
         let found = render(&renderer, &lowered.words, FLOAT, 8);
         assert_texels(&found, &texels(CASES[5].color), 4, &format!("{arguments:?}"));
     }
-    renderer.close();
 }
 
 #[test]
@@ -295,7 +294,6 @@ fn integers_are_broadcast() {
             }
         }
     }
-    renderer.close();
 }
 
 /// Outputs that share location 0 by their components.
@@ -318,7 +316,6 @@ fn components_are_kept() {
     let found = render(&renderer, &lowered.words, FLOAT, 3);
     let expected = texels(|x, y| Some([x as f32, y as f32, 5.0, 6.0]));
     assert_texels(&found, &expected, 4, "components");
-    renderer.close();
 }
 
 /// Code that no GLSL compiler emits: an initializer, a copy of memory, and a copy of the output's
@@ -414,7 +411,6 @@ fn pointers_copies_and_initializers_are_followed() {
         _ => None,
     });
     assert_texels(&found, &expected, 4, "pointers");
-    renderer.close();
 
     // The other entry point is not changed, and is checked with its own interface.
     let entry_points = |words: &[u32]| -> Vec<String> {
@@ -486,7 +482,6 @@ fn a_second_source_is_kept_and_goes_no_further_than_the_device_allows() {
     let found = render(&renderer, &two.words, FLOAT, 2);
     let expected = texels(|x, y| Some([x as f32, y as f32, 3.0, 4.0]));
     assert_texels(&found, &expected, 4, "two sources, not blended");
-    renderer.close();
 }
 
 #[test]
