@@ -13,12 +13,14 @@ use crate::skip::{Why, skip};
 
 /// Features and properties that the layer reports instead of the driver, beside those of the
 /// extension's own structures.
-const OWN: [&str; 7] = [
+const OWN: [&str; 9] = [
     "descriptorBufferPushDescriptors",
     "deviceGeneratedCommandsTransformFeedback",
     "dynamicGeneratedPipelineLayout",
+    "extendedDynamicState3RasterizationStream",
     "inheritedConditionalRendering",
     "primitivesGeneratedQueryWithNonZeroStreams",
+    "shaderBinaryUUID",
     "transformFeedbackPreservesProvokingVertex",
     "transformFeedbackPreservesTriangleFanProvokingVertex",
 ];
