@@ -634,7 +634,8 @@ fn place_of_index(offset: u32) -> Place {
     let state = state_in_draw(draw_restarts, offset, state_before(topology, vertices, table, entry, position));
     let visible = state.open + behind;
 
-    // Both record counts are clamped to output_limit(), which is at most 2^30, so that no product overflows.
+    // Both primitive counts are clamped to output_limit(), which is at most 2^30, before they are multiplied by the number of
+    // vertices.
     let limit = output_limit();
     let first_record = min(state.primitives, limit) * vertices;
     let record_count = min(primitive_count(topology, vertices, visible), limit) * vertices;

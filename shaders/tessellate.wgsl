@@ -204,8 +204,8 @@ struct OnSide {
     number: u32,
 }
 
-// The position of a triangle in a strip between two parallel sides: the numbers of the vertices of both sides
-// at which the triangle begins, and whether two of its vertices are on the outer side.
+// A triangle of the strip between two parallel sides: the number of its first vertex on the outer side and on the inner one,
+// and whether two of its vertices are on the outer side. Otherwise two are on the inner one.
 struct Stitch {
     outer: u32,
     inner: u32,

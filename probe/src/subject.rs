@@ -207,8 +207,8 @@ impl Subject {
         Self::of_stages(name, (vertex, None), geometry, given)
     }
 
-    /// Like [`from_stages`](Self::from_stages), where a tessellation control shader may follow the vertex shader. Then
-    /// the last one is a tessellation evaluation shader.
+    /// Like [`from_stages`](Self::from_stages), but with a tessellation control shader, if there is one. The shader that
+    /// follows it is then a tessellation evaluation shader.
     fn of_stages(
         name: &str,
         (vertex, control): (&Shader<'_>, Option<&Shader<'_>>),

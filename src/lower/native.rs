@@ -331,7 +331,7 @@ pub struct Emitted {
     pub lowered: Lowered,
     /// Number of variables and members of blocks that were decorated.
     pub inlined: u32,
-    /// Number of outputs that were added.
+    /// Number of outputs that lowering added to the shader.
     pub explicit: u32,
     /// The locations of the added outputs, in ascending order.
     pub locations: Vec<u32>,

@@ -32,7 +32,7 @@ pub enum Barrier {
     /// From the kernel that adds up the counts to the kernel that places the records of the
     /// entries.
     SumsToPlace,
-    /// From the kernel that places the records of the entries to the captures.
+    /// After the kernel that computes where the records of each entry go, and before the captures.
     PlaceToCapture,
     /// Before the kernel that writes counters and query results that the CPU computed.
     BeforeFinish,

@@ -8,7 +8,7 @@ use crate::lower::vertex::MAX_FAN_VERTICES;
 
 /// The features that an application will use in captures of a pipeline. By default it uses none of them.
 ///
-/// Members may be added: end with `..CaptureNeeds::default()`.
+/// Later versions may add members, so end a value of this type with `..CaptureNeeds::default()`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CaptureNeeds {
     /// Indexed draws, with primitive restart or without.

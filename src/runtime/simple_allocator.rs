@@ -40,7 +40,7 @@ impl SimpleAllocator {
     /// Makes an allocator for the device of `context`.
     ///
     /// # Safety
-    /// The device of `context` is one of `physical_device`, which is one of `instance`. It outlives
+    /// The device of `context` was created from `physical_device`, which is of `instance`. The device outlives
     /// the allocator.
     pub unsafe fn new(
         instance: &ash::Instance,
@@ -129,7 +129,7 @@ unsafe impl MemoryAllocator for SimpleAllocator {
 
     unsafe fn free(&mut self, allocation: Allocation) {
         if allocation.backing.is::<Own>() {
-            // SAFETY: the caller's contract; this also unmaps it.
+            // SAFETY: the caller's contract. Freeing memory also unmaps it.
             unsafe { self.context.device().free_memory(allocation.memory, None) };
         } else {
             tracing::warn!("device memory of another allocator is leaked");

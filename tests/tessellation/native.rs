@@ -178,7 +178,7 @@ impl Native {
             .primitive_restart_enable(capture.restart);
         let mut origin = vk::PipelineTessellationDomainOriginStateCreateInfo::default();
         let mut tessellation =
-            vk::PipelineTessellationStateCreateInfo::default().patch_control_points(1);
+            vk::PipelineTessellationStateCreateInfo::default().patch_control_points(32);
         let states = if capture.is_dynamic { &self.dynamic[..] } else { &[] };
         let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(states);
         if !states.contains(&vk::DynamicState::PATCH_CONTROL_POINTS_EXT) {

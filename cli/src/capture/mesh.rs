@@ -22,7 +22,7 @@ pub(super) struct Mesh {
     pub(super) name: String,
     /// The columns of single numbers.
     pub(super) scalars: Vec<Scalar>,
-    /// The columns of vectors and scalars that inputs can read, made from `scalars`.
+    /// The values that shader inputs can read, a column for each name: one of `scalars`, or a vector of up to four of them.
     pub(super) columns: Vec<Column>,
     /// The number of vertices.
     pub(super) vertices: u32,

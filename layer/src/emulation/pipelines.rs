@@ -372,6 +372,7 @@ impl ShaderPart {
             let provoking_vertex = rasterization
                 .and_then(|state| all_of::<Mode<'_>>(state.p_next).next())
                 .map_or(ProvokingVertex::First, |state| state.provoking_vertex_mode.into());
+            let dynamic = dynamic_of(info);
             // Without tessellation shaders the pointer is ignored, and may have any value.
             let is_tessellated = stages.as_ref().is_some_and(CapturedStages::is_tessellated);
             let tessellation = match is_tessellated {
@@ -385,11 +386,14 @@ impl ShaderPart {
                 stages,
                 layout,
                 provoking_vertex,
-                // If the number is dynamic, it may be 0 here.
-                patch_control_points: tessellation.map_or(1, |s| s.patch_control_points.max(1)),
+                // Vulkan ignores the number here if it is dynamic, so it may have any value.
+                patch_control_points: match tessellation {
+                    Some(state) if !dynamic.patch_control_points => state.patch_control_points,
+                    _ => 1,
+                },
                 domain_origin,
                 discard: rasterization.is_some_and(|r| r.rasterizer_discard_enable == vk::TRUE),
-                dynamic: dynamic_of(info),
+                dynamic,
             }
         }
     }

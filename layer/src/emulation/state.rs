@@ -329,8 +329,8 @@ impl State {
 }
 
 impl Disturbed {
-    /// Returns the bytes of the push constants that vertex and geometry shaders read. A byte that
-    /// both stages read has a single value, because a push to a byte must name all stages that read
+    /// Returns the bytes of the push constants that the stages before rasterization read. A byte that
+    /// several stages read has a single value, because a push to a byte must name all stages that read
     /// it.
     fn captured_constants(&self) -> Vec<u8> {
         let mut constants = Vec::new();

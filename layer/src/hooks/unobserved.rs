@@ -26,8 +26,8 @@ macro_rules! hook {
 
 functions!(hook);
 
-/// The fast path of hooks: calls the driver directly if that is the destination, and returns. Only
-/// commands that neither begin nor end a pass (`record`) have it.
+/// The fast path of a hook: if the command need not be withheld, calls the driver's function and returns from the
+/// hook. Only hooks of the kind `record` have it, of commands that neither begin nor end a render pass.
 macro_rules! to_the_driver {
     (record $name:ident ($command_buffer:ident, $($parameter:ident),*)) => {
         if let Some(UnobservedRoute::Driver(functions)) = unobserved_route($command_buffer)

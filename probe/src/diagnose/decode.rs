@@ -122,7 +122,7 @@ impl<'a> Capture<'a> {
     }
 
     /// Returns the instance of a primitive, and the number of the primitive within that instance.
-    /// Primitives after those of the draw count as more primitives of the last instance.
+    /// A primitive beyond the end of the draw is located as if the last instance had more primitives.
     pub fn locate(&self, primitive: u64) -> (u32, u64) {
         let per_instance = self.primitives_per_instance();
         let last = u64::from(self.expectation.instance_count.saturating_sub(1));

@@ -117,7 +117,7 @@ impl DrawFeatures {
             vk::PhysicalDeviceIndexTypeUint8FeaturesEXT::default().index_type_uint8(true);
         let mut multi = vk::PhysicalDeviceMultiDrawFeaturesEXT::default().multi_draw(true);
         let mut restart = vk::PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT::default()
-            .primitive_topology_list_restart(true)
+            .primitive_topology_list_restart(self.list_restart)
             .primitive_topology_patch_list_restart(self.patch_list_restart);
         let mut generated = vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT::default()
             .primitives_generated_query(true)
@@ -138,7 +138,7 @@ impl DrawFeatures {
             names.push(ext::multi_draw::NAME);
             info = info.push_next(&mut multi);
         }
-        if self.list_restart {
+        if self.list_restart || self.patch_list_restart {
             names.push(ext::primitive_topology_list_restart::NAME);
             info = info.push_next(&mut restart);
         }

@@ -30,7 +30,7 @@ pub struct Failing {
     pub shaders: Vec<FailingShader>,
 }
 
-/// A shader of a wrong case.
+/// A shader of a test case whose capture was wrong.
 #[derive(Debug, Clone)]
 pub struct FailingShader {
     /// The name of the stage, such as "geometry shader".

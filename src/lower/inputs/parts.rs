@@ -147,8 +147,8 @@ impl Walk<'_, '_> {
     }
 }
 
-/// The number of locations of a type, at least one; `None` if no attribute has a value of this type that
-/// begins at component `component`.
+/// The number of locations that a type takes, at least one. `None` if an input of this type is not supported at
+/// component `component`, or if the type has more than [`MAX_STEPS`] parts, which `steps` counts.
 fn locations(declarations: &Declarations, ty: Id, component: u32, steps: &mut u32) -> Option<u64> {
     *steps += 1;
     if *steps > MAX_STEPS {

@@ -90,7 +90,7 @@ impl Block {
     ) -> Result<Self, RuntimeError> {
         let addresses = match ctx.has_addresses() {
             true => vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS,
-            // A native capture takes nothing from its arena: the buffer needs no usage for shaders.
+            // Without addresses, shaders reach the arena through descriptors, or not at all.
             false => vk::BufferUsageFlags::empty(),
         };
         let desc = BufferDesc {

@@ -70,7 +70,8 @@ pub struct CaptureDesc<'a> {
 }
 
 impl<'a> CaptureDesc<'a> {
-    /// A capture that begins with this pipeline, without buffers. Buffers are written from their start.
+    /// Describes a capture whose first draws use this pipeline, without buffers and counters. A buffer without a counter is
+    /// written from its start.
     pub const fn new(pipeline: &'a Pipeline) -> Self {
         Self { pipeline, buffers: &[], vertex_buffers: &[], counters: &[] }
     }

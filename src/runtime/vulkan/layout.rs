@@ -49,8 +49,8 @@ pub struct SetLayoutInfo<'a> {
 }
 
 impl<'a> SetLayoutInfo<'a> {
-    /// Copies the application's structure. Flags, the `pNext` chain and immutable samplers stay the
-    /// same. Structures of the chain refer to bindings by their index in the list, so the order of
+    /// Copies the application's structure, and adds the compute stage to its bindings. Flags, the `pNext` chain
+    /// and immutable samplers stay the same. Structures of the chain refer to bindings by their index in the list, so the order of
     /// bindings stays the same too.
     ///
     /// # Safety

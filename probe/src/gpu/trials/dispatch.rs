@@ -104,8 +104,8 @@ impl Dispatches {
                 // SAFETY: the layout has these push constants.
                 unsafe { device.cmd_push_constants(cmd, kit.layout, kit.stage, 0, bytes) };
             };
-            // SAFETY: everything outlives the submission, and the shader accesses only the words of
-            // each place.
+            // SAFETY: everything outlives the submission, and the shader accesses only the words of the buffer
+            // that the places name: dispatch arguments and counts.
             unsafe {
                 device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::COMPUTE, pipeline);
                 kit.begin(ctx, cmd);

@@ -308,8 +308,9 @@ fn most_items(topology: PrimitiveTopology, count: u32, instance_count: u32, room
     instances * first + (all - instances) * (topology.item_count(2) - first)
 }
 
-/// The largest number of items of a draw with primitive restart, where `index_limit` indices are within the
-/// bound range. shaders/setup.wgsl computes the number of items for any number of primitives per instance.
+/// The largest number of items (of indices that invocations process) of a draw with primitive restart.
+/// `index_limit` is the number of its indices within the bound range of the index buffer, `room` the number of primitives
+/// that fit into the capture buffers. shaders/setup.wgsl computes the number of items for any number of primitives per instance.
 fn most_restarted(count: u32, index_limit: u32, instance_count: u32, room: u64) -> u64 {
     let items = |primitives: u64| {
         let reached = u64::from(index_limit) + 6 * (primitives + 1);

@@ -52,7 +52,7 @@ impl SetNumbers {
 /// All commands that bound sets in a recording, and a snapshot after each command.
 #[derive(Debug, Default)]
 pub(in super::super) struct BoundSets {
-    /// The number of set numbers that a snapshot has.
+    /// The length of a snapshot, which has an entry for each descriptor set number below this.
     count: usize,
     commands: Vec<Command>,
     sets: Vec<vk::DescriptorSet>,
@@ -102,8 +102,8 @@ impl BoundSets {
         self.current
     }
 
-    /// Binds sets; snapshots must already have their numbers. No new snapshot is made for sets that
-    /// are already bound.
+    /// Binds sets. Snapshots must already have entries for their set numbers. No new snapshot is made for sets
+    /// that are already bound.
     pub(super) fn bind(&mut self, arguments: SetArguments<'_>) {
         let SetArguments { layout, first, sets, dynamic_offsets, buffer_set } = arguments;
         let numbers = first as usize..first as usize + sets.len();

@@ -82,8 +82,8 @@ impl RestartTables {
 }
 
 impl Planner<'_> {
-    /// Plans a table for each range of indices with restarts. Returns the parameters of the restart
-    /// kernel and its scan; `None` without primitive restart.
+    /// Plans a table of restarts for each range of indices that is drawn with primitive restart. Returns the block with
+    /// the parameters of the two kernels that compute the tables, or `None` if no draw has primitive restart.
     pub(super) fn plan_restarts(&mut self) -> Option<BlockId> {
         let Plan { blocks, restarts, .. } = &mut *self.plan;
         let RestartTables { tables, numbers, shared, has_patches } = restarts;
