@@ -10,8 +10,8 @@
 //!   an edge have the same points there, whatever the direction in which they go along it.
 //! * The three coordinates of a point in a triangle add up to 1.
 //!
-//! The specification leaves open in which order a patch's primitives are, how points are connected between two edges
-//! of different levels, and where exactly the points of fractional spacing are. Those are placed as in Direct3D 11.
+//! The specification leaves open the order of a patch's primitives, the connections between the points of two edges
+//! with different levels, and the exact points of fractional spacing. These points are placed as in Direct3D 11.
 
 #![forbid(unsafe_code)]
 
@@ -21,8 +21,8 @@ pub const ONE: u32 = 1 << 24;
 /// The largest level: every device has at least this `maxTessellationGenerationLevel`.
 pub const MAX_LEVEL: f32 = 64.0;
 
-/// The bits of infinity. As integers the bits of all positive numbers are smaller, those of NaN and of all negative
-/// numbers are greater.
+/// The bits of infinity. Compared as integers, the bits of all other positive numbers are smaller, and those of NaN
+/// and of all negative numbers are greater.
 const INFINITY: u32 = f32::INFINITY.to_bits();
 
 /// What a patch is divided into.
@@ -56,21 +56,23 @@ pub struct Tessellator {
     pub domain: Domain,
     /// The spacing of edges.
     pub spacing: Spacing,
-    /// Whether the second and third vertex of each triangle change places. Without, triangles are counter-clockwise
-    /// where u points to the right and v up.
+    /// Whether the second and third vertex of each triangle are swapped. If not, triangles are counter-clockwise in a
+    /// plane where u points to the right and v points up.
     pub flipped: bool,
     /// `PointMode`: the primitives are points, one for each vertex.
     pub points: bool,
 }
 
-/// A divided edge.
+/// An edge that is divided into segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Edge {
     /// The number of its segments.
     segments: u32,
-    /// The number of segments with the next lower level that has uniform segments: `segments`, or 2 less.
+    /// The number of segments in the coarser of the two uniform divisions between which the level lies: `segments`,
+    /// or 2 less.
     coarse: u32,
-    /// How far the level is from that level towards that of `segments`, as a multiple of 2^-16, less than 1.
+    /// The position of the level between those of the coarser and of the finer uniform division: a multiple of 2^-16,
+    /// less than 1.
     fraction: u32,
 }
 
@@ -80,8 +82,8 @@ pub struct Patch {
     tessellator: Tessellator,
     outer: [Edge; 4],
     inner: [Edge; 2],
-    /// 0 for a patch that is not divided at all: one triangle, or one quad. Otherwise 1: the number of rings that the
-    /// outer levels divide.
+    /// 0 for a patch that is not divided at all, which is one triangle or one quad. Otherwise 1, the number of the
+    /// first ring within the outer edges.
     inset: u32,
     /// The number of triangles between the outer edges and the first ring that the inner levels divide.
     outer_triangles: u32,
@@ -111,7 +113,8 @@ impl Tessellator {
         }
     }
 
-    /// As the shaders get it: `domain`, `spacing` from bit 2 on, `flipped` in bit 4, and `points` in bit 5.
+    /// Returns the value from which the shaders read the tessellator: `domain` in bits 0 and 1, `spacing` in bits 2
+    /// and 3, `flipped` in bit 4, and `points` in bit 5.
     pub const fn bits(self) -> u32 {
         self.domain as u32
             | (self.spacing as u32) << 2
@@ -119,7 +122,8 @@ impl Tessellator {
             | (self.points as u32) << 5
     }
 
-    /// Divides a patch. One with an outer level that is not a positive number has no primitives.
+    /// Divides a patch by its tessellation levels. A patch with an outer level that is not a positive number has no
+    /// primitives.
     pub fn divide(self, outer: [f32; 4], inner: [f32; 2]) -> Patch {
         let spacing = self.spacing;
         let (outer, inner) = (outer.map(f32::to_bits), inner.map(f32::to_bits));
@@ -145,7 +149,7 @@ impl Tessellator {
         let [a, b, c, d] = &mut patch.outer;
         match self.domain {
             Domain::Isolines => {
-                // The number of lines.
+                // The first outer level is the number of lines, whose spacing is always equal.
                 *a = Edge::of(outer[0], Spacing::Equal);
                 patch.count = a.segments * (b.segments + u32::from(self.points));
             }
@@ -188,8 +192,8 @@ impl Edge {
     /// Clamps and rounds a level, given by its bits ([tessellation primitive
     /// spacing](https://docs.vulkan.org/spec/latest/chapters/tessellation.html#tessellation-tessellator-spacing)).
     ///
-    /// Levels of fractional spacing are multiples of 2^-16, as in Direct3D 11 and therefore on devices: a level that
-    /// is less than 2^-17 above a whole number is that number, and does not make another two segments.
+    /// Levels of fractional spacing are rounded to multiples of 2^-16, as in Direct3D 11 and therefore on devices. So
+    /// a level that is less than 2^-17 above a whole number does not add two segments.
     fn of(bits: u32, spacing: Spacing) -> Self {
         let (least, most) = match spacing {
             Spacing::Equal => (1.0, MAX_LEVEL),
@@ -203,7 +207,7 @@ impl Edge {
             let segments = whole + u32::from(whole as f32 != level);
             return Self { segments, coarse: segments, fraction: 0 };
         }
-        // Exact: the number has at most 23 bits.
+        // The conversion is exact, because the result has at most 23 bits.
         let fixed = (level * 65536.0 + 0.5) as u32;
         let above = fixed.div_ceil(1 << 16);
         let is_odd = u32::from(spacing == Spacing::FractionalOdd);
@@ -212,7 +216,8 @@ impl Edge {
         Self { segments, coarse, fraction: (fixed - (coarse << 16)) / 2 }
     }
 
-    /// The edge with at least one vertex between its ends: a level of 1 becomes the next greater number.
+    /// Returns the edge with at least one vertex between its ends: a level of 1 is replaced by the next greater
+    /// level.
     fn divided(self, spacing: Spacing) -> Self {
         match (self.segments, spacing) {
             (1, Spacing::FractionalOdd) => Self { segments: 3, ..self },
@@ -230,10 +235,12 @@ impl Edge {
         }
     }
 
-    /// The position of a vertex in the first half. It moves between its positions in two uniform divisions. The vertex
-    /// that the coarser one lacks begins at the position of its neighbour.
+    /// The position of a vertex in the first half of the edge: an interpolation between its positions in the two
+    /// uniform divisions. The coarser division lacks one vertex of each half. For this vertex, the interpolation
+    /// begins at the position of its neighbour.
     fn in_first_half(self, number: u32) -> u32 {
-        // Without the vertex in the middle, or the first one if there is none.
+        // The number of vertices in the first half of the coarser division, without the vertex in the middle or, if
+        // there is none, without the first vertex.
         let half = self.coarse.div_ceil(2) - self.coarse % 2;
         let new = if half == 0 { 0 } else { 2 * without_highest_bit(half) + 1 };
         let is_behind = self.coarse != self.segments && number > new;
@@ -257,7 +264,7 @@ fn product(distance: u32, fraction: u32) -> u32 {
     (high * fraction + ((low * fraction) >> 8)) >> 8
 }
 
-/// A number less than 2^8 without its highest bit.
+/// `number` without its highest bit. It must be less than 2^8.
 const fn without_highest_bit(number: u32) -> u32 {
     let mut ones = number | number >> 1;
     ones |= ones >> 2;
@@ -270,7 +277,7 @@ const fn triangles_within(across: u32) -> u32 {
     triangles_within_ring(across / 2, across % 2)
 }
 
-/// The same for `2 k + parity` segments.
+/// The number of triangles within a ring of `2 k + parity` segments on each side.
 const fn triangles_within_ring(k: u32, parity: u32) -> u32 {
     6 * k * (k + parity) + parity
 }
@@ -289,10 +296,10 @@ const fn points_within_ring(k: u32, parity: u32) -> u32 {
     }
 }
 
-/// The ring that has element `number`: the largest k for which `before(k)`, the number of elements within ring k, is at
-/// most `number`. That is about `factor * k^2`.
+/// The ring that contains element `number`: the largest k for which `before(k)`, the number of elements within ring
+/// k, is at most `number`. `before(k)` is about `factor * k^2`.
 fn ring_of(number: u32, before: impl Fn(u32) -> u32, factor: f32) -> u32 {
-    // Square roots are not exact on a GPU.
+    // The estimate may be wrong by 1. The shader does the same, because square roots are not exact on every device.
     let mut k = (number as f32 / factor).sqrt() as u32;
     if k > 0 && before(k) > number {
         k -= 1;
@@ -303,25 +310,25 @@ fn ring_of(number: u32, before: impl Fn(u32) -> u32, factor: f32) -> u32 {
     k
 }
 
-/// A vertex of a side, of a triangle's ring or of the edges of a patch.
+/// A vertex on a side, which is a side of a triangle's ring or an outer edge of a patch.
 #[derive(Debug, Clone, Copy)]
 struct OnSide {
     side: u32,
     number: u32,
 }
 
-/// Where a triangle between two parallel sides is.
+/// A triangle of the strip between two parallel sides.
 #[derive(Debug, Clone, Copy)]
 struct Stitch {
-    /// The number of the vertices of the outer side, and of the inner side, before the triangle's.
+    /// The number of the triangle's first vertex on the outer side, and on the inner side.
     outer: u32,
     inner: u32,
-    /// Whether it has two vertices of the outer side.
+    /// Whether two vertices of the triangle are on the outer side. Otherwise two are on the inner side.
     is_outer: bool,
 }
 
-/// Triangle `step` between sides of `outer` and of `inner` segments. Each step goes one segment further on one of
-/// them, evenly.
+/// Triangle `step` of the strip between a side of `outer` segments and one of `inner` segments. Each triangle
+/// advances by one segment on one of the sides, and the segments of both sides alternate evenly.
 fn stitch(step: u32, outer: u32, inner: u32) -> Stitch {
     let all = outer + inner;
     let steps = |step: u32| (2 * step * outer + all) / (2 * all);
@@ -340,7 +347,7 @@ impl Patch {
         self.vertex(primitive, slot).map(|x| x as f32 / ONE as f32)
     }
 
-    /// The same, as multiples of 1 / [`ONE`].
+    /// The tessellation coordinates of vertex `slot` of a primitive, as multiples of 1 / [`ONE`].
     pub fn vertex(&self, primitive: u32, slot: u32) -> [u32; 3] {
         let Tessellator { domain, flipped, points, .. } = self.tessellator;
         let turned = if flipped && slot > 0 { 3 - slot } else { slot };
@@ -359,7 +366,8 @@ impl Patch {
         [along.position(primitive % each + slot), lines.position(primitive / each), 0]
     }
 
-    /// The side of the outer edges that has the vertex `number`, if all are numbered one after the other.
+    /// The outer edge that contains vertex `number`, and the number of the vertex on that edge. `number` counts the
+    /// vertices of all outer edges, one edge after the other.
     fn on_edges(&self, number: u32) -> OnSide {
         let mut on = OnSide { side: 0, number };
         while on.side < 3 && on.number >= self.outer[on.side as usize].segments {
@@ -369,14 +377,14 @@ impl Patch {
         on
     }
 
-    // -- Triangles. Side k is where coordinate k is 0; it goes from the corner where coordinate k + 1 is 1 to that
-    // where coordinate k + 2 is 1. Ring r has the sides of the outer edges for r = 0, and of triangles within for
-    // others; the innermost ring may be a point.
+    // -- Triangles. Coordinate k is 0 on side k, which goes from the corner where coordinate k + 1 is 1 to the corner
+    // where coordinate k + 2 is 1. Ring 0 consists of the outer edges. Each further ring is a triangle within the
+    // ring before it; the innermost ring may be a point.
 
     fn of_triangle(&self, primitive: u32, slot: u32) -> [u32; 3] {
         let across = self.inner[0].segments;
         if primitive < self.outer_triangles {
-            // Each side has as many triangles as both of its rings have segments there.
+            // At each side, the strip has one triangle for each segment of the outer edge and of the first ring within.
             let (mut side, mut step) = (0, primitive);
             let steps = |side: u32| self.outer[side as usize].segments + across - 2;
             while side < 2 && step >= steps(side) {
@@ -389,7 +397,7 @@ impl Patch {
         let number = primitive - self.outer_triangles;
         let parity = across % 2;
         if number < parity {
-            // The triangle in the middle.
+            // The innermost ring of an odd number of segments is a single triangle.
             return self.on_ring(OnSide { side: slot, number: 0 }, across / 2);
         }
         let before = |k| triangles_within_ring(k, parity);
@@ -417,10 +425,10 @@ impl Patch {
         let (along, height) = if ring < self.inset {
             (self.outer[side as usize].position(number), 0)
         } else if 2 * ring == edge.segments {
-            // Thirds are no multiples of 2^-24.
+            // The three coordinates add up to 1, and a third is not a multiple of 2^-24.
             return [ONE / 3, ONE / 3, ONE - 2 * (ONE / 3)];
         } else {
-            // A third of how far the ring's corner is from that of the patch.
+            // The distance of the ring's corner from the corner of the patch is three times this.
             let third = edge.position(ring) / 3;
             let along = match number {
                 0 => 3 * third,
@@ -452,8 +460,8 @@ impl Patch {
         self.on_ring(on, (across - (2 * k + parity)) / 2)
     }
 
-    // -- Quads. Sides 0 to 3 are where u is 0, v is 0, u is 1 and v is 1. They go around, each from where the one
-    // before it ends: side 1 from (0, 0) to (1, 0).
+    // -- Quads. Sides 0 to 3 are where u is 0, v is 0, u is 1 and v is 1. Each side begins where the previous one
+    // ends: side 1 goes from (0, 0) to (1, 0).
 
     fn of_quad(&self, primitive: u32, slot: u32) -> [u32; 3] {
         let [columns, rows] = self.inner.map(|edge| edge.segments - 2 * self.inset);
@@ -495,7 +503,7 @@ impl Patch {
         }
     }
 
-    /// A vertex of the rectangle within the outer edges.
+    /// A vertex on an edge of the rectangle within the outer edges.
     fn on_inner_edge(&self, OnSide { side, number }: OnSide) -> [u32; 3] {
         let [columns, rows] = self.inner.map(|edge| edge.segments - 2);
         match side {
@@ -506,7 +514,7 @@ impl Patch {
         }
     }
 
-    /// A vertex of that rectangle, by its column and row; of the whole patch if it is not divided.
+    /// A vertex of the grid within the outer edges, or of the whole patch if the patch is not divided.
     fn on_grid(&self, column: u32, row: u32) -> [u32; 3] {
         let [u, v] = self.inner;
         [u.position(column + self.inset), v.position(row + self.inset), 0]

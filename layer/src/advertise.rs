@@ -125,7 +125,8 @@ unsafe fn put_properties(chain: *mut vk::BaseOutStructure<'_>, support: &Capture
                     properties.transform_feedback_preserves_triangle_fan_provoking_vertex =
                         vk::TRUE;
                 }
-                // The layer's binary code contains the driver's, and the driver alone cannot take it.
+                // Programs see another `shaderBinaryUUID` than the driver's, because the layer's binary code is not
+                // valid for the driver alone: it contains the driver's binary code after a header.
                 vk::StructureType::PHYSICAL_DEVICE_SHADER_OBJECT_PROPERTIES_EXT => {
                     let properties = structure
                         .cast::<vk::PhysicalDeviceShaderObjectPropertiesEXT<'_>>()

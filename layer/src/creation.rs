@@ -167,7 +167,7 @@ impl<'a> Creation<'a> {
         info
     }
 
-    /// Whether it equals the program's own.
+    /// Whether the create info equals the program's.
     #[cfg(test)]
     fn is_unchanged(&self) -> bool {
         self.chain.is_none()

@@ -42,7 +42,7 @@ pub(crate) struct Emulation {
     kernels: Kernels,
     memory: Memory,
     objects: Objects,
-    /// The value of inputs of vertex shaders that have no attribute, if there may be such inputs.
+    /// The value of vertex shader inputs without an attribute. `None` if the device does not allow such inputs.
     default_attributes: Option<Arc<DefaultAttributes>>,
     /// All commands of the device that the layer can call or withhold.
     functions: Arc<Functions>,

@@ -46,11 +46,11 @@ pub(crate) const EXTENSION_COMMANDS: [&CStr; 6] = [
     c"vkCmdEndTransformFeedbackEXT",
 ];
 
-/// A command of `VK_EXT_extended_dynamic_state3` and of `VK_EXT_shader_object`, where there is transform
-/// feedback.
+/// A command that `VK_EXT_extended_dynamic_state3` and `VK_EXT_shader_object` have only on devices with
+/// `VK_EXT_transform_feedback`.
 const RASTERIZATION_STREAM: &CStr = c"vkCmdSetRasterizationStreamEXT";
 
-/// The commands that `VK_KHR_device_address_commands` has where there is transform feedback.
+/// The commands that `VK_KHR_device_address_commands` has only on devices with `VK_EXT_transform_feedback`.
 const ADDRESS_COMMANDS: [&CStr; 4] = [
     c"vkCmdBeginTransformFeedback2EXT",
     c"vkCmdBindTransformFeedbackBuffers2EXT",
@@ -244,11 +244,12 @@ unsafe fn command_of(
     }
     // SAFETY: the caller's contract.
     let find = |command: &CStr| unsafe { (data.get_device_proc_addr)(device, command.as_ptr()) };
-    // Of the two extensions that have it, a driver without transform feedback lacks this command alone.
+    // This command is the only one of its two extensions that a driver without transform feedback lacks. The driver
+    // has `vkCmdSetPolygonModeEXT` if the program enables either extension.
     if data.gives && command == RASTERIZATION_STREAM && find(c"vkCmdSetPolygonModeEXT").is_some() {
         return emulated();
     }
-    // As are those that take addresses, where the program enables the extension that has them.
+    // The driver has `vkCmdBindIndexBuffer3KHR` if the program enables `VK_KHR_device_address_commands`.
     if data.gives && ADDRESS_COMMANDS.contains(&command) {
         return find(c"vkCmdBindIndexBuffer3KHR").and_then(|_| emulated());
     }

@@ -66,10 +66,12 @@
 //! * *hook*: a function of the layer that replaces a command (`hooks`).
 //! * *pass*: a render pass instance, from its beginning to its end.
 //! * *withheld*: a pass is withheld if its commands are stored and go to the driver only when it ends,
-//!   so that captures can be recorded before it (`withheld`). `commands` and `structures` are
+//!   so that captures can be recorded before it. In `withheld`, `commands` and `structures` are
 //!   generated from the registry of Vulkan by `layer/tests/registry`; `by_hand` has the commands whose
-//!   arguments the registry does not describe completely. A pass is *settled* if the layer finds out,
-//!   before the pass ends, that it need not be withheld further (`command_buffers`). The layer tries that once the pass is *long* (`withheld`).
+//!   arguments the registry does not describe completely.
+//! * *settled*: a withheld pass is settled if the layer finds out, before the pass ends, that it need
+//!   not be withheld further (`command_buffers`). The layer tries that once the pass is *long*: once it
+//!   has many commands (`withheld`).
 //! * *hoisted*: captures, and computations of draw arguments, are hoisted if they are recorded
 //!   outside of the pass that they belong to, before or after it (`emulation/captures`).
 //! * *capture barriers*: barriers before and after hoisted captures, because the dependencies of

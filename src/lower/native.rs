@@ -142,7 +142,7 @@ pub fn lower_with(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered,
 pub(super) struct GraphicsStages {
     /// The stages in order, the captured one last. There are none without a vertex shader.
     all: Vec<(Module, EntryPoint)>,
-    /// What the stages after the vertex shader do with primitives.
+    /// The input and output primitives of the stages after the vertex shader. `None` if there are none.
     pub(super) modes: Option<LoweredGeometry>,
 }
 
@@ -237,7 +237,7 @@ fn captured_shader(shader: &Shader<'_>) -> Result<(Module, EntryPoint), LowerErr
     }
 }
 
-/// What [`Lowered`] tells about a shader besides its captures.
+/// The data of a shader that [`Lowered`] has besides the captures.
 struct Report {
     uses: Uses,
     push_constants: Range<u32>,

@@ -1,4 +1,5 @@
-//! The buffers behind device addresses (`VK_KHR_device_address_commands`): captures are told of buffers.
+//! The buffers behind device addresses. The commands of `VK_KHR_device_address_commands` take addresses, but captures
+//! are recorded with buffers and offsets.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{PoisonError, RwLock};
@@ -7,7 +8,7 @@ use ash::vk::Handle as _;
 
 use crate::registry::vk;
 
-/// The addresses of the live buffers that have one.
+/// The live buffers that have a device address.
 #[derive(Debug, Default)]
 pub(crate) struct Addresses(RwLock<Known>);
 
@@ -19,7 +20,7 @@ struct Known {
 }
 
 impl Addresses {
-    /// A buffer of so many bytes has got its address.
+    /// Notes that a buffer of `size` bytes was bound to memory, and has this address since.
     pub(crate) fn bound(&self, buffer: vk::Buffer, address: vk::DeviceAddress, size: u64) {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(old) = known.of.insert(buffer, address) {
@@ -28,7 +29,7 @@ impl Addresses {
         known.buffers.insert((address, buffer), size);
     }
 
-    /// A buffer is about to be destroyed.
+    /// Removes a buffer that is about to be destroyed.
     pub(crate) fn destroyed(&self, buffer: vk::Buffer) {
         let has_none = self.0.read().unwrap_or_else(PoisonError::into_inner).of.is_empty();
         if has_none {
@@ -44,7 +45,7 @@ impl Addresses {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Known::default();
     }
 
-    /// Returns a buffer that has an address, and the offset of the address in it.
+    /// Returns a buffer that contains an address, and the offset of the address in the buffer.
     pub(super) fn find(&self, address: vk::DeviceAddress) -> Option<(vk::Buffer, u64)> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let before = known.buffers.range(..=(address, vk::Buffer::from_raw(u64::MAX))).rev();
@@ -63,7 +64,7 @@ mod tests {
         let buffer = vk::Buffer::from_raw;
         addresses.bound(buffer(1), 1000, 100);
         addresses.bound(buffer(2), 1100, 50);
-        // Another in the same memory, which reaches further.
+        // This buffer is bound to the same memory as buffer 1, and is larger.
         addresses.bound(buffer(3), 1000, 300);
         assert_eq!(addresses.find(999), None);
         assert_eq!(addresses.find(1000).map(|(_, offset)| offset), Some(0));
@@ -74,7 +75,7 @@ mod tests {
         addresses.destroyed(buffer(9));
         assert_eq!(addresses.find(1150), None);
         assert_eq!(addresses.find(1099), Some((buffer(1), 99)));
-        // The handle is that of a new buffer.
+        // A new buffer has the handle of an earlier one.
         addresses.bound(buffer(1), 5000, 10);
         assert_eq!((addresses.find(1050), addresses.find(5009)), (None, Some((buffer(1), 9))));
         addresses.clear();

@@ -31,7 +31,7 @@ const ARENA: ArenaDesc = ArenaDesc::new(16 << 10, 16 << 10).descriptor_sets(8);
 /// Work that is recorded outside of a pass, in the order in which it was collected in the pass.
 #[derive(Clone)]
 pub(crate) enum Hoisted {
-    /// With the descriptor buffers that it reads, if there are any.
+    /// A capture, and the descriptor buffers that its draws read, if there are any.
     Capture(Arc<Mutex<Box<Capture>>>, Option<BoundBuffers>),
     /// Ends queries that no active capture counts. Always the last element of the list, so that all
     /// these queries end together.
@@ -40,25 +40,22 @@ pub(crate) enum Hoisted {
     Commands(ByteCountDraw, DrawCommands),
 }
 
-/// What the layer records in place of a command of the program.
+/// The command that the layer records in place of a command of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Forward {
-    /// The layer records the same command.
+    /// The program's command, unchanged.
     Yes,
-    /// The layer records no command.
+    /// None: the driver need not execute the command.
     No,
-    /// The layer records a `vkCmdDrawIndirect` with one draw, whose arguments are at this offset in
-    /// this buffer.
+    /// A `vkCmdDrawIndirect` with one draw, whose arguments are at this offset in this buffer.
     DrawIndirect(vk::Buffer, u64),
-    /// The layer records a `vkCmdBeginQuery`, in place of a `vkCmdBeginQueryIndexedEXT` that the
-    /// driver may not have.
+    /// A `vkCmdBeginQuery` in place of `vkCmdBeginQueryIndexedEXT`, which the driver may not have.
     BeginQuery(vk::QueryPool, u32, vk::QueryControlFlags),
-    /// The layer records a `vkCmdEndQuery`, in place of a `vkCmdEndQueryIndexedEXT` that the driver
-    /// may not have.
+    /// A `vkCmdEndQuery` in place of `vkCmdEndQueryIndexedEXT`, which the driver may not have.
     EndQuery(vk::QueryPool, u32),
 }
 
-/// What the layer keeps for a command buffer in which transform feedback may be captured.
+/// The layer's data of a command buffer in which transform feedback may be captured.
 pub(crate) struct Captures {
     emulation: Arc<Emulation>,
     pub(crate) state: State,
@@ -91,7 +88,7 @@ pub(crate) struct Captures {
     /// The variant for the current pipeline and vertex input. `None` if that pipeline does not
     /// capture.
     variant: Option<vkxfb::runtime::Pipeline>,
-    /// The descriptor buffers that were bound for captures, in place of those of the program.
+    /// The descriptor buffers that the layer bound for captures in place of the program's. `None` if it bound none.
     rebound: Option<BoundBuffers>,
 }
 

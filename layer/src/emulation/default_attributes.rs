@@ -1,6 +1,6 @@
-//! Inputs of vertex shaders for which a pipeline describes no attribute. With `VK_KHR_maintenance9`
-//! they have [a
-//! default](https://docs.vulkan.org/refpages/latest/refpages/source/VkDefaultVertexAttributeValueKHR.html).
+//! The values of vertex shader inputs for which a pipeline describes no vertex attribute. `VK_KHR_maintenance9`
+//! defines [a default
+//! value](https://docs.vulkan.org/refpages/latest/refpages/source/VkDefaultVertexAttributeValueKHR.html) for them.
 
 use std::borrow::Cow;
 use std::ffi::CStr;
@@ -14,7 +14,7 @@ use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexForma
 use crate::instance::InstanceData;
 use crate::registry::vk;
 
-/// The value of inputs without an attribute.
+/// The value of an input without an attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DefaultAttribute {
     Zeros,
@@ -22,18 +22,20 @@ enum DefaultAttribute {
     ZerosAndOne,
 }
 
-/// Where the value of a device is known from.
+/// The value of inputs without an attribute on a device, which is queried when it is first needed.
 pub(super) struct DefaultAttributes {
     physical_device: vk::PhysicalDevice,
-    /// The command that tells it. Without `VK_KHR_maintenance9` there is none, and either value is right.
+    /// The command that queries the value. `None` without `VK_KHR_maintenance9`: `VK_EXT_vertex_attribute_robustness`
+    /// alone allows either value.
     ask: Option<vk::PFN_vkGetPhysicalDeviceProperties2>,
-    /// What it told. It is asked only if there is such an input, because a validation layer below may not know the
-    /// structure.
+    /// The value, once it is known. It is queried only if a shader has an input without an attribute, because a
+    /// validation layer below may not know the structure.
     value: OnceLock<DefaultAttribute>,
 }
 
 impl DefaultAttributes {
-    /// `None` if inputs without an attribute are not allowed. `has` tells whether the device has an extension.
+    /// Returns `None` if the device does not allow inputs without an attribute. `has` says whether the device has an
+    /// extension.
     pub(super) fn new(
         instance: &InstanceData,
         physical_device: vk::PhysicalDevice,
@@ -69,7 +71,7 @@ impl DefaultAttributes {
 }
 
 impl DefaultAttribute {
-    /// A format whose elements out of range have the value.
+    /// Returns a vertex format with which reads out of bounds return this value.
     const fn format(self, class: NumericClass) -> VertexFormat {
         match (self, class) {
             (Self::Zeros, NumericClass::Uint) => VertexFormat::R32G32B32A32Uint,
@@ -82,7 +84,7 @@ impl DefaultAttribute {
     }
 }
 
-/// The inputs of a vertex shader, and what those without an attribute are.
+/// The inputs of a vertex shader, and the value of inputs without an attribute.
 #[derive(Default)]
 pub(super) struct Inputs {
     reads: Vec<AttributeUse>,
@@ -91,14 +93,14 @@ pub(super) struct Inputs {
 
 impl Inputs {
     pub(super) fn new(shader: &Shader<'_>, defaults: Option<&Arc<DefaultAttributes>>) -> Self {
-        // An error of the shader is that of lowering it, later.
+        // An invalid shader is no error here, because lowering it will return that error.
         let reads = defaults.and_then(|_| vertex_reads(shader).ok());
         let reads = reads.map_or_else(Vec::new, |reads| reads.attributes);
         Self { reads, defaults: defaults.cloned() }
     }
 
-    /// Adds attributes for inputs that have none: of a binding to which no buffer is bound, so that
-    /// every element is out of range.
+    /// Adds an attribute for each input that has none. The attributes are of a binding to which no buffer is bound,
+    /// so all reads are out of bounds and return the default value.
     pub(super) fn complete<'a>(&self, input: &'a VertexInput) -> Cow<'a, VertexInput> {
         let Some(defaults) = &self.defaults else { return Cow::Borrowed(input) };
         let is_described = |location: u32| {
@@ -133,7 +135,7 @@ mod tests {
 
     #[test]
     fn inputs_without_an_attribute_have_the_default() {
-        // What is read of a format that has nothing but elements out of range.
+        // Decoding 0 bytes gives the value that reads out of bounds return.
         for (default, value) in
             [(DefaultAttribute::Zeros, [0, 0, 0, 0]), (DefaultAttribute::ZerosAndOne, [0, 0, 0, 1])]
         {

@@ -1,5 +1,5 @@
-//! Descriptor buffers (`VK_EXT_descriptor_buffer`): what is bound, for captured draws, and to restore it after
-//! captures. The contents of descriptors are never read.
+//! Descriptor buffers (`VK_EXT_descriptor_buffer`). The layer tracks the bound buffers and sets, so that captured
+//! draws can use them, and so that it can restore them after captures. It never reads the descriptors themselves.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use crate::chain::all_of;
 pub(crate) struct BoundBuffer {
     address: vk::DeviceAddress,
     usage: vk::BufferUsageFlags,
-    /// The 64-bit usage that replaces it.
+    /// The 64-bit usage that replaces `usage`, if the chain has one.
     usage2: Option<vk::BufferUsageFlags2KHR>,
 }
 
 /// The descriptor buffers of `vkCmdBindDescriptorBuffersEXT`.
 pub(crate) type BoundBuffers = Arc<[BoundBuffer]>;
 
-/// A set of a bind point.
+/// A descriptor set in a descriptor buffer, or a set of embedded samplers, as it was bound.
 #[derive(Debug, Clone)]
 struct Bound {
     layout: vk::PipelineLayout,
@@ -37,6 +37,8 @@ pub(super) struct DescriptorBuffers {
     compute: Vec<Option<Bound>>,
 }
 
+/// Copies the arguments of `vkCmdBindDescriptorBuffersEXT`.
+///
 /// # Safety
 /// The structures are valid.
 pub(super) unsafe fn bound_buffers(
@@ -84,7 +86,7 @@ pub(super) unsafe fn bind(buffers: &[BoundBuffer], emulation: &Emulation, cmd: v
 }
 
 impl DescriptorBuffers {
-    /// Buffers are bound: all offsets in those of before are void.
+    /// Notes that descriptor buffers are bound. Offsets into the previously bound buffers become invalid.
     pub(super) fn bind(&mut self, buffers: BoundBuffers) {
         self.bound = Some(buffers);
         for bound in self.graphics.iter_mut().chain(&mut self.compute) {
@@ -100,7 +102,7 @@ impl DescriptorBuffers {
         }
     }
 
-    /// A set is bound.
+    /// Notes that a set in a descriptor buffer, or a set of embedded samplers, is bound.
     pub(super) fn set(
         &mut self,
         point: vk::PipelineBindPoint,
@@ -116,7 +118,7 @@ impl DescriptorBuffers {
         sets[number] = Some(Bound { layout, set });
     }
 
-    /// Sets that are in no buffer are bound in place of these.
+    /// Notes that descriptor sets from a pool are bound, from set number `first` on.
     pub(super) fn replace(&mut self, point: vk::PipelineBindPoint, first: u32, count: usize) {
         let Some(sets) = self.of(point).filter(|sets| !sets.is_empty()) else { return };
         sets.iter_mut().skip(first as usize).take(count).for_each(|bound| *bound = None);
@@ -127,7 +129,8 @@ impl DescriptorBuffers {
         self.graphics.get(number as usize)?.as_ref().map(|bound| bound.set)
     }
 
-    /// Binds again what captures disturb; everything if they bound other buffers.
+    /// Binds the sets of the compute bind point again, which captures disturb. If captures bound other descriptor
+    /// buffers (`are_rebound`), also binds the program's buffers and the sets of the graphics bind point.
     ///
     /// # Safety
     /// The command buffer is being recorded, and everything that is bound is valid there.

@@ -105,7 +105,8 @@ pub(super) unsafe fn translated(
             };
             let words = match (module, &identified) {
                 (Some(module), _) => slice(module.p_code, (module.code_size / 4) as u32),
-                // The driver does not know the identifier of these words.
+                // The driver does not know the identifier of the application's words, because it only got a
+                // rewritten module. So the words are rewritten again, and replace the identifier.
                 (None, Some(module)) => &module.words[..],
                 (None, None) => continue,
             };
@@ -217,9 +218,8 @@ pub(super) unsafe fn capturing(
             flags_of(info).contains(vk::PipelineCreateFlags2KHR::DESCRIPTOR_BUFFER_EXT),
         );
         let made = match made {
-            // The shader has no transform feedback: its variant would only count primitives of
-            // other streams. So a failure is logged, and the pipeline is created without that
-            // count.
+            // The shader has no transform feedback, so its variant would only count primitives of other streams. The
+            // failure is therefore logged, and the pipeline is created without that count.
             Err(error) if is_counted => {
                 tracing::warn!(
                     "what a pipeline emits to other streams than 0 is not counted: {error}"
@@ -293,8 +293,8 @@ fn stage_of<'a>(
     stages.iter().find(|found| found.stage == stage)
 }
 
-/// Returns the stages that a capture runs: all before rasterization. `None` if the last stage before rasterization has neither transform feedback nor several
-/// vertex streams.
+/// Returns the stages that a capture runs: all stages before rasterization. `None` if the last of these stages has
+/// neither transform feedback nor several vertex streams.
 ///
 /// # Errors
 /// [`PipelineError::Module`], [`PipelineError::EntryPoint`], or an error if the value of a specialization constant lies
@@ -361,11 +361,12 @@ unsafe fn module_of(
 
 type Identifier<'a> = vk::PipelineShaderStageModuleIdentifierCreateInfoEXT<'a>;
 
-/// Returns the module of a stage that has an identifier in place of words, if the layer keeps it.
+/// Returns the layer's copy of the module of a stage that is given by a shader module identifier. `None` if the layer
+/// keeps none, because captures do not need that module.
 ///
 /// # Errors
-/// [`PipelineError::Identifier`] if its words were never seen, so that it may capture. Only for stages before
-/// rasterization.
+/// [`PipelineError::Identifier`] if the stage is before rasterization, and the layer never saw the code of the
+/// module, so that it is not known whether it captures.
 ///
 /// # Safety
 /// As [`module_of`].

@@ -97,8 +97,9 @@ pub(crate) struct PipelineLayout {
 }
 
 impl PipelineLayout {
-    /// Returns the layout of two shaders that are used together. Their layouts are compatible, but each may leave sets
-    /// to the other: it has fewer, or null in their places, for which this has the empty layout.
+    /// Returns the pipeline layout of two shaders that are used together. The layouts of the shaders are compatible,
+    /// but each may omit a set that only the other one uses: it then has fewer sets, or the empty layout in the place
+    /// of that set.
     pub(crate) fn merged(&self, other: &Self) -> Self {
         let (mut sets, rest) = (self.sets.clone(), other.sets.get(self.sets.len()..));
         for (set, other) in sets.iter_mut().zip(&other.sets) {

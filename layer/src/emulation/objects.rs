@@ -60,7 +60,7 @@ impl<K: Eq + Hash, V: Clone> Table<K, V> {
 #[derive(Default)]
 pub(crate) struct Objects {
     pub(crate) buffers: Table<vk::Buffer, Buffer>,
-    /// Where commands may take addresses.
+    /// The device addresses of buffers. Empty if no command takes addresses in place of buffers.
     pub(crate) addresses: Addresses,
     /// The number of buffers with the usage `INDIRECT_BUFFER`.
     indirect_buffers: AtomicUsize,
@@ -71,13 +71,14 @@ pub(crate) struct Objects {
     /// Shader modules with transform feedback, or with a shader before rasterization. Other modules
     /// are not kept.
     pub(crate) shader_modules: Table<vk::ShaderModule, ShaderModule>,
-    /// The modules of which programs know the identifiers: `None` for those that captures do not need.
+    /// Shader modules by the identifiers that programs have queried. `None` for a module that captures do not need.
     pub(crate) identified: Table<Box<[u8]>, Option<ShaderModule>>,
     /// Libraries of graphics pipelines.
     pub(super) libraries: Table<vk::Pipeline, Parts>,
     /// Shader objects before rasterization.
     pub(super) shaders: Table<vk::ShaderEXT, Arc<ShaderObject>>,
-    /// The pipelines that stand for shader objects that were bound together, if these capture.
+    /// The pipelines with which draws of shader objects are captured, by the shaders that were bound together. `None`
+    /// if these shaders do not capture.
     pub(super) shader_pipelines: Table<BoundShaders, Option<Arc<Pipeline>>>,
     /// Graphics pipelines that capture.
     pub(super) pipelines: Table<vk::Pipeline, Arc<Pipeline>>,
@@ -85,18 +86,18 @@ pub(crate) struct Objects {
     pub(crate) queries: Table<vk::QueryPool, Arc<Queries>>,
 }
 
-/// What the layer keeps of a buffer of the application.
+/// The layer's data of a buffer of the application.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Buffer {
     /// The size in bytes.
     pub(crate) size: u64,
     /// Whether the buffer was created with `VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT`.
     pub(crate) is_indirect: bool,
-    /// Whether it has a device address, for the program or for captures.
+    /// Whether the buffer has a device address, for the program or for captures.
     pub(crate) has_address: bool,
 }
 
-/// What the layer keeps of a shader module of the application.
+/// The layer's data of a shader module of the application.
 #[derive(Debug, Clone)]
 pub(crate) struct ShaderModule {
     /// The words as the application passed them to `vkCreateShaderModule`.
@@ -108,7 +109,7 @@ pub(crate) struct ShaderModule {
 }
 
 impl ShaderModule {
-    /// Whether the driver has other words than the application gave.
+    /// Whether the driver's module differs from the application's.
     pub(crate) const fn is_stripped(&self) -> bool {
         self.captures || self.has_streams
     }
@@ -138,8 +139,9 @@ impl Stripped {
         Self { words, captures, has_streams }
     }
 
-    /// The module, if captures may need it: it has transform feedback or several streams, or a shader that may come
-    /// before one that captures, or a geometry shader, of which another stream than 0 may be rasterized.
+    /// Returns the layer's data of the module, if captures may need it. They may need a module that was rewritten for
+    /// the driver, and any shader before rasterization: it may run before a shader that captures, or be a geometry
+    /// shader of which a pipeline rasterizes a stream other than 0.
     pub(crate) fn kept(&self, words: &[u32]) -> Option<ShaderModule> {
         let kept = [
             ExecutionModel::Vertex,
@@ -151,14 +153,14 @@ impl Stripped {
         is_kept.then(|| self.module(words))
     }
 
-    /// Returns what the layer keeps of the module, whose original code is `words`.
+    /// Returns the layer's data of the module, whose original code is `words`.
     pub(crate) fn module(&self, words: &[u32]) -> ShaderModule {
         let Self { captures, has_streams, .. } = *self;
         ShaderModule { words: words.into(), captures, has_streams }
     }
 }
 
-/// The bytes of an identifier.
+/// Returns the bytes of an identifier.
 pub(crate) fn identifier_of(identifier: &vk::ShaderModuleIdentifierEXT<'_>) -> Box<[u8]> {
     let size = (identifier.identifier_size as usize).min(identifier.identifier.len());
     identifier.identifier[..size].into()
@@ -213,7 +215,7 @@ impl Objects {
         _ = self.libraries.remove(handle);
     }
 
-    /// A shader object is about to be destroyed.
+    /// Removes a shader object that is about to be destroyed, and the pipelines that were made with it.
     pub(crate) fn shader_destroyed(&self, handle: vk::ShaderEXT) {
         if handle != vk::ShaderEXT::null() {
             _ = self.shaders.remove(handle);
@@ -227,8 +229,8 @@ impl Objects {
         }
     }
 
-    /// Takes note of a pipeline that captures and rasterizes: its draws run the shader of
-    /// `entry_point` twice, and so repeat the given effects. Logs warnings about them.
+    /// Notes the side effects of shaders that may run repeatedly in a captured draw, and logs warnings about them.
+    /// `entry_point` is for the warnings.
     pub(crate) fn repeat_effects(&self, effects: Effects, entry_point: &str) {
         if effects.side_effects && !self.side_effects.swap(true, Ordering::Relaxed) {
             tracing::warn!(

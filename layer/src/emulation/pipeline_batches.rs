@@ -39,7 +39,7 @@ impl Emulation {
             };
             if let Err(error) = added {
                 let result = error.result();
-                // A positive result is not an error, and gives way to one.
+                // A positive result is not an error, so the error of another pipeline is returned instead of it.
                 if result > vk::Result::SUCCESS {
                     tracing::debug!("vkCreateGraphicsPipelines: pipeline {number}: {error}");
                     refused.get_or_insert(result);
@@ -70,7 +70,7 @@ impl Emulation {
     }
 }
 
-/// Those pipelines of a `vkCreateGraphicsPipelines` call that the driver is to create.
+/// The pipelines of a `vkCreateGraphicsPipelines` call that the layer does not reject. The driver creates them.
 #[derive(Default)]
 struct Batch {
     /// The create infos for the driver.
@@ -114,9 +114,8 @@ impl Batch {
         Ok(())
     }
 
-    /// Creates the pipelines by `create`, which gets the number of pipelines, their create infos,
-    /// and memory for the handles. If the driver does not create some, the layer still keeps the
-    /// data of the others.
+    /// Creates the pipelines by `create`, which gets the number of pipelines, their create infos, and memory for the
+    /// handles. Keeps the layer's data of each pipeline that was created, even if others were not.
     fn create(
         self,
         create: impl FnOnce(u32, *const Info, *mut vk::Pipeline) -> vk::Result,

@@ -1,5 +1,5 @@
-//! Graphics pipelines that capture: those of their parts that captures need, and their variants,
-//! which are compute pipelines.
+//! Graphics pipelines that capture: the parts of their state that captures need, and their variants, which are the
+//! compute pipelines of the captures.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -189,7 +189,8 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// The parts of shader objects, whose state is all dynamic.
+    /// Returns the parts for shader objects. Commands set all of the state, so the other values here are
+    /// placeholders.
     pub(super) fn of_shaders(stages: CapturedStages) -> Self {
         let input = InputPart {
             vertex_input: Ok(VertexInput::default()),
@@ -244,8 +245,7 @@ impl InputPart {
 }
 
 impl StagePart {
-    /// Copies what captures need of a shader stage: the entry point and the values of
-    /// specialization constants.
+    /// Copies the entry point and the values of specialization constants from a shader stage.
     ///
     /// # Errors
     /// The name of the entry point is not UTF-8, or values of specialization constants lie outside
@@ -281,16 +281,17 @@ impl StagePart {
         &self.entry_point
     }
 
-    /// The side effects of the shader.
+    /// Returns the side effects of the shader, such as stores to memory.
     ///
     /// # Errors
-    /// The error of lowering, for an invalid module.
+    /// The module is invalid.
     pub(super) fn effects(&self) -> Result<Effects, PipelineError> {
         let found = self.shader(&self.constants()).effects();
         found.map_err(|error| PipelineError::Variant(error.into()))
     }
 
-    /// Writes everything but the stage as words.
+    /// Serializes the entry point, the specialization constants and the SPIR-V words, for the binary code of a shader
+    /// object. The stage is left out, because `VkShaderCreateInfoEXT` contains it.
     pub(super) fn to_words(&self) -> Vec<u32> {
         fn put(words: &mut Vec<u32>, bytes: &[u8]) {
             words.push(bytes.len() as u32);
@@ -311,7 +312,7 @@ impl StagePart {
         words
     }
 
-    /// Reads what [`to_words`](Self::to_words) wrote. `None` if it did not.
+    /// Deserializes the words of [`to_words`](Self::to_words). `None` if they are malformed.
     pub(super) fn from_words(stage: vk::ShaderStageFlags, words: Vec<u32>) -> Option<Self> {
         fn get(words: &mut &[u32]) -> Option<Vec<u8>> {
             let (length, rest) = words.split_first()?;
@@ -355,7 +356,7 @@ impl ShaderPart {
         self.stages.as_ref()
     }
 
-    /// Copies what captures need of the pre-rasterization state from a create info.
+    /// Copies the pre-rasterization state that captures use from a create info.
     ///
     /// # Safety
     /// As [`InputPart::new`].
@@ -405,13 +406,13 @@ pub(super) struct Pipeline {
     shader: Arc<ShaderPart>,
     layout: Arc<PipelineLayout>,
     pub(super) vertex_input: VertexInput,
-    /// The inputs of its vertex shader.
+    /// The inputs of the vertex shader.
     inputs: Inputs,
     pub(super) dynamic: Dynamic,
     pub(super) topology: vk::PrimitiveTopology,
     restart: bool,
     pub(super) discard: bool,
-    /// Whether its sets are in descriptor buffers.
+    /// Whether the pipeline's descriptor sets are in descriptor buffers.
     pub(super) has_descriptor_buffers: bool,
     variants: Variants,
     /// The variant for the state that the pipeline defines itself, once it has been created.
@@ -562,7 +563,7 @@ impl Pipeline {
         shader.layout().map(|_| ()).map_err(|error| PipelineError::Variant(error.into()))
     }
 
-    /// Returns a dynamic vertex input, with the attributes that it lacks for the vertex shader.
+    /// Returns a dynamic vertex input, completed by an attribute for each input of the vertex shader that has none.
     pub(super) fn complete<'a>(&self, vertex_input: &'a VertexInput) -> Cow<'a, VertexInput> {
         self.inputs.complete(vertex_input)
     }
@@ -582,12 +583,13 @@ impl Pipeline {
         &self.stages.captured.entry_point
     }
 
-    /// Returns the side effects of the shaders that happen repeatedly in a captured draw: in the
-    /// capture and in the driver's draw, or, before another stage, for each primitive that uses a
-    /// vertex. Empty if a vertex shader runs only in the capture.
+    /// Returns the side effects that may happen repeatedly in a captured draw. The last stage runs in the capture and
+    /// in the driver's draw. A stage before it may also run for each primitive that uses a vertex. There are no such
+    /// effects if a vertex shader is captured and rasterization is always discarded, because the shader then runs
+    /// only in the capture.
     ///
     /// # Errors
-    /// The error of lowering, for an invalid module.
+    /// The module of a stage is invalid.
     pub(super) fn repeated_effects(&self) -> Result<Effects, PipelineError> {
         if self.discard && !self.dynamic.discard && self.stages.before.is_empty() {
             return Ok(Effects::default());

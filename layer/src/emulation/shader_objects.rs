@@ -1,5 +1,5 @@
-//! Shader objects (`VK_EXT_shader_object`): the shaders that captures run, and the pipelines that stand for those that
-//! are bound together.
+//! Shader objects (`VK_EXT_shader_object`). Captures are made with pipelines, so the layer makes one [`Pipeline`] of
+//! the shaders that are bound together.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -15,17 +15,17 @@ use super::pipelines::{
 use crate::chain::slice;
 use crate::identity::SHADER_BINARY;
 
-/// A shader before rasterization.
+/// A shader object of a stage before rasterization.
 pub(crate) struct ShaderObject {
     part: StagePart,
     captures: bool,
     has_streams: bool,
-    /// Whether another stage before rasterization may follow, which may capture.
+    /// Whether `nextStage` contains a stage before rasterization. That stage may then be the one that captures.
     is_followed: bool,
     layout: Arc<PipelineLayout>,
 }
 
-/// The bound shaders before rasterization; null if there is none.
+/// The shader that is bound to each stage before rasterization. Null if none is bound to that stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) struct BoundShaders {
     pub(super) vertex: vk::ShaderEXT,
@@ -35,7 +35,7 @@ pub(crate) struct BoundShaders {
 }
 
 impl BoundShaders {
-    /// A shader is bound to a stage.
+    /// Notes that a shader is bound to a stage.
     pub(super) fn bind(&mut self, stage: vk::ShaderStageFlags, shader: vk::ShaderEXT) {
         match stage {
             vk::ShaderStageFlags::VERTEX => self.vertex = shader,
@@ -60,7 +60,8 @@ impl Emulation {
     /// `vkCreateShadersEXT`
     ///
     /// # Safety
-    /// The contract of the command, which is `next`. `shaders` has room for all shaders.
+    /// The contract of the command. `next` is the command of the next in the chain, and `shaders` has an element for
+    /// each create info.
     pub(crate) unsafe fn create_shaders(
         &self,
         device: vk::Device,
@@ -87,7 +88,8 @@ impl Emulation {
                 }
             }
         }
-        // Those before one that fails are created, unless they would be linked to it.
+        // If the layer rejects a shader, the driver creates only the shaders before it. It creates none if shaders
+        // are linked, because linked shaders are created together or not at all.
         below.truncate(own.len());
         let links = vk::ShaderCreateFlagsEXT::LINK_STAGE;
         if failed != vk::Result::SUCCESS
@@ -100,7 +102,8 @@ impl Emulation {
         let result = unsafe { next(device, count, below.as_ptr(), allocator, made) };
         for (shader, object) in shaders.iter().zip(own) {
             if let Some(object) = object.filter(|_| *shader != vk::ShaderEXT::null()) {
-                // Before another stage, it may run for each primitive of a capture.
+                // Such shaders may run repeatedly: a shader that captures runs in the capture and in the driver's
+                // draw, and a shader before another stage may run for each primitive of a capture.
                 if (object.captures || object.is_followed)
                     && let Ok(effects) = object.part.effects()
                 {
@@ -112,11 +115,12 @@ impl Emulation {
         if result == vk::Result::SUCCESS { failed } else { result }
     }
 
-    /// Returns what the layer keeps of a shader, and changes the create info to that for the driver. `words` gets the
-    /// words that it points to.
+    /// Returns the layer's data of a shader. `None` if its stage is not one that captures run. Changes `info` for the
+    /// driver. If the driver gets rewritten SPIR-V, adds it to `words`, which must outlive `info`.
     ///
     /// # Errors
-    /// [`PipelineError::ShaderBinary`], and those of [`StagePart::new`].
+    /// [`PipelineError::ShaderBinary`] for binary code that is not of this layer, and the errors of
+    /// [`StagePart::new`].
     ///
     /// # Safety
     /// The structure is valid for `vkCreateShadersEXT`.
@@ -163,10 +167,10 @@ impl Emulation {
         }
     }
 
-    /// `vkGetShaderBinaryDataEXT`: the driver's, and what the layer keeps of the shader.
+    /// `vkGetShaderBinaryDataEXT`: returns the driver's binary code, followed by the layer's data of the shader.
     ///
     /// # Safety
-    /// The contract of the command, which is `next`.
+    /// The contract of the command. `next` is the command of the next in the chain.
     pub(crate) unsafe fn shader_binary(
         &self,
         device: vk::Device,
@@ -197,7 +201,8 @@ impl Emulation {
                 return vk::Result::INCOMPLETE;
             }
             *size = all;
-            // The program's memory may be aligned less than the driver needs.
+            // The driver may require a larger alignment than the program's memory has, so it writes to memory of the
+            // layer.
             let mut binary = vec![0_u128; drivers.div_ceil(16)];
             let result = next(device, shader, &raw mut drivers, binary.as_mut_ptr().cast());
             // The program's memory may be uninitialised, until it is filled.
@@ -215,10 +220,11 @@ impl Emulation {
         }
     }
 
-    /// Returns the pipeline that stands for shaders that are bound together. `None` if they do not capture.
+    /// Returns the pipeline with which draws of shaders that are bound together are captured. `None` if the last of
+    /// these shaders neither captures nor emits to several vertex streams.
     ///
     /// # Errors
-    /// They cannot be captured.
+    /// The shaders cannot be captured by compute.
     pub(super) fn pipeline_of_shaders(
         &self,
         bound: BoundShaders,
@@ -232,7 +238,7 @@ impl Emulation {
         Ok(made)
     }
 
-    /// Does what [`pipeline_of_shaders`](Self::pipeline_of_shaders) does, for shaders that were not bound together before.
+    /// Makes the pipeline that [`pipeline_of_shaders`](Self::pipeline_of_shaders) returns.
     fn make_pipeline_of_shaders(
         &self,
         bound: BoundShaders,
@@ -273,16 +279,17 @@ impl Emulation {
     }
 }
 
-/// A shader's binary code with what the layer keeps of the shader.
+/// The binary code of a shader object, as programs get it from the layer.
 struct Binary<'a> {
-    /// The driver's binary code, aligned as it needs to be.
+    /// The driver's binary code. It is aligned to 16 bytes if the whole binary code is.
     drivers: &'a [u8],
-    /// The words of [`StagePart::to_words`].
+    /// The layer's data of the shader: the words of [`StagePart::to_words`].
     own: Vec<u32>,
 }
 
 impl<'a> Binary<'a> {
-    /// The magic number, and the size of the driver's. The rest keeps that aligned to 16 bytes.
+    /// The size in bytes of the header: a magic number (16 bytes), the size of the driver's binary code (8 bytes),
+    /// and padding, which aligns the driver's binary code to 16 bytes.
     const HEADER: usize = 32;
 
     /// Returns `None` for binary code that is not of this layer.

@@ -96,7 +96,8 @@ pub(super) struct Disturbed {
     sets: Vec<Option<BoundSet>>,
     /// The pushed sets of the compute bind point.
     pushed_sets: PushedSets,
-    /// Of both bind points, because captures may bind other buffers.
+    /// The descriptor buffers, and the sets in them of both bind points: if captures bind other buffers, the sets of
+    /// the graphics bind point are disturbed, too.
     pub(super) descriptor_buffers: DescriptorBuffers,
     /// The push constants of all stages, as pushes that have not been overwritten completely, in
     /// order.
@@ -157,12 +158,12 @@ pub(crate) struct State {
     /// The pipeline that is bound to `VK_PIPELINE_BIND_POINT_GRAPHICS`. Null if none is bound, or if
     /// shader objects are.
     pub(super) bound_pipeline: vk::Pipeline,
-    /// The shader objects that are bound in its place.
+    /// The shader objects that are bound in place of a graphics pipeline.
     pub(super) shaders: BoundShaders,
     /// The vertex stream that shader objects rasterize.
     pub(crate) rasterization_stream: u32,
-    /// The bound pipeline's data, if it captures, and whether it was looked up. Draws do that, only while transform
-    /// feedback or a query is active.
+    /// The data of the bound graphics pipeline or shader objects, if they capture. It is looked up only by a draw
+    /// while transform feedback or a query is active; `is_pipeline_known` says whether that was done.
     pub(super) pipeline: Option<Arc<Pipeline>>,
     pub(super) is_pipeline_known: bool,
     /// The descriptor sets bound at the graphics bind point, by set number.

@@ -16,9 +16,8 @@ hooks! {
 /// `VK_INDIRECT_COMMANDS_LAYOUT_USAGE_EXPLICIT_PREPROCESS_BIT_EXT`
 const EXPLICIT_PREPROCESS: u32 = 1;
 
-/// Commands are always preprocessed when they are executed. A separate preprocessing takes the state
-/// of a command buffer at that time, but the driver does not know the state that a withheld pass
-/// sets.
+/// Does nothing, because generated commands are preprocessed when they are executed. Separate preprocessing reads the
+/// state of a command buffer that is being recorded, which the driver does not have while the pass is withheld.
 unsafe extern "system" fn preprocess(
     _command_buffer: vk::CommandBuffer,
     _info: *const vk::GeneratedCommandsInfoEXT,

@@ -154,7 +154,8 @@ unsafe extern "system" fn bind_buffer_memory2(
     }
 }
 
-/// Where commands may take addresses, notes that of a buffer which has been bound to memory.
+/// Stores the device address of a buffer that was bound to memory, if commands may take addresses in place of
+/// buffers.
 ///
 /// # Safety
 /// The device and the buffer are live.
@@ -338,8 +339,8 @@ unsafe extern "system" fn create_shader_module(
     }
 }
 
-/// The driver's module may lack transform feedback, and would have the identifier of another. So the
-/// program gets that of its own words.
+/// If the driver's module was rewritten, its identifier is not that of the program's words. The program gets the
+/// identifier of its own words, as it would without the layer.
 unsafe extern "system" fn module_identifier(
     device: vk::Device,
     module: vk::ShaderModule,

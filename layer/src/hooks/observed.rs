@@ -131,7 +131,7 @@ macro_rules! tracked {
     )*};
 }
 
-/// Records what a command is replaced with.
+/// Records the command that replaces a command of the program.
 ///
 /// # Safety
 /// The contract of the command.

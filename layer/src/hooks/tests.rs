@@ -71,7 +71,7 @@ fn commands_that_are_recorded_are_known_by_name() {
 #[path = "../../tests/registry/verdicts.rs"]
 mod verdicts;
 
-/// What the list of commands says of hooks is so.
+/// Each command that has a hook according to `VERDICTS` has one.
 #[test]
 fn commands_have_the_hooks_that_were_judged() {
     let judged = verdicts::VERDICTS.iter().filter(|(reason, _)| reason.starts_with("hooks/"));

@@ -50,8 +50,8 @@ const fn accesses(all: &[Access]) -> Access {
 
 const TRANSFORM_FEEDBACK: Stage = Stage::TRANSFORM_FEEDBACK_EXT;
 
-/// `VK_PIPELINE_STAGE_2_COPY_INDIRECT_BIT_KHR`, which ash does not have: next to `DRAW_INDIRECT` in the
-/// order of stages.
+/// `VK_PIPELINE_STAGE_2_COPY_INDIRECT_BIT_KHR`, which ash does not have. In the order of stages it is next to
+/// `DRAW_INDIRECT`.
 const COPY_INDIRECT: Stage = Stage::from_raw(1 << 46);
 
 /// The access flags that `VK_EXT_transform_feedback` adds.

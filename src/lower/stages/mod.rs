@@ -154,9 +154,9 @@ impl Stages {
     }
 }
 
-/// The shaders that run after the vertex shader, in their order, with the stage that each has to be of; the captured
-/// one is the last. There are none if no vertex shader is given. `before` are the vertex shader, the tessellation
-/// control shader and the tessellation evaluation shader before the captured shader.
+/// Returns the shaders that run after the vertex shader, each with the stage that it must be of. They are in the
+/// order of the pipeline, so the captured shader is the last. Empty if no vertex shader is given. `before` are the
+/// vertex shader, the tessellation control shader and the tessellation evaluation shader before the captured shader.
 ///
 /// # Errors
 /// [`LowerError::NoVertexShader`], [`LowerError::NoControlShader`].

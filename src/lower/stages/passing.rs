@@ -1,8 +1,8 @@
 //! Copies the outputs of a stage to the inputs of the next.
 //!
-//! Both have become `Private` variables. Each scalar or vector is copied separately, so that types may
-//! differ as the specification allows: a `vec4` output matches a `vec3` input, a member of a block matches
-//! a variable. An input without a matching output is 0.
+//! Lowering has turned both into `Private` variables. Each scalar or vector is copied separately, so that types may
+//! differ as the specification allows: a `vec4` output matches a `vec3` input, a member of a block matches a
+//! variable. An input without a matching output is 0.
 
 use rustc_hash::FxHashMap;
 use spirv::{BuiltIn, Decoration, Op, StorageClass};
@@ -16,7 +16,7 @@ use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::EntryPoint;
 
-/// Variables of one stage that are passed from or to another.
+/// The outputs of a stage, or the inputs of a stage, that are passed from one stage to the next.
 #[derive(Debug)]
 pub(super) struct Interface<'d> {
     variables: Vec<&'d Variable>,
@@ -65,7 +65,7 @@ impl<'d> Interface<'d> {
         Self { variables: variables.collect(), is_per_vertex }
     }
 
-    /// The smallest number of elements, if there are variables with one element per vertex.
+    /// Returns the smallest array length of these variables. `None` if none of them is an array.
     pub(super) fn least_elements(&self, declarations: &Declarations) -> Option<u32> {
         let length = |v: &&Variable| match declarations.ty(v.pointee) {
             Some(Type::Array { length, .. }) => declarations.constant(*length),
@@ -96,14 +96,14 @@ pub(crate) struct Passing {
     outputs: Vec<Leaf>,
     /// For each input, the source of each of its components.
     inputs: Vec<(Leaf, Vec<Option<Source>>)>,
-    /// Whether outputs, and inputs, have one element per vertex.
+    /// Whether the outputs have one element per vertex, and whether the inputs have.
     are_per_vertex: [bool; 2],
 }
 
 /// A component of an output.
 #[derive(Debug, Clone, Copy)]
 struct Source {
-    /// The number of the output.
+    /// The index of the output in [`Passing::outputs`].
     output: usize,
     component: u32,
 }
@@ -143,7 +143,8 @@ impl Passing {
         Ok(Self { outputs, inputs: passed, are_per_vertex: [from.is_per_vertex, to.is_per_vertex] })
     }
 
-    /// The body of a function that copies: with one element per vertex, from and to element `slot`.
+    /// Returns the body of a function that copies outputs to inputs. Of variables with one element per vertex, it
+    /// copies only element `slot`.
     pub(crate) fn pass(
         &self,
         builder: &mut Builder<'_>,
@@ -162,13 +163,14 @@ impl Passing {
     }
 }
 
-/// Generates the copies.
+/// The state of [`Passing::pass`] while it generates code.
 struct Copy<'c, 'm> {
     builder: &'c mut Builder<'m>,
     code: Code,
     declarations: &'c Declarations,
     passing: &'c Passing,
-    /// The elements of outputs, and of inputs.
+    /// The element of the outputs to copy from, and the element of the inputs to copy to. `None` for variables that
+    /// do not have one element per vertex.
     slots: [Option<Id>; 2],
 }
 
@@ -189,7 +191,7 @@ impl Copy<'_, '_> {
         )
     }
 
-    /// Stores an input.
+    /// Generates the store of a value to an input.
     fn store(&mut self, input: &Leaf, value: Id) {
         let slot = self.slots[1];
         if input.bits != 64 || input.count == 1 {
@@ -207,7 +209,7 @@ impl Copy<'_, '_> {
         }
     }
 
-    /// The value of an input. Each output is loaded once.
+    /// Generates the value of an input. Each output is loaded once.
     fn value(
         &mut self,
         input: &Leaf,
@@ -221,7 +223,7 @@ impl Copy<'_, '_> {
                 this.code.value(this.builder, Op::Load, output.ty, &[pointer.0])
             })
         };
-        // The common case: both have the same type.
+        // The common case: the input and the output have the same type.
         if let [Some(first), ..] = sources
             && let Some(output) = passing.outputs.get(first.output)
             && output.ty == input.ty

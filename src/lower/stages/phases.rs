@@ -1,12 +1,13 @@
-//! Cuts a tessellation control shader at its barriers, so that its invocations can run one after the other: all of them
-//! up to the first barrier, then all up to the next one.
+//! Cuts a tessellation control shader at its barriers, so that its invocations can run one after the other: all
+//! invocations run up to the first barrier, then all run up to the next barrier.
 //!
-//! The function of the entry point becomes one `OpSwitch` over its phases. What an invocation has computed in one phase
-//! and uses in a later one is saved in an array with one element per invocation: values, variables of the function, and
-//! the shader's `Private` variables. Outputs need not be saved, because all invocations share them.
+//! The parts of the shader between barriers are its *phases*. The function of the entry point becomes one `OpSwitch`
+//! over them. If a phase uses what an earlier phase of the same invocation has computed, that is saved in an array
+//! with one element per invocation: values, variables of the function, and the shader's `Private` variables. Outputs
+//! need not be saved, because all invocations share them.
 //!
-//! A barrier must be where every invocation executes it exactly once: in the function of the entry point, not in a loop,
-//! a selection or behind a return, as GLSL asks for.
+//! A barrier must be where every invocation executes it exactly once: in the function of the entry point, outside of
+//! loops and selections, and before any return. GLSL requires the same.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, StorageClass};
@@ -23,14 +24,15 @@ use crate::spirv::{Id, Instruction, Module, Section, ids_of, result_of, visit_id
 #[derive(Debug, Clone)]
 pub(in crate::lower) struct Phases {
     pub(super) count: u32,
-    /// `Private` variables with the number of the phase, and that of the invocation.
+    /// The `Private` variables with the numbers of the phase and of the invocation that are to run.
     pub(super) phase: Id,
     pub(super) invocation: Id,
-    /// These variables, and those that keep what was saved: a run must not clear them.
+    /// The variables that keep their values between runs of the shader, so that a run must not clear them: `phase`,
+    /// `invocation`, and the arrays of saved values.
     pub(super) kept: FxHashSet<Id>,
 }
 
-/// A block, cut at barriers.
+/// A block, or the part of a block between barriers.
 struct Block {
     label: Id,
     /// The instructions after the label.
@@ -46,10 +48,12 @@ impl Block {
     }
 }
 
-/// Cuts the function of an entry point, if it has barriers. `invocations` is the number of invocations for a patch.
+/// Cuts the function of an entry point into phases. Returns `None` if it has no barriers. `invocations` is the number
+/// of invocations for a patch.
 ///
 /// # Errors
-/// [`LowerError::ControlBarrier`] if a barrier is elsewhere, or what is used behind it cannot be saved.
+/// [`LowerError::ControlBarrier`] if not every invocation executes a barrier exactly once, or if a value that is used
+/// after a barrier has a type that cannot be saved.
 pub(super) fn split(
     module: &mut Module,
     entry: &mut EntryPoint,
@@ -88,7 +92,7 @@ pub(super) fn split(
     let [phase, invocation] = [(); 2].map(|()| builder.variable(StorageClass::Private, uint));
     let mut kept = FxHashSet::from_iter([phase, invocation]);
     let length = builder.constant(invocations);
-    // The array for each variable or value.
+    // For each variable and value: the array in which it is saved.
     let mut arrays = FxHashMap::default();
     for (id, ty) in persistent.iter().chain(&crossing.values) {
         let array = builder.declare_new(Op::TypeArray, &[ty.0, length.0]);
@@ -99,7 +103,8 @@ pub(super) fn split(
     entry.interface.extend(&kept);
     let saved = Saved { arrays, invocation };
     for (number, part) in parts.iter().enumerate() {
-        // Restore what this part uses.
+        // The code at the beginning of the phase. It restores variables, loads the saved values that the phase uses,
+        // and computes pointers again.
         let mut before = Code::default();
         let mut renamed = FxHashMap::default();
         if number > 0 {
@@ -123,7 +128,7 @@ pub(super) fn split(
                 renamed.insert(*pointer, new);
             }
         }
-        // Save what it computes.
+        // The code at the end of the phase. It saves variables, and the phase's own values that later phases use.
         let mut after = Code::default();
         if number + 1 < parts.len() {
             for (variable, ty) in &persistent {
@@ -177,8 +182,8 @@ pub(super) fn split(
     Ok(Some(Phases { count: parts.len() as u32, phase, invocation, kept }))
 }
 
-/// Where the function of the entry point is among the instructions. `None` if no function has barriers, `Some(None)` if
-/// another function has.
+/// Returns the range of the instructions of the entry point's function. `None` if no function has barriers,
+/// `Some(None)` if another function has them.
 #[allow(clippy::option_option, reason = "two questions")]
 fn function_with_barriers(
     module: &Module,
@@ -205,10 +210,12 @@ fn function_with_barriers(
     }
 }
 
-/// Reads a function: its first instruction, its variables, and its blocks, cut at barriers. Lines are left out.
+/// Reads a function: its first instruction, its variables, and its blocks, cut at barriers. Line information
+/// (`OpLine`) is dropped.
 fn read(module: &mut Module, function: &[Vec<u32>]) -> (Vec<u32>, Vec<Vec<u32>>, Vec<Block>) {
     let (mut head, mut variables, mut blocks) = (Vec::new(), Vec::new(), Vec::<Block>::new());
-    // For each label of a block that was cut: the label of its last part.
+    // For each block that was cut: its label, and the label of its last part. Phis must name the last part as their
+    // parent.
     let mut lasts = FxHashMap::default();
     let mut label = Id(0);
     for words in function {
@@ -243,8 +250,8 @@ fn read(module: &mut Module, function: &[Vec<u32>]) -> (Vec<u32>, Vec<Vec<u32>>,
     (head, variables, blocks)
 }
 
-/// The numbers of the blocks of each phase, in the order of the blocks. `None` if a phase may end in different ways, or
-/// a block is in several of them.
+/// Returns the numbers of the blocks of each phase, the first block of the phase first. `None` if a phase may end at
+/// different barriers, or both at a barrier and by a return, or if a block belongs to several phases.
 fn parts(blocks: &[Block]) -> Option<Vec<Vec<usize>>> {
     let numbers: FxHashMap<Id, usize> =
         (0..).zip(blocks).map(|(n, block)| (block.label, n)).collect();
@@ -275,7 +282,7 @@ fn parts(blocks: &[Block]) -> Option<Vec<Vec<usize>>> {
                         open.push(*numbers.get(&label)?);
                     }
                 }
-                // Unreachable, or the end of all invocations.
+                // The block is unreachable, or ends the shader.
                 _ => {}
             }
         }
@@ -293,7 +300,8 @@ fn parts(blocks: &[Block]) -> Option<Vec<Vec<usize>>> {
     Some(parts)
 }
 
-/// The merge block, and that of a loop's continue construct, if an instruction begins a construct.
+/// Returns the merge block and, for a loop, the continue target that an instruction declares. Empty for other
+/// instructions.
 fn merges(i: Instruction<'_>) -> impl Iterator<Item = Id> + use<> {
     let count = match i.op() {
         Some(Op::SelectionMerge) => 1,
@@ -304,17 +312,18 @@ fn merges(i: Instruction<'_>) -> impl Iterator<Item = Id> + use<> {
     labels.into_iter()
 }
 
-/// What is used in another phase than the one that computes it.
+/// The values that one phase computes and another phase uses.
 struct Crossing {
     /// The values, with their types.
     values: Vec<(Id, Id)>,
-    /// Pointers into variables, which are computed again: the instructions, in order.
+    /// The instructions that compute pointers into variables, in order. Pointers cannot be saved, so each phase that
+    /// uses one computes it again.
     pointers: Vec<(Id, Vec<u32>)>,
     /// The phase that computes each value.
     of: FxHashMap<Id, usize>,
     /// The phases that use a value.
     uses: FxHashSet<(Id, usize)>,
-    /// What several phases use.
+    /// The ids that several phases use.
     several: FxHashSet<Id>,
 }
 
@@ -339,7 +348,8 @@ impl Crossing {
                 }
             }
         }
-        // Where a pointer is computed again, what it depends on is used; that precedes it.
+        // A phase that computes a pointer again uses the operands of its instruction, too. An operand may be an
+        // earlier pointer, so the last pointers come first.
         for (pointer, words) in pointers.iter().rev() {
             for part in 0..parts.len() {
                 if of.get(pointer) != Some(&part) && uses.contains(&(*pointer, part)) {
@@ -375,7 +385,7 @@ impl Crossing {
     }
 }
 
-/// Whether values of a type can be elements of an array: numbers and booleans, and what consists of them.
+/// Whether values of a type can be elements of an array: numbers, booleans, and composites of these.
 fn can_be_saved(declarations: &Declarations, ty: Id) -> bool {
     match declarations.ty(ty) {
         Some(Type::Int { .. } | Type::Float { .. } | Type::Other(Op::TypeBool)) => true,
@@ -428,7 +438,7 @@ fn rename(words: &mut [u32], renamed: &FxHashMap<Id, Id>) {
     }
 }
 
-/// The single instructions of some code.
+/// Splits code into its instructions.
 fn instructions(code: &Code) -> Vec<Vec<u32>> {
     let (mut rest, mut all) = (code.words(), Vec::new());
     while let Some(first) = rest.first() {

@@ -1,8 +1,7 @@
 //! Restores variables before a stage runs again in the same invocation.
 //!
-//! When an invocation begins, a module-scope variable has the value of its initializer. In a
-//! capture of a later stage one invocation runs the vertex shader for several vertices, and each run must begin with the
-//! same values.
+//! When an invocation begins, a module-scope variable has the value of its initializer. In a capture of a later stage
+//! one invocation runs the vertex shader for several vertices, and each run must begin with the same values.
 
 use spirv::{Op, StorageClass};
 

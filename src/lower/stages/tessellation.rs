@@ -1,8 +1,9 @@
-//! Tessellation shaders: what they declare, and how they are run for a patch.
+//! Tessellation shaders: their execution modes, and the code that runs them for a patch.
 //!
-//! The control shader runs for all its invocations one after the other, in one invocation of the compute shader; with
-//! barriers, up to each of them ([`phases`](super::phases)). Then the evaluation shader runs for each vertex of the primitives that the
-//! patch is divided into (`shaders/patches.wgsl`).
+//! One invocation of the compute shader runs all invocations of the control shader for a patch, one after the other.
+//! If the control shader has barriers, all its invocations run up to a barrier before any of them continues
+//! ([`phases`](super::phases)). Then the evaluation shader runs for each vertex of the primitives that the patch is
+//! divided into (`shaders/patches.wgsl`).
 
 use spirv::{BuiltIn, ExecutionMode, Op, StorageClass};
 
@@ -59,7 +60,7 @@ impl LoweredGeometry {
         }))
     }
 
-    /// Reads the execution modes of tessellation shaders. Either of them may declare each.
+    /// Reads the execution modes of tessellation shaders. Each mode may be declared by either of them.
     ///
     /// # Errors
     /// [`LowerError::TessellationModes`].
@@ -144,8 +145,8 @@ fn execution_modes<'m>(
     module.section(Section::ExecutionModes).filter(move |i| i.id(0) == function)
 }
 
-/// Declares the opposite order of vertices for the tessellation shaders of a pipeline. That is all that the origin of
-/// the tessellation domain decides about.
+/// Declares the opposite order of vertices for the tessellation shaders of a pipeline. That order is all that the
+/// origin of the tessellation domain affects.
 pub(in crate::lower) fn reverse_order([control, evaluation]: [(&mut Module, &EntryPoint); 2]) {
     let order = |i: Instruction<'_>| {
         let mode = ExecutionMode::from_u32(i.operand(1));
@@ -173,25 +174,26 @@ pub(super) struct Tessellation<'a> {
     control: Stage<'a>,
     control_undefined: Undefined,
     phases: Option<Phases>,
-    /// What the outputs of the control shader are before its first invocation for a patch.
+    /// The values of the control shader's outputs before its first invocation for a patch.
     cleared: Resets,
-    /// The outputs with the levels.
+    /// The outputs `TessLevelOuter` and `TessLevelInner`.
     outer: Option<Id>,
     inner: Option<Id>,
-    /// From control to evaluation shader.
+    /// The copies from the control shader to the evaluation shader: of control points, and of values per patch.
     points: Passing,
     patch: Passing,
     /// The number of control points that the evaluation shader has room for.
     most_passed: u32,
     evaluation: Stage<'a>,
-    /// For a geometry shader behind it: what is passed to that, and undefined values of the evaluation shader.
+    /// If a geometry shader follows: the copies from the evaluation shader to it, and the undefined values of the
+    /// evaluation shader.
     evaluated: Option<(Passing, Undefined)>,
     modes: LoweredTessellation,
 }
 
 impl<'a> Tessellation<'a> {
-    /// Finds out which outputs are passed on, also to a geometry shader `behind`. Undefined values of stages that are
-    /// not captured are replaced.
+    /// Finds out which outputs are passed on, also those to a geometry shader `behind` the evaluation shader.
+    /// Undefined values of the stages that are not captured are replaced.
     ///
     /// # Errors
     /// [`LowerError::PassedType`], [`LowerError::NoLocation`].
@@ -218,7 +220,7 @@ impl<'a> Tessellation<'a> {
             outputs.find(is_level).map(|v| v.id)
         };
         let mut control_stage = Stage::new(module, context, control, is_per_run);
-        // Runs for other control points have written some of them.
+        // Outputs are reset only once for each patch, because the invocations for a patch write the same outputs.
         control_stage.resets.take_outputs(declarations);
         let mut evaluation_stage = Stage::new(module, context, evaluation, is_per_run);
         let mut evaluated = None;
@@ -368,7 +370,8 @@ fn returning(linker: &mut Linker<'_, '_>, function: Function) -> Result<Code, Lo
     Ok(code)
 }
 
-/// The body of a function that returns the bits of levels, or 0 if the shader has none.
+/// Returns the body of a function that returns the bits of the tessellation levels, or 0 if the shader does not write
+/// them.
 fn level_bits(builder: &mut Builder<'_>, levels: Option<Id>, count: u32) -> Code {
     let mut code = Code::default();
     let (uint, vector) = (builder.uint(), builder.uvec(count));

@@ -8,7 +8,8 @@ use crate::emulation::state::BUFFERS;
 use crate::registry::vk;
 
 impl Captures {
-    /// Returns the buffer of an address, and the offset in it; null for a null address. Without one, recording fails.
+    /// Returns the buffer that contains an address, and the offset of the address in the buffer. For a null address
+    /// the buffer is null. If no buffer contains the address, makes recording fail and returns `None`.
     pub(crate) fn buffer_at(
         &mut self,
         what: &str,
@@ -100,7 +101,7 @@ impl Captures {
     ) -> [Option<CounterBuffer>; BUFFERS] {
         let mut counters = [None; BUFFERS];
         for (info, counter) in infos.iter().zip(counters.iter_mut().skip(first as usize)) {
-            // Without a size there is no counter, whatever the address.
+            // A range of size 0 is no counter, whatever its address is.
             if info.address_range.size == 0 {
                 continue;
             }

@@ -41,7 +41,7 @@ impl Captures {
         }
     }
 
-    /// `vkCmdBindShadersEXT`. Without `shaders`, nothing is bound to the stages.
+    /// `vkCmdBindShadersEXT`. If `shaders` is empty, the shaders of the stages are unbound.
     pub(crate) fn bind_shaders(
         &mut self,
         stages: &[vk::ShaderStageFlags],
@@ -64,7 +64,8 @@ impl Captures {
         }
     }
 
-    /// Another pipeline is bound, or other shaders are. The next draw that needs it looks up whether they capture.
+    /// Forgets the pipeline of captured draws, because another graphics pipeline or other shader objects are bound.
+    /// [`find_pipeline`](Self::find_pipeline) finds the new one at the next draw that needs it.
     fn forget_pipeline(&mut self) {
         self.end_counting();
         self.state.changed.variant = true;

@@ -55,7 +55,7 @@ impl Captures {
     /// # Safety
     /// The contract of the command.
     pub(crate) unsafe fn end_capture(&mut self, counters: [Option<CounterBuffer>; BUFFERS]) {
-        // Without a draw, shaders that cannot be captured are no error.
+        // The error is ignored: without a draw it does not matter whether the shaders can be captured.
         _ = self.find_pipeline();
         // SAFETY: the caller's contract.
         let ready = unsafe { self.begin_collecting() };
@@ -231,13 +231,14 @@ impl Captures {
         self.active.is_some()
     }
 
-    /// Whether draws are observed: they are collected, or may have to be refused.
+    /// Whether draws are observed: because they are collected, or because a draw that rasterizes a stream other than
+    /// 0 may have to be rejected.
     pub(crate) fn observes_draws(&self) -> bool {
         self.is_active() || self.state.rasterization_stream != 0
     }
 
-    /// Looks up whether the bound graphics pipeline captures, or the bound shaders do, unless that was done since they
-    /// were bound.
+    /// Finds the pipeline with which draws of the bound graphics pipeline or shader objects are captured, if they
+    /// capture. Does nothing if that was done since they were bound.
     ///
     /// # Errors
     /// The shaders cannot be captured.
@@ -253,8 +254,8 @@ impl Captures {
         Ok(())
     }
 
-    /// Makes recording fail at a draw of shader objects that rasterizes another stream than 0: the driver's geometry
-    /// shaders emit to stream 0 alone.
+    /// Makes recording fail if a draw with a geometry shader object rasterizes a stream other than 0, because the
+    /// driver's geometry shader objects emit only to stream 0.
     #[cold]
     fn check_rasterization_stream(&mut self) {
         let stream = self.state.rasterization_stream;

@@ -288,13 +288,13 @@ fn barriers_outside_and_inside() {
         barrier(cmd, XFB, Stage::VERTEX_INPUT);
         assert_eq!(logged(), [outside]);
         begin(cmd, &raw const info);
-        // Nothing remains of this barrier inside of a pass, so it is dropped.
+        // Inside of a pass, translation leaves no stages of this barrier, so it is dropped.
         barrier(cmd, XFB, Stage::VERTEX_INPUT);
         barrier(cmd, XFB | Stage::VERTEX_SHADER, Stage::VERTEX_INPUT);
         end(cmd);
         let inside = "barrier VERTEX_SHADER -> VERTEX_INPUT [(, VERTEX_ATTRIBUTE_READ)]";
         assert_eq!(logged(), ["begin", inside, "end"]);
-        // Of this secondary command buffer all commands are inside of a pass.
+        // All commands of this secondary command buffer are inside of a pass.
         let secondary = command_buffer(true);
         barrier(secondary, XFB, Stage::VERTEX_INPUT);
         assert_eq!(logged(), Vec::<String>::new());

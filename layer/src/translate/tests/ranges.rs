@@ -53,7 +53,7 @@ fn barriers_on_addresses_are_translated() {
     let (stages, access) = found[1];
     assert!(stages.contains(Stage::COLOR_ATTACHMENT_OUTPUT | Stage::COMPUTE_SHADER));
     assert_eq!(access, Access::COLOR_ATTACHMENT_WRITE);
-    // Captures are never inside of a pass, so that the driver's scopes do not include them.
+    // Captures are never recorded inside of a pass, so the translated masks do not include compute.
     let kept = (Stage::COLOR_ATTACHMENT_OUTPUT, Access::COLOR_ATTACHMENT_WRITE);
     assert_eq!(translated(2, RenderPassScope::Inside), Some(vec![kept]));
     assert_eq!(translated(1, RenderPassScope::Inside), None);
