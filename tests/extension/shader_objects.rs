@@ -19,7 +19,8 @@ const VERTEX: &str = "#version 450
         gl_PointSize = 1.0;
     }";
 
-/// Behind a vertex shader, of which then nothing is captured. A patch is a control point, and an isoline of two points.
+/// Tessellation shaders after the vertex shader, whose outputs are then not captured. A patch has one control point, and is
+/// divided into the two points of an isoline.
 const CONTROL: &str = "#version 450
     layout(vertices = 1) out;
     layout(location = 0) in flat uint number[];
@@ -40,7 +41,7 @@ const EVALUATION: &str = "#version 450
         gl_PointSize = 1.0;
     }";
 
-/// Behind a vertex shader, of which then nothing is captured.
+/// A geometry shader after the vertex shader, whose outputs are then not captured.
 const GEOMETRY: &str = "#version 450
     layout(points) in;
     layout(points, max_vertices = 2) out;

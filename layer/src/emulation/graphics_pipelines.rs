@@ -29,7 +29,6 @@ pub(super) struct Below {
     stages: Vec<vk::PipelineShaderStageCreateInfo<'static>>,
     modules: Vec<(Chain, Vec<u32>)>,
     rasterization: Option<(Box<vk::PipelineRasterizationStateCreateInfo<'static>>, Chain)>,
-    dynamic: Option<(Box<vk::PipelineDynamicStateCreateInfo<'static>>, Vec<vk::DynamicState>)>,
 }
 
 impl Below {
@@ -138,18 +137,6 @@ pub(super) unsafe fn translated(
             state.p_next = chain.link();
             info.p_rasterization_state = &raw const *state;
             below.rasterization = Some((state, chain));
-        }
-        if let Some(state) = info.p_dynamic_state.as_ref() {
-            let states = slice(state.p_dynamic_states, state.dynamic_state_count);
-            if states.contains(&vk::DynamicState::RASTERIZATION_STREAM_EXT) {
-                let mut kept = states.to_vec();
-                kept.retain(|state| *state != vk::DynamicState::RASTERIZATION_STREAM_EXT);
-                let mut state = Box::new(*state);
-                state.p_dynamic_states = kept.as_ptr();
-                state.dynamic_state_count = kept.len() as u32;
-                info.p_dynamic_state = &raw const *state;
-                below.dynamic = Some((state, kept));
-            }
         }
         Ok(below)
     }
