@@ -17,10 +17,20 @@ struct Primitive {
 
 // The primitive that begins at item `lane` of an instance. Without primitive restart, `lane` is the number of
 // the primitive. With primitive restart, `lane` is the position of an index, and a primitive does not begin
-// at every index.
+// at every index. For patches that are divided into slices (patches.wgsl), each slice is such a primitive: `lane`
+// and all numbers of the primitive count slices.
 fn primitive_of_lane(lane: u32) -> Primitive {
     if is_restarted() {
-        return primitive_of_index(lane);
+        let bits = slice_bits(draw.flags);
+        let patch_ = primitive_of_index(lane >> bits);
+        let slice = lane - (lane >> bits << bits);
+        return Primitive(
+            patch_.exists,
+            patch_.start,
+            (patch_.number << bits) + slice,
+            patch_.count << bits,
+            (patch_.id << bits) + slice,
+        );
     }
     return Primitive(true, 0u, lane, draw.item_count, lane);
 }

@@ -18,16 +18,10 @@ fn patch_control_points() -> u32 {
     return vertices_per_primitive(draw.flags);
 }
 
-// The binary logarithm of the number of slices of a patch.
-fn slice_bits() -> u32 {
-    return (draw.flags >> SLICE_SHIFT) & 7u;
-}
-
 // Prepares the patch that an item belongs to: runs the vertex and the control shader, and divides the patch.
 // Returns the numbers of the first primitive of the item's slice and of the first primitive after the slice.
 fn begin_slice(instance: u32, item: Primitive) -> vec2<u32> {
-    // With primitive restart a patch is one slice.
-    let bits = slice_bits();
+    let bits = slice_bits(draw.flags);
     let id = item.id >> bits;
     let slice = item.id - (id << bits);
     if current_patch.x != instance || current_patch.y != id {

@@ -224,7 +224,7 @@ fn needed_by_input(input: Input, arguments: Arguments, restarts: DrawRestarts) -
     if assembles() && input.topology == LIST {
         // An input patch may have another number of vertices than the primitives that it is divided into, and
         // its items are slices.
-        let bits = (input.flags >> SLICE_SHIFT) & 7u;
+        let bits = slice_bits(input.flags);
         primitives = min(arguments.count / max(vertices, 1u), MOST_ITEMS >> bits) << bits;
     }
     if may_restart() && (input.flags & RESTART) != 0u {
@@ -312,10 +312,13 @@ fn placed_draw(unclamped: Draw, placed: DrawPlacement) -> Draw {
 }
 
 // A draw of a geometry shader, which is placed only after its primitives are counted. Its items are primitives, or with
-// primitive restart indices, at which primitives may begin. Items beyond MOST_ITEMS are ignored.
+// primitive restart indices, at which primitives may begin. For patches it has an item for each slice of each of
+// these. Items beyond MOST_ITEMS are ignored.
 fn assembled_draw(unclamped: Draw, primitives: u32) -> Draw {
     var made = unclamped;
-    made.item_count = min(select(primitives, unclamped.item_count, (made.flags & RESTART) != 0u), MOST_ITEMS);
+    let bits = slice_bits(made.flags);
+    let indices = min(unclamped.item_count, MOST_ITEMS >> bits) << bits;
+    made.item_count = min(select(primitives, indices, (made.flags & RESTART) != 0u), MOST_ITEMS);
     if primitives == 0u {
         made.item_count = 0u;
     }

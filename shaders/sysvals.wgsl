@@ -225,6 +225,11 @@ fn vertices_per_primitive(flags: u32) -> u32 {
     return flags >> VERTICES_PER_PRIMITIVE_SHIFT;
 }
 
+// The binary logarithm of the number of slices of a patch (patches.wgsl).
+fn slice_bits(flags: u32) -> u32 {
+    return (flags >> SLICE_SHIFT) & 7u;
+}
+
 fn xfb_address(buffer: u32) -> vec2<u32> {
     return sysvals.xfb_address[buffer];
 }

@@ -180,6 +180,11 @@ pub mod flags {
     pub const SLICE_SHIFT: u32 = 14;
     /// The lowest of six bits with the number of captured vertices per primitive; for patches, of their control points.
     pub const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 26;
+
+    /// The binary logarithm of the number of slices of a patch.
+    pub(crate) const fn slice_bits(flags: u32) -> u32 {
+        flags >> SLICE_SHIFT & 7
+    }
 }
 
 /// The flags of draws without indices. `control_points` is the number of vertices of a patch.

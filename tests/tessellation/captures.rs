@@ -1,6 +1,7 @@
 //! Random pipelines with tessellation, captured by compute and natively, against the model in `program.rs`.
 
 use vkxfb::Shader;
+use vkxfb::internal::tessellator::Domain;
 use vkxfb::lower::compute::{self, DomainOrigin, WorkgroupSizes};
 use vkxfb::lower::{Backend, LowerError};
 use vkxfb::runtime::{
@@ -18,7 +19,7 @@ use crate::common::skip::{Why, skip};
 use crate::common::test_device::TestDevice;
 use crate::common::{compile, compile_ahead, compile_stage, device, layer, optimize, validate};
 use crate::native::{Captured, Native};
-use crate::program::{Program, RECORD_DWORDS, VERTEX};
+use crate::program::{Program, RECORD_DWORDS, STRIDE, VERTEX};
 
 /// Where things are in the memory of a case.
 const COUNTER: u64 = 0;
@@ -268,6 +269,31 @@ fn random_pipelines_hold_with_two_entries() {
         let found = run(&mut gpu, &case);
         compare(&case, &found);
     }
+}
+
+/// A patch of the largest levels has more loop iterations than llvmpipe executes, so it must be cut into slices, with
+/// primitive restart too.
+#[test]
+fn patches_of_the_largest_levels_restart() {
+    let mut gpu = device::open_with(OpenOptions::default());
+    let is_large = |case: &Case| {
+        let Program { tessellator, geometry, .. } = &case.program;
+        geometry.is_some() && tessellator.domain == Domain::Quads && !tessellator.points
+    };
+    let mut case = (0..).map(|seed| Case::random(seed, true, None)).find(is_large).unwrap();
+    // Nearly all levels are beyond the device's largest one, to which it clamps them.
+    case.program.most = 1 << 20;
+    case.program.invocations = 10;
+    let taken = case.program.taken;
+    case.draws = vec![Draw { indexed: true, ..Draw::vertices(2 * taken + 1) }];
+    case.restart = true;
+    case.indices = (0..=2 * taken as u16).collect();
+    case.indices[taken as usize] = u16::MAX;
+    let records: usize = case.primitives().iter().map(Vec::len).sum();
+    assert!(records > 1 << 16, "{records}");
+    case.size = records as u64 * STRIDE;
+    let found = run(&mut gpu, &case);
+    compare(&case, &found);
 }
 
 /// The device's own capture has the same patches in the same order, with as many vertices each. Which vertex is where

@@ -27,6 +27,8 @@ pub struct Program {
     pub optimized: bool,
     /// Whether there is a geometry shader behind, and whether it emits lines; otherwise it emits points.
     pub geometry: Option<bool>,
+    /// How many invocations the geometry shader has.
+    pub invocations: u32,
 }
 
 /// A vertex as the vertex shader has it: `VertexIndex` and `InstanceIndex`.
@@ -71,6 +73,7 @@ impl Program {
             barriers: rng.pick(&[0, 0, 1, 2]),
             optimized: rng.percent(30),
             geometry: rng.percent(40).then(|| rng.percent(60)),
+            invocations: rng.range(1, 3),
         }
     }
 
@@ -173,15 +176,16 @@ impl Program {
         )
     }
 
-    /// Emits the vertices of a primitive in one strip, twice, and for odd patches the last one again.
+    /// Each invocation emits the vertices of a primitive in one strip, and for odd patches the last one again.
     pub fn geometry(&self) -> Option<String> {
         let output = if self.geometry? { "line_strip" } else { "points" };
+        let invocations = self.invocations;
         let vertices = self.tessellator.primitive_vertices();
         let input = ["points", "lines", "triangles"][vertices as usize - 1];
         let outputs = outputs(true);
         Some(format!(
             "#version 450
-            layout({input}, invocations = 2) in;
+            layout({input}, invocations = {invocations}) in;
             layout({output}, max_vertices = 4) out;
             layout(location = 0) flat in uvec4 patch_of[];
             layout(location = 1) in vec4 place_of[];
@@ -214,7 +218,7 @@ impl Program {
         let Some(lines) = self.geometry else { return evaluated };
         let mut records = Vec::new();
         for vertices in evaluated.chunks(self.tessellator.primitive_vertices() as usize) {
-            for invocation in 0..2 {
+            for invocation in 0..self.invocations {
                 let mut strip = vertices.to_vec();
                 strip.extend(vertices.last().filter(|_| primitive % 2 == 1));
                 for record in &mut strip {

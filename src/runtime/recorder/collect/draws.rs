@@ -222,7 +222,7 @@ impl Collector {
         topology: PrimitiveTopology,
         mut input: Input,
     ) -> Result<(), RuntimeError> {
-        if topology == PrimitiveTopology::PatchList && input.flags & flags::RESTART == 0 {
+        if topology == PrimitiveTopology::PatchList {
             let points = self.bound.patch_control_points;
             input.flags |=
                 slice_bits(&input, points, self.ctx.limits_loops()) << flags::SLICE_SHIFT;
@@ -268,9 +268,11 @@ pub(in crate::runtime) fn most_slices(draws: u64, patches: u64) -> u64 {
 }
 
 /// The binary logarithm of the number of slices of each patch of a draw. The fewer patches a draw has, the
-/// more slices each patch is cut into, so that there is work for the whole GPU.
+/// more slices each patch is cut into, so that there is work for the whole GPU. With primitive restart a patch
+/// may begin at each index, so there are as many items as if one did.
 fn slice_bits(input: &Input, control_points: u32, limits_loops: bool) -> u32 {
-    let patches = u64::from(input.count) / u64::from(control_points.max(1));
+    let step = if input.flags & flags::RESTART == 0 { control_points.max(1) } else { 1 };
+    let patches = u64::from(input.count / step);
     let slices = match input.kind {
         kind::DIRECT => SLICED_ITEMS / (patches * u64::from(input.instance_count)).max(1),
         _ => UNKNOWN_SLICES,

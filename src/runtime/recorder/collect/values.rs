@@ -291,7 +291,7 @@ impl CollectedDraw {
         match (self.topology, bits >> flags::VERTICES_PER_PRIMITIVE_SHIFT) {
             (PrimitiveTopology::PatchList, 0) => 0,
             (PrimitiveTopology::PatchList, points) => {
-                ((count / points) as u64) << (bits >> flags::SLICE_SHIFT & 7)
+                ((count / points) as u64) << flags::slice_bits(bits)
             }
             _ => self.topology.primitive_count(count),
         }

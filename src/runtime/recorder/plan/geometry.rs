@@ -33,7 +33,7 @@ use crate::sysval::entries::{
     PlaceEntries,
 };
 use crate::sysval::setup::{BATCH_SIZE, kind};
-use crate::sysval::{Batch, DrawSysvals, reciprocal};
+use crate::sysval::{Batch, DrawSysvals, flags, reciprocal};
 
 /// The number of entries that all draws of a plan share. With more primitives, an entry has several of them, and
 /// neighbouring invocations then load and store far apart. An NVIDIA H100 captures a million triangles at 1.8 times the
@@ -339,7 +339,7 @@ fn most_items(draw: &CollectedDraw) -> u64 {
     let input = &draw.input;
     let items = match (input.kind, draw.is_restarted()) {
         (kind::DIRECT, false) => draw.primitives(),
-        (kind::DIRECT, true) => input.count.into(),
+        (kind::DIRECT, true) => u64::from(input.count) << flags::slice_bits(input.flags),
         _ => return u64::MAX,
     };
     items.saturating_mul(input.instance_count.into())
