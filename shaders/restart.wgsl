@@ -609,6 +609,11 @@ fn reach_of_primitives() -> u32 {
     return select(5u, 31u, may_be_patches());
 }
 
+// The number of indices of an instance: its items, of which a patch list has one for each slice.
+fn index_count() -> u32 {
+    return select(draw.item_count, draw.item_count >> slice_bits(draw.flags), may_be_patches());
+}
+
 // The place of index `offset` of the draw.
 fn place_of_index(offset: u32) -> Place {
     let topology = draw_topology();
@@ -629,7 +634,7 @@ fn place_of_index(offset: u32) -> Place {
     let following = ((entry.x >> bit) >> 1u) | (next << (31u - bit));
     let until_restart = firstTrailingBit(following | (1u << reach_of_primitives()));
     let is_restart = (entry.x & select(0u, 1u << bit, position.number < BLOCK)) != 0u;
-    let behind = select(1u + min(until_restart, draw.item_count - 1u - offset), 0u, is_restart);
+    let behind = select(1u + min(until_restart, index_count() - 1u - offset), 0u, is_restart);
 
     let state = state_in_draw(draw_restarts, offset, state_before(topology, vertices, table, entry, position));
     let visible = state.open + behind;
