@@ -71,9 +71,9 @@ pub struct BatchTooLarge {
 pub struct Plan {
     /// The backends that capture.
     pub backends: Vec<Backend>,
-    /// The shaders.
+    /// The shaders under test.
     pub subjects: Vec<Subject>,
-    /// The provoking vertices.
+    /// The provoking vertices for which pipelines are created.
     pub provoking: Vec<ProvokingVertex>,
     /// The topologies.
     pub topologies: Vec<PrimitiveTopology>,
@@ -115,7 +115,7 @@ pub struct Batch<'a> {
 pub struct CaseGroup<'a> {
     /// The backend that captures.
     pub backend: Backend,
-    /// The shader.
+    /// The shader under test.
     pub subject: &'a Subject,
     /// The provoking vertex.
     pub provoking: ProvokingVertex,
@@ -202,8 +202,8 @@ impl CaseGroup<'_> {
         captures.fold(records, u64::saturating_add)
     }
 
-    /// Splits draws, in order, into batches that are within the limit. A draw that exceeds it
-    /// becomes a batch of its own.
+    /// Splits draws, in order, into batches that are within the limit. A draw that exceeds the
+    /// limit becomes the only draw of a batch.
     fn split(&self, draws: Vec<(u32, u32)>) -> Vec<Vec<(u32, u32)>> {
         let mut batches: Vec<Vec<(u32, u32)>> = Vec::new();
         for draw in draws {
@@ -387,7 +387,8 @@ mod tests {
         }
     }
 
-    /// Because of that, a comparison of a quick report with a full one has new cases, and none that are gone.
+    /// Because a full run has all cases of a quick run, a comparison of a quick report with a full
+    /// one has new cases, and none that are gone.
     #[test]
     fn quick_cases_are_a_part_of_all_cases() {
         let cases = |plan: &Plan| -> Vec<(Backend, Case)> {

@@ -78,7 +78,7 @@ pub fn run(
 /// The loss of the device during a run, or a submission that did not finish.
 #[derive(Debug, Clone)]
 pub struct Loss {
-    /// The batch in which it happened, and the first case of that batch that was not captured.
+    /// The batch in which the loss happened, and the first case of the batch that was not captured.
     pub at: Position,
     /// A description of the loss.
     pub how: String,
@@ -87,8 +87,8 @@ pub struct Loss {
     forms: VecDeque<bool>,
 }
 
-/// Does what [`run`] does, except that after a loss of the device, the cases of the current batch that were
-/// not captured are not recorded. Returns the loss, if there was one.
+/// Like [`run`], but after a loss of the device, the cases of the current batch that were not
+/// captured are not recorded. Returns the loss, if there was one.
 pub fn run_until_loss(
     gpu: &mut Gpu,
     plan: &Plan,
@@ -254,7 +254,7 @@ struct Shared {
 }
 
 /// Captures the draws of a batch with each pipeline of the group, and records the verdicts. Removes
-/// each pipeline from `forms` when it is done.
+/// each pipeline from `forms` when its draws have been captured.
 fn run_batch(
     gpu: &mut Gpu,
     group: &CaseGroup<'_>,
@@ -283,7 +283,7 @@ fn run_batch(
     result
 }
 
-/// Continues [`run_batch`], with the descriptor sets of the shader bound.
+/// Continues [`run_batch`], with the descriptor sets for the shader in `contents`.
 fn run_bound(
     gpu: &mut Gpu,
     group: &CaseGroup<'_>,

@@ -34,7 +34,7 @@ pub struct Check {
     pub fault: Option<Fault>,
     /// The verdict as text.
     pub verdict: String,
-    /// Whether the verdict names that fault and no other, at the right primitive.
+    /// Whether the verdict names `fault` and no other fault, at the right primitive.
     pub passed: bool,
 }
 
@@ -49,7 +49,7 @@ impl fmt::Display for Check {
 struct Injection {
     name: &'static str,
     fault: Option<Fault>,
-    /// Applies only to captures whose primitives have at least this many vertices.
+    /// The change applies only to captures whose primitives have at least this many vertices.
     vertices: u32,
     apply: fn(&mut Synthetic),
     /// Whether the change is in a primitive that the verdict must name as the first wrong one.

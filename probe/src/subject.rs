@@ -75,8 +75,8 @@ pub enum SubjectError {
 pub struct Subject {
     /// The name of the probe's vertex shader, or the path of the file.
     pub name: String,
-    /// The geometry shader. If there is one, its outputs are captured instead of those of the
-    /// vertex shader.
+    /// The geometry shader or tessellation shaders, whose outputs are then captured. `None` if the
+    /// outputs of the vertex shader are captured.
     pub geometry: Option<SubjectGeometry>,
     /// The provoking vertex to which plans are limited; `None` for both.
     pub provoking: Option<ProvokingVertex>,
@@ -98,7 +98,7 @@ pub struct Subject {
     writes_point_size: bool,
 }
 
-/// The geometry shader of a [`Subject`].
+/// The geometry shader of a [`Subject`], or its tessellation evaluation shader.
 #[derive(Debug, Clone)]
 pub struct SubjectGeometry {
     /// The name of the probe's shader, or the path of the file.
@@ -108,7 +108,7 @@ pub struct SubjectGeometry {
     /// Whether the shader has the capability `GeometryPointSize`, for which a device needs the
     /// feature `shaderTessellationAndGeometryPointSize`.
     pub has_point_size: bool,
-    /// The tessellation control shader before it, if it is an evaluation shader.
+    /// The tessellation control shader, if `stage` is an evaluation shader; otherwise `None`.
     control: Option<GivenShader>,
     stage: GivenShader,
     formulas: Option<ProbeGeometry>,
@@ -389,8 +389,8 @@ impl Subject {
         self.formulas.is_some()
     }
 
-    /// Indices in the layout of the outputs that are undefined on a backend where the shader does
-    /// not write them.
+    /// Returns the indices in the layout of the outputs that have undefined values on a backend,
+    /// because the shader does not write them on every path.
     pub fn undefined(&self, backend: Backend) -> &[usize] {
         match backend {
             Backend::Native => &self.unwritten,
@@ -413,8 +413,7 @@ impl Subject {
         let stride = self.layout.strides.get(buffer).copied().flatten()? as usize;
         let mut records = vec![0; stride * vertices as usize * instances as usize];
         let all = (0..instances).flat_map(|i| (0..vertices).map(move |v| (i, v)));
-        // The records are the first iterator, so that no time is spent on instances without
-        // vertices.
+        // The records come first in `zip`, so that no time is spent on instances without vertices.
         for (record, (instance, vertex)) in records.chunks_exact_mut(stride).zip(all) {
             shader.record(buffer, FIRST_INSTANCE + instance, FIRST_VERTEX + vertex, record);
         }

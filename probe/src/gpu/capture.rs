@@ -43,8 +43,7 @@ pub struct CaptureTarget<'a> {
 /// A capture, from Begin to End.
 #[derive(Debug, Clone, Copy)]
 pub struct CaptureRequest<'a> {
-    /// The pipeline. Its backend captures. Graphics pipelines must be created for
-    /// [`Gpu::render_pass`].
+    /// The pipeline that captures. A graphics pipeline must be created for [`Gpu::render_pass`].
     pub pipeline: &'a Pipeline,
     /// The vertex buffers.
     pub vertex_data: &'a [VertexData<'a>],
@@ -136,7 +135,7 @@ impl Gpu {
     /// Makes captures in a single submission, or in several if they would take too long.
     ///
     /// # Safety
-    /// As [`capture`](Self::capture). The requests are one of the [`batches`].
+    /// The same as for [`capture`](Self::capture). The requests are one of the [`batches`].
     unsafe fn capture_batch(
         &mut self,
         requests: &[CaptureRequest<'_>],
@@ -184,8 +183,8 @@ impl Gpu {
         })
     }
 
-    /// Returns the usage of capture buffers with counters, and that of vertex and index buffers.
-    /// Both are for all backends of the device.
+    /// Returns the usage flags of capture buffers with counters, and those of vertex and index
+    /// buffers. Both contain the flags that any backend of the device needs.
     fn usages(&self) -> (vk::BufferUsageFlags, vk::BufferUsageFlags) {
         let none = (vk::BufferUsageFlags::empty(), vk::BufferUsageFlags::empty());
         let ctx = &self.context;
@@ -207,7 +206,7 @@ impl Gpu {
     /// copies are split into parts, each with its own submission.
     ///
     /// # Safety
-    /// As [`capture`](Self::capture). The buffers contain the slots of `placed`.
+    /// The same as for [`capture`](Self::capture). The buffers contain the slots of `placed`.
     unsafe fn run(
         &mut self,
         placed: &[Placed<'_>],
@@ -260,7 +259,7 @@ impl Gpu {
         self.pace.measured(all_work, time);
         for (start, size) in parts {
             self.submit(|ctx, cmd| {
-                // SAFETY: as above.
+                // SAFETY: the caller's contract; the part is within the buffers.
                 unsafe { steps.copy_back(ctx, cmd, start, size) };
                 Ok(())
             })?;

@@ -53,9 +53,7 @@ impl ProbeReport {
 
 /// A result that belongs to a case and a backend.
 pub(crate) trait OnBackend {
-    /// The backend that captured.
     fn backend(&self) -> Backend;
-    /// The case.
     fn case(&self) -> &Case;
 }
 

@@ -35,7 +35,7 @@ impl CapturedStage {
         }
     }
 
-    /// How the name of the captured shader is introduced, if it follows a vertex shader.
+    /// The words before the name of the shader that is captured, if it is not the vertex shader.
     pub(crate) const fn lead(self) -> &'static str {
         match self {
             Self::Tessellation => "tessellation shaders",
