@@ -93,7 +93,7 @@ impl From<&Tuning> for TuningStatus {
     }
 }
 
-/// Runs `vkxfb info`.
+/// Runs `vkxfb info`, and returns its exit status.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     let devices = devices(&OpenOptions {
         driver: arguments.driver.clone(),

@@ -130,14 +130,14 @@ struct DescriptorRow {
 /// An input or output variable, or a member of a block.
 #[derive(Serialize)]
 struct InterfaceRow {
-    /// What `--varyings` accepts for the output in addition to its name. `None` if it has neither a
-    /// location nor a built-in.
+    /// The text that `--varyings` accepts for the output in addition to its name. `None` if the
+    /// variable has neither a location nor a built-in.
     selector: Option<String>,
-    /// The selector, or a description in its place.
+    /// The selector, or a description if there is no selector.
     #[serde(skip)]
     place: String,
     location: Option<u32>,
-    /// The first of the location's four components.
+    /// The component of the location, from 0 to 3, at which the variable begins.
     component: u32,
     /// The name of the built-in in SPIR-V. `None` for other variables.
     built_in: Option<String>,
@@ -187,7 +187,7 @@ struct VaryingRow {
     name: String,
 }
 
-/// Runs `vkxfb inspect`.
+/// Runs `vkxfb inspect`, and returns its exit status.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     let sources = arguments.captured.read(&arguments.shader)?;
     let file = arguments.captured.file(&arguments.shader);
@@ -281,7 +281,8 @@ fn descriptor_rows(shader: &Shader<'_>) -> Result<Vec<DescriptorRow>> {
         let DescriptorUse { set, binding, resource, variable, .. } = used;
         let is_buffer =
             matches!(resource, ResourceType::UniformBuffer | ResourceType::StorageBuffer);
-        // A block may be of a kind of which no members can be given; it is listed without.
+        // The members of some kinds of blocks cannot be given by the user. Such a block is listed
+        // without its members.
         let members = match is_buffer {
             true => supplied::members(&[shader], Some((set, binding))).unwrap_or_default(),
             false => Vec::new(),

@@ -53,9 +53,10 @@ impl Job<'_> {
         }
     }
 
-    /// The number of primitives for which there is room at first: of a vertex shader, all.
-    /// How many primitives a geometry shader emits, or a patch is divided into, is not known in
-    /// advance, so there is room for as many as may be, up to [`MOST_EXPECTED`] or the number drawn.
+    /// The number of primitives for which the first capture has room. For a vertex shader this is
+    /// the number of all primitives. How many primitives a geometry shader emits, or a patch is
+    /// divided into, is not known in advance: there is room for the largest possible number, but
+    /// for no more than [`MOST_EXPECTED`] or the number of primitives drawn, whichever is larger.
     fn expected_primitives(&self) -> u64 {
         let drawn = self.drawn.primitives(self.assembly);
         let Some(LoweredGeometry { invocations, max_vertices, .. }) = self.geometry else {
@@ -380,7 +381,7 @@ fn submit(
 /// Records the draw. The capture must be begun.
 ///
 /// # Safety
-/// As [`Recorder::draw`] and [`Recorder::draw_indexed`].
+/// The same as for [`Recorder::draw`] and [`Recorder::draw_indexed`].
 unsafe fn draw(
     recorder: &mut Recorder<'_>,
     job: &Job<'_>,

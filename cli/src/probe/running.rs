@@ -25,7 +25,7 @@ impl Running {
     /// the line in it.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// The errors of the file system.
     pub(super) fn beside(file: Option<&Path>, is_own: bool) -> Result<Option<Self>> {
         let is_stream = |file: &Path| file.metadata().is_ok_and(|found| !found.is_file());
         let Some(file) = file.filter(|file| !is_stream(file)) else { return Ok(None) };
@@ -50,7 +50,7 @@ impl Running {
     /// Replaces the line, and waits until it is on the disk.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// The errors of the file system.
     pub(super) fn say(&mut self, what: &str) -> Result<()> {
         let line = format!("{}\n", what.replace('\n', " "));
         self.file.rewind()?;
