@@ -18,7 +18,7 @@ const SMALL: [u32; 2] = [12, 606];
 /// this value.
 const SENTINEL: u32 = 0xa5a5_a5a5;
 
-/// Why a contestant cannot take part in a case.
+/// The reason why a contestant cannot take part in a case.
 pub(super) enum Refusal {
     Unavailable(String),
     Wrong(Box<Mismatch>),

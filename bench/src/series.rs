@@ -21,7 +21,7 @@ const PREDICTING: u64 = 1 << 20;
 pub(super) struct Series {
     /// The case that was measured last.
     pub(super) case: Case,
-    /// How many seconds a capture took, for each contestant.
+    /// The time in seconds that a capture took, for each contestant.
     pub(super) captures: Vec<(Contestant, f64)>,
     /// The contestants that were left out because they were too slow.
     pub(super) slow: Vec<Contestant>,
