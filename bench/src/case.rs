@@ -84,8 +84,8 @@ impl Division {
     }
 }
 
-/// What a geometry shader emits for triangles. Each vertex that it emits is a copy of a vertex of
-/// its input primitive.
+/// The primitives that a geometry shader emits for triangles. Each emitted vertex is a copy of a
+/// vertex of the input primitive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Emission {
     /// Each triangle, unchanged: `pass_through.geom`.
@@ -136,7 +136,7 @@ impl Emission {
 }
 
 impl Workload {
-    /// Returns what the geometry shader emits. `None` if there is no geometry shader.
+    /// Returns the kind of geometry shader. `None` if there is none.
     pub const fn geometry(self) -> Option<Emission> {
         match self {
             Self::Geometry(emission) => Some(emission),

@@ -25,8 +25,8 @@ pub(super) enum Refusal {
 }
 
 impl Bench<'_> {
-    /// Compares small captures that are like those of a case, once for each pipeline. Returns all
-    /// contestants, with the reason for each contestant that cannot take part.
+    /// Compares small captures with the topology and the record of a case, once for each pipeline.
+    /// Returns all contestants, with the reason for each contestant that cannot take part.
     pub(super) fn check_small(
         &mut self,
         case: &Case,

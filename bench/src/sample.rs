@@ -220,8 +220,8 @@ impl Tools {
     }
 }
 
-/// Sets the counters to 0, and records a barrier so that the capture comes after everything before
-/// it.
+/// Sets the counters to 0, and records a barrier that orders the capture after all earlier
+/// commands.
 ///
 /// # Safety
 /// `cmd` is being recorded outside of a render pass instance.

@@ -138,7 +138,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     Ok(0)
 }
 
-/// Says where the layer is installed.
+/// Adds the places where the layer is installed to `text`.
 fn describe_layer(installed: &[Installed], text: &mut String) -> Result<()> {
     if installed.is_empty() {
         writeln!(text, "layer not installed; vkxfb layer install --user installs it")?;

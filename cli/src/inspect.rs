@@ -57,7 +57,7 @@ const EXAMPLES: &str = "Examples:
 Exit status: 0, even if nothing is captured; 2 if the shader or the list is
 wrong.";
 
-/// The interface of a shader, and what is captured, both as outputs and as varyings.
+/// Describes the interface of a shader, and the captured data, both as outputs and as varyings.
 #[derive(Serialize)]
 struct Inspection {
     stage: &'static str,
@@ -81,8 +81,8 @@ struct Inspection {
     outputs: Vec<OutputRow>,
     varyings: Vec<VaryingRow>,
     locations_used: Vec<u32>,
-    /// The locations of the device that the shader does not use. A translator may add outputs
-    /// there.
+    /// The number of locations of the device that the shader does not use. A translator may use
+    /// them for additional outputs.
     locations_left: u32,
 }
 

@@ -71,7 +71,7 @@ of stream-output.json.
 Exit status: 0, or 2 if the shader cannot be lowered in this way.";
 
 impl Arguments {
-    /// Whether options say what to capture, instead of decorations.
+    /// Whether options name the outputs to capture, so that decorations are ignored.
     pub(super) fn has_list(&self) -> bool {
         self.captured.has_list()
     }

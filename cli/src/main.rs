@@ -178,7 +178,7 @@ impl Selected {
     }
 }
 
-/// Which features of a device are used.
+/// Selects the features of a device that are used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum ProfileName {
     /// All features that the backends can use

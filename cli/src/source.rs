@@ -227,7 +227,7 @@ pub(super) fn read(
 
 /// A shader that a command line names.
 pub(super) struct Source {
-    /// The stage. `None` if it is the only shader, and of the stage that the options say.
+    /// The stage of the shader. `None` if it is the only shader: then options may name the stage.
     pub(super) stage: Option<ExecutionModel>,
     pub(super) words: Vec<u32>,
     /// The values for its specialization constants.

@@ -497,7 +497,7 @@ impl Drop for Gpu {
             if self.state == State::Idle {
                 let _ = device.device_wait_idle();
             }
-            // Copies of the kernels that callers have cannot be used any more.
+            // Callers may have copies of the kernels, which cannot be used any more.
             self.context.destroy(self.kernels.clone(), &mut ());
             device.destroy_framebuffer(self.framebuffer, None);
             device.destroy_render_pass(self.render_pass, None);

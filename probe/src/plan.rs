@@ -96,7 +96,7 @@ pub struct Plan {
     /// The maximum size of a batch in bytes: [`batch_bytes_within`]. The draws are divided into
     /// batches of at most this size. Large draws that exceed it are left out.
     pub max_batch_bytes: u64,
-    /// Whether the run stops after the first case that is wrong or could not run.
+    /// Whether the run stops after the first batch with a case that is wrong or could not run.
     pub fail_fast: bool,
 }
 
@@ -131,8 +131,8 @@ impl CaseGroup<'_> {
         Row { stage: self.subject.captured_stage(), topology: self.topology }
     }
 
-    /// Returns the case of a draw. Its parameters are the numbers of vertices and instances of the
-    /// draw, and whether the topology is folded into the pipeline.
+    /// Returns the case of a draw, which is given by its numbers of vertices and instances.
+    /// `specialized` says whether the topology is compiled into the pipeline.
     pub fn case(&self, (vertex_count, instance_count): (u32, u32), specialized: bool) -> Case {
         Case {
             shader: self.subject.name.clone(),
@@ -180,7 +180,8 @@ impl CaseGroup<'_> {
         };
         let per_primitive = u64::from(self.subject.vertices_per_primitive(self.topology));
         // The probe's own shaders emit each vertex to only one stream. Other shaders may emit all
-        // vertices to each stream, and the reference capture has room for that.
+        // vertices to each stream, and the buffers for the reference records must be large enough
+        // for that.
         let captured_strides = match self.subject.has_formulas() && self.subject.stream_count() > 1
         {
             true => self.subject.layout.strides.iter().flatten().max().map_or(0, |s| u64::from(*s)),

@@ -215,8 +215,8 @@ pub struct ProbeReport {
     pub profile: String,
     /// The resource plan, if an option selected one; otherwise empty.
     pub resources: String,
-    /// Other options of the command that affect what runs, such as how shaders are captured and time
-    /// limits.
+    /// Other options of the command that affect the run: the selection of captured outputs, and
+    /// time limits, for example.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
     /// The results of the trials, which run before the cases.

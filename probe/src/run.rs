@@ -7,7 +7,7 @@
 //! backend first captures them once: the shader is drawn as a list of points (or of lines, if it
 //! must not be drawn as points), and the records are compared with those of the first backend. Each
 //! draw is captured and compared on its own, so only the draws that differ are wrong, and each of
-//! them differs again when it is repeated alone. For a geometry shader from a file, that list
+//! them differs again when it is repeated alone. For a geometry shader from a file, the list
 //! contains the primitives of the draw, and an index buffer selects their vertices.
 
 mod alone;
@@ -82,8 +82,8 @@ pub struct Loss {
     pub at: Position,
     /// A description of the loss.
     pub how: String,
-    /// The pipelines of the batch that had not yet captured all draws, by whether the topology is
-    /// folded into the pipeline.
+    /// The pipelines of the batch that had not yet captured all draws: for each, whether the
+    /// topology is compiled into the pipeline.
     forms: VecDeque<bool>,
 }
 
@@ -235,9 +235,9 @@ fn error_chain(error: &dyn std::error::Error) -> String {
     sources.fold(error.to_string(), |text, source| format!("{text}: {source}"))
 }
 
-/// Returns the pipelines to probe for a group: for each, whether the topology is folded into it by
-/// specialization constants. Applications create both kinds, so both are probed. For the probe's
-/// own geometry shaders, only the kind for all topologies is created, to save time.
+/// Returns the pipelines to probe for a group: for each, whether the topology is compiled into the
+/// pipeline, by specialization constants. Applications create both kinds, so both are probed. For
+/// the probe's own geometry shaders, only the kind for all topologies is created, to save time.
 fn forms(group: &CaseGroup<'_>) -> VecDeque<bool> {
     match group.backend {
         Backend::Native => [false].into(),

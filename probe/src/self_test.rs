@@ -2,9 +2,9 @@
 //! diagnosis names it.
 //!
 //! The captures are synthetic: they have three instances in two buffers with gaps, an offset in the
-//! buffer that is not 0, and room for one more primitive. So this test does not say anything about
-//! a device. It shows whether [`diagnose`] finds every fault, and can therefore be trusted when it
-//! finds none.
+//! buffer that is not 0, and space for one more primitive. So this test does not say anything about
+//! a device. It shows whether [`diagnose`] finds every fault, so that a verdict without a fault can
+//! be trusted.
 
 #![forbid(unsafe_code)]
 

@@ -105,8 +105,8 @@ pub struct SubjectGeometry {
     pub name: String,
     /// The primitives and vertex streams that the shader declares.
     pub declared: LoweredGeometry,
-    /// Whether the shader has the capability `GeometryPointSize`, for which a device needs the
-    /// feature `shaderTessellationAndGeometryPointSize`.
+    /// Whether the shader has the capability `GeometryPointSize` or `TessellationPointSize`, for
+    /// which a device needs the feature `shaderTessellationAndGeometryPointSize`.
     pub has_point_size: bool,
     /// The tessellation control shader, if `stage` is an evaluation shader; otherwise `None`.
     control: Option<GivenShader>,
@@ -131,7 +131,8 @@ impl Subject {
         Ok(Self { vertex_input: shader.vertex_input.clone(), formulas: Some(shader), ..subject })
     }
 
-    /// Makes a subject from one of the probe's own geometry shaders, with its vertex shader.
+    /// Makes a subject from one of the probe's own geometry or tessellation shaders, with its
+    /// vertex shader.
     ///
     /// # Errors
     /// Only if a shader is invalid, which would be a defect of this crate.
@@ -317,7 +318,7 @@ impl Subject {
         self.name == case.shader && geometry == case.geometry.as_ref()
     }
 
-    /// The captured stage, as the rows of the report's table distinguish it.
+    /// The stage whose outputs are captured.
     pub const fn captured_stage(&self) -> CapturedStage {
         match &self.geometry {
             None => CapturedStage::Vertex,
@@ -337,8 +338,8 @@ impl Subject {
     }
 
     /// Returns the vertex stream whose buffers are made too small for a draw. The other streams
-    /// have to be captured as if those buffers had room. Which stream it is depends on the draw;
-    /// `None` for some draws, and always if the shader emits to only one stream.
+    /// must be captured as if the buffers of this stream were large enough. The stream depends on
+    /// the draw. `None` for some draws, and always if the shader emits to only one stream.
     pub fn overflowing_stream(&self, vertices: u32, instances: u32) -> Option<u32> {
         let count = self.stream_count();
         let stream = vertices.wrapping_add(instances) % (count + 1);
@@ -399,7 +400,8 @@ impl Subject {
         }
     }
 
-    /// Whether the subject may be drawn as points in a graphics pipeline.
+    /// Whether the subject may be drawn as points in a graphics pipeline. Without a geometry
+    /// shader, the vertex shader must write `PointSize` for that.
     pub const fn may_take_points(&self) -> bool {
         self.geometry.is_some() || self.writes_point_size
     }
@@ -420,8 +422,9 @@ impl Subject {
         Some(records)
     }
 
-    /// Returns the vertices and primitives that one of the probe's own geometry shaders emits to each vertex
-    /// stream in a draw that begins at [`FIRST_VERTEX`] and [`FIRST_INSTANCE`]. `None` for any other shader.
+    /// Returns the vertices and primitives that one of the probe's own geometry or tessellation
+    /// shaders emits to each vertex stream in a draw that begins at [`FIRST_VERTEX`] and
+    /// [`FIRST_INSTANCE`]. `None` for any other shader.
     pub fn emission(
         &self,
         topology: PrimitiveTopology,

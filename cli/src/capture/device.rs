@@ -93,8 +93,8 @@ struct Made {
 pub(super) fn take(gpu: &mut Gpu, backend: Backend, job: &Job<'_>) -> Result<Taken> {
     let room = job.expected_primitives();
     let taken = take_once(gpu, backend, job, room)?;
-    // The first capture counted all primitives of the later stages. If some of them had no room, a
-    // second capture makes room for all.
+    // The first capture counted all primitives of the later stages. If some of them did not fit, a
+    // second capture has buffers that are large enough for all.
     match job.buffer_size.is_none() && taken.primitives_written < taken.primitives_needed {
         true => take_once(gpu, backend, job, taken.primitives_needed),
         false => Ok(taken),

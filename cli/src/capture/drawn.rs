@@ -84,8 +84,8 @@ pub(super) enum Drawn {
 }
 
 impl Drawn {
-    /// The number of primitives of all instances for which there has to be room. With primitive
-    /// restart it is an upper bound.
+    /// The number of primitives of all instances. With primitive restart, it is an upper bound.
+    /// drawn.
     pub(super) fn primitives(&self, assembly: Assembly) -> u64 {
         match self {
             Self::Vertices(draw) => {

@@ -19,7 +19,7 @@ use super::report::CaseResult;
 /// Identifies a case in a comparison.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct CaseKey {
-    /// The index of the pair of devices that are compared.
+    /// The index in [`Comparison::devices`] of the devices that are compared.
     pub device: usize,
     /// The name of the backend that captured the draw.
     pub backend: String,
@@ -57,7 +57,7 @@ pub struct Change {
 /// A property of the device, driver or machine that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FactChange {
-    /// The index of the pair of devices that are compared.
+    /// The index in [`Comparison::devices`] of the devices that are compared.
     pub device: usize,
     /// The name of the property, such as `driver` or the name of a limit.
     pub name: String,
@@ -70,7 +70,7 @@ pub struct FactChange {
 /// Counts the cases of a backend and a topology of which the second report lacks at least one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GoneRow {
-    /// The index of the pair of devices that are compared.
+    /// The index in [`Comparison::devices`] of the devices that are compared.
     pub device: usize,
     /// The backend that captured.
     pub backend: String,
@@ -104,8 +104,9 @@ pub struct Comparison {
     pub gone: Vec<Change>,
     /// The number of cases in [`gone`](Self::gone) for each backend and topology.
     pub gone_rows: Vec<GoneRow>,
-    /// The backends that have cases in the first report and none in the second, each with the index
-    /// of the pair of devices. Backends of a device that the second report lacks are left out.
+    /// The backends that have cases in the first report and none in the second, each with an index
+    /// in [`devices`](Self::devices). Backends of a device that the second report lacks are left
+    /// out.
     pub gone_backends: Vec<(usize, String)>,
     /// Whether each of the reports was made with `--quick`, which leaves out cases.
     pub quick: (bool, bool),

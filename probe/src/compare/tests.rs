@@ -13,7 +13,7 @@ fn parse(value: &serde_json::Value) -> Recorded {
 }
 
 /// Returns a report with two pipelines that the sample report does not have. `first` and `second`
-/// are the results of the two.
+/// are the results of each: names of lists (`right`, `wrong`, `not_run`), each with its draws.
 fn small(first: &[(&str, &str)], second: &[(&str, &str)]) -> serde_json::Value {
     let mut value = json(&sample_report());
     let template = value["reports"][0]["results"][0].clone();

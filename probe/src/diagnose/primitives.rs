@@ -221,8 +221,8 @@ fn displacement(capture: &Capture<'_>, first: u64) -> Option<(Fault, String)> {
             return Some((Fault::MissingPrimitive, text));
         }
     }
-    // If primitives moved down, the last ones must be written after the expected end, unless there
-    // is no room for them.
+    // If primitives moved down, the last ones must be written after the expected end, unless they
+    // do not fit into the buffers.
     let pushed_out =
         !capture.has_room_for((written + 1) * m - 1) || !capture.is_untouched(written * m);
     for by in steps() {

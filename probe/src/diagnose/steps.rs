@@ -1,5 +1,5 @@
-//! Finds steps of a submission that had no effect. Without them the memory that was read back does
-//! not contain a capture, and comparing it would report a fault that did not happen, such as an
+//! Finds steps of a submission that had no effect. After such a step, the memory that was read back
+//! does not contain a capture. Comparing it would report a fault that did not happen, such as an
 //! overrun although nothing was stored.
 
 use super::decode::is_untouched;
@@ -53,7 +53,8 @@ pub fn missing_step(primitives_written: u64, captured: &[CapturedBuffer<'_>]) ->
 }
 
 /// Whether the guard regions around the bound range do not contain their sentinels. Captures do not
-/// store there, so this shows that the sentinels were not copied, even if the capture was executed.
+/// write to guard regions, so in this case the sentinels were not copied, even if the capture was
+/// executed.
 fn has_unset_guards(captured: &CapturedBuffer<'_>) -> bool {
     let (start, end) = (captured.bound.start, captured.bound.end);
     let range = |from: u64, to: u64| captured.bytes.get(from as usize..to as usize);

@@ -46,7 +46,8 @@ impl OwnAllocator {
     /// Creates the allocator of a device.
     ///
     /// # Safety
-    /// The arguments belong together, and outlive the allocator.
+    /// The instance created the physical device and the device of the context. They outlive the
+    /// allocator.
     pub(super) unsafe fn new(
         instance: &ash::Instance,
         physical_device: vk::PhysicalDevice,

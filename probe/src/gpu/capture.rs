@@ -1,9 +1,9 @@
 //! Captures from host memory to host memory. One call makes many captures in one submission.
 //!
 //! All requests of a call share these buffers: the capture buffers in device memory, upload memory
-//! for the initial contents of these and for the vertex data, and readback memory. Each request has
-//! its part of each buffer, a *slot*. So thousands of small captures need only one submission. On a
-//! slow device they are split into several submissions, each with its own buffers.
+//! for the vertex data and for the initial contents of the capture buffers, and readback memory.
+//! Each request has its part of each buffer, a *slot*. So thousands of small captures need only one
+//! submission. On a slow device they are split into several submissions, each with its own buffers.
 
 mod slots;
 mod steps;
@@ -85,7 +85,7 @@ pub enum Step {
     Flush,
     /// The host invalidates the memory that it reads.
     Invalidation,
-    /// The device executes what is submitted.
+    /// The device executes the submission.
     Submission,
     /// The device copies the initial contents to the capture buffers.
     CopyIn,

@@ -23,7 +23,7 @@ enum Kind {
     Access,
     /// A call of the driver does not return.
     Stuck,
-    /// The device executes nothing of what is submitted.
+    /// The device does not execute submissions.
     Nothing,
     /// Vertex shaders store some vertices of each draw twice.
     Twice,

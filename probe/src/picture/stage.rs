@@ -121,8 +121,8 @@ impl Stage {
         stage
     }
 
-    /// Places the vertices of the strips that a geometry shader emits, from left to right, as many
-    /// as there is room for. Primitives that have a vertex in common are in the same strip.
+    /// Places the vertices of the strips that a geometry shader emits, from left to right. Strips
+    /// that do not fit are left out. Primitives that have a vertex in common are in the same strip.
     pub fn of_emitted(row: Row, diffs: &[&PrimitiveDiff]) -> Self {
         let expected = || diffs.iter().filter(|diff| !diff.expected.is_empty());
         let mut strips: Vec<Vec<u64>> = Vec::new();

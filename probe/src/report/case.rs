@@ -34,7 +34,7 @@ pub struct Case {
     pub vertex_count: u32,
     /// The number of instances.
     pub instance_count: u32,
-    /// Whether the topology is folded into the pipeline by specialization constants.
+    /// Whether the topology is compiled into the pipeline, by specialization constants.
     pub specialized: bool,
 }
 

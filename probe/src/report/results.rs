@@ -40,7 +40,7 @@ pub struct Results {
     /// The provoking vertex of the pipeline.
     #[serde(with = "names::provoking")]
     pub provoking: ProvokingVertex,
-    /// Whether the topology is folded into the pipeline by specialization constants.
+    /// Whether the topology is compiled into the pipeline, by specialization constants.
     pub specialized: bool,
     /// The draws whose captures are right.
     #[serde(default, skip_serializing_if = "Vec::is_empty", with = "names::draws")]

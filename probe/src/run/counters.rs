@@ -31,7 +31,7 @@ const BUFFER: usize = 256;
 const COUNTER: usize = 16;
 const SLOT: usize = MAX_XFB_BUFFERS * (BUFFER + COUNTER);
 
-/// The value of all bytes before the capture.
+/// The value of all bytes before the capture, except those of the counters.
 const UNTOUCHED: u8 = 0xa5;
 
 /// A capture: the number of its buffers, and bit masks of the buffers that have a counter at Begin

@@ -102,7 +102,7 @@ pub struct ProbeGeometry {
 }
 
 impl ProbeGeometry {
-    /// Returns all geometry shaders of the probe.
+    /// Returns all geometry and tessellation shaders of the probe.
     pub fn all() -> Vec<Self> {
         let inputs = [
             GeometryInput::Points,
@@ -118,7 +118,7 @@ impl ProbeGeometry {
         of_one_stream.chain(streams::ALL).chain(patches::ALL).collect()
     }
 
-    /// Returns the geometry shader with that name, if there is one.
+    /// Returns the geometry shader or tessellation shaders with that name, if there are any.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::all().into_iter().find(|geometry| geometry.name() == name)
     }

@@ -13,8 +13,9 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use super::{Kit, end, module};
 use crate::gpu::{Gpu, GpuError, begin_render_pass};
 
-/// The numbers of vertices or indices of draws. With each, all primitives of every topology are
-/// complete. The larger number exceeds what drivers process in one batch.
+/// The numbers of vertices or indices of draws. With each of these numbers, all primitives of every
+/// topology are complete. The larger number exceeds the number of vertices that drivers process at
+/// a time.
 const VERTICES: [u32; 2] = [12, 3000];
 
 /// The processing of a draw's primitives after the vertex shader.
