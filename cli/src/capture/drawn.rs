@@ -85,7 +85,6 @@ pub(super) enum Drawn {
 
 impl Drawn {
     /// The number of primitives of all instances. With primitive restart, it is an upper bound.
-    /// drawn.
     pub(super) fn primitives(&self, assembly: Assembly) -> u64 {
         match self {
             Self::Vertices(draw) => {
