@@ -1,6 +1,6 @@
 //! Compute shaders that were written by hand for one topology and one record size: `by_hand_*.comp`
-//! in `shaders/bench`. They show how long a driver takes at least to compile a shader that captures
-//! such draws.
+//! in `shaders/bench`. They show the minimum time that a driver takes to compile a shader that
+//! captures such draws.
 
 use std::time::{Duration, Instant};
 

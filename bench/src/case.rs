@@ -41,8 +41,8 @@ pub enum Workload {
     Grid,
     /// An indexed draw of strips of [`STRIP`] indices, each followed by one more index.
     Strips {
-        /// Whether that index restarts primitives. Otherwise it repeats the last index of the
-        /// strip.
+        /// Whether the additional index restarts primitives. Otherwise it repeats the last index of
+        /// the strip.
         restart: bool,
     },
     /// One draw with a geometry shader.
@@ -84,8 +84,8 @@ impl Division {
     }
 }
 
-/// What a geometry shader emits for triangles. Each vertex that it emits is a copy of a vertex of
-/// its input primitive.
+/// The primitives that a geometry shader emits for triangles. Each emitted vertex is a copy of a
+/// vertex of the input primitive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Emission {
     /// Each triangle, unchanged: `pass_through.geom`.
@@ -136,7 +136,7 @@ impl Emission {
 }
 
 impl Workload {
-    /// Returns what the geometry shader emits. `None` if there is no geometry shader.
+    /// Returns the kind of geometry shader. `None` if there is none.
     pub const fn geometry(self) -> Option<Emission> {
         match self {
             Self::Geometry(emission) => Some(emission),
@@ -200,7 +200,7 @@ pub struct Record {
     buffers: u32,
 }
 
-/// Why records cannot be measured.
+/// The reason why records cannot be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RecordError {
     /// There is no shader for records of this size.
@@ -432,8 +432,8 @@ impl Case {
         }
     }
 
-    /// The number of vertices that a capture has to read. Each counts once, whether it is in a
-    /// record or not. All vertices of a culled triangle and all control points of a patch count,
+    /// The number of vertices that a capture has to read. Each vertex counts once, whether it is in
+    /// a record or not. All vertices of a culled triangle and all control points of a patch count,
     /// because a graphics pipeline shades them before the next stage runs, and because they are in
     /// the same units of memory.
     fn contributing(&self) -> u64 {

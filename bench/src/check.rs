@@ -18,15 +18,15 @@ const SMALL: [u32; 2] = [12, 606];
 /// this value.
 const SENTINEL: u32 = 0xa5a5_a5a5;
 
-/// Why a contestant cannot take part in a case.
+/// The reason why a contestant cannot take part in a case.
 pub(super) enum Refusal {
     Unavailable(String),
     Wrong(Box<Mismatch>),
 }
 
 impl Bench<'_> {
-    /// Compares small captures that are like those of a case, once for each pipeline. Returns all
-    /// contestants, with the reason for each contestant that cannot take part.
+    /// Compares small captures with the topology and the record of a case, once for each pipeline.
+    /// Returns all contestants, with the reason for each contestant that cannot take part.
     pub(super) fn check_small(
         &mut self,
         case: &Case,

@@ -18,7 +18,7 @@ use super::memory::{Memory, MemoryError, Sources};
 use super::roofline::Spread;
 use super::sample::{Sample, SampleError, Tools};
 
-/// How long work must take by the host's clock for the two clocks to be compared.
+/// The minimum time by the host's clock of work for which the two clocks are compared.
 const LONG: Duration = Duration::from_millis(10);
 
 /// The number of vertices of the kernel at first, and the maximum, after which the kernel is
@@ -38,7 +38,7 @@ pub(super) fn is_believable(device: f64, wall: f64) -> bool {
     wall < LONG.as_nanos() as f64 || device >= MIN_COVERAGE * wall
 }
 
-/// Why the clocks could not be compared.
+/// The reason why the clocks could not be compared.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ClockError {
     #[error(transparent)]

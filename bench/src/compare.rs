@@ -52,7 +52,7 @@ fn primitive_size(case: &Case, buffer: u32) -> u64 {
     u64::from(case.topology.vertices_per_primitive() * case.record.stride(buffer))
 }
 
-/// Compares a part of a buffer with what a capture should write there.
+/// Compares a part of a buffer with the bytes that a capture should write there.
 ///
 /// `rotated` allows rotated triangles, which native captures may contain on devices that do not
 /// guarantee the order of vertices.
@@ -89,7 +89,7 @@ pub(super) fn capture(
     Ok(())
 }
 
-/// Compares a part of a buffer with what the roofline kernel should write there.
+/// Compares a part of a buffer with the bytes that the roofline kernel should write there.
 pub(super) fn roofline(
     case: &Case,
     spread: Spread,

@@ -24,7 +24,7 @@ pub enum Contestant {
     Vertex,
     /// The compute backend, with a pipeline for all topologies.
     Compute,
-    /// The compute backend, with a pipeline into which the topology is folded.
+    /// The compute backend, with a pipeline into which the topology is compiled as a constant.
     ComputeSpecialized,
     /// The kernel that only moves the same bytes as a capture.
     Roofline,
@@ -119,7 +119,7 @@ impl Serialize for Contestant {
     }
 }
 
-/// Why a pipeline could not be created.
+/// The reason why a pipeline could not be created.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PipelineError {
     #[error(transparent)]
@@ -154,7 +154,7 @@ pub(super) fn lower(
         tessellation.as_ref().map(|[words, _]| Shader::new(words).specialization(&levels));
     let geometry = case.workload.geometry().map(data::geometry_shader).transpose()?;
     let last = geometry.as_ref().or(tessellation.as_ref().map(|[_, words]| words));
-    // The shader that is captured, and the vertex shader that precedes it if that is another one.
+    // `shader` is captured. `before` is the vertex shader, unless the vertex shader is captured.
     let (shader, before) = match last {
         Some(words) => (Shader::new(words).captures(&list), Some(&vertex)),
         None => (vertex, None),

@@ -65,7 +65,7 @@ impl Vertices {
         }
     }
 
-    /// Writes vertices into `bytes`, as many as there is room for, beginning with vertex `first`.
+    /// Writes as many vertices into `bytes` as fit, beginning with vertex `first`.
     pub fn fill(self, first: u32, bytes: &mut [u8]) {
         for (vertex, bytes) in (first..).zip(bytes.chunks_exact_mut(self.size() as usize)) {
             match self {
@@ -190,7 +190,7 @@ pub fn capture_list(record: Record) -> CaptureList {
         .strides(strides)
 }
 
-/// Writes the record of a vertex, as far as it is captured to a buffer.
+/// Writes the part of a vertex's record that is captured to `buffer`.
 pub fn write_record(case: &Case, buffer: u32, vertex: u32, bytes: &mut [u8]) {
     let first = case.record.first_quad(buffer);
     let captured: [[u32; 4]; 4] = match case.workload.vertices() {

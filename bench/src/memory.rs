@@ -18,7 +18,7 @@ const CHUNK: usize = 16 << 20;
 /// The size in bytes of an index.
 const INDEX: u64 = 4;
 
-/// Why the memory of a case could not be allocated.
+/// The reason why the memory of a case could not be allocated.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum MemoryError {
     /// The case needs more memory than the device has, or than its limits allow.
@@ -200,8 +200,9 @@ impl Memory {
         Ok((vertices, indices, counters, reached, arena))
     }
 
-    /// Makes the arena large enough for a capture of the case with a pipeline. With more shaders
-    /// than a vertex shader a capture needs more memory, and its size depends on the pipeline.
+    /// Makes the arena large enough for a capture of the case with a pipeline. If the pipeline has
+    /// more shaders than a vertex shader, a capture needs more memory, whose size depends on the
+    /// pipeline.
     pub(super) fn make_room(
         &mut self,
         gpu: &mut Gpu,

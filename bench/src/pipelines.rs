@@ -28,7 +28,7 @@ const TIMES: u32 = 7;
 /// The number of vertices of the first capture.
 const VERTICES: u32 = 3;
 
-/// Why pipelines for a record size were not measured.
+/// The reason why pipelines for a record size were not measured.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum MeasureError {
     #[error(transparent)]

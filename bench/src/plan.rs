@@ -62,7 +62,7 @@ pub enum Part {
     Geometry,
     /// Captures of draws with tessellation shaders, which take patches.
     Tessellation,
-    /// How long it takes to create pipelines.
+    /// Measurements of the time that it takes to create pipelines.
     Pipelines,
 }
 
@@ -106,7 +106,7 @@ impl FromStr for Part {
     }
 }
 
-/// What the user wants to be measured. If a list is empty, the plan chooses.
+/// The measurements that the user selects. If a list is empty, the plan chooses.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     /// The parts of the benchmark.
@@ -126,7 +126,7 @@ pub struct Selection {
     pub full: bool,
 }
 
-/// Why a selection cannot be measured.
+/// The reason why a selection cannot be measured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// A selected record is not possible.
@@ -142,7 +142,7 @@ pub enum PlanError {
     Empty,
 }
 
-/// What is measured, in this order.
+/// The measurements of a run, in this order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// The cases of captures. Cases that differ only in the number of vertices are adjacent, in
@@ -152,7 +152,7 @@ pub struct Plan {
     pub too_large: Vec<Case>,
     /// The records for which the creation of pipelines is measured.
     pub pipelines: Vec<Record>,
-    /// The contestants.
+    /// The contestants that are measured.
     pub contestants: Vec<Contestant>,
 }
 

@@ -64,7 +64,7 @@ pub struct Clock {
 /// The times of a contestant in a case.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Measured {
-    /// The contestant.
+    /// The contestant to which the times belong.
     pub contestant: Contestant,
     /// The time in nanoseconds from which ratios are computed, see [`Clock`].
     pub time_ns: Spread,
@@ -97,7 +97,7 @@ pub struct Measured {
 pub struct Missing {
     /// The contestant that is missing.
     pub contestant: Contestant,
-    /// The reason.
+    /// The reason why the contestant did not take part.
     pub reason: String,
 }
 
@@ -177,7 +177,7 @@ impl CaseReport {
 pub struct LeftOut {
     /// A description of the case.
     pub case: String,
-    /// The reason.
+    /// The reason why the case was not measured.
     pub reason: String,
 }
 
@@ -206,7 +206,7 @@ impl Serialize for Maker {
     }
 }
 
-/// How long it takes from a new shader to its first capture.
+/// The time from a new shader to its first capture, in three parts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PipelineReport {
     /// The size of a record in bytes.
@@ -218,12 +218,14 @@ pub struct PipelineReport {
     pub topology: PrimitiveTopology,
     /// How the shader was made.
     pub contestant: Maker,
-    /// How long lowering the shader took, in nanoseconds; 0 for a shader that was written by hand.
+    /// The time in nanoseconds that lowering the shader took; 0 for a shader that was written by
+    /// hand.
     pub rewriting_ns: Spread,
-    /// How long creating the pipeline took, in nanoseconds. The pipeline is for a single draw
+    /// The time in nanoseconds that creating the pipeline took. The pipeline is for a single draw
     /// without indices, and the driver has not seen its shader before.
     pub creation_ns: Spread,
-    /// How long it took to record a capture of one triangle and wait for it, in nanoseconds.
+    /// The time in nanoseconds from recording a capture of one triangle until the host knows that
+    /// the device has finished it.
     pub first_use_ns: Spread,
     /// The number of words of the module.
     pub words: usize,
@@ -244,11 +246,11 @@ pub struct BenchReport {
     pub host: Host,
     /// The clock with which times are measured.
     pub clock: Clock,
-    /// How long the run took, in seconds.
+    /// The duration of the run in seconds.
     pub elapsed_s: f64,
     /// The cases that were measured.
     pub cases: Vec<CaseReport>,
-    /// How long pipelines took to create.
+    /// The times that it took to create pipelines.
     pub pipelines: Vec<PipelineReport>,
     /// The cases that were not measured.
     pub left_out: Vec<LeftOut>,

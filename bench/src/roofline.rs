@@ -118,11 +118,11 @@ impl Spread {
     }
 }
 
-/// The largest number of stores of an invocation to a buffer. Strips with records of 256 bytes have 48
-/// for each vertex.
+/// The largest number of stores of an invocation to a buffer. A strip with records of 256 bytes
+/// needs 48 stores for each vertex.
 const MOST_STORES: u64 = 64;
 
-/// How many loads and stores each invocation makes, and the number of invocations.
+/// The number of loads and stores that each invocation makes, and the number of invocations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Shares {
     invocations: u64,
@@ -133,8 +133,8 @@ struct Shares {
 
 impl Shares {
     /// Distributes the work. Each invocation makes one load of vertex data, as in a capture, and
-    /// its share of everything else. If that were more than [`MOST_STORES`] to a buffer, because few
-    /// patches are divided into many vertices, there are more invocations than loads.
+    /// its share of everything else. If few patches are divided into many vertices, the share would
+    /// be more than [`MOST_STORES`] stores to a buffer. Then there are more invocations than loads.
     fn of(work: &Work) -> Self {
         let stores = work.targets.into_iter().max().unwrap_or(0);
         let invocations = work.sources.max(stores.div_ceil(MOST_STORES)).max(1);
@@ -217,7 +217,7 @@ impl Work {
 /// the shader, and the specialization constants.
 type Key = (Resources, bool, [u32; 11]);
 
-/// The pipelines of the kernel that were created, and what they share.
+/// The pipelines of the kernel that were created, and the objects that they share.
 #[derive(Default)]
 pub(super) struct Rooflines {
     layout: vk::PipelineLayout,

@@ -20,7 +20,7 @@ use super::sample::{Sample, SampleError, Timer, Tools};
 use super::series::{SLOW, Series};
 use super::stats::Spread;
 
-/// How many times captures are measured, and for how long.
+/// The number of times that captures are measured, and limits for the time that this may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort {
     /// The minimum number of rounds of a case. Each contestant captures once in a round.
@@ -56,7 +56,7 @@ pub struct Progress {
     pub what: String,
 }
 
-/// Why a run failed.
+/// The reason why a run failed.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
     /// An operation of the device failed.
@@ -70,7 +70,7 @@ pub enum BenchError {
     Pipelines {
         /// A description of the record.
         record: String,
-        /// The reason.
+        /// The reason why the pipeline could not be created.
         reason: String,
     },
 }
@@ -142,7 +142,7 @@ pub(super) struct Bench<'a> {
     last: Option<Series>,
 }
 
-/// Why a run stops before its end.
+/// The reason why a run stops before its end.
 enum Stop {
     Error(BenchError),
     /// A median by the device's timestamps is not plausible compared with the host's clock, so the run is
@@ -196,8 +196,8 @@ impl Bench<'_> {
                     continue;
                 }
             };
-            // This comes before the memory of the case itself is allocated, because both share the
-            // vertex buffer.
+            // Small cases are compared before the memory of the case itself is allocated, because
+            // both use the same vertex buffer.
             let mut refused = self.check_small(case, &plan.contestants)?;
             for (contestant, refusal) in &mut refused {
                 if slow.contains(contestant) && refusal.is_none() {

@@ -30,7 +30,7 @@ pub(super) struct Sample {
     pub(super) arena: ArenaDesc,
 }
 
-/// Why a capture could not be measured.
+/// The reason why a capture could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SampleError {
     #[error(transparent)]
@@ -188,7 +188,8 @@ impl Tools {
             .map_err(GpuError::from)?;
         let (timer, rooflines) = (&self.timer, &self.rooflines);
         let (recording, wall) = gpu.submit_timed(|ctx, cmd| {
-            // SAFETY: as in `sample`.
+            // SAFETY: the handles belong to this device and outlive the submission; the buffers are
+            // large enough for the case.
             unsafe {
                 prepare(ctx, cmd, memory);
                 timer.reset(ctx, cmd);
@@ -219,8 +220,8 @@ impl Tools {
     }
 }
 
-/// Sets the counters to 0, and records a barrier so that the capture comes after everything before
-/// it.
+/// Sets the counters to 0, and records a barrier that orders the capture after all earlier
+/// commands.
 ///
 /// # Safety
 /// `cmd` is being recorded outside of a render pass instance.
@@ -242,7 +243,7 @@ unsafe fn prepare(ctx: &Context, cmd: vk::CommandBuffer, memory: &Memory) {
 /// Records Begin, the draws, and End.
 ///
 /// # Safety
-/// As [`Recorder::begin`]. The buffers contain the data that the case draws.
+/// The same as for [`Recorder::begin`]. The buffers contain the data that the case draws.
 pub(super) unsafe fn capture(
     cmd: vk::CommandBuffer,
     case: &Case,
@@ -268,7 +269,7 @@ pub(super) unsafe fn capture(
 /// Records the draws of a case, between the commands that begin and end transform feedback.
 ///
 /// # Safety
-/// As [`capture`].
+/// The same as for [`capture`].
 unsafe fn draw(
     recorder: &mut Recorder<'_>,
     case: &Case,

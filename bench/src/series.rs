@@ -12,8 +12,8 @@ use super::contestant::Contestant;
 /// roofline are left out.
 pub(super) const SLOW: f64 = 10.0;
 
-/// The number of captured bytes from which on the time of a capture is proportional to their
-/// number.
+/// The minimum number of captured bytes at which the time of a capture is proportional to the
+/// number of bytes.
 const PREDICTING: u64 = 1 << 20;
 
 /// The results of the case that was measured last. They predict the results of the next case.
@@ -21,7 +21,7 @@ const PREDICTING: u64 = 1 << 20;
 pub(super) struct Series {
     /// The case that was measured last.
     pub(super) case: Case,
-    /// How many seconds a capture took, for each contestant.
+    /// The time in seconds that a capture took, for each contestant.
     pub(super) captures: Vec<(Contestant, f64)>,
     /// The contestants that were left out because they were too slow.
     pub(super) slow: Vec<Contestant>,

@@ -116,7 +116,7 @@ impl Arguments {
     }
 }
 
-/// Runs `vkxfb bench`.
+/// Runs `vkxfb bench`, and returns its exit status.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     // The arguments are checked before the device is opened, so that errors are reported at once.
     let plan = arguments.plan()?;

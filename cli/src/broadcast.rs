@@ -47,14 +47,14 @@ struct Report<'a> {
 #[derive(Serialize)]
 struct Output {
     variable: u32,
-    /// The output variable whose value is copied to it.
+    /// The output variable whose value is copied to the added one.
     source: u32,
     location: u32,
     index: u32,
     component: u32,
 }
 
-/// Runs `vkxfb broadcast-color`.
+/// Runs `vkxfb broadcast-color`, and returns its exit status.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     let words = super::source::read_spirv(&arguments.shader)?;
     let mut options = BroadcastOptions::new(arguments.attachments, arguments.max_attachments)

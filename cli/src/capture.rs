@@ -205,7 +205,7 @@ impl Arguments {
     }
 }
 
-/// Runs `vkxfb capture`.
+/// Runs `vkxfb capture`, and returns its exit status.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     arguments.check()?;
     let format = arguments.shown_as()?;
@@ -243,7 +243,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     capture(arguments, &stages, files, &shows, &progress).with_context(in_file)
 }
 
-/// What is captured, and how it is shown.
+/// Says what is captured, and how it is shown.
 struct Shows<'a> {
     plan: &'a Plan,
     picture: Option<&'a Picture<'a>>,

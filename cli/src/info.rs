@@ -93,7 +93,7 @@ impl From<&Tuning> for TuningStatus {
     }
 }
 
-/// Runs `vkxfb info`.
+/// Runs `vkxfb info`, and returns its exit status.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     let devices = devices(&OpenOptions {
         driver: arguments.driver.clone(),
@@ -138,7 +138,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     Ok(0)
 }
 
-/// Says where the layer is installed.
+/// Adds the places where the layer is installed to `text`.
 fn describe_layer(installed: &[Installed], text: &mut String) -> Result<()> {
     if installed.is_empty() {
         writeln!(text, "layer not installed; vkxfb layer install --user installs it")?;

@@ -57,7 +57,7 @@ const EXAMPLES: &str = "Examples:
 Exit status: 0, even if nothing is captured; 2 if the shader or the list is
 wrong.";
 
-/// The interface of a shader, and what is captured, both as outputs and as varyings.
+/// Describes the interface of a shader, and the captured data, both as outputs and as varyings.
 #[derive(Serialize)]
 struct Inspection {
     stage: &'static str,
@@ -81,8 +81,8 @@ struct Inspection {
     outputs: Vec<OutputRow>,
     varyings: Vec<VaryingRow>,
     locations_used: Vec<u32>,
-    /// The locations of the device that the shader does not use. A translator may add outputs
-    /// there.
+    /// The number of locations of the device that the shader does not use. A translator may use
+    /// them for additional outputs.
     locations_left: u32,
 }
 
@@ -130,14 +130,14 @@ struct DescriptorRow {
 /// An input or output variable, or a member of a block.
 #[derive(Serialize)]
 struct InterfaceRow {
-    /// What `--varyings` accepts for the output in addition to its name. `None` if it has neither a
-    /// location nor a built-in.
+    /// The text that `--varyings` accepts for the output in addition to its name. `None` if the
+    /// variable has neither a location nor a built-in.
     selector: Option<String>,
-    /// The selector, or a description in its place.
+    /// The selector, or a description if there is no selector.
     #[serde(skip)]
     place: String,
     location: Option<u32>,
-    /// The first of the location's four components.
+    /// The component of the location, from 0 to 3, at which the variable begins.
     component: u32,
     /// The name of the built-in in SPIR-V. `None` for other variables.
     built_in: Option<String>,
@@ -187,7 +187,7 @@ struct VaryingRow {
     name: String,
 }
 
-/// Runs `vkxfb inspect`.
+/// Runs `vkxfb inspect`, and returns its exit status.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     let sources = arguments.captured.read(&arguments.shader)?;
     let file = arguments.captured.file(&arguments.shader);
@@ -281,7 +281,8 @@ fn descriptor_rows(shader: &Shader<'_>) -> Result<Vec<DescriptorRow>> {
         let DescriptorUse { set, binding, resource, variable, .. } = used;
         let is_buffer =
             matches!(resource, ResourceType::UniformBuffer | ResourceType::StorageBuffer);
-        // A block may be of a kind of which no members can be given; it is listed without.
+        // The members of some kinds of blocks cannot be given by the user. Such a block is listed
+        // without its members.
         let members = match is_buffer {
             true => supplied::members(&[shader], Some((set, binding))).unwrap_or_default(),
             false => Vec::new(),

@@ -71,7 +71,7 @@ of stream-output.json.
 Exit status: 0, or 2 if the shader cannot be lowered in this way.";
 
 impl Arguments {
-    /// Whether options say what to capture, instead of decorations.
+    /// Whether options name the outputs to capture, so that decorations are ignored.
     pub(super) fn has_list(&self) -> bool {
         self.captured.has_list()
     }
@@ -84,7 +84,7 @@ impl Arguments {
     }
 }
 
-/// Runs `vkxfb lower`.
+/// Runs `vkxfb lower`, and returns its exit status.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     if arguments.backend != Backend::Compute && !arguments.attributes.is_empty() {
         bail!(
@@ -135,7 +135,7 @@ fn lower(arguments: &Arguments, sources: &Sources) -> Result<(Lowered, Option<Ve
     })
 }
 
-/// What a program has to know about the lowered module, for `--json`.
+/// The properties of the lowered module that a program has to know, for `--json`.
 #[derive(Serialize)]
 struct Report<'a> {
     backend: &'static str,
@@ -154,12 +154,12 @@ struct Report<'a> {
     /// 16. For the native backend, the whole block.
     push_constants: Option<&'a Range<u32>>,
     spec_ids: Option<SpecIds>,
-    /// What the stages after the vertex shader declare. `None` for a shader alone.
+    /// The declarations of the stages after the vertex shader. `None` if there is only one shader.
     geometry: Option<super::Primitives>,
     /// This field and all that follow are only for the compute backend.
     workgroup_size: u32,
     shared_memory: u32,
-    /// The location of the attribute for each descriptor slot of the sysvals.
+    /// For each attribute descriptor in the sysvals: the location of its attribute.
     attribute_locations: Vec<u32>,
     bindings: Vec<Binding>,
     attributes: Vec<Attribute>,

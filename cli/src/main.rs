@@ -178,7 +178,7 @@ impl Selected {
     }
 }
 
-/// Which features of a device are used.
+/// Selects the features of a device that are used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum ProfileName {
     /// All features that the backends can use
@@ -253,8 +253,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Adds a suggestion to the error for an unknown command, if a command with subcommands has a subcommand of
-/// that name.
+/// If the unknown command is `compare`, adds the suggestion `probe compare` to the error.
 fn suggested(mut error: clap::Error) -> clap::Error {
     use clap::error::{ContextKind, ContextValue};
     let given = error.get(ContextKind::InvalidSubcommand);
@@ -265,8 +264,7 @@ fn suggested(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Panics of naga are returned as errors and shown like other errors, so their messages are
-/// suppressed.
+/// Suppresses the messages of naga's panics, because they are returned and shown like other errors.
 fn leave_naga_silent() {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -312,7 +310,7 @@ fn join_lists(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     joined
 }
 
-/// Parses an element of a list. There may be a space after the comma before it.
+/// Parses an element of a list. White space around it is ignored.
 fn part<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
     let part = text.trim();
     if part.is_empty() {
@@ -351,7 +349,7 @@ fn once_each(messages: &[Message]) -> Vec<String> {
     kinds.iter().map(text).collect()
 }
 
-/// Returns a progress bar on standard error. It is hidden if that is not a terminal.
+/// Returns a progress bar on standard error. It is hidden if standard error is not a terminal.
 fn progress_bar() -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
@@ -388,7 +386,7 @@ fn cannot_write(file: &Path) -> String {
     format!("cannot write {}", file.display())
 }
 
-/// What the stages after the vertex shader take, and the primitives that are captured.
+/// Describes the stages after the vertex shader, and the primitives that are captured.
 #[derive(Debug, Serialize)]
 struct Primitives {
     /// The input primitives: points, lines, lines-adjacency, triangles, triangles-adjacency or patches.
@@ -408,13 +406,13 @@ struct Primitives {
 /// How tessellation shaders divide patches.
 #[derive(Debug, Serialize)]
 struct Tessellation {
-    /// triangles, quads or isolines.
+    /// The domain: triangles, quads or isolines.
     domain: &'static str,
-    /// equal, fractional-even or fractional-odd.
+    /// The spacing: equal, fractional-even or fractional-odd.
     spacing: &'static str,
     /// The primitives that a patch is divided into: points, lines or triangles.
     primitives: &'static str,
-    /// The number of control points that the control shader returns for each patch.
+    /// The number of control points that the control shader outputs for each patch.
     control_points: u32,
 }
 
@@ -502,7 +500,7 @@ impl<'a> Stages<'a> {
         self.before.iter().find(|shader| shader.stage == Some(stage))
     }
 
-    /// Returns options for lowering the shader natively.
+    /// Returns the options for lowering the shader for the native backend.
     fn native(&self) -> native::Options<'_> {
         let mut options = native::Options::new().domain_origin(self.domain_origin);
         options.vertex_shader = self.before(ExecutionModel::Vertex);
@@ -511,7 +509,7 @@ impl<'a> Stages<'a> {
         options
     }
 
-    /// Returns options for lowering the shader by compute.
+    /// Returns the options for lowering the shader for the compute backend.
     fn compute<'b>(&'b self, vertex_input: &'b VertexInput) -> compute::Options<'b> {
         let mut options = compute::Options::new(vertex_input).domain_origin(self.domain_origin);
         options.vertex_shader = self.before(ExecutionModel::Vertex);
@@ -612,7 +610,7 @@ impl Captured {
         let shader = |source: &'a source::Source, values: &'a [SpecializationConstant<'a>]| {
             let mut shader = Shader::new(&source.words).specialization(values);
             shader.stage = source.stage.or(self.selected.stage());
-            // The option names the entry point of the first file.
+            // `--entry-point` is for the shader in the first file.
             if !matches!(source.stage, Some(stage) if stage != ExecutionModel::Vertex) {
                 shader.entry_point = self.selected.entry_point();
             }

@@ -207,7 +207,7 @@ fn parse_size(text: &str) -> Result<u64, String> {
     number.checked_mul(1 << shift).ok_or_else(|| "more bytes than there are".to_owned())
 }
 
-/// Runs `vkxfb probe`.
+/// Runs `vkxfb probe`, and returns its exit status.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     if let Some(Subcommand::Compare(files)) = &arguments.command {
         return compare::run(files);
@@ -328,7 +328,8 @@ impl Arguments {
     }
 
     /// Returns the options that affect how cases run, except those that have fields in a report.
-    /// `--device` is one of them if the report does not number the device.
+    /// `with_device` says whether `--device` is one of them: it is if the report has no device
+    /// number.
     fn run_options(&self, with_device: bool) -> Vec<String> {
         let device = self.device.as_ref().filter(|_| with_device).map(DeviceSelector::to_string);
         let valued = [
@@ -486,7 +487,8 @@ fn probe_device(
             super::remark(format_args!("batch {} of {total}: {backend} {row}", done + 1));
         }
     };
-    // The report without results has the options that the commands for repeating a trial or a case contain.
+    // `empty` has the options that the commands for repeating a trial or a case contain, and no
+    // results.
     let empty = report.clone();
     let (device, timeout) = (gpu.device_index(), arguments.case_timeout().unwrap_or(TIMEOUT));
     let works = !arguments.isolate

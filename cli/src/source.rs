@@ -16,7 +16,7 @@ use super::specialize::{Constants, Values};
 pub(super) const ACCEPTED: &str =
     "SPIR-V (by its content), WGSL (.wgsl) and GLSL vertex shaders (.vert, .glsl, .vs, .vsh)";
 
-/// A stage after the vertex shader, whose shader an option of its own gives.
+/// A stage after the vertex shader. For each there is an option with the file of its shader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LaterStage {
     Control,
@@ -33,7 +33,7 @@ impl LaterStage {
         }
     }
 
-    /// How messages name a shader of the stage.
+    /// The name of a shader of the stage in messages.
     const fn name(self) -> &'static str {
         match self {
             Self::Control => "a tessellation control shader",
@@ -50,7 +50,7 @@ impl LaterStage {
         }
     }
 
-    /// How glslangValidator names the stage, in its option and as the extension of files.
+    /// The name of the stage in glslangValidator's option `-S` and in the extension of files.
     const fn extension(self) -> &'static str {
         match self {
             Self::Control => "tesc",
@@ -66,7 +66,7 @@ impl LaterStage {
         format!("SPIR-V (by its content) and GLSL {name}s (.{}{more}, .glsl)", self.extension())
     }
 
-    /// The options of a command that captures a file of the stage.
+    /// The options with which a command captures a shader of the stage in the file `path`.
     fn usage(self, path: impl std::fmt::Display) -> String {
         match self {
             Self::Control => format!("--control {path} --evaluation SHADER.tese"),
@@ -227,7 +227,7 @@ pub(super) fn read(
 
 /// A shader that a command line names.
 pub(super) struct Source {
-    /// The stage. `None` if it is the only shader, and of the stage that the options say.
+    /// The stage of the shader. `None` if it is the only shader: then options may name the stage.
     pub(super) stage: Option<ExecutionModel>,
     pub(super) words: Vec<u32>,
     /// The values for its specialization constants.
@@ -252,8 +252,8 @@ impl Sources {
     }
 }
 
-/// Reads a vertex shader, and the shaders that follow it. A constant that several have gets its value in each. It is an
-/// error if none has a constant.
+/// Reads a vertex shader, and the shaders that follow it. If several shaders have a constant, it
+/// gets its value in each. A constant that no shader has is an error.
 pub(super) fn read_all(
     file: &Path,
     entry_point: Option<&str>,

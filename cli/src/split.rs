@@ -45,7 +45,7 @@ struct Member<'a> {
     location: u32,
 }
 
-/// Runs `vkxfb split-blocks`.
+/// Runs `vkxfb split-blocks`, and returns its exit status.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     let entry_point = arguments.selected.entry_point();
     let (words, values) =

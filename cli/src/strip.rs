@@ -34,7 +34,7 @@ struct Report {
     stripped: bool,
 }
 
-/// Runs `vkxfb strip-xfb`.
+/// Runs `vkxfb strip-xfb`, and returns its exit status.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     let words = super::source::read_spirv(&arguments.shader)?;
     let stripped = strip_xfb(&words).with_context(|| arguments.shader.display().to_string())?;

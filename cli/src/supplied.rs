@@ -22,8 +22,8 @@ use self::block::{Block, Number};
 use self::value::Value;
 pub(super) use self::value::{Literal, literals};
 
-/// The maximum number of bytes that values of members may make. Without it, a wrong index could use
-/// up all memory.
+/// The maximum number of bytes that the values of members may take. Without it, a wrong index could
+/// use up all memory.
 const MOST_BYTES: usize = 1 << 30;
 
 /// Options with the contents of buffers and push constants.
@@ -251,7 +251,7 @@ fn bytes_of(
 ) -> Result<GivenBytes> {
     let mut name = option.to_owned();
     let mut bytes = Vec::new();
-    // Whether the user supplied each byte.
+    // For each byte, whether the user supplied it.
     let mut is_given: Vec<bool> = Vec::new();
     let mut paths = BTreeSet::new();
     let mut files = 0;

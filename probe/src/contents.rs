@@ -72,7 +72,7 @@ pub struct BufferContents {
     pub set: u32,
     /// The binding in the descriptor set.
     pub binding: u32,
-    /// The type of its descriptors.
+    /// The type of the binding's descriptors.
     pub kind: BufferKind,
     /// The number of descriptors of the binding. The same buffer is bound to all of them.
     pub count: u32,
@@ -94,7 +94,7 @@ pub struct Contents {
 /// A buffer or push constants that the shader reads, and for which the user supplies no contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MissingContents {
-    /// The bytes of a buffer.
+    /// The contents of a buffer are missing.
     Buffer {
         /// The descriptor set.
         set: u32,
@@ -107,7 +107,7 @@ pub enum MissingContents {
         /// The size that the contents must have, as text.
         size: String,
     },
-    /// The push constants.
+    /// The push constants are missing.
     PushConstants {
         /// The name of the shader's variable, or its id if it has no name.
         variable: String,
@@ -194,7 +194,7 @@ pub enum ContentsError {
         /// The built-in and id of the heap's variable.
         variable: String,
     },
-    /// A block whose layout is not supported.
+    /// The layout of a block is not supported.
     #[error("{what}: {problem}")]
     Layout {
         /// The name of the block.
@@ -397,9 +397,9 @@ impl Source {
         variables.filter(move |(id, _)| used(id))
     }
 
-    /// Returns the blocks that the shader uses at a binding: for each the id of its variable, the
-    /// type that the variable points to, and the type of the block, which may be an element of the
-    /// former.
+    /// Returns the blocks that the shader uses at a binding. For each: the id of its variable, the
+    /// type that the variable points to, and the type of the block. The two types differ if the
+    /// variable is an array of blocks.
     fn blocks(&self, set: u32, binding: u32) -> Vec<(Id, Id, Id)> {
         let storages = [StorageClass::Uniform, StorageClass::StorageBuffer];
         let has = |id, decoration, number| {
@@ -543,7 +543,7 @@ fn place_of(descriptor: &DescriptorUse) -> String {
     format!("descriptor set {set} binding {binding} ({})", name_of(descriptor))
 }
 
-/// Names the variable of a descriptor: without its id, if it has a name.
+/// Returns the name of a descriptor's variable, or the id of the variable if it has no name.
 fn name_of(descriptor: &DescriptorUse) -> String {
     let variable = &descriptor.variable;
     variable.split_once(" (%").map_or(&**variable, |(name, _)| name).to_owned()

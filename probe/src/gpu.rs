@@ -114,7 +114,7 @@ impl Gpu {
     /// Opens a device.
     ///
     /// # Errors
-    /// Those of [`devices`]; [`GpuError::UnknownDevice`], [`GpuError::NoQueue`],
+    /// The errors of [`devices`]; [`GpuError::UnknownDevice`], [`GpuError::NoQueue`],
     /// [`GpuError::NoBackend`], or a failed command.
     pub fn open(options: &OpenOptions) -> Result<Self, GpuError> {
         let instance = Instance::new(options)?;
@@ -163,7 +163,7 @@ impl Gpu {
             && unsafe { instance.raw.get_physical_device_features(physical_device) }
                 .shader_tessellation_and_geometry_point_size
                 == vk::TRUE;
-        // Features that shaders under test may use, although no backend needs them.
+        // Shaders under test may use these features. No backend needs them.
         let features = match options.profile {
             Profile::Full => vk::PhysicalDeviceFeatures::default()
                 .robust_buffer_access(options.robustness)
@@ -218,7 +218,7 @@ impl Gpu {
             }
         };
         // Drivers for CPUs do not end long submissions, and their speed depends on what else runs,
-        // so there are no limits.
+        // so they get no limits.
         let (timeout, submission_limit) = match context.capabilities().device_type {
             vk::PhysicalDeviceType::CPU => (Duration::MAX, Duration::MAX),
             _ => (TIMEOUT, SUBMISSION_LIMIT),
@@ -337,7 +337,7 @@ impl Gpu {
     /// Calls [`overrides::omit_barrier`] for this device.
     ///
     /// # Safety
-    /// That of [`overrides::omit_barrier`].
+    /// The same as for [`overrides::omit_barrier`].
     #[doc(hidden)]
     pub unsafe fn omit_barrier(&mut self, barrier: Option<Barrier>) {
         // SAFETY: the caller's contract.
@@ -353,7 +353,7 @@ impl Gpu {
     /// backends ignore the target, and get the default one.
     ///
     /// # Errors
-    /// Those of [`Context::compute_target`].
+    /// The errors of [`Context::compute_target`].
     pub fn compute_target(&self, backend: Backend) -> Result<compute::Target, GpuError> {
         match backend {
             Backend::Native | Backend::Vertex => Ok(compute::Target::default()),
@@ -497,7 +497,7 @@ impl Drop for Gpu {
             if self.state == State::Idle {
                 let _ = device.device_wait_idle();
             }
-            // Copies of the kernels that callers have cannot be used any more.
+            // Callers may have copies of the kernels, which cannot be used any more.
             self.context.destroy(self.kernels.clone(), &mut ());
             device.destroy_framebuffer(self.framebuffer, None);
             device.destroy_render_pass(self.render_pass, None);

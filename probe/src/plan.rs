@@ -71,9 +71,9 @@ pub struct BatchTooLarge {
 pub struct Plan {
     /// The backends that capture.
     pub backends: Vec<Backend>,
-    /// The shaders.
+    /// The shaders under test.
     pub subjects: Vec<Subject>,
-    /// The provoking vertices.
+    /// The provoking vertices for which pipelines are created.
     pub provoking: Vec<ProvokingVertex>,
     /// The topologies.
     pub topologies: Vec<PrimitiveTopology>,
@@ -96,7 +96,7 @@ pub struct Plan {
     /// The maximum size of a batch in bytes: [`batch_bytes_within`]. The draws are divided into
     /// batches of at most this size. Large draws that exceed it are left out.
     pub max_batch_bytes: u64,
-    /// Whether the run stops after the first case that is wrong or could not run.
+    /// Whether the run stops after the first batch with a case that is wrong or could not run.
     pub fail_fast: bool,
 }
 
@@ -115,7 +115,7 @@ pub struct Batch<'a> {
 pub struct CaseGroup<'a> {
     /// The backend that captures.
     pub backend: Backend,
-    /// The shader.
+    /// The shader under test.
     pub subject: &'a Subject,
     /// The provoking vertex.
     pub provoking: ProvokingVertex,
@@ -131,8 +131,8 @@ impl CaseGroup<'_> {
         Row { stage: self.subject.captured_stage(), topology: self.topology }
     }
 
-    /// Returns the case of a draw. Its parameters are the numbers of vertices and instances of the
-    /// draw, and whether the topology is folded into the pipeline.
+    /// Returns the case of a draw, which is given by its numbers of vertices and instances.
+    /// `specialized` says whether the topology is compiled into the pipeline.
     pub fn case(&self, (vertex_count, instance_count): (u32, u32), specialized: bool) -> Case {
         Case {
             shader: self.subject.name.clone(),
@@ -180,7 +180,8 @@ impl CaseGroup<'_> {
         };
         let per_primitive = u64::from(self.subject.vertices_per_primitive(self.topology));
         // The probe's own shaders emit each vertex to only one stream. Other shaders may emit all
-        // vertices to each stream, and the reference capture has room for that.
+        // vertices to each stream, and the buffers for the reference records must be large enough
+        // for that.
         let captured_strides = match self.subject.has_formulas() && self.subject.stream_count() > 1
         {
             true => self.subject.layout.strides.iter().flatten().max().map_or(0, |s| u64::from(*s)),
@@ -202,8 +203,8 @@ impl CaseGroup<'_> {
         captures.fold(records, u64::saturating_add)
     }
 
-    /// Splits draws, in order, into batches that are within the limit. A draw that exceeds it
-    /// becomes a batch of its own.
+    /// Splits draws, in order, into batches that are within the limit. A draw that exceeds the
+    /// limit becomes the only draw of a batch.
     fn split(&self, draws: Vec<(u32, u32)>) -> Vec<Vec<(u32, u32)>> {
         let mut batches: Vec<Vec<(u32, u32)>> = Vec::new();
         for draw in draws {
@@ -387,7 +388,8 @@ mod tests {
         }
     }
 
-    /// Because of that, a comparison of a quick report with a full one has new cases, and none that are gone.
+    /// Because a full run has all cases of a quick run, a comparison of a quick report with a full
+    /// one has new cases, and none that are gone.
     #[test]
     fn quick_cases_are_a_part_of_all_cases() {
         let cases = |plan: &Plan| -> Vec<(Backend, Case)> {

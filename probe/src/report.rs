@@ -71,10 +71,10 @@ pub struct DeviceInfo {
     pub driver: String,
     /// `VkPhysicalDeviceProperties::driverVersion`, in the vendor's format.
     pub driver_version: String,
-    /// `VkPhysicalDeviceDriverProperties::conformanceVersion`, dotted. `None` if the driver states
-    /// none.
+    /// `VkPhysicalDeviceDriverProperties::conformanceVersion` as `MAJOR.MINOR.SUBMINOR.PATCH`.
+    /// `None` if the driver does not report it.
     pub conformance_version: Option<String>,
-    /// `VkPhysicalDeviceProperties::apiVersion`, dotted.
+    /// `VkPhysicalDeviceProperties::apiVersion` as `MAJOR.MINOR.PATCH`.
     pub api_version: String,
     /// `VkPhysicalDeviceProperties::vendorID`.
     pub vendor_id: u32,
@@ -89,10 +89,10 @@ pub struct DeviceInfo {
 /// A case that was captured wrongly.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Failure {
-    /// The backend that captured.
+    /// The backend that captured the draw.
     #[serde(with = "names::backend")]
     pub backend: Backend,
-    /// The case.
+    /// The draw, and the pipeline that captured it.
     pub case: Case,
     /// The difference between the captured and the expected bytes.
     pub mismatch: Mismatch,
@@ -103,10 +103,10 @@ pub struct Failure {
 /// A case in which the device was lost, the process crashed, or the device did not finish.
 #[derive(Debug, Clone, Serialize)]
 pub struct LostCase {
-    /// The backend that captured.
+    /// The backend that should have captured the draw.
     #[serde(with = "names::backend")]
     pub backend: Backend,
-    /// The case.
+    /// The draw, and the pipeline that should have captured it.
     pub case: Case,
     /// A description of the loss.
     pub how: String,
@@ -117,10 +117,10 @@ pub struct LostCase {
 /// The captured primitives of a draw, right or wrong, from which a picture can be drawn.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Trace {
-    /// The backend that captured.
+    /// The backend that captured the draw.
     #[serde(with = "names::backend")]
     pub backend: Backend,
-    /// The case.
+    /// The draw, and the pipeline that captured it.
     pub case: Case,
     /// The vertex stream. `None` if the shader emits to only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -132,7 +132,7 @@ pub struct Trace {
 /// The results of all cases in one row of the table on one backend.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Cell {
-    /// The backend that captured.
+    /// The backend that captured the draws.
     #[serde(with = "names::backend")]
     pub backend: Backend,
     /// The topology of the cases.
@@ -215,8 +215,8 @@ pub struct ProbeReport {
     pub profile: String,
     /// The resource plan, if an option selected one; otherwise empty.
     pub resources: String,
-    /// Other options of the command that affect what runs, such as how shaders are captured and time
-    /// limits.
+    /// Other options of the command that affect the run: the selection of captured outputs, and
+    /// time limits, for example.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
     /// The results of the trials, which run before the cases.
@@ -343,8 +343,8 @@ impl ProbeReport {
         }
     }
 
-    /// Adds a case whose records differ from those of another backend. To repeat it, all backends
-    /// have to run.
+    /// Adds a case whose records differ from those of another backend. The command that repeats the
+    /// case runs all backends.
     pub fn record_disagreement(&mut self, backend: Backend, case: &Case, mismatch: Mismatch) {
         let command = self.repeat(case, None);
         self.record_failure(Failure { backend, case: case.clone(), mismatch, command });
@@ -411,11 +411,11 @@ impl ProbeReport {
         self.cell_mut(backend, row.into()).skipped.get_or_insert_with(|| reason.into());
     }
 
-    /// Whether a picture needs the capture of this case and, if it has several vertex streams, of
-    /// this stream: the report then has no capture yet of another case in the same row on this
-    /// backend, nor of this stream. The case must have the [vertex count for
-    /// pictures](super::picture::vertex_count). There are no pictures of patches, all vertices of
-    /// which are alike.
+    /// Whether a picture needs the capture of this case. The case must have the [vertex count for
+    /// pictures](super::picture::vertex_count), and the report must not have a capture of another
+    /// case in the same row on this backend yet, nor one of the same `stream` of this case.
+    /// `stream` is `None` if the shader emits to only one vertex stream. Patches have no pictures,
+    /// because all of their vertices are alike.
     pub fn wants_trace(&self, backend: Backend, case: &Case, stream: Option<u32>) -> bool {
         let is_alike = |t: &Trace| {
             (t.backend, t.case.row()) == (backend, case.row())

@@ -7,7 +7,7 @@
 //! backend first captures them once: the shader is drawn as a list of points (or of lines, if it
 //! must not be drawn as points), and the records are compared with those of the first backend. Each
 //! draw is captured and compared on its own, so only the draws that differ are wrong, and each of
-//! them differs again when it is repeated alone. For a geometry shader from a file, that list
+//! them differs again when it is repeated alone. For a geometry shader from a file, the list
 //! contains the primitives of the draw, and an index buffer selects their vertices.
 
 mod alone;
@@ -78,17 +78,17 @@ pub fn run(
 /// The loss of the device during a run, or a submission that did not finish.
 #[derive(Debug, Clone)]
 pub struct Loss {
-    /// The batch in which it happened, and the first case of that batch that was not captured.
+    /// The batch in which the loss happened, and the first case of the batch that was not captured.
     pub at: Position,
     /// A description of the loss.
     pub how: String,
-    /// The pipelines of the batch that had not yet captured all draws, by whether the topology is
-    /// folded into the pipeline.
+    /// The pipelines of the batch that had not yet captured all draws: for each, whether the
+    /// topology is compiled into the pipeline.
     forms: VecDeque<bool>,
 }
 
-/// Does what [`run`] does, except that after a loss of the device, the cases of the current batch that were
-/// not captured are not recorded. Returns the loss, if there was one.
+/// Like [`run`], but after a loss of the device, the cases of the current batch that were not
+/// captured are not recorded. Returns the loss, if there was one.
 pub fn run_until_loss(
     gpu: &mut Gpu,
     plan: &Plan,
@@ -235,9 +235,9 @@ fn error_chain(error: &dyn std::error::Error) -> String {
     sources.fold(error.to_string(), |text, source| format!("{text}: {source}"))
 }
 
-/// Returns the pipelines to probe for a group: for each, whether the topology is folded into it by
-/// specialization constants. Applications create both kinds, so both are probed. For the probe's
-/// own geometry shaders, only the kind for all topologies is created, to save time.
+/// Returns the pipelines to probe for a group: for each, whether the topology is compiled into the
+/// pipeline, by specialization constants. Applications create both kinds, so both are probed. For
+/// the probe's own geometry shaders, only the kind for all topologies is created, to save time.
 fn forms(group: &CaseGroup<'_>) -> VecDeque<bool> {
     match group.backend {
         Backend::Native => [false].into(),
@@ -254,7 +254,7 @@ struct Shared {
 }
 
 /// Captures the draws of a batch with each pipeline of the group, and records the verdicts. Removes
-/// each pipeline from `forms` when it is done.
+/// each pipeline from `forms` when its draws have been captured.
 fn run_batch(
     gpu: &mut Gpu,
     group: &CaseGroup<'_>,
@@ -283,7 +283,7 @@ fn run_batch(
     result
 }
 
-/// Continues [`run_batch`], with the descriptor sets of the shader bound.
+/// Continues [`run_batch`], with the descriptor sets for the shader in `contents`.
 fn run_bound(
     gpu: &mut Gpu,
     group: &CaseGroup<'_>,

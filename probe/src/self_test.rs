@@ -2,9 +2,9 @@
 //! diagnosis names it.
 //!
 //! The captures are synthetic: they have three instances in two buffers with gaps, an offset in the
-//! buffer that is not 0, and room for one more primitive. So this test does not say anything about
-//! a device. It shows whether [`diagnose`] finds every fault, and can therefore be trusted when it
-//! finds none.
+//! buffer that is not 0, and space for one more primitive. So this test does not say anything about
+//! a device. It shows whether [`diagnose`] finds every fault, so that a verdict without a fault can
+//! be trusted.
 
 #![forbid(unsafe_code)]
 
@@ -34,7 +34,7 @@ pub struct Check {
     pub fault: Option<Fault>,
     /// The verdict as text.
     pub verdict: String,
-    /// Whether the verdict names that fault and no other, at the right primitive.
+    /// Whether the verdict names `fault` and no other fault, at the right primitive.
     pub passed: bool,
 }
 
@@ -49,7 +49,7 @@ impl fmt::Display for Check {
 struct Injection {
     name: &'static str,
     fault: Option<Fault>,
-    /// Applies only to captures whose primitives have at least this many vertices.
+    /// The change applies only to captures whose primitives have at least this many vertices.
     vertices: u32,
     apply: fn(&mut Synthetic),
     /// Whether the change is in a primitive that the verdict must name as the first wrong one.

@@ -14,8 +14,8 @@
 
 /// The sentinel of the dword that starts `dword * 4` bytes into the allocation of a capture buffer.
 pub const fn dword(buffer: u32, dword: u64) -> u32 {
-    // The hash is the finalizer of SplitMix64. The addition avoids its fixed point at 0, which (0,
-    // 0) would give.
+    // The hash is the finalizer of SplitMix64. The addition avoids the finalizer's fixed point at
+    // 0, which dword 0 of buffer 0 would have.
     let mut x = (dword ^ ((buffer as u64) << 56)).wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -48,7 +48,7 @@ pub enum Fill {
 }
 
 impl Fill {
-    /// The constant.
+    /// The dword that is repeated in the filled memory.
     pub const fn dword(self) -> u32 {
         match self {
             Self::BeforeSubmission => 0x8f1b_bcdc,
@@ -65,8 +65,8 @@ impl Fill {
         }
     }
 
-    /// Whether `bytes` are not empty and contain only the constant. They start `offset` bytes into
-    /// the memory that was filled.
+    /// Whether `bytes` is not empty and contains only the constant. `bytes` starts `offset` bytes
+    /// into the memory that was filled.
     pub fn covers(self, offset: u64, bytes: &[u8]) -> bool {
         let dword = self.dword().to_le_bytes();
         let is_filled = |(at, byte): (u64, &u8)| *byte == dword[(at % 4) as usize];

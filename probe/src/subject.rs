@@ -75,8 +75,8 @@ pub enum SubjectError {
 pub struct Subject {
     /// The name of the probe's vertex shader, or the path of the file.
     pub name: String,
-    /// The geometry shader. If there is one, its outputs are captured instead of those of the
-    /// vertex shader.
+    /// The geometry shader or tessellation shaders, whose outputs are then captured. `None` if the
+    /// outputs of the vertex shader are captured.
     pub geometry: Option<SubjectGeometry>,
     /// The provoking vertex to which plans are limited; `None` for both.
     pub provoking: Option<ProvokingVertex>,
@@ -98,17 +98,17 @@ pub struct Subject {
     writes_point_size: bool,
 }
 
-/// The geometry shader of a [`Subject`].
+/// The geometry shader of a [`Subject`], or its tessellation evaluation shader.
 #[derive(Debug, Clone)]
 pub struct SubjectGeometry {
     /// The name of the probe's shader, or the path of the file.
     pub name: String,
     /// The primitives and vertex streams that the shader declares.
     pub declared: LoweredGeometry,
-    /// Whether the shader has the capability `GeometryPointSize`, for which a device needs the
-    /// feature `shaderTessellationAndGeometryPointSize`.
+    /// Whether the shader has the capability `GeometryPointSize` or `TessellationPointSize`, for
+    /// which a device needs the feature `shaderTessellationAndGeometryPointSize`.
     pub has_point_size: bool,
-    /// The tessellation control shader before it, if it is an evaluation shader.
+    /// The tessellation control shader, if `stage` is an evaluation shader; otherwise `None`.
     control: Option<GivenShader>,
     stage: GivenShader,
     formulas: Option<ProbeGeometry>,
@@ -131,7 +131,8 @@ impl Subject {
         Ok(Self { vertex_input: shader.vertex_input.clone(), formulas: Some(shader), ..subject })
     }
 
-    /// Makes a subject from one of the probe's own geometry shaders, with its vertex shader.
+    /// Makes a subject from one of the probe's own geometry or tessellation shaders, with its
+    /// vertex shader.
     ///
     /// # Errors
     /// Only if a shader is invalid, which would be a defect of this crate.
@@ -317,7 +318,7 @@ impl Subject {
         self.name == case.shader && geometry == case.geometry.as_ref()
     }
 
-    /// The captured stage, as the rows of the report's table distinguish it.
+    /// The stage whose outputs are captured.
     pub const fn captured_stage(&self) -> CapturedStage {
         match &self.geometry {
             None => CapturedStage::Vertex,
@@ -337,8 +338,8 @@ impl Subject {
     }
 
     /// Returns the vertex stream whose buffers are made too small for a draw. The other streams
-    /// have to be captured as if those buffers had room. Which stream it is depends on the draw;
-    /// `None` for some draws, and always if the shader emits to only one stream.
+    /// must be captured as if the buffers of this stream were large enough. The stream depends on
+    /// the draw. `None` for some draws, and always if the shader emits to only one stream.
     pub fn overflowing_stream(&self, vertices: u32, instances: u32) -> Option<u32> {
         let count = self.stream_count();
         let stream = vertices.wrapping_add(instances) % (count + 1);
@@ -389,8 +390,8 @@ impl Subject {
         self.formulas.is_some()
     }
 
-    /// Indices in the layout of the outputs that are undefined on a backend where the shader does
-    /// not write them.
+    /// Returns the indices in the layout of the outputs that have undefined values on a backend,
+    /// because the shader does not write them on every path.
     pub fn undefined(&self, backend: Backend) -> &[usize] {
         match backend {
             Backend::Native => &self.unwritten,
@@ -399,7 +400,8 @@ impl Subject {
         }
     }
 
-    /// Whether the subject may be drawn as points in a graphics pipeline.
+    /// Whether the subject may be drawn as points in a graphics pipeline. Without a geometry
+    /// shader, the vertex shader must write `PointSize` for that.
     pub const fn may_take_points(&self) -> bool {
         self.geometry.is_some() || self.writes_point_size
     }
@@ -413,16 +415,16 @@ impl Subject {
         let stride = self.layout.strides.get(buffer).copied().flatten()? as usize;
         let mut records = vec![0; stride * vertices as usize * instances as usize];
         let all = (0..instances).flat_map(|i| (0..vertices).map(move |v| (i, v)));
-        // The records are the first iterator, so that no time is spent on instances without
-        // vertices.
+        // The records come first in `zip`, so that no time is spent on instances without vertices.
         for (record, (instance, vertex)) in records.chunks_exact_mut(stride).zip(all) {
             shader.record(buffer, FIRST_INSTANCE + instance, FIRST_VERTEX + vertex, record);
         }
         Some(records)
     }
 
-    /// Returns the vertices and primitives that one of the probe's own geometry shaders emits to each vertex
-    /// stream in a draw that begins at [`FIRST_VERTEX`] and [`FIRST_INSTANCE`]. `None` for any other shader.
+    /// Returns the vertices and primitives that one of the probe's own geometry or tessellation
+    /// shaders emits to each vertex stream in a draw that begins at [`FIRST_VERTEX`] and
+    /// [`FIRST_INSTANCE`]. `None` for any other shader.
     pub fn emission(
         &self,
         topology: PrimitiveTopology,

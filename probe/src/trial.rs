@@ -90,7 +90,7 @@ pub enum TrialResult {
 /// The speed at which a backend captures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rate {
-    /// The backend that captured.
+    /// The backend that captured the strip.
     #[serde(with = "names::backend")]
     pub backend: Backend,
     /// The number of vertices of a triangle strip that are captured per second. Each vertex is
@@ -118,8 +118,8 @@ impl TrialReport {
         Self { trial, result, text: text.into(), rates: Vec::new() }
     }
 
-    /// Returns the description. For results that the description does not mention, begins with the
-    /// result.
+    /// Returns the description. It begins with the result if that is [`TrialResult::NotRun`] or
+    /// [`TrialResult::Lost`].
     pub fn described(&self) -> String {
         let lead = match self.result {
             TrialResult::NotRun => "could not be tried: ",

@@ -47,8 +47,8 @@ struct Filled<'a> {
     rate: Rate,
 }
 
-/// The rate at which an input advances to the next element: for each vertex, for each instance, or never
-/// because all have one value.
+/// The rate at which an input advances to the next element: for each vertex, for each instance, or
+/// never, because all vertices read the same value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rate {
     Vertex,
@@ -132,7 +132,7 @@ fn check(inputs: &[Input], chosen: &[&Choice]) -> Result<()> {
     Ok(())
 }
 
-/// Says how the user can provide values for an input.
+/// Returns a message about an input without values, which says how the user can provide them.
 fn absence(input: &Input, files: Files<'_>) -> String {
     let label = input.label();
     let location = input.read.location.to_string();

@@ -84,7 +84,7 @@ impl CountQuery {
     /// Ends the query.
     ///
     /// # Safety
-    /// As [`begin`](Self::begin), which was called.
+    /// The same as for [`begin`](Self::begin), which must have been called.
     pub(super) unsafe fn end(
         &self,
         cmd: vk::CommandBuffer,
@@ -117,7 +117,7 @@ impl CountQuery {
             }
             Pool::Driver(pool, _) => {
                 let mut all = [values];
-                // SAFETY: as above.
+                // SAFETY: the submission in which the query ended has finished.
                 unsafe { gpu.context().device().get_query_pool_results(*pool, 0, &mut all, flags) }
                     .context("vkGetQueryPoolResults")?;
                 [values] = all;

@@ -53,9 +53,10 @@ impl Job<'_> {
         }
     }
 
-    /// The number of primitives for which there is room at first: of a vertex shader, all.
-    /// How many primitives a geometry shader emits, or a patch is divided into, is not known in
-    /// advance, so there is room for as many as may be, up to [`MOST_EXPECTED`] or the number drawn.
+    /// The number of primitives for which the first capture has room. For a vertex shader this is
+    /// the number of all primitives. How many primitives a geometry shader emits, or a patch is
+    /// divided into, is not known in advance: there is room for the largest possible number, but
+    /// for no more than [`MOST_EXPECTED`] or the number of primitives drawn, whichever is larger.
     fn expected_primitives(&self) -> u64 {
         let drawn = self.drawn.primitives(self.assembly);
         let Some(LoweredGeometry { invocations, max_vertices, .. }) = self.geometry else {
@@ -92,8 +93,8 @@ struct Made {
 pub(super) fn take(gpu: &mut Gpu, backend: Backend, job: &Job<'_>) -> Result<Taken> {
     let room = job.expected_primitives();
     let taken = take_once(gpu, backend, job, room)?;
-    // The first capture counted all primitives of the later stages. If some of them had no room, a
-    // second capture makes room for all.
+    // The first capture counted all primitives of the later stages. If some of them did not fit, a
+    // second capture has buffers that are large enough for all.
     match job.buffer_size.is_none() && taken.primitives_written < taken.primitives_needed {
         true => take_once(gpu, backend, job, taken.primitives_needed),
         false => Ok(taken),
@@ -380,7 +381,7 @@ fn submit(
 /// Records the draw. The capture must be begun.
 ///
 /// # Safety
-/// As [`Recorder::draw`] and [`Recorder::draw_indexed`].
+/// The same as for [`Recorder::draw`] and [`Recorder::draw_indexed`].
 unsafe fn draw(
     recorder: &mut Recorder<'_>,
     job: &Job<'_>,

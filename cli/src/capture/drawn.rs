@@ -54,7 +54,7 @@ pub(super) struct DrawArguments {
     pub(super) restart: bool,
 }
 
-/// How the vertices of the draw form primitives.
+/// Says how the vertices of the draw form primitives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Assembly {
     pub(super) topology: PrimitiveTopology,
@@ -84,8 +84,7 @@ pub(super) enum Drawn {
 }
 
 impl Drawn {
-    /// The number of primitives of all instances for which there has to be room. With primitive
-    /// restart it is an upper bound.
+    /// The number of primitives of all instances. With primitive restart, it is an upper bound.
     pub(super) fn primitives(&self, assembly: Assembly) -> u64 {
         match self {
             Self::Vertices(draw) => {
@@ -119,8 +118,9 @@ impl Drawn {
 const RESTART: u32 = IndexType::Uint32.restart_index();
 
 impl DrawArguments {
-    /// Returns how vertices form primitives. `is_tessellated` says whether there are tessellation shaders. Adds to
-    /// `missing` if no option says what a patch has.
+    /// Returns how vertices form primitives. `is_tessellated` says whether there are tessellation
+    /// shaders. If there are, and no option says how many vertices a patch has, adds that to
+    /// `missing`.
     pub(super) fn assembly(&self, is_tessellated: bool, missing: &mut Missing) -> Result<Assembly> {
         let patches = PrimitiveTopology::PatchList;
         let topology = match (self.topology, is_tessellated) {
@@ -140,7 +140,7 @@ impl DrawArguments {
         Ok(Assembly { topology, patch_control_points })
     }
 
-    /// Adds to `missing` if no option says how much is drawn.
+    /// Adds a message to `missing` if no option says how much is drawn.
     pub(super) fn note_missing(&self, missing: &mut Missing) {
         if self.mesh.is_none() && self.vertices.is_none() && self.indices.is_none() {
             missing.add("what is drawn: --vertices N, --mesh FILE or --indices FILE".to_owned());
@@ -212,8 +212,8 @@ impl DrawArguments {
     }
 }
 
-/// Reads the numbers in a text file, which may be separated by anything that is no part of a
-/// number.
+/// Reads the indices in a text file, which are separated by white space, commas or semicolons. If
+/// `restart` is true, the file may also contain the word `restart`.
 fn read_indices(file: &Path, restart: bool) -> Result<Vec<u32>> {
     let name = file.display();
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;

@@ -1,4 +1,4 @@
-//! Compares the inputs of the stages after the vertex shader with the outputs of the shader before each.
+//! Compares the inputs of each stage after the vertex shader with the outputs of the stage before.
 
 use std::path::Path;
 
@@ -10,9 +10,9 @@ use vkxfb::internal::spirv::declarations::{Declarations, Type, Variable};
 use vkxfb::internal::spirv::static_use::StaticUse;
 use vkxfb::lower::Shader;
 
-/// Says of each location that a shader reads and the one before it does not write that it does so. Such
-/// inputs have undefined values, which no driver reports. The shaders are in the order in which they run, and have the
-/// names of their files.
+/// Returns a remark for each location that a shader reads and the shader before it does not write.
+/// Such inputs have undefined values, which no driver reports. The shaders are in the order in
+/// which they run; `files` has the file of each.
 pub(super) fn unwritten(shaders: &[&Shader<'_>], files: &[&Path]) -> Result<Vec<String>> {
     let mut all = Vec::new();
     for (shaders, files) in shaders.windows(2).zip(files.windows(2)) {

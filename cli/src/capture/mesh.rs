@@ -55,7 +55,7 @@ pub(super) enum Values {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Column {
     pub(super) name: String,
-    /// The indices of its components in [`Mesh::scalars`].
+    /// The indices of the column's components in [`Mesh::scalars`].
     pub(super) parts: Vec<usize>,
 }
 
@@ -79,8 +79,8 @@ impl Values {
 }
 
 impl Mesh {
-    /// Reads a file, whose format the extension tells. `pose` is the time of its animation at which a glTF
-    /// file is read.
+    /// Reads a file, whose format the extension tells. A glTF file is read as it is at the time of
+    /// `pose` in its animation.
     pub(super) fn read(file: &Path, pose: &Pose) -> Result<Self> {
         let name = file.display().to_string();
         let bytes = std::fs::read(file).with_context(|| format!("cannot read {name}"))?;

@@ -19,7 +19,7 @@ impl Missing {
         self.items.push(item);
     }
 
-    /// Adds a line below the list, unless it is already there.
+    /// Adds a line below the list, unless it has been added before.
     pub(super) fn remark(&mut self, line: Option<String>) {
         self.remarks.extend(line.filter(|line| !self.remarks.contains(line)));
     }

@@ -73,7 +73,7 @@ pub(super) struct Shown<'a> {
     pub(super) records: &'a Records<'a>,
 }
 
-/// The number of rows of a table on a terminal.
+/// The maximum number of rows of a table on a terminal.
 const MOST_ROWS: usize = 200;
 
 /// The table has rules at its top and bottom, and below its header.
@@ -135,7 +135,7 @@ impl Shown<'_> {
         self.records.columns.iter().flat_map(move |column| self.records.numbers(vertex, column))
     }
 
-    /// Returns the table for a terminal, in which only the first rows of many are shown.
+    /// Returns the table for a terminal, with at most [`MOST_ROWS`] rows.
     pub(super) fn table_for_terminal(&self) -> String {
         self.table(MOST_ROWS)
     }

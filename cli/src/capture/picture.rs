@@ -62,7 +62,7 @@ pub(super) struct Picture<'a> {
     size: Size,
     view: View,
     place: &'a Column,
-    /// The output that is a normal, which shades the surfaces.
+    /// The output that is a normal, which shades the surfaces. `None` if triangles are flat.
     normal: Option<&'a Column>,
     colouring: Option<Colouring<'a>>,
 }
@@ -157,7 +157,7 @@ impl Picture<'_> {
     }
 }
 
-/// Encodes pixels as PNG. They are given as red, green, blue and alpha.
+/// Encodes pixels as PNG. Each pixel is red, green, blue and alpha.
 fn encode(pixels: &[u8], size: Size) -> Result<Vec<u8>> {
     let rgb: Vec<u8> = pixels.chunks_exact(4).flat_map(|pixel| pixel[..3].to_vec()).collect();
     let mut bytes = Vec::new();

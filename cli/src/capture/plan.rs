@@ -10,7 +10,7 @@ use vkxfb::lower::Shader;
 use super::device::Taken;
 use super::records::{Column, Records, columns};
 
-/// The layout of the records, and which of their columns are shown.
+/// The layout of the records, and the columns that are shown.
 pub(super) struct Plan {
     pub(super) layout: Layout,
     /// The vertex stream whose records are shown.

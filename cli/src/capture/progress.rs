@@ -21,7 +21,6 @@ impl Steps {
         self.0.set_message(step);
     }
 
-    /// Removes the progress bar.
     pub(super) fn end(&self) {
         self.0.finish_and_clear();
     }

@@ -37,7 +37,7 @@ no case any more; 2 a file is no report, is cut off, or has no case. So it can
 be the gate of a CI job. Other cases that are gone are counted, and are no
 reason to fail: a probe with --quick has fewer.";
 
-/// Runs `vkxfb probe compare`.
+/// Runs `vkxfb probe compare`, and returns its exit status.
 pub(super) fn run(arguments: &Arguments) -> Result<u8> {
     let before = Recorded::read(&arguments.before)?;
     let after = Recorded::read(&arguments.after)?;

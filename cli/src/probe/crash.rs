@@ -16,7 +16,7 @@ struct Again {
 
 // SAFETY: the memory that the pointers point to is in the same structure, and is never changed.
 unsafe impl Send for Again {}
-// SAFETY: as above.
+// SAFETY: the memory that the pointers point to is in the same structure, and is never changed.
 unsafe impl Sync for Again {}
 
 static AGAIN: OnceLock<Again> = OnceLock::new();

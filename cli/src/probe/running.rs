@@ -20,12 +20,12 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Opens the file beside that of a report or page. `None` if there is none, or if the results go to a
-    /// device or a pipe. If the file of an earlier run is still there, because that run did not end, prints
-    /// the line in it.
+    /// Opens the file beside that of a report or page. `None` if there is no report or page, or if
+    /// it goes to a device or a pipe. If an earlier run did not end, its file still exists; then
+    /// its line is printed.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// The errors of the file system.
     pub(super) fn beside(file: Option<&Path>, is_own: bool) -> Result<Option<Self>> {
         let is_stream = |file: &Path| file.metadata().is_ok_and(|found| !found.is_file());
         let Some(file) = file.filter(|file| !is_stream(file)) else { return Ok(None) };
@@ -50,12 +50,12 @@ impl Running {
     /// Replaces the line, and waits until it is on the disk.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// The errors of the file system.
     pub(super) fn say(&mut self, what: &str) -> Result<()> {
         let line = format!("{}\n", what.replace('\n', " "));
         self.file.rewind()?;
-        // The new line is written over the old one, and only then is the file shortened, so that it
-        // is never empty.
+        // The new line is written over the old one, and only then is the file shortened, so that
+        // the file is never empty.
         self.file.write_all(line.as_bytes())?;
         self.file.set_len(line.len() as u64)?;
         self.file.sync_all()

@@ -50,7 +50,7 @@ pub(super) struct Number {
     /// The size in bytes.
     pub(super) size: usize,
     kind: Kind,
-    /// The place in its matrix. `None` if the number is not in a matrix.
+    /// The place of the number in a matrix. `None` if the number is not in a matrix.
     place: Option<Place>,
 }
 
@@ -155,7 +155,6 @@ impl Block<'_> {
         Ok(part)
     }
 
-    /// Returns the members.
     pub(super) fn members(&self) -> Result<Vec<Member>> {
         let root = self.root()?;
         let Some(Type::Struct { members }) = self.declarations.ty(root.ty) else {
@@ -312,7 +311,7 @@ fn element_of(all: Vec<Number>, index: u32, path: &str) -> Result<Vec<Number>> {
     Ok(chosen)
 }
 
-/// Splits a path into its steps.
+/// Splits a path into its steps. `*` has no steps.
 fn steps(path: &str) -> Result<Vec<Step<'_>>> {
     if path == "*" {
         return Ok(Vec::new());

@@ -25,8 +25,8 @@ pub(super) fn members(file: &Path) -> Result<Vec<Content>> {
     Ok(members)
 }
 
-/// Adds the members in the value at a path. Objects are structures, and lists of anything but
-/// numbers are arrays.
+/// Adds the members in `json`, which is the value at `path`. Objects are structures, and lists of
+/// anything but numbers are arrays.
 fn add(path: String, json: &Json, members: &mut Vec<Content>) -> Result<()> {
     let value = match json {
         Json::Object(fields) => {

@@ -1,4 +1,4 @@
-//! `vkxfb bench` as a user runs it, on lavapipe, over a few small captures.
+//! Runs `vkxfb bench` as a user does, on lavapipe, for a few small captures.
 
 use serde_json::Value;
 
@@ -76,7 +76,7 @@ fn every_workload_is_right_and_consistent_under_validation() {
         let workload = case["workload"].as_str().unwrap();
         let later = workload.starts_with("geometry") || workload.starts_with("tessellated");
         if workload == "tessellated-2088" && case["vertices"] == 606 {
-            // lavapipe 22.3 itself tessellates so many patches wrongly.
+            // lavapipe 22.3 itself tessellates this many patches wrongly.
             continue;
         }
         let mut expected = ALL.to_vec();
@@ -112,7 +112,7 @@ fn every_workload_is_right_and_consistent_under_validation() {
     let count = |n: u32| draws.clone().filter(|c| c["vertices"] == n).count();
     assert_eq!((count(3), count(606)), (6, 10));
     let pipelines = report["pipelines"].as_array().unwrap();
-    // Of lists and of strips.
+    // Pipelines are created for a list topology and for a strip topology.
     assert_eq!(names(&report["pipelines"], "contestant"), [&ALL[..4], &ALL[..4]].concat());
     assert_pipelines(pipelines);
 }
@@ -170,8 +170,8 @@ fn timestamps_that_do_not_cover_the_work_are_not_used() {
     }
 }
 
-/// The vertex backend refuses a fan whose hub one invocation would store too many times. The other
-/// contestants are measured.
+/// The vertex backend refuses a fan whose first vertex one invocation would store too many times.
+/// The other contestants are measured.
 #[test]
 fn fans_that_the_vertex_backend_refuses_are_measured_without_it() {
     let arguments = [
@@ -219,7 +219,8 @@ fn compute_alone_is_measured_on_the_floor() {
     assert_eq!(names(&case["missing"], "contestant"), ALL[..2]);
 }
 
-/// Without device addresses there is a roofline, up to the largest range of a descriptor.
+/// Without device addresses, the roofline accesses memory by descriptors, up to the largest range
+/// of a descriptor.
 #[test]
 fn descriptors_have_a_roofline_too() {
     let report = json(&[

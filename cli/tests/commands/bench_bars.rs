@@ -11,7 +11,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// The number of runs below a bar after which the test fails: other programs may use the machine.
+/// The number of runs with a ratio below its bar after which the test fails. One such run may be
+/// due to other programs on the machine.
 const TRIES: usize = 3;
 
 fn bars() -> Value {

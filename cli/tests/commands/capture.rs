@@ -1,11 +1,13 @@
-//! `vkxfb capture` as a user runs it: what is captured of which files, and what it says of wrong ones.
+//! Runs `vkxfb capture` as a user does: checks what is captured of which files, and the messages
+//! about wrong files.
 //!
-//! What is right is what the driver captures of the same draw.
+//! Captures are compared with the driver's own capture of the same draw.
 
 use crate::command::{Ran, Shaders, command, vkxfb};
 use serde_json::{Value, json};
 
-/// Makes its vertices of their numbers.
+/// A vertex shader without inputs, whose outputs are computed from the numbers of the vertex and
+/// the instance.
 const NUMBERS: &str = "
     #version 450
     layout(xfb_buffer = 0, xfb_stride = 28, xfb_offset = 0) out gl_PerVertex { vec4 gl_Position; };
@@ -17,7 +19,8 @@ const NUMBERS: &str = "
         half_of = 0.5 * gl_VertexIndex;
     }";
 
-/// Reads all that a file can hold: attributes, a uniform buffer, a storage buffer, push constants, a constant.
+/// A vertex shader with every kind of input that the user can supply: attributes, a uniform buffer,
+/// a storage buffer, push constants, and a specialization constant.
 const EVERYTHING: &str = "
     #version 450
     layout(constant_id = 7) const int COUNT = 1;
@@ -40,14 +43,16 @@ const EVERYTHING: &str = "
 
 const CAPTURED: &str = "gl_Position,normal,texcoord,sums";
 
-/// A square of two triangles, the second as a face of four corners could have it.
+/// A mesh of one face with four corners, which is divided into two triangles. The last corner has
+/// another z and another normal.
 const OBJ: &str = "
 v 0 0 0\nv 2 0 0\nv 2 2 0\nv 0 2 1
 vt 0 0\nvt 1 0\nvt 1 1\nvt 0 1
 vn 0 0 1\nvn 0 1 0
 f 1/1/1 2/2/1 3/3/1 4/4/2\n";
 
-/// The same corners, in the order in which OBJ's faces have them.
+/// The position, the normal and the texture coordinates of each corner of [`OBJ`], in the order of
+/// the face.
 const CORNERS: [[f32; 8]; 4] = [
     [0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0],
     [2.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0],
@@ -55,7 +60,7 @@ const CORNERS: [[f32; 8]; 4] = [
     [0.0, 2.0, 1.0, 0.0, 1.0, 0.0, 0.0, 1.0],
 ];
 
-/// Files for [`EVERYTHING`], and the arguments that name them.
+/// The files that a capture of [`EVERYTHING`] needs, and the arguments that name them.
 struct Files {
     shaders: Shaders,
     arguments: Vec<String>,
@@ -83,7 +88,7 @@ impl Files {
         Self { arguments: arguments.to_vec(), shaders }
     }
 
-    /// Captures, with more arguments.
+    /// Runs `vkxfb capture` with the arguments, followed by `more`.
     fn run(&self, more: &[&str]) -> Ran {
         let arguments = self.arguments.iter().map(String::as_str);
         let all: Vec<&str> =
@@ -171,7 +176,7 @@ fn vertices_without_a_mesh_are_shown_in_every_format() {
     );
     assert!(std::fs::read_to_string(&file).unwrap().starts_with("primitive,gl_Position.x"));
 
-    // What does not fit is left away, whole primitives at a time.
+    // If the buffers are too small, whole primitives are left out.
     let json = run(&["--buffer-size", "100", "--instances", "2", "--format", "json"]).json();
     assert_eq!((&json["primitives_written"], &json["primitives_needed"]), (&json!(1), &json!(4)));
     assert_eq!(json["records"].as_array().unwrap().len(), 3);
@@ -206,7 +211,8 @@ fn indices_come_from_a_file_and_restart() {
         vec!["capture", &shader, "--indices", &indices, "--format", "json", "--validate"];
     arguments.extend(["--topology", "line-strip", "--restart", "--compare"]);
     let ran = vkxfb(&arguments).exits(0);
-    // Beside what was captured, which is for other programs.
+    // The result of the comparison is on standard error, because other programs may read the
+    // captured vertices from standard output.
     assert_contains(&ran.stderr, &["equal to the driver's own capture, 10 records"]);
     let json = ran.json();
     let records = json["records"].as_array().unwrap();
@@ -248,7 +254,7 @@ fn meshes_of_every_format_capture_the_same_as_the_driver() {
     for mesh in &meshes {
         assert_eq!(of(mesh, "compute"), native, "{mesh}");
     }
-    // Corner 1 in instance 0, and corner 3 in instance 1, which is the last of all.
+    // Line 2 is corner 1 in instance 0. Line 12, the last line, is corner 3 in instance 1.
     let lines: Vec<&str> = native.lines().collect();
     assert_eq!(lines.len(), 1 + 12);
     assert_contains(lines[0], &["primitive,gl_Position.x", "sums[0],sums[1]"]);
@@ -288,7 +294,8 @@ fn columns_are_chosen_and_made_into_formats() {
         let outputs = json["records"][at]["outputs"].as_object().unwrap();
         outputs.values().cloned().collect::<Vec<_>>()
     };
-    // By name: at, id, tint. What a format lacks is 0, and 1 for the fourth component.
+    // The outputs are sorted by name: at, id, tint. Components that a format lacks are 0, except
+    // that the fourth is 1.
     let expected = [json!([1.0, 2.0, 0.0, 1.0]), json!([-7, 0]), json!([1.0, 0.2, 0.0, 1.0])];
     assert_eq!(outputs(&json, 0), expected);
     let chosen = ["--attribute", "0=position:R16G16_SFLOAT,3=color:R8G8_UNORM,4=second:R16_SINT"];
@@ -318,13 +325,14 @@ fn columns_are_chosen_and_made_into_formats() {
     refuses("0=1,2,3,4,5", &["5 numbers"]);
     refuses("0=computed,3=color,4=first", &["computed of positions"]);
 
-    // Constants, by name and by location; what their formats lack is as of columns.
+    // Inputs read constants, which are chosen by the name and by the location of the input. If the
+    // format lacks components, they are the same as for columns.
     let chosen = "tint=0.5,1:R32G32_SFLOAT,id=7:R16_SINT,place=position";
     let json =
         vkxfb(&[&arguments[..], &["--compare", "--attribute", chosen]].concat()).exits(0).json();
     let expected = [json!([1.0, 2.0, 0.0, 1.0]), json!([7, 0]), json!([0.5, 1.0, 0.0, 1.0])];
     assert_eq!(outputs(&json, 0), expected);
-    // They need no mesh, and one number is for all components.
+    // Constants need no mesh. One number is for all components.
     let bare =
         ["capture", &shader, "--vertices", "1", "--topology", "point-list", "--format", "json"];
     let chosen = ["--attribute", "0=-1", "--attribute", "tint=1,0,0,1,id=2,3"];
@@ -352,7 +360,7 @@ fn each_instance_has_columns_of_its_own() {
     let json = run(&["--compare", "--format", "json"]).exits(0).json();
     let records = json["records"].as_array().unwrap();
     assert_eq!(records.len(), 3 * 6);
-    // The third corner, (2, 2, 0), in each instance.
+    // This is the third corner of the mesh, (2, 2, 0), in each instance.
     for (instance, tint) in [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].iter().enumerate() {
         let outputs = &records[6 * instance + 2]["outputs"];
         let x = 10.0 * (instance as f64 + 1.0) + 2.0;
@@ -375,7 +383,8 @@ fn normals_are_computed_of_the_triangles() {
             return Out(vec4f(position, 1.0), normal);
         }",
     );
-    // A roof, whose ridge both sides have vertices of their own at, and a vertex without triangles.
+    // The mesh is a roof. At the ridge, each side has its own vertices, with other texture
+    // coordinates.
     let roof = "v 0 0 0\nv 0 0 2\nv 1 1 0\nv 1 1 2\nv 2 0 0\nv 2 0 2\n\
                 vt 0 0\nvt 1 1\nf 1/1 2/1 4/1 3/1\nf 3/2 4/2 6/2 5/2\n";
     let roof = shaders.file("roof.obj", roof.as_bytes());
@@ -421,13 +430,13 @@ fn without_a_list_all_outputs_are_captured() {
     let draw = ["capture", &shader, "--vertices", "3", "--format", "csv", "--compare"];
     let csv = vkxfb(&[&draw[..], &["--validate"]].concat()).exits(0).stdout;
     let lines: Vec<&str> = csv.lines().collect();
-    // Of the built-ins only the position, which the shader writes.
+    // Of the built-ins, only the position is captured.
     let named = |name: &str| lines[0].split(',').filter(|column| column.starts_with(name)).count();
     let counts = ["gl_Position", "first", "wide", "many", "both"].map(named);
     assert_eq!((counts, lines[0].split(',').count()), ([4, 1, 2, 2, 4], 1 + 13));
     let sum = |line: &str| -> f64 { line.split(',').map(|n| n.parse::<f64>().unwrap()).sum() };
     assert_eq!(sum(lines[3]), 45.0 + 4.0 * 2.0);
-    // Streams have no buffer in common: it is those of one.
+    // Vertex streams cannot share a capture buffer, so the outputs of only one stream are captured.
     let vertex = shaders.glsl("plain.spv", "#version 450\nvoid main() { gl_Position = vec4(0); }");
     let streams = shaders.file(
         "streams.geom",
@@ -476,7 +485,7 @@ fn parts_of_inputs_are_named_as_the_shader_has_them() {
         ],
     );
     refuses("0=position", &["input 'wide[1]' at location 2 (dmat2x3): --attribute wide[1]=COLUMN"]);
-    // Columns of a mesh can have these names.
+    // The columns of a mesh can have the names of the parts of inputs.
     let head = "wide[0].x,wide[0].y,wide[0].z,wide[1].x,wide[1].y,wide[1].z";
     let pairs = ["[0][0]", "[0][1]", "[1][0]", "[1][1]"];
     let pairs = pairs.map(|part| format!(",pairs{part}.x,pairs{part}.y")).concat();
@@ -506,7 +515,7 @@ fn what_a_shader_lacks_is_named() {
     );
     without("--uniform=1.0", &["set 1 binding 0", "a storage buffer of 16 bytes and 16 for each"]);
     without("--push", &["push constants ('model')", "16 bytes"]);
-    // All at once, and before a device is looked for.
+    // Everything that is missing is listed in one message, before a device is opened.
     let bare = ["capture", &files.arguments[0], "--constant=7=2", "--device", "no such device"];
     vkxfb(&bare).refuses(&[
         "these are missing:\n",
@@ -527,7 +536,8 @@ fn what_a_shader_lacks_is_named() {
         files.arguments.iter().map(String::as_str).filter(|a| !a.starts_with("--push")).collect();
     let push = ["capture", "--mesh", &mesh, "--push", &short];
     vkxfb(&[&push[..], &kept].concat()).refuses(&["short.bin has 12 bytes", "takes 16 bytes"]);
-    // A storage buffer has at least one element, and the last one is whole.
+    // A storage buffer needs at least one element of its runtime array, and the last element must
+    // be complete.
     for size in [0, 1, 8, 16, 28, 40] {
         let name = format!("{size}.bin");
         let file = format!("1.0={}", files.shaders.file(&name, &vec![0; size]));
@@ -541,7 +551,7 @@ fn what_a_shader_lacks_is_named() {
             "takes 16 bytes and 16 for each element",
         ]);
     }
-    // An error in the middle of a capture is the only one.
+    // An error that occurs during the capture is the only one that is reported.
     with(&["--backend", "vertex"], &["indexed draws", "hint: --no-indices"]);
     with(&["--uniform", &format!("0.2={short}")], &["--uniform 0.2 has two files"]);
     with(
@@ -587,7 +597,8 @@ fn what_a_shader_lacks_is_named() {
     vkxfb(&["capture", &numbers]).refuses(&["what is drawn: --vertices N"]);
     let points = ["capture", &numbers, "--vertices", "3", "--topology", "point-list", "--backend"];
     vkxfb(&[&points[..], &["native"]].concat()).refuses(&["PointSize"]);
-    // (2^32 - 3) * (2^32 - 1) triangles of 3 vertices: their bytes are told, and not the most that a number holds.
+    // The draw has (2^32 - 3) * (2^32 - 1) triangles. The message says their exact size, which does
+    // not fit into 64 bits.
     let stride = vkxfb(&["inspect", &numbers, "--json"]).json()["buffers"][0]["stride"].clone();
     let vertices = u128::from(u32::MAX - 2) * u128::from(u32::MAX) * 3;
     let all = vertices * u128::from(stride.as_u64().unwrap());
@@ -612,7 +623,7 @@ fn what_a_shader_lacks_is_named() {
     ]);
 }
 
-/// Values of members are the bytes that files have.
+/// Values of members produce the same bytes as files.
 #[test]
 fn members_take_values_by_name() {
     let files = Files::new();
@@ -635,13 +646,14 @@ fn members_take_values_by_name() {
         "--push=origin[0]=8",
     ];
     assert_eq!(run(&values).exits(0).stdout, with_files);
-    // A file may be under them, and products and columns are of matrices.
+    // Values of members replace parts of a file. A matrix can be a product, or be set by columns.
     let camera = &files.arguments[1];
     let product = "--uniform=0.2.matrix=scale(0.5)*translate(0,0,0)";
     let column = "--uniform=0.2.matrix[3]=0,0,0,0.5";
     let over = [camera, product, column, "--uniform=0.2.tint[1]=-1"];
     assert_eq!(run(&[&over[..], &values[2..]].concat()).exits(0).stdout, with_files);
-    // What is for all members is for those that are not given, wherever it stands.
+    // A value for all members (`*`) is for those that are not given otherwise, whatever the order
+    // of the options.
     for at in 0..=values.len() {
         let mut values = values.to_vec();
         values.splice(at..at, ["--uniform=0.2.*=7", "--uniform=1.0.*=7", "--push=*=7"]);
@@ -667,7 +679,7 @@ fn members_take_values_by_name() {
         "--uniform=0.2.matrix=perspective(1,2,3)",
         &["perspective takes 4 numbers (fovy,aspect,near,far), 3 are given"],
     );
-    // Names and values in JSON; an option counts before them.
+    // A JSON file has values of members by their names. Options replace these values.
     let json = |text: &str| {
         let file = files.shaders.file("all.json", text.as_bytes());
         format!("--uniform=0.2={file}")
@@ -704,7 +716,7 @@ fn members_take_values_by_name() {
     refuses(5, "--uniform=1.0.offsets[0]=1", &["--uniform 1.0.offsets[0] is given twice"]);
     refuses(7, "--push=origin=1", &["--push origin is given twice"]);
     refuses(2, "--uniform=1.5.count=1", &["1.5.count=1", "no such block"]);
-    // All members that nobody gave.
+    // The message lists all members without a value.
     run(&["--uniform=0.2.tint=1", "--uniform=1.0.offsets[0]=0", "--push=origin[2]=1"]).refuses(&[
         "member 'matrix' (mat4): --uniform 0.2.matrix=VALUE, or --uniform 0.2.*=0 for all",
         "member 'count' (uint): --uniform 1.0.count=VALUE",
@@ -712,7 +724,8 @@ fn members_take_values_by_name() {
     ]);
 }
 
-/// What can be given is listed with its members, and how without decorations all is captured.
+/// `vkxfb inspect` lists the blocks with their members, and says that without decorations all
+/// outputs with locations are captured.
 #[test]
 fn inspect_lists_what_a_shader_reads() {
     let files = Files::new();
@@ -742,7 +755,7 @@ fn inspect_lists_what_a_shader_reads() {
     assert_contains(&text, &["without it, vkxfb capture takes all that have locations"]);
 }
 
-/// Each layout of a matrix, and each width of a number.
+/// The blocks have each layout of a matrix, and each width of a number.
 #[test]
 fn members_of_every_layout_are_where_the_shader_reads_them() {
     let shaders = Shaders::new();
@@ -803,7 +816,7 @@ fn members_of_every_layout_are_where_the_shader_reads_them() {
     );
 }
 
-/// naga puts the structure of a uniform into a block of its own, and says so in no name.
+/// naga wraps the structure of a uniform in another structure, whose only member has no name.
 #[test]
 fn members_of_wgsl_have_their_own_names() {
     let shaders = Shaders::new();
@@ -863,7 +876,7 @@ fn files_that_are_no_meshes_are_refused_by_name() {
     files.run(&["--mesh", &cut]).refuses(&["cut.glb: it is cut off: 32 of 320 bytes"]);
     let head = "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nelement face 1\n\
                 property list uchar int vertex_indices\nend_header\n";
-    // What is wrong with the mesh is not said of the shader.
+    // The message about a wrong mesh does not name the shader.
     let cut = files.shaders.file("cut.ply", head.replace("vertex 1", "vertex 30").as_bytes());
     let ran = files.run(&["--mesh", &cut]).exits(2);
     let said = format!(
@@ -903,7 +916,7 @@ fn what_was_captured_is_a_mesh_again() {
             "\n3 0 1 2\n3 3 4 5\n",
         ],
     );
-    // Its positions go through an identity.
+    // This shader captures the positions of a mesh unchanged.
     let again = files.shaders.glsl(
         "again.spv",
         "
@@ -923,7 +936,7 @@ fn what_was_captured_is_a_mesh_again() {
     };
     let first = positions(files.run(&["--mesh", &mesh, "--format", "json"]));
     assert_eq!(positions(vkxfb(&["capture", &again, "--mesh", out, "--format", "json"])), first);
-    // The lines of CSV as well.
+    // Captured vertices in CSV can be read as a mesh, too.
     let csv = files.shaders.path("out.csv");
     let csv = csv.to_str().unwrap();
     files.run(&["--mesh", &mesh, "-o", csv]).exits(0);
@@ -949,7 +962,7 @@ fn what_was_captured_is_a_mesh_again() {
         .refuses(&["nothing that is captured is a position"]);
 }
 
-/// Where an output is named as a position, a mesh has its vertices there, and not where they are on a screen.
+/// If an output is named as a position, it has the positions of the mesh, instead of `gl_Position`.
 #[test]
 fn names_of_outputs_say_what_a_mesh_has_of_them() {
     let shaders = Shaders::new();
@@ -987,14 +1000,14 @@ fn names_of_outputs_say_what_a_mesh_has_of_them() {
     let tint = "worldTint_x worldTint_y worldTint_z";
     let second = "colour_x colour_y colour_z";
     assert_eq!(names(&ply, "float"), format!("x y z {screen} nx ny nz u v {tint} {second}"));
-    // The first colour is in bytes, which other programs read.
+    // The first colour is stored in bytes, because other programs read colours only in bytes.
     assert_eq!(names(&ply, "uchar"), "red green blue alpha");
     assert_contains(&ply, &["\n1 2 3 9 9 9 3 0 1 0 0.25 0.5 7 7 7 51 255 0 255 0.5 0.5 0.5\n"]);
-    // Bytes do not hold an alpha of 2.
+    // Bytes cannot represent an alpha of 2.
     let ply = capture("3", &points);
     assert_eq!(names(&ply, "uchar"), "");
     assert_contains(&ply, &["property float blue\nproperty float alpha\n", " 0.2 1 0 2 0.5 "]);
-    // Both are read as the colours that they are.
+    // If the files are read again, the colours are the captured ones in both.
     let again = shaders.glsl(
         "again.spv",
         "
@@ -1037,7 +1050,7 @@ fn a_picture_shows_the_order_of_few_and_the_edges_of_many() {
     let many = picture("200");
     assert_contains(&many, &["class=\"xf-wire\"", "2 are not seen", "green clockwise"]);
     assert!(!many.contains("class=\"xf-arrow\""));
-    // Points have no winding, and some viewers draw nothing of what has no length.
+    // Points have no winding. Some viewers draw nothing for a line of length 0.
     let file = shaders.path("points.svg");
     let draw = ["capture", &shader, "--topology", "point-list", "--vertices", "200"];
     vkxfb(&[&draw[..], &["--picture", file.to_str().unwrap()]].concat()).exits(0);
@@ -1046,7 +1059,7 @@ fn a_picture_shows_the_order_of_few_and_the_edges_of_many() {
     assert!(!points.contains("clockwise") && !points.contains(" z"), "{points}");
 }
 
-/// A probe has the same inputs, and makes up what it is not given.
+/// `vkxfb probe` takes the same inputs, and makes up those that are not given.
 #[test]
 fn a_shader_with_descriptors_and_push_constants_is_probed() {
     let files = Files::new();
@@ -1088,11 +1101,11 @@ fn a_shader_with_descriptors_and_push_constants_is_probed() {
         .refuses(&["--push is for shaders from files"]);
 }
 
-/// What went wrong is repeated with all that the shader was given.
+/// The command that repeats a wrong case contains all inputs of the shader.
 #[test]
 fn a_mismatch_of_a_shader_with_inputs_can_be_repeated() {
     let shaders = Shaders::new();
-    // What differs from draw to draw: see tests/cli.rs.
+    // The output differs from draw to draw: see `LANE` in `cli.rs`.
     let shader = shaders.glsl(
         "lane.spv",
         "
@@ -1114,7 +1127,7 @@ fn a_mismatch_of_a_shader_with_inputs_can_be_repeated() {
     assert!(command.ends_with(&end), "{command}");
 }
 
-/// What cli/README.md shows is what the command draws.
+/// The picture in `cli/README.md` is the one that the command draws.
 #[test]
 fn the_picture_of_the_page_is_what_is_drawn() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");

@@ -1,12 +1,13 @@
-//! glTF as `vkxfb capture` reads and writes it.
+//! Tests the glTF files that `vkxfb capture` reads and writes.
 //!
-//! What is right is worked out by the formulas of glTF's specification, of scenes that are small.
+//! The expected values of small scenes were worked out by the formulas of glTF's specification.
 
 use crate::command::{Shaders, vkxfb};
 use base64::Engine as _;
 use serde_json::{Value, json};
 
-/// A file that is made of its parts: buffers in text, and what refers to them.
+/// A glTF file that is built from its parts: the bytes of its buffer, the buffer views, and the
+/// accessors.
 #[derive(Default)]
 struct Scene {
     bytes: Vec<u8>,
@@ -15,7 +16,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// Adds numbers, and returns the number of their accessor.
+    /// Adds an accessor for numbers, and returns the index of the accessor.
     fn add(&mut self, ty: &str, component: u32, count: usize, bytes: &[u8]) -> usize {
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
         self.views.push(json!({
@@ -26,7 +27,8 @@ impl Scene {
             "bufferView": self.views.len() - 1, "componentType": component, "count": count, "type": ty,
         });
         if ty == "VEC3" {
-            // Of positions it has to be there; nobody looks at it.
+            // Accessors of positions must have a minimum and a maximum. The values are not used
+            // here.
             accessor["min"] = json!([-9.0, -9.0, -9.0]);
             accessor["max"] = json!([9.0, 9.0, 9.0]);
         }
@@ -87,7 +89,7 @@ fn meshes_are_where_their_nodes_are() {
     let positions = scene.floats("VEC3", &corners);
     let diagonal = 0.5f32.sqrt();
     let normals = scene.floats("VEC3", &[[diagonal, diagonal, 0.0]; 4]);
-    // Normalized bytes.
+    // The texture coordinates are normalized bytes.
     let uvs =
         scene.add("VEC2", 5121, 4, &[0, 0, 0, 0, 255, 51, 0, 0, 0, 255, 0, 0, 255, 255, 0, 0]);
     scene.accessors[uvs]["normalized"] = json!(true);
@@ -99,7 +101,7 @@ fn meshes_are_where_their_nodes_are() {
             "scenes": [{ "nodes": [0, 3] }],
             "nodes": [
                 { "translation": [0, 0, 10], "children": [1] },
-                // A quarter around z, and twice as wide.
+                // The node is turned by a quarter around z, and is twice as wide.
                 { "rotation": [0, 0, diagonal, diagonal], "scale": [2, 1, 1], "mesh": 0 },
                 { "mesh": 0 },
                 { "matrix": [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 5, 6, 7, 1], "mesh": 1 },
@@ -116,21 +118,24 @@ fn meshes_are_where_their_nodes_are() {
     let mesh = scene.file(&shaders, "scene.gltf", scene.in_text(), rest());
     let draw = ["capture", &shader, "--mesh", &mesh, "--validate"];
     let found = records(&draw);
-    // A triangle, and a strip of two; a node outside of the scene has another.
+    // The first primitive is a triangle, the second a strip of two. The primitive of a node that is
+    // not in the scene is left out.
     assert_eq!(found.len(), 3 + 6);
     for (record, [x, y, _]) in found.iter().zip([corners[2], corners[1], corners[3]]) {
         assert_near(&record["at"], &[f64::from(-y), f64::from(2.0 * x), 10.0, 1.0]);
-        // (1, 1) is across (1, -1), which becomes (2, -1), and that (1, 2) after the turn; so it is (-2, 1).
+        // The normal (1, 1) is perpendicular to the edge (1, -1). Scaling makes the edge (2, -1),
+        // and the quarter turn makes it (1, 2), so the normal is (-2, 1).
         assert_near(&record["normal"], &[-2.0 / 5f64.sqrt(), 1.0 / 5f64.sqrt(), 0.0]);
     }
     assert_near(&found[1]["uv"], &[1.0, 0.2]);
     for (record, corner) in found[3..].iter().zip([0, 1, 2, 2, 1, 3]) {
         let [x, y, _] = corners[corner].map(f64::from);
         assert_near(&record["at"], &[x + 5.0, y + 6.0, 7.0, 1.0]);
-        // Where another primitive has none, they are 0.
+        // The normals of a primitive without normals are 0, because the other primitive has
+        // normals.
         assert_near(&record["normal"], &[0.0, 0.0, 0.0]);
     }
-    // The same with its bytes in a file beside it.
+    // The result is the same if the bytes are in another file beside the glTF file.
     shaders.file("the buffer.bin", &scene.bytes);
     let beside = scene.file(&shaders, "beside.gltf", json!({ "uri": "the%20buffer.bin" }), rest());
     assert_eq!(records(&["capture", &shader, "--mesh", &beside]), found);
@@ -155,7 +160,7 @@ fn meshes_are_where_their_nodes_are() {
     vkxfb(&[&draw[..], &["--time", "1"]].concat()).refuses(&["--time: the file has no animation"]);
 }
 
-/// A file from outside may say anything of where its numbers are.
+/// Files from other sources may contain accessors whose elements are not within a buffer.
 #[test]
 fn accessors_beyond_their_buffers_are_refused() {
     let shaders = Shaders::new();
@@ -198,7 +203,7 @@ fn accessors_beyond_their_buffers_are_refused() {
         *sparse.pointer_mut(field).unwrap() = to;
         with(json!({}), json!({ "sparse": sparse }))
     };
-    // As it is, and sparse, it is read.
+    // The unchanged file can be read, and so can the file with a sparse accessor.
     draw(&with(json!({}), json!({}))).exits(0);
     let found = records(
         &[&["capture", &shader, "--mesh", &changed("/count", json!(2))], &attributes[..]].concat(),
@@ -261,7 +266,7 @@ fn skins_are_as_an_animation_has_them() {
     let rises = scene.floats("VEC3", &[[0.0, 1.0, 0.0], [0.0, 5.0, 0.0]]);
     let rest = json!({
         "nodes": [
-            // Where a skin's node is does not count.
+            // The node of a mesh with a skin does not move the mesh.
             { "translation": [100, 0, 0], "mesh": 0, "skin": 0 },
             { "children": [2] },
             { "translation": [0, 1, 0] },
@@ -286,11 +291,12 @@ fn skins_are_as_an_animation_has_them() {
         let found = records(&[&draw[..], &skin, more].concat());
         found.iter().map(|record| record["gl_Position"].clone()).collect()
     };
-    // At rest both joints leave the vertices where they are.
+    // Without a time, both joints leave the vertices where they are.
     for at in of(&[]) {
         assert_near(&at, &[1.0, 0.0, 0.0, 1.0]);
     }
-    // Half way the first joint has turned by 45 degrees, and the second is 2 above where it was, in the first.
+    // Half way through the animation, the first joint is turned by 45 degrees, and the second has
+    // moved up by 2 within the first.
     let half = 0.5f64.sqrt();
     let (first, second) = ([half, half], [-half, 3.0 * half]);
     let third = [0, 1].map(|axis| 0.25 * first[axis] + 0.75 * second[axis]);
@@ -298,7 +304,8 @@ fn skins_are_as_an_animation_has_them() {
     for (at, [x, y]) in found.iter().zip([first, second, third]) {
         assert_near(at, &[x, y, 0.0, 1.0]);
     }
-    // Nodes with the same skin share its joints, and what has no skin is moved by none, whatever its weights are.
+    // Nodes with the same skin share its joints. Meshes without a skin are not moved by joints,
+    // whatever their weights are.
     let mut several = rest;
     several["nodes"].as_array_mut().unwrap().extend([
         json!({ "mesh": 0, "skin": 0 }),
@@ -320,10 +327,11 @@ fn skins_are_as_an_animation_has_them() {
         };
         assert_near(&record["gl_Position"], &expected);
     }
-    // A time is the mesh's: a file of what instances have need not have an animation.
+    // The time is for the mesh only. A file with a row for each instance need not have an
+    // animation.
     let rows = shaders.file("rows.csv", b"offset\n1\n");
     assert_eq!(of(&["--time", "1", "--per-instance", &rows]).len(), 3);
-    // Behind the end it stays as it was there.
+    // After the last keyframe, all is as at the last keyframe.
     assert_near(&of(&["--time", "9"])[0], &[0.0, 1.0, 0.0, 1.0]);
 
     let refuses = |more: &[&str], what: &[&str]| {
@@ -368,7 +376,7 @@ fn what_was_captured_is_a_scene_again() {
         assert_near(&record["normal"], &[0.0, 0.0, 1.0]);
         assert_near(&record["uv"], &[0.25, number]);
     }
-    // As a reader of glTF sees it, which has checked it.
+    // The file is also read by the crate `gltf`, which validates it.
     let scene = gltf::Gltf::open(out).unwrap();
     let primitive = scene.meshes().next().unwrap().primitives().next().unwrap();
     let names: Vec<String> =
@@ -378,13 +386,14 @@ fn what_was_captured_is_a_scene_again() {
     }
     let bounds = primitive.bounding_box();
     assert_eq!((bounds.min, bounds.max), ([0.0, 1.0, -5.0], [5.0, 1.0, 0.0]));
-    // Of a position on a screen it is what is seen, with y upwards.
+    // If the position is that on the screen, the mesh has what is seen, with y upwards.
     vkxfb(&[&draw[..], &["--varyings", "gl_Position,outUV"]].concat()).exits(0);
     let scene = gltf::Gltf::open(out).unwrap();
     let bounds = scene.meshes().next().unwrap().primitives().next().unwrap().bounding_box();
     assert_eq!((bounds.min, bounds.max), ([4.0, -3.0, -0.5], [4.0, -3.0, -0.5]));
 
-    // What reaches behind the viewer is left out, and so is an error of integers that floats have not.
+    // Primitives that reach behind the viewer are left out. So an integer in one of them that
+    // floats cannot represent is no error.
     let behind = shaders.glsl(
         "behind.spv",
         "
@@ -403,7 +412,7 @@ fn what_was_captured_is_a_scene_again() {
     assert_eq!((bounds.min[0], bounds.max[0]), (0.25, 0.5));
     let all = [&draw_behind[..], &["gl_Position", "--vertices", "3"]].concat();
     vkxfb(&all).refuses(&["all of 1 primitives reach behind the viewer"]);
-    // Nothing is written where a part of it is an error.
+    // If one of the results is an error, no file is written.
     let picture = shaders.path("late.svg");
     let late = ["gl_Position,number", "--vertices", "6", "--picture", picture.to_str().unwrap()];
     vkxfb(&[&draw_behind[..], &late].concat()).refuses(&["vertex 5 of number has 16777217"]);

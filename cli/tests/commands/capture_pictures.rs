@@ -1,13 +1,13 @@
-//! Pictures of `vkxfb capture` in PNG.
+//! Tests the PNG pictures of `vkxfb capture`.
 //!
-//! Where something is seen, and in which colour, is worked out from the shader's numbers.
+//! The place and the colour of what is seen were worked out from the numbers in the shaders.
 
 use crate::command::{Ran, Shaders, vkxfb};
 
-/// What nothing is drawn on.
+/// The colour of the background.
 const GROUND: [u8; 3] = [246, 247, 249];
 
-/// Red, green and blue, row by row.
+/// A picture. Each pixel is red, green and blue; the pixels are stored row by row.
 struct Picture {
     width: usize,
     height: usize,
@@ -25,7 +25,7 @@ impl Picture {
         Self { width, height, pixels }
     }
 
-    /// The pixel at a place from -1 to 1, to the right and downwards.
+    /// Returns the pixel at a place: x and y are from -1 to 1, to the right and downwards.
     fn at(&self, x: f64, y: f64) -> [u8; 3] {
         let pixel = |place: f64, pixels: usize| {
             ((place + 1.0) / 2.0 * pixels as f64).clamp(0.0, pixels as f64 - 1.0) as usize
@@ -34,14 +34,15 @@ impl Picture {
         *self.pixels[start..].first_chunk().unwrap()
     }
 
-    /// The share of pixels on which something is drawn.
+    /// Returns the fraction of the pixels that do not have the colour of the background.
     fn drawn(&self) -> f64 {
         let drawn = self.pixels.chunks(3).filter(|pixel| *pixel != GROUND).count();
         drawn as f64 / (self.width * self.height) as f64
     }
 }
 
-/// Which of the components is far above the others: 'r', 'g', 'b'; '-' for the ground.
+/// Returns which colour component is far larger than the others: 'r', 'g' or 'b'. Returns '-' for
+/// the background.
 #[track_caller]
 fn hue(pixel: [u8; 3]) -> char {
     if pixel == GROUND {
@@ -60,7 +61,8 @@ fn draw(shaders: &Shaders, arguments: &[&str]) -> (Picture, Ran) {
     (Picture::read(&file), ran)
 }
 
-/// Squares in clip space, of two triangles each: half their sides, their depths, their last components, their colours.
+/// A shader that draws squares in clip space, of two triangles each. The arrays have half of their
+/// sides, their depths, their fourth components and their colours.
 const SQUARES: &str = "
     struct Out { @builtin(position) place: vec4f, @location(0) tint: vec3f, @location(1) @interpolate(flat) number: u32 }
     const SIDES = array(0.25, 0.5, 0.9, 0.9, 2.0);
@@ -78,25 +80,26 @@ const SQUARES: &str = "
 fn what_is_nearer_hides_what_is_farther_within_the_view() {
     let shaders = Shaders::new();
     let shader = shaders.file("squares.wgsl", SQUARES.as_bytes());
-    // The first three: one behind the other, and one beyond the farthest depth.
+    // The second of the first three squares is behind the first, and the third is beyond the
+    // farthest depth.
     let (picture, ran) =
         draw(&shaders, &[&shader, "--vertices", "18", "--size", "200x100", "--colour", "tint"]);
     assert_eq!((picture.width, picture.height), (200, 100));
     let hues = |picture: &Picture| [0.0, 0.2, 0.3, 0.45, 0.55].map(|x| hue(picture.at(x, -x)));
     assert_eq!(hues(&picture), ['r', 'r', 'g', 'g', '-']);
     assert!((picture.drawn() - 0.25).abs() < 0.01, "{}", picture.drawn());
-    // There is no table beside it.
+    // The table of vertices is not printed.
     assert_eq!(ran.stdout.lines().count(), 1, "{}", ran.stdout);
     assert!(ran.stdout.contains("18 vertices of 6 primitives"), "{}", ran.stdout);
-    // With one behind the viewer, and one that is larger than the picture.
+    // The fourth square is behind the viewer, and the fifth is larger than the picture.
     let (all, _) =
         draw(&shaders, &[&shader, "--vertices", "30", "--size", "64x64", "--colour", "tint"]);
     assert_eq!(hues(&all), ['r', 'r', 'g', 'g', 'b']);
     assert!((all.drawn() - 1.0).abs() < f64::EPSILON);
-    // Lighting dims all components alike: a surface across the view has one colour.
+    // Lighting dims all components alike, so a surface that faces the viewer has one colour.
     assert_eq!(all.at(0.9, 0.9), all.at(-0.7, 0.2));
 
-    // Nothing is in view, which is said.
+    // If no primitive is in view, a remark says so.
     let first = ["--first-vertex", "12", "--vertices", "6"];
     let (none, ran) = draw(&shaders, &[&[shader.as_str()], &first[..]].concat());
     assert_eq!((none.width, none.drawn()), (1024, 0.0));
@@ -107,11 +110,11 @@ fn what_is_nearer_hides_what_is_farther_within_the_view() {
         "{}",
         ran.stderr
     );
-    // From outside it is.
+    // From outside, the same primitives are seen.
     let (front, _) = draw(&shaders, &[&[shader.as_str(), "--view", "front"], &first[..]].concat());
     assert!((front.drawn() - 0.92 * 0.92).abs() < 0.01, "{}", front.drawn());
 
-    // A number colours by its range: from dark blue to yellow.
+    // If a number colours the picture, its range is shown from dark blue to yellow.
     let (numbers, said) =
         draw(&shaders, &[&shader, "--vertices", "12", "--colour", "number", "--size", "64x64"]);
     let ([r, g, b], [red, green, blue]) = (numbers.at(0.0, 0.0), numbers.at(0.4, 0.4));
@@ -123,7 +126,7 @@ fn what_is_nearer_hides_what_is_farther_within_the_view() {
     assert_eq!([component.at(0.0, 0.0), component.at(0.4, 0.4)], [[r, g, b], [red, green, blue]]);
 }
 
-/// An empty picture is explained, of every reason for it.
+/// If a picture is empty, a remark gives the reason, whichever it is.
 #[test]
 fn what_is_not_seen_is_said_with_its_reason() {
     let shaders = Shaders::new();
@@ -173,12 +176,12 @@ fn what_is_not_seen_is_said_with_its_reason() {
         let expected = format!("out.png: none of 1 primitives is seen: {why}");
         assert!(!is_drawn && said.contains(&expected), "{kind}: {is_drawn} {said}");
         assert_eq!(said.contains("--view front"), kind == "4", "{said}");
-        // Beside a triangle that is seen, only what is wrong of itself is said.
+        // If another triangle is seen, the remark is only about reasons that mean wrong positions.
         let (is_drawn, said) = run(kind, "6", more);
         let some = format!("not seen of 2 primitives: {}", why.replacen("all", "1", 1));
         assert!(is_drawn && said.contains(&some) == ["0", "1"].contains(&kind), "{kind}: {said}");
     }
-    // An SVG says it as well.
+    // The remark is the same for an SVG.
     let file = shaders.path("out.svg");
     let draw = ["capture", &shader, "--vertices", "3", "--constant", "KIND=0", "--uniform"];
     let ran = vkxfb(&[&draw[..], &["0.0.*=0", "--picture", file.to_str().unwrap()]].concat());
@@ -197,13 +200,15 @@ fn sides_of_triangles_have_colours() {
         void main() { gl_Position = vec4(AT[gl_VertexIndex], 0, 1); }",
     );
     let (picture, _) = draw(&shaders, &[&shader, "--vertices", "6", "--size", "100x100"]);
-    // To the right, then up: counter-clockwise as it is seen, and blue, as in SVG.
+    // The first triangle goes to the right and then up, so it is counter-clockwise as it is seen.
+    // Counter-clockwise triangles are blue, as in an SVG.
     assert_eq!(hue(picture.at(-0.5, 0.2)), 'b');
     let [r, g, b] = picture.at(0.5, 0.2);
     assert!(g > r && g > b, "{r} {g} {b}");
 }
 
-/// Points on the axes, each with its colour; the negative ones are black.
+/// There are points on both ends of the axes. On the positive ends they have a different colour for
+/// each axis, on the negative ends they are black.
 #[test]
 fn views_from_outside_have_the_axes_where_they_say() {
     let shaders = Shaders::new();
@@ -224,7 +229,7 @@ fn views_from_outside_have_the_axes_where_they_say() {
         let always = [&always[..], &["--size", "300x200", "--view", view], more].concat();
         draw(&shaders, &always).0
     };
-    // The height is filled to 0.92, and the width is as tall.
+    // The points fill 0.92 of the height. The width has the same scale.
     let (x, y) = (0.92 * 200.0 / 300.0, 0.92);
     let points = ["--topology", "point-list"];
     for (view, right, up) in [
@@ -238,11 +243,12 @@ fn views_from_outside_have_the_axes_where_they_say() {
         ("-90,0", 'b', 'g'),
     ] {
         let picture = draw_from(view, &points);
-        // A capital is the axis's other end, which is seen on the other side.
+        // A capital letter is the negative end of an axis: the coloured point is on the opposite
+        // side.
         let is_at = |axis: char, x: f64, y: f64| {
             let sign = if axis.is_uppercase() { -1.0 } else { 1.0 };
             assert_eq!(hue(picture.at(sign * x, sign * y)), axis.to_ascii_lowercase(), "{view}");
-            // The other end is black, but for what fades.
+            // The other end is black, except that distance fades colours.
             let [r, g, b] = picture.at(-sign * x, -sign * y);
             assert!(r.abs_diff(g) < 10 && g.abs_diff(b) < 10 && r < 120, "{view}: {r} {g} {b}");
         };
@@ -250,7 +256,7 @@ fn views_from_outside_have_the_axes_where_they_say() {
         is_at(up, 0.0, -y);
         assert_eq!(hue(picture.at(x, y)), '-', "{view}");
     }
-    // Lines: from the first end to the other, through the middle.
+    // The lines lead from one end of an axis to the other, through the middle.
     let lines = draw_from("front", &["--topology", "line-list", "--colour", "worldPos"]);
     let [r, g, b] = lines.at(x * 0.9, 0.0);
     assert!(r > g && g.abs_diff(b) < 12, "{r} {g} {b}");
@@ -258,7 +264,8 @@ fn views_from_outside_have_the_axes_where_they_say() {
     assert!(lines.drawn() > 0.005 && lines.drawn() < 0.05, "{}", lines.drawn());
 }
 
-/// The light of the shader is worked out for normals that are not those of the triangle.
+/// The expected brightness was worked out from the light in `picture.wgsl`, for normals that are
+/// not those of the triangle.
 #[test]
 fn outputs_that_are_normals_shade_smoothly() {
     let shaders = Shaders::new();
@@ -278,7 +285,7 @@ fn outputs_that_are_normals_shade_smoothly() {
         draw(&shaders, &[&how[..], &["--varyings", outputs]].concat()).0
     };
     let level = |towards: f64| (255.0 * 0.5 * (0.45 + 0.6 * towards)).round() as u8;
-    // From the left, from above and from behind the viewer.
+    // The light comes from the left, from above and from behind the viewer.
     let light = |x: f64, z: f64| (-0.37 * x + 0.74 * z) / x.hypot(z);
     let is_near = |found: [u8; 3], expected: u8| {
         assert!(found.iter().all(|part| part.abs_diff(expected) <= 2), "{found:?} {expected}");
@@ -286,7 +293,7 @@ fn outputs_that_are_normals_shade_smoothly() {
     let smooth = draw_of("worldPos,vNormal,colour");
     let flat = draw_of("worldPos,colour");
     is_near(smooth.at(0.0, 0.0), level(light(0.0, 1.0)));
-    // Near the lower corners, where the normals are at 45 degrees.
+    // These places are near the lower corners, where the normals are at 45 degrees.
     for side in [-1.0, 1.0] {
         is_near(smooth.at(side * 0.88, 0.9), level(light(side, 1.05)));
         is_near(flat.at(side * 0.88, 0.9), level(light(0.0, 1.0)));
@@ -304,7 +311,7 @@ fn a_line_that_begins_behind_the_viewer_comes_into_view() {
     );
     let draw_line = ["--vertices", "2", "--topology", "line-list", "--size", "200x200"];
     let (picture, _) = draw(&shaders, &[&[shader.as_str()], &draw_line[..]].concat());
-    // It leaves to the right, and not through the middle.
+    // The line leaves the picture to the right, and does not go through the middle.
     let drawn = [0.3, 0.95, -0.2].map(|x| picture.at(x, 0.0) != GROUND);
     assert_eq!(drawn, [true, true, false]);
 }
@@ -332,7 +339,7 @@ fn what_cannot_be_drawn_is_refused_before_work() {
     assert!(ran.status == 0 || ran.stderr.contains("the device draws up to"), "{}", ran.stderr);
 }
 
-/// What the README shows is what the command draws, but for what devices round otherwise.
+/// The picture in the README is the one that the command draws, except for rounding by the device.
 #[test]
 fn the_knot_of_the_readme_is_what_is_drawn() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");

@@ -13,7 +13,8 @@ use serde_json::Value;
 use vkxfb::lower::Backend;
 use vkxfb::topology::PrimitiveTopology;
 
-/// Captures numbers that all backends compute exactly. Points need a size.
+/// A vertex shader whose captured values all backends compute exactly. It writes `gl_PointSize`,
+/// because draws of points need it.
 const CAPTURES: &str = "
     #version 450
     layout(location = 0) in vec4 read;
@@ -36,8 +37,8 @@ fn cells(json: &Value) -> Vec<(String, String, Value)> {
     cells.iter().map(|c| (text(&c["backend"]), text(&c["topology"]), c.clone())).collect()
 }
 
-/// Checks that geometry shaders pass behind every topology on exactly those backends, but for the vertex backend, which
-/// has none.
+/// Checks that geometry shaders pass with every topology on exactly these backends. On the vertex
+/// backend, which cannot capture them, they must be left out.
 #[track_caller]
 fn assert_covers_geometry(json: &Value, backends: &[Backend]) {
     let mut cells = cells(json);
@@ -51,7 +52,8 @@ fn assert_covers_geometry(json: &Value, backends: &[Backend]) {
     }
 }
 
-/// Checks that vertex shaders pass with every topology on exactly those backends, with nothing left out.
+/// Checks that vertex shaders pass with every topology on exactly these backends, and that nothing
+/// is left out.
 #[track_caller]
 fn assert_covers(json: &Value, backends: &[Backend]) {
     assert_eq!(json["outcome"], "all-right");
@@ -145,11 +147,11 @@ fn a_quick_probe_covers_every_topology_on_every_backend() {
     let ran = vkxfb(&["probe", "--device", "0", "--quick", "--validate", "--json"]).exits(0);
     assert_covers(&ran.json(), &Backend::ALL);
     assert_covers_geometry(&ran.json(), &Backend::ALL);
-    // A slow machine tells the progress.
+    // On a slow machine there are lines about the progress.
     assert!(ran.stderr.lines().all(|line| line.starts_with("batch ")), "{}", ran.stderr);
 }
 
-/// The table in the README is the probe's.
+/// The table in the README is the one that the probe prints.
 #[test]
 fn what_the_readme_shows_is_printed() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
@@ -180,14 +182,14 @@ fn the_floor_is_probed_by_compute_alone() {
 #[test]
 fn a_shader_from_a_file_is_probed() {
     let shaders = Shaders::new();
-    // Names of files may contain such characters.
+    // A file name may contain spaces and quotes.
     let shader = shaders.glsl("my shader's.spv", CAPTURES);
     let mut arguments = vec!["probe", "--device", "0", "--quick", "--validate", "--json"];
     arguments.extend(["--shader", &shader]);
     assert_covers(&vkxfb(&arguments).exits(0).json(), &Backend::ALL);
 }
 
-/// Vulkan forbids drawing points with such a shader in a graphics pipeline.
+/// In a graphics pipeline that draws points, a vertex shader must write `PointSize`.
 #[test]
 fn a_shader_without_a_point_size_is_probed_without_points() {
     let shaders = Shaders::new();
@@ -241,7 +243,8 @@ fn a_mismatch_is_exit_status_1_and_a_report() {
     }
     assert!(std::fs::read_to_string(&page).unwrap().ends_with("</html>\n"));
 
-    // The same as JSON, with the command that repeats it, which can be pasted into a shell.
+    // The same probe with `--json` prints a command that repeats the wrong case. It can be pasted
+    // into a shell.
     arguments.push("--json");
     let json = vkxfb(&arguments).exits(1).json();
     assert_eq!(json["outcome"], "mismatches");
@@ -253,7 +256,7 @@ fn a_mismatch_is_exit_status_1_and_a_report() {
     assert!(ran.stdout.contains("cases came out wrong"), "{}", ran.stdout);
 }
 
-/// The same shader on two backends, one of which only has subgroups of one vertex.
+/// The two backends run the same shader, but one of them has subgroups of only one vertex.
 #[test]
 fn backends_that_disagree_on_a_shaders_records_are_exit_status_1() {
     let shaders = Shaders::new();
@@ -273,7 +276,8 @@ fn backends_that_disagree_on_a_shaders_records_are_exit_status_1() {
     assert!(cells.iter().all(|cell| cell["errors"] == 0), "{cells:?}");
 }
 
-/// Where an output is says the table of each, also where no selector names the whole of it.
+/// The table of inputs or outputs says where each one is, even if no selector names the whole of
+/// it.
 #[test]
 fn every_input_and_output_has_a_place() {
     let shaders = Shaders::new();
@@ -295,7 +299,7 @@ fn every_input_and_output_has_a_place() {
     let mut is_row = false;
     let mut places = Vec::new();
     for line in text.lines() {
-        // Columns are two spaces apart, and one stands before the first.
+        // Columns of the table are two spaces apart. There is one space before the first column.
         let cells: Vec<&str> =
             line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
         match cells[..] {
@@ -316,7 +320,7 @@ fn every_input_and_output_has_a_place() {
     ] {
         assert!(places.contains(&expected), "{expected:?} in {text}");
     }
-    // Without names nothing else tells them apart.
+    // If the module has no names, outputs differ only in their location and component.
     let bare = shaders.path("bare.spv");
     let words = std::fs::read(&shader).unwrap();
     let mut module =
@@ -329,7 +333,7 @@ fn every_input_and_output_has_a_place() {
         .refuses(&["name one of: @0.x, location 0, component 1"]);
 }
 
-/// The manifest for another architecture may come first in the directory.
+/// The first manifest in the directory may be for another architecture.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_driver_of_this_machine_is_chosen() {
@@ -346,7 +350,8 @@ fn the_driver_of_this_machine_is_chosen() {
     assert_eq!(driver::lavapipe_in(directory.0.path()), Some(copy));
 }
 
-/// With the driver's manifest twice there are two devices, each with its own command.
+/// If the loader finds the driver's manifest twice, it lists two devices. The command that repeats
+/// a case names its device.
 #[cfg(target_os = "linux")]
 #[test]
 fn several_devices_are_told_apart() {
@@ -415,7 +420,8 @@ fn what_is_no_capturing_vertex_shader_is_refused_by_name() {
     let fragment = common::assemble(fragment, "vulkan1.1");
     refuses(&shaders.file("fragment.spv", bytemuck::cast_slice(&fragment)), "Fragment 'main'");
 
-    // A shader with the Xfb mode but without decorations, and a module with two vertex shaders.
+    // The first shader has the execution mode Xfb but no decorations. The second module has two
+    // vertex shaders.
     let vertex = "OpCapability Shader\nOpCapability TransformFeedback\n\
         OpMemoryModel Logical GLSL450\nOpEntryPoint Vertex %1 \"main\"\n\
         OpExecutionMode %1 Xfb\n%2 = OpTypeVoid\n%3 = OpTypeFunction %2\n\
@@ -426,7 +432,8 @@ fn what_is_no_capturing_vertex_shader_is_refused_by_name() {
         vertex.replace("OpExecutionMode", "OpEntryPoint Vertex %1 \"other\"\nOpExecutionMode");
     let two = common::assemble(&two, "vulkan1.1");
     refuses(&shaders.file("two.spv", bytemuck::cast_slice(&two)), "'other'");
-    // Those of other stages cannot be named here.
+    // The message names only the vertex shaders, because the command takes no fragment or compute
+    // shaders.
     let four = two_of_each_stage();
     let ran = vkxfb(&["inspect", &shaders.file("four.spv", bytemuck::cast_slice(&four))]).exits(2);
     assert!(ran.stderr.ends_with("name one of: 'main', 'other'\n"), "{}", ran.stderr);
@@ -510,7 +517,7 @@ fn files_are_written_whole_or_refused_before_the_run() {
     assert!(ran.stderr.is_empty(), "{}", ran.stderr);
     assert_eq!(std::fs::read_dir(shaders.0.path()).unwrap().count(), 2, "nothing else stays");
 
-    // Two results in one file: the second would take the place of the first.
+    // Two results must not go to one file, because the second would replace the first.
     vkxfb(&[
         "probe",
         "--quick",
@@ -523,7 +530,7 @@ fn files_are_written_whole_or_refused_before_the_run() {
     let nowhere = shaders.path("missing/file");
     let nowhere = nowhere.to_str().unwrap();
     for option in ["--html", "--report"] {
-        // If it had run, the table would be on standard output.
+        // The message comes before the run: otherwise the table would be on standard output.
         vkxfb(&["probe", "--quick", option, nowhere]).refuses(&["cannot write", nowhere]);
     }
 }
@@ -616,7 +623,7 @@ fn what_is_captured_of_nothing_is_told() {
         layout(location = 6) out Block { dvec3 wide; float list[3]; } block;
         void main() { gl_Position = vec4(position, 1); }";
     let shader = shaders.glsl("plain.spv", source);
-    // The interface is still shown.
+    // Although nothing is captured, the interface is shown.
     let text = vkxfb(&["inspect", &shader]).exits(0).stdout;
     for part in ["lacks the execution mode Xfb", "--varyings", "@3", "mat2", "@Position", "vec4"] {
         assert!(text.contains(part), "no {part} in {text}");
@@ -639,7 +646,7 @@ fn what_is_captured_of_nothing_is_told() {
     ] {
         let row = (selector.to_owned(), ty.to_owned(), name.to_owned(), Some(size));
         assert!(outputs.contains(&row), "no {row:?} in {outputs:?}");
-        // Both forms are accepted, and give the same result.
+        // `--varyings` accepts the selector and the name, with the same result.
         let by =
             |output| vkxfb(&["inspect", &shader, "--varyings", output, "--json"]).exits(0).json();
         let (by_place, by_name) = (by(selector), by(name));
@@ -664,7 +671,7 @@ fn a_list_may_have_spaces() {
     let shader = shaders.glsl("shader.spv", CAPTURES);
     let json = vkxfb(&["inspect", &shader, "--varyings", "copied, indices ,@0.xy", "--json"]);
     assert_eq!(json.exits(0).json()["buffers"][0]["stride"], 32);
-    // As a shell passes a list with spaces that is not quoted.
+    // A shell passes a list with spaces that is not quoted as several arguments.
     let json = vkxfb(&["inspect", "--varyings", "copied,", "indices", &shader, "--json"]);
     assert_eq!(json.exits(0).json()["buffers"][0]["stride"], 24);
     vkxfb(&["inspect", &shader, "--varyings", "copied,"]).refuses(&["--varyings", "comma"]);
@@ -672,8 +679,8 @@ fn a_list_may_have_spaces() {
     vkxfb(&["bench", "--part", "draw, nothing"]).refuses(&["'nothing'"]);
 }
 
-/// A single element of an array has to become a separate output, and not every device supports 16
-/// locations and Position.
+/// A captured element of an array becomes a separate output, which needs another location. Not
+/// every device supports 16 locations in addition to `Position`.
 #[test]
 fn output_components_of_the_device_are_an_argument() {
     let shaders = Shaders::new();
@@ -718,7 +725,7 @@ fn stream_outputs_and_constants_are_taken() {
         let text = format!(r#"{{ "strides": [12], "outputs": [{}]{more} }}"#, outputs.join(","));
         shaders.file(name, text.as_bytes())
     };
-    // POS, COL0, VAR0, VAR1, VAR2.
+    // The slots of the outputs are POS, COL0, VAR0, VAR1 and VAR2.
     let all = json("all.json", &[record(1, 4, 2), record(4, 2, 6)], "");
     let inspect = ["inspect", &shader, "--stream-output", &all];
     let constants = ["--constant", "4=3"];
@@ -737,7 +744,7 @@ fn stream_outputs_and_constants_are_taken() {
         common::validate(&words, "vulkan1.1");
     }
 
-    // The default of the constant is 2, and so there is no VAR2.
+    // The default of the constant is 2, so the shader has no slot VAR2.
     vkxfb(&inspect).refuses(&["all.json", "stream output 1: register_index is 4"]);
     vkxfb(&[&inspect[..], &["--varyings", "colour"]].concat()).exits(2);
     let unpacked = json("unpacked.json", &[record(3, 2, 0)], r#", "locations": "unpacked""#);
@@ -818,8 +825,8 @@ fn override_constants_of_wgsl_get_their_values() {
     run(&["--constant", "3=1,flop=1"]).refuses(&["no override constant 'flop'", "3, flip"]);
 }
 
-/// As in a model: two attributes in one binding, and one attribute with the instance rate in
-/// another binding.
+/// The vertex input is that of a model: two attributes in one binding, and one attribute with the
+/// instance rate in another binding.
 #[test]
 fn vertex_formats_are_arguments() {
     let shaders = Shaders::new();
@@ -847,7 +854,7 @@ fn vertex_formats_are_arguments() {
     };
     let row = |l, format: &str, b, o| (l, format.to_owned(), b, o);
 
-    // By default, the types that the shader declares.
+    // Without options, attributes have the types that the shader declares.
     let json = lower(&[]).exits(0).json();
     assert_eq!(
         attributes(&json),
@@ -912,7 +919,7 @@ fn the_log_tells_of_a_lowering() {
         for part in [&format!("backend=\"{backend}\""), "shader.spv", "layout", "Some(32)"] {
             assert!(text.contains(part), "{backend}: no {part} in {text}");
         }
-        // The place of each output is logged only at the most verbose level.
+        // The place of each output is logged only at the level `trace`.
         assert!(!text.contains("\"copied\""), "{text}");
         assert!(log("trace", backend).contains("\"copied\""), "{backend}");
         assert_eq!(log("warn", backend), "");
@@ -947,7 +954,7 @@ fn transform_feedback_is_stripped() {
     assert_eq!(json["stripped"], false);
 }
 
-/// A tessellation evaluation shader and a geometry shader, which only the driver can capture.
+/// Only the driver can capture a tessellation evaluation shader or a geometry shader alone.
 #[test]
 fn other_stages_are_captured_natively() {
     let shaders = Shaders::new();
@@ -997,7 +1004,7 @@ fn other_stages_are_captured_natively() {
     vkxfb(&other).refuses(&["no tessellation evaluation shader; it has: Geometry 'main'"]);
 }
 
-/// The message names an unsupported language, and how to convert it to SPIR-V.
+/// The message names an unsupported language, and says how to convert the file to SPIR-V.
 #[test]
 fn other_sources_are_refused_by_name() {
     let shaders = Shaders::new();
@@ -1085,7 +1092,7 @@ fn sources_are_compiled() {
         .refuses(&["huge.vert: naga fails with a panic"]);
 }
 
-/// What naga refuses of GLSL, glslang compiles.
+/// GLSL that naga does not support is compiled by glslangValidator.
 #[test]
 fn what_naga_refuses_is_compiled_by_glslang() {
     let shaders = Shaders::new();
@@ -1093,7 +1100,7 @@ fn what_naga_refuses_is_compiled_by_glslang() {
         let draw = ["capture", file, "--vertices", "1", "--topology", "point-list"];
         vkxfb(&[&draw[..], &["--format", "csv"], more].concat())
     };
-    // A member of a block with the name of an input.
+    // naga refuses a member of a block with the name of an input.
     let same = shaders.file(
         "same.vert",
         b"#version 450
@@ -1104,7 +1111,7 @@ fn what_naga_refuses_is_compiled_by_glslang() {
     let given = ["--attribute", "joints=1", "--uniform", "0.1.joints[1]=scale(2)"];
     let csv = capture(&same, &[&given[..], &["--uniform", "0.1.*=0"]].concat()).exits(0).stdout;
     assert!(csv.contains("\n0,2.0,2.0,2.0,1.0\n"), "{csv}");
-    // Uniforms outside of blocks, and interfaces without locations.
+    // naga refuses uniforms outside of blocks, and interface variables without locations.
     let loose = shaders.file(
         "loose.vert",
         b"#version 450
@@ -1116,7 +1123,7 @@ fn what_naga_refuses_is_compiled_by_glslang() {
     let given = ["--attribute", "position=1,2,3", "--uniform", "0.0.time=2"];
     let csv = capture(&loose, &given).exits(0).stdout;
     assert!(csv.contains("\n0,2.0,4.0,6.0,1.0,2.0,3.0,1.0\n"), "{csv}");
-    // Both say why if neither does.
+    // If neither compiler takes the shader, the message has the errors of both.
     let wrong = shaders.file("wrong.vert", b"#version 450\nvoid main() { gl_Position = nothing; }");
     capture(&wrong, &[]).refuses(&[
         "wrong.vert: 2:",

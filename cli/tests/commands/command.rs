@@ -1,4 +1,4 @@
-//! Running the command, and the files that it is given.
+//! Runs the command, and makes the files that it reads.
 
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::common;
 
-/// A probe of one batch of 14 draws, by all backends.
+/// The arguments of a probe of one batch of 14 draws, on all backends.
 pub const PROBE_ONE_BATCH: [&str; 10] = [
     "probe",
     "--device",
@@ -21,7 +21,7 @@ pub const PROBE_ONE_BATCH: [&str; 10] = [
     "first",
 ];
 
-/// What a run came to.
+/// The exit status and the output of a run.
 pub struct Ran {
     pub status: i32,
     pub stdout: String,
@@ -49,7 +49,8 @@ impl Ran {
         serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e}\n{}", self.stdout))
     }
 
-    /// Could not run, and says why on standard error, in one line if nothing else is said.
+    /// Checks that the command could not run, and that its message on standard error contains
+    /// `what`.
     #[track_caller]
     pub fn refuses(self, what: &[&str]) {
         let ran = self.exits(2);
@@ -57,24 +58,23 @@ impl Ran {
             assert!(ran.stderr.contains(part), "no '{part}' in: {}", ran.stderr);
         }
         assert!(ran.stdout.is_empty(), "{}", ran.stdout);
-        // What is in the log beside the error is about what it led to.
+        // The error is the only one: the log has no other.
         assert!(!ran.stderr.contains(" ERROR "), "{}", ran.stderr);
     }
 }
 
-/// The command with arguments, which reads nothing and says only what is wrong.
+/// Makes a command with the arguments, without standard input, and with the default log level.
 pub fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_vkxfb"));
     command.args(arguments).stdin(Stdio::null()).env_remove("VKXFB_LOG");
     command
 }
 
-/// Runs the command.
 pub fn vkxfb(arguments: &[&str]) -> Ran {
     Ran::new(command(arguments).output().unwrap())
 }
 
-/// A directory with files of shaders.
+/// A temporary directory with the files of shaders.
 pub struct Shaders(pub tempfile::TempDir);
 
 impl Shaders {

@@ -1,6 +1,7 @@
-//! Commands that take a geometry shader behind a vertex shader.
+//! Tests commands that take a geometry shader.
 //!
-//! What is right is what the source of the shaders says, and what the driver captures of the same draw.
+//! The expected values follow from the source of the shaders; captures are also compared with the
+//! driver's own capture of the same draw.
 
 use crate::command::{Ran, Shaders, command, vkxfb};
 use crate::common;
@@ -17,7 +18,8 @@ const VERTEX: &str = "
         gl_Position = vec4(gl_VertexIndex, -gl_VertexIndex, 0, 1);
     }";
 
-/// Of even primitives a strip of two triangles, of odd ones what is no triangle.
+/// A geometry shader that emits a strip of two triangles for even primitives. For odd primitives it
+/// emits too few vertices for a triangle.
 const GEOMETRY: &str = "#version 450
     layout(constant_id = 1) const uint FIRST = 0;
     layout(triangles, invocations = 2) in;
@@ -34,7 +36,8 @@ const GEOMETRY: &str = "#version 450
         }
     }";
 
-/// Both shaders, the second as SPIR-V and as GLSL, and arguments for what they read.
+/// The files of both shaders, with the geometry shader as SPIR-V and as GLSL, and the arguments for
+/// the contents that they read.
 struct Files {
     shaders: Shaders,
     vertex: String,
@@ -78,14 +81,15 @@ impl Files {
 #[test]
 fn what_a_geometry_shader_emits_is_captured() {
     let files = Files::new();
-    // Primitives 0 and 2 of four, by both invocations.
+    // Two invocations emit triangles for each of the primitives 0 and 2; there are four primitives.
     let draw = ["--vertices", "12", "--constant", "1=20"];
     let run = |more: &[&str]| files.capture(&[&draw[..], more].concat()).exits(0);
     let json = run(&["--format", "json", "--compare"]).json();
     let mut expected = Vec::new();
     for primitive in [0, 2] {
         for invocation in 0..2 {
-            // The strip is 0, 1, 2, 0: its second triangle is turned.
+            // The strip has the vertices 0, 1, 2 and 0. In its second triangle, two vertices are
+            // exchanged.
             for slot in [0, 1, 2, 1, 0, 2] {
                 let vertex = 3 * primitive + slot;
                 expected.push(json!([1120 + vertex, 27 + invocation]));
@@ -101,13 +105,13 @@ fn what_a_geometry_shader_emits_is_captured() {
         [&json!(8), &json!(8), &json!(3)]
     );
 
-    // What does not fit is counted, too.
+    // Primitives that do not fit are counted as needed.
     for backend in ["native", "compute"] {
         let some = run(&["--buffer-size", "300", "--backend", backend, "--format", "json"]).json();
         let counts = [&some["primitives_written"], &some["primitives_needed"]];
         assert_eq!(counts, [&json!(4), &json!(8)], "{backend}");
     }
-    // The picture and the mesh have the triangles.
+    // The picture and the mesh contain the emitted triangles.
     let (picture, mesh) = (files.shaders.path("out.svg"), files.shaders.path("out.ply"));
     let out = ["--picture", picture.to_str().unwrap(), "-o", mesh.to_str().unwrap()];
     let said = run(&out).stdout;
@@ -117,7 +121,7 @@ fn what_a_geometry_shader_emits_is_captured() {
     assert!(picture.contains("8 primitives captured"), "{picture}");
     assert!(picture.contains("my.vert.spv and my.geom.spv"), "{picture}");
 
-    // By indices, with restarts, and from source.
+    // The draw has indices and primitive restarts, and the geometry shader is given as GLSL.
     let indices = files.shaders.file("indices.txt", b"3 4 5 restart 0 1 restart 6 7 8 2 1 0");
     let source = ["--geometry", &files.source];
     let indexed = ["--indices", &indices, "--restart", "--compare"];
@@ -129,7 +133,8 @@ fn what_a_geometry_shader_emits_is_captured() {
 
 #[test]
 fn more_than_there_was_room_for_is_captured_again() {
-    // It may emit 128 vertices of each of 5000 primitives by 4 invocations, and emits more than a million lines.
+    // Each of 4 invocations may emit 128 vertices for each of 5000 primitives. The shader emits
+    // more than a million lines, for which the first capture has no room.
     let shaders = Shaders::new();
     let vertex = shaders.glsl("many.vert.spv", "#version 450\nvoid main() {}");
     let source = "#version 450
@@ -195,7 +200,8 @@ fn primitives_and_captures_of_a_geometry_shader_are_shown() {
     assert_eq!((&alone["geometry"], &alone["before"]), (&json!(null), &json!([])));
 }
 
-/// What the vertex shader does not write is undefined, which is said of inputs that are read.
+/// Inputs that the vertex shader does not write have undefined values. The command names those that
+/// the geometry shader reads.
 #[test]
 fn inputs_that_nobody_writes_are_named() {
     let files = Files::new();
@@ -289,12 +295,12 @@ fn wgsl_gets_the_values_of_constants_that_both_stages_have() {
         json["records"].as_array().unwrap().iter().map(|r| r["outputs"].clone()).collect();
     let record = |found: u32| json!({ "gl_Position": [20.0, 0.0, 0.0, 1.0], "found": found });
     assert_eq!(outputs, [record(23), record(24)]);
-    // What neither has is still refused.
+    // A constant that neither shader has is an error.
     let none = [&files[..], &draw, &["--constant", "1=20,9=3"]].concat();
     assert!(vkxfb(&none).exits(2).stderr.contains('9'));
 }
 
-/// Each stream has as many vertices as were emitted to it, natively and by compute.
+/// Each stream has as many vertices as were emitted to it, on the native and the compute backend.
 #[test]
 fn one_of_several_streams_is_shown() {
     let shaders = Shaders::new();

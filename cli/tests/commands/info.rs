@@ -1,4 +1,4 @@
-//! `vkxfb info` as a user runs it.
+//! Runs `vkxfb info` as a user does.
 
 use vkxfb_probe::gpu::{Gpu, OpenOptions};
 

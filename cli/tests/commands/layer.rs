@@ -9,7 +9,7 @@ use crate::command::{Ran, command};
 const NAME: &str = "VK_LAYER_VKXFB_transform_feedback";
 const FILE: &str = "VkLayer_vkxfb_transform_feedback.json";
 
-/// A user's home with the layer's library beside it.
+/// A user's home directory, with the layer's library in it.
 struct Home(tempfile::TempDir);
 
 impl Home {
@@ -97,7 +97,8 @@ fn what_is_installed_is_uninstalled() {
     assert!(said.contains(&format!("VK_INSTANCE_LAYERS={NAME}")), "{said}");
     assert_eq!(json(&explicit)["layer"]["library_path"], home.library().to_str().unwrap());
 
-    // Each replaces the other, because otherwise the loader would find the layer twice.
+    // Each kind of manifest replaces the other, because otherwise the loader would find the layer
+    // twice.
     let said = home.install(&["--implicit"]);
     assert!(said.contains(&format!("removed {}", explicit.display())), "{said}");
     assert!(said.contains("ENABLE_VKXFB_TRANSFORM_FEEDBACK=1"), "{said}");
@@ -146,7 +147,7 @@ fn a_library_that_is_not_there_is_named() {
 #[test]
 fn a_directory_that_cannot_be_made_is_named() {
     let home = Home::new();
-    // A file in place of the directory stops root, too.
+    // If a file has the name of the directory, installing fails even for root.
     std::fs::write(home.data(), "").unwrap();
     let library = home.library();
     let install = ["layer", "install", "--user", "--library", library.to_str().unwrap()];

@@ -1,4 +1,4 @@
-//! The command as a user runs it: exit statuses, output, and the files that it writes.
+//! Runs the command as a user does: checks exit statuses, output, and the files that it writes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 

@@ -9,7 +9,7 @@ fn a_report_is_compared_with_one_where_a_case_is_wrong() {
     let files = Shaders::new();
     let report = files.path("before.md");
     let report = report.to_str().unwrap();
-    // A small probe that is right.
+    // All cases of this small probe are right.
     let probe = [&PROBE_ONE_BATCH[..], &["--backend", "compute"]].concat();
     vkxfb(&[&probe[..], &["--report", report]].concat()).exits(0);
     let text = std::fs::read_to_string(report).unwrap();
@@ -21,7 +21,7 @@ fn a_report_is_compared_with_one_where_a_case_is_wrong() {
         assert!(text.contains(part), "{part}\n{text}");
     }
 
-    // The same probe as JSON, by another driver that has a draw wrong.
+    // The same probe is written as JSON. A changed copy has another driver, and a wrong draw.
     let json = vkxfb(&[&probe[..], &["--json"]].concat()).exits(0).stdout;
     let same = files.file("same.json", json.as_bytes());
     let compared = vkxfb(&["probe", "compare", report, &same]).exits(0);
@@ -64,7 +64,7 @@ fn files_that_are_no_reports_are_refused_by_name_and_field() {
     assert!(help.contains("Examples:") && help.contains("Exit status: 0"), "{help}");
 }
 
-/// As where an update of a driver takes its transform feedback away.
+/// A backend is gone, for example, if an update of a driver removes transform feedback.
 #[test]
 fn a_backend_that_is_gone_fails_the_gate() {
     let files = Shaders::new();

@@ -1,11 +1,11 @@
-//! A driver without the Vulkan loader: lavapipe's library, where the loader finds no driver.
+//! Loads a driver directly: lavapipe's library, while the Vulkan loader finds no driver.
 
 use serde_json::Value;
 
 use crate::command::{self, Ran, Shaders, command};
 use crate::driver;
 
-/// Runs the command where the loader has no driver.
+/// Runs the command with an environment in which the loader finds no driver.
 fn without_loader(arguments: &[&str], fault: Option<&str>) -> Ran {
     let mut command = command(arguments);
     command.env("VK_DRIVER_FILES", "/missing.json").env("VK_ICD_FILENAMES", "/missing.json");
@@ -31,7 +31,8 @@ fn a_driver_is_probed_without_the_loader_as_with_it() {
         files.file("direct.json", without_loader(&direct, None).exits(0).stdout.as_bytes());
     let compared =
         command::vkxfb(&["probe", "compare", &loaded, &direct, "--json"]).exits(0).json();
-    // Natively, and by both pipelines of the other backends, with two conventions.
+    // 14 draws are captured by one native pipeline and by two pipelines of each other backend, with
+    // both provoking vertices.
     assert_eq!(compared["still_right"], 14 * 5 * 2, "{compared:#}");
     for list in ["became_right", "otherwise_wrong", "new", "gone", "facts"] {
         assert_eq!(compared[list], Value::Array(Vec::new()), "{compared:#}");
@@ -58,7 +59,7 @@ fn what_is_no_driver_is_refused_by_name() {
     let text = files.file("libvulkan_text.so", b"text");
     without_loader(&["probe", "--driver", &text], None).refuses(&["libvulkan_text.so"]);
     without_loader(&["info", "--driver", "/missing.so"], None).refuses(&["/missing.so"]);
-    // There are no layers without a loader.
+    // Without the loader there are no layers.
     without_loader(&["probe", "--driver", &lavapipe(), "--validate"], None)
         .refuses(&["--driver", "--validate"]);
 }

@@ -1,17 +1,18 @@
-//! Probes of geometry shaders, as a user runs them.
+//! Probes geometry shaders as a user does.
 
 use serde_json::{Value, json};
 
 use crate::command::{Ran, Shaders, command, vkxfb};
 use crate::common;
 
-/// Reads what it can: an attribute, indices and the instance.
+/// A vertex shader that reads an attribute, the vertex index and the instance index.
 const VERTEX: &str = "#version 450
     layout(location = 0) in vec4 at;
     layout(location = 0) flat out uvec2 id;
     void main() { id = uvec2(gl_VertexIndex, gl_InstanceIndex); gl_Position = at; }";
 
-/// Emits what depends on the instance, the primitive and the invocation: strips of 2 to 6 vertices, and of one.
+/// A geometry shader whose output depends on the instance, the primitive and the invocation. It
+/// emits strips of 2 to 6 vertices and of one vertex.
 const GEOMETRY: &str = "#version 450
     layout(triangles, invocations = 2) in;
     layout(triangle_strip, max_vertices = 7) out;
@@ -53,7 +54,8 @@ impl Files {
     }
 }
 
-/// The cells of a report, by backend and topology: what ran and what passed, or why nothing did.
+/// Returns the cells of a report by backend and topology: the numbers of cases that ran and that
+/// passed, or the reason why none ran.
 fn cells(report: &Value) -> Vec<(String, String, Value)> {
     let text = |cell: &Value, name: &str| cell[name].as_str().unwrap().to_owned();
     let cells = report["cells"].as_array().unwrap().iter().map(|cell| {
@@ -86,7 +88,7 @@ fn each_topology_that_a_geometry_shader_takes_is_captured() {
     assert_eq!(cells(report), expected);
     assert_eq!(report["results"][0]["geometry"], json!(files.geometry));
 
-    // Case by case in child processes: what is found is the same.
+    // If each case runs alone in a child process, the results are the same.
     let together = files.shaders.file("together.json", ran.stdout.as_bytes());
     let alone = vkxfb(&files.arguments(&["--json", "--isolate"])).exits(0);
     let alone = files.shaders.file("alone.json", alone.stdout.as_bytes());
@@ -114,7 +116,7 @@ fn a_lost_case_of_a_geometry_shader_is_repeated_by_its_command() {
     assert_eq!(again["reports"][0]["cells"][0]["passed"], 2, "{again:#}");
 }
 
-/// The probe's own geometry shaders, whose records are formulas, are asked for by name.
+/// The probe's own geometry shaders, whose records are given by formulas, can be selected by name.
 #[test]
 fn a_geometry_shader_of_the_probe_is_captured_alone() {
     let probe = ["probe", "--device", "0", "--shader", "identify", "--geometry"];
@@ -123,13 +125,13 @@ fn a_geometry_shader_of_the_probe_is_captured_alone() {
         let json = vkxfb(&[&probe[..], &[name], &draw].concat()).exits(0).json();
         let cells = cells(&json["reports"][0]);
         assert_eq!(cells.len(), 3 * topologies, "{cells:?}");
-        // Two conventions, one and three instances.
+        // In each cell, four cases pass: two provoking vertices, with one and with three instances.
         let passed = cells.iter().filter(|(_, _, came_out)| *came_out == json!([4, 4]));
         assert_eq!(passed.count(), 2 * topologies, "{cells:?}");
     }
 }
 
-/// A driver that executes nothing is told of geometry shaders, too, in text and on the page.
+/// If a driver executes nothing, the table and the page say so for geometry shaders, too.
 #[test]
 fn a_wrong_capture_of_a_geometry_shader_is_shown() {
     let files = Files::new(GEOMETRY);
@@ -149,7 +151,7 @@ fn a_wrong_capture_of_a_geometry_shader_is_shown() {
     }
 }
 
-/// Of a file, too, each stream is compared with what was captured of it first.
+/// For a shader from a file, each stream is compared with its reference records.
 #[test]
 fn a_geometry_shader_of_several_streams_is_captured() {
     let files = Files::new(
@@ -181,7 +183,8 @@ fn a_geometry_shader_of_several_streams_is_captured() {
     }
 }
 
-/// Natively a geometry shader that writes PointSize needs a feature, which is enabled for it alone.
+/// On the native backend, a geometry shader that writes `PointSize` needs a feature. The feature is
+/// enabled only for such a shader.
 #[test]
 fn a_geometry_shader_that_writes_a_point_size_is_captured() {
     let points = GEOMETRY.replace("triangle_strip", "points");

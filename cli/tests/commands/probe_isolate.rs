@@ -1,11 +1,11 @@
-//! A driver that loses the device, crashes or hangs: the probe names the case, and goes on with the next. The faults
-//! are made up, at the captures of one draw.
+//! Tests probes with a driver that loses the device, crashes or hangs: the probe names the case,
+//! and continues with the next one. The faults are simulated, at the captures of one draw.
 
 use serde_json::Value;
 
 use crate::command::{PROBE_ONE_BATCH, Ran, Shaders, command, vkxfb};
 
-/// By both pipelines.
+/// The compute backend captures each draw by two pipelines.
 const COMPUTE: [&str; 2] = ["--backend", "compute"];
 
 fn probe(fault: &str, more: &[&str]) -> Ran {
@@ -14,14 +14,14 @@ fn probe(fault: &str, more: &[&str]) -> Ran {
     Ran::new(command.output().unwrap())
 }
 
-/// The report of a probe that could not run everything.
+/// Returns the report of a probe in which some cases could not run.
 #[track_caller]
 fn report(fault: &str, more: &[&str]) -> Value {
     let json = probe(fault, &[more, &["--json"]].concat()).exits(2).json();
     json["reports"][0].clone()
 }
 
-/// Both pipelines are named for a draw, and the other 26 cases are right.
+/// Checks that both pipelines of one draw are named as lost, and that the other 26 cases are right.
 #[track_caller]
 fn assert_draw_is_lost(report: &Value, how: &str) {
     let losses = report["losses"].as_array().unwrap();
@@ -75,7 +75,7 @@ fn a_device_that_does_not_finish_is_told_with_its_case() {
 fn a_crash_is_told_with_its_case() {
     let more = [&COMPUTE[..], &["--isolate"]].concat();
     assert_draw_is_lost(&report("crash:triangle-strip:7x1", &more), "signal: 6");
-    // Without the option, the crash is what starts the child processes.
+    // Without `--isolate`, the crash starts the child processes.
     for crash in ["crash", "access"] {
         let ran =
             probe(&format!("{crash}:triangle-strip:7x1"), &[&COMPUTE[..], &["--json"]].concat());
@@ -84,7 +84,8 @@ fn a_crash_is_told_with_its_case() {
     }
 }
 
-/// In a call of the driver, where no fence helps.
+/// A call of the driver that does not return is found only in a child process, because the probe
+/// cannot limit its time.
 #[test]
 fn a_driver_that_does_not_return_is_told_with_its_case() {
     let more = ["--backend", "native", "--isolate", "--timeout", "1"];
@@ -109,7 +110,7 @@ fn what_does_not_fit_the_memory_is_left_out_and_told() {
     vkxfb(&[&all[..], &["--memory", "64X"]].concat()).refuses(&["such as 256M"]);
 }
 
-/// Each case is right alone, and the probe says so, but not that all is right.
+/// Each case is right alone. The report says so, but its outcome is not that all is right.
 #[test]
 fn a_device_that_only_many_cases_lose_is_told_so() {
     let report = report("together:triangle-strip:7x1", &COMPUTE);
@@ -129,7 +130,8 @@ fn a_shader_that_is_always_lost_is_left_out_after_a_while() {
     assert!(cell["skipped"].as_str().unwrap().contains("left out"), "{cell:#}");
 }
 
-/// Of all backends, and of a shader whose records have to be captured first.
+/// The results are compared for all backends, and for a shader whose reference records have to be
+/// captured.
 #[test]
 fn what_child_processes_find_is_what_one_process_finds() {
     let files = Shaders::new();

@@ -1,11 +1,11 @@
-//! The command that a probe prints for a wrong case: run alone, it finds the same again.
+//! Tests the command that a probe prints for a wrong case: it must find the same fault again.
 
 use serde_json::{Value, json};
 
 use crate::command::{Shaders, vkxfb};
 
-/// The place in a subgroup is not the same where the driver captures and in a compute shader, and
-/// depends on how many vertices a draw has.
+/// The place of a vertex in its subgroup differs between the driver's capture and a compute shader,
+/// and depends on the number of vertices of the draw.
 const SUBGROUP: &str = "#version 450
     #extension GL_KHR_shader_subgroup_basic : require
     layout(location = 0, xfb_buffer = 0, xfb_offset = 0, xfb_stride = 16) out vec4 c;
@@ -14,7 +14,8 @@ const SUBGROUP: &str = "#version 450
         gl_Position = vec4(1.0);
     }";
 
-/// A denormal float, which one of the backends may flush to zero, for all but the first vertices.
+/// For all vertices but the first ones, the output is a denormal float, which one of the backends
+/// may flush to zero.
 const LATE: &str = "#version 450
     layout(location = 0, xfb_buffer = 0, xfb_offset = 0, xfb_stride = 16) out vec4 c;
     void main() {
@@ -23,13 +24,13 @@ const LATE: &str = "#version 450
         gl_Position = vec4(1.0);
     }";
 
-/// Runs the command that was printed for each wrong cell of a report, which has to find the same
-/// case wrong.
+/// Runs the command that was printed for each wrong cell of a report, and checks that it finds the
+/// same case wrong. Returns the number of commands.
 fn assert_repeats(report: &Value) -> usize {
     let cells = report["cells"].as_array().unwrap();
     let failures = cells.iter().map(|cell| &cell["first_failure"]).filter(|first| !first.is_null());
     let mut repeated = 0;
-    // The first ones are enough: all are printed alike.
+    // A few commands are enough, because all are made in the same way.
     for first in failures.take(4) {
         assert!(first["case"]["vertex_count"].as_u64().unwrap() > 0, "{first:#}");
         let told = first["command"].as_str().unwrap();
@@ -57,19 +58,19 @@ fn a_case_whose_records_differ_is_the_smallest_and_differs_again() {
             let ran = vkxfb(&[&probe[..], more].concat()).exits(1).json();
             let report = &ran["reports"][0];
             assert!(assert_repeats(report) > 0, "{name}: {report:#}");
-            // A draw of nothing is right everywhere, and natively all are.
+            // Draws without vertices are right on every backend, and all native captures are right.
             for results in report["results"].as_array().unwrap() {
                 assert!(results["right"].as_str().unwrap().starts_with("0x1 0x3"), "{results:#}");
                 assert!(results["backend"] != "native" || results["wrong"].is_null());
             }
-            // No other backend draws points of a shader without PointSize, so these have nothing to
-            // differ from.
+            // Only the compute backend draws points with a shader that does not write `PointSize`,
+            // so there are no other records to compare them with.
             let points = report["results"].as_array().unwrap().iter();
             let mut points = points.filter(|r| r["topology"] == "point-list");
             assert!(name != "late.spv" || points.all(|r| r["wrong"].is_null()), "{report:#}");
         }
     }
-    // Up to vertex 9, which is the fifth of a draw, nothing differs.
+    // Vertices up to number 9, which is the fifth of a draw, do not differ.
     let late = files.path("late.spv");
     let late = ["probe", "--device", "0", "--shader", late.to_str().unwrap(), "--json"];
     let few = ["--topology", "line-strip", "--provoking", "first", "--instances", "1"];

@@ -1,4 +1,5 @@
-//! The file beside a report that says what runs, for when the whole machine freezes.
+//! Tests the file beside a report that names the case that runs now, in case the whole machine
+//! freezes.
 
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -7,14 +8,14 @@ use std::time::{Duration, Instant};
 
 use crate::command::{PROBE_ONE_BATCH, Shaders, command, vkxfb};
 
-/// A probe with a made-up fault, of the compute backend.
+/// Starts a probe of the compute backend with a simulated fault.
 fn start(fault: &str, more: &[&str]) -> Child {
     let mut probe = command(&PROBE_ONE_BATCH);
     probe.args(["--backend", "compute"]).args(more).env("VKXFB_INJECT_FAULT", fault);
     probe.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// Waits until the file says what is expected.
+/// Waits until the file contains `expected`, and returns its text.
 fn wait_for(file: &Path, expected: &str) -> String {
     let start = Instant::now();
     let mut said = String::new();
@@ -28,7 +29,7 @@ fn wait_for(file: &Path, expected: &str) -> String {
     panic!("no '{expected}' in: {said}");
 }
 
-/// A call of the driver that never returns, as where the machine freezes.
+/// A call of the driver does not return, as if the machine had frozen.
 #[test]
 fn what_runs_is_in_a_file_while_it_does() {
     let files = Shaders::new();
@@ -46,14 +47,14 @@ fn what_runs_is_in_a_file_while_it_does() {
         assert_eq!(said.lines().count(), 1, "{said}");
         assert!(!Path::new(results).exists());
 
-        // The next run tells what the one that did not end was at, and leaves nothing behind.
+        // The next run prints what the earlier run was doing, and removes the file.
         let again = [&PROBE_ONE_BATCH[..], &["--backend", "native", option, results]].concat();
         let again = vkxfb(&again).exits(0);
         assert!(again.stderr.contains("did not end. It was at: "), "{}", again.stderr);
         assert!(again.stderr.contains(said.trim_end()), "{}", again.stderr);
         assert!(!running.exists() && Path::new(results).exists());
 
-        // The command runs as it is.
+        // The printed command can be run without changes.
         let words: Vec<&str> = told.split_whitespace().collect();
         let json = vkxfb(&[&words[..], &["--quick", "--json"]].concat()).exits(0).json();
         assert_eq!(json["reports"][0]["cells"][0]["passed"], 28);
@@ -74,7 +75,7 @@ fn each_case_is_named_that_runs_alone() {
     assert!(!running.exists() && report.exists());
 }
 
-/// A trial may freeze the machine as well.
+/// A trial may freeze the machine, too.
 #[test]
 fn trials_are_named_too() {
     let files = Shaders::new();

@@ -1,4 +1,5 @@
-//! What a probe tries before its cases: it says so first, and what does not work is named. The faults are made up.
+//! Tests the trials of a probe: they run before the cases, and the report names those that fail.
+//! The faults are simulated.
 
 use serde_json::Value;
 
@@ -10,7 +11,7 @@ fn probe(fault: Option<&str>, more: &[&str]) -> Ran {
     Ran::new(command.output().unwrap())
 }
 
-/// Trial, result and text of each trial in JSON.
+/// Returns the name, the result and the text of each trial in the JSON.
 fn trials(ran: &Ran) -> Vec<[String; 3]> {
     let json: Value = serde_json::from_str(&ran.stdout).unwrap();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -18,7 +19,7 @@ fn trials(ran: &Ran) -> Vec<[String; 3]> {
     trials.iter().map(|t| [text(&t["trial"]), text(&t["result"]), text(&t["text"])]).collect()
 }
 
-/// Only that trial comes out otherwise than on lavapipe, and all cases run.
+/// Checks that only `trial` has another result than on lavapipe, and that all cases run.
 #[track_caller]
 fn assert_only(fault: &str, more: &[&str], exits: u8, trial: &str, result: &str, says: &str) {
     let ran = probe(Some(fault), &[more, &["--json"]].concat()).exits(exits.into());
@@ -76,7 +77,7 @@ fn a_driver_that_stores_some_vertices_twice_is_named() {
     let report = std::fs::read_to_string(&file).unwrap();
     assert!(report.starts_with("# Transform feedback: vertex stores: came out wrong"), "{report}");
 
-    // Beside a report of a driver that does not.
+    // The report is compared with that of a driver without the fault.
     let sound = files.path("sound.md");
     let page = files.path("sound.html");
     let (sound, page) = (sound.to_str().unwrap(), page.to_str().unwrap());
@@ -126,7 +127,7 @@ fn a_trial_that_takes_the_device_is_named_and_the_rest_runs() {
     assert_only("crash:speed", &[], 2, "speed", "lost", "signal: 6");
 }
 
-/// What child processes leave out is what their parent leaves out.
+/// Child processes leave out the same draws as their parent.
 #[test]
 fn large_draws_that_take_too_long_are_left_out_and_told() {
     let probe = ["probe", "--device", "0", "--backend", "compute", "--topology", "triangle-strip"];
@@ -142,7 +143,7 @@ fn large_draws_that_take_too_long_are_left_out_and_told() {
     }
 }
 
-/// Whoever tries a CI with made-up faults is not to take its report for that of a driver.
+/// A report with simulated faults says so, so that nobody takes it for a report about a driver.
 #[test]
 fn made_up_faults_are_said_everywhere() {
     let files = Shaders::new();

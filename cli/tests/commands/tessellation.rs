@@ -1,7 +1,8 @@
-//! Commands that take tessellation shaders behind a vertex shader.
+//! Tests commands that take tessellation shaders.
 //!
-//! What is right is what the source of the shaders says, and what the driver captures of the same draw. The order of
-//! the points of a patch is the driver's choice, so what is compared with it depends on the patch alone.
+//! The expected values follow from the source of the shaders; captures are also compared with the
+//! driver's own capture of the same draw. A driver may choose the order of the points of a patch,
+//! so the compared outputs are the same for all points.
 
 use crate::command::{Ran, Shaders, command, vkxfb};
 use crate::common;
@@ -17,7 +18,8 @@ const VERTEX: &str = "
         gl_Position = vec4(gl_VertexIndex, 0, 0, 1);
     }";
 
-/// Two lines of three segments for even patches, none for others.
+/// A tessellation control shader that divides even patches into two lines of three segments, and
+/// odd patches into nothing.
 const CONTROL: &str = "#version 450
     layout(constant_id = 1) const uint FIRST = 0;
     layout(vertices = 2) out;
@@ -32,7 +34,8 @@ const CONTROL: &str = "#version 450
         gl_TessLevelOuter[1] = 3.0;
     }";
 
-/// A structure of 18 locations: two 64-bit vectors of three components take two each.
+/// A tessellation evaluation shader whose output is a structure of 18 locations. Each of the two
+/// 64-bit vectors of three components takes two locations.
 const EVALUATION: &str = "#version 450
     layout(isolines, equal_spacing, point_mode) in;
     layout(set = 0, binding = 1) uniform Scale { float scale; };
@@ -55,7 +58,8 @@ const EVALUATION: &str = "#version 450
         found.ends = uvec2(passed[0], passed[1]);
     }";
 
-/// The shaders, those after the vertex shader as GLSL, and arguments for what they read.
+/// The files of the shaders, with the tessellation shaders as GLSL, and the arguments for the
+/// contents that they read.
 struct Files {
     shaders: Shaders,
     vertex: String,
@@ -93,7 +97,7 @@ fn outputs(json: &Value, name: &str) -> Vec<Value> {
     records.iter().map(|record| record["outputs"][name].clone()).collect()
 }
 
-/// The driver captures the same bytes of each of the structure's 18 locations.
+/// The capture of each of the structure's 18 locations has the same bytes as the driver's.
 #[test]
 fn a_structure_of_eighteen_locations_is_captured_as_by_the_driver() {
     let files = Files::new(EVALUATION);
@@ -101,7 +105,7 @@ fn a_structure_of_eighteen_locations_is_captured_as_by_the_driver() {
     let run = |more: &[&str]| files.capture(&[&patches[..], more].concat());
     for backend in ["compute", "native"] {
         let ran = run(&["--backend", backend, "--compare", "--format", "json"]).exits(0);
-        // Patches 0 and 2 of four, two lines of four points each.
+        // Patches 0 and 2 of four are divided into two lines of four points each.
         let equal = "equal to the driver's own capture, 16 records";
         assert!(ran.stderr.contains(equal), "{backend}: {}", ran.stderr);
         let json = ran.json();
@@ -117,14 +121,14 @@ fn a_structure_of_eighteen_locations_is_captured_as_by_the_driver() {
         assert_eq!(outputs(&json, "found.places[8]")[15], json!([22.0, 0.0, 1.0]));
         assert_eq!(outputs(&json, "found.wide[1]")[15][0], json!(2.0 / 3.0));
     }
-    // What does not fit is counted, too.
+    // Primitives that do not fit are counted as needed.
     for backend in ["native", "compute"] {
         let some = run(&["--buffer-size", "1400", "--backend", backend, "--format", "json"]);
         let some = some.exits(0).json();
         let counts = [&some["primitives_written"], &some["primitives_needed"]];
         assert_eq!(counts, [&json!(6), &json!(16)], "{backend}");
     }
-    // By indices, of two instances.
+    // This draw has indices and two instances.
     let indices = files.shaders.file("indices.txt", b"3 4 5 0 1 2 6 7 8 2 1");
     let points = ["--patch-control-points", "3"];
     let indexed = [&points[..], &["--indices", &indices, "--instances", "2", "--compare"]].concat();
@@ -132,10 +136,11 @@ fn a_structure_of_eighteen_locations_is_captured_as_by_the_driver() {
     assert!(said.contains("equal to the driver's own capture, 32 records"), "{said}");
 }
 
-/// A geometry shader takes what the patches are divided into, and is the one that is captured.
+/// The geometry shader gets the primitives into which patches are divided, and its outputs are
+/// captured.
 #[test]
 fn a_geometry_shader_behind_tessellation_shaders_is_captured() {
-    // Geometry shaders have fewer input locations than the structure takes.
+    // Geometry shaders may have fewer input locations than the structure takes.
     let lines = EVALUATION
         .replace(", point_mode", "")
         .replace("places[9]", "places[2]")
@@ -159,7 +164,8 @@ fn a_geometry_shader_behind_tessellation_shaders_is_captured() {
     let draw = ["--geometry", &geometry, "--patch-control-points", "3", "--vertices", "3"];
     let run = |more: &[&str]| files.capture(&[&draw[..], more].concat()).exits(0);
     let ran = run(&["--varyings", "emitted", "--compare", "--format", "json"]);
-    // Two lines of three segments, each a strip of two lines by two invocations.
+    // The patch is divided into two lines of three segments. For each segment, each of two
+    // invocations emits a strip of two lines.
     assert!(ran.stderr.contains("capture, 48 records"), "{}", ran.stderr);
     assert_eq!(outputs(&ran.json(), "emitted")[0], json!([7, 9, 0]));
 
@@ -250,7 +256,7 @@ fn what_tessellation_shaders_lack_is_named() {
     more(&["--topology", "line-list"]).refuses(&["--topology line-list", "take a patch-list"]);
     more(&["--topology", "patch-list", "--varyings", "found.ends"]).exits(0);
     more(&["--backend", "vertex"]).refuses(&["vertex shaders alone", "takes --control"]);
-    // Patches 0 and 2 of those that the restarts leave have eight points.
+    // The indices between the restarts form three patches. Patches 0 and 2 have eight points each.
     let indices =
         files.shaders.file("indices.txt", b"0 1 2 restart 3 4 restart 3 4 5 6 restart 6 7 8");
     let restarted = ["--patch-control-points", "3", "--indices", &indices, "--restart"];
@@ -280,7 +286,7 @@ fn what_tessellation_shaders_lack_is_named() {
     let list = ["probe", "--shader", vertex, "--topology", "patch-list", "--varyings", "number"];
     vkxfb(&list).refuses(&["takes no primitives of patch-list"]);
 
-    // The probe's own are captured by every backend that takes them.
+    // The probe's own tessellation shaders are captured on every backend that supports them.
     let own = ["probe", "--shader", "identify", "--geometry", "patches_to_lines", "--json"];
     let json = vkxfb(&[&own[..], &["--device", "0", "--vertices", "12"]].concat()).exits(0).json();
     let cells = json["reports"][0]["cells"].as_array().unwrap();
@@ -290,7 +296,7 @@ fn what_tessellation_shaders_lack_is_named() {
         let run = if cell["backend"] == "vertex" { 0 } else { 4 };
         assert_eq!([&cell["run"], &cell["passed"]], [&json!(run), &json!(run)], "{cell}");
     }
-    // A driver that executes nothing is told of, in text and on the page.
+    // If a driver executes nothing, the table and the page say so.
     let page = files.shaders.path("page.html");
     let output = ["--html", page.to_str().unwrap(), "--device", "0", "--backend", "compute"];
     let mut wrong = command(&[&own[..own.len() - 1], &output].concat());

@@ -19,21 +19,22 @@ use super::report::CaseResult;
 /// Identifies a case in a comparison.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct CaseKey {
-    /// The index of the pair of devices that are compared.
+    /// The index in [`Comparison::devices`] of the devices that are compared.
     pub device: usize,
-    /// The backend that captured.
+    /// The name of the backend that captured the draw.
     pub backend: String,
     /// The topology of the draw.
     pub topology: String,
     /// The name of the vertex shader.
     pub shader: String,
-    /// The name of the geometry shader whose outputs are captured. `None` if those of the vertex
-    /// shader are.
+    /// The name of the geometry shader or tessellation shaders whose outputs are captured. `None`
+    /// if the outputs of the vertex shader are captured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub geometry: Option<String>,
     /// The provoking vertex of the pipeline.
     pub provoking: String,
-    /// Whether the topology was folded into the pipeline.
+    /// Whether the topology was compiled into the pipeline as a constant. Otherwise the pipeline
+    /// takes every topology.
     pub specialized: bool,
     /// The number of vertices of an instance.
     pub vertex_count: u32,
@@ -44,7 +45,7 @@ pub struct CaseKey {
 /// A case whose results differ, or that only one of the reports has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// The case.
+    /// The draw and the pipeline that captured it.
     #[serde(flatten)]
     pub case: CaseKey,
     /// The result in the first report. `None` if the case is not in it.
@@ -56,7 +57,7 @@ pub struct Change {
 /// A property of the device, driver or machine that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FactChange {
-    /// The index of the pair of devices that are compared.
+    /// The index in [`Comparison::devices`] of the devices that are compared.
     pub device: usize,
     /// The name of the property, such as `driver` or the name of a limit.
     pub name: String,
@@ -66,20 +67,21 @@ pub struct FactChange {
     pub after: Option<String>,
 }
 
-/// The cases of a topology on a backend, if some of these cases are gone.
+/// Counts the cases of a backend and a topology of which the second report lacks at least one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GoneRow {
-    /// The index of the pair of devices that are compared.
+    /// The index in [`Comparison::devices`] of the devices that are compared.
     pub device: usize,
     /// The backend that captured.
     pub backend: String,
     /// The topology of the draws.
     pub topology: String,
-    /// Whether the cases are of geometry shaders, instead of vertex shaders alone.
+    /// Whether the cases have a geometry shader or tessellation shaders ([`CaseKey::geometry`]).
     pub geometry: bool,
     /// The number of cases that only the first report has.
     pub gone: usize,
-    /// The number of cases that the second report has. If it is 0, nothing captures them any more.
+    /// The number of cases of this backend and topology in the second report. If it is 0, the
+    /// second report is worse.
     pub left: usize,
 }
 
@@ -90,26 +92,27 @@ pub struct Comparison {
     pub devices: Vec<(Option<String>, Option<String>)>,
     /// The properties of devices, drivers and machines that differ.
     pub facts: Vec<FactChange>,
-    /// Cases that were right before, and are wrong or could not be captured now.
+    /// Cases that are right in the first report, and are wrong or could not run in the second.
     pub became_wrong: Vec<Change>,
-    /// Cases that are right now, and were not before.
+    /// Cases that are right in the second report, and are wrong or could not run in the first.
     pub became_right: Vec<Change>,
-    /// Cases that are wrong now and could not be captured before, or the other way round.
+    /// Cases that are wrong in one report, and could not run in the other.
     pub otherwise_wrong: Vec<Change>,
     /// Cases that only the second report has.
     pub new: Vec<Change>,
     /// Cases that only the first report has.
     pub gone: Vec<Change>,
-    /// The rows of [`gone`](Self::gone), with all of its cases.
+    /// The number of cases in [`gone`](Self::gone) for each backend and topology.
     pub gone_rows: Vec<GoneRow>,
-    /// The backends that have cases in the first report and none in the second, each with the index
-    /// of the pair of devices. A device that is gone is not mentioned here.
+    /// The backends that have cases in the first report and none in the second, each with an index
+    /// in [`devices`](Self::devices). Backends of a device that the second report lacks are left
+    /// out.
     pub gone_backends: Vec<(usize, String)>,
     /// Whether each of the reports was made with `--quick`, which leaves out cases.
     pub quick: (bool, bool),
     /// The number of cases that are right in both reports.
     pub still_right: usize,
-    /// The number of cases that are wrong in both reports, or could be captured in neither.
+    /// The number of cases that are not right in either report, with the same result in both.
     pub still_wrong: usize,
 }
 
@@ -120,7 +123,6 @@ impl CaseKey {
         Self { vertex_count: 0, instance_count: 0, ..self.clone() }
     }
 
-    /// Whether the case belongs to a row.
     fn is_in(&self, row: &GoneRow) -> bool {
         (self.device, self.geometry.is_some()) == (row.device, row.geometry)
             && (&self.backend, &self.topology) == (&row.backend, &row.topology)
@@ -128,7 +130,8 @@ impl CaseKey {
 }
 
 impl GoneRow {
-    /// Counts the cases of each row that are gone, and the cases of the second report in these rows.
+    /// Returns a row for each backend and topology that has a case in `gone`. `second` is all cases
+    /// of the second report.
     fn count(gone: &[Change], second: &BTreeMap<CaseKey, CaseResult>) -> Vec<Self> {
         let mut rows: Vec<Self> = Vec::new();
         for Change { case, .. } in gone {
@@ -170,12 +173,10 @@ impl Comparison {
             && self.gone_rows.iter().all(|row| row.left > 0)
     }
 
-    /// Iterates over the new cases that are not right.
     fn new_not_right(&self) -> impl Iterator<Item = &Change> {
         self.new.iter().filter(|change| change.after != Some(CaseResult::Right))
     }
 
-    /// Iterates over the names of the devices that only the first report has.
     fn gone_devices(&self) -> impl Iterator<Item = &str> {
         self.devices.iter().filter_map(|(before, after)| match after {
             None => before.as_deref(),
@@ -230,7 +231,8 @@ impl Comparison {
 
 type Pair<'a> = (Option<&'a RecordedDevice>, Option<&'a RecordedDevice>);
 
-/// Returns the pairs of devices to compare, and the devices that only one report has.
+/// Pairs the devices of two reports by vendor and device ID. A device that only one report has is
+/// paired with `None`.
 fn pairs<'a>(before: &'a [RecordedDevice], after: &'a [RecordedDevice]) -> Vec<Pair<'a>> {
     if let ([first], [second]) = (before, after) {
         return vec![(Some(first), Some(second))];
@@ -245,7 +247,7 @@ fn pairs<'a>(before: &'a [RecordedDevice], after: &'a [RecordedDevice]) -> Vec<P
     pairs
 }
 
-/// Iterates over the keys of two maps, with the value of each key in both maps.
+/// Iterates over the keys of both maps, each with its value in `first` and its value in `second`.
 fn joined<'a, K: Ord, V>(
     first: &'a BTreeMap<K, V>,
     second: &'a BTreeMap<K, V>,

@@ -33,7 +33,7 @@ pub enum ReadError {
         /// The path of the file.
         file: PathBuf,
     },
-    /// No case ran.
+    /// The report has no case.
     #[error("{}: the report has no case, so that there is nothing to compare", .file.display())]
     NoCases {
         /// The path of the file.
@@ -65,7 +65,8 @@ pub enum ReadError {
 pub struct Recorded {
     /// The devices that were probed.
     pub devices: Vec<RecordedDevice>,
-    /// Whether the probe was run with `--quick`. `false` in reports that do not say.
+    /// Whether the probe was run with `--quick`. `false` if the report does not contain its
+    /// command.
     pub is_quick: bool,
 }
 
@@ -121,7 +122,7 @@ impl Recorded {
 }
 
 impl RecordedDevice {
-    /// Returns the result of each case. The keys get the index `device`.
+    /// Returns the result of each case. [`CaseKey::device`] is set to `device`.
     pub(super) fn results(&self, device: usize) -> BTreeMap<CaseKey, CaseResult> {
         let with_place =
             |(key, result): (&CaseKey, &CaseResult)| (CaseKey { device, ..key.clone() }, *result);
@@ -209,7 +210,7 @@ impl<'a> Field<'a> {
         let devices = reports.iter().map(|report| report.device(tool));
         let mut is_quick = false;
         for report in &reports {
-            // Older reports in Markdown have no command.
+            // Reports in Markdown that older versions wrote do not contain the command.
             let command = report.optional("command").map(|command| command.text()).transpose()?;
             is_quick |=
                 command.unwrap_or_default().split_whitespace().any(|word| word == "--quick");
@@ -276,7 +277,7 @@ impl<'a> Field<'a> {
         })
     }
 
-    /// Adds the cases of a pipeline, whose results are in this value.
+    /// Adds the cases of one pipeline. `self` is the JSON object with the results of that pipeline.
     fn add_cases(&self, cases: &mut BTreeMap<CaseKey, CaseResult>) -> Result<(), Wrong> {
         let text = |name: &str| Ok::<_, Wrong>(self.member(name)?.text()?.to_owned());
         let pipeline = CaseKey {

@@ -46,7 +46,7 @@ impl CaseResult {
     }
 }
 
-/// Lists the changes of one kind, in a line for each pipeline.
+/// Lists the changes of one kind: one line for each pipeline, at most [`LISTED`].
 fn write_changes(f: &mut Formatter<'_>, name: &str, changes: &[Change]) -> fmt::Result {
     if changes.is_empty() {
         return Ok(());
@@ -138,7 +138,8 @@ impl Comparison {
 
     /// Lists the cases that are gone, in a line for each backend and topology.
     fn write_gone(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        // If only the second probe was quick, most rows have fewer cases than before, so they are not listed.
+        // If only the second probe was quick, most rows have fewer cases than before. Then only
+        // rows without any case in the second report are listed.
         let is_listed = |row: &&GoneRow| row.left == 0 || !self.quick.1 || self.quick.0;
         let (listed, quick): (Vec<&GoneRow>, Vec<_>) = self.gone_rows.iter().partition(is_listed);
         if listed.is_empty() {
@@ -195,7 +196,8 @@ impl Display for Comparison {
         write_changes(f, "became wrong", &self.became_wrong)?;
         write_changes(f, "became right", &self.became_right)?;
         write_changes(f, "wrong in another way", &self.otherwise_wrong)?;
-        // New cases that are right are not listed: the other run was quicker, and left them out.
+        // New cases that are right are not listed: usually the first probe was run with `--quick`,
+        // and left them out.
         let new: Vec<_> = self.new_not_right().cloned().collect();
         write_changes(f, "new, and not right", &new)?;
         self.write_gone(f)

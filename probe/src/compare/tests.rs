@@ -13,7 +13,7 @@ fn parse(value: &serde_json::Value) -> Recorded {
 }
 
 /// Returns a report with two pipelines that the sample report does not have. `first` and `second`
-/// are the results of the two.
+/// are the results of each: names of lists (`right`, `wrong`, `not_run`), each with its draws.
 fn small(first: &[(&str, &str)], second: &[(&str, &str)]) -> serde_json::Value {
     let mut value = json(&sample_report());
     let template = value["reports"][0]["results"][0].clone();
@@ -195,14 +195,13 @@ fn a_quick_probe_beside_a_full_one_is_short() {
     assert_eq!(said(&quick, &full), format!("{verdict} new, all right\n{first}"));
     let second = first.replace("first", "second");
     assert_eq!(said(&full, &quick), format!("{verdict} gone, all right\n{second}"));
-    // Without the option, the comparison names the topology whose cases are gone.
+    // If no report was made with `--quick`, the comparison names the topology whose cases are gone.
     let fewer = small(&[("right", "1x1")], &[("right", "7x1")]);
     let (backend, topology) = row_of(&full, 0);
     let gone = format!("gone (3):\n  {backend} {topology}: 3, 2 are left\n");
     assert_eq!(said(&full, &fewer), format!("{verdict} gone, all right\n{gone}"));
 }
 
-/// The backend and topology of a pipeline.
 fn row_of(value: &serde_json::Value, pipeline: usize) -> (String, String) {
     let results = &value["reports"][0]["results"][pipeline];
     let text = |name: &str| results[name].as_str().unwrap().to_owned();

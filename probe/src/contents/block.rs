@@ -97,9 +97,9 @@ impl Block {
         bytes >= self.least
     }
 
-    /// Whether contents of this many bytes, which are enough for the block, end where the block or
-    /// an element of its runtime array ends. They may contain the padding after the last number, or
-    /// not.
+    /// Whether contents of this many bytes end at the end of the block or of an element of its
+    /// runtime array, with or without the padding after the last number. The contents must be large
+    /// enough for the block.
     pub(super) fn ends_with(&self, bytes: u64) -> bool {
         let Some((start, numbers)) = &self.array else {
             return bytes <= self.size.next_multiple_of(ROUNDING);
@@ -142,7 +142,7 @@ fn end_of(numbers: &[Number]) -> u64 {
 }
 
 impl Number {
-    /// Writes a made-up number `behind` bytes after the offset.
+    /// Writes a made-up number at `self.offset + behind`, if `bytes` is long enough for it.
     fn make_up(&self, bytes: &mut [u8], behind: u64, seed: u32) {
         let start = (self.offset + behind) as usize;
         let Some(place) = bytes.get_mut(start..start + self.width as usize / 8) else { return };
@@ -233,8 +233,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Adds the components of a vector. They are `apart` bytes apart, or adjacent if that is
-    /// `None`.
+    /// Adds the components of a vector. Their distance in bytes is `apart`; they are adjacent if
+    /// `apart` is `None`.
     fn vector(&mut self, ty: Id, count: u32, start: u64, apart: Option<u32>) -> Result<(), String> {
         let size = match self.declarations.ty(ty) {
             Some(Type::Int { width, .. } | Type::Float { width }) => width / 8,

@@ -152,7 +152,7 @@ impl<'a> Capture<'a> {
         })
     }
 
-    /// Whether a record contains that vertex in all buffers.
+    /// Whether a record contains `vertex` in all buffers.
     pub fn holds(&self, record: u64, vertex: VertexRef) -> bool {
         self.buffers.iter().all(|b| b.holds(self.expectation, record, vertex))
     }
@@ -183,9 +183,9 @@ impl<'a> Capture<'a> {
         }
     }
 
-    /// Determines what a record contains in one buffer: no vertex (`None`), the sentinel
-    /// (`Some(None)`), or a vertex. If several vertices have the same outputs, prefers those in
-    /// `near`.
+    /// Returns the number of a buffer, and what a record contains in that buffer: no vertex
+    /// (`None`), the sentinel (`Some(None)`), or a vertex. If several vertices have the same
+    /// outputs, prefers those in `near`.
     fn part(
         &self,
         buffer: &Buffer<'_>,
@@ -228,7 +228,8 @@ impl<'a> Capture<'a> {
         let index = *by_content.get(&hash(buffers, |b| b.captured_record(record)))?;
         let found = split(index, vertex_count);
         let holds = |v: &VertexRef| buffers.iter().all(|b| b.holds(e, record, *v));
-        // If this vertex has the same outputs in several instances, prefers the expected instance.
+        // The vertex may have the same outputs in several instances. Then the expected instance is
+        // preferred.
         let here = expected.map(|x| VertexRef { instance: x.instance, ..found });
         here.filter(holds).or(Some(found).filter(holds))
     }
@@ -296,7 +297,7 @@ impl<'a> Buffer<'a> {
         if position.saturating_add(needed) > size && needed > 0 {
             return Err(DiagnoseError::DoesNotFit { buffer, position, needed, size });
         }
-        // Vulkan allows a position past the end of the range. In that case there is room for no record.
+        // Vulkan allows a position past the end of the range. In that case no record fits.
         let start = bound.start + position.min(size);
         Ok(Self {
             captured,
@@ -310,7 +311,6 @@ impl<'a> Buffer<'a> {
         })
     }
 
-    /// Converts an offset in the allocation to an offset from the start of the bound range.
     pub fn offset_in_bound(&self, at: u64) -> i64 {
         from_bound(self.captured, at)
     }

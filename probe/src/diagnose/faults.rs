@@ -30,8 +30,8 @@ pub enum Fault {
     FlippedWinding,
     /// A primitive contains a vertex that does not belong to it.
     WrongVertex,
-    /// All vertices of a primitive were not written, or the primitive was left out, so that the
-    /// following ones moved up.
+    /// None of the vertices of a primitive was written, or the primitive was left out and the
+    /// following primitives moved up.
     MissingPrimitive,
     /// Some vertices of a primitive were not written.
     MissingVertex,
@@ -273,7 +273,7 @@ pub enum Verdict {
 pub(super) struct Finding {
     pub fault: Fault,
     /// The number of the primitive with the fault, counted over all instances. Findings are sorted
-    /// by it.
+    /// by this number.
     pub place: u64,
     pub first: Option<PrimitiveDiff>,
     pub buffer: u32,

@@ -41,7 +41,7 @@ pub struct Expectation<'a> {
     /// The primitives of each instance.
     pub sequence: Sequence<'a>,
     /// Whether the order of the vertices of a primitive is guaranteed. If not, a triangle may be
-    /// rotated. It is always guaranteed by the vertex and compute backends. The native backend
+    /// rotated. The vertex and compute backends always guarantee the order. The native backend
     /// guarantees it if
     /// `VkPhysicalDeviceProvokingVertexFeaturesEXT::transformFeedbackPreservesProvokingVertex` is
     /// enabled and, for fans, the property `transformFeedbackPreservesTriangleFanProvokingVertex`
@@ -171,7 +171,7 @@ pub fn diagnose(
 /// captured, right or wrong, for [`super::picture`].
 ///
 /// # Errors
-/// As [`diagnose`].
+/// The same as those of [`diagnose`].
 pub fn trace(
     expectation: &Expectation<'_>,
     captured: &[CapturedBuffer<'_>],

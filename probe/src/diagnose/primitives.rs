@@ -91,9 +91,9 @@ pub(super) fn excerpt(capture: &Capture<'_>, first: u64, limit: usize) -> Vec<Pr
         .collect()
 }
 
-/// Returns the primitives to show for a finding. `place` is the number of its primitive, counted
-/// over all instances. The returned primitives are of the same instance, and the first has an even
-/// number.
+/// Returns the primitives to show for a finding. `place` is the number of the finding's primitive,
+/// counted over all instances. The returned primitives are of the same instance, and the first has
+/// an even number.
 pub(super) fn around(
     capture: &Capture<'_>,
     place: u64,
@@ -198,7 +198,7 @@ fn classify(expected: &[VertexRef], captured: &[Slot]) -> Option<Fault> {
 }
 
 /// Determines whether the primitives from `first` on are the expected ones, but moved up or down by
-/// some primitives.
+/// some primitives. If so, returns the fault and a description of the move.
 fn displacement(capture: &Capture<'_>, first: u64) -> Option<(Fault, String)> {
     let (written, needed) = (capture.expectation.primitives_written, capture.primitives_needed());
     let m = capture.vertices_per_primitive();
@@ -221,8 +221,8 @@ fn displacement(capture: &Capture<'_>, first: u64) -> Option<(Fault, String)> {
             return Some((Fault::MissingPrimitive, text));
         }
     }
-    // If primitives moved down, the last ones must be written after the expected end, unless there
-    // is no room for them.
+    // If primitives moved down, the last ones must be written after the expected end, unless they
+    // do not fit into the buffers.
     let pushed_out =
         !capture.has_room_for((written + 1) * m - 1) || !capture.is_untouched(written * m);
     for by in steps() {

@@ -37,7 +37,7 @@ impl Sequence<'_> {
         }
     }
 
-    /// The number of different vertices.
+    /// The number of vertices. A vertex that several primitives share counts once.
     pub const fn vertex_count(&self) -> u32 {
         match self {
             Self::Assembled { vertex_count, .. } | Self::Emitted { vertex_count, .. } => {

@@ -1,18 +1,18 @@
-//! Finds steps of a submission that had no effect. Without them the memory that was read back does
-//! not contain a capture, and comparing it would report a fault that did not happen, such as an
+//! Finds steps of a submission that had no effect. After such a step, the memory that was read back
+//! does not contain a capture. Comparing it would report a fault that did not happen, such as an
 //! overrun although nothing was stored.
 
 use super::decode::is_untouched;
 use super::{CapturedBuffer, Fault, Mismatch};
 use crate::sentinel::Fill;
 
-/// Finds a step that had no effect. `primitives_written` is the number of primitives that the
-/// capture should have written.
+/// Returns a mismatch that names the first step without an effect. `primitives_written` is the
+/// number of primitives that the capture should have written.
 ///
 /// The steps are, in this order: the host fills the readback memory. The device fills the readback
 /// memory and the capture buffers, copies the sentinels to the capture buffers, captures, and
-/// copies the capture buffers to the readback memory. Each of the three fills has a constant of its
-/// own: see [`Fill`].
+/// copies the capture buffers to the readback memory. Each of the three fills writes another
+/// constant: see [`Fill`].
 pub fn missing_step(primitives_written: u64, captured: &[CapturedBuffer<'_>]) -> Option<Mismatch> {
     let first = captured.first()?;
     let all = |holds: &dyn Fn(&CapturedBuffer<'_>) -> bool| captured.iter().all(holds);
@@ -53,7 +53,8 @@ pub fn missing_step(primitives_written: u64, captured: &[CapturedBuffer<'_>]) ->
 }
 
 /// Whether the guard regions around the bound range do not contain their sentinels. Captures do not
-/// store there, so this shows that the sentinels were not copied, even if the capture was executed.
+/// write to guard regions, so in this case the sentinels were not copied, even if the capture was
+/// executed.
 fn has_unset_guards(captured: &CapturedBuffer<'_>) -> bool {
     let (start, end) = (captured.bound.start, captured.bound.end);
     let range = |from: u64, to: u64| captured.bytes.get(from as usize..to as usize);

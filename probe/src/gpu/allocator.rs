@@ -17,8 +17,8 @@ use super::shadow::Shadows;
 /// Allocates the memory for all objects of a device.
 pub(super) struct OwnAllocator {
     raw: Allocator,
-    /// Allocates readback memory, on devices whose cached memory is not coherent. `None` on other
-    /// devices: `raw` only uses coherent memory.
+    /// Allocates readback memory on devices whose cached memory is not coherent, because `raw` only
+    /// uses coherent memory. `None` on other devices.
     cached: Option<SimpleAllocator>,
     /// The copies of mapped memory that emulate missing coherence. `None` unless
     /// [`HostMemory::NonCoherent`] is chosen.
@@ -46,7 +46,8 @@ impl OwnAllocator {
     /// Creates the allocator of a device.
     ///
     /// # Safety
-    /// The arguments belong together, and outlive the allocator.
+    /// The instance created the physical device and the device of the context. They outlive the
+    /// allocator.
     pub(super) unsafe fn new(
         instance: &ash::Instance,
         physical_device: vk::PhysicalDevice,

@@ -1,9 +1,9 @@
 //! Captures from host memory to host memory. One call makes many captures in one submission.
 //!
 //! All requests of a call share these buffers: the capture buffers in device memory, upload memory
-//! for the initial contents of these and for the vertex data, and readback memory. Each request has
-//! its part of each buffer, a *slot*. So thousands of small captures need only one submission. On a
-//! slow device they are split into several submissions, each with its own buffers.
+//! for the vertex data and for the initial contents of the capture buffers, and readback memory.
+//! Each request has its part of each buffer, a *slot*. So thousands of small captures need only one
+//! submission. On a slow device they are split into several submissions, each with its own buffers.
 
 mod slots;
 mod steps;
@@ -43,8 +43,7 @@ pub struct CaptureTarget<'a> {
 /// A capture, from Begin to End.
 #[derive(Debug, Clone, Copy)]
 pub struct CaptureRequest<'a> {
-    /// The pipeline. Its backend captures. Graphics pipelines must be created for
-    /// [`Gpu::render_pass`].
+    /// The pipeline that captures. A graphics pipeline must be created for [`Gpu::render_pass`].
     pub pipeline: &'a Pipeline,
     /// The vertex buffers.
     pub vertex_data: &'a [VertexData<'a>],
@@ -86,7 +85,7 @@ pub enum Step {
     Flush,
     /// The host invalidates the memory that it reads.
     Invalidation,
-    /// The device executes what is submitted.
+    /// The device executes the submission.
     Submission,
     /// The device copies the initial contents to the capture buffers.
     CopyIn,
@@ -136,7 +135,7 @@ impl Gpu {
     /// Makes captures in a single submission, or in several if they would take too long.
     ///
     /// # Safety
-    /// As [`capture`](Self::capture). The requests are one of the [`batches`].
+    /// The same as for [`capture`](Self::capture). The requests are one of the [`batches`].
     unsafe fn capture_batch(
         &mut self,
         requests: &[CaptureRequest<'_>],
@@ -184,8 +183,8 @@ impl Gpu {
         })
     }
 
-    /// Returns the usage of capture buffers with counters, and that of vertex and index buffers.
-    /// Both are for all backends of the device.
+    /// Returns the usage flags of capture buffers with counters, and those of vertex and index
+    /// buffers. Both contain the flags that any backend of the device needs.
     fn usages(&self) -> (vk::BufferUsageFlags, vk::BufferUsageFlags) {
         let none = (vk::BufferUsageFlags::empty(), vk::BufferUsageFlags::empty());
         let ctx = &self.context;
@@ -207,7 +206,7 @@ impl Gpu {
     /// copies are split into parts, each with its own submission.
     ///
     /// # Safety
-    /// As [`capture`](Self::capture). The buffers contain the slots of `placed`.
+    /// The same as for [`capture`](Self::capture). The buffers contain the slots of `placed`.
     unsafe fn run(
         &mut self,
         placed: &[Placed<'_>],
@@ -260,7 +259,7 @@ impl Gpu {
         self.pace.measured(all_work, time);
         for (start, size) in parts {
             self.submit(|ctx, cmd| {
-                // SAFETY: as above.
+                // SAFETY: the caller's contract; the part is within the buffers.
                 unsafe { steps.copy_back(ctx, cmd, start, size) };
                 Ok(())
             })?;

@@ -12,37 +12,45 @@ use super::DeviceInfo;
 /// [`Full`](super::Profile::Full), and none on other profiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DrawFeatures {
-    /// `fullDrawIndexUint32`: draws may have indices above 2^24.
+    /// Whether `fullDrawIndexUint32` is enabled: draws may have indices above 2^24.
     pub full_draw_index_uint32: bool,
-    /// `drawIndirectFirstInstance`: `firstInstance` in the arguments of indirect draws may be other
-    /// than 0.
+    /// Whether `drawIndirectFirstInstance` is enabled: `firstInstance` in the arguments of indirect
+    /// draws may be other than 0.
     pub indirect_first_instance: bool,
-    /// `indexTypeUint8` of [`VK_EXT_index_type_uint8`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_index_type_uint8.html)
+    /// Whether `indexTypeUint8` of
+    /// [`VK_EXT_index_type_uint8`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_index_type_uint8.html)
+    /// is enabled.
     pub index_type_uint8: bool,
-    /// `multiDraw` of [`VK_EXT_multi_draw`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_multi_draw.html)
+    /// Whether `multiDraw` of
+    /// [`VK_EXT_multi_draw`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_multi_draw.html)
+    /// is enabled.
     pub multi_draw: bool,
-    /// `primitiveTopologyListRestart` of
+    /// Whether `primitiveTopologyListRestart` of
     /// [`VK_EXT_primitive_topology_list_restart`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_primitive_topology_list_restart.html)
+    /// is enabled.
     pub list_restart: bool,
-    /// `primitiveTopologyPatchListRestart` of the same extension.
+    /// Whether `primitiveTopologyPatchListRestart` of `VK_EXT_primitive_topology_list_restart` is
+    /// enabled.
     pub patch_list_restart: bool,
-    /// `primitivesGeneratedQuery` and `primitivesGeneratedQueryWithRasterizerDiscard` of
+    /// Whether `primitivesGeneratedQuery` and `primitivesGeneratedQueryWithRasterizerDiscard` of
     /// [`VK_EXT_primitives_generated_query`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_primitives_generated_query.html)
+    /// are enabled.
     pub primitives_generated_query: bool,
-    /// `conditionalRendering` of
+    /// Whether `conditionalRendering` of
     /// [`VK_EXT_conditional_rendering`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_conditional_rendering.html)
+    /// is enabled.
     pub conditional_rendering: bool,
-    /// `dynamicRendering` of
-    /// [`VK_KHR_dynamic_rendering`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_KHR_dynamic_rendering.html),
-    /// only on devices of Vulkan 1.3, which includes it
+    /// Whether `dynamicRendering` of
+    /// [`VK_KHR_dynamic_rendering`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_KHR_dynamic_rendering.html)
+    /// is enabled. It is enabled only on devices of Vulkan 1.3, which includes the extension.
     pub dynamic_rendering: bool,
-    /// `pipelineStatisticsQuery`: [`Gpu::submit_counted`](super::Gpu::submit_counted) can count
-    /// invocations.
+    /// Whether `pipelineStatisticsQuery` is enabled, so that
+    /// [`Gpu::submit_counted`](super::Gpu::submit_counted) can count invocations.
     pub pipeline_statistics_query: bool,
 }
 
 impl DrawFeatures {
-    /// Returns the features that a device has on its profile.
+    /// Returns the features that a device has.
     ///
     /// # Safety
     /// The device is of the instance.

@@ -45,7 +45,7 @@ impl Robustness {
         }
     }
 
-    /// Whether the extension has to be enabled.
+    /// Whether any feature is enabled. Then the extension has to be enabled, too.
     pub(super) const fn is_any(self) -> bool {
         self.buffer_access2 || self.null_descriptor
     }

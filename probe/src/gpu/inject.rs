@@ -23,7 +23,7 @@ enum Kind {
     Access,
     /// A call of the driver does not return.
     Stuck,
-    /// The device executes nothing of what is submitted.
+    /// The device does not execute submissions.
     Nothing,
     /// Vertex shaders store some vertices of each draw twice.
     Twice,
@@ -113,7 +113,8 @@ impl Gpu {
         self.injected.is_some_and(|fault| fault.kind == Kind::NoIndirect)
     }
 
-    /// Fails if a fault is simulated in that trial.
+    /// Simulates the fault if its place is this trial: returns an error, ends the process, or does
+    /// not return. Otherwise, and for kinds that other functions simulate, returns `Ok`.
     pub(crate) fn fail_trial_if_injected(&mut self, trial: Trial) -> Result<(), GpuError> {
         match self.injected {
             Some(InjectedFault { kind, place: Place::Trial(at) }) if at == trial => self.fail(kind),
@@ -121,7 +122,8 @@ impl Gpu {
         }
     }
 
-    /// Fails if a fault is simulated in a draw of the requests.
+    /// Simulates the fault if its place is a draw of the requests: returns an error, ends the
+    /// process, or does not return. Otherwise returns `Ok`.
     pub(super) fn fail_if_injected(
         &mut self,
         requests: &[CaptureRequest<'_>],

@@ -24,7 +24,8 @@ pub(super) struct Instance {
     pub(super) raw: ash::Instance,
     pub(super) api_version: u32,
     messenger: Option<(ext::debug_utils::Instance, vk::DebugUtilsMessengerEXT)>,
-    /// The messages of the validation layer. The messenger points to them, so they must outlive it.
+    /// The messages of the validation layer. The messenger has a pointer to them, so they must
+    /// outlive the messenger.
     pub(super) messages: Arc<Messages>,
     leaked: bool,
 }
@@ -219,7 +220,8 @@ impl Instance {
                 let tools = unsafe {
                     tools(&self.entry, &self.raw, self.api_version, device, &capabilities)
                 };
-                // SAFETY: as above.
+                // SAFETY: the device belongs to the instance, and the capabilities are those of the
+                // device.
                 let conformance_version =
                     unsafe { conformance_version(&self.entry, &self.raw, device, &capabilities) };
                 if profile == Profile::Bifrost {

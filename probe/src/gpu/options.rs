@@ -123,8 +123,8 @@ pub struct DeviceInfo {
     pub index: usize,
     /// The capabilities of the device, restricted to the profile.
     pub capabilities: Capabilities,
-    /// `VkPhysicalDeviceDriverProperties::conformanceVersion`, dotted. `None` if the driver states
-    /// none.
+    /// `VkPhysicalDeviceDriverProperties::conformanceVersion` as `MAJOR.MINOR.SUBMINOR.PATCH`.
+    /// `None` if the driver does not report it.
     pub conformance_version: Option<String>,
     /// The layers and tools between the program and the driver that `VK_EXT_tooling_info` reports.
     pub tools: Vec<Tool>,
@@ -136,7 +136,7 @@ pub struct DeviceInfo {
 pub struct Tool {
     /// The name of the tool.
     pub name: String,
-    /// The description of the tool, by itself.
+    /// The tool's description of itself.
     pub description: String,
     /// The name of the tool's layer. Empty if it is not in a layer.
     pub layer: String,

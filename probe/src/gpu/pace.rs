@@ -14,7 +14,7 @@ pub const SUBMISSION_LIMIT: Duration = Duration::from_millis(300);
 /// nothing is known about the device yet.
 const FIRST_RATE: f64 = 4e6;
 
-/// A speed in bytes per second that copies reach on every device.
+/// The speed in bytes per second that is assumed for copies, on every device.
 const COPY_RATE: f64 = 100e6;
 
 /// The minimum size in bytes of the copies in one submission.
@@ -31,7 +31,7 @@ pub(super) struct Pace {
     budget: u64,
 }
 
-/// Returns how many bytes are processed in `time` at a rate of bytes per second; saturates.
+/// Returns the number of bytes that are processed in `time` at `rate` bytes per second. Saturates.
 fn bytes_within(time: Duration, rate: f64) -> u64 {
     (time.as_secs_f64() * rate) as u64
 }
@@ -52,8 +52,8 @@ impl Pace {
         self.limit
     }
 
-    /// Returns how many of the captures should be in the next submission. It is at least one,
-    /// unless there are none.
+    /// Returns how many of the captures should be in the next submission: at least one, unless
+    /// `works` is empty.
     pub(super) fn fitting(&self, works: impl Iterator<Item = u64>) -> usize {
         let mut sum = 0_u64;
         let fits = |(index, work): &(usize, u64)| {

@@ -17,8 +17,8 @@ struct Shadow {
 
 // SAFETY: the copy is only accessed by the code that got its address, as mapped memory is.
 unsafe impl Send for Shadow {}
-// SAFETY: as above. Through a shared reference, memory is written only by functions whose callers
-// promise that nothing else accesses it.
+// SAFETY: the copy is only accessed by the code that got its address. Through a shared reference,
+// memory is written only by functions whose callers promise that nothing else accesses it.
 unsafe impl Sync for Shadow {}
 
 impl Shadow {
@@ -78,11 +78,11 @@ impl Shadows {
     /// Emulates an invalidation: updates the copy at `start` from the device's memory.
     ///
     /// # Safety
-    /// As [`flush`](Self::flush).
+    /// The same as for [`flush`](Self::flush).
     pub(super) unsafe fn invalidate(&self, start: *const u8) {
         if let Some(shadow) = self.of(start) {
             let (from, to) = (shadow.mapped, shadow.start());
-            // SAFETY: as above.
+            // SAFETY: both memory areas are live and have at least this size.
             unsafe { from.copy_to_nonoverlapping(to, shadow.size) };
         }
     }

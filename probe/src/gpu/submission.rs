@@ -57,7 +57,7 @@ impl Gpu {
     /// an [`Arena`](vkxfb::runtime::Arena) can [grow](vkxfb::runtime::Arena::growing).
     ///
     /// # Errors
-    /// As [`submit`](Self::submit).
+    /// The same as for [`submit`](Self::submit).
     pub fn submit_growing<R>(
         &mut self,
         record: impl FnOnce(
@@ -129,7 +129,8 @@ impl Gpu {
                     .map_err(|result| failed("vkWaitForFences", result))
                     .and_then(|()| {
                         let reset = device.reset_fences(&[self.fence]);
-                        // The device is idle, but without a fence it cannot be used any more.
+                        // The device is idle, but nothing can be submitted any more, because the
+                        // fence is still signaled.
                         reset.map_err(|result| (State::Lost, failed("vkResetFences", result).1))
                     }),
                 // If memory runs out, `vkQueueSubmit` has no effect.

@@ -160,8 +160,8 @@ fn native_captures_in_one_batch() {
     let topology = PrimitiveTopology::TriangleStrip;
     let vertices: Vec<u32> = (0..200).collect();
     let initial = vec![0xCD; 8 + 20 * 100 + 8];
-    // Two draws that fit, and a third of which only one primitive fits. Below, the same capture is
-    // made three times, each in its own slots.
+    // The first two draws fit. Of the third, only one primitive fits. The same capture is made
+    // three times below, each time in other slots.
     let draw = |first_vertex, vertex_count| Draw {
         vertex_count,
         instance_count: 1,
@@ -341,13 +341,13 @@ fn a_capture_that_cannot_be_recorded_leaves_the_device_usable() {
         assert!(source.to_string().starts_with(message), "{source}");
     }
     let outside = [Some(CaptureTarget { offset: 4, ..target })];
-    // SAFETY: as above.
+    // SAFETY: the draws read at most 4 vertices.
     let error = unsafe { gpu.capture(&[CaptureRequest { buffers: &outside, ..request }]) };
     assert_eq!(
         error.unwrap_err().to_string(),
         "capture 0: the range of buffer 0, 4 + 64, passes its 64 bytes"
     );
-    // SAFETY: as above.
+    // SAFETY: the draws read at most 4 vertices.
     assert!(unsafe { gpu.capture(&[request]) }.is_ok());
     gpu.destroy_pipeline(pipeline);
     assert_eq!(gpu.close(), []);

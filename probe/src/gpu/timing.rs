@@ -77,7 +77,7 @@ impl Gpu {
                 }
             }
         }
-        // SAFETY: as above.
+        // SAFETY: the physical device belongs to the instance.
         let memory = unsafe { raw.get_physical_device_memory_properties(self.physical_device) };
         let local = vk::MemoryHeapFlags::DEVICE_LOCAL;
         let heaps = memory.memory_heaps_as_slice().iter().filter(|h| h.flags.contains(local));
@@ -88,7 +88,7 @@ impl Gpu {
     /// the device was idle, measured by the host.
     ///
     /// # Errors
-    /// As [`submit`](Self::submit).
+    /// The same as for [`submit`](Self::submit).
     pub fn submit_timed<R>(
         &mut self,
         record: impl FnOnce(&Context, vk::CommandBuffer) -> Result<R, GpuError>,
@@ -104,7 +104,7 @@ impl Gpu {
     /// is not enabled.
     ///
     /// # Errors
-    /// As [`submit`](Self::submit), or a failed command.
+    /// The same as for [`submit`](Self::submit), or a failed command.
     pub fn submit_counted<R>(
         &mut self,
         record: impl FnOnce(&Context, vk::CommandBuffer) -> Result<R, GpuError>,
@@ -129,7 +129,8 @@ impl Gpu {
                 ctx.device().cmd_begin_query(cmd, pool, 0, flags);
             }
             let result = record(ctx, cmd)?;
-            // SAFETY: as above.
+            // SAFETY: the command buffer is outside of a render pass instance, and the query has
+            // begun.
             unsafe { ctx.device().cmd_end_query(cmd, pool, 0) };
             Ok(result)
         });

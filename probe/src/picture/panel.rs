@@ -12,8 +12,8 @@ const VERTEX: f32 = 11.5;
 /// The distance of the arrows of a triangle from its centroid, as a fraction of the distance from the
 /// centroid to the vertices.
 const INSET: f32 = 0.56;
-/// The distance of the outline of a wrong triangle from its centroid, as the same fraction. The outline is
-/// just inside of the edges.
+/// The distance of the outline of a wrong triangle from its centroid, as a fraction of the distance
+/// from the centroid to the vertices. The outline is just inside of the edges.
 const OUTLINE: f32 = 0.9;
 const HEAD_LENGTH: f32 = 8.0;
 const HEAD_WIDTH: f32 = 4.2;
@@ -23,7 +23,7 @@ const HEAD_WIDTH: f32 = 4.2;
 struct Corner {
     at: Point,
     /// The text to draw in place of the vertex, if the record does not contain a vertex that can be
-    /// drawn. `None` for a vertex.
+    /// drawn. `None` if the vertex is drawn.
     hole: Option<String>,
 }
 

@@ -43,7 +43,7 @@ pub(super) struct Placed {
     /// The number of the vertex in the instance.
     pub vertex: u64,
     pub at: Point,
-    /// Whether it is an adjacency vertex, which none of the shown primitives captures.
+    /// Whether the vertex is an adjacency vertex, which none of the shown primitives captures.
     pub adjacency: bool,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Placed {
 #[derive(Debug)]
 pub(super) struct Stage {
     pub row: Row,
-    /// The number of the first primitive that is shown. It is even.
+    /// The number of the first primitive that is shown, which is even.
     pub first: u64,
     /// The number of primitives that are shown.
     pub primitives: u64,
@@ -92,7 +92,8 @@ fn part(i: u64, n: u64) -> f32 {
 }
 
 impl Stage {
-    /// Places the vertices of a few primitives, of which `first` is the first. It must be even.
+    /// Places the vertices of a few primitives. `first` is the number of the first primitive, and
+    /// must be even.
     pub fn new(topology: PrimitiveTopology, first: u64) -> Self {
         use PrimitiveTopology as T;
         let mut stage = Self {
@@ -120,8 +121,8 @@ impl Stage {
         stage
     }
 
-    /// Places the vertices of the strips that a geometry shader emits, from left to right, as many
-    /// as there is room for. Primitives that have a vertex in common are in the same strip.
+    /// Places the vertices of the strips that a geometry shader emits, from left to right. Strips
+    /// that do not fit are left out. Primitives that have a vertex in common are in the same strip.
     pub fn of_emitted(row: Row, diffs: &[&PrimitiveDiff]) -> Self {
         let expected = || diffs.iter().filter(|diff| !diff.expected.is_empty());
         let mut strips: Vec<Vec<u64>> = Vec::new();
@@ -292,8 +293,8 @@ impl Stage {
         for i in 0..items {
             self.put(first + 2 * i, at(i));
         }
-        // In the middle of a strip, the first primitive shares this edge with a primitive that is not shown,
-        // so no adjacent vertex belongs to it.
+        // In the middle of a strip, the first primitive shares the edge from `at(0)` to `at(1)`
+        // with a primitive that is not shown, so no adjacency vertex belongs to this edge.
         if self.first == 0 {
             self.put_adjacency(1, Point::new(30.0, 90.0), &[at(0), at(1)]);
         }

@@ -201,7 +201,8 @@ fn captions_are_broken_and_not_cut() {
             rest.split_once('"').unwrap().0.parse::<f32>().unwrap()
         };
         let short = Drawing { title: "short".to_owned(), note: "short".to_owned(), ..drawing };
-        // With more lines of text the picture is higher, so that the primitives have the same room.
+        // With more lines of text the picture is higher, so that there is as much space for the
+        // primitives.
         assert!(height(&svg) > height(&wireframe(&short)) + 50.0);
     }
     check(&overview(ProvokingVertex::Last), 848.0, &[KEY]);

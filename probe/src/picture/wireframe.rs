@@ -107,7 +107,8 @@ fn fit(drawn: &[(u64, Vec<[f64; 2]>)]) -> (f32, impl Fn([f64; 2]) -> Point) {
     (height, scale)
 }
 
-/// Draws primitives with numbers and arrows. `None` if there is no room for them.
+/// Draws primitives with numbers and arrows. `None` if there are too many primitives, or if
+/// vertices are too close to each other for numbers.
 fn detailed(places: &[(u64, Vec<Point>)], height: f32) -> Option<Group> {
     if places.len() > DETAILED {
         return None;
@@ -144,7 +145,8 @@ fn detailed(places: &[(u64, Vec<Point>)], height: f32) -> Option<Group> {
     Some(panel.finish())
 }
 
-/// Explains the colours of edges, which only triangles have.
+/// Returns the text that explains the two colours of triangles' edges. Empty if there is no
+/// triangle, because other primitives have no winding.
 fn edges_key(places: &[(u64, Vec<Point>)]) -> &'static str {
     match places.iter().any(|(_, places)| places.len() == 3) {
         true => "Blue goes counter-clockwise, green clockwise.",

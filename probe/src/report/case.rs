@@ -34,7 +34,7 @@ pub struct Case {
     pub vertex_count: u32,
     /// The number of instances.
     pub instance_count: u32,
-    /// Whether the topology is folded into the pipeline by specialization constants.
+    /// Whether the topology is compiled into the pipeline, by specialization constants.
     pub specialized: bool,
 }
 
@@ -69,7 +69,8 @@ impl Case {
         )
     }
 
-    /// Like [`pipeline_command`](Self::pipeline_command), for this case alone.
+    /// Returns the shell command that runs only this case. If `backend` is `None`, the command runs
+    /// all backends.
     pub(super) fn command(&self, backend: Option<Backend>) -> String {
         let Self { vertex_count, instance_count, .. } = self;
         let pipeline = self.pipeline_command(backend);

@@ -29,7 +29,7 @@ fn grouped<'a, T, K: PartialEq>(
 }
 
 impl ProbeReport {
-    /// Groups the lost cases by row and by what happened.
+    /// Groups the lost cases by row and by the description of the loss.
     pub(crate) fn loss_groups(&self) -> Vec<Group<'_, LostCase>> {
         grouped(self.losses.iter(), |lost| (lost.case.row(), lost.how.as_str()))
     }
@@ -53,9 +53,7 @@ impl ProbeReport {
 
 /// A result that belongs to a case and a backend.
 pub(crate) trait OnBackend {
-    /// The backend that captured.
     fn backend(&self) -> Backend;
-    /// The case.
     fn case(&self) -> &Case;
 }
 

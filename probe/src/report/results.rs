@@ -1,5 +1,5 @@
-//! The result of each case, so that [comparisons](crate::compare) of two reports can find cases
-//! that changed.
+//! Keeps the result of each case, so that [comparisons](crate::compare) of two reports can find
+//! cases that changed.
 
 use serde::{Deserialize, Serialize};
 use vkxfb::lower::Backend;
@@ -25,7 +25,7 @@ type Draws = Vec<(u32, u32)>;
 /// The results of the draws of one pipeline. Lists without elements are omitted in JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Results {
-    /// The backend that captured.
+    /// The backend that captured the draws.
     #[serde(with = "names::backend")]
     pub backend: Backend,
     /// The topology of the draws.
@@ -33,14 +33,14 @@ pub struct Results {
     pub topology: PrimitiveTopology,
     /// The name of the vertex shader.
     pub shader: String,
-    /// The name of the geometry shader whose outputs are captured. `None` if those of the vertex
-    /// shader are.
+    /// The name of the geometry shader or tessellation shaders whose outputs are captured. `None`
+    /// if the outputs of the vertex shader are captured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub geometry: Option<String>,
     /// The provoking vertex of the pipeline.
     #[serde(with = "names::provoking")]
     pub provoking: ProvokingVertex,
-    /// Whether the topology is folded into the pipeline by specialization constants.
+    /// Whether the topology is compiled into the pipeline, by specialization constants.
     pub specialized: bool,
     /// The draws whose captures are right.
     #[serde(default, skip_serializing_if = "Vec::is_empty", with = "names::draws")]

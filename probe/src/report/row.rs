@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use vkxfb::topology::PrimitiveTopology;
 
-/// The stage whose outputs are captured, as the rows distinguish it.
+/// The stage whose outputs are captured. Each stage has rows of its own in the report's table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CapturedStage {
@@ -35,7 +35,7 @@ impl CapturedStage {
         }
     }
 
-    /// How the name of the captured shader is introduced, if it follows a vertex shader.
+    /// The words before the name of the shader that is captured, if it is not the vertex shader.
     pub(crate) const fn lead(self) -> &'static str {
         match self {
             Self::Tessellation => "tessellation shaders",

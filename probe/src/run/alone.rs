@@ -1,6 +1,6 @@
 //! Runs each case in a submission of its own, and announces each case before it starts. If the
-//! device is lost or the process crashes, the process that receives the announcements knows in
-//! which case.
+//! device is lost or the process crashes, the process that receives the announcements knows which
+//! case is to blame.
 
 use std::io::{Error, Result};
 
@@ -21,7 +21,7 @@ use super::{
 /// A position in a plan whose cases run one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub struct Position {
-    /// Index of the batch in [`Plan::all_batches`].
+    /// The index of the batch in [`Plan::all_batches`].
     pub batch: usize,
     /// 0 while the batch is prepared for all of its cases; otherwise the number of the case in the
     /// batch, from 1.
@@ -111,8 +111,8 @@ fn run_batches(
         if let Some(reason) = unsupported(gpu, group) {
             report.skip(group.backend, group.row(), reason);
         } else {
-            // If a case of this batch lost the device, this is a new process, which has to prepare
-            // the batch again.
+            // If this batch lost the device in an earlier process, `first` is the case after the
+            // loss. This process has to prepare the batch again.
             tell(place.begin(first))?;
             match run_batch(gpu, &place, shared, report, tell) {
                 Ok(()) => {}

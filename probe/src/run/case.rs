@@ -123,8 +123,8 @@ impl Prepared {
         missing_step(0, &captured(buffers, None))
     }
 
-    /// Adds the verdict on the bytes that were read back to the report. Each vertex stream is
-    /// compared separately.
+    /// Compares the bytes that were read back, for each vertex stream separately, and adds the
+    /// verdict to the report.
     pub(super) fn judge(
         &self,
         gpu: &Gpu,

@@ -25,13 +25,13 @@ const TOPOLOGY: PrimitiveTopology = PrimitiveTopology::TriangleList;
 const VERTICES: u32 = 7;
 const RECORDS: usize = 6;
 
-/// The size in bytes of each capture buffer. The counters come after all buffers, and each has 16
-/// bytes.
+/// The size in bytes of each capture buffer in a slot. The counters follow the last buffer, and
+/// take 16 bytes each.
 const BUFFER: usize = 256;
 const COUNTER: usize = 16;
 const SLOT: usize = MAX_XFB_BUFFERS * (BUFFER + COUNTER);
 
-/// The value of all bytes before the capture.
+/// The value of all bytes before the capture, except those of the counters.
 const UNTOUCHED: u8 = 0xa5;
 
 /// A capture: the number of its buffers, and bit masks of the buffers that have a counter at Begin

@@ -86,7 +86,8 @@ impl PipelineCache {
         Ok(BoundShader { lowered, contents })
     }
 
-    /// Returns the pipeline of a group. If `specialize` is true, the topology is folded into it.
+    /// Returns the pipeline of a group. If `specialize` is true, the topology is compiled into the
+    /// pipeline.
     pub(super) fn pipeline(
         &mut self,
         gpu: &Gpu,

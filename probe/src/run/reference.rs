@@ -1,5 +1,6 @@
-//! Determines the contents that the captures of a batch should have: the records of all vertices, and the
-//! vertices of all primitives.
+//! Determines the contents that the captures of a batch should have: the records of all vertices,
+//! and the vertices of all primitives. For a shader from a file these are *reference records*: each
+//! backend captures them from a list topology before the draws of the batch.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -31,8 +32,8 @@ type Buffers = [Vec<u8>; MAX_XFB_BUFFERS];
 /// The records and primitives that the draws of a batch should write.
 pub(super) struct RecordTable {
     records: TableRecords,
-    /// The draws whose records cannot be known, because their reference capture is wrong or differs
-    /// from that of another backend, and why.
+    /// The draws whose records cannot be known, with the reason: their reference records were not
+    /// captured correctly, or differ from those of another backend.
     faults: BTreeMap<DrawSize, BatchError>,
 }
 
@@ -42,8 +43,9 @@ enum TableRecords {
     /// The records of a vertex shader from a file, by draw. They are captured for each draw on its
     /// own, because what a shader reads may depend on the size of the draw.
     Captured(BTreeMap<DrawSize, Buffers>),
-    /// The vertices and primitives that a geometry shader emits, by draw and vertex stream. It is different
-    /// for each draw: the last primitive of a strip with adjacency depends on the length of the strip.
+    /// The vertices and primitives that a geometry shader emits, by draw and vertex stream. They
+    /// differ between draws: the last primitive of a strip with adjacency depends on the length of
+    /// the strip.
     Emitted(BTreeMap<(DrawSize, u32), Emission>),
 }
 
@@ -123,8 +125,8 @@ impl RecordTable {
     }
 }
 
-/// Returns the records of the first vertices of the first instances, of records with `all` vertices
-/// of each instance.
+/// Returns the records of the first `vertices` vertices of each of the first `instances` instances.
+/// `records` has `all` vertices for each instance.
 fn first_of_instances(
     records: &[u8],
     stride: u32,
@@ -152,8 +154,9 @@ struct FirstCapture {
     key: ReferenceKey,
     backend: Backend,
     records: Buffers,
-    /// The groups in which that backend captured the records. In other groups, other backends are not
-    /// compared with it, because a user who repeats a case of such a group would not see the difference.
+    /// The groups for which `backend` captured the records. Records of other groups are not
+    /// compared with them: a user who repeats a case of such a group alone would not see the
+    /// difference.
     groups: Vec<(PrimitiveTopology, ProvokingVertex)>,
 }
 
@@ -341,7 +344,7 @@ impl References {
         .map_err(|differ| BatchError::Records { differ, first: first.backend })
     }
 
-    /// Adds remarks about differences from the records of the first backend that may be correct.
+    /// Adds remarks to the report about allowed differences from the records of the first backend.
     fn note(&self, group: &CaseGroup<'_>, differences: &Differences, report: &mut ProbeReport) {
         let is_of = |first: &&FirstCapture| first.key.0 == group.subject.name;
         let Some(first) = self.first.iter().find(is_of) else { return };

@@ -171,7 +171,8 @@ impl Synthetic {
         }
     }
 
-    /// Fills the allocations with the constant that a step leaves if the next one has no effect.
+    /// Fills the allocations with a constant, as if the step that should overwrite it had no
+    /// effect.
     pub fn refill(&mut self, fill: Fill) {
         self.buffers.iter_mut().for_each(|b| fill.fill(&mut b.allocation));
     }

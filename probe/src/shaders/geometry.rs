@@ -35,11 +35,11 @@ const STRIDES: [usize; 2] = [24, 12];
 /// The kind of primitives that a geometry shader emits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Emitted {
-    /// `OutputPoints`
+    /// The execution mode is `OutputPoints`.
     Points,
-    /// `OutputLineStrip`
+    /// The execution mode is `OutputLineStrip`.
     Lines,
-    /// `OutputTriangleStrip`
+    /// The execution mode is `OutputTriangleStrip`.
     Triangles,
 }
 
@@ -48,7 +48,7 @@ impl Emitted {
     /// points.
     pub const ALL: [Self; 3] = [Self::Triangles, Self::Lines, Self::Points];
 
-    /// The topology of draws that consist of such strips.
+    /// The topology of a draw that has the same primitives as an emitted strip.
     const fn topology(self) -> PrimitiveTopology {
         match self {
             Self::Points => PrimitiveTopology::PointList,
@@ -84,12 +84,13 @@ pub enum Strips {
     Cut,
     /// Strips to this number of vertex streams (2 or 4). Each stream is captured to its own buffer.
     Streams(u32),
-    /// None: these are tessellation shaders, which divide patches of [`PATCH_CONTROL_POINTS`].
+    /// No strips: these are tessellation shaders, which divide patches of [`PATCH_CONTROL_POINTS`].
     Divided,
 }
 
-/// A geometry shader, or a tessellation evaluation shader, whose records are given by formulas. The vertex shader that
-/// precedes it is [`vertex_shader`](Self::vertex_shader), and before the latter there is [`control`](Self::control).
+/// A geometry shader, or a tessellation evaluation shader, whose records are given by formulas. The
+/// vertex shader of its pipelines is [`vertex_shader`](Self::vertex_shader), and the control shader
+/// before an evaluation shader is [`control`](Self::control).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ProbeGeometry {
     /// The input primitives. They are points if the shader emits to several streams.
@@ -101,7 +102,7 @@ pub struct ProbeGeometry {
 }
 
 impl ProbeGeometry {
-    /// Returns all geometry shaders of the probe.
+    /// Returns all geometry and tessellation shaders of the probe.
     pub fn all() -> Vec<Self> {
         let inputs = [
             GeometryInput::Points,
@@ -117,12 +118,12 @@ impl ProbeGeometry {
         of_one_stream.chain(streams::ALL).chain(patches::ALL).collect()
     }
 
-    /// Returns the geometry shader with that name, if there is one.
+    /// Returns the geometry shader or tessellation shaders with that name, if there are any.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::all().into_iter().find(|geometry| geometry.name() == name)
     }
 
-    /// The vertex shader that precedes all of them.
+    /// The vertex shader that precedes all geometry and tessellation shaders of the probe.
     pub fn vertex_shader() -> ProbeShader {
         ProbeShader::identify()
     }
@@ -146,8 +147,9 @@ impl ProbeGeometry {
         }
     }
 
-    /// The name of its compiled module in `shaders/probe/`, without the extension, and the bytes of
-    /// that module. [`words`](Self::words) changes the [output primitives](Self::output) in it.
+    /// The name of the shader's compiled module in `shaders/probe/`, without the extension, and the
+    /// bytes of that module. [`words`](Self::words) changes the [output primitives](Self::output)
+    /// in it.
     pub const fn file(&self) -> (&'static str, &'static [u8]) {
         match (self.strips, self.input) {
             (Strips::Streams(count), _) => streams::file(count),
@@ -206,8 +208,8 @@ impl ProbeGeometry {
     /// and the bytes of that module.
     pub const CONTROL: (&str, &[u8]) = patches::CONTROL;
 
-    /// The largest number of primitives that are emitted for an input primitive. `None` if that is what the shader
-    /// declares.
+    /// The largest number of primitives that are emitted for an input primitive. `None` if it
+    /// follows from the number of vertices that the shader declares.
     pub(crate) const fn most_primitives(&self) -> Option<u64> {
         match self.strips {
             Strips::Divided => Some(patches::MOST_PRIMITIVES),
@@ -224,8 +226,9 @@ impl ProbeGeometry {
         }
     }
 
-    /// Returns the lengths of the strips that an invocation emits for an input primitive. All are 0
-    /// for several streams and for patches.
+    /// Returns the lengths of the strips that an invocation emits for an input primitive. They are
+    /// 0 for shaders with several streams and for tessellation shaders, whose primitives
+    /// [`streams::emit`] and [`patches::emit`] add.
     const fn strip_lengths(&self, primitive: u32, invocation: u32) -> [u32; 2] {
         match self.strips {
             Strips::Cut => [1 + (primitive + 2 * invocation) % 4, (primitive + invocation) % 4],
@@ -301,7 +304,7 @@ type Records = [Vec<u8>; MAX_XFB_BUFFERS];
 
 /// The strips that the shader emits to one stream for one instance.
 struct EmittedStrips {
-    /// The topology of draws that consist of such strips.
+    /// The topology of a draw that has the same primitives as one of the strips.
     topology: PrimitiveTopology,
     provoking: ProvokingVertex,
     vertices: Vec<EmittedVertex>,
@@ -325,7 +328,7 @@ impl EmittedStrips {
         self.primitives.extend((0..captured).map(vertex));
     }
 
-    /// Adds this many primitives, all vertices of which are alike.
+    /// Adds `primitives` primitives, all vertices of which are `vertex`.
     fn add_alike(&mut self, vertex: EmittedVertex, primitives: u32) {
         if primitives > 0 {
             let number = self.vertices.len() as u32;
@@ -405,7 +408,8 @@ mod tests {
     fn what_is_emitted_is_in_strips() {
         let geometry = ProbeGeometry::by_name("triangles_to_triangles_cut").unwrap();
         let emission = &geometry.emission(T::TriangleStrip, ProvokingVertex::First, 4, 3)[&0];
-        // The strips have 1 and 0, 3 and 1, 2 and 1, 4 and 2 vertices.
+        // The two strips of each of the four invocations have 1 and 0, 3 and 1, 2 and 1, 4 and 2
+        // vertices.
         assert_eq!((emission.vertex_count, emission.primitive_count()), (14, 3 * 3));
         assert_eq!(emission.vertices, [1, 2, 3, 8, 9, 10, 9, 11, 10]);
         let words = |record: &[u8]| {

@@ -25,7 +25,7 @@ impl GivenShader {
         }
     }
 
-    /// Returns the values of specialization constants, for [`shader`](Self::shader).
+    /// Returns the values of specialization constants, which [`shader`](Self::shader) takes.
     pub(super) fn values(&self) -> Vec<SpecializationConstant<'_>> {
         let values = self.constants.iter();
         values

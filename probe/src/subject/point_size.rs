@@ -12,9 +12,9 @@ use vkxfb::internal::spirv::declarations::{Declarations, Type};
 use vkxfb::internal::spirv::{Id, Module, Section};
 use vkxfb::spirv::ParseError;
 
-/// Whether a module has the capability `GeometryPointSize` or `TessellationPointSize`. A geometry or
-/// tessellation shader that writes `PointSize` must have it, and it needs the feature
-/// `shaderTessellationAndGeometryPointSize`.
+/// Whether a module has the capability `GeometryPointSize` or `TessellationPointSize`. A geometry
+/// or tessellation shader that writes `PointSize` must have one of them, and the capability needs
+/// the feature `shaderTessellationAndGeometryPointSize`.
 ///
 /// # Errors
 /// [`ParseError`] if the words are not a SPIR-V module.

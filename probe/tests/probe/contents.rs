@@ -1,4 +1,5 @@
-//! What descriptors and push constants hold: as many bytes as the blocks have, each number of its type.
+//! Tests the contents of descriptors and push constants: they have the size of the blocks, and each
+//! made-up number has its type.
 
 use vkxfb::lower::Shader;
 use vkxfb_probe::contents::{
@@ -54,7 +55,8 @@ fn blocks_have_the_bytes_of_their_layout() {
         assert_eq!(found.set_count(), 1);
         assert!(contents(&block, body, &given(size)).is_ok(), "{block}");
         assert!(contents(&block, body, &given(size.next_multiple_of(16))).is_ok(), "{block}");
-        // One byte less is missing even where the last dword is not whole.
+        // Contents that are one byte too short are refused, even if the last dword of the block is
+        // not complete.
         let exact = if block.contains("uint8_t") { 13 } else { size };
         let error = contents(&block, body, &given(exact - 1)).unwrap_err();
         assert!(matches!(error, ContentsError::Size { .. }), "{error}");
@@ -71,7 +73,8 @@ fn an_array_without_a_length_has_as_many_elements_as_there_are_bytes() {
     for size in [16, 24, 8 + 8 * 100] {
         assert!(contents(block, body, &given(size)).is_ok(), "{size}");
     }
-    // Without an element the shader reads zeros; a part of one is of another layout.
+    // Contents without an element are refused, because the shader would read zeros. Contents with a
+    // part of an element are refused, because they are probably for another layout.
     for size in [0, 1, 7, 8, 12, 15, 17, 20, 8 + 8 * 100 + 4] {
         let error = contents(block, body, &given(size)).unwrap_err();
         assert!(matches!(error, ContentsError::Size { .. }), "{size}: {error}");
@@ -88,7 +91,7 @@ fn an_array_without_a_length_has_as_many_elements_as_there_are_bytes() {
     }
 }
 
-/// An element that is read by its number is there.
+/// If the shader reads an element by a constant index, the contents must have that element.
 #[test]
 fn an_array_without_a_length_has_what_the_shader_names() {
     let block = "layout(set = 0, binding = 0) readonly buffer B { uint n; vec2 a[]; } b[2];";
@@ -129,7 +132,7 @@ fn made_up_numbers_are_small_and_of_their_types() {
     assert!(halves.into_iter().all(|half| (0x3400..0x3c00).contains(&half)));
     let rest = ints(&bytes[608..]);
     assert!(rest.iter().all(|int| *int < 4) && (0..4).all(|int| rest.contains(&int)));
-    // Push constants begin with byte 0, whatever the block begins with.
+    // The contents of push constants begin at byte 0, even if the block begins later.
     let constants = &made.push_constants;
     assert_eq!(constants.len(), 36);
     assert!(constants[..16].iter().all(|byte| *byte == 0));
@@ -155,14 +158,15 @@ fn what_cannot_be_made_up_is_refused() {
     assert!(refused.to_string().contains("no more than"), "{refused}");
 }
 
-/// The words of an instruction.
+/// Returns the words of an instruction.
 fn instruction(op: spirv::Op, operands: &[u32]) -> Vec<u32> {
     let mut words = vec![(operands.len() as u32 + 1) << 16 | op as u32];
     words.extend_from_slice(operands);
     words
 }
 
-/// `vec4 o = heap[2].member`, with descriptors from a heap, which no assembler here knows.
+/// Returns a module that computes `vec4 o = heap[2].member` with a descriptor heap. The assembler
+/// of the tests does not know descriptor heaps.
 fn heap() -> Vec<u32> {
     use spirv::{BuiltIn, Capability, Decoration, Op, StorageClass};
     let text = |text: &str| vkxfb::internal::spirv::string_words(text);
@@ -217,7 +221,7 @@ fn heap() -> Vec<u32> {
     words
 }
 
-/// What nothing here describes is named, and not left to a driver.
+/// The probe cannot supply a descriptor heap, so a shader that uses one is refused.
 #[test]
 fn a_descriptor_heap_is_refused_by_name() {
     let words = heap();
@@ -231,7 +235,8 @@ fn a_descriptor_heap_is_refused_by_name() {
     }
 }
 
-/// Lowering carries it through: every id that is left is defined, and the heap's types with what decorates them.
+/// Lowering keeps the types of a descriptor heap with their decorations, and every id that is used
+/// is defined.
 #[test]
 fn a_descriptor_heap_is_lowered() {
     use spirv::Op;
@@ -251,7 +256,7 @@ fn a_descriptor_heap_is_lowered() {
         for kept in [Op::TypeBufferEXT, Op::ConstantSizeOfEXT, Op::UntypedVariableKHR] {
             assert!(declared(kept).is_some(), "{kept:?}");
         }
-        // What nothing uses goes with what decorates it.
+        // Instructions that nothing uses are removed together with their decorations.
         let is_defined = |id| {
             let declarations = module.section(Section::Declarations);
             declarations

@@ -1,5 +1,6 @@
-//! Memory that is not coherent: what the host uploads is flushed, and what it reads is invalidated. On lavapipe, whose
-//! memory is coherent, copies stand for it, and the validation layer checks the ranges.
+//! Tests memory that is not coherent: the host flushes what it writes, and invalidates what it
+//! reads. On lavapipe, whose memory is coherent, copies of mapped memory emulate it, and the
+//! validation layer checks the ranges.
 
 use vkxfb::lower::Backend;
 use vkxfb::topology::PrimitiveTopology;
@@ -17,7 +18,8 @@ fn options() -> OpenOptions {
     OpenOptions { host_memory: HostMemory::NonCoherent, ..OpenOptions::default() }
 }
 
-/// A small plan of the probe's own shaders, which read vertex buffers, and of one that reads a uniform buffer.
+/// Returns a small plan with the probe's own shaders, which read vertex buffers, and a shader that
+/// reads a uniform buffer.
 fn plan() -> Plan {
     let mut plan = Plan::full(&Backend::ALL, 1).unwrap();
     plan.quick();
@@ -65,7 +67,7 @@ fn uploads_are_flushed_and_what_is_read_back_is_invalidated() {
     );
 }
 
-/// Where either is left out, nothing comes out right.
+/// Without flushes or without invalidations, every case is wrong.
 #[test]
 fn a_flush_or_an_invalidation_that_is_forgotten_is_seen() {
     for step in [Step::Flush, Step::Invalidation] {

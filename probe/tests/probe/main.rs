@@ -1,5 +1,5 @@
-//! The probe as a library: its plans on lavapipe, what it reports where a device leaves out a step, and the types that
-//! threads may share.
+//! Tests the probe as a library: its plans on lavapipe, its reports about devices that leave out a
+//! step, and which types threads may share.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

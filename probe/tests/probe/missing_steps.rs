@@ -1,5 +1,5 @@
-//! If a device executes nothing, or leaves out a copy or the capture, the probe reports that, and
-//! not an overrun. The tests leave out each step by a switch.
+//! If a device executes nothing, or leaves out a copy or the capture, the probe reports that
+//! instead of an overrun. `Gpu::omit_step` leaves out a step.
 
 use vkxfb::lower::{Backend, Shader};
 use vkxfb::topology::PrimitiveTopology;
@@ -13,9 +13,9 @@ use vkxfb_probe::subject::Subject;
 
 use crate::common;
 
-/// Runs a small plan without a step.
+/// Runs a small plan with `step` left out.
 fn probe(subjects: Option<Vec<Subject>>, step: Option<Step>) -> ProbeReport {
-    // Without the validation layer, which would report the missing step.
+    // The validation layer is not enabled, because it would report the missing step.
     let mut gpu = Gpu::open(&OpenOptions::default()).unwrap();
     let mut plan = Plan::full(&Backend::ALL, 1).unwrap();
     plan.quick();
@@ -35,7 +35,7 @@ fn assert_named(report: &ProbeReport, fault: Fault) {
     assert_eq!(report.outcome(), Outcome::Mismatches);
     let (run, skipped): (Vec<_>, Vec<_>) =
         report.cells.iter().partition(|cell| cell.skipped.is_none());
-    // Geometry shaders by the vertex backend.
+    // Only geometry shaders on the vertex backend are left out.
     assert!(skipped.iter().all(|cell| cell.backend == Backend::Vertex && cell.run == 0));
     for cell in run {
         assert!(cell.run > 0 && cell.failed() == cell.run, "{fault}: {cell:#?}");
@@ -63,7 +63,7 @@ fn each_step_that_is_left_out_is_named() {
     }
 }
 
-/// For a shader from a file, the records are captured, too.
+/// For a shader from a file, the step is missing from the capture of the reference records, too.
 #[test]
 fn each_step_is_named_for_shaders_from_files() {
     let words = common::compile(

@@ -1,4 +1,4 @@
-//! How captures are split into submissions changes nothing about their results.
+//! The results of captures do not depend on how captures are split into submissions.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use vkxfb_probe::run;
 
 use crate::common;
 
-/// The report of a small plan, and how many submissions it took.
+/// Returns the report of a small plan, and the number of submissions.
 fn probe(gpu: &mut Gpu, limit: Duration) -> (ProbeReport, u64) {
     let mut plan = Plan::full(&Backend::ALL, 1).unwrap();
     plan.large = None;
-    // Of the last, no case fits into one copy.
+    // No case with 3000 vertices fits into one copy.
     plan.vertex_counts = vec![3, 12, 3000];
     plan.geometry_vertex_counts = plan.vertex_counts.clone();
     plan.topologies = vec![PrimitiveTopology::LineStrip, PrimitiveTopology::TriangleStrip];
@@ -32,11 +32,13 @@ fn results_do_not_depend_on_the_submissions() {
     let mut gpu = common::device::open(Profile::Full);
     let (together, few) = probe(&mut gpu, Duration::MAX);
     let (alone, many) = probe(&mut gpu, Duration::ZERO);
-    // 3 shaders, 2 conventions, 2 topologies; by native pipelines, and by two kinds of the other backends. Of each
-    // topology 6 geometry shaders, natively and by compute.
+    // There are 3 vertex shaders, 2 provoking vertices and 2 topologies, with one native pipeline,
+    // and two pipelines of each other backend. For each topology there are 6 geometry shaders, on
+    // the native and the compute backend.
     let batches = 3 * 2 * 2 * 5 + 2 * 6 * 2;
     assert_eq!(few, batches);
-    // One for each of 6 draws at least, and several for the copies of the large ones.
+    // Each of the 6 draws of a batch has at least one submission. The copies of large draws have
+    // several.
     assert!(many >= batches * 8, "{many} submissions");
     assert_eq!(together.outcome(), Outcome::AllRight, "{:#?}", together.cells);
     assert_eq!(together.results, alone.results);
@@ -47,10 +49,10 @@ fn results_do_not_depend_on_the_submissions() {
     assert!(together.longest_submission_s > 0.0);
 }
 
-/// Each step is named in submissions of its own, too.
+/// A missing step is also reported if each capture has its own submission.
 #[test]
 fn a_missing_step_is_named_however_captures_are_split() {
-    // Without the validation layer, which would report the missing step.
+    // The validation layer is not enabled, because it would report the missing step.
     let mut gpu = Gpu::open(&OpenOptions::default()).unwrap();
     for (step, fault) in [
         (Step::CopyIn, Fault::NothingCopiedIn),

@@ -14,7 +14,8 @@ use crate::common;
 use crate::common::settings::is_full;
 use crate::common::test_device::TestDevice;
 
-/// Shaders x conventions x vertex counts x instance counts.
+/// The number of draws with a topology: shaders * provoking vertices * vertex counts * instance
+/// counts.
 const DRAWS: u32 = 3 * 2 * 16 * 2;
 
 /// The number of cases of a topology on a backend, worked out by hand, so that the plan cannot
@@ -27,7 +28,8 @@ fn expected_cases(
 ) -> u32 {
     let large = match topology {
         _ if !has_large => 0,
-        // 12 million records of 16 bytes, in a descriptor of 128 MiB.
+        // The large draw captures 12 million records of 16 bytes. They exceed a descriptor of 128
+        // MiB, so the draw is left out.
         PrimitiveTopology::TriangleStrip
             if backend == Backend::Compute && resources == Resources::Descriptors =>
         {
@@ -38,16 +40,17 @@ fn expected_cases(
     };
     match backend {
         Backend::Native => DRAWS + large,
-        // With pipelines that are specialised to the topology, and without.
+        // There is a pipeline for this topology alone, and one for every topology.
         Backend::Vertex | Backend::Compute => 2 * (DRAWS + large),
     }
 }
 
-/// The number of cases of a topology with geometry shaders: three kinds of primitives that they emit, cut and whole, x
-/// vertex counts x instance counts. They have one pipeline.
+/// The number of cases of a topology with geometry shaders: kinds of emitted primitives * one or
+/// two strips * vertex counts * instance counts. They have one pipeline.
 const EMITTED: u32 = 3 * 2 * 7 * 2;
 
-/// The same of those that emit to several vertex streams, and of tessellation shaders.
+/// The number of cases of the geometry shaders with several vertex streams, and of the tessellation
+/// shaders: kinds of emitted primitives * vertex counts * instance counts.
 const EMITTED_TO_STREAMS: u32 = 3 * 7 * 2;
 
 fn probe(profile: Profile, resources: Resources, backends: &[Backend]) {
@@ -62,7 +65,8 @@ fn probe_with(options: &OpenOptions, backends: &[Backend]) {
 
 fn run_plan(mut gpu: TestDevice, resources: Resources, backends: &[Backend]) {
     let mut plan = Plan::full(backends, gpu.context().max_workgroups_per_axis()).unwrap();
-    // The large draws take three quarters of the time of a plan. Without VKXFB_FULL=1, that of all backends has them alone.
+    // The large draws take three quarters of the time of a plan. Without `VKXFB_FULL=1`, only the
+    // plan of all backends has them.
     let has_large = is_full() || backends == Backend::ALL;
     if !has_large {
         plan.large = None;
@@ -89,7 +93,7 @@ fn run_plan(mut gpu: TestDevice, resources: Resources, backends: &[Backend]) {
             let cell = report.cell(*backend, row).unwrap();
             let (expected, reason) = match backend {
                 Backend::Vertex => (0, Some("the vertex backend takes vertex shaders alone")),
-                // Of the three shaders the one that emits points.
+                // Only the one of the three shaders that emits points can be captured.
                 Backend::Native if row == of_streams && !streams_lines => {
                     (count / 3, Some("no transformFeedbackStreamsLinesTriangles"))
                 }
@@ -104,12 +108,14 @@ fn run_plan(mut gpu: TestDevice, resources: Resources, backends: &[Backend]) {
             let expected = expected_cases(*backend, resources, topology, has_large);
             assert_eq!((cell.run, cell.passed), (expected, expected), "{backend} {topology}");
             assert_eq!(cell.skipped, None, "{backend} {topology}");
-            // lavapipe promises the order of vertices, except for fans, and keeps it.
+            // lavapipe guarantees the order of vertices except for fans, and keeps it for fans,
+            // too.
             assert_eq!(cell.rotated, 0, "{backend} {topology}");
         }
     }
     assert!(report.notes.is_empty(), "{:?}", report.notes);
-    // A picture of each but patches, and where there are several streams, of each of the first shader that is captured.
+    // There is a picture of each row, except of patches. With several vertex streams, there is one
+    // of each stream of the first shader that is captured.
     let cells = report.cells.iter().filter(|cell| cell.run > 0 && cell.row() != of_patches);
     let pictures = cells.map(|cell| match (cell.row() == of_streams, cell.backend) {
         (false, _) => 1,
@@ -132,7 +138,7 @@ fn the_whole_plan_is_right_on_the_floor() {
     probe(Profile::Bifrost, Resources::Best, &[Backend::Compute]);
 }
 
-/// Staging does not pay on lavapipe, but is right there, too.
+/// Staging is not faster on lavapipe, but its results must be right.
 #[test]
 fn the_whole_plan_is_right_with_staging() {
     let options =
@@ -140,7 +146,7 @@ fn the_whole_plan_is_right_with_staging() {
     probe_with(&options, &[Backend::Compute]);
 }
 
-/// Each draw has a dispatch, as large draws have.
+/// Each draw gets a dispatch of its own, as large draws do.
 #[test]
 fn the_whole_plan_is_right_for_large_draws() {
     let options = OpenOptions { max_shared_workgroups: Some(0), ..Default::default() };
@@ -157,8 +163,8 @@ fn the_whole_plan_is_right_by_descriptors_on_the_floor() {
     probe(Profile::Bifrost, Resources::Descriptors, &[Backend::Compute]);
 }
 
-/// No graphics pipelines are made with formats that the device does not support: their captures
-/// would be compared with the compute backend, which supports every format.
+/// No graphics pipeline is created with a format that the device does not support. Its captures
+/// would be compared with those of the compute backend, which supports every format.
 #[test]
 fn formats_that_the_device_does_not_read_are_skipped_with_a_reason() {
     let words = common::compile(
@@ -185,7 +191,7 @@ fn formats_that_the_device_does_not_read_are_skipped_with_a_reason() {
     run::run(&mut gpu, &plan, &mut report, |_| {});
     assert_eq!(report.outcome(), Outcome::AllRight, "{:#?}", report.cells);
     for cell in &report.cells {
-        // lavapipe does not support it.
+        // lavapipe does not support the format.
         let is_skipped = !has_format && cell.backend != Backend::Compute;
         let reason = is_skipped.then_some("no vertex buffers of VK_FORMAT_R64G64_SFLOAT");
         assert_eq!(cell.skipped.as_deref(), reason, "{}", cell.backend);

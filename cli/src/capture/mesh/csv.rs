@@ -31,12 +31,11 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parsed> {
     Ok(Parsed { scalars, vertices, ..Parsed::default() })
 }
 
-/// The numbers of a column. They are integers up to the first that is not one; then all become
-/// floats.
+/// Keeps the numbers of a column: as integers until one is not an integer, and then all as floats.
 #[derive(Default)]
 struct Numbers {
     ints: Vec<i128>,
-    /// All numbers as floats, once one is not an integer.
+    /// All numbers as floats. `None` while all are integers.
     floats: Option<Vec<f64>>,
 }
 

@@ -92,7 +92,7 @@ fn buffers(gltf: &Gltf, file: &Path) -> Result<Vec<Vec<u8>>> {
     gltf.buffers().map(named).collect()
 }
 
-/// The places of the nodes.
+/// The transformations of all nodes of the file, and which of them the scene shows.
 struct Nodes {
     /// For each node, the matrix from its own space to that of the scene.
     worlds: Vec<DMat4>,
@@ -144,8 +144,8 @@ impl Attribute {
         Self { names, absent, values: vec![Vec::new(); names.len()], is_present: false }
     }
 
-    /// Adds the values of a primitive with this number of vertices. `None` if the primitive does
-    /// not have the attribute.
+    /// Adds the values of a primitive with this number of vertices. `numbers` is `None` if the
+    /// primitive does not have the attribute.
     fn add<const N: usize>(
         &mut self,
         vertices: usize,
@@ -234,8 +234,8 @@ impl<'a> Reader<'a> {
         Ok(first)
     }
 
-    /// Adds a primitive of a node with this matrix. `first_joint` is the number of the first joint
-    /// of its skin, if it has one.
+    /// Adds a primitive of a node, whose vertices `place` transforms. `first_joint` is the number
+    /// of the first joint of the node's skin, if it has one.
     fn add(
         &mut self,
         primitive: &Primitive<'_>,

@@ -25,7 +25,7 @@ const WHOLE: [(&str, &[&str]); 8] = [
     ("tangent", &["tx", "ty", "tz", "tw"]),
 ];
 
-/// The names that shaders use for inputs, by the name of the column for them.
+/// The names that shaders use for inputs, each list with the name of the column for these inputs.
 const ALIASES: [(&str, &[&str]); 8] = [
     ("position", &["pos", "positions", "vert", "vertex", "point", "xyz"]),
     ("normal", &["normals", "norm", "nrm"]),
@@ -110,7 +110,7 @@ pub(super) fn columns<'n>(names: impl Iterator<Item = &'n str>) -> Vec<Column> {
 }
 
 /// Returns the column to which a scalar belongs by its name, and its component number. `None` if
-/// the name does not say so.
+/// the name is not that of a component.
 fn component_of(name: &str) -> Option<(String, usize)> {
     let name = name.trim();
     for suffixes in SUFFIXES {

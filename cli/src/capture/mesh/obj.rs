@@ -40,7 +40,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parsed> {
         (&["red", "green", "blue"], |mesh| &mesh.vertex_color),
     ];
     for (names, numbers) in kinds {
-        // In objects that do not have this attribute, it is 0 if other objects have it.
+        // An attribute that only some objects have is 0 in the others.
         if models.iter().all(|model| numbers(&model.mesh).is_empty()) {
             continue;
         }

@@ -119,8 +119,8 @@ fn visible(shown: &Shown<'_>) -> Vec<usize> {
     vertices
 }
 
-/// Returns the attributes for all columns. A column that readers of glTF know gets the name that the
-/// specification has for it, any other column a name made from its own. No name is used twice.
+/// Returns the attributes for all columns. A column that the specification has a name for gets that
+/// name. The names of other columns are made from their own names. No name is used twice.
 fn attributes<'a>(shown: &Shown<'a>) -> Vec<Attribute<'a>> {
     let columns = shown.records.columns;
     let position = place(columns).map(|column| &raw const *column);

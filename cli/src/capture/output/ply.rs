@@ -99,8 +99,8 @@ fn add_primitives(shown: &Shown<'_>, ply: &mut Ply<DefaultElement>) -> Result<()
     Ok(())
 }
 
-/// Returns the property names of a column, and its role if the names are those that readers of PLY
-/// know for the role. Otherwise the names are made from its own. No name is used twice.
+/// Returns the property names of a column. If they are those that readers of PLY know for a role,
+/// also returns that role; otherwise they are made from the column's name. No name is used twice.
 fn property_names(
     column: &Column,
     is_position: bool,

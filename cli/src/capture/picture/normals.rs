@@ -8,9 +8,9 @@ use super::view::View;
 use crate::capture::output::Shown;
 use crate::capture::records::Number;
 
-/// Returns for each vertex a unit vector in the space of `shapes`, or zero if the output has no direction
-/// there. `None` if no output is a normal, or if the rotation from the space of the normals to that of the
-/// picture cannot be determined. Triangles are flat then.
+/// Returns for each vertex a unit vector in the space of `shapes`, or zero if the output of the
+/// vertex has no direction. `None` if no output is a normal, or if the rotation from the space of
+/// the normals to that of the picture cannot be determined: then triangles are flat.
 pub(super) fn normals(
     shown: &Shown<'_>,
     picture: &Picture<'_>,

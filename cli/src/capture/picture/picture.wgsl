@@ -1,7 +1,7 @@
-// Draws the captured primitives. The program puts three constants before this text: `PIXEL`, the size of a
-// pixel in each direction in normalized device coordinates, where the picture is 2 wide and high; and
-// `REACH`, how many pixels a point or a line reaches to each side. The third one is the background colour:
-// const PIXEL: vec2f; const REACH: f32; const GROUND: vec3f;
+// Draws the captured primitives. The program puts three constants before this text. `PIXEL` is a
+// `vec2f`: the size of a pixel in normalized device coordinates, in which the picture is 2 wide and
+// high. `REACH` is an `f32`: how many pixels a point or a line extends to each side. `GROUND` is a
+// `vec3f`: the background colour.
 
 struct Drawn {
     @builtin(position) place: vec4f,

@@ -98,7 +98,8 @@ struct Seen {
     shape: [f64; 4],
 }
 
-/// Uses positions that are in clip space already.
+/// Returns the vertices as they are seen by the shader's own viewer: their positions are in clip
+/// space already.
 fn on_screen(places: impl Iterator<Item = [f64; 4]>) -> Vec<Seen> {
     let places: Vec<[f64; 4]> = places.collect();
     let mut depths = places.iter().map(|[.., w]| *w).filter(|w| w.is_finite());

@@ -7,8 +7,8 @@ use super::view::View;
 use crate::capture::output::Shown;
 use crate::capture::records::Column;
 
-/// Draws the primitives as large as there is room. In a view from outside, hidden primitives are
-/// drawn as well.
+/// Draws the primitives so that they fill the picture. In a view from outside, hidden primitives
+/// are drawn as well.
 pub(super) fn draw(shown: &Shown<'_>, place: &Column, view: View, title: &str) -> String {
     let records = shown.records;
     let per_primitive = shown.topology.vertices_per_primitive() as usize;

@@ -201,7 +201,7 @@ impl Target {
     /// Destroys all objects, as far as they exist.
     ///
     /// # Safety
-    /// The device no longer uses it.
+    /// The device no longer uses them.
     pub(super) unsafe fn destroy(self, device: &ash::Device) {
         // SAFETY: the caller's contract. Destroying null handles is allowed.
         unsafe {

@@ -11,8 +11,8 @@ enum Reason {
     NotFinite,
     /// The fourth component of all positions is 0, as in positions that were never written.
     NoW,
-    /// The fourth component is 0 or less: of all positions if the picture clips primitives,
-    /// otherwise of any.
+    /// The fourth component is 0 or less: of all positions of the primitive if the picture clips
+    /// primitives, otherwise of at least one.
     Behind,
     /// The primitive is outside of one side of the view volume.
     Outside,
@@ -58,7 +58,7 @@ impl Unseen {
         this
     }
 
-    /// Returns a text if nothing is seen, or if the positions are probably wrong.
+    /// Returns a text if no primitive is seen, or if the positions are probably wrong.
     pub(super) fn remark(&self) -> Option<String> {
         let all = self.primitives;
         let found = |reason: &Reason| self.counts[*reason as usize] > 0;
@@ -128,6 +128,7 @@ fn is_flat(seen: &[[f64; 3]]) -> bool {
     let (first, second) = (edge(b), edge(c));
     let length = |[x, y]: [f64; 2]| x.hypot(y);
     let area = first[0] * second[1] - first[1] * second[0];
-    // Edges at a smaller angle than this are on one line, but for rounding.
+    // The limit is for the sine of the angle between the edges. Below it, the vertices are on a
+    // line except for rounding.
     area.abs() <= 1e-9 * length(first) * length(second)
 }

@@ -14,7 +14,8 @@ use crate::gpu::buffers::transfer_to_host;
 use crate::gpu::{GpuError, begin_render_pass};
 use crate::sentinel::Fill;
 
-/// The buffers that the requests of a call share.
+/// The buffers that the requests of a call share: the capture buffers (`targets`), the vertices and
+/// indices, the initial contents of the capture buffers, and the readback memory (`back`).
 pub(super) struct Buffers<'a> {
     pub(super) targets: &'a Buffer,
     pub(super) vertices: &'a Buffer,
@@ -25,7 +26,7 @@ pub(super) struct Buffers<'a> {
 /// Records one request.
 ///
 /// # Safety
-/// As [`Recorder::begin`].
+/// The same as for [`Recorder::begin`].
 unsafe fn record(
     ctx: &Context,
     kernels: &Kernels,
@@ -77,7 +78,8 @@ unsafe fn record(
         let drawn = draw(&mut recorder, place, buffers);
         let ended = recorder.end(counters.as_deref().unwrap_or_default());
         // The recorder knows the results, because these are direct draws that capture to the start
-        // of the buffers. It does not know what a geometry shader emits.
+        // of the buffers. The exception is what a geometry shader emits: then the default is
+        // returned.
         Ok(drawn.and(ended)?.captured.unwrap_or_default())
     }
 }
@@ -85,7 +87,7 @@ unsafe fn record(
 /// Records the draws of a request.
 ///
 /// # Safety
-/// As [`Recorder::draw`].
+/// The same as for [`Recorder::draw`].
 unsafe fn draw(
     recorder: &mut Recorder<'_>,
     place: &Placed<'_>,
@@ -122,7 +124,7 @@ unsafe fn draw(
     Ok(())
 }
 
-/// The data for recording the steps of captures. The steps are recorded outside of render pass instances.
+/// Records the steps of captures. They are outside of render pass instances.
 pub(super) struct Steps<'a> {
     pub(super) placed: &'a [Placed<'a>],
     pub(super) buffers: &'a Buffers<'a>,
@@ -166,7 +168,7 @@ impl Steps<'_> {
     /// Records the captures, and a barrier that makes their results visible to copies.
     ///
     /// # Safety
-    /// As [`Gpu::capture`]; `cmd` is being recorded, outside of a render pass instance.
+    /// The same as for [`Gpu::capture`]; `cmd` is being recorded, outside of a render pass instance.
     pub(super) unsafe fn capture(
         &self,
         ctx: &Context,
@@ -198,7 +200,8 @@ impl Steps<'_> {
             let captured = unsafe { record(ctx, &self.kernels, cmd, place, self.buffers, arena) };
             all.push(captured.map_err(|source| GpuError::Capture { capture, source })?);
         }
-        // SAFETY: as above.
+        // SAFETY: the caller's contract; `inside` says whether a render pass instance is being
+        // recorded.
         unsafe {
             if inside {
                 device.cmd_end_render_pass(cmd);
@@ -213,7 +216,7 @@ impl Steps<'_> {
     /// Copies a part of the capture buffers to the readback memory.
     ///
     /// # Safety
-    /// As [`copy_in`](Self::copy_in).
+    /// The same as for [`copy_in`](Self::copy_in).
     pub(super) unsafe fn copy_back(
         &self,
         ctx: &Context,
@@ -222,7 +225,7 @@ impl Steps<'_> {
         size: u64,
     ) {
         let Buffers { targets, back, .. } = self.buffers;
-        // SAFETY: as in `copy_in`.
+        // SAFETY: the caller's contract; both buffers have the same size.
         unsafe {
             if self.omitted != Some(Step::CopyBack) {
                 let part = vk::BufferCopy { src_offset: start, dst_offset: start, size };
@@ -253,11 +256,11 @@ unsafe fn fills_to_copies(ctx: &Context, cmd: vk::CommandBuffer) {
 /// The copied bytes become visible to the copy back only through the barrier after the captures
 /// ([`Context::capture_barrier`]), which forms a dependency chain with this one. Synchronization
 /// validation does not see stores through device addresses, but it sees both copies. So it reports
-/// an error if that barrier is missing.
+/// an error if the barrier after the captures is missing.
 ///
 /// # Safety
-/// `cmd` is being recorded, outside of a render pass instance, for a queue with the stages of
-/// `backends`, of which there is one at least.
+/// `cmd` is being recorded, outside of a render pass instance. Its queue supports the pipeline
+/// stages of `backends`, which is not empty.
 unsafe fn transfer_to_captures(ctx: &Context, cmd: vk::CommandBuffer, backends: &[Backend]) {
     let none = (vk::PipelineStageFlags::empty(), vk::AccessFlags::empty());
     let (stages, access) = backends.iter().fold(none, |(stages, access), &backend| {

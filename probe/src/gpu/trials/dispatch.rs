@@ -58,7 +58,6 @@ unsafe fn stores_to_dispatches(ctx: &Context, cmd: vk::CommandBuffer) {
     }
 }
 
-/// The dispatches of the trial.
 pub(super) struct Dispatches {
     places: Vec<Place>,
     words: usize,
@@ -136,8 +135,8 @@ impl Dispatches {
         kit.read(gpu)
     }
 
-    /// Whether the dispatches worked, judging by the words of the buffer, and a description for the
-    /// report.
+    /// Returns whether the words of the buffer show that the dispatches worked, and a description
+    /// for the report.
     pub(super) fn judge(&self, words: &[u32]) -> (bool, String) {
         let counts = |place: &Place| {
             let start = place.counts as usize;

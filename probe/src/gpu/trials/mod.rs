@@ -14,8 +14,8 @@ use self::stores::Stores;
 use super::{Gpu, GpuError, State};
 use crate::trial::{Trial, TrialReport, TrialResult};
 
-/// The value that is written after the words at the end of the submission, as a sign that it was
-/// executed.
+/// The value that [`Kit::begin`] writes after the last word. If it is in the buffer after the
+/// submission, the submission was executed.
 const EXECUTED: u32 = 0x7452_6941;
 
 /// The description of a trial if not even [`EXECUTED`] was written.
@@ -38,7 +38,7 @@ impl Gpu {
     /// Tries [`Trial::IndirectDispatch`].
     ///
     /// # Errors
-    /// Those of [`submit`](Self::submit), or a failed command or allocation.
+    /// The errors of [`submit`](Self::submit), or a failed command or allocation.
     pub fn try_indirect_dispatch(&mut self) -> Result<TrialReport, GpuError> {
         let trial = Trial::IndirectDispatch;
         self.fail_trial_if_injected(trial)?;
@@ -69,7 +69,7 @@ impl Gpu {
     /// Tries [`Trial::VertexStores`].
     ///
     /// # Errors
-    /// As [`try_indirect_dispatch`](Self::try_indirect_dispatch).
+    /// The same as for [`try_indirect_dispatch`](Self::try_indirect_dispatch).
     pub fn try_vertex_stores(&mut self) -> Result<TrialReport, GpuError> {
         let trial = Trial::VertexStores;
         self.fail_trial_if_injected(trial)?;

@@ -13,8 +13,9 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use super::{Kit, end, module};
 use crate::gpu::{Gpu, GpuError, begin_render_pass};
 
-/// The numbers of vertices or indices of draws. With each, all primitives of every topology are
-/// complete. The larger number exceeds what drivers process in one batch.
+/// The numbers of vertices or indices of draws. With each of these numbers, all primitives of every
+/// topology are complete. The larger number exceeds the number of vertices that drivers process at
+/// a time.
 const VERTICES: [u32; 2] = [12, 3000];
 
 /// The processing of a draw's primitives after the vertex shader.
@@ -117,7 +118,7 @@ impl Stores {
         // SAFETY: the module is valid, and the device supports its capabilities.
         let module = unsafe { device.create_shader_module(&info, None) }
             .map_err(vulkan_error("vkCreateShaderModule"))?;
-        // SAFETY: as above.
+        // SAFETY: the device is live, and the module is that of the trial.
         let created = unsafe { create_pipelines(gpu, kit, module) };
         // SAFETY: the module is needed only while the pipelines are created.
         unsafe { device.destroy_shader_module(module, None) };
@@ -165,7 +166,8 @@ impl Stores {
         })
     }
 
-    /// Whether vertex stores are reliable, judging by the counts, and a description for the report.
+    /// Returns whether the counts show that vertex stores are reliable, and a description for the
+    /// report.
     pub(super) fn judge(&self, words: &[u32]) -> (bool, String) {
         let (mut missing, mut repeated) = (Faults::default(), Faults::default());
         let mut shaded_again = 0;

@@ -9,7 +9,7 @@ use crate::subject::FIRST_VERTEX;
 /// The number of control points of a patch in the probe's draws.
 pub const PATCH_CONTROL_POINTS: u32 = 3;
 
-/// The number of control points that the control shader returns.
+/// The number of output control points of the control shader.
 const PASSED: u32 = 2;
 
 /// The shaders in the plan. A quick run captures only the first one.
@@ -67,7 +67,7 @@ const fn primitives(output: Emitted, patch: u32) -> u32 {
     }
 }
 
-/// Adds what the patches of a draw of this many vertices are divided into.
+/// Adds the primitives into which the patches of a draw with `vertices` vertices are divided.
 pub(super) fn emit(output: Emitted, vertices: u32, emitted: &mut EmittedStrips) {
     for patch in 0..vertices / PATCH_CONTROL_POINTS {
         let first = FIRST_VERTEX + patch * PATCH_CONTROL_POINTS;
@@ -82,7 +82,8 @@ mod tests {
 
     use super::*;
 
-    /// The expected values were worked out by hand, for the patches 0 to 4 of two instances and a vertex that is left.
+    /// The expected values were worked out by hand, for the patches 0 to 4 of two instances. One
+    /// vertex of each instance is left over.
     #[test]
     fn all_vertices_of_a_patch_are_alike() {
         let emitted = |output| {
@@ -91,7 +92,7 @@ mod tests {
             shader.emission(draw.0, draw.1, 16, 2)[&0].clone()
         };
         let lines = emitted(Emitted::Lines);
-        // Patches of 1, 4, 9, 0 and 2 lines.
+        // The patches are divided into 1, 4, 9, 0 and 2 lines.
         assert_eq!((lines.vertex_count, lines.primitive_count()), (4, 2 * 16));
         assert_eq!(lines.vertices[..10], [0, 0, 1, 1, 1, 1, 1, 1, 1, 1]);
         assert_eq!(lines.vertices[30..], [3, 3]);

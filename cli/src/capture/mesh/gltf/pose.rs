@@ -130,7 +130,7 @@ struct Curve<'a> {
 impl Curve<'_> {
     /// Returns the value at a time, by [the
     /// specification's](https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html#appendix-c-interpolation)
-    /// formulas. Before the first time it is the first value, and after the last time the last
+    /// formulas. Before the first time, returns the first value, and after the last time the last
     /// value.
     fn at(&self, time: f64) -> Result<[f64; 4]> {
         let each = if self.interpolation == Interpolation::CubicSpline { 3 } else { 1 };
