@@ -86,8 +86,9 @@ fn element_of_slot(primitive: Primitive, slot: u32) -> u32 {
     return primitive.start + element;
 }
 
-// Does what element_of_slot does for triangle strips with adjacency. Slots 0, 2 and 4 are corners. Slots 1, 3 and 5 are
-// the adjacent vertices, each opposite the edge between the corners before and after it.
+// Does what element_of_slot does for triangle strips with adjacency. Slots 0, 2 and 4 are corners. Slots 1, 3
+// and 5 are the adjacent vertices: each is the third corner of the triangle at the other side of an edge, which
+// connects the corners in the slots before and after it.
 fn element_of_strip_with_adjacency(primitive: Primitive, slot: u32) -> u32 {
     let first = 2u * primitive.number;
     let is_odd = (primitive.number & 1u) == 1u;

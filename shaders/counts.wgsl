@@ -13,7 +13,7 @@ fn primitive_step(topology: u32, vertices: u32) -> u32 {
     return select(entry_of(0x26141110u, topology), vertices, topology == LIST);
 }
 
-// Whether only patches have this step.
+// Whether primitive_step returns `step` only for patch lists.
 fn is_step_of_patches(step: u32) -> bool {
     return may_be_patches() && (step == 5u || step > 6u);
 }
@@ -36,8 +36,8 @@ fn primitive_count(topology: u32, vertices: u32, n: u32) -> u32 {
     return count;
 }
 
-// The number of items in the first `primitives` (at least one) primitives of an instance, see
-// src/topology.rs. It is less than 2^32 if the number of records of these primitives is.
+// The number of items in the first `primitives` (at least one) primitives of an instance; src/topology.rs
+// explains the formula. The result is less than 2^32 if the number of records of these primitives is.
 fn item_count(topology: u32, vertices: u32, primitives: u32) -> u32 {
     let more = entry_of(0x20101210u, topology);
     return select(primitives * vertices, primitives + more, more != 0u);

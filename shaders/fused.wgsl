@@ -18,14 +18,15 @@ const FUSED_QUERIES: u32 = 128u;
 const FUSED_ARRIVED: u32 = 144u;
 const FUSED_EXPECTED: u32 = 148u;
 
-// Loads the draw in the push constants, and clamps it. Before that, `item_count` is its number of
-// vertices or indices, and `instance_count` its number of instances.
+// Loads the draw from the push constants, and clamps it. In the push constants, `item_count` is the number of
+// vertices or indices, and `instance_count` the number of instances of the draw command.
 fn use_fused_draw(workgroup: u32, local: u32) {
     use_pushed_draw();
     let progress = load_progress(fused_address());
     let queries = load4(add_bytes(fused_address(), FUSED_QUERIES));
     let positions = start_positions(progress, fused_address());
-    // In a pipeline for one topology this is a constant, with which the compiler removes code.
+    // In a pipeline for one topology draw_topology() is a constant, so that the compiler removes the code for
+    // the others.
     draw.xfb_topology = draw_topology();
     let vertices = vertices_per_primitive(draw.flags);
     let primitives = primitive_count(draw.xfb_topology, vertices, draw.item_count);
@@ -58,7 +59,7 @@ fn is_writer(workgroup: u32) -> bool {
     if arrive(arrived) + 1u != expected {
         return false;
     }
-    // The count begins at 0 again in the next execution of the command buffer.
+    // The next execution of the command buffer has to count from 0 again.
     store1(arrived, 0u, 0u);
     return true;
 }

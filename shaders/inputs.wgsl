@@ -39,8 +39,8 @@ struct Input {
     // The address of the first VkDraw[Indexed]IndirectCommand, or of the counter of BYTE_COUNT.
     arguments: vec2<u32>,
 
-    // The address of a draw count, or 0 if the input has draw_count draws. Draws from this count on do not
-    // exist.
+    // The address of a draw count, or 0 if the input has exactly draw_count draws. Draws whose index is not
+    // below the draw count do not exist.
     count_address: vec2<u32>,
     restart_table: vec2<u32>,
 
@@ -80,7 +80,7 @@ fn load_input(inputs: vec2<u32>, number: u32) -> Input {
     );
 }
 
-// The input for a single draw: draw `index` of an INDIRECT input.
+// Returns an input that has only draw `index` of the INDIRECT input `all`.
 fn draw_of_input(all: Input, index: u32) -> Input {
     var input = all;
     input.draw_index += index;

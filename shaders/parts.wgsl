@@ -11,7 +11,7 @@ fn load_query(number: u32, which: u32) -> vec2<u32> {
     return load2(add_bytes(at, INPUT_QUERIES + 8u * which));
 }
 
-// The kinds of runs (STREAM_QUERY, GENERATED_QUERY, GROUP) whose first draw this is, as bits.
+// Returns which kinds of runs (STREAM_QUERY, GENERATED_QUERY, GROUP) begin with this draw, as bits.
 fn starts_of(part: Part) -> u32 {
     if part.index != 0u || part.input == 0u {
         return 0u;

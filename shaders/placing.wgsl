@@ -99,7 +99,7 @@ fn fitting(placed: DrawPlacement, records: u32) -> u32 {
     return min(saturated(placed.needed), records / placed.vertices);
 }
 
-// A draw with all counts clamped to what fits, like DrawCounts in src/counts.rs.
+// Returns a draw with all counts clamped to what fits, like DrawCounts in src/counts.rs.
 fn clamped(unclamped: Draw, placed: DrawPlacement) -> Draw {
     var made = unclamped;
     made.output_count = 0u;
@@ -116,7 +116,7 @@ fn clamped(unclamped: Draw, placed: DrawPlacement) -> Draw {
     return made;
 }
 
-// Sets the number of invocations of a draw whose counts are clamped.
+// Returns a draw, whose counts are clamped, with its number of invocations.
 fn with_invocations(clamped: Draw, placed: DrawPlacement) -> Draw {
     var made = clamped;
     made.invocations = 0u;

@@ -1,4 +1,4 @@
-// Copies query results, like vkCmdCopyQueryPoolResults.
+// Copies query results, as vkCmdCopyQueryPoolResults does.
 
 struct Results {
     // The address of the first query.

@@ -17,6 +17,7 @@ const EQUAL: u32 = 0u;
 const FRACTIONAL_EVEN: u32 = 1u;
 const FRACTIONAL_ODD: u32 = 2u;
 
+// Positions and coordinates are multiples of 1 / TESSELLATED_ONE.
 // An edge that is divided into segments.
 struct Edge {
     // The number of its segments.
@@ -33,7 +34,7 @@ struct Edge {
 struct Patch {
     outer: array<Edge, 4>,
     inner: array<Edge, 2>,
-    // 0 for a patch that is not divided at all, which is one triangle or one quad. Otherwise 1, the number of
+    // 0 for a patch that is not divided at all, which is one triangle or one quad. Otherwise 1: the number of
     // the first ring within the outer edges.
     inset: u32,
     // The number of triangles between the outer edges and the first ring that the inner levels divide.
@@ -122,7 +123,7 @@ fn edge_of_level(bits: u32, spacing: u32) -> Edge {
     return Edge(segments, coarse, (fixed - (coarse << 16u)) / 2u);
 }
 
-// The edge, with at least one vertex between its ends: a level of 1 is replaced by the next greater level.
+// Returns `edge` with at least one vertex between its ends: a level of 1 is replaced by the next greater level.
 fn with_middle(edge: Edge, spacing: u32) -> Edge {
     if edge.segments != 1u {
         return edge;
@@ -269,8 +270,8 @@ fn side_of_vertex(number: u32) -> OnSide {
     return on;
 }
 
-// The outer edge that a triangle of the outermost strip lies at, and the number of the triangle at this edge.
-// `inner` has the number of segments of the innermost side of the strip, for even and for odd edges.
+// The outer edge beside which a triangle of the outermost strip lies, and the number of the triangle at this
+// edge. `inner` has the number of segments on the inner side of the strip: x at even edges, y at odd edges.
 fn side_of_outer_triangle(primitive: u32, inner: vec2<u32>) -> OnSide {
     var on = OnSide(0u, primitive);
     let last = select(3u, 2u, tessellated_domain() == TRIANGLES);
@@ -335,7 +336,7 @@ fn vertex_on_ring(on: OnSide, ring: u32) -> vec3<u32> {
         let third = TESSELLATED_ONE / 3u;
         return vec3<u32>(third, third, TESSELLATED_ONE - 2u * third);
     } else {
-        // The distance of the ring's corner from the corner of the patch is three times this.
+        // The ring's corner is three times this distance from the corner of the patch.
         let third = position_on_edge(edge, ring) / 3u;
         let last = edge.segments - 2u * ring;
         along = position_on_edge(edge, ring + on.number);
