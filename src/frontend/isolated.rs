@@ -30,7 +30,8 @@ const STACK_SIZE: usize = 64 << 20;
 #[doc(hidden)]
 pub const MAX_NESTING: usize = 1000;
 
-/// Runs a closure that uses naga.
+/// Runs a closure that uses naga in a new thread, and returns its result. A panic is returned as an
+/// error.
 pub(super) fn isolated<T: Send>(
     run: impl FnOnce() -> Result<T, FrontendError> + Send,
 ) -> Result<T, FrontendError> {

@@ -266,8 +266,8 @@ fn options() -> spv::Options<'static> {
         fake_missing_bindings: true,
         binding_map: spv::BindingMap::default(),
         capabilities: None,
-        // Programs in both languages rely on this: an index out of range reads another element of the same
-        // object, and writes nothing outside of the object.
+        // Programs in WGSL and GLSL rely on restricted indices: an index that is out of range reads
+        // another element of the same object, and writes nothing outside of the object.
         bounds_check_policies: BoundsCheckPolicies {
             index: BoundsCheckPolicy::Restrict,
             buffer: BoundsCheckPolicy::Restrict,
@@ -276,7 +276,8 @@ fn options() -> spv::Options<'static> {
         },
         // Vertex shaders have no workgroup memory.
         zero_initialize_workgroup_memory: spv::ZeroInitializeWorkgroupMemoryMode::None,
-        // Loop counters are for browsers, whose compilers must not trust the source.
+        // Only browsers need loops that are bounded, because they compile sources that they must
+        // not trust.
         force_loop_bounding: false,
         // WGSL defines the result of x / 0.
         emit_int_div_checks: true,
@@ -285,7 +286,7 @@ fn options() -> spv::Options<'static> {
         trace_ray_argument_validation: false,
         task_dispatch_limits: None,
         mesh_shader_primitive_indices_clamp: false,
-        // The device would need the feature storageInputOutput16.
+        // With this option, the device would need the feature storageInputOutput16.
         use_storage_input_output_16: false,
         debug_info: None,
     }

@@ -10,13 +10,13 @@ use super::{Id, Instruction, Module, Section, ids_of, read_string, result_of};
 /// An `OpEntryPoint`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryPoint {
-    /// The stage.
+    /// The stage of the entry point.
     pub model: ExecutionModel,
-    /// The function.
+    /// The id of the entry point's function.
     pub function: Id,
-    /// The name.
+    /// The name of the entry point, which other stages of the module may have, too.
     pub name: String,
-    /// The interface.
+    /// The ids of the global variables in the interface of the entry point.
     pub interface: Vec<Id>,
 }
 
@@ -116,9 +116,9 @@ pub fn find_entry_point(
 pub const CAPTURED_STAGES: [ExecutionModel; 3] =
     [ExecutionModel::Vertex, ExecutionModel::TessellationEvaluation, ExecutionModel::Geometry];
 
-/// Finds the shader whose outputs are captured: the shader of `stage` with this
-/// `name`, or without a name the only shader of the stage. Without a stage, the first stage of
-/// [`CAPTURED_STAGES`] counts for which the module has a shader (with this name).
+/// Finds the shader whose outputs are captured: the shader of `stage` with this `name`, or without
+/// a name the only shader of the stage. If `stage` is `None`, the first stage of
+/// [`CAPTURED_STAGES`] is taken for which the module has a shader (with this name).
 ///
 /// # Errors
 /// [`EntryPointError`], which lists the entry points of the module.

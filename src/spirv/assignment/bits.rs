@@ -48,7 +48,7 @@ impl Bits {
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
     }
 
-    /// Adds the numbers of a set that are not in another one.
+    /// Adds the numbers of `set` that are not in `without`.
     pub(super) fn unite_without(&mut self, set: &Self, without: &Self) {
         let words = set.words.iter().zip(&without.words);
         self.words.iter_mut().zip(words).for_each(|(word, (set, without))| *word |= set & !without);

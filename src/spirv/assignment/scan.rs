@@ -12,8 +12,8 @@ use crate::spirv::entry_point::{debug_info_sets, is_of_sets};
 use crate::spirv::pointers::{Pointer, Pointers};
 use crate::spirv::{Id, Instruction, Module, Section, ids_of};
 
-/// The largest number of scalars that are tracked separately: of one variable, and of all
-/// variables. A variable that would exceed it is tracked as a whole.
+/// The largest numbers of scalars that are tracked separately, of one variable and of all
+/// variables. If a variable exceeds one of them, it is tracked as a whole.
 const MAX_COMPONENTS: u64 = 1 << 10;
 const MAX_COMPONENTS_IN_ALL: usize = 1 << 14;
 
@@ -30,7 +30,6 @@ pub(super) enum Event {
     Call(Id),
 }
 
-/// A basic block.
 #[derive(Debug)]
 pub(super) struct Block<'m> {
     pub(super) events: Vec<Event>,
@@ -38,11 +37,11 @@ pub(super) struct Block<'m> {
     pub(super) returns: bool,
     /// The indices of the blocks that may follow.
     pub(super) successors: Vec<usize>,
-    /// The last instruction that was read so far; at the end, the terminator.
+    /// The last instruction of the block that was read so far. When the whole block was read, it is
+    /// the terminator.
     terminator: Option<Instruction<'m>>,
 }
 
-/// A function.
 #[derive(Debug)]
 pub(super) struct Function<'m> {
     pub(super) id: Id,
@@ -64,7 +63,7 @@ struct Numbered {
     is_apart: bool,
 }
 
-/// The components of variables: the numbers of their scalars.
+/// Numbers the scalars of variables: the number of a scalar is its component.
 #[derive(Debug, Clone)]
 pub(super) struct Components<'a> {
     declarations: &'a Declarations,
@@ -84,7 +83,6 @@ impl<'a> Components<'a> {
         }
     }
 
-    /// The number of components so far.
     pub(super) fn count(&self) -> usize {
         self.count
     }
@@ -131,7 +129,8 @@ impl<'a> Components<'a> {
         Some(first..first + self.known(ty) as usize)
     }
 
-    /// The components that a store to a pointer definitely writes.
+    /// The components that a store to a pointer definitely writes. `None` if it may write any of
+    /// several components, or a part of one.
     fn written(&self, pointer: &Pointer) -> Option<Range<usize>> {
         let Pointer { variable, path, is_dynamic } = pointer;
         let is_apart = self.variables.get(variable)?.is_apart;
@@ -301,7 +300,8 @@ impl<'m> Body<'_, 'm> {
         }
     }
 
-    /// Handles an instruction of any other kind: it counts as reading through all of its pointer operands.
+    /// Handles an instruction of any other kind, which counts as a read through each of its pointer
+    /// operands.
     fn escape(&mut self, i: Instruction<'_>) {
         // A quick test: few instructions have pointer operands. A literal may be equal to the id of a
         // pointer, so this test also accepts some instructions without pointers.

@@ -67,7 +67,6 @@ impl Tracked {
         self.leaf_types.truncate(leaves);
     }
 
-    /// The leaves of a variable.
     pub(super) fn leaves(&self, values: &Values<'_>, id: Id) -> std::ops::Range<usize> {
         match self.pointers.get(&id) {
             Some(pointer) => {

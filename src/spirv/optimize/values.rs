@@ -32,8 +32,10 @@ pub(super) struct Values<'m> {
     /// For each id from `first` on, where its instruction is: 1 + the index in `words`, or [`IN_START`] + the index in
     /// `start`.
     definitions: Vec<u32>,
-    /// Declared constants, by id, and the types of undefined values and global variables.
+    /// What is known of ids that the module declares: constants, undefined values and global
+    /// variables.
     constants: FxHashMap<Id, Constant>,
+    /// The undefined value of each type for which there is one.
     undefined: FxHashMap<Id, Id>,
     /// Emitted pure instructions, as opcode, type and operands, with their results, which equal instructions reuse.
     /// `scopes` has, for each open scope, the keys to remove from `known` at its end.
@@ -165,7 +167,7 @@ impl<'m> Values<'m> {
         Scalar::of(self.declarations, ty)
     }
 
-    /// Part `index` of a composite constant with that type.
+    /// Part `index` of a composite constant. `ty` is the type of the part.
     pub(super) fn constant_part(&mut self, id: Id, index: u32, ty: Id) -> Option<Id> {
         match &self.constants.get(&id)?.kind {
             Kind::Composite(parts) => parts.get(index as usize).copied(),

@@ -11,12 +11,12 @@ use crate::spirv::{Id, Instruction};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scalar {
     Bool,
-    /// The number of bits: 8, 16, 32 or 64.
+    /// An integer of 8, 16, 32 or 64 bits.
     Int {
         width: u32,
         signed: bool,
     },
-    /// The number of bits: 16, 32 or 64.
+    /// A float of 16, 32 or 64 bits.
     Float {
         width: u32,
     },
