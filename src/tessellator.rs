@@ -15,7 +15,7 @@
 
 #![forbid(unsafe_code)]
 
-/// 1, as a coordinate.
+/// The coordinate 1. All coordinates are multiples of 1 / `ONE`.
 pub const ONE: u32 = 1 << 24;
 
 /// The largest level: every device has at least this `maxTessellationGenerationLevel`.
@@ -226,7 +226,7 @@ impl Edge {
         }
     }
 
-    /// The position of vertex `number` of the edge.
+    /// The position of vertex `number` of the edge, as a multiple of 1 / [`ONE`].
     fn position(self, number: u32) -> u32 {
         let mirrored = self.segments - number;
         match 2 * number > self.segments {
@@ -428,7 +428,7 @@ impl Patch {
             // The three coordinates add up to 1, and a third is not a multiple of 2^-24.
             return [ONE / 3, ONE / 3, ONE - 2 * (ONE / 3)];
         } else {
-            // The distance of the ring's corner from the corner of the patch is three times this.
+            // The ring's corner is three times this distance from the corner of the patch.
             let third = edge.position(ring) / 3;
             let along = match number {
                 0 => 3 * third,

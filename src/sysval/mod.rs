@@ -54,8 +54,9 @@ pub struct Sysvals {
 }
 
 impl Sysvals {
-    /// Sets that the draws are in memory: an array of `count` draws, directly followed by a `u16` for each workgroup,
-    /// the number of its draw. A workgroup never has two draws, because their `DrawIndex` may differ.
+    /// Declares that the draws are in memory: an array of `count` draws, directly followed by a
+    /// `u16` for each workgroup, the number of its draw. A workgroup never has two draws, because
+    /// their `DrawIndex` may differ.
     pub fn set_listed(&mut self, draws: Address, count: u32) {
         self.draw =
             DrawSysvals { index_address: draws, item_count: count, ..DrawSysvals::default() };
@@ -68,9 +69,11 @@ impl Sysvals {
         self.draw.flags |= flags::HAS_BATCH;
     }
 
-    /// Sets that the draws have a geometry shader, with [`Entries`](entries::Entries) at this address. If `is_counting`
-    /// is true, the primitives that the shader emits to vertex stream `stream` are counted, otherwise they are stored.
-    /// The shaders' side effects happen only if `has_effects` is true. Call it after [`set_listed`](Self::set_listed).
+    /// Declares that the draws have a geometry shader, with [`Entries`](entries::Entries) at this
+    /// address. If `is_counting` is true, the primitives that the shader emits to vertex stream
+    /// `stream` are counted, otherwise they are stored. The shaders' side effects happen only if
+    /// `has_effects` is true. Call this function after [`set_listed`](Self::set_listed), which
+    /// overwrites what it sets.
     pub const fn set_entries(
         &mut self,
         entries: Address,
@@ -88,14 +91,15 @@ impl Sysvals {
         }
     }
 
-    /// Sets that the capture is fused, with its parameters ([`Fused`](setup::Fused)) at this
+    /// Declares that the capture is fused, with its parameters ([`Fused`](setup::Fused)) at this
     /// address.
     pub const fn set_fused(&mut self, parameters: Address) {
         self.source = parameters;
     }
 
-    /// Sets that the draw is a single one with primitive restart. `table` is the address of its table of restarts, for
-    /// a range ([`RestartRange`](setup::RestartRange)) that begins with the draw's first index.
+    /// Declares that the draw is a single one with primitive restart. `table` is the address of its
+    /// table of restarts, for a range ([`RestartRange`](setup::RestartRange)) that begins with the
+    /// draw's first index.
     pub const fn set_restart_table(&mut self, table: Address) {
         self.source = table;
     }
@@ -144,8 +148,8 @@ pub struct DrawSysvals {
     pub reciprocal: u32,
 }
 
-/// A multiplier that replaces a division: shaders multiply the number of an invocation by it instead of dividing by
-/// `divisor`.
+/// A factor that replaces the division by `divisor` in shaders: the high dword of its product with
+/// the number of an invocation is the quotient, or 1 less.
 pub const fn reciprocal(divisor: u32) -> u32 {
     match divisor {
         0 => 0,
@@ -204,8 +208,8 @@ pub const fn draw_flags(
     last | vertices << flags::VERTICES_PER_PRIMITIVE_SHIFT
 }
 
-/// A bit of [`Batch::draw_count`], above all numbers of draws: each draw is a
-/// [`RestartedDraw`](setup::RestartedDraw).
+/// A bit of [`Batch::draw_count`], which is set if each draw is a
+/// [`RestartedDraw`](setup::RestartedDraw). It is above the bits of the number of draws.
 pub const RESTARTED_BATCH: u32 = 1 << 31;
 
 /// The draws that one dispatch captures, and where they are captured.
@@ -262,7 +266,7 @@ impl AttributeDescriptor {
     }
 }
 
-/// Converts a 64-bit address for the shader.
+/// Splits a 64-bit address into the two dwords that shaders take, the low dword first.
 pub const fn split(address: u64) -> Address {
     [address as u32, (address >> 32) as u32]
 }
