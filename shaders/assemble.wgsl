@@ -59,7 +59,7 @@ fn primitive_of_index(index: u32) -> Primitive {
     );
 }
 
-// The position in the draw of vertex `slot` of a primitive.
+// Returns the position of vertex `slot` of a primitive, in vertices or indices from the start of the draw.
 fn element_of_slot(primitive: Primitive, slot: u32) -> u32 {
     let i = primitive.number;
     let odd = i & 1u;

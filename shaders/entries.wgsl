@@ -71,7 +71,7 @@ struct EntryJob {
     // The number of vertices per primitive.
     vertices: u32,
     reserved: u32,
-    // The addresses of the queries to add to, or 0.
+    // The addresses of the queries that the kernel adds to, or 0 for no query.
     stream_query: vec2<u32>,
     generated_query: vec2<u32>,
 }

@@ -101,7 +101,8 @@ fn fetch4_behind4(slot: u32, element: u32) -> vec4<u32> {
 // lowest bits of the result; the bits above the element belong to its neighbours. They read only dwords that
 // contain a byte of the element, because the next dword may be on another page.
 
-// The address of the dword that contains a byte, and the byte's first bit in this dword.
+// dword_address returns the address of the dword that contains a byte, first_bit_in_dword the number of the
+// byte's first bit in this dword.
 fn dword_address(address: vec2<u32>) -> vec2<u32> {
     return vec2<u32>(address.x & 0xfffffffcu, address.y);
 }

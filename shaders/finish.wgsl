@@ -72,8 +72,8 @@ fn end_query(query: vec2<u32>, ends: vec2<u32>) {
     let number = max(1u, load1(ends) + 1u);
     let values = load4(query);
     store1(ends, 0u, number);
-    // Some devices store the two dwords one after the other. A reader must not see the new number beside an
-    // old value, so the result is first stored with the number 0.
+    // Some devices store the two dwords of store2_aligned one after the other. A reader must not see the new
+    // number beside an old value, so the result is first stored with the number 0.
     store_result_of(query, values, 0u);
     memory_barrier();
     store_result_of(query, values, number);

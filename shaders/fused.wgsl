@@ -5,7 +5,7 @@
 // The parameters of a fused capture, at fused_address().
 struct Fused {
     progress: Progress,
-    // The addresses of the queries to add to, or 0.
+    // The addresses of the queries that the capture adds to, or 0 for no query.
     stream_query: vec2<u32>,
     generated_query: vec2<u32>,
     // The number of workgroups that have arrived, and the number that must arrive, see is_writer.

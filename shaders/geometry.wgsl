@@ -60,7 +60,7 @@ fn load_entries(at: vec2<u32>) -> Entries {
     return Entries(addresses.xy, addresses.zw, load1(add_bytes(at, 16u)), array<u32, 3>());
 }
 
-// The records of an entry, as placed by the kernels.
+// The records of an entry, which the kernels of entries.wgsl have placed.
 fn records_of_entry(entries: Entries, entry: u32) -> Segment {
     let counts = load2(add_bytes(entries.counts, ENTRY_SIZE * entry));
     let first = load1(add_bytes(entries.blocks, ENTRY_BLOCK_SIZE * (entry / ENTRIES_PER_BLOCK)));
@@ -145,7 +145,7 @@ fn has_effects() -> bool {
     return !is_counting && !is_repeating && (sysvals.draw.flags & WITHOUT_EFFECTS) == 0u;
 }
 
-// Stores or stages a record of a strip.
+// Stores or stages record `record` of a strip, unless the strip has fewer records.
 fn capture_record(strip: Segment, record: u32) {
     if record < strip.count {
         if uniformly(is_staging) {
@@ -156,7 +156,7 @@ fn capture_record(strip: Segment, record: u32) {
     }
 }
 
-// The records of vertex `k` of an emitted strip.
+// The records that vertex `k` of an emitted strip is written to, counted from the start of the strip.
 fn records_of_emitted(k: u32) -> vec3<u32> {
     let vertices = output_vertices();
     if vertices == 3u {

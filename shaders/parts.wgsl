@@ -11,7 +11,8 @@ fn load_query(number: u32, which: u32) -> vec2<u32> {
     return load2(add_bytes(at, INPUT_QUERIES + 8u * which));
 }
 
-// Returns which kinds of runs (STREAM_QUERY, GENERATED_QUERY, GROUP) begin with this draw, as bits.
+// A run consists of consecutive draws with the same query or group. Returns which kinds of runs (STREAM_QUERY,
+// GENERATED_QUERY, GROUP) begin with this draw, as bits.
 fn starts_of(part: Part) -> u32 {
     if part.index != 0u || part.input == 0u {
         return 0u;
@@ -33,8 +34,8 @@ var<workgroup> all_draws: u32;
 // The number of the first draw of the next block.
 var<workgroup> next_first: u32;
 
-// Counts the draws of the inputs from `first` on, one input per invocation. An input has at most MOST_DRAWS
-// draws, so the sum, and the first draw of the next block, are below 2^32.
+// Counts the draws of the inputs from `first` on, one input per invocation, and returns their number. An input
+// has at most MOST_DRAWS draws, so the sum, and the first draw of the next block, are below 2^32.
 fn count_draws(first: u32, local: u32) -> u32 {
     let setup = load_setup();
     let width = kernel_width();

@@ -45,7 +45,7 @@ fn join(topology: u32, vertices: u32, a: Run, b: Run) -> Run {
 // The state after all indices before a position.
 struct State {
     primitives: u32, // primitives of the complete segments
-    open: u32, // indices of the last segment
+    open: u32, // indices so far of the last segment, which may go on
 }
 
 fn advance(topology: u32, vertices: u32, state: State, run: Run) -> State {
@@ -56,7 +56,8 @@ fn advance(topology: u32, vertices: u32, state: State, run: Run) -> State {
     return State(state.primitives + primitive_count(topology, vertices, open) + run.primitives, run.tail);
 }
 
-// The number of blocks for a range of `limit` indices.
+// The number of blocks for a range of `limit` indices, with the last one, which stands for positions beyond the
+// range.
 fn block_count(limit: u32) -> u32 {
     return limit / BLOCK + select(0u, 1u, limit % BLOCK != 0u) + 1u;
 }
@@ -97,7 +98,7 @@ fn primitives_of_runs(topology: u32, vertices: u32, whole: u32) -> u32 {
         return patches_of_runs(step, whole);
     }
     if may_loop() {
-        // Most runs contain no such sequence.
+        // Most runs contain no whole segment.
         var primitives = 0u;
         for (var rest = whole; rest != 0u;) {
             let first = firstTrailingBit(rest);

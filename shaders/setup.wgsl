@@ -219,7 +219,7 @@ fn load_workgroup_size(input: u32) -> u32 {
     return load1(multiply_add(setup.groups, load_group(setup.inputs, input), 4u));
 }
 
-// The counts of a draw that is not placed yet.
+// The number of primitives of a draw that is not placed yet.
 fn needed_by_input(input: Input, arguments: Arguments, restarts: DrawRestarts) -> DrawPlacement {
     let vertices = vertices_per_primitive(input.flags);
     var primitives = primitive_count(input.topology, vertices, arguments.count);

@@ -57,13 +57,13 @@ fn product(a: u32, b: u32) -> vec2<u32> { return vec2<u32>(); }
 
 // -- Control flow
 
-// Marks a condition as uniform, so that selections by it become branches, not code that executes both sides. Not a
-// stub: the linker marks these selections.
+// Returns the condition. The linker marks selections by the result, so that drivers make branches of them, and
+// not code that executes both sides. This function is not a stub.
 fn uniformly(condition: bool) -> bool { return condition; }
 
 // -- Specialisation: which cases a pipeline supports.
 
-// The topology of all draws, or ANY_TOPOLOGY.
+// The topology of all draws that the pipeline captures, or ANY_TOPOLOGY if it captures all topologies.
 fn pipeline_topology() -> u32 { return ANY_TOPOLOGY; }
 
 // Whether primitive restart may be enabled.
@@ -85,10 +85,10 @@ fn is_fused() -> bool { return false; }
 // two axes (src/runtime/fold.rs). The CPU has checked that all elements of the draw exist and are aligned.
 fn is_unchecked() -> bool { return false; }
 
-// The way to load vectors: NARROW, TESTED or ALIGNED.
+// The way to load vectors: NARROW, TESTED or ALIGNED (wide.wgsl).
 fn wide_loads() -> u32 { return TESTED; }
 
-// The way to store vectors: NARROW, TESTED or ALIGNED.
+// The way to store vectors: NARROW, TESTED or ALIGNED (wide.wgsl).
 fn wide_stores() -> u32 { return TESTED; }
 
 // Whether the device can load single bytes.
@@ -120,7 +120,7 @@ fn kernel_width() -> u32 { return MAX_KERNEL_WIDTH; }
 // Sets the inputs that the shader reads: built-ins and attributes.
 fn set_inputs(vertex_index: u32, instance_index: u32) {}
 
-// Runs the shader.
+// Runs the vertex shader.
 fn shade() {}
 
 // Whether the shader must not run for an invocation without a vertex, because of side effects or subgroup
@@ -162,7 +162,7 @@ fn tessellator_bits() -> u32 { return 0u; }
 fn control_points() -> u32 { return 1u; }
 fn passed_points() -> u32 { return 1u; }
 
-// Clears the outputs of the control shader.
+// Clears the outputs of the control shader before it runs for a patch.
 fn begin_patch() {}
 
 // The number of phases into which its barriers divide the control shader: one more than there are barriers. All

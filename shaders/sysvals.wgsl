@@ -72,7 +72,7 @@ var<private> first_bytes: vec4<u32>;
 // Where the indices of the draw are in the table of restarts, if the draw has primitive restart.
 var<private> draw_restarts: DrawRestarts;
 
-// Loads the draw in the push constants.
+// Loads the draw from the push constants.
 fn use_pushed_draw() {
     draw = sysvals.draw;
     first_bytes = vec4<u32>();

@@ -2,11 +2,11 @@
 // each vertex of each primitive is computed by itself, in constant time and without memory. src/tessellator.rs
 // implements the same in Rust, and says why coordinates are integers.
 
-// The coordinate 1.
+// The coordinate 1. All coordinates and positions are multiples of 1 / TESSELLATED_ONE.
 const TESSELLATED_ONE: u32 = 0x1000000u;
 const MOST_LEVEL: u32 = 64u;
 
-// The bits of infinity. Those of NaN and of all negative numbers are greater.
+// The bits of infinity, as an integer: those of NaN and of all negative numbers are greater.
 const INFINITY_BITS: u32 = 0x7f800000u;
 
 // The values of the domain and of the spacing in tessellator_bits().
@@ -17,10 +17,9 @@ const EQUAL: u32 = 0u;
 const FRACTIONAL_EVEN: u32 = 1u;
 const FRACTIONAL_ODD: u32 = 2u;
 
-// Positions and coordinates are multiples of 1 / TESSELLATED_ONE.
 // An edge that is divided into segments.
 struct Edge {
-    // The number of its segments.
+    // The number of segments of the edge.
     segments: u32,
     // The number of segments in the coarser of the two uniform divisions between which the level lies:
     // `segments`, or 2 less.
@@ -104,7 +103,7 @@ fn divide_patch(outer: vec4<u32>, inner: vec2<u32>) {
     }
 }
 
-// Clamps and rounds a level, given by its bits.
+// Returns the edge that a level divides. The level is given by its bits, and is clamped and rounded.
 fn edge_of_level(bits: u32, spacing: u32) -> Edge {
     let least = select(1u, 2u, spacing == FRACTIONAL_EVEN);
     let most = select(MOST_LEVEL, MOST_LEVEL - 1u, spacing == FRACTIONAL_ODD);
@@ -194,7 +193,7 @@ fn points_within_ring(k: u32, parity: u32) -> u32 {
     return select(select(3u * k * (k - 1u) + 1u, 0u, k == 0u), 3u * k * k, parity == 1u);
 }
 
-// The number of columns, or rows, of quads within the outer edges.
+// The number of columns (axis 0) or rows (axis 1) of quads within the outer edges.
 fn columns_within(axis: u32) -> u32 {
     return divided.inner[axis].segments - 2u * divided.inset;
 }
@@ -257,8 +256,8 @@ fn vertex_of_line(primitive: u32, slot: u32) -> vec3<u32> {
     );
 }
 
-// The outer edge that contains vertex `number`, if the vertices of all outer edges are numbered one edge
-// after the other.
+// Returns the outer edge that contains vertex `number`, and the number of the vertex on this edge. `number`
+// counts the vertices of all outer edges, one edge after the other.
 fn side_of_vertex(number: u32) -> OnSide {
     var on = OnSide(0u, number);
     for (var side = 0u; side < 3u; side++) {
