@@ -99,7 +99,7 @@ pub struct DrawCounts {
     /// Primitives of all instances: the second integer of
     /// `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`.
     pub primitives_needed: u64,
-    /// Primitives that fit: the first integer of that query.
+    /// Primitives that fit: the first integer of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`.
     pub primitives_written: u64,
     /// Vertices that are written, in all instances: the number of records of the draw.
     pub output_limit: u32,

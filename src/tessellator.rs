@@ -25,7 +25,7 @@ pub const MAX_LEVEL: f32 = 64.0;
 /// and of all negative numbers are greater.
 const INFINITY: u32 = f32::INFINITY.to_bits();
 
-/// What a patch is divided into.
+/// The domain of a patch: an execution mode of SPIR-V.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum Domain {
@@ -37,7 +37,7 @@ pub enum Domain {
     Isolines = 2,
 }
 
-/// How edges are divided.
+/// The spacing of the segments of an edge: an execution mode of SPIR-V.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum Spacing {
@@ -52,7 +52,7 @@ pub enum Spacing {
 /// How a pipeline's patches are divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Tessellator {
-    /// The domain.
+    /// The domain of the patches.
     pub domain: Domain,
     /// The spacing of edges.
     pub spacing: Spacing,
@@ -66,7 +66,7 @@ pub struct Tessellator {
 /// An edge that is divided into segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Edge {
-    /// The number of its segments.
+    /// The number of segments of the edge.
     segments: u32,
     /// The number of segments in the coarser of the two uniform divisions between which the level lies: `segments`,
     /// or 2 less.
@@ -100,7 +100,7 @@ impl Tessellator {
         }
     }
 
-    /// The largest number of primitives of a patch.
+    /// The largest number of primitives that a patch may be divided into.
     pub const fn most_primitives(self) -> u32 {
         let most = MAX_LEVEL as u32;
         match (self.points, self.domain) {

@@ -80,7 +80,7 @@ pub enum PrimitiveTopology {
     PatchList = 10,
 }
 
-/// The value of the sysval `xfb_topology`, which shaders select the decomposition by. It differs
+/// The value of the sysval `xfb_topology`, by which shaders select the decomposition. It differs
 /// from `VkPrimitiveTopology` in that the three lists without adjacency have one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]

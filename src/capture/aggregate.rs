@@ -29,7 +29,7 @@ pub(super) struct CapturedValue {
     pub(super) path: Vec<u32>,
     /// The name of the value, if the module has names.
     pub(super) name: Option<String>,
-    /// The name of the value in OpenGL.
+    /// The name of the value in OpenGL, as in [`Varying::name`].
     pub(super) gl_name: String,
     /// The first component of the value in its location, in units of 32 bits.
     pub(super) component: u32,
@@ -134,7 +134,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Adds a scalar, vector or matrix, or an array of them, which is one varying.
+    /// Adds the outputs of a scalar, vector or matrix, or of an array of them, and one varying for
+    /// all of these outputs.
     fn basic(
         &mut self,
         ty: GlType,
@@ -166,7 +167,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Adds a scalar, vector or column.
+    /// Adds a scalar, a vector or a matrix column to the outputs.
     fn output(&mut self, ty: GlType, value: &CapturedValue) -> Result<(), CaptureError> {
         self.step(value, 0)?;
         let size = ty.rows * ty.bits / 8;
@@ -222,7 +223,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The number of elements of an array.
+    /// The number of elements of an array; an error if it is not known.
     fn length(&self, length: Id, value: &CapturedValue) -> Result<u32, CaptureError> {
         self.declarations.constant(length).ok_or_else(|| CaptureError::ArrayLength {
             output: self.label(value),

@@ -144,7 +144,8 @@ fn add_variable(
     }
 }
 
-/// The selector that names a variable by its location or built-in.
+/// Returns the [`InterfaceVariable::selector`] of a variable. `shares_location` says whether other
+/// variables have the same location.
 fn selector(
     declarations: &Declarations,
     variable: &InterfaceVariable,
@@ -162,7 +163,8 @@ fn selector(
     Some(format!("@{location}.{}", components.letters()?))
 }
 
-/// A run of components of a location: `x` is the first, `w` the fourth.
+/// A run of components of a location. In selectors they are letters, from `x` for the first
+/// component to `w` for the fourth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Components {
     pub(super) first: u32,
@@ -199,7 +201,7 @@ pub(super) fn list_outputs(outputs: &[InterfaceVariable]) -> String {
     if all.is_empty() { "no outputs".to_owned() } else { all.join(", ") }
 }
 
-/// The GLSL names of built-ins that can be captured.
+/// The GLSL name of a built-in that can be captured; `None` for other built-ins.
 pub(super) fn glsl_built_in(which: u32) -> Option<&'static str> {
     Some(match BuiltIn::from_u32(which)? {
         BuiltIn::Position => "gl_Position",

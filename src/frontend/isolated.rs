@@ -103,9 +103,9 @@ struct Nesting {
     /// For each open bracket: the number of operators so far in the expression within it, and the
     /// number of `else` so far in the block within it.
     levels: Vec<(usize, usize)>,
-    /// The numbers of operators and of `else` outside of all brackets.
+    /// The numbers of operators and of `else` outside of all brackets, like an element of `levels`.
     outside: (usize, usize),
-    /// The sum of all these numbers.
+    /// The sum of all numbers in `levels` and in `outside`.
     sum: usize,
 }
 

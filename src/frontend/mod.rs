@@ -259,8 +259,9 @@ fn options() -> spv::Options<'static> {
     spv::Options {
         // Every device supports this version, and lowering keeps it.
         lang_version: (1, 0),
-        // Capture lists refer to outputs by these names. y is not flipped and the point size is not clamped,
-        // because captures must contain the values that the source computes.
+        // Names are written, because capture lists refer to outputs by name. The flags that flip y
+        // and clamp the point size are not set, because captures must contain the values that the
+        // source computes.
         flags: spv::WriterFlags::DEBUG | spv::WriterFlags::LABEL_VARYINGS,
         // An empty map keeps the sets and bindings of the source. naga requires them in the source.
         fake_missing_bindings: true,
@@ -279,7 +280,7 @@ fn options() -> spv::Options<'static> {
         // Only browsers need loops that are bounded, because they compile sources that they must
         // not trust.
         force_loop_bounding: false,
-        // WGSL defines the result of x / 0.
+        // WGSL defines the result of x / 0, which needs a check.
         emit_int_div_checks: true,
         // Vertex shaders have no ray queries, tasks or meshes.
         ray_query_initialization_tracking: false,

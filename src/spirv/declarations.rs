@@ -16,7 +16,7 @@ pub enum Type {
     Int {
         /// The number of bits.
         width: u32,
-        /// Whether it is signed.
+        /// Whether the integer is signed.
         signed: bool,
     },
     /// `OpTypeFloat`

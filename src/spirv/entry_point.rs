@@ -178,7 +178,7 @@ fn list(all: &[(u32, EntryPoint)]) -> String {
     if all.is_empty() { "no entry point".to_owned() } else { all.join(", ") }
 }
 
-/// A stage in words.
+/// Returns the name of a stage in messages.
 pub fn stage_name(model: ExecutionModel) -> &'static str {
     match model {
         ExecutionModel::Vertex => "vertex",
@@ -191,7 +191,7 @@ pub fn stage_name(model: ExecutionModel) -> &'static str {
     }
 }
 
-/// The functions of all entry points.
+/// Returns the ids of the functions of all entry points.
 pub(crate) fn entry_functions(module: &Module) -> impl Iterator<Item = Id> {
     module.section(Section::EntryPoints).filter(|i| i.is(Op::EntryPoint)).map(|i| i.id(1))
 }
@@ -338,12 +338,12 @@ pub(crate) fn debug_info_sets(module: &Module) -> FxHashSet<Id> {
         .collect()
 }
 
-/// A function and all functions that it calls, directly or indirectly.
+/// Returns the ids of a function and of all functions that it calls, directly or indirectly.
 pub(crate) fn reachable_functions(module: &Module, root: Id) -> FxHashSet<Id> {
     reachable_from(module, FxHashSet::from_iter([root]))
 }
 
-/// Functions and all functions that they call, directly or indirectly.
+/// Returns the ids of functions and of all functions that these call, directly or indirectly.
 pub(super) fn reachable_from(module: &Module, roots: FxHashSet<Id>) -> FxHashSet<Id> {
     if roots.is_empty() {
         return roots;

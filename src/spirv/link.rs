@@ -50,7 +50,6 @@ pub struct Library {
     annotations: FxHashMap<Id, Vec<(Section, Vec<u32>)>>,
 }
 
-/// A function of the library.
 #[derive(Debug, Clone)]
 struct Function {
     id: Id,

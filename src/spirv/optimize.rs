@@ -253,7 +253,6 @@ fn has_array(declarations: &Declarations, ty: Id) -> bool {
     false
 }
 
-/// The name of an id, for messages.
 fn name_of(module: &Module, id: Id) -> Option<String> {
     let mut names = module.section(Section::Names).filter(|i| i.is(Op::Name));
     let name = names.find(|i| i.id(0) == id)?;

@@ -62,8 +62,9 @@ impl Sysvals {
             DrawSysvals { index_address: draws, item_count: count, ..DrawSysvals::default() };
     }
 
-    /// Sets the [`Batch`] at this address. It says where the draws are captured and, unless the draws are listed, where
-    /// they are in memory. Only the flags of the draw in push constants are used then.
+    /// Sets the [`Batch`] at this address. The batch says where the draws are captured and, unless
+    /// the draws are listed, where they are in memory. Of the draw in push constants only the flags
+    /// are used then.
     pub const fn set_batch(&mut self, batch: Address) {
         self.source = batch;
         self.draw.flags |= flags::HAS_BATCH;
@@ -141,10 +142,11 @@ pub struct DrawSysvals {
     /// The address of the first index of the draw. If there is none, the address of [`READABLE`] readable bytes.
     pub index_address: Address,
     /// The number of invocations that capture the draw, at most 2^32 - 1. There is one for each
-    /// item of each instance, and two for each item of a fan. Workgroups after the last of these
-    /// invocations store nothing.
+    /// item of each instance, two for each item of a fan, and with a geometry shader one for each
+    /// [entry](entries). Workgroups after the last of these invocations store nothing.
     pub invocations: u32,
-    /// (2^32 - 1) / n rounded down, where n is the number of invocations per instance, see [`reciprocal`].
+    /// (2^32 - 1) / n rounded down, where n is the number of invocations per instance, or with a
+    /// geometry shader the number of items per instance, see [`reciprocal`].
     pub reciprocal: u32,
 }
 
@@ -191,7 +193,8 @@ pub mod flags {
     }
 }
 
-/// The flags of draws without indices. `control_points` is the number of vertices of a patch.
+/// Returns the [`flags`] of a draw without indices: the provoking vertex, and the vertices per
+/// primitive. `control_points` is the number of vertices of a patch.
 pub const fn draw_flags(
     topology: PrimitiveTopology,
     control_points: u32,
@@ -227,15 +230,15 @@ pub struct Batch {
     pub positions: [u32; MAX_XFB_BUFFERS],
 }
 
-/// The location of one attribute's elements.
+/// Where the elements of an attribute are in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct AttributeDescriptor {
     /// The address of element 0, including the attribute's offset. If there is no element, the address of
     /// [`READABLE`] readable bytes.
     pub address: Address,
-    /// The number of elements that lie completely within the binding; other elements are read as
-    /// zeros. At most 2^32 - 1: the element with that number never lies within the binding.
+    /// The number of elements that lie completely within the binding. Elements from this number on
+    /// are read as zeros. At most 2^32 - 1, because element 2^32 - 1 never lies within the binding.
     pub limit: u32,
     /// Bytes from one element to the next.
     pub stride: u32,

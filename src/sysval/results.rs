@@ -2,7 +2,7 @@
 
 use super::Address;
 
-/// Invocations per workgroup: each copies the result of one query.
+/// The number of invocations per workgroup. Each invocation copies the result of one query.
 pub const RESULTS_WIDTH: u32 = 64;
 
 /// Bits of [`Results::flags`].

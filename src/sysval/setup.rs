@@ -30,9 +30,9 @@ pub struct Input {
     pub count: u32,
     /// The number of instances.
     pub instance_count: u32,
-    /// `firstIndex`, or `firstVertex` without indices; `counterOffset` for a byte count.
+    /// `firstIndex`, or `firstVertex` without indices; `counterOffset` for [`kind::BYTE_COUNT`].
     pub first: u32,
-    /// `vertexOffset`; `vertexStride` for a byte count.
+    /// `vertexOffset`; `vertexStride` for [`kind::BYTE_COUNT`].
     pub base_vertex: u32,
     /// `firstInstance`.
     pub first_instance: u32,
@@ -48,7 +48,7 @@ pub struct Input {
     pub arguments: Address,
     /// The address of a draw count, or 0. A draw exists if its index is below the count.
     pub count_address: Address,
-    /// With primitive restart: the address of the table of a [`RestartRange`].
+    /// The address of the table of a [`RestartRange`], if primitive restart is enabled.
     pub restart_table: Address,
     /// The address of the query that counts primitives written and needed, or 0.
     pub stream_query: Address,
@@ -99,7 +99,7 @@ pub const BATCH_SIZE: u64 = size_of::<GroupBatch>() as u64;
 /// Bytes from the start of a [`GroupBatch`] to its workgroups.
 pub const WORKGROUPS_OFFSET: u64 = std::mem::offset_of!(GroupBatch, workgroups) as u64;
 
-/// Parameters of the setup kernel.
+/// Parameters of the setup kernel, which counts draws and computes where they are captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Setup {
@@ -256,7 +256,7 @@ pub struct DrawRestarts {
     pub reserved: [u32; 2],
 }
 
-/// The output of the setup kernel for a draw, if any draw of the setup has primitive restart.
+/// An element of the array at [`Setup::draws`], if any of the draws has primitive restart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct RestartedDraw {
@@ -308,7 +308,7 @@ pub struct Operation {
     pub values: [u32; 4],
 }
 
-/// Parameters of the finish kernel.
+/// Parameters of the finish kernel, which writes counters and query results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Finish {

@@ -168,7 +168,8 @@ impl<'a> Rewriter<'a> {
         self.edits.push(Edit { range: self.tokens.list()[index].range.clone(), text });
     }
 
-    /// Replaces a token by the same number of spaces, so that nothing moves.
+    /// Replaces a token by the same number of spaces, so that the text behind it keeps its
+    /// position.
     fn blank_token(&mut self, index: usize) {
         let length = self.tokens.list()[index].range.len();
         self.replace_token(index, " ".repeat(length));

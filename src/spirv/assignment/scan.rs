@@ -17,16 +17,16 @@ use crate::spirv::{Id, Instruction, Module, Section, ids_of};
 const MAX_COMPONENTS: u64 = 1 << 10;
 const MAX_COMPONENTS_IN_ALL: usize = 1 << 14;
 
-/// A part of a block's code that the analysis has to know.
+/// An effect of an instruction that the analysis has to know.
 #[derive(Debug, Clone)]
 pub(super) enum Event {
-    /// Components are written.
+    /// The components in the range are written.
     Write(Range<usize>),
-    /// Components are read, or may be read.
+    /// The components of the variable are read, or may be read.
     Read { variable: Id, components: Range<usize> },
     /// A vertex is emitted: all outputs are read.
     Emit,
-    /// A function is called.
+    /// The function with this id is called.
     Call(Id),
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Function<'m> {
     pub(super) components: usize,
 }
 
-/// The component numbers of a variable.
+/// How the components of a variable are numbered, from `first` on.
 #[derive(Debug, Clone, Copy)]
 struct Numbered {
     first: usize,
@@ -68,7 +68,7 @@ struct Numbered {
 pub(super) struct Components<'a> {
     declarations: &'a Declarations,
     variables: FxHashMap<Id, Numbered>,
-    /// The number of scalars of each type.
+    /// The number of scalars of each type, by the type's id.
     counts: FxHashMap<Id, u64>,
     count: usize,
 }
@@ -95,7 +95,6 @@ impl<'a> Components<'a> {
         self.count += if is_apart { scalars as usize } else { 1 };
     }
 
-    /// All components of a variable.
     pub(super) fn of(&self, variable: Id) -> Option<Range<usize>> {
         self.range(variable, &[])
     }
@@ -168,7 +167,6 @@ impl<'a> Components<'a> {
     }
 }
 
-/// Reads the functions of a module.
 pub(super) struct Scan<'a, 'm> {
     pub(super) module: &'m Module,
     pub(super) declarations: &'a Declarations,

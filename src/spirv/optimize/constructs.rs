@@ -56,7 +56,7 @@ impl<'s> Walk<'s, '_> {
     }
 
     /// Follows a branch. If the block that it leads to has one predecessor, its code continues the
-    /// current block of the output; otherwise the block is a target, and is written later.
+    /// current block of the output. Otherwise the block is a [`Target`], and is written later.
     fn go(&mut self, frame: &Frame<'s>, from: Id, to: Id) -> Result<Step, Stop> {
         match self.target(frame, to) {
             Some(number) => {

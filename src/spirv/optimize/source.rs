@@ -185,7 +185,7 @@ impl<'m> Source<'m> {
         self.instructions[function.code.start]
     }
 
-    /// All instructions of a function.
+    /// All instructions of a function, without debug info.
     pub(crate) fn code(&self, function: &Function) -> impl Iterator<Item = Instruction<'m>> {
         self.followed(&function.code)
     }
@@ -202,7 +202,7 @@ impl<'m> Source<'m> {
         self.followed(&block.phis)
     }
 
-    /// The instructions of a block between the phis and the merge instruction.
+    /// The instructions of a block between the phis and the merge instruction, without debug info.
     pub(crate) fn body(&self, block: &Block) -> impl Iterator<Item = Instruction<'m>> {
         self.followed(&block.body)
     }

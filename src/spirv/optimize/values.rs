@@ -145,7 +145,7 @@ impl<'m> Values<'m> {
         self.definitions.get(id.0.checked_sub(self.first)? as usize).copied()
     }
 
-    /// The value of a scalar constant.
+    /// The value of a scalar constant; `None` for any other id.
     pub(super) fn scalar(&self, id: Id) -> Option<Value> {
         match self.constants.get(&id)?.kind {
             Kind::Scalar(value) => Some(value),
@@ -153,7 +153,7 @@ impl<'m> Values<'m> {
         }
     }
 
-    /// The value of an integer constant that is not negative.
+    /// The value of an integer constant that is not negative; `None` for any other id.
     pub(super) fn uint(&self, id: Id) -> Option<u32> {
         self.scalar(id).and_then(Value::index)
     }
