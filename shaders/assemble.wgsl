@@ -7,8 +7,9 @@ struct Primitive {
     exists: bool,
     // The position in the draw, counted in vertices or indices, at which the segment begins.
     start: u32,
-    // The number of this primitive in the segment, and the number of primitives of the segment. With primitive restart
-    // `count` may be too small, but number + 1 < count holds for every primitive except the last one.
+    // The number of this primitive in the segment, and the number of primitives of the segment. With primitive
+    // restart `count` may leave out primitives that cannot contain the first vertex of this one, but number + 1
+    // < count holds for every primitive except the last one.
     number: u32,
     count: u32,
     // The shader's PrimitiveId: the number of this primitive in the instance.

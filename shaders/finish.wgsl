@@ -56,7 +56,8 @@ fn xfb_finish(
 const QUERY_SIZE: u32 = 48u;
 const QUERY_RESULT: u32 = 16u;
 
-// Adds to the two 64-bit integers of a query.
+// Adds to the two 64-bit integers of a query, unless its address is 0. The queries of the invocations may be in
+// different buffers.
 fn add_to_query(query: vec2<u32>, counted: vec4<u32>) {
     let at = address_or(query, kernel.parameters);
     if is_address(query) {

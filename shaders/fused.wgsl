@@ -64,8 +64,8 @@ fn is_writer(workgroup: u32) -> bool {
     return true;
 }
 
-// Does what add_to_query does, for a query to which no other invocation adds, so that no atomic operations
-// are needed.
+// Does what add_to_query does. In a fused capture only one invocation adds to queries, so it can use loads and
+// stores for a single buffer.
 fn count_for_query(query: vec2<u32>, counted: vec4<u32>) {
     let at = address_or(query, fused_address());
     if is_address(query) {

@@ -42,8 +42,9 @@ const ENTRIES_PER_BLOCK: u32 = 512u;
 const MOST_ASSEMBLED: u32 = 0x40000000u;
 
 var<private> is_counting: bool;
-// Whether another invocation runs the shaders of this patch with the same inputs, because it has the first
-// slice of the patch (patches.wgsl). The side effects then happen in that invocation, and not in this one.
+// Whether another invocation runs the vertex and the control shader for this patch, too, because it has the
+// first slice of the patch (patches.wgsl). The side effects of these shaders then happen in that invocation,
+// and not in this one.
 var<private> is_repeating: bool;
 // The records that this invocation stores for its entry.
 var<private> entry_records: Segment;

@@ -88,9 +88,9 @@ fn later_input(low: u32, number: u32, step: u32) -> u32 {
 }
 
 // The number of the first draw of the next block, after the block that begins at `first_draw`. `part` is the
-// invocation's draw. `fits` says whether another primitive of its input fits after this block. If none fits
-// for the input of the block's last draw, and this input adds to no query, its remaining draws have no effect
-// and are skipped. Draws of geometry shaders are never skipped, because it is not known yet how many
+// invocation's draw. `fits` says whether another primitive of its input fits after this block. If none fits for
+// the input of the block's last draw, the remaining draws of this input have no effect and are skipped, unless
+// any input adds to a query. Draws of geometry shaders are never skipped, because it is not known yet how many
 // primitives they emit.
 fn next_block(first: u32, first_draw: u32, draw_count: u32, part: Part, fits: bool, local: u32) -> u32 {
     let setup = load_setup();
@@ -111,9 +111,9 @@ fn next_block(first: u32, first_draw: u32, draw_count: u32, part: Part, fits: bo
     return workgroupUniformLoad(&next_first);
 }
 
-// -- Kept draws are those that the kernel stores. If any input has several draws, the kernel keeps only the
-// draws that write something, and the first draw of each group. For geometry shaders it keeps the draws that
-// have primitives.
+// -- Kept draws are those that the kernel stores: all draws, unless any input has several draws. In that case
+// only the draws with invocations are kept, and the first draw of each group. A draw has invocations if it
+// writes something, or with a geometry shader if it has input primitives.
 
 // One bit for each draw of the block: whether it is kept.
 var<workgroup> kept: array<atomic<u32>, MAX_KERNEL_WIDTH / 32u>;

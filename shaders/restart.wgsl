@@ -300,7 +300,7 @@ fn find_restarts(range: RestartRange, start: u32, local: u32) {
     let indices = multiply_add(range.index_address, range.first, size);
     var scanned = 0u;
     if size == 4u {
-        // Sixteen indices per iteration, so that their loads overlap.
+        // Each invocation loads sixteen indices per iteration, so that the loads overlap.
         let at = multiply_add(indices, start, 4u);
         let quads = count / 4u;
         let last = max(quads, 1u) - 1u;
@@ -410,7 +410,7 @@ fn xfb_restart_scan(
     let first = min(local * share, count);
     let end = min(first + share, count);
     var run = Run();
-    // Four entries at a time, so that their loads overlap.
+    // The entries are loaded four at a time, so that the loads overlap.
     for (var i = first; i < end; i += 4u) {
         let next = load_runs(range.table, i, end - 1u);
         run = join(range.topology, vertices, run, next[0]);

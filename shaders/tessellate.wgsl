@@ -21,11 +21,12 @@ const FRACTIONAL_ODD: u32 = 2u;
 struct Edge {
     // The number of segments of the edge.
     segments: u32,
-    // The number of segments in the coarser of the two uniform divisions between which the level lies:
-    // `segments`, or 2 less.
+    // Fractional spacing interpolates between two uniform divisions, whose numbers of segments are the even or
+    // odd numbers below and above the level. This is the number of segments of the coarser one: `segments`, or
+    // 2 less.
     coarse: u32,
-    // The position of the level between those of the coarser and of the finer uniform division: a multiple of
-    // 2^-16, less than 1.
+    // How far the level is from the coarser to the finer division: (level - coarse) / 2, as a multiple of 2^-16
+    // that is less than 1.
     fraction: u32,
 }
 
@@ -33,8 +34,8 @@ struct Edge {
 struct Patch {
     outer: array<Edge, 4>,
     inner: array<Edge, 2>,
-    // 0 for a patch that is not divided at all, which is one triangle or one quad. Otherwise 1: the number of
-    // the first ring within the outer edges.
+    // The number of the first ring within the outer edges, which is 1; 0 for a patch that is not divided at
+    // all, but is one triangle or one quad.
     inset: u32,
     // The number of triangles between the outer edges and the first ring that the inner levels divide.
     outer_triangles: u32,
@@ -335,7 +336,7 @@ fn vertex_on_ring(on: OnSide, ring: u32) -> vec3<u32> {
         let third = TESSELLATED_ONE / 3u;
         return vec3<u32>(third, third, TESSELLATED_ONE - 2u * third);
     } else {
-        // The ring's corner is three times this distance from the corner of the patch.
+        // `3 * third` is the distance of the ring's corner from the corner of the patch.
         let third = position_on_edge(edge, ring) / 3u;
         let last = edge.segments - 2u * ring;
         along = position_on_edge(edge, ring + on.number);

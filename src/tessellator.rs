@@ -68,11 +68,12 @@ pub struct Tessellator {
 struct Edge {
     /// The number of segments of the edge.
     segments: u32,
-    /// The number of segments in the coarser of the two uniform divisions between which the level lies: `segments`,
-    /// or 2 less.
+    /// Fractional spacing interpolates between two uniform divisions, whose numbers of segments are
+    /// the even or odd numbers below and above the level. This is the number of segments of the
+    /// coarser one: `segments`, or 2 less.
     coarse: u32,
-    /// The position of the level between those of the coarser and of the finer uniform division: a multiple of 2^-16,
-    /// less than 1.
+    /// How far the level is from the coarser to the finer division: (level - coarse) / 2, as a
+    /// multiple of 2^-16 that is less than 1.
     fraction: u32,
 }
 
@@ -82,8 +83,8 @@ pub struct Patch {
     tessellator: Tessellator,
     outer: [Edge; 4],
     inner: [Edge; 2],
-    /// 0 for a patch that is not divided at all, which is one triangle or one quad. Otherwise 1, the number of the
-    /// first ring within the outer edges.
+    /// The number of the first ring within the outer edges, which is 1; 0 for a patch that is not
+    /// divided at all, but is one triangle or one quad.
     inset: u32,
     /// The number of triangles between the outer edges and the first ring that the inner levels divide.
     outer_triangles: u32,
@@ -428,7 +429,7 @@ impl Patch {
             // The three coordinates add up to 1, and a third is not a multiple of 2^-24.
             return [ONE / 3, ONE / 3, ONE - 2 * (ONE / 3)];
         } else {
-            // The ring's corner is three times this distance from the corner of the patch.
+            // `3 * third` is the distance of the ring's corner from the corner of the patch.
             let third = edge.position(ring) / 3;
             let along = match number {
                 0 => 3 * third,

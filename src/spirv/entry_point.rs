@@ -245,7 +245,7 @@ pub fn isolate(module: &mut Module, entry: &mut EntryPoint) -> StaticUse {
     let variables = module.section(Section::Declarations).filter(|i| i.is(Op::Variable));
     removed.extend(variables.map(|i| i.id(1)).filter(|id| !used.contains(*id)));
     remove_debug_info(module, &mut removed);
-    // The debug info that remains keeps the declarations that it refers to.
+    // Declarations that the remaining debug info refers to are kept, too.
     let sets = debug_info_sets(module);
     let debug_info = [Section::Declarations, Section::Functions].map(|section| {
         let of_sets = module.section(section).filter(|i| is_of_sets(*i, &sets));

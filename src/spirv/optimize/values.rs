@@ -37,9 +37,10 @@ pub(super) struct Values<'m> {
     constants: FxHashMap<Id, Constant>,
     /// The undefined value of each type for which there is one.
     undefined: FxHashMap<Id, Id>,
-    /// Emitted pure instructions, as opcode, type and operands, with their results, which equal instructions reuse.
-    /// `scopes` has, for each open scope, the keys to remove from `known` at its end.
+    /// The results of emitted pure instructions, by opcode, type and operands. Equal instructions
+    /// reuse them.
     known: FxHashMap<Vec<u32>, Id>,
+    /// For each open scope, the keys that are removed from `known` when the scope ends.
     scopes: Vec<Vec<Vec<u32>>>,
     /// A buffer for a key of `known`.
     key: Vec<u32>,
