@@ -166,7 +166,7 @@ fn scaled(distance: u32, fraction: u32) -> u32 {
     return ((distance >> 8u) * fraction + (((distance & 255u) * fraction) >> 8u)) >> 8u;
 }
 
-// `number` without its highest bit. It must be less than 2^8.
+// `number`, which must be less than 2^8, without its highest bit.
 fn without_highest_bit(number: u32) -> u32 {
     var ones = number | (number >> 1u);
     ones |= ones >> 2u;

@@ -265,7 +265,7 @@ fn product(distance: u32, fraction: u32) -> u32 {
     (high * fraction + ((low * fraction) >> 8)) >> 8
 }
 
-/// `number` without its highest bit. It must be less than 2^8.
+/// `number`, which must be less than 2^8, without its highest bit.
 const fn without_highest_bit(number: u32) -> u32 {
     let mut ones = number | number >> 1;
     ones |= ones >> 2;

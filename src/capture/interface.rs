@@ -55,8 +55,9 @@ impl InterfaceVariable {
         self.built_in.map(name)
     }
 
-    /// The place of the variable in words: its [`selector`](Self::selector), "location 0, component 1", or "no
-    /// location". An array that shares its locations with other variables, for example, has no selector.
+    /// The place of the variable in words: its [`selector`](Self::selector), or if there is none
+    /// the name of its built-in, "location 0, component 1", or "no location". An array that shares
+    /// its locations with other variables, for example, has no selector.
     pub fn place(&self) -> String {
         let Self { selector, location, component, .. } = self;
         match (selector.clone().or_else(|| self.built_in_name()), location) {

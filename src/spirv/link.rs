@@ -176,7 +176,7 @@ pub trait Define {
     /// to keep the library's own body. The instructions may call further functions of the library.
     ///
     /// # Errors
-    /// Depends on the implementation.
+    /// Those of the implementation.
     fn define(
         &mut self,
         linker: &mut Linker<'_, '_>,
