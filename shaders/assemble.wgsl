@@ -7,8 +7,9 @@ struct Primitive {
     exists: bool,
     // The position in the draw, counted in vertices or indices, at which the segment begins.
     start: u32,
-    // The number of this primitive in the segment, and the number of primitives of the segment. With primitive restart
-    // `count` may be too small, but number + 1 < count holds for every primitive except the last one.
+    // The number of this primitive in the segment, and the number of primitives of the segment. With primitive
+    // restart `count` may leave out primitives that cannot contain the first vertex of this one, but number + 1
+    // < count holds for every primitive except the last one.
     number: u32,
     count: u32,
     // The shader's PrimitiveId: the number of this primitive in the instance.
@@ -59,7 +60,7 @@ fn primitive_of_index(index: u32) -> Primitive {
     );
 }
 
-// The position in the draw of vertex `slot` of a primitive.
+// Returns the position of vertex `slot` of a primitive, in vertices or indices from the start of the draw.
 fn element_of_slot(primitive: Primitive, slot: u32) -> u32 {
     let i = primitive.number;
     let odd = i & 1u;
@@ -86,8 +87,9 @@ fn element_of_slot(primitive: Primitive, slot: u32) -> u32 {
     return primitive.start + element;
 }
 
-// Does what element_of_slot does for triangle strips with adjacency. Slots 0, 2 and 4 are corners. Slots 1, 3 and 5 are
-// the adjacent vertices, each opposite the edge between the corners before and after it.
+// Does what element_of_slot does for triangle strips with adjacency. Slots 0, 2 and 4 are corners. Slots 1, 3
+// and 5 are the adjacent vertices: each is the third corner of the triangle at the other side of an edge, which
+// connects the corners in the slots before and after it.
 fn element_of_strip_with_adjacency(primitive: Primitive, slot: u32) -> u32 {
     let first = 2u * primitive.number;
     let is_odd = (primitive.number & 1u) == 1u;

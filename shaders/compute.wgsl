@@ -1,9 +1,11 @@
-// The compute backend: each invocation runs the vertex shader for one item.
+// The compute backend: each invocation runs the vertex shader for one item, a vertex that contributes to the
+// capture.
 //
-// A fan has two invocations per primitive: one for the rim vertex, and one that runs the shader for the hub again and
-// stores the hub for this primitive only. No invocation has to store to all primitives, and neighbouring invocations
-// write neighbouring records. An unchecked capture has three invocations per two primitives: the hub's invocation
-// stores the hub for both, so that like the invocation of a rim vertex it stores two records.
+// All triangles of a fan share its first vertex, the hub; the other vertices are on the rim. A fan has two
+// invocations per primitive: one for a rim vertex, and one that runs the shader for the hub again and stores
+// the hub for this primitive only. So no invocation has to store to all primitives, and neighbouring
+// invocations write neighbouring records. An unchecked capture has three invocations per two primitives: the
+// hub's invocation stores the hub for both, so that like the invocation of a rim vertex it stores two records.
 //
 // With primitive restart every index is an item. Only this shader finds out which indices contribute to a primitive.
 //
@@ -19,7 +21,8 @@ struct Work {
     // Whether the draw has this vertex and may write a record for it.
     exists: bool,
     segment: Segment,
-    // The number of the item in the segment, or NONE. An invocation for a fan's hub has the item of its rim vertex.
+    // The number of the item in the segment, or NONE. If `is_hub`, the item is the rim vertex with which the
+    // hub's primitive begins.
     item: u32,
     // Whether this invocation shades the hub of a fan.
     is_hub: bool,
@@ -33,8 +36,8 @@ fn workgroup_number(id: vec3<u32>, workgroups: vec3<u32>) -> u32 {
     return id.y * workgroups.x + id.x;
 }
 
-// Loads the draw that a workgroup captures. Returns false if the workgroup has nothing to do, because the draw was
-// culled or the dispatch is larger than needed.
+// Loads the draw that a workgroup captures. Returns false if the workgroup captures nothing, because the draw
+// was discarded or the dispatch has more workgroups than the draw needs.
 fn begin_draw(workgroup: u32, local: u32) -> bool {
     if is_fused() {
         use_fused_draw(workgroup, local);
@@ -53,8 +56,8 @@ fn begin_draw(workgroup: u32, local: u32) -> bool {
     } else {
         use_pushed_draw();
     }
-    // If the CPU places the draws, the dispatch has hardly any workgroup without work: such a workgroup finds
-    // out that its vertices do not exist, and this test is not worth its cost.
+    // If the CPU places the draws, hardly any workgroup of the dispatch lacks work, so this test would cost
+    // more than it saves: such a workgroup finds out later that its vertices do not exist.
     return !(may_be_general() || is_fused()) || first_invocation(workgroup) < draw.invocations;
 }
 
@@ -65,9 +68,9 @@ fn first_invocation(workgroup: u32) -> u32 {
     return (workgroup - select(0u, draw.first_workgroup, may_share)) * workgroup_size();
 }
 
-// The instance that an invocation belongs to, and the invocation's number in that instance. The product with the
-// reciprocal is at most 1 below the quotient. It replaces a division, for which most GPUs have no instruction, and
-// which llvmpipe executes lane by lane.
+// Returns the instance that an invocation belongs to, and the invocation's number in that instance. The product
+// with the reciprocal replaces a division, for which most GPUs have no instruction, and which llvmpipe executes
+// lane by lane. The product is at most 1 below the quotient, which is corrected afterwards.
 fn instance_and_lane(index: u32, per_instance: u32) -> vec2<u32> {
     if is_unchecked() {
         return vec2<u32>(0u, index);
@@ -108,7 +111,7 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
     }
     var vertex = 0u;
     if is_restarted() {
-        // The index of the hub is at the start of the segment, which place_of_index finds.
+        // The index of the hub is at the start of the segment, which only place_of_index finds.
         let may_have_hub = pipeline_topology() == ANY_TOPOLOGY || pipeline_topology() == TRI_FAN;
         if !may_have_hub {
             vertex = index_of_element(element);
@@ -140,7 +143,7 @@ fn shade_work(work: Work) {
     }
 }
 
-// The records that the shaded vertex is written to.
+// The records that the shaded vertex is written to, or NONE for those that it does not have.
 fn records_of(work: Work) -> vec3<u32> {
     let first = hub_record(work.item);
     let hub = vec3<u32>(first, select(NONE, first + 3u, is_unchecked()), NONE);

@@ -13,12 +13,13 @@ fn primitive_step(topology: u32, vertices: u32) -> u32 {
     return select(entry_of(0x26141110u, topology), vertices, topology == LIST);
 }
 
-// Whether only patches have this step.
+// Whether `step`, a result of primitive_step, is possible for patch lists only: 5, or more than 6.
 fn is_step_of_patches(step: u32) -> bool {
     return may_be_patches() && (step == 5u || step > 6u);
 }
 
-// The number of vertices that the first primitive has in addition to its step.
+// The number of vertices of a primitive in addition to primitive_step. The next primitive has these vertices,
+// too.
 fn primitive_overlap(topology: u32) -> u32 {
     return entry_of(0x40302210u, topology);
 }
@@ -27,7 +28,8 @@ fn primitive_overlap(topology: u32) -> u32 {
 fn primitive_count(topology: u32, vertices: u32, n: u32) -> u32 {
     let beyond = n - min(n, primitive_overlap(topology));
     let step = primitive_step(topology, vertices);
-    // Other steps are 1, 2, 3, 4 or 6. A division by the constant 3 is cheaper than a division by the step.
+    // Topologies other than patch lists have steps of 1, 2, 3, 4 or 6. A division by the constant 3 is cheaper
+    // than a division by the step.
     let shifted = beyond >> firstTrailingBit(step);
     var count = select(shifted, shifted / 3u, (step == 3u) | (step == 6u));
     if is_step_of_patches(step) {
@@ -36,8 +38,8 @@ fn primitive_count(topology: u32, vertices: u32, n: u32) -> u32 {
     return count;
 }
 
-// The number of items in the first `primitives` (at least one) primitives of an instance, see
-// src/topology.rs. It is less than 2^32 if the number of records of these primitives is.
+// The number of items in the first `primitives` (at least one) primitives of an instance; src/topology.rs
+// explains the formula. The result is less than 2^32 if the number of records of these primitives is.
 fn item_count(topology: u32, vertices: u32, primitives: u32) -> u32 {
     let more = entry_of(0x20101210u, topology);
     return select(primitives * vertices, primitives + more, more != 0u);

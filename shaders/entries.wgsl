@@ -1,6 +1,6 @@
-// Kernels that place the records of geometry shaders (geometry.wgsl). xfb_entry_sums adds up the primitives
-// of the entries in each block. xfb_place_entries adds up the sums of all blocks, which tells where the
-// records of each block begin.
+// Kernels that place the records of geometry shaders. Each invocation of geometry.wgsl counts the primitives of
+// one entry; consecutive entries form blocks. xfb_entry_sums adds up the counts in each block.
+// xfb_place_entries adds up the sums of all blocks, which tells where the records of each block begin.
 
 // The parameters of xfb_entry_sums. `counts` and `blocks` are the members of the `Entries` of the first
 // dispatch.
@@ -24,8 +24,8 @@ fn xfb_entry_sums(
 ) {
     let addresses = load4(kernel.parameters);
     let last = load_entries(load2(add_bytes(kernel.parameters, 16u)));
-    // Each dispatch's `blocks` points into one table, and this table is shorter than 4 GiB. The difference of
-    // the low dwords is therefore the difference of the addresses.
+    // The `blocks` of all dispatches point into one table, which is shorter than 4 GiB. The difference of the
+    // low dwords is therefore the difference of the addresses.
     let block_count = (last.blocks.x - addresses.z) / ENTRY_BLOCK_SIZE + last.count / ENTRIES_PER_BLOCK;
     if local == 0u {
         ends[NO_RUN] = vec4<u32>();
@@ -71,7 +71,7 @@ struct EntryJob {
     // The number of vertices per primitive.
     vertices: u32,
     reserved: u32,
-    // The addresses of the queries to add to, or 0.
+    // The addresses of the queries that the kernel adds to, or 0 for no query.
     stream_query: vec2<u32>,
     generated_query: vec2<u32>,
 }

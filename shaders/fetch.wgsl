@@ -7,9 +7,9 @@
 
 const INLINE_ATTRIBUTES: u32 = 1u;
 
-// The descriptor of an attribute. Slots from INLINE_ATTRIBUTES on are pieces of 16 bytes in the
-// table (`Sysvals.table`). The first pieces may contain other data: the application's push
-// constants.
+// Returns the descriptor of an attribute. A slot below INLINE_ATTRIBUTES is in the push constants. The slots
+// from there on are pieces of 16 bytes in the table (`Sysvals.table`), of which the first may contain other
+// data: the application's push constants.
 fn attribute_descriptor(slot: u32) -> AttributeDescriptor {
     if slot < INLINE_ATTRIBUTES {
         return sysvals.attributes[slot];
@@ -39,7 +39,7 @@ fn divided_instance(instance_index: u32, divisor: u32) -> u32 {
     return base_instance() + (instance_index - base_instance()) / divisor;
 }
 
-// -- Elements of whole dwords, aligned to 4 bytes.
+// -- Functions for elements that consist of dwords and are aligned to 4 bytes.
 
 fn fetch1(slot: u32, element: u32) -> u32 {
     let descriptor = attribute_descriptor(slot);
@@ -77,7 +77,7 @@ fn fetch4(slot: u32, element: u32) -> vec4<u32> {
     return load4_wide(address);
 }
 
-// The dwords after the first four, for elements of 24 and 32 bytes.
+// These functions load the dwords after the first four of an element of 24 or 32 bytes.
 
 fn fetch2_behind4(slot: u32, element: u32) -> vec2<u32> {
     let descriptor = attribute_descriptor(slot);
@@ -97,11 +97,12 @@ fn fetch4_behind4(slot: u32, element: u32) -> vec4<u32> {
     return load4_wide(add_bytes(address, 16u));
 }
 
-// -- Elements that begin at any byte. They are shifted so that the first byte is in the lowest bits. The
-// bits above the element belong to its neighbours. Only dwords that contain a byte of the element are
-// read, because the next dword may be on another page.
+// -- Functions for elements that may begin at any byte. They shift the element so that its first byte is in the
+// lowest bits of the result; the bits above the element belong to its neighbours. They read only dwords that
+// contain a byte of the element, because the next dword may be on another page.
 
-// The address of the dword that contains a byte, and the byte's first bit in this dword.
+// dword_address returns the address of the dword that contains a byte, first_bit_in_dword the number of the
+// byte's first bit in this dword.
 fn dword_address(address: vec2<u32>) -> vec2<u32> {
     return vec2<u32>(address.x & 0xfffffffcu, address.y);
 }
@@ -110,7 +111,7 @@ fn first_bit_in_dword(address: vec2<u32>) -> u32 {
     return 8u * (address.x & 3u);
 }
 
-// Elements within one dword: 1 byte, or 2 bytes that are aligned to 2.
+// Loads an element that is within one dword: 1 byte, or 2 bytes that are aligned to 2.
 fn fetch_within_dword(slot: u32, element: u32) -> vec2<u32> {
     let descriptor = attribute_descriptor(slot);
     let address = element_address(descriptor, element);
@@ -120,7 +121,7 @@ fn fetch_within_dword(slot: u32, element: u32) -> vec2<u32> {
     return vec2<u32>(load1(dword_address(address)) >> first_bit_in_dword(address), 0u);
 }
 
-// Elements of 2 to 4 bytes.
+// Loads an element of 2 to 4 bytes, which may begin at any byte.
 fn fetch_bytes(slot: u32, element: u32, size: u32) -> vec2<u32> {
     let descriptor = attribute_descriptor(slot);
     let address = element_address(descriptor, element);
@@ -138,7 +139,7 @@ fn fetch_bytes(slot: u32, element: u32, size: u32) -> vec2<u32> {
     return vec2<u32>(value, 0u);
 }
 
-// Elements of 6 or 8 bytes that are aligned to 2.
+// Loads an element of 6 or 8 bytes that is aligned to 2.
 fn fetch_halves(slot: u32, element: u32, size: u32) -> vec2<u32> {
     let descriptor = attribute_descriptor(slot);
     let address = element_address(descriptor, element);

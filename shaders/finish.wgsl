@@ -56,7 +56,8 @@ fn xfb_finish(
 const QUERY_SIZE: u32 = 48u;
 const QUERY_RESULT: u32 = 16u;
 
-// Adds to the two 64-bit integers of a query.
+// Adds to the two 64-bit integers of a query, unless its address is 0. The queries of the invocations may be in
+// different buffers.
 fn add_to_query(query: vec2<u32>, counted: vec4<u32>) {
     let at = address_or(query, kernel.parameters);
     if is_address(query) {
@@ -72,8 +73,8 @@ fn end_query(query: vec2<u32>, ends: vec2<u32>) {
     let number = max(1u, load1(ends) + 1u);
     let values = load4(query);
     store1(ends, 0u, number);
-    // Some devices store the two dwords one after the other. A reader must not see the new number beside an
-    // old value, so the result is first stored with the number 0.
+    // Some devices store the two dwords of store2_aligned one after the other. A reader must not see the new
+    // number beside an old value, so the result is first stored with the number 0.
     store_result_of(query, values, 0u);
     memory_barrier();
     store_result_of(query, values, number);

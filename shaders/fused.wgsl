@@ -5,7 +5,7 @@
 // The parameters of a fused capture, at fused_address().
 struct Fused {
     progress: Progress,
-    // The addresses of the queries to add to, or 0.
+    // The addresses of the queries that the capture adds to, or 0 for no query.
     stream_query: vec2<u32>,
     generated_query: vec2<u32>,
     // The number of workgroups that have arrived, and the number that must arrive, see is_writer.
@@ -18,14 +18,15 @@ const FUSED_QUERIES: u32 = 128u;
 const FUSED_ARRIVED: u32 = 144u;
 const FUSED_EXPECTED: u32 = 148u;
 
-// Loads the draw in the push constants, and clamps it. Before that, `item_count` is its number of
-// vertices or indices, and `instance_count` its number of instances.
+// Loads the draw from the push constants, and clamps it. In the push constants, `item_count` is the number of
+// vertices or indices, and `instance_count` the number of instances of the draw command.
 fn use_fused_draw(workgroup: u32, local: u32) {
     use_pushed_draw();
     let progress = load_progress(fused_address());
     let queries = load4(add_bytes(fused_address(), FUSED_QUERIES));
     let positions = start_positions(progress, fused_address());
-    // In a pipeline for one topology this is a constant, with which the compiler removes code.
+    // In a pipeline for one topology draw_topology() is a constant, so that the compiler removes the code for
+    // the others.
     draw.xfb_topology = draw_topology();
     let vertices = vertices_per_primitive(draw.flags);
     let primitives = primitive_count(draw.xfb_topology, vertices, draw.item_count);
@@ -58,13 +59,13 @@ fn is_writer(workgroup: u32) -> bool {
     if arrive(arrived) + 1u != expected {
         return false;
     }
-    // The count begins at 0 again in the next execution of the command buffer.
+    // The next execution of the command buffer has to count from 0 again.
     store1(arrived, 0u, 0u);
     return true;
 }
 
-// Does what add_to_query does, for a query to which no other invocation adds, so that no atomic operations
-// are needed.
+// Does what add_to_query does. In a fused capture only one invocation adds to queries, so it can use loads and
+// stores for a single buffer.
 fn count_for_query(query: vec2<u32>, counted: vec4<u32>) {
     let at = address_or(query, fused_address());
     if is_address(query) {

@@ -1,6 +1,6 @@
-// Captures of geometry shaders, and of tessellation shaders (patches.wgsl). The draws of a dispatch are divided into entries: runs of consecutive primitives
-// of one draw. Each invocation takes one entry. For each primitive it runs the vertex shader for the vertices,
-// then the geometry shader.
+// Captures of geometry shaders, and of tessellation shaders (patches.wgsl). The draws of a dispatch are divided
+// into entries: an entry is a run of consecutive primitives of one draw, which one invocation processes. For
+// each primitive the invocation runs the vertex shader for the vertices, then the geometry shader.
 //
 // How much a geometry shader emits is known only after it has run. The same pipeline therefore runs twice: the first
 // run counts the primitives that each entry emits, the second run stores them. In between, kernels compute where the
@@ -8,10 +8,10 @@
 //
 // A vertex is stored when it is emitted, to all primitives of the strip that it may belong to. If a strip turns
 // out to be incomplete, the next strip of the entry overwrites it. After the last complete strip nothing is
-// stored, because the number of the entry's primitives is known.
+// stored, because the counting run has found out how many primitives the entry emits.
 //
-// Neighbouring invocations store records that lie apart. If all records of a workgroup fit into shared memory,
-// they are therefore staged (staged.wgsl).
+// Neighbouring invocations store records that lie apart, which is slow. Where all records of a workgroup fit
+// into shared memory, they are therefore staged (staged.wgsl).
 //
 // If a shader always emits the same number of primitives and the CPU places its draws, there is no counting run:
 // each invocation takes one input primitive, whose records are known.
@@ -24,8 +24,8 @@ struct Entries {
     // The address of two dwords for each block of ENTRIES_PER_BLOCK entries: the number of primitives that the
     // block emits (64 bits), later replaced by the block's first record (32 bits).
     blocks: vec2<u32>,
-    // The number of entries in these blocks. Each entry belongs to an invocation, even if that invocation has nothing
-    // to draw.
+    // The number of entries in these blocks: a multiple of ENTRIES_PER_BLOCK. It includes entries of
+    // invocations that have nothing to draw.
     count: u32,
     reserved: array<u32, 3>,
 }
@@ -34,6 +34,7 @@ const ENTRY_SIZE: u32 = 8u;
 const ENTRY_BLOCK_SIZE: u32 = 8u;
 const ENTRIES_SIZE: u32 = 32u;
 
+// The number of entries that are counted and placed together, see entries.wgsl.
 const ENTRIES_PER_BLOCK: u32 = 512u;
 
 // With primitive restart: the largest number of vertices that all primitives of an instance may have together. Further
@@ -41,8 +42,9 @@ const ENTRIES_PER_BLOCK: u32 = 512u;
 const MOST_ASSEMBLED: u32 = 0x40000000u;
 
 var<private> is_counting: bool;
-// Whether other invocations run the same shaders with the same inputs, for other slices of the patch
-// (patches.wgsl). The side effects then happen in one of those, and not here.
+// Whether another invocation runs the vertex and the control shader for this patch, too, because it has the
+// first slice of the patch (patches.wgsl). The side effects of these shaders then happen in that invocation,
+// and not in this one.
 var<private> is_repeating: bool;
 // The records that this invocation stores for its entry.
 var<private> entry_records: Segment;
@@ -59,7 +61,7 @@ fn load_entries(at: vec2<u32>) -> Entries {
     return Entries(addresses.xy, addresses.zw, load1(add_bytes(at, 16u)), array<u32, 3>());
 }
 
-// The records of an entry, as placed by the kernels.
+// The records of an entry, which the kernels of entries.wgsl have placed.
 fn records_of_entry(entries: Entries, entry: u32) -> Segment {
     let counts = load2(add_bytes(entries.counts, ENTRY_SIZE * entry));
     let first = load1(add_bytes(entries.blocks, ENTRY_BLOCK_SIZE * (entry / ENTRIES_PER_BLOCK)));
@@ -144,7 +146,7 @@ fn has_effects() -> bool {
     return !is_counting && !is_repeating && (sysvals.draw.flags & WITHOUT_EFFECTS) == 0u;
 }
 
-// Stores or stages a record of a strip.
+// Stores or stages record `record` of a strip, unless the strip has fewer records.
 fn capture_record(strip: Segment, record: u32) {
     if record < strip.count {
         if uniformly(is_staging) {
@@ -155,7 +157,7 @@ fn capture_record(strip: Segment, record: u32) {
     }
 }
 
-// The records of vertex `k` of an emitted strip.
+// The records that vertex `k` of an emitted strip is written to, counted from the start of the strip.
 fn records_of_emitted(k: u32) -> vec3<u32> {
     let vertices = output_vertices();
     if vertices == 3u {
@@ -210,7 +212,7 @@ fn xfb_geometry(
     @builtin(local_invocation_index) local: u32,
 ) {
     let workgroup = workgroup_number(workgroup_id, workgroups);
-    // An invocation without a draw still writes the count 0 for its entry, because the kernel adds up the
+    // An invocation without a draw still writes the count 0 for its entry, because xfb_entry_sums adds up the
     // counts of all entries of a block.
     let exists = begin_draw(workgroup, local);
     let entry = workgroup * workgroup_size() + local;

@@ -11,9 +11,10 @@ fn load_index(address: vec2<u32>, limit: u32, size: u32, position: u32) -> u32 {
     return load_bound_index(address, limit, size, readable);
 }
 
-// Does what load_index does, for a position within the buffer. Loads the dword that contains the index. If that dword
-// reaches beyond the last index, the buffer may end within the dword: then single bytes are loaded, if the device can.
-// Otherwise the buffer is required to contain the whole dword (IndexBuffer::size).
+// Does what load_index does, for a position within the buffer. Loads the dword that contains the index. If that
+// dword reaches beyond the last index, the buffer may end within the dword. A device that can load single bytes
+// then loads those of the index; for any other device the buffer must contain the whole dword
+// (IndexBuffer::size).
 fn load_bound_index(address: vec2<u32>, limit: u32, size: u32, position: u32) -> u32 {
     // `size >> 1` is log2(size). The product of position and size may exceed 32 bits.
     let shift = size >> 1u;

@@ -1,6 +1,6 @@
 // Recorded draw commands, as the setup kernel (setup.wgsl) reads them.
 
-// The push constants of a kernel.
+// The push constants of a kernel: the address of its parameters.
 struct Kernel {
     parameters: vec2<u32>,
 }
@@ -39,15 +39,16 @@ struct Input {
     // The address of the first VkDraw[Indexed]IndirectCommand, or of the counter of BYTE_COUNT.
     arguments: vec2<u32>,
 
-    // The address of a draw count, or 0 if the input has draw_count draws. Draws from this count on do not
-    // exist.
+    // The address of a draw count, or 0 if the input has exactly draw_count draws. Draws whose index is not
+    // below the draw count do not exist.
     count_address: vec2<u32>,
     restart_table: vec2<u32>,
 
     stream_query: vec2<u32>,
     generated_query: vec2<u32>,
 
-    // The address of a predicate, or 0: a dword that decides whether the draws are discarded.
+    // The address of a predicate, or 0. The predicate is a dword that decides whether the draws are discarded,
+    // see INVERTED.
     predicate: vec2<u32>,
     // For INDIRECT: the largest number of draws, and the number of bytes from one command to the next. The
     // draws have consecutive draw indices from `draw_index` on.
@@ -80,7 +81,7 @@ fn load_input(inputs: vec2<u32>, number: u32) -> Input {
     );
 }
 
-// The input for a single draw: draw `index` of an INDIRECT input.
+// Returns an input that has only draw `index` of the INDIRECT input `all`.
 fn draw_of_input(all: Input, index: u32) -> Input {
     var input = all;
     input.draw_index += index;
@@ -91,8 +92,8 @@ fn draw_of_input(all: Input, index: u32) -> Input {
 // The largest number of draws of an input. Further draws are ignored.
 const MOST_DRAWS: u32 = 0xffffffu;
 
-// The number of draws of an input. An input without draws counts as one empty draw, so that the draws
-// before and after it find its group and queries.
+// The number of draws of an input. An input without draws counts as one empty draw, so that its group and its
+// queries are processed, too.
 fn draws_of_input(input: Input) -> u32 {
     var draws = min(input.draw_count, MOST_DRAWS);
     let count_address = address_or(input.count_address, kernel.parameters);

@@ -11,7 +11,8 @@ fn load_query(number: u32, which: u32) -> vec2<u32> {
     return load2(add_bytes(at, INPUT_QUERIES + 8u * which));
 }
 
-// The kinds of runs (STREAM_QUERY, GENERATED_QUERY, GROUP) whose first draw this is, as bits.
+// A run consists of consecutive draws with the same query or group. Returns which kinds of runs (STREAM_QUERY,
+// GENERATED_QUERY, GROUP) begin with this draw, as bits.
 fn starts_of(part: Part) -> u32 {
     if part.index != 0u || part.input == 0u {
         return 0u;
@@ -33,8 +34,8 @@ var<workgroup> all_draws: u32;
 // The number of the first draw of the next block.
 var<workgroup> next_first: u32;
 
-// Counts the draws of the inputs from `first` on, one input per invocation. An input has at most MOST_DRAWS
-// draws, so the sum, and the first draw of the next block, are below 2^32.
+// Counts the draws of the inputs from `first` on, one input per invocation, and returns their number. An input
+// has at most MOST_DRAWS draws, so the sum, and the first draw of the next block, are below 2^32.
 fn count_draws(first: u32, local: u32) -> u32 {
     let setup = load_setup();
     let width = kernel_width();
@@ -87,9 +88,9 @@ fn later_input(low: u32, number: u32, step: u32) -> u32 {
 }
 
 // The number of the first draw of the next block, after the block that begins at `first_draw`. `part` is the
-// invocation's draw. `fits` says whether another primitive of its input fits after this block. If none fits
-// for the input of the block's last draw, and this input adds to no query, its remaining draws have no effect
-// and are skipped. Draws of geometry shaders are never skipped, because it is not known yet how many
+// invocation's draw. `fits` says whether another primitive of its input fits after this block. If none fits for
+// the input of the block's last draw, the remaining draws of this input have no effect and are skipped, unless
+// any input adds to a query. Draws of geometry shaders are never skipped, because it is not known yet how many
 // primitives they emit.
 fn next_block(first: u32, first_draw: u32, draw_count: u32, part: Part, fits: bool, local: u32) -> u32 {
     let setup = load_setup();
@@ -110,9 +111,9 @@ fn next_block(first: u32, first_draw: u32, draw_count: u32, part: Part, fits: bo
     return workgroupUniformLoad(&next_first);
 }
 
-// -- Kept draws are those that the kernel stores. If any input has several draws, the kernel keeps only the
-// draws that write something, and the first draw of each group. For geometry shaders it keeps the draws that
-// have primitives.
+// -- Kept draws are those that the kernel stores: all draws, unless any input has several draws. In that case
+// only the draws with invocations are kept, and the first draw of each group. A draw has invocations if it
+// writes something, or with a geometry shader if it has input primitives.
 
 // One bit for each draw of the block: whether it is kept.
 var<workgroup> kept: array<atomic<u32>, MAX_KERNEL_WIDTH / 32u>;

@@ -9,8 +9,8 @@
 // How many primitives a slice has follows from the patch's levels, so the counting run needs no evaluation shader,
 // unless there is a geometry shader behind it.
 
-// The patch whose control points and levels the control shader's variables contain: its instance, and its number
-// in the instance.
+// The patch for which the control shader ran last, so that its variables contain the control points and levels:
+// the patch's instance, and its number in the instance.
 var<private> current_patch: vec2<u32> = vec2<u32>(NONE, NONE);
 
 // The number of control points of an input patch.

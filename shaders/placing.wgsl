@@ -64,7 +64,8 @@ fn start_positions(progress: Progress, readable: vec2<u32>) -> vec4<u32> {
     return positions;
 }
 
-// Writes the positions after `records` more records.
+// Writes the positions after `records` records, which begin at `positions`, to the new state and the new
+// counters.
 fn store_positions(progress: Progress, positions: vec4<u32>, records: u32) {
     let new_positions = positions + records * progress.strides;
     if is_address(progress.new_state) {
@@ -99,7 +100,7 @@ fn fitting(placed: DrawPlacement, records: u32) -> u32 {
     return min(saturated(placed.needed), records / placed.vertices);
 }
 
-// A draw with all counts clamped to what fits, like DrawCounts in src/counts.rs.
+// Returns a draw with all counts clamped to what fits, like DrawCounts in src/counts.rs.
 fn clamped(unclamped: Draw, placed: DrawPlacement) -> Draw {
     var made = unclamped;
     made.output_count = 0u;
@@ -116,7 +117,7 @@ fn clamped(unclamped: Draw, placed: DrawPlacement) -> Draw {
     return made;
 }
 
-// Sets the number of invocations of a draw whose counts are clamped.
+// Returns a draw whose counts are clamped, with its number of invocations and its reciprocal.
 fn with_invocations(clamped: Draw, placed: DrawPlacement) -> Draw {
     var made = clamped;
     made.invocations = 0u;

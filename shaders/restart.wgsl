@@ -13,12 +13,12 @@
 //   xfb_compute        each invocation joins the state before its workgroup of blocks, the summary of
 //                      the blocks before its own, and the bit mask of its own block.
 //
-// A table has an entry of 16 bytes for each workgroup: the `State` before it, 0, and the first
-// restart after it. Before the scan, this entry is the workgroup's `Run`. A workgroup's entry is
-// followed by entries of 16 bytes for each of its blocks: the mask of the restarts in the block,
-// the summary of the blocks before it in the workgroup (two dwords), and the first restart after it
-// in the workgroup. A restart is given by the position of its index in the range; NONE means that
-// there is none. The last block has no restarts: it stands for all positions beyond the range.
+// A table has an entry of 16 bytes for each workgroup: the `State` before the workgroup, 0, and the first
+// restart after it. Before the scan, this entry is the workgroup's `Run`. It is followed by an entry of 16
+// bytes for each block of the workgroup: the mask of the restarts in the block, the summary of the workgroup's
+// blocks before it (two dwords), and the first restart after it in the workgroup. A restart is given by the
+// position of its index in the range; NONE means that there is none. The last block has no restarts: it stands
+// for all positions beyond the range.
 
 const BLOCK: u32 = 32u; // indices per block
 const BLOCKS: u32 = 256u; // blocks per workgroup
@@ -45,7 +45,7 @@ fn join(topology: u32, vertices: u32, a: Run, b: Run) -> Run {
 // The state after all indices before a position.
 struct State {
     primitives: u32, // primitives of the complete segments
-    open: u32, // indices of the last segment
+    open: u32, // indices so far of the last segment, which may go on
 }
 
 fn advance(topology: u32, vertices: u32, state: State, run: Run) -> State {
@@ -56,12 +56,14 @@ fn advance(topology: u32, vertices: u32, state: State, run: Run) -> State {
     return State(state.primitives + primitive_count(topology, vertices, open) + run.primitives, run.tail);
 }
 
-// The number of blocks for a range of `limit` indices.
+// The number of blocks for a range of `limit` indices, with the last one, which stands for positions beyond the
+// range.
 fn block_count(limit: u32) -> u32 {
     return limit / BLOCK + select(0u, 1u, limit % BLOCK != 0u) + 1u;
 }
 
-// The numbers of the entries in a table: of a workgroup, and of a block.
+// The numbers of entries in a table: state_entry of the entry of a workgroup, block_entry of the entry of a
+// block.
 
 fn state_entry(workgroup: u32) -> u32 {
     return workgroup * (BLOCKS + 1u);
@@ -96,7 +98,7 @@ fn primitives_of_runs(topology: u32, vertices: u32, whole: u32) -> u32 {
         return patches_of_runs(step, whole);
     }
     if may_loop() {
-        // Most runs contain no such sequence.
+        // Most runs contain no whole segment.
         var primitives = 0u;
         for (var rest = whole; rest != 0u;) {
             let first = firstTrailingBit(rest);
@@ -106,8 +108,8 @@ fn primitives_of_runs(topology: u32, vertices: u32, whole: u32) -> u32 {
         }
         return primitives;
     }
-    // Removes the first bits of each sequence: as many as a primitive has vertices that it shares with the
-    // next one.
+    // Shortens each sequence at its start, by as many bits as a primitive has vertices in common with the next
+    // one.
     let overlap = primitive_overlap(topology);
     var runs = whole;
     runs = select(runs, runs & (runs << 1u), overlap >= 1u);
@@ -121,9 +123,10 @@ fn primitives_of_runs(topology: u32, vertices: u32, whole: u32) -> u32 {
         + last_of_steps(runs, step, 3u) + last_of_steps(runs, step, 4u) + last_of_steps(runs, step, 5u);
 }
 
-// The same for patches, of which each has at least five vertices.
+// Does what primitives_of_runs does, for patches. Each of them has at least five vertices.
 fn patches_of_runs(step: u32, whole: u32) -> u32 {
-    // Take four bits from each sequence. Nothing is left of those that are too short, so at most five sequences are.
+    // Shortens each sequence of ones by four bits. Sequences that are too short for a patch vanish. Each of the
+    // others had at least five bits and a zero behind it, so at most five are left.
     let a = whole & (whole << 1u) & (whole << 2u) & (whole << 3u) & (whole << 4u);
     let b = without_first_run(a);
     let c = without_first_run(b);
@@ -133,24 +136,24 @@ fn patches_of_runs(step: u32, whole: u32) -> u32 {
         + patches_of_first_run(step, d) + patches_of_first_run(step, e);
 }
 
-// Clears the first sequence of ones.
+// Returns `runs` without the first sequence of ones.
 fn without_first_run(runs: u32) -> u32 {
     return runs & (runs + (runs & (0u - runs)));
 }
 
-// The number of patches in the first sequence of ones, which lacks four bits.
+// The number of patches in the first sequence of ones, which has been shortened by four bits.
 fn patches_of_first_run(step: u32, runs: u32) -> u32 {
     let length = firstTrailingBit(~(runs >> (firstTrailingBit(runs) & 31u)));
     return (length + 4u) / step;
 }
 
-// For the sequences of ones that begin at bit `phase` plus a multiple of `step`: the number of bits at which
-// a step ends, counted from the start of the sequence.
+// Counts primitives in the sequences of ones that begin at bit `phase` plus a multiple of `step`. From the
+// start of a sequence, each `step` bits are a primitive; the last bits of these steps are counted.
 fn last_of_steps(runs: u32, step: u32, phase: u32) -> u32 {
     if phase >= step {
         return 0u;
     }
-    // Every second, third, fourth or sixth bit.
+    // `bits` has every second, third, fourth or sixth bit, depending on `step`.
     var bits = select(0x55555555u, 0x49249249u, step == 3u);
     bits = select(bits, 0x11111111u, step == 4u);
     bits = select(bits, 0x41041041u, step == 6u);
@@ -198,8 +201,9 @@ fn load_restart_range(at: vec2<u32>) -> RestartRange {
 var<workgroup> runs: array<Run, MAX_KERNEL_WIDTH>;
 // For each block of the workgroup, the mask of its restarts.
 var<workgroup> restarts: array<atomic<u32>, BLOCKS>;
-// One bit for each block of a workgroup: whether it contains a restart. xfb_restart_scan keeps a bit in `marks` and a
-// first restart in `restarts` for each invocation: MAX_KERNEL_WIDTH is equal to BLOCKS.
+// In xfb_restart, `marks` has one bit for each block of a workgroup: whether the block contains a restart.
+// xfb_restart_scan keeps a bit in `marks` and a first restart in `restarts` for each invocation instead, which
+// is possible because MAX_KERNEL_WIDTH is equal to BLOCKS.
 var<workgroup> marks: array<atomic<u32>, BLOCKS / 32u>;
 
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
@@ -226,7 +230,7 @@ fn xfb_restart(
     let blocks = block_count(range.limit);
     let first_block = (workgroup - range.first_workgroup) * BLOCKS;
 
-    // Saturated, because the last block of the longest ranges begins at index 2^32.
+    // The product is saturated, because the last block of the longest ranges begins at index 2^32.
     find_restarts(range, saturated(product(first_block, BLOCK)), local);
     // Each invocation takes consecutive blocks.
     let width = kernel_width();
@@ -296,7 +300,7 @@ fn find_restarts(range: RestartRange, start: u32, local: u32) {
     let indices = multiply_add(range.index_address, range.first, size);
     var scanned = 0u;
     if size == 4u {
-        // Sixteen indices per iteration, so that their loads overlap.
+        // Each invocation loads sixteen indices per iteration, so that the loads overlap.
         let at = multiply_add(indices, start, 4u);
         let quads = count / 4u;
         let last = max(quads, 1u) - 1u;
@@ -349,7 +353,7 @@ fn mark(number: u32) {
     atomicOr(&marks[number / 32u], 1u << (number % 32u));
 }
 
-// The first number from `number` on whose mark is set, or NONE.
+// The first number from `number` on whose bit in `marks` is set, or NONE.
 fn marked_from(number: u32) -> u32 {
     var keep = 0xffffffffu << (number % 32u);
     for (var word = number / 32u; word < BLOCKS / 32u; word++) {
@@ -362,8 +366,8 @@ fn marked_from(number: u32) -> u32 {
     return NONE;
 }
 
-// Scans over the runs of a workgroup. Returns the run of all invocations before this one. The last element
-// of `runs` is then the run of the whole workgroup.
+// Scans over the runs of a workgroup. Returns the joined runs of all invocations before this one. Afterwards
+// the last element of `runs` is the run of the whole workgroup.
 fn scan_runs(topology: u32, vertices: u32, local: u32, run: Run) -> Run {
     runs[local] = run;
     workgroupBarrier();
@@ -406,7 +410,7 @@ fn xfb_restart_scan(
     let first = min(local * share, count);
     let end = min(first + share, count);
     var run = Run();
-    // Four entries at a time, so that their loads overlap.
+    // The entries are loaded four at a time, so that the loads overlap.
     for (var i = first; i < end; i += 4u) {
         let next = load_runs(range.table, i, end - 1u);
         run = join(range.topology, vertices, run, next[0]);
@@ -498,7 +502,8 @@ struct Position {
     number: u32,
 }
 
-// The position `offset` indices after `first`. Positions from 2^32 on are in the last block.
+// The position `offset` indices after `first`, in a range of `limit` indices. Positions from 2^32 on are in the
+// last block.
 fn position_behind(limit: u32, first: u32, offset: u32) -> Position {
     let position = first + offset;
     let last = block_count(limit) - 1u;
@@ -510,7 +515,7 @@ fn load_block(table: vec2<u32>, block: u32) -> vec4<u32> {
     return load4_aligned(entry_address(table, block_entry(block)));
 }
 
-// The state before a position. `entry` is the table's entry for the block of the position.
+// The state before a position. `entry` is the table's entry for the block that contains the position.
 fn state_before(topology: u32, vertices: u32, table: vec2<u32>, entry: vec4<u32>, position: Position) -> State {
     let before = load2_aligned(entry_address(table, state_entry(position.block / BLOCKS)));
     let between = Run(entry.y >> 31u, entry.y & 0x3fffu, entry.z, (entry.y >> 14u) & 0x3fffu);
@@ -537,7 +542,7 @@ fn restart_from(table: vec2<u32>, position: Position) -> u32 {
 
 // -- Draws
 
-// The place of a draw's indices in a table.
+// The place of a draw's indices in a table of restarts.
 struct DrawRestarts {
     // The position of the draw's first index in the range, and the number of indices of the range.
     first: u32,
@@ -603,8 +608,8 @@ struct Place {
     record_count: u32,
 }
 
-// A primitive has at most 6 vertices, and a patch at most 32: it ends at most that many vertices, less one, after any of
-// its vertices.
+// A primitive has at most 6 vertices, and a patch at most 32. So a primitive ends at most 5 vertices after any
+// of its vertices, and a patch at most 31.
 fn reach_of_primitives() -> u32 {
     return select(5u, 31u, may_be_patches());
 }
@@ -622,8 +627,8 @@ fn place_of_index(offset: u32) -> Place {
     let position = position_behind(draw_restarts.limit, draw_restarts.first, offset);
     let entry = load_block(table, position.block);
 
-    // The number of following indices in the segment, up to that reach. It is computed before the state, which needs
-    // registers.
+    // The number of following indices in the segment, up to reach_of_primitives(). It is computed before the
+    // state, which needs registers.
     let last_block = block_count(draw_restarts.limit) - 1u;
     let next_entry = entry_address(table, block_entry(min(position.block + 1u, last_block)));
     var next = 0u;

@@ -1,4 +1,4 @@
-// Copies query results, like vkCmdCopyQueryPoolResults.
+// Copies query results, as vkCmdCopyQueryPoolResults does.
 
 struct Results {
     // The address of the first query.
@@ -14,7 +14,7 @@ struct Results {
     flags: u32,
 }
 
-// Results.flags
+// The bits of Results.flags.
 const RESULT_64: u32 = 1u;
 const RESULT_WITH_AVAILABILITY: u32 = 2u;
 const RESULT_PARTIAL: u32 = 4u; // copy also the values of queries that are not available

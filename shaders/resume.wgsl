@@ -1,19 +1,19 @@
-// Places draws of a capture that resumes from counters: the CPU knows how many primitives the draws have, but
-// not where the capture begins. The CPU numbers the records of all draws from 0. All draws have the same
-// number of vertices per primitive, so the number of the first record that does not fit is the same limit for
-// all of them.
+// Places draws of a capture that resumes from counters. The CPU knows how many primitives the draws have, but
+// not where in the buffers the capture begins. It therefore numbers the records of all draws from 0, and this
+// kernel computes the first number whose record does not fit. This limit holds for every draw, because all
+// draws have the same number of vertices per primitive.
 
 struct Resume {
-    // The addresses of an array of `Batch` that the CPU wrote, and of an array to write the completed batches to. Both
-    // have `count` elements, one for each dispatch.
+    // `known` is the address of an array of `Batch` that the CPU wrote, `batches` the address to which the
+    // kernel writes the completed array. Both arrays have `count` elements, one for each dispatch.
     known: vec2<u32>,
     batches: vec2<u32>,
     count: u32,
     // The number of vertices per primitive.
     vertices: u32,
-    // The number of primitives of all draws, 64 bits.
+    // The number of primitives of all draws together: 64 bits, low dword first.
     needed: vec2<u32>,
-    // The addresses of the queries to add to, or 0.
+    // The addresses of the queries that the kernel adds to, or 0 for no query.
     stream_query: vec2<u32>,
     generated_query: vec2<u32>,
     progress: Progress,
@@ -21,7 +21,7 @@ struct Resume {
 
 // The offset of `progress` in the parameters, in bytes.
 const RESUME_PROGRESS: u32 = 48u;
-// The size of a `Batch`.
+// The size of a `Batch` in bytes.
 const KNOWN_BATCH_SIZE: u32 = 32u;
 const RESUME_WIDTH: u32 = 32u;
 

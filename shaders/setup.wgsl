@@ -9,8 +9,9 @@ struct Setup {
     // The addresses of an array of `Input`, and of the array of `Draw` to write.
     inputs: vec2<u32>,
     draws: vec2<u32>,
-    // A group is the consecutive inputs that one dispatch captures. For each group `groups` has a dword, the workgroup
-    // size of its pipeline, and the kernel writes a `GroupBatch` to `batches`: the parameters of the dispatch.
+    // A group consists of the consecutive inputs (recorded draw commands) that one dispatch captures. `groups`
+    // has a dword for each group: the workgroup size of its pipeline. To `batches` the kernel writes a
+    // `GroupBatch` for each group: the parameters of the dispatch.
     groups: vec2<u32>,
     batches: vec2<u32>,
     // The size of a draw: DRAW_SIZE, or RESTARTED_DRAW_SIZE if any draw has primitive restart.
@@ -178,7 +179,8 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
         }
     }
 
-    // A draw may read its vertex count from a counter that is overwritten now.
+    // The counters are overwritten below. A draw may read its vertex count from one of them, so all loads come
+    // before.
     storageBarrier();
     if local == 0u {
         if input_count > 0u {
@@ -190,8 +192,8 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     }
 }
 
-// The parameters without the progress. They are loaded again wherever they are used, because
-// registers are scarce.
+// Loads the parameters, without `progress`. They are loaded again wherever they are used, because registers are
+// scarce.
 fn load_setup() -> Setup {
     let at = kernel.parameters;
     let a = load4(at);
@@ -217,7 +219,7 @@ fn load_workgroup_size(input: u32) -> u32 {
     return load1(multiply_add(setup.groups, load_group(setup.inputs, input), 4u));
 }
 
-// The counts of a draw that is not placed yet.
+// The number of primitives of a draw that is not placed yet.
 fn needed_by_input(input: Input, arguments: Arguments, restarts: DrawRestarts) -> DrawPlacement {
     let vertices = vertices_per_primitive(input.flags);
     var primitives = primitive_count(input.topology, vertices, arguments.count);
@@ -235,8 +237,8 @@ fn needed_by_input(input: Input, arguments: Arguments, restarts: DrawRestarts) -
 
 // -- Placing: each draw is placed after the draws before it, and clamped to the room in the buffers
 
-// A round over a block of draws, which places all draws up to and including the first one that does not fit
-// completely.
+// The result of a round. A round goes over a block of draws, and places all draws up to and including the first
+// one that does not fit completely.
 struct Round {
     end: u32, // the number of the first draw that is not placed
     records: u32,
@@ -276,7 +278,7 @@ fn place(local: u32, unplaced: DrawPlacement) -> DrawPlacement {
     return placed;
 }
 
-// The draw that has not been clamped yet: `item_count` is its number of vertices or indices.
+// Returns the draw of a command before it is clamped: `item_count` is its number of vertices or indices.
 fn draw_of(input: Input, arguments: Arguments) -> Draw {
     return Draw(
         input.topology,
@@ -302,7 +304,7 @@ fn placed_draw(unclamped: Draw, placed: DrawPlacement) -> Draw {
     var made = clamped(unclamped, placed);
     if may_restart() && (made.flags & RESTART) != 0u && placed.written != 0u {
         // Beyond the index buffer all indices are 0, so they form a segment with at least one primitive per six
-        // indices.
+        // indices. So many of these indices are kept that all primitives that fit are found.
         let primitives = min(placed.primitives, placed.written);
         let beyond = 6u * (min(primitives, MOST_ITEMS / 6u - 1u) + 1u);
         let reached = made.index_limit + min(beyond, 0xffffffffu - made.index_limit);
@@ -382,8 +384,8 @@ fn start_entries(local: u32, is_first: bool, input: u32, entries: u32) {
     next_entry += sum.last.x;
 }
 
-// Stores the number of entries of a group, rounded up to whole blocks. Returns the number of workgroups that writes all
-// of these entries; workgroups without a draw write count 0.
+// Stores the number of entries of a group, rounded up to whole blocks. Returns the number of workgroups in
+// which each of these entries has an invocation; invocations without a draw write the count 0.
 fn fill_entries(input: u32, workgroups: u32) -> u32 {
     let setup = load_setup();
     let size = load_workgroup_size(input);

@@ -1,11 +1,11 @@
-// Loads of a draw from memory, shared by a workgroup: each invocation loads a part into shared memory, then
-// all invocations read the draw there. llvmpipe repeats a load for each lane even if all lanes load the same,
-// except for loads from a constant offset in shared memory outside of branches. The loops here may reach
-// their barrier at different times, which Mesa's compiler for Mali before v9 does not support (see
-// find_restarts): only llvmpipe uses these functions.
+// Lets a workgroup load its draw together: each invocation loads a part into shared memory, then all
+// invocations read the whole draw there. llvmpipe repeats a load for each lane even if all lanes load the same,
+// except for loads from a constant offset in shared memory outside of branches. Only llvmpipe uses these
+// functions: the invocations may leave the loops here, and reach the barrier after them, at different times,
+// which Mesa's compiler for Mali before v9 does not support (see find_restarts).
 
-// Pairs of dwords: the draw of a workgroup, its `DrawRestarts` if it has primitive restart, and from element
-// SHARED_BATCH on the batch.
+// What the workgroup loaded, in pairs of dwords: its draw, the `DrawRestarts` of the draw if it has primitive
+// restart, and from element SHARED_BATCH on the batch.
 var<workgroup> shared_pairs: array<vec2<u32>, SHARED_PAIRS>;
 const SHARED_BATCH: u32 = 12u;
 const SHARED_PAIRS: u32 = 16u;
@@ -58,9 +58,10 @@ fn use_draw_together(workgroup: u32, local: u32) {
     }
 }
 
-// Loads pair `i`: from the draw at `at`, which has `size` bytes, or from the batch. Pairs between the end of a shorter
-// draw and the batch are never read; they get the last pair of the draw. With descriptors draw and batch are in one
-// buffer, because listed draws have a batch only with device addresses.
+// Loads pair `i` of `shared_pairs` from the draw at `at`, which has `size` bytes, or from the batch. The pairs
+// between the end of a shorter draw and the batch are never read; they get a copy of the draw's last pair. The
+// invocations of a workgroup must access the same buffer (stubs.wgsl). With descriptors they do, because draw
+// and batch are in one buffer: listed draws have a batch only with device addresses.
 fn share_pair(i: u32, at: vec2<u32>, size: u32, has_batch: bool) {
     let of_draw = add_bytes(at, 8u * min(i, size / 8u - 1u));
     let of_batch = add_bytes(batch_address(), 8u * (i - SHARED_BATCH));

@@ -2,8 +2,8 @@
 // neighbouring invocations store neighbouring bytes, in whole sectors of memory.
 //
 // Each invocation stages its vertex once, and lists the records that the vertex is written to. Then the
-// workgroup copies all these records: neighbouring invocations copy neighbouring units of a record, and
-// then of the next record in the list.
+// workgroup copies all these records in units, the parts of a record that an invocation copies at once:
+// neighbouring invocations copy neighbouring units of a record, and then of the next record in the list.
 
 // The number of the workgroup's first record, if its invocations write consecutive records.
 var<private> first_output: u32;
@@ -15,7 +15,7 @@ fn listing() -> u32 {
 }
 
 // The listing of a fan, which has three records per two vertices: two records of a rim vertex and one of the
-// hub.
+// hub, the vertex that all triangles share.
 const LIST_FAN: u32 = 4u;
 
 // The listing of a geometry shader: records are consecutive, and record n is the n-th staged
@@ -117,8 +117,8 @@ fn xfb_compute_staged(
 
 fn list_records(work: Work, local: u32, listing: u32) {
     let records = records_of(work);
-    // Every second invocation shades the hub, also beyond the end of the draw: a workgroup has an
-    // even number of invocations.
+    // Every second invocation shades the hub. This includes invocations beyond the end of the draw, because a
+    // workgroup has an even number of invocations.
     let is_hub = (listing == LIST_FAN) & (local % 2u == 1u);
     let number = select(listing * local, 3u * (local / 2u) + select(0u, 2u, is_hub), listing == LIST_FAN);
     list_record(work, number, records.x);

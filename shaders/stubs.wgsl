@@ -21,8 +21,7 @@ fn store2(address: vec2<u32>, index: u32, value: vec2<u32>) {}
 fn store3(address: vec2<u32>, index: u32, value: vec3<u32>) {}
 fn store4(address: vec2<u32>, index: u32, value: vec4<u32>) {}
 
-// Loads and stores for addresses that may be in different buffers for the invocations of a
-// workgroup.
+// Loads and stores for which each invocation of a workgroup may have an address in another buffer.
 fn load1_from_any(address: vec2<u32>) -> u32 { return 0u; }
 fn load4_from_any(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
 fn store4_to_any(address: vec2<u32>, index: u32, value: vec4<u32>) {}
@@ -58,13 +57,13 @@ fn product(a: u32, b: u32) -> vec2<u32> { return vec2<u32>(); }
 
 // -- Control flow
 
-// Marks a condition as uniform, so that selections by it become branches, not code that executes both sides. Not a
-// stub: the linker marks these selections.
+// Returns the condition. The linker marks selections by the result, so that drivers make branches of them, and
+// not code that executes both sides. This function is not a stub.
 fn uniformly(condition: bool) -> bool { return condition; }
 
 // -- Specialisation: which cases a pipeline supports.
 
-// The topology of all draws, or ANY_TOPOLOGY.
+// The topology of all draws that the pipeline captures, or ANY_TOPOLOGY if it captures all topologies.
 fn pipeline_topology() -> u32 { return ANY_TOPOLOGY; }
 
 // Whether primitive restart may be enabled.
@@ -82,14 +81,14 @@ fn may_be_indexed() -> bool { return true; }
 // Whether a dispatch is a fused capture.
 fn is_fused() -> bool { return false; }
 
-// Whether a dispatch is an unchecked capture: one draw of one instance, in a dispatch that is not folded. The CPU has
-// checked that all elements of the draw exist and are aligned.
+// Whether a dispatch is an unchecked capture: one draw of one instance, in a dispatch that is not folded into
+// two axes (src/runtime/fold.rs). The CPU has checked that all elements of the draw exist and are aligned.
 fn is_unchecked() -> bool { return false; }
 
-// The way to load vectors: NARROW, TESTED or ALIGNED.
+// The way to load vectors: NARROW, TESTED or ALIGNED (wide.wgsl).
 fn wide_loads() -> u32 { return TESTED; }
 
-// The way to store vectors: NARROW, TESTED or ALIGNED.
+// The way to store vectors: NARROW, TESTED or ALIGNED (wide.wgsl).
 fn wide_stores() -> u32 { return TESTED; }
 
 // Whether the device can load single bytes.
@@ -97,12 +96,13 @@ fn may_load_bytes() -> bool { return false; }
 
 fn workgroup_size() -> u32 { return 64u; }
 
-// Whether the invocations of a workgroup load their draw together.
+// Whether the invocations of a workgroup load their draw together (shared.wgsl).
 fn shares_draws() -> bool { return false; }
 
 // -- Kernels
 
-// Whether the setup kernel only assembles draws of geometry shaders, and does not place them.
+// Whether the setup kernel processes draws of geometry shaders. It divides them into entries (geometry.wgsl),
+// and does not place them.
 fn assembles() -> bool { return false; }
 
 // Whether draws may be patch lists, whose primitives have up to 32 vertices.
@@ -120,7 +120,7 @@ fn kernel_width() -> u32 { return MAX_KERNEL_WIDTH; }
 // Sets the inputs that the shader reads: built-ins and attributes.
 fn set_inputs(vertex_index: u32, instance_index: u32) {}
 
-// Runs the shader.
+// Runs the vertex shader.
 fn shade() {}
 
 // Whether the shader must not run for an invocation without a vertex, because of side effects or subgroup
@@ -129,7 +129,7 @@ fn shades_existing_only() -> bool { return false; }
 
 // -- The application's shaders after its vertex shader.
 
-// Runs all shaders for an item: run_geometry, run_slice or run_slice_geometry.
+// Runs all shaders for an item. The generated body calls run_geometry, run_slice or run_slice_geometry.
 fn run_primitive(instance: u32, primitive: Primitive) {}
 
 // The numbers of vertices of an input primitive (1, 2 or 3, with adjacency 4 or 6) and of an output
@@ -137,13 +137,14 @@ fn run_primitive(instance: u32, primitive: Primitive) {}
 fn input_vertices() -> u32 { return 1u; }
 fn output_vertices() -> u32 { return 1u; }
 
-// The number of invocations of the shader for an input primitive.
+// The number of invocations of the geometry shader for an input primitive.
 fn geometry_invocations() -> u32 { return 1u; }
 
-// The number of primitives that each run emits, or 0 if that may vary.
+// The number of primitives that each invocation of the geometry shader emits, or 0 if the number may vary.
 fn always_emitted() -> u32 { return 0u; }
 
-// Copies the outputs of the vertex shader to the geometry shader's inputs for vertex `slot`.
+// Copies the outputs of the vertex shader to the inputs that the control shader or the geometry shader has for
+// vertex `slot`.
 fn pass_vertex(slot: u32) {}
 
 // Sets the geometry shader's inputs that do not belong to a vertex.
@@ -161,25 +162,26 @@ fn tessellator_bits() -> u32 { return 0u; }
 fn control_points() -> u32 { return 1u; }
 fn passed_points() -> u32 { return 1u; }
 
-// Clears the outputs of the control shader.
+// Clears the outputs of the control shader before it runs for a patch.
 fn begin_patch() {}
 
-// The number of phases of the control shader: one more than it has barriers. All invocations end a phase before the
-// first one begins the next.
+// The number of phases into which its barriers divide the control shader: one more than there are barriers. All
+// invocations of a patch end a phase before the first one begins the next.
 fn control_phases() -> u32 { return 1u; }
 
-// Sets the phase that the control shader runs, and its inputs that do not belong to a control point. A patch has
-// `vertices` of them.
+// Sets the phase that the control shader runs, and its inputs that do not belong to a control point. The input
+// patch has `vertices` control points.
 fn set_control_inputs(primitive: u32, invocation: u32, vertices: u32, phase: u32) {}
 
-// Runs the phase for one control point.
+// Runs the phase of the control shader for one control point.
 fn shade_control() {}
 
-// The bits of the levels that the control shader has written.
+// The tessellation levels that the control shader has written, as the bits of floats.
 fn outer_levels() -> vec4<u32> { return vec4<u32>(); }
 fn inner_levels() -> vec2<u32> { return vec2<u32>(); }
 
-// Copies the outputs of the control shader to the evaluation shader's inputs: of a control point, and of the patch.
+// pass_control_point copies the control shader's outputs for control point `slot` to the evaluation shader's
+// inputs; pass_patch copies the outputs for the whole patch.
 fn pass_control_point(slot: u32) {}
 fn pass_patch() {}
 
@@ -202,22 +204,22 @@ fn store_record(record: u32) {}
 
 // -- Staging: a workgroup collects vertices in shared memory before it stores their records.
 
-// The number of vertices that fit into shared memory, 0 without staging.
+// The number of vertices that fit into shared memory, or 0 if the pipeline does not stage.
 fn staged_vertices() -> u32 { return 0u; }
 
-// The number of units of a record, in the capture buffer with the largest number. A unit is what an
-// invocation copies at once.
+// The number of units of a record, in the capture buffer where it is largest. A unit is the part of a record
+// that an invocation copies at once.
 fn staged_units() -> u32 { return 1u; }
 
-// Writes `output`, the number of a record or NONE, to element `number` of the list.
+// Writes `output`, the number of a record or NONE, to element `number` of the workgroup's list of records.
 fn list_output(number: u32, output: u32) {}
 
-// Reads element `number` of the list.
+// Reads element `number` of the workgroup's list of records.
 fn listed_output(number: u32) -> u32 { return NONE; }
 
-// Writes the shader's outputs to place `slot` in shared memory.
+// Writes the shader's outputs to shared memory, as vertex number `slot` that is staged.
 fn stage_record(slot: u32) {}
 
-// Copies unit `unit` of `count` listed records, beginning with element `first` of the list, to every bound buffer.
-// `listing` says how the records are listed (staged.wgsl).
+// Copies one unit of the staged records to every bound buffer. `unit` is its number, counted over the `count`
+// records that begin with element `first` of the list. `listing` says how the records are listed (staged.wgsl).
 fn store_staged(first: u32, count: u32, unit: u32, listing: u32) {}

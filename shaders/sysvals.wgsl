@@ -1,4 +1,5 @@
-// System values. src/sysval/ declares the same structures, and a test compares the two.
+// System values: the data that the CPU passes to the GPU for each draw. src/sysval/ declares the same
+// structures and documents their members, and a test compares the two.
 
 struct AttributeDescriptor {
     address: vec2<u32>,
@@ -6,7 +7,7 @@ struct AttributeDescriptor {
     stride: u32,
 }
 
-// A draw of a capture, clamped to the room in the capture buffers.
+// A draw of a capture. Its counts are clamped to what fits into the capture buffers.
 struct Draw {
     xfb_topology: u32,
     flags: u32,
@@ -25,9 +26,9 @@ struct Draw {
     reciprocal: u32,
 }
 
-// The push constants of a capture. The meaning of `source`, and that of `draw` for draws that are not in the
-// push constants, depends on where the draws of the dispatch come from: see batch_address, fused_address,
-// restart_table_address, listed_draws_address, listed_draw_count and entries_address.
+// The push constants of a capture. The meaning of `source` depends on where the draws of the dispatch come
+// from, and so does the meaning of `draw` if the draws are not in the push constants: see batch_address,
+// fused_address, restart_table_address, listed_draws_address, listed_draw_count and entries_address.
 struct Sysvals {
     draw: Draw,
     xfb_address: array<vec2<u32>, 4>,
@@ -41,7 +42,7 @@ struct Batch {
     draws: vec2<u32>,
     // The number of draws, plus RESTARTED_BATCH if each draw is followed by its `DrawRestarts`.
     draw_count: u32,
-    // The number of the first record that does not fit, in the numbering of base_record.
+    // The number of the first record that does not fit, in the numbering of Draw.base_record.
     record_limit: u32,
     positions: vec4<u32>,
 }
@@ -56,29 +57,29 @@ const INDEX_SIZE: u32 = 7u; // size of an index in bytes, 0 without an index buf
 const RESTART: u32 = 8u;
 const LAST_VERTEX: u32 = 16u; // the last vertex of a primitive is the provoking one
 const FAR_ATTRIBUTES: u32 = 64u; // an attribute may have elements 4 GiB behind the first one
-const HAS_BATCH: u32 = 128u; // in the push constants: the draws are in a batch
-const COUNTING: u32 = 1024u; // in the push constants: a geometry shader's primitives are counted, not stored
-const STREAM_SHIFT: u32 = 11u; // in the push constants: two bits, the vertex stream that is captured
-const WITHOUT_EFFECTS: u32 = 8192u; // in the push constants: side effects happen in the run for another vertex stream
+const HAS_BATCH: u32 = 128u; // only in the push constants: the draws are in a batch
+const COUNTING: u32 = 1024u; // only in the push constants: a geometry shader's primitives are counted, not stored
+const STREAM_SHIFT: u32 = 11u; // only in the push constants: two bits, the vertex stream that is captured
+const WITHOUT_EFFECTS: u32 = 8192u; // only in the push constants: side effects happen in the run for another vertex stream
 const SLICE_SHIFT: u32 = 14u; // three bits, the binary logarithm of the number of slices of a patch
-const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 26u; // the six highest bits: at most 32, for patches their control points
+const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 26u; // the six highest bits: vertices per primitive, at most 32; control points per patch
 
 var<immediate> sysvals: Sysvals;
 
 // The draw of this invocation, and for each buffer the offset in bytes at which record 0 begins.
 var<private> draw: Draw;
 var<private> first_bytes: vec4<u32>;
-// The place of the draw's indices in the table of restarts, for draws with primitive restart.
+// Where the indices of the draw are in the table of restarts, if the draw has primitive restart.
 var<private> draw_restarts: DrawRestarts;
 
-// Loads the draw in the push constants.
+// Loads the draw from the push constants.
 fn use_pushed_draw() {
     draw = sysvals.draw;
     first_bytes = vec4<u32>();
 }
 
-// The address of the draw that a workgroup belongs to: the last draw whose first workgroup is not after it.
-// `head` is the beginning of the batch.
+// Returns the address of the draw that a workgroup captures, in a batch whose first 16 bytes are `head`: the
+// last draw whose first workgroup is not after `workgroup`.
 fn find_draw(head: vec4<u32>, workgroup: u32) -> vec2<u32> {
     let stride = select(DRAW_SIZE, RESTARTED_DRAW_SIZE, head.z >= RESTARTED_BATCH);
     var low = 0u;
@@ -95,14 +96,13 @@ fn find_draw(head: vec4<u32>, workgroup: u32) -> vec2<u32> {
     return multiply_add(head.xy, low, stride);
 }
 
-// The address of a `Batch`, if has_batch(). If a kernel placed the draws, the batch contains them. If the CPU
-// listed the draws, the batch only says where they are captured. Without a batch: a readable address (see
-// address_or).
+// The address of a `Batch` if has_batch(), otherwise a readable address (see address_or). If a kernel placed
+// the draws, the batch contains them. If the CPU listed the draws, the batch only says where they are captured.
 fn batch_address() -> vec2<u32> {
     return sysvals.source;
 }
 
-// For a fused capture: the address of its parameters, a `Fused`.
+// The address of the parameters of a fused capture (`Fused`).
 fn fused_address() -> vec2<u32> {
     return sysvals.source;
 }
@@ -132,7 +132,7 @@ fn has_batch() -> bool {
     return (sysvals.draw.flags & HAS_BATCH) != 0u;
 }
 
-// The first 16 bytes of the batch. Without a batch, they are made up for a batch whose only draw is at
+// The first 16 bytes of the batch. If there is none, the result describes a batch with a single draw at
 // batch_address().
 fn load_batch_head() -> vec4<u32> {
     let head = load4_aligned(batch_address());
@@ -146,7 +146,8 @@ fn use_draw_of(workgroup: u32) {
     let at = find_draw(head, workgroup);
     draw = draw_at(at);
     limit_records(head.w);
-    // The restarts are loaded at the same time as the draw, without waiting for the flags of the draw.
+    // The restarts are loaded before the flags of the draw are known, so that their loads and those of the draw
+    // overlap.
     let are_restarted = head.z >= RESTARTED_BATCH;
     let restarts = add_bytes(at, select(0u, DRAW_SIZE, are_restarted));
     if may_restart() & are_restarted {
@@ -156,7 +157,7 @@ fn use_draw_of(workgroup: u32) {
     }
 }
 
-// Clamps the draw of a batch to the number of records that fit.
+// Drops the records from number `record_limit` on, which do not fit, from a draw of a batch.
 fn limit_records(record_limit: u32) {
     draw.output_end = max(min(draw.output_end, record_limit), draw.base_record);
 }
@@ -170,7 +171,8 @@ fn listed_draw(workgroup: u32) -> vec2<u32> {
     return multiply_add(draws, (pair >> (16u * (workgroup & 1u))) & 0xffffu, DRAW_SIZE);
 }
 
-// Loads the listed draw of a workgroup. If there is a batch, it says where the capture begins and how much fits.
+// Loads the listed draw of a workgroup. If there is a batch, the batch says where the capture begins and how
+// much fits.
 fn use_listed_draw(workgroup: u32) {
     draw = draw_at(listed_draw(workgroup));
     first_bytes = vec4<u32>();
@@ -204,8 +206,8 @@ fn draw_of_words(a: vec4<u32>, b: vec4<u32>, c: vec4<u32>, d: vec4<u32>) -> Draw
     );
 }
 
-// Loads the draw from the sysvals at an address in memory. The linker inserts the call if the push constants contain
-// only the address of the sysvals.
+// Loads the draw from the sysvals in memory at address `at`. The linker inserts a call of this function if the
+// push constants contain only that address.
 fn use_draw_at(at: vec2<u32>) {
     draw = draw_at(at);
     first_bytes = vec4<u32>();
@@ -234,8 +236,8 @@ fn xfb_address(buffer: u32) -> vec2<u32> {
     return sysvals.xfb_address[buffer];
 }
 
-// The address of a record of `stride` bytes in a buffer. Nothing exceeds 32 bits, because capture buffers end
-// below 4 GiB.
+// The address of a record of `stride` bytes in a buffer. The offset does not exceed 32 bits, because capture
+// buffers end below 4 GiB.
 fn record_address(buffer: u32, record: u32, stride: u32) -> vec2<u32> {
     return add_bytes(xfb_address(buffer), first_bytes[buffer] + record * stride);
 }

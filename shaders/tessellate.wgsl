@@ -2,11 +2,11 @@
 // each vertex of each primitive is computed by itself, in constant time and without memory. src/tessellator.rs
 // implements the same in Rust, and says why coordinates are integers.
 
-// The coordinate 1.
+// The coordinate 1. All coordinates and positions are multiples of 1 / TESSELLATED_ONE.
 const TESSELLATED_ONE: u32 = 0x1000000u;
 const MOST_LEVEL: u32 = 64u;
 
-// The bits of infinity. Those of NaN and of all negative numbers are greater.
+// The bits of infinity, as an integer: those of NaN and of all negative numbers are greater.
 const INFINITY_BITS: u32 = 0x7f800000u;
 
 // The values of the domain and of the spacing in tessellator_bits().
@@ -19,13 +19,14 @@ const FRACTIONAL_ODD: u32 = 2u;
 
 // An edge that is divided into segments.
 struct Edge {
-    // The number of its segments.
+    // The number of segments of the edge.
     segments: u32,
-    // The number of segments in the coarser of the two uniform divisions between which the level lies:
-    // `segments`, or 2 less.
+    // Fractional spacing interpolates between two uniform divisions, whose numbers of segments are the even or
+    // odd numbers below and above the level. This is the number of segments of the coarser one: `segments`, or
+    // 2 less.
     coarse: u32,
-    // The position of the level between those of the coarser and of the finer uniform division: a multiple of
-    // 2^-16, less than 1.
+    // How far the level is from the coarser to the finer division: (level - coarse) / 2, as a multiple of 2^-16
+    // that is less than 1.
     fraction: u32,
 }
 
@@ -33,8 +34,8 @@ struct Edge {
 struct Patch {
     outer: array<Edge, 4>,
     inner: array<Edge, 2>,
-    // 0 for a patch that is not divided at all, which is one triangle or one quad. Otherwise 1, the number of
-    // the first ring within the outer edges.
+    // The number of the first ring within the outer edges, which is 1; 0 for a patch that is not divided at
+    // all, but is one triangle or one quad.
     inset: u32,
     // The number of triangles between the outer edges and the first ring that the inner levels divide.
     outer_triangles: u32,
@@ -103,7 +104,7 @@ fn divide_patch(outer: vec4<u32>, inner: vec2<u32>) {
     }
 }
 
-// Clamps and rounds a level, given by its bits.
+// Returns the edge that a level divides. The level is given by its bits, and is clamped and rounded.
 fn edge_of_level(bits: u32, spacing: u32) -> Edge {
     let least = select(1u, 2u, spacing == FRACTIONAL_EVEN);
     let most = select(MOST_LEVEL, MOST_LEVEL - 1u, spacing == FRACTIONAL_ODD);
@@ -122,7 +123,7 @@ fn edge_of_level(bits: u32, spacing: u32) -> Edge {
     return Edge(segments, coarse, (fixed - (coarse << 16u)) / 2u);
 }
 
-// The edge, with at least one vertex between its ends: a level of 1 is replaced by the next greater level.
+// Returns `edge` with at least one vertex between its ends: a level of 1 is replaced by the next greater level.
 fn with_middle(edge: Edge, spacing: u32) -> Edge {
     if edge.segments != 1u {
         return edge;
@@ -165,7 +166,7 @@ fn scaled(distance: u32, fraction: u32) -> u32 {
     return ((distance >> 8u) * fraction + (((distance & 255u) * fraction) >> 8u)) >> 8u;
 }
 
-// `number` without its highest bit. It must be less than 2^8.
+// `number`, which must be less than 2^8, without its highest bit.
 fn without_highest_bit(number: u32) -> u32 {
     var ones = number | (number >> 1u);
     ones |= ones >> 2u;
@@ -193,7 +194,7 @@ fn points_within_ring(k: u32, parity: u32) -> u32 {
     return select(select(3u * k * (k - 1u) + 1u, 0u, k == 0u), 3u * k * k, parity == 1u);
 }
 
-// The number of columns, or rows, of quads within the outer edges.
+// The number of columns (axis 0) or rows (axis 1) of quads within the outer edges.
 fn columns_within(axis: u32) -> u32 {
     return divided.inner[axis].segments - 2u * divided.inset;
 }
@@ -256,8 +257,8 @@ fn vertex_of_line(primitive: u32, slot: u32) -> vec3<u32> {
     );
 }
 
-// The outer edge that contains vertex `number`, if the vertices of all outer edges are numbered one edge
-// after the other.
+// Returns the outer edge that contains vertex `number`, and the number of the vertex on this edge. `number`
+// counts the vertices of all outer edges, one edge after the other.
 fn side_of_vertex(number: u32) -> OnSide {
     var on = OnSide(0u, number);
     for (var side = 0u; side < 3u; side++) {
@@ -269,8 +270,8 @@ fn side_of_vertex(number: u32) -> OnSide {
     return on;
 }
 
-// The outer edge that a triangle of the outermost strip lies at, and the number of the triangle at this edge.
-// `inner` has the number of segments of the innermost side of the strip, for even and for odd edges.
+// The outer edge beside which a triangle of the outermost strip lies, and the number of the triangle at this
+// edge. `inner` has the number of segments on the inner side of the strip: x at even edges, y at odd edges.
 fn side_of_outer_triangle(primitive: u32, inner: vec2<u32>) -> OnSide {
     var on = OnSide(0u, primitive);
     let last = select(3u, 2u, tessellated_domain() == TRIANGLES);
@@ -335,7 +336,7 @@ fn vertex_on_ring(on: OnSide, ring: u32) -> vec3<u32> {
         let third = TESSELLATED_ONE / 3u;
         return vec3<u32>(third, third, TESSELLATED_ONE - 2u * third);
     } else {
-        // The distance of the ring's corner from the corner of the patch is three times this.
+        // `3 * third` is the distance of the ring's corner from the corner of the patch.
         let third = position_on_edge(edge, ring) / 3u;
         let last = edge.segments - 2u * ring;
         along = position_on_edge(edge, ring + on.number);

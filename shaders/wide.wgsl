@@ -3,7 +3,8 @@
 // a capture resumes, so these functions test it at run time. Call them only where the alignment is the same
 // for all records or elements, so that all invocations take the same branch.
 
-// The values of wide_loads() and wide_stores().
+// The values of wide_loads() and wide_stores(): wide accesses are made never, or where a test finds the address
+// aligned, or always.
 const NARROW: u32 = 0u;
 const TESTED: u32 = 1u;
 const ALIGNED: u32 = 2u;

@@ -1,12 +1,12 @@
 //! Counts the primitives that a draw generates, and the primitives that fit into the capture buffers. The CPU
 //! computes this during the recording of direct draws. `shaders/counts.wgsl` computes the same on the GPU.
 //!
-//! Whole records overflow ([transform
+//! A primitive that does not fit overflows as a whole ([transform
 //! feedback](https://docs.vulkan.org/spec/latest/chapters/vertexpostproc.html#vertexpostproc-transform-feedback)):
-//! a primitive is written to every buffer or to none, and the first one that does not fit ends the draw. The
-//! number of primitives that fit therefore determines all other limits. All arithmetic uses 64 bits; the
-//! results fit into 32 bits, because a bound range has at most [`MAX_BUFFER_SIZE`] bytes and a record at
-//! least 4.
+//! a primitive is written to every buffer or to none, and the first one that does not fit ends the
+//! draw. The number of primitives that fit therefore determines all other limits. All arithmetic
+//! uses 64 bits; the results fit into 32 bits, because a bound range has at most
+//! [`MAX_BUFFER_SIZE`] bytes and a record at least 4.
 
 #![forbid(unsafe_code)]
 
@@ -99,7 +99,7 @@ pub struct DrawCounts {
     /// Primitives of all instances: the second integer of
     /// `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`.
     pub primitives_needed: u64,
-    /// Primitives that fit: the first integer of that query.
+    /// Primitives that fit: the first integer of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`.
     pub primitives_written: u64,
     /// Vertices that are written, in all instances: the number of records of the draw.
     pub output_limit: u32,
@@ -189,7 +189,7 @@ impl DrawCounts {
     }
 }
 
-/// Converts a clamped count, which fits into 32 bits, see the head of this file.
+/// Converts a clamped count, which fits into 32 bits for the reason at the head of this file.
 fn narrow(count: u64) -> u32 {
     debug_assert!(u32::try_from(count).is_ok());
     u32::try_from(count).unwrap_or(u32::MAX)

@@ -23,8 +23,8 @@ pub fn vulkan_error(call: &'static str) -> impl FnOnce(vk::Result) -> RuntimeErr
     RuntimeError::vulkan(call)
 }
 
-/// The kernels of a device without the compute backend. Used as a placeholder until kernels are
-/// made.
+/// Returns kernels without pipelines: those of a device without the compute backend, or a
+/// placeholder until kernels are made.
 pub const fn no_kernels() -> Kernels {
     Kernels::none()
 }

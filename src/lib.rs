@@ -111,10 +111,12 @@
 //!   has it in `topology.rs`, the GPU in `shaders/decompose.wgsl`; the two change together.
 //! * *entry*: a run of consecutive input primitives of a geometry shader's draw. One invocation processes it
 //!   (`sysval/entries.rs`, `shaders/geometry.wgsl`). An *entry point* is SPIR-V's.
+//! * *folded*: a dispatch whose workgroups exceed the limit of one axis is folded into two axes (`runtime/fold.rs`).
 //! * *fused*: a capture of one small draw whose workgroups also do what kernels do for other
 //!   captures: they place the draw, and write counters and queries (`runtime/recorder/plan/fused.rs`,
 //!   `shaders/fused.wgsl`).
 //! * *group*: consecutive recorded draws that one dispatch captures (`runtime/recorder/plan/setup.rs`).
+//! * *hub*: the first vertex of a triangle fan, which all its triangles share (`topology.rs`).
 //! * *index*: an element of an index buffer. Its type says how large it is, and which index restarts
 //!   primitives (`runtime/parameters.rs`, `shaders/indices.wgsl`).
 //! * *item*: a vertex of a draw that contributes to the capture. Items are numbered consecutively
@@ -129,6 +131,8 @@
 //! * *lower*: to rewrite a shader for a backend (`lower/`).
 //! * *patch*: the input primitive of tessellation shaders. The tessellator *divides* it into primitives by
 //!   its levels (`tessellator.rs`, `shaders/tessellate.wgsl`).
+//! * *place*, to: to compute where in the capture buffers the records of a draw begin, and how many of its primitives
+//!   fit (`counts.rs`, `shaders/placing.wgsl`).
 //! * *plan*: the steps and the memory of a recording, as a value without Vulkan handles (`runtime/recorder/plan/`).
 //! * *play*: to record the commands of a capture that was collected (`runtime/recorder/play/`).
 //! * *record*, a: the bytes of one captured vertex in one capture buffer; their number is the

@@ -15,7 +15,7 @@
 
 #![forbid(unsafe_code)]
 
-/// 1, as a coordinate.
+/// The coordinate 1. All coordinates are multiples of 1 / `ONE`.
 pub const ONE: u32 = 1 << 24;
 
 /// The largest level: every device has at least this `maxTessellationGenerationLevel`.
@@ -25,7 +25,7 @@ pub const MAX_LEVEL: f32 = 64.0;
 /// and of all negative numbers are greater.
 const INFINITY: u32 = f32::INFINITY.to_bits();
 
-/// What a patch is divided into.
+/// The domain of a patch: an execution mode of SPIR-V.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum Domain {
@@ -37,7 +37,7 @@ pub enum Domain {
     Isolines = 2,
 }
 
-/// How edges are divided.
+/// The spacing of the segments of an edge: an execution mode of SPIR-V.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum Spacing {
@@ -52,7 +52,7 @@ pub enum Spacing {
 /// How a pipeline's patches are divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Tessellator {
-    /// The domain.
+    /// The domain of the patches.
     pub domain: Domain,
     /// The spacing of edges.
     pub spacing: Spacing,
@@ -66,13 +66,14 @@ pub struct Tessellator {
 /// An edge that is divided into segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Edge {
-    /// The number of its segments.
+    /// The number of segments of the edge.
     segments: u32,
-    /// The number of segments in the coarser of the two uniform divisions between which the level lies: `segments`,
-    /// or 2 less.
+    /// Fractional spacing interpolates between two uniform divisions, whose numbers of segments are
+    /// the even or odd numbers below and above the level. This is the number of segments of the
+    /// coarser one: `segments`, or 2 less.
     coarse: u32,
-    /// The position of the level between those of the coarser and of the finer uniform division: a multiple of 2^-16,
-    /// less than 1.
+    /// How far the level is from the coarser to the finer division: (level - coarse) / 2, as a
+    /// multiple of 2^-16 that is less than 1.
     fraction: u32,
 }
 
@@ -82,8 +83,8 @@ pub struct Patch {
     tessellator: Tessellator,
     outer: [Edge; 4],
     inner: [Edge; 2],
-    /// 0 for a patch that is not divided at all, which is one triangle or one quad. Otherwise 1, the number of the
-    /// first ring within the outer edges.
+    /// The number of the first ring within the outer edges, which is 1; 0 for a patch that is not
+    /// divided at all, but is one triangle or one quad.
     inset: u32,
     /// The number of triangles between the outer edges and the first ring that the inner levels divide.
     outer_triangles: u32,
@@ -100,7 +101,7 @@ impl Tessellator {
         }
     }
 
-    /// The largest number of primitives of a patch.
+    /// The largest number of primitives that a patch may be divided into.
     pub const fn most_primitives(self) -> u32 {
         let most = MAX_LEVEL as u32;
         match (self.points, self.domain) {
@@ -226,7 +227,7 @@ impl Edge {
         }
     }
 
-    /// The position of vertex `number` of the edge.
+    /// The position of vertex `number` of the edge, as a multiple of 1 / [`ONE`].
     fn position(self, number: u32) -> u32 {
         let mirrored = self.segments - number;
         match 2 * number > self.segments {
@@ -264,7 +265,7 @@ fn product(distance: u32, fraction: u32) -> u32 {
     (high * fraction + ((low * fraction) >> 8)) >> 8
 }
 
-/// `number` without its highest bit. It must be less than 2^8.
+/// `number`, which must be less than 2^8, without its highest bit.
 const fn without_highest_bit(number: u32) -> u32 {
     let mut ones = number | number >> 1;
     ones |= ones >> 2;
@@ -428,7 +429,7 @@ impl Patch {
             // The three coordinates add up to 1, and a third is not a multiple of 2^-24.
             return [ONE / 3, ONE / 3, ONE - 2 * (ONE / 3)];
         } else {
-            // The distance of the ring's corner from the corner of the patch is three times this.
+            // `3 * third` is the distance of the ring's corner from the corner of the patch.
             let third = edge.position(ring) / 3;
             let along = match number {
                 0 => 3 * third,

@@ -80,7 +80,7 @@ pub enum PrimitiveTopology {
     PatchList = 10,
 }
 
-/// The value of the sysval `xfb_topology`, which shaders select the decomposition by. It differs
+/// The value of the sysval `xfb_topology`, by which shaders select the decomposition. It differs
 /// from `VkPrimitiveTopology` in that the three lists without adjacency have one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
@@ -119,10 +119,10 @@ pub enum Shape {
     TriFan,
 }
 
-/// The choice of the vertex of a primitive that is its provoking vertex
+/// Which vertex of a primitive is its provoking vertex
 /// ([`VK_EXT_provoking_vertex`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_provoking_vertex.html)).
-/// It determines the order in which transform feedback that preserves the provoking vertex writes the
-/// vertices.
+/// This determines the order in which transform feedback that preserves the provoking vertex writes
+/// the vertices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(u32)]
 pub enum ProvokingVertex {
@@ -264,10 +264,12 @@ impl PrimitiveTopology {
         }
     }
 
-    /// The vertex of the instance that is vertex `slot` of a geometry shader's input primitive ([primitive
+    /// The vertex of the instance that is vertex `slot` of a geometry shader's input primitive
+    /// ([primitive
     /// topologies](https://docs.vulkan.org/spec/latest/chapters/drawing.html#drawing-primitive-topologies)).
-    /// `primitive` is the number of the primitive, `primitives` the number of primitives in the instance. Without
-    /// adjacency the result is the vertex that transform feedback would capture there.
+    /// `primitive` is the number of the primitive, `primitives` the number of primitives in the
+    /// instance. Without adjacency the result is the vertex that transform feedback would capture
+    /// as vertex `slot` of the primitive.
     #[doc(hidden)]
     pub const fn assemble(
         self,
@@ -400,7 +402,7 @@ impl XfbTopology {
     }
 }
 
-/// The number of the hub in every primitive of a fan.
+/// The number of the hub, the vertex that all triangles of a fan share, in each of these triangles.
 const fn hub_slot(provoking: ProvokingVertex) -> u32 {
     match provoking {
         ProvokingVertex::First => 2,

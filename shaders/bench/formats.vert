@@ -1,4 +1,4 @@
-// For benchmarks of vertices in formats that models use: pulls 24 bytes per vertex, captures 64.
+// For benchmarks of vertices in formats that models use: each vertex pulls 24 bytes, and captures 64.
 #version 450
 
 layout(constant_id = 0) const float SALT = 1.0;

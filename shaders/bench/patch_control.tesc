@@ -1,9 +1,10 @@
-// For benchmarks of captures of 32 bytes per vertex, behind record_32.vert: hands on the control points of a patch.
+// For benchmarks of captures of 32 bytes per vertex, after record_32.vert: copies the control points of a
+// patch.
 #version 450
 
 layout(vertices = 4) out;
 
-// How often the sides of the patch are divided.
+// The numbers of segments into which the sides of the patch are divided, horizontally and vertically.
 layout(constant_id = 1) const float WIDE = 1.0;
 layout(constant_id = 2) const float HIGH = 1.0;
 

@@ -1,5 +1,5 @@
-// For benchmarks of captures of 32 bytes per vertex: pulls 16 bytes, and computes 32 bytes. The arithmetic is
-// cheap, and exact for the values in use.
+// For benchmarks of captures of 32 bytes per vertex: each vertex pulls 16 bytes and computes 32. The arithmetic
+// is cheap, and exact for the values in use.
 #version 450
 
 // Benchmarks give each module another value, so that no driver finds the module in its cache.

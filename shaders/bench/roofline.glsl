@@ -4,9 +4,8 @@
 // Every 16 bytes are loaded once and by one instruction, and neighbouring invocations access
 // neighbouring 16 bytes. Counts are in units of 16 bytes (a uvec4).
 //
-// A shader that includes this may define BY_DESCRIPTORS, to reach memory by storage-buffer
-// descriptors and not by device addresses; and INT64, to access each unit as two 64-bit integers and
-// not as four dwords.
+// A shader that includes this file may define BY_DESCRIPTORS, to access memory by storage-buffer descriptors
+// instead of device addresses, and INT64, to access each unit as two 64-bit integers instead of four dwords.
 #ifdef INT64
 #extension GL_ARB_gpu_shader_int64 : require
 #define UNIT u64vec2
@@ -35,7 +34,7 @@ layout(set = 0, binding = 5, std430) writeonly buffer Target3 {
     UNIT target_3[];
 };
 
-// The block has the same offsets as with device addresses, which this variant does not read.
+// The offsets are those of the variant with device addresses, whose block begins with 48 bytes of addresses.
 layout(push_constant) uniform Work {
     layout(offset = 48) uint source_count;
     uint index_count;
@@ -102,16 +101,16 @@ layout(constant_id = 3) const uint STORES_0 = 1;
 layout(constant_id = 4) const uint STORES_1 = 0;
 layout(constant_id = 5) const uint STORES_2 = 0;
 layout(constant_id = 6) const uint STORES_3 = 0;
-// The number of the k-th vertex that the capture reads is k / 2 * PAIR + k % 2 * NEXT + FIRST: adjacency
-// topologies have vertices that no capture reads.
+// Adjacency topologies have vertices that no capture reads. The number of the k-th vertex that the capture
+// reads is k / 2 * PAIR + k % 2 * NEXT + FIRST.
 layout(constant_id = 7) const uint PAIR = 2;
 layout(constant_id = 8) const uint NEXT = 1;
 layout(constant_id = 9) const uint FIRST = 0;
-// True if the accesses of an invocation are contiguous, which is faster on CPUs. False if the invocations of a
-// workgroup access contiguous units at any time.
+// True if the accesses of one invocation are contiguous, which is faster on CPUs. False if the accesses that
+// the invocations of a workgroup make at the same time are contiguous.
 layout(constant_id = 10) const bool TOGETHER = false;
 
-// The place of access `i` of the `count` accesses that this invocation makes.
+// The index of the unit for access `i` of the `count` accesses that this invocation makes.
 uint place(uint i, uint count) {
     uint workgroup = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
     uint first = workgroup * gl_WorkGroupSize.x * count;

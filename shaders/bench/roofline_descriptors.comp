@@ -1,4 +1,4 @@
-// The roofline kernel (roofline.glsl) by descriptors.
+// The roofline kernel (roofline.glsl), which accesses memory by descriptors.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 

@@ -1,4 +1,4 @@
-// The roofline kernel (roofline.glsl) by descriptors, in 64-bit integers.
+// The roofline kernel (roofline.glsl), which accesses memory by descriptors, as 64-bit integers.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 

@@ -1,6 +1,7 @@
-// The records have the same stride as those of objects.vert, so that one capture can alternate between
-// pipelines of both. In contrast to objects.vert, this shader has no descriptors, but a vertex buffer, and
-// other push constants.
+// Each record contains an attribute with the input rate of instances, and push constants. The records have the
+// same stride as those of objects.vert, so that one capture can alternate between pipelines of both shaders.
+// objects.vert has descriptors and no vertex buffer; this shader has a vertex buffer and no descriptors, and
+// its push constants are other ones.
 //
 // Binding 1, per instance, stride 8: location 2 uint at 4.
 //

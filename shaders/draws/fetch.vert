@@ -1,5 +1,4 @@
-// Each record contains values from the vertex buffers, which tests also fill by captures, and push
-// constants.
+// Each record contains push constants, and values from the vertex buffers, which tests also fill by captures.
 //
 // Binding 0, per vertex, stride 24, like the records of identify.vert: location 0 uvec4 at 0,
 // location 1 uint at 20. Binding 1, per instance, stride 8: location 2 uint at 4.

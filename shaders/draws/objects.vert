@@ -1,5 +1,5 @@
-// Each record contains the objects that the bound descriptor sets select: each descriptor has a
-// dynamic offset. It also contains push constants.
+// Each record contains push constants, and the values that the shader reads from the bound descriptor sets.
+// Each descriptor has a dynamic offset, which selects the value.
 //
 //   Set 0, binding 0: uniform buffer
 //   Set 1, binding 0: storage buffer; binding 1: uniform buffer

@@ -1,4 +1,4 @@
-// The values of identify.vert, distributed over all four buffers, and a push constant.
+// Each record contains the values of identify.vert, distributed over all four buffers, and a push constant.
 //
 // Buffer 0, stride 8:   offset 0 gap, offset 4 uint VertexIndex
 // Buffer 1, stride 4:   offset 0 uint InstanceIndex

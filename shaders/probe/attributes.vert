@@ -1,5 +1,5 @@
-// Five attributes from three bindings with both input rates, combined by exact operations only:
-// moves, integer arithmetic, bitcasts, and additions of floats that are small integers.
+// Each record contains five attributes from three bindings with both input rates, combined by exact operations
+// only: moves, integer arithmetic, bitcasts, and additions of floats that are small integers.
 //
 // One buffer, stride 60:
 //

@@ -1,6 +1,6 @@
 // The common part of the probe's geometry shaders, which follow identify.vert in the pipeline.
 //
-// Two buffers whose strides leave gaps. Buffer 0, stride 24:
+// Captures to two buffers whose strides leave gaps. Buffer 0, stride 24:
 //
 //   offset 0   gap
 //   offset 4   uvec4  (VertexIndex, PrimitiveId, InvocationId, n)
@@ -11,15 +11,15 @@
 //   offset 0   uvec2  (InstanceIndex, mix32(tag ^ PrimitiveId << 8 ^ InvocationId << 4 ^ n))
 //   offset 8   gap
 //
-// n counts the vertices that the invocation has emitted before. The n-th emitted vertex has VertexIndex,
-// InstanceIndex and tag of vertex (n + InvocationId) % VERTICES of the input primitive.
+// n is the number of vertices that the invocation has emitted before this one. The n-th emitted vertex has
+// VertexIndex, InstanceIndex and tag of vertex (n + InvocationId) % VERTICES of the input primitive.
 //
 // Without CUT each invocation emits one strip, which has two vertices more than the input primitive. With CUT
 // it emits two strips, whose lengths depend on PrimitiveId and InvocationId: some strips are too short for a
 // primitive, and some are empty.
 //
-// The probe changes the module's output primitives, and sets the constant CUT. probe/src/shaders/geometry.rs
-// implements the same formulas in Rust.
+// The probe changes the output primitives that the module declares, and sets the constant CUT.
+// probe/src/shaders/geometry.rs implements the same formulas in Rust.
 
 layout(triangle_strip, max_vertices = 8) out;
 

@@ -1,6 +1,6 @@
-// What the probe's tessellation evaluation shaders have in common: they stand behind patch.tesc.
+// The common part of the probe's tessellation evaluation shaders, which follow patch.tesc in the pipeline.
 //
-// The two buffers of emit.glsl. Buffer 0, stride 24:
+// Captures to two buffers with the strides and offsets of emit.glsl. Buffer 0, stride 24:
 //
 //   offset 0   gap
 //   offset 4   uvec4  (VertexIndex of the first control point, PrimitiveId, PatchVertices, VertexIndex of the second)
@@ -11,7 +11,8 @@
 //   offset 0   uvec2  (InstanceIndex, mix32(tag ^ PrimitiveId << 8 ^ PatchVertices << 4 ^ VertexIndex of the second))
 //   offset 8   gap
 //
-// All vertices of a patch have the same records, because the order of the primitives in a patch is the driver's choice.
+// All vertices of a patch have the same record, because the order of the primitives in a patch is the driver's
+// choice.
 //
 // probe/src/shaders/geometry/patches.rs implements the same formulas in Rust.
 

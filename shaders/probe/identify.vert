@@ -5,7 +5,7 @@
 //   offset 0   uint  VertexIndex
 //   offset 4   uint  InstanceIndex
 //   offset 8   uint  tag(InstanceIndex, VertexIndex)
-//   offset 12  uint  0x00424658, the bytes "XFB\0": where records begin in a dump
+//   offset 12  uint  0x00424658, the bytes "XFB\0", which show in a hex dump where records begin
 //
 // probe/src/shaders.rs implements the same formulas in Rust.
 #version 450

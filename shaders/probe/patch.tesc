@@ -1,8 +1,9 @@
-// The probe's tessellation control shader. It stands behind identify.vert; those that include evaluate.glsl stand behind it.
+// The probe's tessellation control shader. It follows identify.vert in the pipeline; the evaluation shaders,
+// which include evaluate.glsl, follow it.
 //
-// It takes patches of any size, and returns two control points: the last one, and the first one. The levels are whole
-// numbers, which depend on PrimitiveId: with LINES of n lines of m segments, without of n * n quads. Every fifth patch
-// is culled.
+// It takes patches of any size, and returns two control points: the last one of the input patch, then the first
+// one. The levels are whole numbers, which depend on PrimitiveId. With LINES, they divide a patch into n
+// isolines of m segments; without LINES into n * n quads. Every fifth patch is culled.
 //
 // probe/src/shaders/geometry/patches.rs implements the same formulas in Rust.
 #version 450

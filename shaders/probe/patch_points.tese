@@ -1,4 +1,4 @@
-// Divides patches into points of isolines, and captures what evaluate.glsl says.
+// Divides patches into the points of isolines, and captures what evaluate.glsl says.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 

@@ -1,4 +1,4 @@
-// Divides patches into triangles of quads, and captures what evaluate.glsl says.
+// Divides patches (in the domain of quads) into triangles, and captures what evaluate.glsl says.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 

@@ -10,8 +10,8 @@
 // (PrimitiveId + s) % 5 vertices, in strips of three; the last strip may be shorter, and too short for a
 // primitive. The shader emits to the streams in turns.
 //
-// The module emits points, and the probe changes its output primitives. probe/src/shaders/geometry/streams.rs
-// implements the same formulas in Rust.
+// The module emits points; the probe changes the output primitives that it declares.
+// probe/src/shaders/geometry/streams.rs implements the same formulas in Rust.
 
 layout(points) in;
 layout(points, max_vertices = 6 * STREAMS) out;

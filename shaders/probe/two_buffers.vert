@@ -1,4 +1,4 @@
-// Two buffers whose strides leave gaps; one of them captures a built-in.
+// Captures to two buffers whose strides leave gaps; one of them captures a built-in.
 //
 // Buffer 0, stride 32:
 //
@@ -19,7 +19,7 @@
 #version 450
 
 layout(xfb_buffer = 1, xfb_stride = 20) out;
-layout(xfb_buffer = 0, xfb_stride = 32) out; // last, because it sets the default buffer of the declarations that follow
+layout(xfb_buffer = 0, xfb_stride = 32) out; // last, so that it is the default buffer of the declarations below
 
 out gl_PerVertex {
     layout(xfb_buffer = 0, xfb_offset = 0) vec4 gl_Position;

@@ -1,5 +1,5 @@
 // Writes a different value to each of four outputs. probe/src/run/counters.rs captures some of the outputs,
-// each to its own buffer.
+// each to another buffer.
 #version 450
 
 layout(location = 0) flat out uint first;

@@ -16,22 +16,22 @@ use crate::spirv::types::MAX_STEPS;
 /// The maximum depth of nested types.
 const MAX_DEPTH: u32 = 64;
 
-/// A value within a captured variable.
+/// A captured value that is split into the parts that are stored.
 #[derive(Debug, Clone)]
 pub(super) struct CapturedValue {
     /// The number of the capture buffer.
     pub(super) buffer: u32,
     /// The size in bytes of a record in the buffer (`XfbStride`).
     pub(super) stride: u32,
-    /// The variable.
+    /// The output variable that contains the value.
     pub(super) variable: Id,
     /// The path of constant indices from the variable to the value.
     pub(super) path: Vec<u32>,
     /// The name of the value, if the module has names.
     pub(super) name: Option<String>,
-    /// The name of the value in OpenGL.
+    /// The name of the value in OpenGL, as in [`Varying::name`].
     pub(super) gl_name: String,
-    /// The first component of the value in its location.
+    /// The first component of the value in its location, in units of 32 bits.
     pub(super) component: u32,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Walk<'a> {
     /// The offset of the next value, in bytes from the start of the record. 64 bits, so that the
     /// error for a value beyond the record can tell where the value ends.
     offset: u64,
-    /// The location of the next value.
+    /// The location of the next value; `None` for built-ins.
     location: Option<u32>,
 }
 
@@ -87,7 +87,7 @@ impl<'a> Walk<'a> {
         self.offset as u32
     }
 
-    /// Checks that `size` bytes from `start` on lie within the record. Returns the start.
+    /// Returns `start` if `size` bytes from there on lie within the record, otherwise an error.
     fn fit(&self, start: u64, size: u32, value: &CapturedValue) -> Result<u32, CaptureError> {
         let end = start + u64::from(size);
         match u32::try_from(start) {
@@ -134,7 +134,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Adds a scalar, vector or matrix, or an array of them, which is one varying.
+    /// Adds the outputs of a scalar, vector or matrix, or of an array of them, and one varying for
+    /// all of these outputs.
     fn basic(
         &mut self,
         ty: GlType,
@@ -166,7 +167,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Adds a scalar, vector or column.
+    /// Adds a scalar, a vector or a matrix column to the outputs.
     fn output(&mut self, ty: GlType, value: &CapturedValue) -> Result<(), CaptureError> {
         self.step(value, 0)?;
         let size = ty.rows * ty.bits / 8;
@@ -190,7 +191,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Rounds the offset up to a multiple of 8 bytes.
+    /// If `wide`, rounds the offset up to a multiple of 8 bytes.
     fn align(&mut self, wide: bool) {
         if wide {
             self.offset = self.offset.next_multiple_of(8);
@@ -222,7 +223,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The number of elements of an array.
+    /// The number of elements of an array; an error if it is not known.
     fn length(&self, length: Id, value: &CapturedValue) -> Result<u32, CaptureError> {
         self.declarations.constant(length).ok_or_else(|| CaptureError::ArrayLength {
             output: self.label(value),
@@ -265,7 +266,8 @@ pub(crate) fn pieces_of(
         .map_or_else(|_| Vec::new(), |(outputs, _)| outputs)
 }
 
-/// The size in bytes of a value in a record, and whether the value has 64-bit components.
+/// Returns the size in bytes of a value in a record, and whether the value has 64-bit components;
+/// an error if the value cannot be captured.
 pub(super) fn size_of(
     declarations: &Declarations,
     variable: Id,

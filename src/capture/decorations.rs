@@ -67,7 +67,8 @@ impl Layout {
         Ok(self)
     }
 
-    /// Sorts the outputs and the varyings of the layout, and numbers the buffers that are captured to.
+    /// Sorts the outputs and the varyings of the layout by buffer and offset, and sets
+    /// [`Varying::buffer_index`](super::Varying::buffer_index).
     fn sort(&mut self) {
         self.outputs.sort_by_key(|o| (o.buffer, o.offset));
         self.varyings.sort_by_key(|v| (v.buffer, v.offset));
@@ -182,7 +183,7 @@ impl Layout {
         Ok(())
     }
 
-    /// Adds a captured value, and returns its end in the record.
+    /// Adds a captured value. Returns the end of the value, in bytes from the start of the record.
     fn add(
         &mut self,
         declarations: &Declarations,
@@ -233,10 +234,11 @@ impl Layout {
     }
 }
 
-/// Checks a structure that is not a block. A member with an `Offset` and an `XfbBuffer` would be
-/// captured too, which is not supported. A member with an `Offset` but without an `XfbBuffer` is
-/// allowed, because a buffer may have the same type. A variable with an `Offset` is captured as a
-/// whole; its members may have the `Offset`s that result from that, as in modules of glslang.
+/// Returns an error if a variable is a structure, but no block, and a member would be captured on
+/// its own. That is so if the member has an `Offset` and an `XfbBuffer`, and is not supported. A
+/// member with an `Offset` but without an `XfbBuffer` is allowed, because a buffer may have the
+/// same type. A variable with an `Offset` is captured as a whole; its members may have the
+/// `Offset`s that result from that, as in modules of glslang.
 fn check_structure(declarations: &Declarations, variable: &Variable) -> Result<(), CaptureError> {
     let mut ty = variable.pointee;
     while let Some(Type::Array { element, .. }) = declarations.ty(ty) {
@@ -274,8 +276,8 @@ struct Decorated {
     buffer: Option<u32>,
     stride: Option<u32>,
     offset: Option<u32>,
-    /// Whether the value is captured because the variable has an `Offset`: `offset` is the end of
-    /// the previous member, and may be rounded up to align the value.
+    /// Whether the value is captured because the variable has an `Offset`. If so, `offset` is the
+    /// end of the previous member, and may be rounded up to align the value.
     follows: bool,
     location: Option<u32>,
     component: u32,

@@ -55,8 +55,9 @@ impl InterfaceVariable {
         self.built_in.map(name)
     }
 
-    /// The place of the variable in words: its [`selector`](Self::selector), "location 0, component 1", or "no
-    /// location". An array that shares its locations with other variables, for example, has no selector.
+    /// The place of the variable in words: its [`selector`](Self::selector), or if there is none
+    /// the name of its built-in, "location 0, component 1", or "no location". An array that shares
+    /// its locations with other variables, for example, has no selector.
     pub fn place(&self) -> String {
         let Self { selector, location, component, .. } = self;
         match (selector.clone().or_else(|| self.built_in_name()), location) {
@@ -144,7 +145,8 @@ fn add_variable(
     }
 }
 
-/// The selector that names a variable by its location or built-in.
+/// Returns the [`InterfaceVariable::selector`] of a variable. `shares_location` says whether other
+/// variables have the same location.
 fn selector(
     declarations: &Declarations,
     variable: &InterfaceVariable,
@@ -162,7 +164,8 @@ fn selector(
     Some(format!("@{location}.{}", components.letters()?))
 }
 
-/// A run of components of a location: `x` is the first, `w` the fourth.
+/// A run of components of a location. In selectors they are letters, from `x` for the first
+/// component to `w` for the fourth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Components {
     pub(super) first: u32,
@@ -199,7 +202,7 @@ pub(super) fn list_outputs(outputs: &[InterfaceVariable]) -> String {
     if all.is_empty() { "no outputs".to_owned() } else { all.join(", ") }
 }
 
-/// The GLSL names of built-ins that can be captured.
+/// The GLSL name of a built-in that can be captured; `None` for other built-ins.
 pub(super) fn glsl_built_in(which: u32) -> Option<&'static str> {
     Some(match BuiltIn::from_u32(which)? {
         BuiltIn::Position => "gl_Position",

@@ -17,7 +17,7 @@ use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::EntryPoint;
 use crate::spirv::types::locations_of;
 
-/// Selects an output.
+/// Selects an output, or a part of an output.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Selector {
     /// The components of a location, in units of 32 bits.
@@ -48,7 +48,7 @@ pub enum Selector {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct CaptureEntry {
-    /// Selects the output.
+    /// The output, or the part of an output, to capture.
     pub selector: Selector,
     /// The number of the capture buffer, below [`MAX_XFB_BUFFERS`].
     pub buffer: u32,
@@ -183,8 +183,8 @@ impl Layout {
         }
     }
 
-    /// Adds the dwords `first..first + count` of a [`Space`]. `places` are the outputs in that
-    /// space.
+    /// Adds the dwords `first..first + count` of a [`Space`] to the captured outputs. `places` are
+    /// the outputs in that space, `selector` names the dwords in errors.
     fn add_dwords(
         &mut self,
         outputs: &Outputs<'_>,

@@ -1,5 +1,4 @@
-//! The captures of a shader: which components of which outputs are written to which offset in which
-//! buffer.
+//! Which outputs of a shader are captured, and to which offset in which capture buffer.
 //!
 //! All backends store captures according to a [`Layout`], and the probe checks the captures against it. A layout is
 //! made from the module's own decorations ([`Shader::layout`](crate::lower::Shader::layout), like `nir_gather_xfb_info`
@@ -43,7 +42,8 @@ pub const MAX_STREAMS: u32 = 4;
 /// The largest number of bytes of a vertex's record in one buffer.
 pub const MAX_XFB_STRIDE: u32 = 2048;
 
-/// Checks the stride of a buffer that an output is captured to.
+/// Returns an error unless a stride is a multiple of 4 from 4 to [`MAX_XFB_STRIDE`]. `output` is
+/// the output that is captured with this stride, for the message.
 fn check_stride(output: &str, stride: u32) -> Result<(), CaptureError> {
     match stride {
         4..=MAX_XFB_STRIDE if stride.is_multiple_of(4) => Ok(()),
@@ -78,12 +78,12 @@ pub struct CapturedOutput {
 }
 
 impl CapturedOutput {
-    /// The captured size in bytes.
+    /// The size of the value in a record, in bytes.
     pub const fn size(&self) -> u32 {
         self.components * self.bits / 8
     }
 
-    /// The captured size in dwords.
+    /// The size of the value in a record, in dwords.
     #[doc(hidden)]
     pub const fn dwords(&self) -> u32 {
         self.components * self.bits / 32
@@ -130,7 +130,6 @@ impl Layout {
         self.strides.iter().enumerate().filter_map(|(buffer, stride)| Some((buffer, (*stride)?)))
     }
 
-    /// Logs the captured outputs.
     pub(crate) fn trace(&self, entry_point: &str) {
         tracing::debug!(entry_point, outputs = self.outputs.len(), strides = ?self.strides, "layout");
         for output in &self.outputs {

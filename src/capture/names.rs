@@ -85,8 +85,9 @@ impl Outputs<'_> {
         Ok((selector, components * 4, wide))
     }
 
-    /// Finds the root with the longest name that `path` begins with, if the rest of `path` selects
-    /// a value.
+    /// Finds the value that `path` selects. `path` begins with the name of a root
+    /// ([`named_roots`](Self::named_roots)), the rest of it selects a part of the root. If several
+    /// roots match, the longest name for which the rest is valid counts.
     fn longest(&self, path: &str, roots: Vec<(String, Named)>) -> Option<Named> {
         let mut roots: Vec<(&str, Named)> = roots
             .into_iter()

@@ -18,12 +18,12 @@ pub struct Outputs<'a> {
     pub(crate) leaves: Vec<Leaf>,
 }
 
-/// A space in which the dwords of outputs are numbered, for [`Selector`](super::Selector)s.
+/// A numbering of the dwords of outputs, by which a [`Selector`](super::Selector) selects them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Space {
-    /// Locations, with four dwords each.
+    /// The dwords of all locations: four per location.
     Locations,
-    /// The components of a built-in.
+    /// The components of one built-in, from 0 on.
     BuiltIn(BuiltIn),
 }
 
@@ -34,8 +34,8 @@ pub(crate) struct Leaf {
 }
 
 impl<'a> Outputs<'a> {
-    /// Finds the outputs of an entry point. An output of a type that cannot be captured has no
-    /// leaves.
+    /// Finds the outputs of an entry point. An output of a type that cannot be captured is in
+    /// `variables`, but has no leaves.
     pub fn of(declarations: &'a Declarations, entry: &EntryPoint) -> Self {
         let variables = interface_variables(declarations, entry, StorageClass::Output);
         let mut leaves = Vec::new();
@@ -88,8 +88,8 @@ impl<'a> Outputs<'a> {
     }
 }
 
-/// Finds the output that contains a dword. Returns the number of the output's first dword, and the
-/// output.
+/// Finds the output that contains a dword, among the `places` of a [`Space`]. Returns the number of
+/// the output's first dword, and the output.
 pub fn place_of<'o>(
     places: &[(u64, &'o CapturedOutput)],
     dword: u64,

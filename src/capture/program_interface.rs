@@ -16,7 +16,7 @@ use crate::spirv::{Id, NumericClass};
 pub struct Varying {
     /// The number of the capture buffer.
     pub buffer: u32,
-    /// The number of the buffer among the buffers that are captured to.
+    /// The index of the buffer among the buffers that are captured to, in ascending order.
     pub buffer_index: u32,
     /// Bytes from the start of the vertex's record.
     pub offset: u32,

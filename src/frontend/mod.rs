@@ -259,15 +259,16 @@ fn options() -> spv::Options<'static> {
     spv::Options {
         // Every device supports this version, and lowering keeps it.
         lang_version: (1, 0),
-        // Capture lists refer to outputs by these names. y is not flipped and the point size is not clamped,
-        // because captures must contain the values that the source computes.
+        // Names are written, because capture lists refer to outputs by name. The flags that flip y
+        // and clamp the point size are not set, because captures must contain the values that the
+        // source computes.
         flags: spv::WriterFlags::DEBUG | spv::WriterFlags::LABEL_VARYINGS,
         // An empty map keeps the sets and bindings of the source. naga requires them in the source.
         fake_missing_bindings: true,
         binding_map: spv::BindingMap::default(),
         capabilities: None,
-        // Programs in both languages rely on this: an index out of range reads another element of the same
-        // object, and writes nothing outside of the object.
+        // Programs in WGSL and GLSL rely on restricted indices: an index that is out of range reads
+        // another element of the same object, and writes nothing outside of the object.
         bounds_check_policies: BoundsCheckPolicies {
             index: BoundsCheckPolicy::Restrict,
             buffer: BoundsCheckPolicy::Restrict,
@@ -276,16 +277,17 @@ fn options() -> spv::Options<'static> {
         },
         // Vertex shaders have no workgroup memory.
         zero_initialize_workgroup_memory: spv::ZeroInitializeWorkgroupMemoryMode::None,
-        // Loop counters are for browsers, whose compilers must not trust the source.
+        // Only browsers need loops that are bounded, because they compile sources that they must
+        // not trust.
         force_loop_bounding: false,
-        // WGSL defines the result of x / 0.
+        // WGSL defines the result of x / 0, which needs a check.
         emit_int_div_checks: true,
         // Vertex shaders have no ray queries, tasks or meshes.
         ray_query_initialization_tracking: false,
         trace_ray_argument_validation: false,
         task_dispatch_limits: None,
         mesh_shader_primitive_indices_clamp: false,
-        // The device would need the feature storageInputOutput16.
+        // With this option, the device would need the feature storageInputOutput16.
         use_storage_input_output_16: false,
         debug_info: None,
     }

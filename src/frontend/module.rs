@@ -1,8 +1,9 @@
 //! Compiles vertex shaders that are modules of [naga], for an application that parsed its shaders with naga already, or
 //! that composes modules itself.
 //!
-//! Blocks may be nested as deeply as in a source. The depth of expressions is not checked: a module with tens of
-//! thousands of nested operations, which a program may have built, may overflow naga's stack. That ends the process.
+//! Modules whose blocks are nested too deeply are refused, like sources. The depth of expressions
+//! is not checked: a module with tens of thousands of nested operations, which a program may have
+//! built, may overflow naga's stack. That ends the process.
 
 use naga::Module;
 
@@ -39,8 +40,8 @@ pub fn vertex_shader(
 /// [`wgsl::vertex_shader_with`](super::wgsl::vertex_shader_with) takes them.
 ///
 /// # Errors
-/// As [`vertex_shader`]; [`FrontendError::NoValue`], [`FrontendError::NoOverride`],
-/// [`FrontendError::OverrideValue`].
+/// Those of [`vertex_shader`]; and [`FrontendError::NoValue`], [`FrontendError::NoOverride`] and
+/// [`FrontendError::OverrideValue`] if the values do not match the constants of the module.
 pub fn vertex_shader_with(
     module: &Module,
     entry_point: Option<&str>,

@@ -21,10 +21,10 @@ fn keys(module: &Module) -> impl Iterator<Item = String> {
 }
 
 impl Overrides {
-    /// Stores the values that the caller gave.
+    /// Stores the values that the caller gave, by `@id` or name of the constant.
     ///
     /// # Errors
-    /// [`FrontendError::NoOverride`].
+    /// [`FrontendError::NoOverride`] if the module has no such constant.
     pub(super) fn new(module: &Module, values: &[(&str, f64)]) -> Result<Self, FrontendError> {
         for (key, _) in values {
             if !keys(module).any(|found| found == *key) {

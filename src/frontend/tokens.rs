@@ -8,7 +8,7 @@ use super::SourceLocation;
 /// A word, a number or one character of punctuation. Comments and white space are not tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
-    /// The bytes in the source.
+    /// The range of the token's bytes in the source.
     pub range: Range<usize>,
     /// Whether the token belongs to a directive of GLSL's preprocessor: to a line that begins with
     /// `#`.
@@ -72,7 +72,7 @@ impl<'a> Tokens<'a> {
         self.list.get(index).map(|token| location(self.source, token.range.start))
     }
 
-    /// The token that contains a byte of the source.
+    /// The index of the token that contains a byte of the source; `None` if no token does.
     #[cfg(any(feature = "glsl", test))]
     pub fn at(&self, byte: usize) -> Option<usize> {
         let index = self.list.partition_point(|token| token.range.end <= byte);

@@ -38,8 +38,8 @@ pub fn vertex_shader(source: &str, entry_point: Option<&str>) -> Result<Vec<u32>
 /// ```
 ///
 /// # Errors
-/// As [`vertex_shader`]; [`FrontendError::NoValue`], [`FrontendError::NoOverride`],
-/// [`FrontendError::OverrideValue`].
+/// Those of [`vertex_shader`]; and [`FrontendError::NoValue`], [`FrontendError::NoOverride`] and
+/// [`FrontendError::OverrideValue`] if the values do not match the constants of the source.
 pub fn vertex_shader_with(
     source: &str,
     entry_point: Option<&str>,

@@ -38,9 +38,10 @@ const MAX_ROUNDS: usize = 8;
 /// The values that may be used before they are written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Unassigned {
-    /// Indices into the parameter `places` of [`of`](Self::of): the places that some path through the entry
-    /// point reads before it writes them, or has not written when it returns. In a geometry shader, it counts
-    /// what a path has not written when it emits a vertex.
+    /// Indices into the parameter `places` of [`of`](Self::of). These places are read before they
+    /// are written on some path through the entry point, or are not written when the entry point
+    /// returns. In a geometry shader, what matters is not the return, but each vertex that is
+    /// emitted.
     pub(crate) places: Vec<usize>,
     /// `Function` and `Private` variables that may be read before they are written.
     pub(crate) variables: BTreeSet<Id>,
@@ -88,8 +89,8 @@ impl Unassigned {
         let exposed = exposed(&functions, globals.count(), &of_outputs, &summaries);
 
         let mut this = Self::default();
-        // The components of outputs that are read before they are written, or that the entry point
-        // does not write.
+        // The components of outputs that may be read before they are written, or that the entry
+        // point may leave unwritten.
         let mut missing = Bits::none(globals.count());
         if let Some(exposed) = exposed.get(&entry.function) {
             missing.unite_without(exposed, &at_start);

@@ -16,7 +16,7 @@ pub enum Type {
     Int {
         /// The number of bits.
         width: u32,
-        /// Whether it is signed.
+        /// Whether the integer is signed.
         signed: bool,
     },
     /// `OpTypeFloat`
@@ -79,7 +79,7 @@ pub struct Variable {
     pub pointee: Id,
 }
 
-/// A decoration and its parameters.
+/// Decorations, each with its parameters.
 type Decorations = Vec<(u32, Vec<u32>)>;
 
 /// The declarations of a module.
@@ -253,12 +253,13 @@ impl Declarations {
         self.member_names.get(&(ty, member)).map(String::as_str).filter(|name| !name.is_empty())
     }
 
-    /// The parameters of a decoration of an id.
+    /// The parameters of a decoration of `id`, or `None` if `id` does not have the decoration.
     pub fn decoration(&self, id: Id, decoration: Decoration) -> Option<&[u32]> {
         find(self.decorations.get(&id), decoration)
     }
 
-    /// The parameters of a decoration of a member.
+    /// The parameters of a decoration of a member, or `None` if the member does not have the
+    /// decoration.
     pub fn member_decoration(&self, ty: Id, member: u32, decoration: Decoration) -> Option<&[u32]> {
         find(self.member_decorations.get(&(ty, member)), decoration)
     }
@@ -268,7 +269,7 @@ impl Declarations {
         self.decoration(id, decoration)?.first().copied()
     }
 
-    /// The first parameter of a decoration of a member.
+    /// The first parameter of a decoration of a member, for example a location or an offset.
     pub fn member_decoration_value(
         &self,
         ty: Id,
@@ -278,7 +279,7 @@ impl Declarations {
         self.member_decoration(ty, member, decoration)?.first().copied()
     }
 
-    /// The type that a path of constant indices selects from a type.
+    /// The type of the part that a path of constant indices selects in a value of type `ty`.
     pub fn type_at(&self, mut ty: Id, path: &[u32]) -> Option<Id> {
         for index in path {
             ty = match self.ty(ty)? {
@@ -292,7 +293,8 @@ impl Declarations {
         Some(ty)
     }
 
-    /// The element type of an array, or of the innermost of nested arrays; any other type itself.
+    /// Returns the element type of an array, or of the innermost of nested arrays. Any other type
+    /// is returned unchanged.
     pub(crate) fn innermost(&self, mut ty: Id) -> Id {
         while let Some(Type::Array { element, .. } | Type::RuntimeArray { element }) = self.ty(ty) {
             ty = *element;
@@ -300,7 +302,8 @@ impl Declarations {
         ty
     }
 
-    /// The component type and the number of components of a scalar or vector.
+    /// The component type and the number of components of a scalar or vector. `None` for other
+    /// types.
     pub fn vector(&self, ty: Id) -> Option<(Id, u32)> {
         match self.ty(ty)? {
             Type::Vector { component, count } => Some((*component, *count)),

@@ -1,4 +1,4 @@
-//! Adds new declarations and new code.
+//! Adds declarations and code to a module.
 
 use rustc_hash::FxHashMap;
 use spirv::{Op, StorageClass};
@@ -232,7 +232,7 @@ impl Code {
         builder.name(function, name);
     }
 
-    /// Appends an `OpLabel`. The code of a whole function needs a first label, too.
+    /// Appends an `OpLabel`. Every block begins with one, also the first block of a function.
     pub fn label(&mut self, label: Id) {
         self.push(Op::Label, &[label.0]);
     }

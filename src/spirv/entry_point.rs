@@ -10,13 +10,13 @@ use super::{Id, Instruction, Module, Section, ids_of, read_string, result_of};
 /// An `OpEntryPoint`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryPoint {
-    /// The stage.
+    /// The stage of the entry point.
     pub model: ExecutionModel,
-    /// The function.
+    /// The id of the entry point's function.
     pub function: Id,
-    /// The name.
+    /// The name of the entry point, which other stages of the module may have, too.
     pub name: String,
-    /// The interface.
+    /// The ids of the global variables in the interface of the entry point.
     pub interface: Vec<Id>,
 }
 
@@ -116,9 +116,9 @@ pub fn find_entry_point(
 pub const CAPTURED_STAGES: [ExecutionModel; 3] =
     [ExecutionModel::Vertex, ExecutionModel::TessellationEvaluation, ExecutionModel::Geometry];
 
-/// Finds the shader whose outputs are captured: the shader of `stage` with this
-/// `name`, or without a name the only shader of the stage. Without a stage, the first stage of
-/// [`CAPTURED_STAGES`] counts for which the module has a shader (with this name).
+/// Finds the shader whose outputs are captured: the shader of `stage` with this `name`, or without
+/// a name the only shader of the stage. If `stage` is `None`, the first stage of
+/// [`CAPTURED_STAGES`] is taken for which the module has a shader (with this name).
 ///
 /// # Errors
 /// [`EntryPointError`], which lists the entry points of the module.
@@ -178,7 +178,7 @@ fn list(all: &[(u32, EntryPoint)]) -> String {
     if all.is_empty() { "no entry point".to_owned() } else { all.join(", ") }
 }
 
-/// A stage in words.
+/// Returns the name of a stage in messages.
 pub fn stage_name(model: ExecutionModel) -> &'static str {
     match model {
         ExecutionModel::Vertex => "vertex",
@@ -191,7 +191,7 @@ pub fn stage_name(model: ExecutionModel) -> &'static str {
     }
 }
 
-/// The functions of all entry points.
+/// Returns the ids of the functions of all entry points.
 pub(crate) fn entry_functions(module: &Module) -> impl Iterator<Item = Id> {
     module.section(Section::EntryPoints).filter(|i| i.is(Op::EntryPoint)).map(|i| i.id(1))
 }
@@ -245,7 +245,7 @@ pub fn isolate(module: &mut Module, entry: &mut EntryPoint) -> StaticUse {
     let variables = module.section(Section::Declarations).filter(|i| i.is(Op::Variable));
     removed.extend(variables.map(|i| i.id(1)).filter(|id| !used.contains(*id)));
     remove_debug_info(module, &mut removed);
-    // The debug info that remains keeps the declarations that it refers to.
+    // Declarations that the remaining debug info refers to are kept, too.
     let sets = debug_info_sets(module);
     let debug_info = [Section::Declarations, Section::Functions].map(|section| {
         let of_sets = module.section(section).filter(|i| is_of_sets(*i, &sets));
@@ -338,12 +338,12 @@ pub(crate) fn debug_info_sets(module: &Module) -> FxHashSet<Id> {
         .collect()
 }
 
-/// A function and all functions that it calls, directly or indirectly.
+/// Returns the ids of a function and of all functions that it calls, directly or indirectly.
 pub(crate) fn reachable_functions(module: &Module, root: Id) -> FxHashSet<Id> {
     reachable_from(module, FxHashSet::from_iter([root]))
 }
 
-/// Functions and all functions that they call, directly or indirectly.
+/// Returns the ids of functions and of all functions that these call, directly or indirectly.
 pub(super) fn reachable_from(module: &Module, roots: FxHashSet<Id>) -> FxHashSet<Id> {
     if roots.is_empty() {
         return roots;

@@ -7,7 +7,7 @@ use spirv::{MemoryAccess, Op};
 
 use super::{Id, Instruction, Section};
 
-/// The properties of an instruction.
+/// What the grammar says of an opcode.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     op: Op,
@@ -99,7 +99,7 @@ pub fn visit_ids(instruction: Instruction<'_>, mut visit: impl FnMut(usize)) -> 
     let Some(entry) = lookup(instruction.opcode()) else { return false };
     let operands = instruction.operands();
     let end = operands.len();
-    // Most instructions have no operands after these.
+    // Most instructions have no operands but their leading ids.
     let mut at = entry.leading_ids.min(end);
     (0..at).for_each(&mut visit);
     for logical in &entry.operands[entry.leading_ids..] {
@@ -169,7 +169,8 @@ pub fn visit_ids(instruction: Instruction<'_>, mut visit: impl FnMut(usize)) -> 
     true
 }
 
-/// The ids among the operands. If not all of them are known, all operands are returned.
+/// Returns the ids among the operands. If the grammar does not tell which operands are ids, all
+/// operands are returned.
 pub(crate) fn ids_of(instruction: Instruction<'_>) -> Vec<Id> {
     let mut ids = Vec::new();
     if visit_ids(instruction, |index| ids.push(instruction.id(index))) {

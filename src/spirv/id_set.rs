@@ -99,7 +99,6 @@ impl<T: Copy> IdMap<T> {
         }
     }
 
-    /// Removes the value of an id.
     pub(crate) fn remove(&mut self, Id(id): Id) {
         match self {
             Self::Sparse(values) => _ = values.remove(&id),

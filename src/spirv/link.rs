@@ -40,21 +40,21 @@ pub enum LinkError {
 pub struct Library {
     module: Module,
     functions: FxHashMap<String, Function>,
-    /// Names by function id.
+    /// The name of each function, by the function's id.
     names: FxHashMap<Id, String>,
-    /// Declarations by result id.
+    /// The words of each declaration, by its result id.
     declarations: FxHashMap<Id, Vec<u32>>,
     /// The ids of all functions and declarations. Every other id is local to a function.
     globals: IdSet,
-    /// Names and decorations by their target id.
+    /// The words of names and decorations, by their target id.
     annotations: FxHashMap<Id, Vec<(Section, Vec<u32>)>>,
 }
 
-/// A function of the library.
 #[derive(Debug, Clone)]
 struct Function {
     id: Id,
-    /// The operands of the `OpName` in the target module, without the id.
+    /// The encoded `OpName` that the function gets in the target module, with 0 in place of the
+    /// function's id.
     name: Vec<u32>,
     /// The instructions from `OpFunction` to `OpFunctionEnd`.
     words: Vec<u32>,
@@ -160,7 +160,7 @@ impl Stub {
     /// The parameters of a stub with `N` parameters.
     ///
     /// # Errors
-    /// [`LinkError::StubParameters`]
+    /// [`LinkError::StubParameters`] if the stub has another number of parameters.
     pub fn parameters<const N: usize>(&self) -> Result<[Id; N], LinkError> {
         let parameters = self.parameters.as_slice().try_into();
         parameters.map_err(|_| LinkError::StubParameters(self.name.clone()))
@@ -176,7 +176,7 @@ pub trait Define {
     /// to keep the library's own body. The instructions may call further functions of the library.
     ///
     /// # Errors
-    /// Depends on the implementation.
+    /// Those of the implementation.
     fn define(
         &mut self,
         linker: &mut Linker<'_, '_>,
@@ -194,7 +194,7 @@ pub struct Linker<'l, 'm> {
     ids: IdMap<Id>,
     /// Functions that have an id but no body yet.
     pending: Vec<(&'l str, &'l Function)>,
-    /// A buffer for code.
+    /// A buffer for instructions that are being copied.
     code: Vec<u32>,
 }
 
@@ -214,7 +214,7 @@ impl<'l, 'm> Linker<'l, 'm> {
     /// function.
     ///
     /// # Errors
-    /// [`LinkError::NoFunction`]
+    /// [`LinkError::NoFunction`] if the library has no such function.
     pub fn function(&mut self, name: &str) -> Result<Id, LinkError> {
         let (name, function) = self
             .library
@@ -231,7 +231,8 @@ impl<'l, 'm> Linker<'l, 'm> {
         Ok(id)
     }
 
-    /// The interface of an entry point of the library, with the ids of the target module.
+    /// Returns the interface of an entry point of the library, with the ids of the target module.
+    /// The variables of the interface are linked.
     ///
     /// # Errors
     /// [`LinkError`] if there is no such entry point.

@@ -117,7 +117,7 @@ fn wide_integers(module: &Module) -> IdSet {
 
 struct Merge<'m> {
     module: &'m mut Module,
-    /// The new ids, by the ids in the merged module.
+    /// The ids in the target module, by the ids in the module that is added to it.
     ids: IdMap<Id>,
     wide_integers: IdSet,
     /// A buffer for the instruction that is being renumbered.
@@ -125,7 +125,7 @@ struct Merge<'m> {
 }
 
 impl Merge<'_> {
-    /// Returns the new id for an id of the merged module.
+    /// Returns the new id for an id of the module that is added.
     fn id(&mut self, id: Id) -> Id {
         self.ids.get(id).unwrap_or_else(|| {
             let new = self.module.fresh_id();
@@ -137,7 +137,7 @@ impl Merge<'_> {
     /// Puts the instruction with new ids into `words`.
     ///
     /// # Errors
-    /// The opcode, if not all its ids are known.
+    /// The opcode, if the grammar does not tell which of its operands are ids.
     fn renumber(&mut self, i: Instruction<'_>) -> Result<(), u16> {
         let mut words = std::mem::take(&mut self.words);
         words.clear();
@@ -185,10 +185,10 @@ impl Merge<'_> {
         }
     }
 
-    /// Adds the types, constants and variables.
+    /// Adds the types, constants and variables of `other`.
     ///
     /// # Errors
-    /// As [`renumber`](Self::renumber).
+    /// The opcode of an instruction that [`renumber`](Self::renumber) cannot renumber.
     fn declarations(&mut self, other: &Module, debug_info: &FxHashSet<Id>) -> Result<(), u16> {
         let key = |i: Instruction<'_>| {
             let operands = i.operands().get(1..)?;

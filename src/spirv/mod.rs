@@ -33,7 +33,7 @@ pub(crate) mod static_use;
 pub(crate) mod type_name;
 pub(crate) mod types;
 
-/// The crate `spirv`: the enumerations of SPIR-V in this crate's API.
+/// The crate `spirv`, whose enumerations this crate's API uses.
 pub use ::spirv as headers;
 pub use entry_point::EntryPointError;
 pub(crate) use grammar::{ids_of, read_string, result_of, string_words, visit_ids};

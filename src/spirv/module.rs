@@ -179,7 +179,7 @@ impl Section {
             | SpecConstantComposite
             | SpecConstantOp
             | Variable => Self::Declarations,
-            // Several sections may contain these instructions. The result is the first of these sections.
+            // Several sections may contain these instructions. The first one of them is returned.
             Line | NoLine | Undef => Self::Declarations,
             Function => Self::Functions,
             _ if is_type => Self::Declarations,
@@ -188,7 +188,7 @@ impl Section {
     }
 }
 
-/// A borrowed instruction.
+/// An instruction, as a view of its words in a module.
 #[derive(Debug, Clone, Copy)]
 pub struct Instruction<'a> {
     words: &'a [u32],
@@ -216,7 +216,7 @@ impl<'a> Instruction<'a> {
         super::grammar::op(self.opcode())
     }
 
-    /// The words after the first.
+    /// The words after the first one, which contains the opcode and the word count.
     pub fn operands(self) -> &'a [u32] {
         &self.words[1..]
     }
@@ -231,7 +231,7 @@ impl<'a> Instruction<'a> {
         Id(self.operand(index))
     }
 
-    /// All words.
+    /// All words of the instruction, the first one included.
     pub fn words(self) -> &'a [u32] {
         self.words
     }
@@ -253,6 +253,7 @@ pub struct Module {
     bound: u32,
     /// The words of all instructions, including instructions that were replaced or removed.
     arena: Vec<u32>,
+    /// The instructions of each section in order, as ranges of `arena`.
     sections: [Vec<Span>; SECTIONS],
 }
 
@@ -344,7 +345,7 @@ impl Module {
         words
     }
 
-    /// A copy of the module without the instructions of a section.
+    /// Returns a copy of the module whose section `left_out` is empty.
     pub(crate) fn without(&self, left_out: Section) -> Self {
         let mut copy = Self { arena: Vec::new(), sections: Default::default(), ..*self };
         for (number, section) in self.sections.iter().enumerate() {
@@ -403,7 +404,7 @@ impl Module {
         self.push_encoded(section, code.words());
     }
 
-    /// Appends encoded instructions to a section: those of [`Code`] and of parsed modules. Trailing
+    /// Appends encoded instructions, of [`Code`] or of a parsed module, to a section. Trailing
     /// words that are not a whole instruction are left out.
     pub(crate) fn push_encoded(&mut self, section: Section, words: &[u32]) {
         let mut rest = words;
@@ -446,7 +447,8 @@ impl Module {
         }
     }
 
-    /// Calls `edit` to change the operands of a section's instructions in place.
+    /// Calls `edit` with the opcode and the operands of each instruction of a section. `edit` may
+    /// change the operands. Instructions with unknown opcodes are skipped.
     pub fn edit(&mut self, section: Section, mut edit: impl FnMut(Op, &mut [u32])) {
         for span in &self.sections[section as usize] {
             let start = span.start as usize;

@@ -10,9 +10,9 @@
 //! that results are identical to the bit. Control flow stays structured (`constructs`): a block is
 //! written after all blocks that branch to it, except for the header of a loop.
 //!
-//! Where this is not possible, the code is kept: a function with an unknown instruction, or that
-//! returns from within a loop, is still called; a variable with an index that is not known stays in
-//! memory; a module that would grow beyond a limit is not changed at all.
+//! What cannot be rewritten in this way is kept: a function that has an unknown instruction, or
+//! that returns from within a loop, is still called; a variable with an index that is not known
+//! stays in memory; a module that would grow beyond a limit is not changed at all.
 
 mod constructs;
 mod dead;
@@ -253,7 +253,6 @@ fn has_array(declarations: &Declarations, ty: Id) -> bool {
     false
 }
 
-/// The name of an id, for messages.
 fn name_of(module: &Module, id: Id) -> Option<String> {
     let mut names = module.section(Section::Names).filter(|i| i.is(Op::Name));
     let name = names.find(|i| i.id(0) == id)?;
@@ -280,12 +279,10 @@ impl<'m> Decorations<'m> {
         Self { decorated, all }
     }
 
-    /// Whether an id has decorations.
     fn has(&self, id: Id) -> bool {
         self.decorated.contains(id)
     }
 
-    /// The decorations of an id.
     fn get(&self, id: Id) -> &[Instruction<'m>] {
         if !self.has(id) {
             return &[];

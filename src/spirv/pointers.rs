@@ -10,7 +10,7 @@ use super::{Id, Instruction};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pointer {
     pub(crate) variable: Id,
-    /// The constant indices, from the variable on.
+    /// The constant indices that lead from the variable to the part.
     pub(crate) path: Vec<u32>,
     /// Whether the pointer was derived with a further index after `path` that is not constant. In this case
     /// it points to some part of the value at `path`.
@@ -25,7 +25,7 @@ pub(crate) struct Pointers<'a> {
 }
 
 impl<'a> Pointers<'a> {
-    /// Begins with the variables, which are pointers themselves.
+    /// Begins with one pointer to each variable as a whole.
     pub(crate) fn to(
         declarations: &'a Declarations,
         variables: impl IntoIterator<Item = Id>,
@@ -35,13 +35,12 @@ impl<'a> Pointers<'a> {
         this
     }
 
-    /// Adds a variable.
     pub(crate) fn add(&mut self, variable: Id) {
         self.known.insert(variable, Pointer { variable, path: Vec::new(), is_dynamic: false });
     }
 
-    /// Tracks an instruction that derives a pointer from a known one. Returns whether it is such an
-    /// instruction.
+    /// If an instruction derives a pointer from a known one, adds that pointer. Returns whether the
+    /// instruction is an access chain, or a copy of a known pointer.
     pub(crate) fn follow(&mut self, i: Instruction<'_>) -> bool {
         let is_chain = match i.op() {
             Some(Op::CopyObject) => false,

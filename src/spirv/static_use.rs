@@ -73,7 +73,8 @@ impl StaticUse {
             let annotations = module.section(Section::Annotations);
             annotations.filter_map(|i| Some((i, parameters(i)?)))
         };
-        // Usually all declarations precede their uses, and one pass is enough.
+        // Usually all declarations precede their uses. One pass, from the last declaration to the
+        // first, is enough then.
         let repeats =
             declarations().any(|i| i.is(Op::TypeForwardPointer)) || with_ids().next().is_some();
         loop {

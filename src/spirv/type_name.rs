@@ -47,8 +47,8 @@ impl Declarations {
         self.type_name(ty) + &lengths
     }
 
-    /// The name of a variable in messages: `'name' (%id)`, with the name of its block if it has
-    /// none.
+    /// Names a variable in messages: `'name' (%id)`. A variable that has no name gets the name of
+    /// its block. If the block has no name either, only the id is returned.
     pub fn label(&self, variable: Id) -> String {
         let of_block = || {
             let mut ty = self.variable(variable)?.pointee;
@@ -64,8 +64,8 @@ impl Declarations {
     }
 }
 
-/// The GLSL names of a scalar type: of the type itself, and the prefix that it gives `vec` and
-/// `mat`.
+/// The GLSL names of a scalar type: its own name, and the prefix of `vec` and `mat` in the names of
+/// its vectors and matrices.
 pub(crate) type ScalarNames = (&'static str, &'static str);
 
 pub(crate) fn scalar_names(ty: &Type) -> Option<ScalarNames> {

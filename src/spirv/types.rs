@@ -31,7 +31,8 @@ pub struct Block<'a> {
     pub length: Option<Id>,
 }
 
-/// The structure type that a type is, or is an array of, and the types of its members.
+/// Returns the structure type `ty`, or the structure type that `ty` is a (nested) array of, with
+/// the types of its members. `None` for other types.
 pub fn structure_of(declarations: &Declarations, ty: Id) -> Option<(Id, &[Id])> {
     let ty = declarations.innermost(ty);
     match declarations.ty(ty)? {
@@ -47,7 +48,8 @@ pub fn has_built_in_members(declarations: &Declarations, ty: Id, members: &[Id])
     (0..members.len() as u32).any(is_built_in)
 }
 
-/// The block that a type is, or is an array of.
+/// Returns the block type `ty`, or the block type that `ty` is an array of. `None` for a type that
+/// is no structure, or not decorated as a `Block`.
 pub fn block_type(declarations: &Declarations, ty: Id) -> Option<Block<'_>> {
     let (ty, length) = match declarations.ty(ty)? {
         Type::Array { element, length } => (*element, Some(*length)),
@@ -62,7 +64,8 @@ pub fn block_type(declarations: &Declarations, ty: Id) -> Option<Block<'_>> {
     }
 }
 
-/// The class and the bits of a scalar with 32 or 64 bits.
+/// The class and the number of bits of a scalar. `None` for other types, and for scalars that have
+/// neither 32 nor 64 bits.
 pub(crate) fn numeric_scalar(declarations: &Declarations, ty: Id) -> Option<(NumericClass, u32)> {
     match declarations.ty(ty)? {
         Type::Int { width: bits @ (32 | 64), signed: false } => Some((NumericClass::Uint, *bits)),
@@ -72,8 +75,8 @@ pub(crate) fn numeric_scalar(declarations: &Declarations, ty: Id) -> Option<(Num
     }
 }
 
-/// The class, the bits of a component (32 or 64) and the number of components of a scalar or
-/// vector.
+/// The class, the number of bits of a component (32 or 64) and the number of components of a scalar
+/// or vector. `None` for other types.
 pub(crate) fn numeric_vector(
     declarations: &Declarations,
     ty: Id,
@@ -84,7 +87,8 @@ pub(crate) fn numeric_vector(
 }
 
 /// The number of locations that a type takes as an input or output: one for each vector of up to
-/// four dwords, two for longer ones. 0 for a type with too many parts.
+/// four dwords, two for each longer one. 0 for a type that cannot be an input or output, or that
+/// has too many parts.
 pub fn locations_of(declarations: &Declarations, ty: Id) -> u32 {
     fn count(declarations: &Declarations, ty: Id, steps: &mut u32) -> Option<u32> {
         *steps += 1;

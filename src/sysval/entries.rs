@@ -31,8 +31,8 @@ pub struct Entries {
     pub reserved: [u32; 3],
 }
 
-/// The addresses at which the setup kernel stores the entries of all dispatches. No two dispatches share a
-/// block.
+/// The memory for the entries of all dispatches, of which the setup kernel gives each dispatch a
+/// part. No two dispatches share a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct EntryTables {
@@ -46,7 +46,8 @@ pub struct EntryTables {
     pub reserved: [u32; 2],
 }
 
-/// Parameters of the kernel that adds up the entries of each block.
+/// Parameters of the kernel `xfb_entry_sums`, which adds up the primitives of the entries in each
+/// block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct EntrySums {
@@ -60,7 +61,7 @@ pub struct EntrySums {
     pub reserved: [u32; 2],
 }
 
-/// Parameters of the kernel that places the blocks.
+/// Parameters of the kernel `xfb_place_entries`, which computes the first record of each block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct PlaceEntries {
@@ -70,11 +71,11 @@ pub struct PlaceEntries {
     pub job_count: u32,
     /// Padding.
     pub reserved: u32,
-    /// The positions where the capture begins and ends.
+    /// Where the capture begins in its buffers, and where its end is written.
     pub progress: Progress,
 }
 
-/// A dispatch whose blocks of entries the kernel has to place.
+/// A dispatch whose blocks of entries `xfb_place_entries` places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct EntryJob {

@@ -54,23 +54,27 @@ pub struct Sysvals {
 }
 
 impl Sysvals {
-    /// Sets that the draws are in memory: an array of `count` draws, directly followed by a `u16` for each workgroup,
-    /// the number of its draw. A workgroup never has two draws, because their `DrawIndex` may differ.
+    /// Declares that the draws are in memory: an array of `count` draws, directly followed by a
+    /// `u16` for each workgroup, the number of its draw. A workgroup never has two draws, because
+    /// their `DrawIndex` may differ.
     pub fn set_listed(&mut self, draws: Address, count: u32) {
         self.draw =
             DrawSysvals { index_address: draws, item_count: count, ..DrawSysvals::default() };
     }
 
-    /// Sets the [`Batch`] at this address. It says where the draws are captured and, unless the draws are listed, where
-    /// they are in memory. Only the flags of the draw in push constants are used then.
+    /// Sets the [`Batch`] at this address. The batch says where the draws are captured and, unless
+    /// the draws are listed, where they are in memory. Of the draw in push constants only the flags
+    /// are used then.
     pub const fn set_batch(&mut self, batch: Address) {
         self.source = batch;
         self.draw.flags |= flags::HAS_BATCH;
     }
 
-    /// Sets that the draws have a geometry shader, with [`Entries`](entries::Entries) at this address. If `is_counting`
-    /// is true, the primitives that the shader emits to vertex stream `stream` are counted, otherwise they are stored.
-    /// The shaders' side effects happen only if `has_effects` is true. Call it after [`set_listed`](Self::set_listed).
+    /// Declares that the draws have a geometry shader, with [`Entries`](entries::Entries) at this
+    /// address. If `is_counting` is true, the primitives that the shader emits to vertex stream
+    /// `stream` are counted, otherwise they are stored. The shaders' side effects happen only if
+    /// `has_effects` is true. Call this function after [`set_listed`](Self::set_listed), which
+    /// overwrites what it sets.
     pub const fn set_entries(
         &mut self,
         entries: Address,
@@ -88,14 +92,15 @@ impl Sysvals {
         }
     }
 
-    /// Sets that the capture is fused, with its parameters ([`Fused`](setup::Fused)) at this
+    /// Declares that the capture is fused, with its parameters ([`Fused`](setup::Fused)) at this
     /// address.
     pub const fn set_fused(&mut self, parameters: Address) {
         self.source = parameters;
     }
 
-    /// Sets that the draw is a single one with primitive restart. `table` is the address of its table of restarts, for
-    /// a range ([`RestartRange`](setup::RestartRange)) that begins with the draw's first index.
+    /// Declares that the draw is a single one with primitive restart. `table` is the address of its
+    /// table of restarts, for a range ([`RestartRange`](setup::RestartRange)) that begins with the
+    /// draw's first index.
     pub const fn set_restart_table(&mut self, table: Address) {
         self.source = table;
     }
@@ -137,15 +142,16 @@ pub struct DrawSysvals {
     /// The address of the first index of the draw. If there is none, the address of [`READABLE`] readable bytes.
     pub index_address: Address,
     /// The number of invocations that capture the draw, at most 2^32 - 1. There is one for each
-    /// item of each instance, and two for each item of a fan. Workgroups after the last of these
-    /// invocations store nothing.
+    /// item of each instance, two for each item of a fan, and with a geometry shader one for each
+    /// [entry](entries). Workgroups after the last of these invocations store nothing.
     pub invocations: u32,
-    /// (2^32 - 1) / n rounded down, where n is the number of invocations per instance, see [`reciprocal`].
+    /// (2^32 - 1) / n rounded down, where n is the number of invocations per instance, or with a
+    /// geometry shader the number of items per instance, see [`reciprocal`].
     pub reciprocal: u32,
 }
 
-/// A multiplier that replaces a division: shaders multiply the number of an invocation by it instead of dividing by
-/// `divisor`.
+/// A factor that replaces the division by `divisor` in shaders: the high dword of its product with
+/// the number of an invocation is the quotient, or 1 less.
 pub const fn reciprocal(divisor: u32) -> u32 {
     match divisor {
         0 => 0,
@@ -187,7 +193,8 @@ pub mod flags {
     }
 }
 
-/// The flags of draws without indices. `control_points` is the number of vertices of a patch.
+/// Returns the [`flags`] of a draw without indices: the provoking vertex, and the vertices per
+/// primitive. `control_points` is the number of vertices of a patch.
 pub const fn draw_flags(
     topology: PrimitiveTopology,
     control_points: u32,
@@ -204,8 +211,8 @@ pub const fn draw_flags(
     last | vertices << flags::VERTICES_PER_PRIMITIVE_SHIFT
 }
 
-/// A bit of [`Batch::draw_count`], above all numbers of draws: each draw is a
-/// [`RestartedDraw`](setup::RestartedDraw).
+/// A bit of [`Batch::draw_count`], which is set if each draw is a
+/// [`RestartedDraw`](setup::RestartedDraw). It is above the bits of the number of draws.
 pub const RESTARTED_BATCH: u32 = 1 << 31;
 
 /// The draws that one dispatch captures, and where they are captured.
@@ -223,15 +230,15 @@ pub struct Batch {
     pub positions: [u32; MAX_XFB_BUFFERS],
 }
 
-/// The location of one attribute's elements.
+/// Where the elements of an attribute are in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct AttributeDescriptor {
     /// The address of element 0, including the attribute's offset. If there is no element, the address of
     /// [`READABLE`] readable bytes.
     pub address: Address,
-    /// The number of elements that lie completely within the binding; other elements are read as
-    /// zeros. At most 2^32 - 1: the element with that number never lies within the binding.
+    /// The number of elements that lie completely within the binding. Elements from this number on
+    /// are read as zeros. At most 2^32 - 1, because element 2^32 - 1 never lies within the binding.
     pub limit: u32,
     /// Bytes from one element to the next.
     pub stride: u32,
@@ -262,7 +269,7 @@ impl AttributeDescriptor {
     }
 }
 
-/// Converts a 64-bit address for the shader.
+/// Splits a 64-bit address into the two dwords that shaders take, the low dword first.
 pub const fn split(address: u64) -> Address {
     [address as u32, (address >> 32) as u32]
 }

@@ -2,7 +2,7 @@
 
 use super::Address;
 
-/// Invocations per workgroup: each copies the result of one query.
+/// The number of invocations per workgroup. Each invocation copies the result of one query.
 pub const RESULTS_WIDTH: u32 = 64;
 
 /// Bits of [`Results::flags`].
@@ -15,7 +15,7 @@ pub mod flags {
     pub const PARTIAL: u32 = 4;
 }
 
-/// Parameters of the kernel.
+/// Parameters of the kernel, which copies the results of `count` queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Results {

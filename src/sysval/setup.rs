@@ -30,9 +30,9 @@ pub struct Input {
     pub count: u32,
     /// The number of instances.
     pub instance_count: u32,
-    /// `firstIndex`, or `firstVertex` without indices; `counterOffset` for a byte count.
+    /// `firstIndex`, or `firstVertex` without indices; `counterOffset` for [`kind::BYTE_COUNT`].
     pub first: u32,
-    /// `vertexOffset`; `vertexStride` for a byte count.
+    /// `vertexOffset`; `vertexStride` for [`kind::BYTE_COUNT`].
     pub base_vertex: u32,
     /// `firstInstance`.
     pub first_instance: u32,
@@ -48,7 +48,7 @@ pub struct Input {
     pub arguments: Address,
     /// The address of a draw count, or 0. A draw exists if its index is below the count.
     pub count_address: Address,
-    /// With primitive restart: the address of the table of a [`RestartRange`].
+    /// The address of the table of a [`RestartRange`], if primitive restart is enabled.
     pub restart_table: Address,
     /// The address of the query that counts primitives written and needed, or 0.
     pub stream_query: Address,
@@ -85,7 +85,7 @@ pub const MAX_DRAWS: u32 = (1 << 24) - 1;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct GroupBatch {
-    /// The batch that the push constants point to.
+    /// The batch that the push constants of the group's dispatch point to.
     pub batch: Batch,
     /// `VkDispatchIndirectCommand`.
     pub workgroups: [u32; 3],
@@ -99,7 +99,7 @@ pub const BATCH_SIZE: u64 = size_of::<GroupBatch>() as u64;
 /// Bytes from the start of a [`GroupBatch`] to its workgroups.
 pub const WORKGROUPS_OFFSET: u64 = std::mem::offset_of!(GroupBatch, workgroups) as u64;
 
-/// Parameters of the setup kernel.
+/// Parameters of the setup kernel, which counts draws and computes where they are captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Setup {
@@ -129,7 +129,7 @@ pub struct Setup {
     /// For draws of geometry shaders: the address of the
     /// [`EntryTables`](super::entries::EntryTables). Otherwise 0.
     pub entry_tables: Address,
-    /// The positions where the capture begins and ends.
+    /// Where the capture begins in its buffers, and where its end is written.
     pub progress: Progress,
 }
 
@@ -160,7 +160,7 @@ pub struct Progress {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Fused {
-    /// The positions where the capture begins and ends.
+    /// Where the capture begins in its buffers, and where its end is written.
     pub progress: Progress,
     /// The address of the query that counts primitives written and needed, or 0.
     pub stream_query: Address,
@@ -176,7 +176,8 @@ pub struct Fused {
     pub reserved: [u32; 2],
 }
 
-/// Parameters of the resume kernel.
+/// Parameters of the resume kernel, which completes batches when the counters tell where the
+/// capture begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Resume {
@@ -187,15 +188,15 @@ pub struct Resume {
     pub batches: Address,
     /// The number of dispatches.
     pub count: u32,
-    /// Vertices per primitive, of all draws.
+    /// The number of vertices per primitive, which is the same for all draws.
     pub vertices: u32,
-    /// The number of primitives of all draws.
+    /// The number of primitives of all draws together: 64 bits, low dword first.
     pub needed: [u32; 2],
     /// The address of the query that counts primitives written and needed, or 0.
     pub stream_query: Address,
     /// The address of the query that counts primitives generated, or 0.
     pub generated_query: Address,
-    /// The positions where the capture begins and ends.
+    /// Where the capture begins in its buffers, and where its end is written.
     pub progress: Progress,
 }
 
@@ -255,11 +256,11 @@ pub struct DrawRestarts {
     pub reserved: [u32; 2],
 }
 
-/// The output of the setup kernel for a draw, if any draw of the setup has primitive restart.
+/// An element of the array at [`Setup::draws`], if any of the draws has primitive restart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct RestartedDraw {
-    /// The draw.
+    /// The parameters of the draw, as its capture loads them.
     pub draw: DrawSysvals,
     /// The place of the draw's restarts. Undefined for a draw without primitive restart.
     pub restarts: DrawRestarts,
@@ -270,7 +271,8 @@ pub const RESTART_BLOCK: u64 = 32;
 /// The number of blocks per workgroup.
 pub const RESTART_BLOCKS: u64 = 256;
 
-/// The number of blocks for `indices` indices.
+/// The number of blocks for a range of `indices` indices. The last one stands for all positions
+/// beyond the range.
 pub const fn restart_blocks(indices: u64) -> u64 {
     indices.div_ceil(RESTART_BLOCK) + 1
 }
@@ -306,7 +308,7 @@ pub struct Operation {
     pub values: [u32; 4],
 }
 
-/// Parameters of the finish kernel.
+/// Parameters of the finish kernel, which writes counters and query results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Finish {

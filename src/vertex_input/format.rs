@@ -1,4 +1,4 @@
-//! The formats of vertex attributes: one row each in a table.
+//! The formats of vertex attributes, in a table with one row for each format.
 
 use super::NumericClass;
 

@@ -95,7 +95,8 @@ fn size_arrays(module: &mut Module, array_sizes: &[(String, u32)]) {
     }
 }
 
-/// Returns the expression that is indexed, and the index, if the index is constant.
+/// Returns the expression that an expression indexes, and the index; `None` if the expression does
+/// not index anything, or the index is not constant.
 fn constant_index(
     expressions: &Arena<Expression>,
     expression: &Expression,
@@ -119,7 +120,7 @@ fn flatten(binding: &mut Binding, inner: &TypeInner) {
     }
 }
 
-/// The binding of a column of a matrix with this binding.
+/// Returns the binding of column `column` of a matrix whose binding is `binding`.
 fn column_binding(binding: &Binding, column: u32) -> Binding {
     let mut binding = binding.clone();
     if let Binding::Location { location, .. } = &mut binding {
@@ -250,8 +251,8 @@ fn room(inner: &TypeInner) -> u32 {
     }
 }
 
-/// Removes naga's return value from the end of the entry point. Returns `None` if the end of the code does
-/// not have the form in which naga writes it.
+/// Removes the code that returns the outputs from the end of the entry point, and returns the
+/// outputs. `None` if the end of the code does not have the form in which naga writes it.
 fn take_outputs(
     function: &mut Function,
     types: &UniqueArena<Type>,

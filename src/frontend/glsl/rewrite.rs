@@ -5,8 +5,8 @@
 //! * Declarations without effect are replaced by blanks: `out gl_PerVertex {...}` and other
 //!   declarations of built-in variables, precisions, interpolation qualifiers within blocks, and
 //!   default layouts that apply anyway.
-//! * `gl_VertexIndex` and similar variables have the type `int`, but `uint` in naga: they become
-//!   `int(gl_VertexIndex)`.
+//! * `gl_VertexIndex` and similar variables have the type `int` in GLSL, but `uint` in naga: they
+//!   become `int(gl_VertexIndex)`.
 //! * Offsets of members are replaced by blanks, and compared with naga's offsets later.
 //! * Arrays without a size get the size of their initialiser, and the structure of `out struct
 //!   {...}` gets a name.
@@ -168,7 +168,8 @@ impl<'a> Rewriter<'a> {
         self.edits.push(Edit { range: self.tokens.list()[index].range.clone(), text });
     }
 
-    /// Replaces a token by the same number of spaces, so that nothing moves.
+    /// Replaces a token by the same number of spaces, so that the text behind it keeps its
+    /// position.
     fn blank_token(&mut self, index: usize) {
         let length = self.tokens.list()[index].range.len();
         self.replace_token(index, " ".repeat(length));
@@ -210,7 +211,7 @@ impl<'a> Rewriter<'a> {
         Some((text.to_owned(), es))
     }
 
-    /// Finds the bracket that closes the bracket at `at`.
+    /// Finds the bracket that closes the bracket at `at`; `None` if there is none.
     fn closing(&self, at: usize) -> Option<usize> {
         let mut depth = 0usize;
         for at in at..self.code.len() {
@@ -248,7 +249,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// Processes a declaration with its semicolon.
+    /// Processes the declaration in `range`, which includes the semicolon.
     fn declaration(&mut self, range: Range<usize>) {
         if self.text(range.start) == "precision" {
             return self.blank(range);

@@ -1,4 +1,4 @@
-//! A set of small numbers.
+//! Bit sets of component numbers.
 
 use std::ops::Range;
 
@@ -9,7 +9,6 @@ pub(super) struct Bits {
 }
 
 impl Bits {
-    /// The empty set.
     pub(super) fn none(length: usize) -> Self {
         Self { words: vec![0; length.div_ceil(64)] }
     }
@@ -32,12 +31,10 @@ impl Bits {
         }
     }
 
-    /// Whether all these numbers are in the set.
     pub(super) fn contains(&self, mut numbers: Range<usize>) -> bool {
         numbers.all(|number| self.has(number))
     }
 
-    /// Whether any of these numbers is in the set.
     pub(super) fn intersects(&self, mut numbers: Range<usize>) -> bool {
         numbers.any(|number| self.has(number))
     }
@@ -48,7 +45,7 @@ impl Bits {
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
     }
 
-    /// Adds the numbers of a set that are not in another one.
+    /// Adds the numbers of `set` that are not in `without`.
     pub(super) fn unite_without(&mut self, set: &Self, without: &Self) {
         let words = set.words.iter().zip(&without.words);
         self.words.iter_mut().zip(words).for_each(|(word, (set, without))| *word |= set & !without);

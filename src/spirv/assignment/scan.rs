@@ -12,25 +12,24 @@ use crate::spirv::entry_point::{debug_info_sets, is_of_sets};
 use crate::spirv::pointers::{Pointer, Pointers};
 use crate::spirv::{Id, Instruction, Module, Section, ids_of};
 
-/// The largest number of scalars that are tracked separately: of one variable, and of all
-/// variables. A variable that would exceed it is tracked as a whole.
+/// The largest numbers of scalars that are tracked separately, of one variable and of all
+/// variables. If a variable exceeds one of them, it is tracked as a whole.
 const MAX_COMPONENTS: u64 = 1 << 10;
 const MAX_COMPONENTS_IN_ALL: usize = 1 << 14;
 
-/// A part of a block's code that the analysis has to know.
+/// An effect of an instruction that the analysis has to know.
 #[derive(Debug, Clone)]
 pub(super) enum Event {
-    /// Components are written.
+    /// The components in the range are written.
     Write(Range<usize>),
-    /// Components are read, or may be read.
+    /// The components of the variable are read, or may be read.
     Read { variable: Id, components: Range<usize> },
     /// A vertex is emitted: all outputs are read.
     Emit,
-    /// A function is called.
+    /// The function with this id is called.
     Call(Id),
 }
 
-/// A basic block.
 #[derive(Debug)]
 pub(super) struct Block<'m> {
     pub(super) events: Vec<Event>,
@@ -38,11 +37,11 @@ pub(super) struct Block<'m> {
     pub(super) returns: bool,
     /// The indices of the blocks that may follow.
     pub(super) successors: Vec<usize>,
-    /// The last instruction that was read so far; at the end, the terminator.
+    /// The last instruction of the block that was read so far. When the whole block was read, it is
+    /// the terminator.
     terminator: Option<Instruction<'m>>,
 }
 
-/// A function.
 #[derive(Debug)]
 pub(super) struct Function<'m> {
     pub(super) id: Id,
@@ -54,7 +53,7 @@ pub(super) struct Function<'m> {
     pub(super) components: usize,
 }
 
-/// The component numbers of a variable.
+/// How the components of a variable are numbered, from `first` on.
 #[derive(Debug, Clone, Copy)]
 struct Numbered {
     first: usize,
@@ -64,12 +63,12 @@ struct Numbered {
     is_apart: bool,
 }
 
-/// The components of variables: the numbers of their scalars.
+/// Numbers the scalars of variables: the number of a scalar is its component.
 #[derive(Debug, Clone)]
 pub(super) struct Components<'a> {
     declarations: &'a Declarations,
     variables: FxHashMap<Id, Numbered>,
-    /// The number of scalars of each type.
+    /// The number of scalars of each type, by the type's id.
     counts: FxHashMap<Id, u64>,
     count: usize,
 }
@@ -84,7 +83,6 @@ impl<'a> Components<'a> {
         }
     }
 
-    /// The number of components so far.
     pub(super) fn count(&self) -> usize {
         self.count
     }
@@ -97,7 +95,6 @@ impl<'a> Components<'a> {
         self.count += if is_apart { scalars as usize } else { 1 };
     }
 
-    /// All components of a variable.
     pub(super) fn of(&self, variable: Id) -> Option<Range<usize>> {
         self.range(variable, &[])
     }
@@ -131,7 +128,8 @@ impl<'a> Components<'a> {
         Some(first..first + self.known(ty) as usize)
     }
 
-    /// The components that a store to a pointer definitely writes.
+    /// The components that a store to a pointer definitely writes. `None` if it may write any of
+    /// several components, or a part of one.
     fn written(&self, pointer: &Pointer) -> Option<Range<usize>> {
         let Pointer { variable, path, is_dynamic } = pointer;
         let is_apart = self.variables.get(variable)?.is_apart;
@@ -169,7 +167,6 @@ impl<'a> Components<'a> {
     }
 }
 
-/// Reads the functions of a module.
 pub(super) struct Scan<'a, 'm> {
     pub(super) module: &'m Module,
     pub(super) declarations: &'a Declarations,
@@ -301,7 +298,8 @@ impl<'m> Body<'_, 'm> {
         }
     }
 
-    /// Handles an instruction of any other kind: it counts as reading through all of its pointer operands.
+    /// Handles an instruction of any other kind, which counts as a read through each of its pointer
+    /// operands.
     fn escape(&mut self, i: Instruction<'_>) {
         // A quick test: few instructions have pointer operands. A literal may be equal to the id of a
         // pointer, so this test also accepts some instructions without pointers.

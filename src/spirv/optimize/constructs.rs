@@ -56,7 +56,7 @@ impl<'s> Walk<'s, '_> {
     }
 
     /// Follows a branch. If the block that it leads to has one predecessor, its code continues the
-    /// current block of the output; otherwise the block is a target, and is written later.
+    /// current block of the output. Otherwise the block is a [`Target`], and is written later.
     fn go(&mut self, frame: &Frame<'s>, from: Id, to: Id) -> Result<Step, Stop> {
         match self.target(frame, to) {
             Some(number) => {
@@ -89,8 +89,8 @@ impl<'s> Walk<'s, '_> {
         if is_wrong { Err(frame.refuse()) } else { Ok(()) }
     }
 
-    /// Finds the target that replaces the block with a label of the current function. Returns the index in
-    /// `targets`.
+    /// Returns the index in `targets` of the target for the block that has this label in the
+    /// current function, or `None` if the block is no target.
     fn target(&self, frame: &Frame<'s>, label: Id) -> Option<usize> {
         let targets = self.targets.get(frame.base..)?;
         targets.iter().rposition(|target| target.label == label).map(|n| n + frame.base)
@@ -206,8 +206,8 @@ impl<'s> Walk<'s, '_> {
     }
 
     /// Replaces a selection without instructions by `OpSelect`, if the values that differ on its
-    /// two sides are scalars. `begin` is the index of the selection's first word in the written
-    /// words.
+    /// two sides are scalars. Otherwise the selection is kept, and false is returned. `begin` is
+    /// the index in the written words of the selection's first word.
     fn flatten(
         &mut self,
         frame: &mut Frame<'s>,
@@ -271,8 +271,8 @@ impl<'s> Walk<'s, '_> {
         let (pairs, _) = terminator.operands()[2..].as_chunks::<2>();
         let mut operands = vec![selector.0, terminator.operand(1)];
         match self.values.scalar(selector).map(|value| value.bits() as u32) {
-            // Branches in the case may leave the `OpSwitch`, so it is kept, with this case as the
-            // default.
+            // A selector that is known still needs the `OpSwitch`, because branches in the case may
+            // leave it. The case becomes its default.
             Some(known) => {
                 let case = pairs.iter().find(|[literal, _]| *literal == known);
                 operands[1] = case.map_or(operands[1], |[_, label]| *label);
@@ -340,7 +340,8 @@ impl<'s> Walk<'s, '_> {
         self.targets.pop().ok_or(Stop::GiveUp)
     }
 
-    /// Continues after the end of a construct.
+    /// Writes the code after a construct that has ended. `target` is the target for its merge
+    /// block.
     pub(super) fn merge(&mut self, frame: &mut Frame<'s>, target: Target) -> Result<Step, Stop> {
         let Target { label, out, mut edges, kind } = target;
         let returns = match &kind {

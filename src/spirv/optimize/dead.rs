@@ -7,8 +7,9 @@ use super::values::Values;
 use super::{instructions, is_pure};
 use crate::spirv::{Id, Instruction, result_of, visit_ids};
 
-/// Returns the instructions that have an effect or whose results are used, with `variables` in the
-/// first block, and the ids that they refer to.
+/// Returns the written code without the instructions that have no effect and whose results are not
+/// used, and the ids that this code refers to. The `OpVariable` instructions in `variables` become
+/// a part of its first block.
 pub(super) fn remove(
     values: &Values<'_>,
     variables: &[u32],

@@ -1,4 +1,4 @@
-//! Writes blocks with several predecessors: the phis in them.
+//! Writes the labels and the phis of blocks with several predecessors.
 
 use spirv::Op;
 
@@ -17,7 +17,8 @@ enum Joined {
 }
 
 impl<'s> Walk<'s, '_> {
-    /// Begins the block that the returns within a construct branch to.
+    /// Begins the block to which the returns within a construct branch. From there, the inlined
+    /// function returns the value that the phis of the block select.
     pub(super) fn join_returns(
         &mut self,
         frame: &mut Frame<'s>,
@@ -34,8 +35,8 @@ impl<'s> Walk<'s, '_> {
     }
 
     /// Does what [`join_values`](Self::join_values) does. If the members of the values are known,
-    /// they are joined separately, so that members that are the same on all paths stay known. This
-    /// must be the last value that is joined in a block, because an `OpCompositeConstruct` may
+    /// they are joined one by one, so that members that are the same on all paths stay known. These
+    /// must be the last values that are joined in a block, because an `OpCompositeConstruct` may
     /// follow the phis.
     fn join_parts(&mut self, ty: Id, values: &[(Id, Id)]) -> Id {
         // All phis come before the other instructions of a block, so they are written first.

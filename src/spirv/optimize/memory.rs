@@ -28,7 +28,6 @@ pub(super) struct Pointer {
     rest: Vec<Id>,
 }
 
-/// The tracked variables.
 #[derive(Debug, Default)]
 pub(super) struct Tracked {
     pointers: FxHashMap<Id, Pointer>,
@@ -67,7 +66,6 @@ impl Tracked {
         self.leaf_types.truncate(leaves);
     }
 
-    /// The leaves of a variable.
     pub(super) fn leaves(&self, values: &Values<'_>, id: Id) -> std::ops::Range<usize> {
         match self.pointers.get(&id) {
             Some(pointer) => {
@@ -288,7 +286,7 @@ impl Inside {
         Ok(inside)
     }
 
-    /// Returns this part of a value that was loaded from the whole leaf.
+    /// Returns the part of `whole`, the value of the leaf, that is selected.
     fn load(&self, values: &mut Values<'_>, whole: Id) -> Result<Id, Stop> {
         let Some((vector_type, index)) = self.component else {
             return Ok(values.extract(self.ty, whole, &self.constant));
@@ -297,7 +295,8 @@ impl Inside {
         Ok(values.value(Op::VectorExtractDynamic, self.ty, &[vector.0, index.0]))
     }
 
-    /// Returns the leaf's value after a store of `part` to this part.
+    /// Returns the value of the leaf after a store of `part` to the part that is selected. `whole`
+    /// is the value before the store, `leaf` the type of the leaf.
     fn store(&self, values: &mut Values<'_>, leaf: Id, whole: Id, part: Id) -> Id {
         let mut part = part;
         if let Some((vector_type, index)) = self.component {

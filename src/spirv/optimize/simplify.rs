@@ -131,8 +131,8 @@ fn arithmetic(values: &mut Values<'_>, op: Op, ty: Id, operands: &[u32]) -> Opti
     }
 }
 
-/// Finds an existing value that contains a part of a composite. Returns the value, and the path in the value
-/// to the part. `None` if the code of the composite does not tell.
+/// Finds an existing value that contains a part of a composite. Returns the value, and the path in
+/// the value to the part. `None` if the instructions that make the composite do not show it.
 fn part_of(values: &mut Values<'_>, mut from: Id, path: &[u32]) -> Option<(Id, Vec<u32>)> {
     let mut path = path.to_vec();
     let mut is_found = false;

@@ -45,7 +45,7 @@ pub(crate) struct Function {
 }
 
 impl Block {
-    /// The number of instructions in `body`.
+    /// The number of instructions in `body`, including debug info.
     pub(super) fn len(&self) -> usize {
         self.body.len()
     }
@@ -158,7 +158,7 @@ impl<'m> Source<'m> {
         self.functions.keys().copied().filter(|id| self.get(*id).is_none())
     }
 
-    /// Whether the module has a function.
+    /// Whether `id` is a function of the module.
     pub(super) fn has(&self, id: Id) -> bool {
         self.functions.contains_key(&id)
     }
@@ -169,7 +169,7 @@ impl<'m> Source<'m> {
         unread.function.get_or_init(|| self.read(unread)).as_ref()
     }
 
-    /// The block of a function with a label.
+    /// The block of `function` with this label, if there is one.
     pub(crate) fn block<'f>(&self, function: &'f Function, label: Id) -> Option<&'f Block> {
         let number = self.labels.get(label)? as usize;
         function.blocks.get(number).filter(|block| block.label == label)
@@ -185,7 +185,7 @@ impl<'m> Source<'m> {
         self.instructions[function.code.start]
     }
 
-    /// All instructions of a function.
+    /// All instructions of a function, without debug info.
     pub(crate) fn code(&self, function: &Function) -> impl Iterator<Item = Instruction<'m>> {
         self.followed(&function.code)
     }
@@ -194,7 +194,6 @@ impl<'m> Source<'m> {
         self.followed(&function.parameters)
     }
 
-    /// The variables of a function.
     pub(crate) fn variables(&self, function: &Function) -> impl Iterator<Item = Instruction<'m>> {
         self.followed(&function.variables)
     }
@@ -203,7 +202,7 @@ impl<'m> Source<'m> {
         self.followed(&block.phis)
     }
 
-    /// The instructions of a block between the phis and the merge instruction.
+    /// The instructions of a block between the phis and the merge instruction, without debug info.
     pub(crate) fn body(&self, block: &Block) -> impl Iterator<Item = Instruction<'m>> {
         self.followed(&block.body)
     }
@@ -368,7 +367,7 @@ impl<'m> Source<'m> {
                 } else if i.is(Op::FunctionCall) {
                     let arguments = i.operands().iter().skip(3);
                     stored.extend(arguments.map(|argument| self.root(Id(*argument))));
-                    // Stores in the functions that it calls count, too.
+                    // Stores in called functions count, too.
                     if let Some(callee) = self.functions.get(&i.id(2))
                         && seen.insert(i.id(2))
                     {

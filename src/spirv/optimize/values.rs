@@ -32,12 +32,15 @@ pub(super) struct Values<'m> {
     /// For each id from `first` on, where its instruction is: 1 + the index in `words`, or [`IN_START`] + the index in
     /// `start`.
     definitions: Vec<u32>,
-    /// Declared constants, by id, and the types of undefined values and global variables.
+    /// What is known of ids that the module declares: constants, undefined values and global
+    /// variables.
     constants: FxHashMap<Id, Constant>,
+    /// The undefined value of each type for which there is one.
     undefined: FxHashMap<Id, Id>,
-    /// Emitted pure instructions, as opcode, type and operands, with their results, which equal instructions reuse.
-    /// `scopes` has, for each open scope, the keys to remove from `known` at its end.
+    /// The results of emitted pure instructions, by opcode, type and operands. Equal instructions
+    /// reuse them.
     known: FxHashMap<Vec<u32>, Id>,
+    /// For each open scope, the keys that are removed from `known` when the scope ends.
     scopes: Vec<Vec<Vec<u32>>>,
     /// A buffer for a key of `known`.
     key: Vec<u32>,
@@ -143,7 +146,7 @@ impl<'m> Values<'m> {
         self.definitions.get(id.0.checked_sub(self.first)? as usize).copied()
     }
 
-    /// The value of a scalar constant.
+    /// The value of a scalar constant; `None` for any other id.
     pub(super) fn scalar(&self, id: Id) -> Option<Value> {
         match self.constants.get(&id)?.kind {
             Kind::Scalar(value) => Some(value),
@@ -151,7 +154,7 @@ impl<'m> Values<'m> {
         }
     }
 
-    /// The value of an integer constant that is not negative.
+    /// The value of an integer constant that is not negative; `None` for any other id.
     pub(super) fn uint(&self, id: Id) -> Option<u32> {
         self.scalar(id).and_then(Value::index)
     }
@@ -165,7 +168,7 @@ impl<'m> Values<'m> {
         Scalar::of(self.declarations, ty)
     }
 
-    /// Part `index` of a composite constant with that type.
+    /// Part `index` of a composite constant. `ty` is the type of the part.
     pub(super) fn constant_part(&mut self, id: Id, index: u32, ty: Id) -> Option<Id> {
         match &self.constants.get(&id)?.kind {
             Kind::Composite(parts) => parts.get(index as usize).copied(),

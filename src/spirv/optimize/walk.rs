@@ -38,9 +38,9 @@ pub(super) struct Walk<'s, 'm> {
     pub(super) targets: Vec<Target>,
     /// The label in the output of the block that is being written.
     pub(super) block: Id,
-    /// The `OpVariable` instructions of the variables that stay in memory. `annotations` are the decorations
-    /// of new ids.
+    /// The `OpVariable` instructions of the variables that stay in memory.
     pub(super) variables: Vec<u32>,
+    /// The decorations of new ids, as encoded instructions.
     pub(super) annotations: Vec<Vec<u32>>,
     /// The number of calls and constructs that the current block is in.
     pub(super) depth: u32,
@@ -114,8 +114,8 @@ pub(super) struct Frame<'s> {
 
 /// The block or caller to which the control flow goes after a piece of code.
 pub(super) enum Step {
-    /// The control flow goes to a block of the source, over these edges. The label of the block is written to
-    /// the output, and so are the phis of tracked variables.
+    /// The control flow goes to a block of the source, over these edges. The label of the block,
+    /// and the phis of tracked variables in it, are in the output already.
     At(Id, Vec<Edge>),
     /// The control flow goes to the caller, with the value that the function returns, or [`NOTHING`].
     Returned(Id),

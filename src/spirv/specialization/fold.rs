@@ -7,16 +7,15 @@ use super::{encode, literal};
 use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::{Id, Instruction};
 
-/// A scalar type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scalar {
     Bool,
-    /// The number of bits: 8, 16, 32 or 64.
+    /// An integer of 8, 16, 32 or 64 bits.
     Int {
         width: u32,
         signed: bool,
     },
-    /// The number of bits: 16, 32 or 64.
+    /// A float of 16, 32 or 64 bits.
     Float {
         width: u32,
     },
@@ -135,12 +134,12 @@ impl Value {
         })
     }
 
-    /// The value of a boolean.
+    /// The value of a boolean; `None` for a number.
     pub(crate) fn truth(self) -> Option<bool> {
         (self.scalar == Scalar::Bool).then_some(self.bits != 0)
     }
 
-    /// The number of bits of an integer.
+    /// The number of bits of an integer; `None` for any other type.
     fn width(self) -> Option<u32> {
         match self.scalar {
             Scalar::Int { width, .. } => Some(width),
@@ -148,7 +147,7 @@ impl Value {
         }
     }
 
-    /// The value of an integer in two's complement.
+    /// The value of an integer, read as two's complement of its width.
     fn signed(self) -> i64 {
         let unused = 64 - self.width().unwrap_or(64);
         (self.bits << unused) as i64 >> unused
