@@ -28,15 +28,20 @@ fn control(code: &str) -> Vec<u32> {
 
 /// The same with control barriers instead of memory barriers, which glslang allows anywhere.
 fn control_with_barriers(code: &str) -> Vec<u32> {
-    let text = disassemble(&control(code));
+    assemble(&with_barriers(&control(code), ["", ""]), "vulkan1.0")
+}
+
+/// The text of a module with control barriers instead of memory barriers. `around` is code before and behind each.
+fn with_barriers(words: &[u32], around: [&str; 2]) -> String {
+    let text = disassemble(words);
     let lines = text.lines().map(|line| match line.split_once("OpMemoryBarrier") {
         Some((_, operands)) => {
             let scope = operands.split_whitespace().next().unwrap();
-            format!("OpControlBarrier {scope} {operands}")
+            format!("{}OpControlBarrier {scope} {operands}{}", around[0], around[1])
         }
         None => line.to_owned(),
     });
-    assemble(&lines.collect::<Vec<_>>().join("\n"), "vulkan1.0")
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 const EVALUATION: &str = "#version 450
@@ -108,6 +113,61 @@ fn is_kept(code: &str) {
     let lowered = lowered.unwrap_or_else(|error| panic!("{code}: {error}"));
     for words in [&lowered.words, &lowered.specialized(&[]).unwrap()] {
         validate(words, "vulkan1.0");
+    }
+}
+
+/// A phi may name an unreachable block, which is in no phase.
+#[test]
+fn unreachable_blocks_between_barriers_are_dropped() {
+    let behind = "
+        OpBranch %live
+        %live = OpLabel
+        OpBranch %joined
+        %dead = OpLabel
+        OpBranch %joined
+        %joined = OpLabel
+        %phi = OpPhi %float %float_1 %live %float_1 %dead";
+    let code = "memoryBarrier();";
+    let words = assemble(&with_barriers(&control(code), ["", behind]), "vulkan1.0");
+    let lowered = lower_with(compute::Target::default(), &words).unwrap();
+    validate(&lowered.words, "vulkan1.0");
+}
+
+/// A pointer is computed again in each phase that uses it, and keeps its decorations.
+#[test]
+fn pointers_behind_barriers_may_be_non_uniform() {
+    let source = "#version 450
+        #extension GL_EXT_nonuniform_qualifier : require
+        layout(vertices = 3) out;
+        layout(set = 0, binding = 0) uniform Block { float level; } blocks[4];
+        void main() {
+            gl_TessLevelOuter[0] = blocks[nonuniformEXT(gl_InvocationID)].level;
+            memoryBarrier();
+        }";
+    let words = compile_stage("tesc", source, &["--target-env", "vulkan1.2"]);
+    // The pointer and the variable in the shader's only `OpAccessChain` of the array.
+    let text = disassemble(&words);
+    let chain =
+        text.lines().find(|line| line.contains("OpAccessChain") && line.contains("%blocks"));
+    let pointer = chain.unwrap().split_whitespace().next().unwrap();
+    let behind = format!("\n%again = OpLoad %float {pointer}\nOpStore %level_behind %again");
+    let text = with_barriers(&words, ["", &behind]);
+    let chain_of_level = text
+        .lines()
+        .find(|line| line.contains("OpAccessChain") && line.contains("%gl_TessLevelOuter"))
+        .unwrap();
+    let level = chain_of_level.split_whitespace().next().unwrap();
+    let words = assemble(&text.replace("%level_behind", level), "vulkan1.2");
+    let lowered = lower_with(compute::Target::default(), &words).unwrap();
+    let text = disassemble(&lowered.words);
+    let chains: Vec<&str> = text
+        .lines()
+        .filter(|line| line.contains("OpAccessChain") && line.contains("%blocks"))
+        .map(|line| line.split_whitespace().next().unwrap())
+        .collect();
+    assert_eq!(chains.len(), 2, "{text}");
+    for pointer in chains {
+        assert!(text.contains(&format!("OpDecorate {pointer} NonUniform\n")), "{pointer}\n{text}");
     }
 }
 

@@ -10,7 +10,7 @@
 //! loops and selections, and before any return. GLSL requires the same.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::{Op, StorageClass};
+use spirv::{Decoration, Op, StorageClass};
 
 use crate::lower::LowerError;
 use crate::spirv::declarations::{Declarations, Type};
@@ -66,6 +66,7 @@ pub(super) fn split(
     let range = range.ok_or_else(error)?;
     let (head, variables, mut blocks) = read(module, &functions[range.clone()]);
     let parts = parts(&blocks).ok_or_else(error)?;
+    drop_dead_parents(&mut blocks, &parts);
 
     let declarations = Declarations::without_annotations(module);
     let used = StaticUse::of(module, entry.function);
@@ -86,6 +87,12 @@ pub(super) fn split(
     if !all.into_iter().all(|ty| can_be_saved(&declarations, ty)) {
         return Err(error());
     }
+
+    let annotations = module.section(Section::Annotations);
+    let non_uniform: FxHashSet<Id> = annotations
+        .filter(|i| i.is(Op::Decorate) && i.operand(1) == Decoration::NonUniform as u32)
+        .map(|i| i.id(0))
+        .collect();
 
     let builder = &mut Builder::new(module);
     let uint = builder.uint();
@@ -126,6 +133,11 @@ pub(super) fn split(
                 words[2] = new.0;
                 before.copy(&words);
                 renamed.insert(*pointer, new);
+            }
+            for (old, new) in &renamed {
+                if non_uniform.contains(old) {
+                    builder.decorate(*new, Decoration::NonUniform, &[]);
+                }
             }
         }
         // The code at the end of the phase. It saves variables, and the phase's own values that later phases use.
@@ -298,6 +310,21 @@ fn parts(blocks: &[Block]) -> Option<Vec<Vec<usize>>> {
         start = ends.into_iter().next();
     }
     Some(parts)
+}
+
+/// Removes the operands of phis that name blocks outside of all phases: unreachable blocks, which are dropped.
+fn drop_dead_parents(blocks: &mut [Block], parts: &[Vec<usize>]) {
+    let live: FxHashSet<u32> =
+        parts.iter().flatten().map(|number| blocks[*number].label.0).collect();
+    let code = blocks.iter_mut().flat_map(|block| &mut block.code);
+    for words in code.filter(|words| Instruction::new(words).is(Op::Phi)) {
+        let (head, operands) = words.split_at(3);
+        let (pairs, _) = operands.as_chunks::<2>();
+        let pairs = pairs.iter().filter(|[_, parent]| live.contains(parent));
+        let kept: Vec<u32> = head.iter().chain(pairs.flatten()).copied().collect();
+        *words = kept;
+        words[0] = (words.len() as u32) << 16 | Op::Phi as u32;
+    }
 }
 
 /// Returns the merge block and, for a loop, the continue target that an instruction declares. Empty for other
