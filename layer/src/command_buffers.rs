@@ -1,5 +1,5 @@
-//! The layer's state of each command buffer of all devices, found by its handle. Hooks for recorded
-//! commands look it up here.
+//! Keeps the layer's state of each command buffer. Hooks for recorded commands look it up by the
+//! handle.
 
 mod recorded;
 mod table;
@@ -69,8 +69,8 @@ pub(crate) unsafe fn with(handle: vk::CommandBuffer, command: impl FnOnce(&mut R
     }
 }
 
-/// Like [`with`], for a command whose arguments are translated into memory of an arena. If that
-/// memory cannot be allocated, recording fails.
+/// Calls `command` like [`with`], and with an arena into which the command's arguments are
+/// translated. If the arena cannot allocate memory, recording fails.
 ///
 /// # Safety
 /// As [`with`].
@@ -86,9 +86,10 @@ pub(crate) unsafe fn with_arguments(
     }
 }
 
-/// If transform feedback is emulated, first calls `observe` with the captures of a command buffer.
-/// Then records the command by calling `command`, even if the captures fail, because a later
-/// command may end what this command begins. Each of the two closures therefore has its own guard.
+/// Records a command that captures must observe. If transform feedback is emulated, `observe` is
+/// first called with the captures of the command buffer. Then `command` records the command, even
+/// if `observe` fails, because a later command may end what this command begins. So each of the two
+/// closures has its own guard.
 ///
 /// # Safety
 /// As [`with`].
@@ -106,8 +107,8 @@ pub(crate) unsafe fn observe<R>(
     }
 }
 
-/// Changes the tracked state that captures use by `change`. Returns where the caller must pass the
-/// command: to the driver, or to the withheld commands.
+/// Changes the state that captures track with `change`. Returns where the caller must pass the
+/// command: to the driver, or to the withheld commands. `None` if the command buffer is unknown.
 ///
 /// # Safety
 /// As [`with`].
@@ -122,8 +123,9 @@ pub(crate) unsafe fn track<'a>(
     Some(recorded.commands())
 }
 
-/// Returns the destination of a command that captures need not observe. `None` if the fast path
-/// does not apply, and the caller must look at the state of the command buffer.
+/// Returns the destination of a command that captures need not observe. `None` if the command
+/// buffer was not the last one that was looked up, or if draws are captured or counted: then the
+/// caller must use [`with`].
 ///
 /// # Safety
 /// As [`with`].
@@ -138,7 +140,7 @@ pub(crate) unsafe fn unobserved_route<'a>(
     unsafe { found.as_ref()?.as_ref().unwrap_unchecked() }.unobserved_route()
 }
 
-/// Logs, once per process, that the layer drops the commands of an unknown command buffer.
+/// Logs that the layer drops the commands of an unknown command buffer, once per process.
 #[cold]
 fn unknown() {
     static TOLD: Once = Once::new();
@@ -149,8 +151,8 @@ fn unknown() {
     });
 }
 
-/// Begins recording, and drops everything that was recorded before. `info` contains the state that a
-/// secondary command buffer inherits.
+/// Begins recording: drops everything that was recorded before. For a secondary command buffer,
+/// `info` contains the state that it inherits.
 ///
 /// # Safety
 /// As [`with`], and `info` is valid, for a secondary command buffer with its inheritance info.
@@ -160,7 +162,7 @@ pub(crate) unsafe fn reset(handle: vk::CommandBuffer, info: &vk::CommandBufferBe
 }
 
 /// Resets a command buffer. If `releases` is true, the layer frees the memory that it keeps for the
-/// command buffer. Otherwise the next recording uses that memory.
+/// command buffer. Otherwise the next recording uses that memory again.
 ///
 /// # Safety
 /// As [`with`], and the command buffer is not pending execution.
@@ -188,8 +190,8 @@ pub(crate) unsafe fn fail(handle: vk::CommandBuffer, error: vk::Result) {
     unsafe { with(handle, |found| found.fail(error)) };
 }
 
-/// Returns the hoisted captures and draw arguments of a secondary command buffer. The command
-/// buffers that execute it record them. Several threads may call this at the same time.
+/// Returns the hoisted captures and draw arguments of a secondary command buffer. They are recorded
+/// by the command buffers that execute it. Several threads may call this at the same time.
 ///
 /// # Safety
 /// Recording of the command buffer has ended, and no thread changes it during the call.
@@ -199,7 +201,7 @@ pub(crate) unsafe fn hoisted(handle: vk::CommandBuffer) -> Vec<Hoisted> {
     found.map(Recorded::hoisted).unwrap_or_default()
 }
 
-/// Ends recording. Returns the error if recording has failed.
+/// Ends recording. Returns the error if recording has failed, and `None` if it has succeeded.
 ///
 /// # Safety
 /// As [`with`].
