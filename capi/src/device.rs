@@ -1,5 +1,5 @@
-//! Queries before a device is created: whether the physical device can capture by compute, and the
-//! extensions and features that its device needs.
+//! Functions that are called before a device is created. They query whether the physical device can
+//! capture by compute, and which extensions and features its device needs.
 
 use std::ffi::c_char;
 
@@ -81,7 +81,7 @@ pub struct VkxfbRequiredFeatures {
     pub(crate) physical_device: vk::PhysicalDevice,
     pub(crate) capabilities: Capabilities,
     pub(crate) features: RequiredFeatures,
-    /// The flags of [`VkxfbPhysicalDeviceInfo::flags`].
+    /// The value of [`VkxfbPhysicalDeviceInfo::flags`].
     pub(crate) flags: u32,
     additions: CreateInfoAdditions,
 }
@@ -157,8 +157,8 @@ pub unsafe extern "C" fn vkxfb_required_features_destroy(
 }
 
 impl VkxfbRequiredFeatures {
-    /// Queries what a device needs. If `created` says how the device was created, returns only what
-    /// it has of that.
+    /// Queries which extensions and features a device needs for captures. `created` is `None`, or
+    /// says with what an existing device was created. Then captures use only what that device has.
     ///
     /// # Safety
     /// As [`vkxfb_required_features_create`], and `created` is valid, with its chain.
@@ -185,7 +185,7 @@ impl VkxfbRequiredFeatures {
             return Err(Error::Argument(message));
         }
         if info.flags & VKXFB_DEVICE_DEBUG_NAMES != 0 {
-            // Calling functions that do not exist would abort the program.
+            // A function that does not exist must not be called: that would abort the program.
             let name = c"vkSetDebugUtilsObjectNameEXT";
             // SAFETY: the caller's contract.
             if unsafe { get_instance_proc_addr(info.instance, name.as_ptr()) }.is_none() {

@@ -53,7 +53,7 @@ macro_rules! extensible {
 }
 pub(crate) use extensible;
 
-/// Returns the end in bytes of a member that is at `offset`.
+/// Returns the offset in bytes of the end of a member. `offset` is that of its start.
 pub(crate) const fn end<T, M>(offset: usize, _: fn(&T) -> &M) -> usize {
     offset + size_of::<M>()
 }
@@ -87,7 +87,7 @@ pub(crate) struct Output<T> {
 }
 
 impl<T: Extensible> Output<T> {
-    /// Checks the size before anything is done. Returns `None` for a null pointer.
+    /// Checks the size of the structure, before anything is done. `None` if the pointer is null.
     ///
     /// # Safety
     /// As [`read`].
@@ -100,7 +100,7 @@ impl<T: Extensible> Output<T> {
         Ok(Some(Self { start, size }))
     }
 
-    /// Does what [`new`](Self::new) does, for a pointer that must not be null.
+    /// Like [`new`](Self::new), for a pointer that must not be null.
     ///
     /// # Safety
     /// As [`read`].
@@ -126,7 +126,8 @@ impl<T: Extensible> Output<T> {
     }
 }
 
-/// Returns the size that the caller wrote into a structure, if it is valid.
+/// Returns the size that the caller wrote into a structure. It is an error if the size is not
+/// valid.
 ///
 /// # Safety
 /// As [`read`].
