@@ -24,7 +24,7 @@ pub(crate) unsafe fn required<'a, T>(
 /// Like [`required`], for a pointer to memory that is written.
 ///
 /// # Safety
-/// As [`required`], and nothing else uses the memory meanwhile.
+/// The contract of [`required`], and nothing else uses the memory meanwhile.
 pub(crate) unsafe fn required_mut<'a, T>(
     pointer: *mut T,
     name: &'static str,
@@ -71,7 +71,7 @@ pub(crate) unsafe fn string<'a>(
 /// Returns an array of strings, none of which may be null.
 ///
 /// # Safety
-/// As [`array`], and its elements as [`string`].
+/// The contract of [`array`], and its elements as [`string`].
 pub(crate) unsafe fn strings<'a>(
     start: *const *const c_char,
     count: u32,

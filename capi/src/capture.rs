@@ -263,7 +263,7 @@ fn new_memory() -> u64 {
 /// Forgets the failure or the end of an earlier capture.
 ///
 /// # Safety
-/// As [`command`].
+/// The contract of [`command`].
 unsafe fn anew(capture: *mut VkxfbCapture) {
     // SAFETY: the caller's contract.
     if let Some(capture) = unsafe { capture.as_mut() } {
@@ -487,7 +487,7 @@ impl VkxfbCapture {
     }
 
     /// # Safety
-    /// As [`vkxfb_capture_begin`].
+    /// The contract of [`vkxfb_capture_begin`].
     unsafe fn begin(&mut self, info: &VkxfbCaptureBeginInfo) -> Result<(), Error> {
         // SAFETY: the caller's contract.
         let (pipeline, buffers, vertex_buffers, counters) = unsafe {
@@ -527,7 +527,7 @@ impl VkxfbCapture {
     /// have the stride of their pipeline.
     ///
     /// # Safety
-    /// As [`check_ranges`](Self::check_ranges).
+    /// The contract of [`check_ranges`](Self::check_ranges).
     pub(crate) unsafe fn vertex_buffers(
         &self,
         name: &str,
@@ -547,7 +547,7 @@ impl VkxfbCapture {
     }
 
     /// # Safety
-    /// As [`check_ranges`](Self::check_ranges).
+    /// The contract of [`check_ranges`](Self::check_ranges).
     unsafe fn counter_buffers(
         &self,
         counters: &[VkxfbCounterBuffer],
@@ -563,7 +563,7 @@ impl VkxfbCapture {
     }
 
     /// # Safety
-    /// As [`vkxfb_capture_end`].
+    /// The contract of [`vkxfb_capture_end`].
     unsafe fn end(
         &mut self,
         command_buffer: vk::CommandBuffer,
@@ -581,7 +581,7 @@ impl VkxfbCapture {
     }
 
     /// # Safety
-    /// As [`vkxfb_capture_play`].
+    /// The contract of [`vkxfb_capture_play`].
     unsafe fn play(
         &mut self,
         command_buffer: vk::CommandBuffer,
@@ -621,7 +621,7 @@ impl VkxfbCapture {
     /// Like [`record`](Self::record), for a `function` that does not record into a command buffer.
     ///
     /// # Safety
-    /// As [`record`](Self::record).
+    /// The contract of [`record`](Self::record).
     pub(crate) unsafe fn with_memory<R>(
         &mut self,
         function: impl for<'a> FnOnce(

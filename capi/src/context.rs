@@ -268,7 +268,7 @@ pub unsafe extern "C" fn vkxfb_context_record_barrier(
 
 impl Shared {
     /// # Safety
-    /// As [`vkxfb_context_create`].
+    /// The contract of [`vkxfb_context_create`].
     unsafe fn new(
         required: &VkxfbRequiredFeatures,
         device: vk::Device,

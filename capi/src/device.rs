@@ -44,7 +44,8 @@ const KNOWN_FLAGS: u32 = VKXFB_DEVICE_DESCRIPTORS
     | VKXFB_DEVICE_NO_OPTIMIZATION
     | VKXFB_DEVICE_DEBUG_NAMES;
 
-/// The fewest storage buffers of a capture by descriptors ([`RequiredFeatures::storage_buffers`]).
+/// The minimum number of storage buffers for captures by descriptors
+/// ([`RequiredFeatures::storage_buffers`]).
 const MIN_STORAGE_BUFFERS: u32 = 4;
 
 /// A physical device, the means to find its commands, and how captures use it.
@@ -161,7 +162,7 @@ impl VkxfbRequiredFeatures {
     /// says with what an existing device was created. Then captures use only what that device has.
     ///
     /// # Safety
-    /// As [`vkxfb_required_features_create`], and `created` is valid, with its chain.
+    /// The contract of [`vkxfb_required_features_create`], and `created` is valid, with its chain.
     pub(crate) unsafe fn query(
         info: &VkxfbPhysicalDeviceInfo,
         created: Option<&vk::DeviceCreateInfo<'_>>,

@@ -90,7 +90,7 @@ impl<T: Extensible> Output<T> {
     /// Checks the size of the structure, before anything is done. `None` if the pointer is null.
     ///
     /// # Safety
-    /// As [`read`].
+    /// The contract of [`read`].
     pub(crate) unsafe fn new(start: *mut T, name: &'static str) -> Result<Option<Self>, Error> {
         if start.is_null() {
             return Ok(None);
@@ -103,7 +103,7 @@ impl<T: Extensible> Output<T> {
     /// Like [`new`](Self::new), for a pointer that must not be null.
     ///
     /// # Safety
-    /// As [`read`].
+    /// The contract of [`read`].
     pub(crate) unsafe fn required(start: *mut T, name: &'static str) -> Result<Self, Error> {
         // SAFETY: the caller's contract.
         unsafe { Self::new(start, name) }?.ok_or(Error::Null(name))
@@ -130,7 +130,7 @@ impl<T: Extensible> Output<T> {
 /// valid.
 ///
 /// # Safety
-/// As [`read`].
+/// The contract of [`read`].
 unsafe fn size<T: Extensible>(start: *const T, name: &'static str) -> Result<usize, Error> {
     if start.is_null() {
         return Err(Error::Null(name));

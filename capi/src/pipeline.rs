@@ -387,7 +387,7 @@ pub unsafe extern "C" fn vkxfb_pipeline_destroy(pipeline: *mut VkxfbPipeline) {
 }
 
 /// # Safety
-/// As [`vkxfb_pipeline_create`].
+/// The contract of [`vkxfb_pipeline_create`].
 unsafe fn make(shared: &Shared, info: &VkxfbPipelineCreateInfo<'_>) -> Result<Pipeline, Error> {
     // SAFETY: the caller's contract.
     let (vertex, tessellation, geometry) = unsafe {
@@ -467,7 +467,7 @@ struct Tessellation<'a> {
 
 impl<'a> Tessellation<'a> {
     /// # Safety
-    /// As [`vkxfb_pipeline_create`].
+    /// The contract of [`vkxfb_pipeline_create`].
     unsafe fn new(info: &VkxfbPipelineCreateInfo<'a>) -> Result<Option<Self>, Error> {
         let names = ["pTessellationControlShader", "pTessellationEvaluationShader"];
         let control = (info.p_tessellation_control_shader, names[0]);
@@ -508,7 +508,7 @@ struct Stage<'a> {
 
 impl<'a> Stage<'a> {
     /// # Safety
-    /// As [`vkxfb_pipeline_create`].
+    /// The contract of [`vkxfb_pipeline_create`].
     unsafe fn vertex(info: &VkxfbPipelineCreateInfo<'a>) -> Result<Self, Error> {
         let info = VkxfbShaderInfo {
             struct_size: size_of::<VkxfbShaderInfo<'_>>(),
@@ -525,7 +525,7 @@ impl<'a> Stage<'a> {
     /// the member that contains the pointer.
     ///
     /// # Safety
-    /// As [`vkxfb_pipeline_create`].
+    /// The contract of [`vkxfb_pipeline_create`].
     unsafe fn later(
         (start, name): (*const VkxfbShaderInfo<'a>, &'static str),
         stage: ExecutionModel,

@@ -182,7 +182,8 @@ unsafe fn ask<F>(
     });
 }
 
-/// A command that queries features or properties, under one of its names.
+/// Defines a hook for a command that queries features or properties, under one of the command's
+/// names.
 macro_rules! asks {
     ($function:ident $name:literal $next:ident $put:ident $ty:ty) => {
         #[doc = concat!("`", $name, "`")]

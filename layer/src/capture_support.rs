@@ -12,7 +12,6 @@ use vkxfb::runtime::{Capabilities, RequiredFeatures, Unavailable, required_featu
 /// for that.
 #[derive(Debug)]
 pub(crate) struct CaptureSupport {
-    /// The capabilities of the physical device.
     pub(crate) capabilities: Capabilities,
     /// The features and extensions that the layer enables on devices for captures.
     pub(crate) required: RequiredFeatures,

@@ -48,7 +48,7 @@ pub(crate) unsafe fn slice<'a, T>(start: *const T, count: u32) -> &'a [T] {
 /// allow several structures of one type.
 ///
 /// # Safety
-/// As [`structures`]; `'a` is no longer than the chain lives, and nobody writes to it.
+/// The contract of [`structures`]; `'a` is no longer than the chain lives, and nobody writes to it.
 pub(crate) unsafe fn all_of<'a, T: vk::TaggedStructure + 'a>(
     first: *const c_void,
 ) -> impl Iterator<Item = &'a T> {
@@ -107,8 +107,8 @@ impl<L: Link> OwnLink<L> {
 /// Finds this layer's link in the chain of a `VkInstanceCreateInfo`.
 ///
 /// # Safety
-/// As [`structures`], for the chain of the create info. The result must not outlive the call of
-/// `vkCreateInstance`.
+/// The contract of [`structures`], for the chain of the create info. The result must not outlive
+/// the call of `vkCreateInstance`.
 pub(crate) unsafe fn instance_link(
     first: *const c_void,
 ) -> Result<OwnLink<LayerInstanceLink>, Error> {
@@ -126,7 +126,7 @@ pub(crate) unsafe fn instance_link(
 /// Finds this layer's link in the chain of a `VkDeviceCreateInfo`.
 ///
 /// # Safety
-/// As [`instance_link`].
+/// The contract of [`instance_link`].
 pub(crate) unsafe fn device_link(first: *const c_void) -> Result<OwnLink<LayerDeviceLink>, Error> {
     // SAFETY: the caller's contract; the type of a structure is what its sType says.
     unsafe {

@@ -73,7 +73,7 @@ pub(crate) unsafe fn with(handle: vk::CommandBuffer, command: impl FnOnce(&mut R
 /// translated. If the arena cannot allocate memory, recording fails.
 ///
 /// # Safety
-/// As [`with`].
+/// The contract of [`with`].
 pub(crate) unsafe fn with_arguments(
     handle: vk::CommandBuffer,
     command: impl FnOnce(&mut Recorded, &Arena),
@@ -92,7 +92,7 @@ pub(crate) unsafe fn with_arguments(
 /// closures has its own guard.
 ///
 /// # Safety
-/// As [`with`].
+/// The contract of [`with`].
 #[inline]
 pub(crate) unsafe fn observe<R>(
     handle: vk::CommandBuffer,
@@ -111,7 +111,7 @@ pub(crate) unsafe fn observe<R>(
 /// command: to the driver, or to the withheld commands. `None` if the command buffer is unknown.
 ///
 /// # Safety
-/// As [`with`].
+/// The contract of [`with`].
 #[inline]
 pub(crate) unsafe fn track<'a>(
     handle: vk::CommandBuffer,
@@ -128,7 +128,7 @@ pub(crate) unsafe fn track<'a>(
 /// caller must use [`with`].
 ///
 /// # Safety
-/// As [`with`].
+/// The contract of [`with`].
 #[inline]
 pub(crate) unsafe fn unobserved_route<'a>(
     handle: vk::CommandBuffer,
@@ -155,7 +155,8 @@ fn unknown() {
 /// `info` contains the state that it inherits.
 ///
 /// # Safety
-/// As [`with`], and `info` is valid, for a secondary command buffer with its inheritance info.
+/// The contract of [`with`], and `info` is valid, for a secondary command buffer with its
+/// inheritance info.
 pub(crate) unsafe fn reset(handle: vk::CommandBuffer, info: &vk::CommandBufferBeginInfo<'_>) {
     // SAFETY: the caller's contract.
     unsafe { with(handle, |found| found.begin(info)) };
@@ -165,7 +166,7 @@ pub(crate) unsafe fn reset(handle: vk::CommandBuffer, info: &vk::CommandBufferBe
 /// command buffer. Otherwise the next recording uses that memory again.
 ///
 /// # Safety
-/// As [`with`], and the command buffer is not pending execution.
+/// The contract of [`with`], and the command buffer is not pending execution.
 pub(crate) unsafe fn forget(handle: vk::CommandBuffer, releases: bool) {
     // SAFETY: the caller's contract.
     unsafe { with(handle, |found| found.reset(releases)) };
@@ -174,7 +175,8 @@ pub(crate) unsafe fn forget(handle: vk::CommandBuffer, releases: bool) {
 /// Resets all command buffers of a pool, like [`forget`].
 ///
 /// # Safety
-/// As [`forget`], for each command buffer, and the application synchronizes access to the pool.
+/// The contract of [`forget`], for each command buffer, and the application synchronizes access to
+/// the pool.
 pub(crate) unsafe fn pool_reset(device: &Arc<Functions>, pool: vk::CommandPool, releases: bool) {
     // SAFETY: the caller's contract.
     unsafe { table::for_each_of(device, pool, |found| found.reset(releases)) };
@@ -184,7 +186,7 @@ pub(crate) unsafe fn pool_reset(device: &Arc<Functions>, pool: vk::CommandPool, 
 /// return the error.
 ///
 /// # Safety
-/// As [`with`].
+/// The contract of [`with`].
 pub(crate) unsafe fn fail(handle: vk::CommandBuffer, error: vk::Result) {
     // SAFETY: the caller's contract.
     unsafe { with(handle, |found| found.fail(error)) };
@@ -204,7 +206,7 @@ pub(crate) unsafe fn hoisted(handle: vk::CommandBuffer) -> Vec<Hoisted> {
 /// Ends recording. Returns the error if recording has failed, and `None` if it has succeeded.
 ///
 /// # Safety
-/// As [`with`].
+/// The contract of [`with`].
 pub(crate) unsafe fn failure(handle: vk::CommandBuffer) -> Option<vk::Result> {
     // SAFETY: the caller's contract.
     unsafe {

@@ -18,10 +18,8 @@ use crate::instance::InstanceData;
 use crate::recording::Recording;
 use crate::translate::Translation;
 
-/// All live devices.
 static DEVICES: Registry<DeviceData> = Registry::new();
 
-/// The state of a device.
 pub(crate) struct DeviceData {
     /// The `vkGetDeviceProcAddr` of the next in the chain, for commands that the layer does not
     /// have.
@@ -40,7 +38,7 @@ impl DeviceData {
     /// Registers a made-up device, whose functions are those of a test.
     ///
     /// # Safety
-    /// As [`Key::of`] and [`Recording::load`].
+    /// The contract of [`Key::of`] and [`Recording::load`].
     #[cfg(test)]
     pub(crate) unsafe fn insert(
         handle: vk::Device,
@@ -65,7 +63,7 @@ impl DeviceData {
     /// Finds the device state for a handle of a device, a queue or a command buffer.
     ///
     /// # Safety
-    /// As [`Key::of`].
+    /// The contract of [`Key::of`].
     pub(crate) unsafe fn of<H: vk::Handle>(handle: H) -> Option<Arc<Self>> {
         // SAFETY: the caller's contract.
         DEVICES.get(unsafe { Key::of(handle) }?)

@@ -159,8 +159,6 @@ impl Emulation {
         self.context.device().fp_v1_0().cmd_pipeline_barrier
     }
 
-    /// Ends conditional rendering.
-    ///
     /// # Safety
     /// The command buffer is being recorded. Conditional rendering is active, and was begun where
     /// it may be ended (for example, both outside of a render pass).

@@ -52,7 +52,8 @@ fn features_of(
                 )
             },
         ],
-        // The layer counts primitives of streams other than 0.
+        // The driver need not support this, because the layer counts primitives of streams other
+        // than 0.
         Type::PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT
             if support.capabilities.has_extension(ext::primitives_generated_query::NAME) =>
         {

@@ -71,9 +71,7 @@ const ADDRESS_COMMANDS: [&CStr; 4] = [
 enum Level {
     /// The command has no such object: it is called before there is an instance.
     Global,
-    /// An instance.
     Instance,
-    /// A physical device.
     PhysicalDevice,
     /// A device, or an object of a device. `vkGetDeviceProcAddr` returns only commands of this
     /// level.
@@ -95,7 +93,6 @@ struct Hook {
 macro_rules! instance_hooks {
     ($($level:ident $name:literal => $function:path as $ty:ty $(, if $next:ident)?;)*) => {
         impl Hook {
-            /// Finds the hook for a command.
             fn find(name: &CStr) -> Option<Self> {
                 Some(match name.to_bytes() {
                     $($name => Self {

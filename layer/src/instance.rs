@@ -19,7 +19,6 @@ use crate::next::next;
 use crate::settings::{Settings, Sources};
 use crate::{identity, log};
 
-/// All live instances.
 static INSTANCES: Registry<InstanceData> = Registry::new();
 
 /// The state of an instance.
@@ -72,7 +71,7 @@ impl InstanceData {
     /// Finds the instance state for a handle of an instance or a physical device.
     ///
     /// # Safety
-    /// As [`Key::of`].
+    /// The contract of [`Key::of`].
     pub(crate) unsafe fn of<H: vk::Handle>(handle: H) -> Option<Arc<Self>> {
         // SAFETY: the caller's contract.
         INSTANCES.get(unsafe { Key::of(handle) }?)

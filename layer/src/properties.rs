@@ -48,7 +48,7 @@ unsafe fn names_the_layer(name: *const c_char) -> bool {
 }
 
 /// # Safety
-/// As [`enumerate`].
+/// The contract of [`enumerate`].
 unsafe fn enumerate_layers(count: *mut u32, properties: *mut vk::LayerProperties) -> vk::Result {
     let layer = vk::LayerProperties::default()
         .spec_version(identity::SPEC_VERSION)
@@ -62,7 +62,7 @@ unsafe fn enumerate_layers(count: *mut u32, properties: *mut vk::LayerProperties
 }
 
 /// # Safety
-/// As [`enumerate`].
+/// The contract of [`enumerate`].
 unsafe fn enumerate_extensions(
     extensions: &[(&CStr, u32)],
     count: *mut u32,

@@ -97,7 +97,7 @@ impl Recording {
     /// The errors of [`Emulation::load`].
     ///
     /// # Safety
-    /// As [`Emulation::load`].
+    /// The contract of [`Emulation::load`].
     pub(crate) unsafe fn emulate(
         &mut self,
         instance: &InstanceData,

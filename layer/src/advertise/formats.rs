@@ -55,7 +55,7 @@ pub(crate) unsafe extern "system" fn get_format_properties(
     }
 }
 
-/// `vkGetPhysicalDeviceFormatProperties2`, under one of its names.
+/// Defines a hook for `vkGetPhysicalDeviceFormatProperties2`, under one of the command's names.
 macro_rules! asks {
     ($function:ident $name:literal $next:ident) => {
         #[doc = concat!("`", $name, "`")]

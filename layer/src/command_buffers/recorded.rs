@@ -10,7 +10,6 @@ use crate::emulation::captures::{Captures, Hoisted};
 use crate::guard::guard;
 use crate::withheld::{Commands, Functions, OutOfMemory, Templates, WithheldCommands};
 
-/// The layer's state of a command buffer.
 pub(crate) struct Recorded {
     /// The destination of commands that captures need not observe. While no query or capture is
     /// active, draws are such commands, too.
@@ -121,12 +120,10 @@ impl Recorded {
         }
     }
 
-    /// Marks recording as failed, because a command could not be recorded.
     pub(super) const fn fail(&mut self, error: vk::Result) {
         self.failed = Some(error);
     }
 
-    /// Returns the error with which recording has failed, if any.
     pub(super) const fn failure(&self) -> Option<vk::Result> {
         self.failed
     }
@@ -212,7 +209,7 @@ impl Recorded {
     /// suspended, it stays withheld until it is resumed and ends.
     ///
     /// # Safety
-    /// As [`replay`](Self::replay).
+    /// The contract of [`replay`](Self::replay).
     pub(crate) unsafe fn end_pass(
         &mut self,
         handle: vk::CommandBuffer,
@@ -249,7 +246,7 @@ impl Recorded {
     /// stays withheld to its end.
     ///
     /// # Safety
-    /// As [`replay`](Self::replay).
+    /// The contract of [`replay`](Self::replay).
     #[cold]
     unsafe fn settle(&mut self, handle: vk::CommandBuffer) {
         // SAFETY: the caller's contract.

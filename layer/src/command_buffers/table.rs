@@ -47,7 +47,6 @@ const _: () = {
     can_be_shared::<crate::emulation::captures::Hoisted>();
 };
 
-/// A command buffer's device, pool and slot.
 struct Owned {
     /// The functions of the device. Their address identifies the device.
     device: Arc<Functions>,

@@ -201,7 +201,6 @@ impl Captures {
         has_it
     }
 
-    /// Returns the error with which recording has failed, if any.
     pub(crate) const fn failed(&self) -> Option<vk::Result> {
         self.failed
     }

@@ -19,7 +19,7 @@ use crate::registry::vk;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DefaultAttribute {
     Zeros,
-    /// (0, 0, 0, 1)
+    /// The value (0, 0, 0, 1).
     ZerosAndOne,
 }
 

@@ -55,8 +55,6 @@ pub(super) unsafe fn bound_buffers(
     bound.collect()
 }
 
-/// Binds descriptor buffers.
-///
 /// # Safety
 /// The command buffer is being recorded, and the buffers are valid there.
 pub(super) unsafe fn bind(buffers: &[BoundBuffer], emulation: &Emulation, cmd: vk::CommandBuffer) {
@@ -158,7 +156,7 @@ impl DescriptorBuffers {
 }
 
 /// # Safety
-/// As [`DescriptorBuffers::restore`].
+/// The contract of [`DescriptorBuffers::restore`].
 unsafe fn restore(sets: &[Option<Bound>], cmd: vk::CommandBuffer, point: vk::PipelineBindPoint) {
     for (number, bound) in (0..).zip(sets) {
         if let Some(Bound { layout, set }) = bound {

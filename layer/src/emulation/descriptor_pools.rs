@@ -92,10 +92,8 @@ impl DescriptorPools {
         });
     }
 
-    /// Destroys all pools.
-    ///
     /// # Safety
-    /// As [`reset`](Self::reset).
+    /// The contract of [`reset`](Self::reset).
     pub(super) unsafe fn release(&mut self, device: &ash::Device) {
         for pool in self.0.drain(..) {
             // SAFETY: the caller's contract.
@@ -108,7 +106,7 @@ impl Pool {
     /// Creates a pool for `capacity` sets of a layout.
     ///
     /// # Safety
-    /// As [`DescriptorPools::allocate`].
+    /// The contract of [`DescriptorPools::allocate`].
     unsafe fn new(
         device: &ash::Device,
         layout: &Arc<SetLayout>,

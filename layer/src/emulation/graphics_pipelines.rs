@@ -359,7 +359,7 @@ type Identifier<'a> = vk::PipelineShaderStageModuleIdentifierCreateInfoEXT<'a>;
 /// the module with this identifier, because the module may have transform feedback.
 ///
 /// # Safety
-/// As [`module_of`].
+/// The contract of [`module_of`].
 unsafe fn identified(
     emulation: &Emulation,
     stage: &vk::PipelineShaderStageCreateInfo<'_>,

@@ -25,7 +25,6 @@ pub(crate) struct SetLayout {
     pub(crate) device: ash::Device,
 }
 
-/// A binding of a descriptor set layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Binding {
     pub(crate) number: u32,

@@ -166,7 +166,6 @@ impl Stripped {
     }
 }
 
-/// Returns the bytes of an identifier.
 pub(crate) fn identifier_of(identifier: &vk::ShaderModuleIdentifierEXT<'_>) -> Box<[u8]> {
     let size = (identifier.identifier_size as usize).min(identifier.identifier.len());
     identifier.identifier[..size].into()

@@ -143,7 +143,7 @@ const fn model_of(stage: vk::ShaderStageFlags) -> ExecutionModel {
     }
 }
 
-/// The shader stages that a capture runs, with what they capture.
+/// The shader stages that a capture runs, and what is known of their outputs.
 #[derive(Clone)]
 pub(super) struct CapturedStages {
     /// The last stage before rasterization, whose outputs are captured.
@@ -252,7 +252,7 @@ impl StagePart {
     /// of `pData`.
     ///
     /// # Safety
-    /// As [`InputPart::new`]; the words are those of the stage.
+    /// The contract of [`InputPart::new`]; the words are those of the stage.
     pub(super) unsafe fn new(
         stage: &vk::PipelineShaderStageCreateInfo<'_>,
         words: Arc<[u32]>,
@@ -359,7 +359,7 @@ impl ShaderPart {
     /// Copies the pre-rasterization state that captures need from a create info.
     ///
     /// # Safety
-    /// As [`InputPart::new`].
+    /// The contract of [`InputPart::new`].
     pub(super) unsafe fn new(
         info: &vk::GraphicsPipelineCreateInfo<'_>,
         stages: Option<CapturedStages>,
@@ -479,7 +479,7 @@ impl Pipeline {
     /// The errors of [`variant`](Self::variant).
     ///
     /// # Safety
-    /// As [`variant`](Self::variant).
+    /// The contract of [`variant`](Self::variant).
     pub(super) unsafe fn prepare(
         &self,
         cache: vk::PipelineCache,
@@ -518,7 +518,7 @@ impl Pipeline {
     /// The errors of [`variant`](Self::variant).
     ///
     /// # Safety
-    /// As [`variant`](Self::variant).
+    /// The contract of [`variant`](Self::variant).
     pub(super) unsafe fn static_variant(
         &self,
         cache: vk::PipelineCache,
@@ -540,7 +540,7 @@ impl Pipeline {
     /// The errors of [`variant`](Self::variant).
     ///
     /// # Safety
-    /// As [`variant`](Self::variant).
+    /// The contract of [`variant`](Self::variant).
     unsafe fn compile(
         &self,
         made: &vkxfb::runtime::Pipeline,
@@ -666,7 +666,7 @@ impl Drop for Pipeline {
 /// Returns for each state that captures need whether it is dynamic in a pipeline.
 ///
 /// # Safety
-/// As [`Pipeline::new`].
+/// The contract of [`Pipeline::new`].
 unsafe fn dynamic_of(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Dynamic {
     // SAFETY: the caller's contract.
     let states: BTreeSet<vk::DynamicState> = unsafe {

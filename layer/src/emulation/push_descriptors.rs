@@ -30,7 +30,6 @@ enum Value {
     AccelerationStructure(vk::AccelerationStructureKHR),
 }
 
-/// A descriptor that was pushed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pushed {
     binding: u32,
@@ -198,7 +197,7 @@ pub(super) struct PushedSet {
     pub(super) written: vk::DescriptorSet,
 }
 
-/// The pushed sets of a bind point, by set number.
+/// The push descriptor sets of a bind point, by set number.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PushedSets(BTreeMap<u32, PushedSet>);
 

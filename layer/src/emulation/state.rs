@@ -116,7 +116,6 @@ pub(super) struct Tracked {
 }
 
 impl Tracked {
-    /// Notes that a pass begins.
     pub(super) fn begin_pass(&mut self) {
         (self.is_inside, self.before) = (true, None);
     }

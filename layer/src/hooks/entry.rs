@@ -41,7 +41,7 @@ pub(super) unsafe fn with_device<H: vk::Handle, R: Copy>(
 /// transform feedback is not emulated.
 ///
 /// # Safety
-/// As [`with_device`].
+/// The contract of [`with_device`].
 pub(super) unsafe fn emulated<R: Copy>(
     name: &'static str,
     otherwise: R,
@@ -75,7 +75,6 @@ macro_rules! untyped {
 /// command.
 macro_rules! hooks {
     ($($($name:literal)|+ => $function:ident $(as $ty:ident)?,)*) => {
-        /// Returns the hook for a command.
         pub(super) fn hook(name: &std::ffi::CStr) -> ash::vk::PFN_vkVoidFunction {
             match name.to_bytes() {
                 $($($name)|+ => Some($crate::hooks::entry::untyped!($function $(as $crate::registry::vk::$ty)?)),)*

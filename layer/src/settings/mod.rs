@@ -38,7 +38,6 @@ const OPTIMIZE_SHADERS: &str = "optimize_shaders";
 const REPLACE_PARTIAL: &str = "replace_partial";
 const WITHHOLD_PASSES: &str = "withhold_passes";
 
-/// The settings of an instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Settings {
     /// Whether the layer is active even if the driver has the extension.
@@ -196,7 +195,6 @@ impl Sources<'_> {
         (self.environment)(name).filter(|value| !value.is_empty())
     }
 
-    /// Returns the settings in the environment.
     fn environment(&self) -> GivenSettings {
         let mut found = GivenSettings::new();
         for name in NAMES {

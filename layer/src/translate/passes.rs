@@ -51,7 +51,6 @@ impl Barrier {
         self.src_stages.is_empty()
     }
 
-    /// Merges another barrier into this one.
     fn add(&mut self, other: Self) {
         self.src_stages |= other.src_stages;
         self.src_access |= other.src_access;

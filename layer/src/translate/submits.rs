@@ -28,7 +28,7 @@ pub(crate) unsafe fn submits<'a>(
 /// Translates the batches of `vkQueueSubmit2`. Their semaphore waits and signals have stages.
 ///
 /// # Safety
-/// As [`submits`].
+/// The contract of [`submits`].
 pub(crate) unsafe fn submits2<'a>(
     submits: &'a [vk::SubmitInfo2<'static>],
     also_compute: bool,

@@ -133,7 +133,7 @@ impl Usages {
     /// driver's answer is for the usage with which the buffer will be created.
     ///
     /// # Safety
-    /// As [`buffer_create_info`](Self::buffer_create_info).
+    /// The contract of [`buffer_create_info`](Self::buffer_create_info).
     pub(crate) unsafe fn external_buffer_info<'a>(
         self,
         info: &vk::PhysicalDeviceExternalBufferInfo<'a>,

@@ -140,7 +140,7 @@ impl Memory {
     /// Like [`values`](Self::values), for bytes.
     ///
     /// # Safety
-    /// As for [`values`](Self::values).
+    /// The contract of [`values`](Self::values).
     pub(super) unsafe fn bytes(
         &self,
         bytes: *const c_void,
@@ -181,7 +181,7 @@ impl Memory {
     /// too.
     ///
     /// # Safety
-    /// As for [`values`](Self::values), and for [`Copied::copied`] of each structure.
+    /// The contract of [`values`](Self::values), and for [`Copied::copied`] of each structure.
     pub(super) unsafe fn structures<T: Copied>(
         &self,
         structures: *const T,

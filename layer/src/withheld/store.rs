@@ -89,7 +89,7 @@ impl WithheldCommands {
 
     pub(super) fn push<T: Replay>(&mut self, arguments: T) -> Result<(), OutOfMemory> {
         /// # Safety
-        /// As for [`Replay::replay`]; the words are those of a `Withheld<T>`.
+        /// The contract of [`Replay::replay`]; the words are those of a `Withheld<T>`.
         unsafe fn replay<T: Replay>(
             words: *const Word,
             functions: &Functions,
@@ -128,7 +128,7 @@ impl WithheldCommands {
         self.long = usize::MAX;
     }
 
-    /// Records the withheld commands.
+    /// Records the withheld commands into a command buffer. They also stay in the list.
     ///
     /// # Safety
     /// The command buffer is being recorded, and the first of the commands is valid there.
@@ -155,9 +155,7 @@ impl WithheldCommands {
 /// The destination of a command. For the withheld commands, the arguments are copied and stored;
 /// for the driver, its function is called.
 pub(crate) enum Commands<'a> {
-    /// The withheld commands of the pass.
     Withheld(&'a mut WithheldCommands),
-    /// The driver.
     Functions(&'a Functions),
 }
 

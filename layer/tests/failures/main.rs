@@ -67,7 +67,6 @@ fn step() -> usize {
     if skip::is_full() { 1 } else { 5 }
 }
 
-/// Runs the program, and checks its results.
 fn run(words: &[u32], validates: bool, context: &str) -> program::Report {
     checked(program::run(words, validates, true), context)
 }

@@ -28,7 +28,6 @@ pub const SHADER: &str = "#version 450
         gl_PointSize = 1.0;
     }";
 
-/// The results of the program.
 #[derive(Debug)]
 pub struct Report {
     /// The commands of the program that failed, with their results.
@@ -546,7 +545,7 @@ impl Program {
     /// Creates the libraries from which a pipeline is linked.
     ///
     /// # Safety
-    /// As [`pipeline`](Self::pipeline).
+    /// The contract of [`pipeline`](Self::pipeline).
     unsafe fn libraries(
         &self,
         module: vk::ShaderModule,
@@ -579,7 +578,7 @@ impl Program {
     }
 
     /// # Safety
-    /// As [`pipeline`](Self::pipeline).
+    /// The contract of [`pipeline`](Self::pipeline).
     unsafe fn linked(
         &self,
         libraries: &[vk::Pipeline],
@@ -596,7 +595,7 @@ impl Program {
     /// shader, as ANGLE does.
     ///
     /// # Safety
-    /// As [`pipeline`](Self::pipeline).
+    /// The contract of [`pipeline`](Self::pipeline).
     unsafe fn with_shader_library(
         &self,
         library: vk::Pipeline,
@@ -620,7 +619,7 @@ impl Program {
     }
 
     /// # Safety
-    /// As [`pipeline`](Self::pipeline).
+    /// The contract of [`pipeline`](Self::pipeline).
     unsafe fn create(
         &self,
         info: &vk::GraphicsPipelineCreateInfo<'_>,
@@ -680,7 +679,7 @@ impl Program {
     }
 
     /// # Safety
-    /// As [`secondary`](Self::secondary).
+    /// The contract of [`secondary`](Self::secondary).
     unsafe fn primary(&self, cmd: vk::CommandBuffer, bound: &Bound, secondary: vk::CommandBuffer) {
         use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
         let device = &self.device;
@@ -772,7 +771,7 @@ impl Program {
     }
 
     /// # Safety
-    /// As [`secondary`](Self::secondary).
+    /// The contract of [`secondary`](Self::secondary).
     unsafe fn bind(&self, cmd: vk::CommandBuffer, bound: &Bound) {
         let point = vk::PipelineBindPoint::GRAPHICS;
         // SAFETY: the caller's contract.
@@ -785,7 +784,7 @@ impl Program {
     }
 
     /// # Safety
-    /// As [`secondary`](Self::secondary).
+    /// The contract of [`secondary`](Self::secondary).
     unsafe fn push(&self, cmd: vk::CommandBuffer, layout: vk::PipelineLayout) {
         let factor = [FACTOR; 4].map(f32::to_ne_bytes).concat();
         let stages = vk::ShaderStageFlags::VERTEX;
@@ -796,7 +795,7 @@ impl Program {
     /// Records a pass without attachments, which contains `commands`.
     ///
     /// # Safety
-    /// As [`secondary`](Self::secondary), outside of a pass.
+    /// The contract of [`secondary`](Self::secondary), outside of a pass.
     unsafe fn rendering(&self, cmd: vk::CommandBuffer, commands: impl FnOnce()) {
         let extent = vk::Extent2D { width: 1, height: 1 };
         let info = vk::RenderingInfo::default()
@@ -813,7 +812,7 @@ impl Program {
     /// Records a pass with a capture, which contains `draws`.
     ///
     /// # Safety
-    /// As [`rendering`](Self::rendering).
+    /// The contract of [`rendering`](Self::rendering).
     unsafe fn capture(
         &self,
         cmd: vk::CommandBuffer,
@@ -844,7 +843,7 @@ impl Program {
     }
 
     /// # Safety
-    /// As [`secondary`](Self::secondary), in a pass.
+    /// The contract of [`secondary`](Self::secondary), in a pass.
     unsafe fn draw(&self, cmd: vk::CommandBuffer) {
         // SAFETY: the caller's contract.
         unsafe { self.device.cmd_draw(cmd, VERTICES, 1, 0, 0) };

@@ -281,7 +281,6 @@ impl<'a, 'i> Registry<'a, 'i> {
         self.ash.is_written(&self.rust_name(ty))
     }
 
-    /// Whether ash has a type.
     pub fn is_of_ash(&self, ty: &str) -> bool {
         self.ash.has(&self.rust_name(ty))
     }

@@ -104,7 +104,7 @@ impl Captures {
     /// if no draw has begun it yet.
     ///
     /// # Safety
-    /// As [`begin_query`](Self::begin_query).
+    /// The contract of [`begin_query`](Self::begin_query).
     pub(super) unsafe fn count(&mut self) -> Result<(), RuntimeError> {
         let Some(active) = self.active.as_mut().filter(|active| active.is_begun) else {
             return Ok(());
@@ -170,7 +170,7 @@ impl Captures {
     /// buffer.
     ///
     /// # Safety
-    /// As [`end_query`](Self::end_query).
+    /// The contract of [`end_query`](Self::end_query).
     unsafe fn end_query_of(
         &mut self,
         pool: &QueryPool,

@@ -292,7 +292,7 @@ impl Captures {
     /// Captures a draw. If that fails, recording of the command buffer fails.
     ///
     /// # Safety
-    /// As [`draw`](Self::draw).
+    /// The contract of [`draw`](Self::draw).
     #[inline(never)]
     unsafe fn draw_captured(
         &mut self,
@@ -326,7 +326,7 @@ impl Captures {
     /// last draw.
     ///
     /// # Safety
-    /// As [`draw`](Self::draw).
+    /// The contract of [`draw`](Self::draw).
     unsafe fn capture_draw(
         &mut self,
         record: impl FnOnce(&mut Recorder<'_>, PrimitiveTopology) -> Result<(), RuntimeError>,

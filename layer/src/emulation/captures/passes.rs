@@ -114,7 +114,7 @@ impl Captures {
     /// compute shaders would count the kernel's, although the pass may capture nothing.
     ///
     /// # Safety
-    /// As [`end_pass`](Self::end_pass).
+    /// The contract of [`end_pass`](Self::end_pass).
     pub(crate) unsafe fn settle(&mut self, cmd: vk::CommandBuffer) -> bool {
         let emulation = &self.emulation;
         let is_waiting = self.is_active() || !self.hoisted.is_empty();
@@ -196,7 +196,7 @@ impl Captures {
     /// after the pass, recording fails.
     ///
     /// # Safety
-    /// As [`end_pass`](Self::end_pass).
+    /// The contract of [`end_pass`](Self::end_pass).
     pub(crate) unsafe fn end_with_suspended_pass(&mut self, cmd: vk::CommandBuffer) {
         let Some(pass) = &mut self.pass else { return };
         pass.suspends = false;
@@ -308,7 +308,7 @@ impl Captures {
     /// recorded between it and earlier captures.
     ///
     /// # Safety
-    /// As [`play`](Self::play).
+    /// The contract of [`play`](Self::play).
     unsafe fn play_one(
         &mut self,
         cmd: vk::CommandBuffer,
