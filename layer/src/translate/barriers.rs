@@ -165,7 +165,7 @@ impl<'a> Arrays<'a> {
     }
 }
 
-/// Translates a `VkDependencyInfo`. `None` if it had barriers, and [`barrier2`] drops all of them.
+/// Translates a `VkDependencyInfo`. `None` if it had barriers, and [`barrier2()`] drops all of them.
 ///
 /// # Safety
 /// The structure is valid, and outlives the result.
