@@ -125,7 +125,7 @@ extern "C" {
 
 /**
  * Draws may have several instances, vertex buffers of more than 4 GiB, buffers that are not
- * aligned to the largest accesses to them, or indices and elements that do not exist.
+ * aligned to the largest accesses to them, or indices and vertices outside of their buffers.
  */
 #define VKXFB_DRAWS_CHECKED 8
 
@@ -140,8 +140,8 @@ extern "C" {
 #define VKXFB_DRAWS_COUNTED 32
 
 /**
- * Only the GPU knows what this or another draw of the capture draws: they are indirect draws, or
- * draws by byte count, with conditional rendering or with primitive restart.
+ * Only the GPU knows how much this or another draw of the capture draws: it is an indirect draw, a
+ * draw by byte count, or a draw with conditional rendering or primitive restart.
  */
 #define VKXFB_DRAWS_INDIRECT 64
 

@@ -107,7 +107,7 @@ impl Error {
             Self::Allocator(_) => VkxfbResult::VkxfbErrorVulkan,
             Self::Earlier(result, _) => *result,
             Self::Within(_, error) => error.result(),
-            // The shader does not match the rest of its pipeline.
+            // The geometry shader does not match the topology of its pipeline, so the shader is wrong.
             Self::Runtime(RuntimeError::GeometryInput { .. }) => VkxfbResult::VkxfbErrorShader,
             Self::Runtime(error) => match error.kind() {
                 ErrorKind::Unavailable => VkxfbResult::VkxfbErrorUnavailable,

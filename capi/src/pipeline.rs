@@ -163,14 +163,14 @@ pub const VKXFB_DRAWS_INDEXED: u32 = 2;
 /// Draws have indices, and primitive restart is enabled.
 pub const VKXFB_DRAWS_RESTART: u32 = 4;
 /// Draws may have several instances, vertex buffers of more than 4 GiB, buffers that are not
-/// aligned to the largest accesses to them, or indices and elements that do not exist.
+/// aligned to the largest accesses to them, or indices and vertices outside of their buffers.
 pub const VKXFB_DRAWS_CHECKED: u32 = 8;
 /// A capture has several draws.
 pub const VKXFB_DRAWS_SEVERAL: u32 = 16;
 /// Captures have counters or queries.
 pub const VKXFB_DRAWS_COUNTED: u32 = 32;
-/// Only the GPU knows what this or another draw of the capture draws: they are indirect draws, or
-/// draws by byte count, with conditional rendering or with primitive restart.
+/// Only the GPU knows how much this or another draw of the capture draws: it is an indirect draw, a
+/// draw by byte count, or a draw with conditional rendering or primitive restart.
 pub const VKXFB_DRAWS_INDIRECT: u32 = 64;
 /// Draws of every kind, also in captures that mix them.
 pub const VKXFB_DRAWS_ANY: u32 = 128;

@@ -229,7 +229,8 @@ impl Scope {
             }
         };
         replace(Stage::INDEX_INPUT | Stage::VERTEX_ATTRIBUTE_INPUT, Stage::VERTEX_INPUT);
-        // `PRE_RASTERIZATION_SHADERS` includes stages that are valid only with a feature.
+        // `PRE_RASTERIZATION_SHADERS` includes stages that are valid only with a feature, so they are
+        // not listed one by one.
         replace(Stage::PRE_RASTERIZATION_SHADERS, Stage::ALL_GRAPHICS);
         let transfer = Stage::COPY | Stage::RESOLVE | Stage::BLIT | Stage::CLEAR;
         replace(transfer, Stage::ALL_TRANSFER);

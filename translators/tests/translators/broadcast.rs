@@ -196,7 +196,7 @@ const CASES: &[Case] = &[
     },
 ];
 
-/// A shader that writes values to eight attachments that no case writes.
+/// A shader that fills eight attachments with values that differ from those of all cases.
 const POISON: &str = "layout(location = 0) out vec4 colors[8];
     void main() { for (int i = 0; i < 8; i++) colors[i] = vec4(-77.0 - i) - gl_FragCoord; }";
 

@@ -33,7 +33,7 @@ pub(super) struct Pass {
     pub(super) late_draws: Option<LateDraws>,
 }
 
-/// Where the captures of a pass are recorded.
+/// Whether the captures of a pass are recorded before or after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Placement {
     /// They are recorded before the pass, which is withheld until it ends: commands in the pass may
