@@ -107,9 +107,9 @@ extern "C" {
 #define VKXFB_DEVICE_DEBUG_NAMES 16
 
 /**
- * Draws are large: a dispatch of them may need more than 64 workgroups, usually for more than
- * 4,096 vertices. Draws whose arguments only the GPU knows are as large as the capture buffers
- * have room for.
+ * Draws are large: capturing them may take a dispatch of more than 64 workgroups, which is usual
+ * for more than 4,096 vertices. A draw whose arguments only the GPU knows counts as large if the
+ * capture buffers have room for so many vertices.
  */
 #define VKXFB_DRAWS_LARGE 1
 
@@ -125,7 +125,7 @@ extern "C" {
 
 /**
  * Draws may have several instances, vertex buffers of more than 4 GiB, buffers that are not
- * aligned to the largest accesses to them, or indices and elements that do not exist.
+ * aligned to the largest accesses to them, or indices and vertices outside of their buffers.
  */
 #define VKXFB_DRAWS_CHECKED 8
 
@@ -140,8 +140,8 @@ extern "C" {
 #define VKXFB_DRAWS_COUNTED 32
 
 /**
- * Only the GPU knows what this or another draw of the capture draws: indirect draws, draws of byte
- * counts, draws with conditional rendering or with primitive restart.
+ * Only the GPU knows how much this or another draw of the capture draws: it is an indirect draw, a
+ * draw by byte count, or a draw with conditional rendering or primitive restart.
  */
 #define VKXFB_DRAWS_INDIRECT 64
 
@@ -164,13 +164,13 @@ typedef enum {
    */
   VKXFB_SUCCESS = 0,
   /**
-   * `vkxfb_query_pool_get_results`, `vkxfb_query_pool_wait`: a query has not ended yet. This is
-   * not a failure, and has no message.
+   * A query has not ended yet. Only `vkxfb_query_pool_get_results` and `vkxfb_query_pool_wait`
+   * return this. It is not a failure, and has no message.
    */
   VKXFB_NOT_READY = 1,
   /**
-   * An argument is NULL that must not be, has an invalid value, or contradicts another argument.
-   * The function did nothing.
+   * An argument is NULL although it must not be, has an invalid value, or contradicts another
+   * argument. The function did nothing.
    */
   VKXFB_ERROR_INVALID_ARGUMENT = -1,
   /**
@@ -197,7 +197,7 @@ typedef enum {
    */
   VKXFB_ERROR_INTERNAL = -6,
   /**
-   * The request is larger than the device supports at once: split it into several draws or
+   * The request is larger than what the device supports at once: split it into several draws or
    * captures, or use less. The function did nothing.
    */
   VKXFB_ERROR_TOO_LARGE = -7,
@@ -210,7 +210,7 @@ typedef enum {
  * Draws of a capture are not rasterized. To show them, the application also draws them in its
  * render pass, with its own pipeline.
  *
- * It can be begun and ended many times. The memory that this takes stays in use until
+ * A capture can be begun and ended many times. The memory that this takes stays in use until
  * `vkxfb_capture_reset`: an application with several frames in flight has a capture for each
  * frame, and resets it when it resets the command buffers of the frame. Only one thread at a time
  * may use a capture.
@@ -258,8 +258,8 @@ typedef struct VkxfbLateDraws VkxfbLateDraws;
 typedef struct VkxfbPipeline VkxfbPipeline;
 
 /**
- * A pool of queries of captures, like a `VkQueryPool`. Queries of a `VkQueryPool` would count the
- * application's own draws.
+ * A pool of queries that count captures, like a `VkQueryPool`. Queries of a `VkQueryPool` would
+ * count the application's own draws instead.
  *
  * Several threads may use it at the same time.
  */
@@ -369,7 +369,7 @@ typedef struct {
    */
   const uint32_t *pCode;
   /**
-   * Name of the entry point. NULL if the code has only one for shaders of that stage.
+   * Name of the entry point. It may be NULL if the code has only one entry point for that stage.
    */
   const char *pName;
   /**
@@ -397,7 +397,7 @@ typedef struct {
    */
   const uint32_t *pCode;
   /**
-   * Name of the entry point. NULL if the code has only one for vertex shaders.
+   * Name of the entry point. It may be NULL if the code has only one vertex shader.
    */
   const char *pName;
   /**
@@ -476,8 +476,9 @@ typedef struct {
    */
   const VkxfbShaderInfo *pTessellationEvaluationShader;
   /**
-   * The number of control points of a patch, 1 to 32, with tessellation shaders; the chain may contain
-   * `VkPipelineTessellationDomainOriginStateCreateInfo`. Ignored without them.
+   * The number of control points of a patch, 1 to 32. The chain may contain
+   * `VkPipelineTessellationDomainOriginStateCreateInfo`. The structure is ignored if there are
+   * no tessellation shaders.
    */
   const VkPipelineTessellationStateCreateInfo *pTessellationState;
 } VkxfbPipelineCreateInfo;
@@ -491,8 +492,8 @@ typedef struct {
    */
   VkPrimitiveTopology topology;
   /**
-   * `VKXFB_DRAWS_` bits. 0 stands for small direct draws of one instance and without indices,
-   * each alone in its capture.
+   * `VKXFB_DRAWS_` bits. 0 stands for small direct draws with one instance and without indices,
+   * each of which is the only draw of its capture.
    */
   uint32_t flags;
 } VkxfbExpectedDraws;
@@ -541,8 +542,9 @@ typedef struct {
 /**
  * A range of a buffer.
  *
- * A range that ends past its buffer is refused, and so are counters and commands there. This compares with
- * the memory that the buffer takes (`vkGetBufferMemoryRequirements`), which can be a little more than its size.
+ * A range that ends past the end of its buffer is an error, and so is a counter or a draw command
+ * there. The end is compared with the size of the buffer's memory
+ * (`vkGetBufferMemoryRequirements`), which can be a little larger than the buffer.
  */
 typedef struct {
   /**
@@ -554,7 +556,7 @@ typedef struct {
    */
   VkDeviceSize offset;
   /**
-   * Size in bytes. Not `VK_WHOLE_SIZE`.
+   * Size in bytes. It must not be `VK_WHOLE_SIZE`.
    */
   VkDeviceSize size;
 } VkxfbBufferRange;
@@ -623,7 +625,8 @@ typedef struct {
 } VkxfbCaptureBeginInfo;
 
 /**
- * What a capture writes, if the CPU knows it, and how much was recorded for it.
+ * The results of a capture, as far as the CPU knows them, and how many commands were recorded for
+ * it.
  */
 typedef struct {
   /**
@@ -631,11 +634,11 @@ typedef struct {
    */
   size_t structSize;
   /**
-   * Whether the numbers of primitives and the positions are known. They are if the capture began
-   * without counters, and has no indirect draws, draws of byte counts, conditional rendering,
-   * primitive restart, and no geometry shader that emits to several vertex streams or not always
-   * the same number of vertices. Otherwise they are 0, and only the GPU knows the values:
-   * counters and queries return them.
+   * Whether the numbers of primitives and the positions are known. They are known if the capture
+   * began without counters, and has no indirect draws, no draws by byte count, no conditional
+   * rendering, no primitive restart, and no geometry shader that emits to several vertex streams
+   * or not always the same number of vertices. Otherwise they are 0, and only counters and
+   * queries return the values.
    */
   VkBool32 isKnown;
   /**
@@ -790,10 +793,10 @@ void vkxfb_required_features_destroy(VkxfbRequiredFeatures *requiredFeatures);
 /**
  * Creates a context for a device that was created with `requiredFeatures`. This submits nothing.
  *
- * A device does not tell what it was created with. If it was created without what
- * `vkxfb_required_features_add_to` added, this succeeds nevertheless, and captures may work or not. The validation
- * layer then reports `VUID-vkGetBufferDeviceAddress-bufferDeviceAddress-03324` or
- * `VUID-VkShaderModuleCreateInfo-pCode-01091`.
+ * The library cannot query what a device was created with. If it was created without what
+ * `vkxfb_required_features_add_to` added, this succeeds nevertheless, and captures may work or
+ * not. The validation layer then reports `VUID-vkGetBufferDeviceAddress-bufferDeviceAddress-03324`
+ * or `VUID-VkShaderModuleCreateInfo-pCode-01091`.
  *
  * If `pipelineCache` is a pipeline cache, the internal pipelines that prepare captures are
  * compiled with it immediately. If it is `VK_NULL_HANDLE`, each of them is compiled when a capture
@@ -815,24 +818,25 @@ VkxfbResult vkxfb_context_create(const VkxfbRequiredFeatures *requiredFeatures,
  * created. This submits nothing.
  *
  * `pCreateInfo` says what the device was created with: its extensions in
- * `ppEnabledExtensionNames`, its features in `pEnabledFeatures` or in the chain. Queues are not
- * read. It may be another structure than the one that the device was created with, and may leave
- * out extensions and features that captures do not need. Returns `VKXFB_ERROR_UNAVAILABLE` if
- * captures need something that it does not contain; `vkxfb_last_error` names it.
+ * `ppEnabledExtensionNames`, and its features in `pEnabledFeatures` or in the chain. Queues are
+ * not read. The structure need not be the one that the device was created with, and may leave out
+ * extensions and features that captures do not need. Returns `VKXFB_ERROR_UNAVAILABLE` if captures
+ * need something that the structure does not contain; `vkxfb_last_error` names it.
  *
- * Captures need `bufferDeviceAddress` (below Vulkan 1.2 with `VK_KHR_buffer_device_address`) or, by
- * descriptors, `shaderStorageBufferArrayDynamicIndexing` (below Vulkan 1.1 with
- * `VK_KHR_storage_buffer_storage_class`). A device with `vulkanMemoryModel` also needs
- * `vulkanMemoryModelDeviceScope`. What else they make use of:
+ * Captures need `bufferDeviceAddress` (below Vulkan 1.2 with `VK_KHR_buffer_device_address`).
+ * Without it they use descriptors, and need `shaderStorageBufferArrayDynamicIndexing` (below
+ * Vulkan 1.1 with `VK_KHR_storage_buffer_storage_class`). A device with `vulkanMemoryModel` also
+ * needs `vulkanMemoryModelDeviceScope`. Captures also make use of:
  * - `storageBuffer8BitAccess` and `shaderInt8` (below Vulkan 1.2 with `VK_KHR_8bit_storage` and
  *   `VK_KHR_shader_float16_int8`): index buffers of any size, not only of multiples of 4 bytes;
  * - `shaderInt64`: faster captures on llvmpipe.
  *
- * A device does not tell what it was created with, so nothing notices if `pCreateInfo` has what the device
- * lacks. Captures may then work or not, and the validation layer reports them as at `vkxfb_context_create`.
- * Whoever does not know whether a feature was enabled leaves it out.
+ * The library cannot query what a device was created with, so it does not notice if `pCreateInfo`
+ * has what the device lacks. Captures may then work or not, and the validation layer reports the
+ * errors that `vkxfb_context_create` names. If you do not know whether a feature was enabled,
+ * leave it out.
  *
- * `pipelineCache` is as for `vkxfb_context_create`.
+ * The argument `pipelineCache` is that of `vkxfb_context_create`.
  *
  * # Safety
  * `pInfo` and `pCreateInfo` point to valid structures; the device was created on the physical device, with
@@ -880,8 +884,8 @@ VkxfbResult vkxfb_context_get_properties(const VkxfbContext *context,
                                          VkxfbContextProperties *pProperties);
 
 /**
- * Compiles all internal pipelines that prepare captures and that are not compiled yet, so that no recording
- * waits for a compiler. Any thread may do so while others record.
+ * Compiles all internal pipelines that prepare captures and that are not compiled yet, so that no
+ * recording waits for a compiler. Any thread may call this while others record.
  *
  * # Safety
  * `context` is live. `pipelineCache` is `VK_NULL_HANDLE` or a pipeline cache of the device that nothing
@@ -891,9 +895,9 @@ VkxfbResult vkxfb_context_prepare(const VkxfbContext *context,
                                   VkPipelineCache pipelineCache);
 
 /**
- * Records a barrier after all captures that were recorded before, for commands that read what they
- * wrote: one `vkCmdPipelineBarrier` with one global memory barrier, which changes no state of the
- * command buffer.
+ * Records a barrier after all captures that were recorded before, for commands that read what the
+ * captures wrote: one `vkCmdPipelineBarrier` with one global memory barrier, which changes no
+ * state of the command buffer.
  *
  * `dstStageMask` and `dstAccessMask` are the stages and accesses that read, for example
  * `VK_PIPELINE_STAGE_VERTEX_INPUT_BIT` and `VK_ACCESS_VERTEX_ATTRIBUTE_READ_BIT`.
@@ -908,8 +912,8 @@ VkxfbResult vkxfb_context_record_barrier(const VkxfbContext *context,
                                          VkAccessFlags dstAccessMask);
 
 /**
- * Creates a pipeline. Afterwards the memory that `pCreateInfo` points to is not needed any more,
- * but the set layouts are.
+ * Creates a pipeline. After that, the memory that `pCreateInfo` points to is no longer needed, but
+ * the set layouts are.
  *
  * # Safety
  * `context` is live. `pCreateInfo` points to a valid structure, whose SPIR-V is valid and whose
@@ -922,8 +926,8 @@ VkxfbResult vkxfb_pipeline_create(const VkxfbContext *context,
 
 /**
  * Compiles the Vulkan pipelines for draws of these kinds that are not compiled yet, so that no
- * recording waits for a compiler. Any thread may do so while others record. When a recording
- * compiles a pipeline, it does not use a pipeline cache.
+ * recording waits for a compiler. Any thread may call this while others record. A pipeline that is
+ * compiled during a recording does not use a pipeline cache.
  *
  * # Safety
  * `pipeline` is live, and `pDraws` points to `drawCount` structures. `pipelineCache` is `VK_NULL_HANDLE` or a
@@ -1002,8 +1006,8 @@ void vkxfb_capture_destroy(VkxfbCapture *capture);
 VkxfbResult vkxfb_capture_reset(VkxfbCapture *capture);
 
 /**
- * Begins a capture. All commands are recorded by `vkxfb_capture_end`. If one was begun and has not ended, its
- * draws are dropped.
+ * Begins a capture. Its commands are collected, and `vkxfb_capture_end` records them. If the
+ * capture was begun before and has not ended, the draws of that time are dropped.
  *
  * If this fails, all commands up to `vkxfb_capture_end` fail, too, with the same result: it is
  * enough to check the result of `vkxfb_capture_end`.
@@ -1026,7 +1030,7 @@ VkxfbResult vkxfb_capture_begin(VkxfbCapture *capture,
  * draw decides how its primitives are counted.
  *
  * # Safety
- * `capture` is live. Otherwise as `vkxfb_capture_begin`.
+ * `capture` is live. The other requirements are those of `vkxfb_capture_begin`.
  */
 VkxfbResult vkxfb_capture_begin_inactive(VkxfbCapture *capture);
 
@@ -1040,8 +1044,8 @@ VkxfbResult vkxfb_capture_begin_inactive(VkxfbCapture *capture);
  * compute stage, and the descriptor sets of the compute bind point. Commands that read the
  * captured bytes need `vkxfb_context_record_barrier` before them.
  *
- * If a command since the beginning failed, nothing is recorded, and its result is returned. In any
- * case another capture can begin afterwards.
+ * If a command since the beginning failed, nothing is recorded, and the result of that command is
+ * returned. In any case the capture can be begun again.
  *
  * # Safety
  * `capture` is live. `commandBuffer` is a command buffer of its device that is being recorded, for
@@ -1062,10 +1066,10 @@ VkxfbResult vkxfb_capture_end(VkxfbCapture *capture,
  * the capture fail, and change nothing.
  *
  * # Safety
- * As `vkxfb_capture_end`, for the command buffers that the capture is played into. Its pipelines,
- * buffers, descriptor sets and query pools, and the counters that are passed here, are live until
- * the capture is begun again or destroyed, and every command buffer that it was played into is
- * reset or freed.
+ * The requirements are those of `vkxfb_capture_end`, for the command buffers that the capture is
+ * played into. Its pipelines, buffers, descriptor sets and query pools, and the counters that are
+ * passed here, are live until the capture is begun again or destroyed, and every command buffer
+ * that it was played into is reset or freed.
  */
 VkxfbResult vkxfb_capture_finish(VkxfbCapture *capture,
                                  uint32_t counterBufferCount,
@@ -1073,7 +1077,7 @@ VkxfbResult vkxfb_capture_finish(VkxfbCapture *capture,
 
 /**
  * Records a capture that `vkxfb_capture_finish` has ended into a command buffer. It starts from
- * the same state each time; counters are read, and queries are added to, each time that the
+ * the same state each time. Counters are read, and queries are added to, each time that the
  * commands are executed.
  *
  * `order` may be NULL. Then barriers order the kernels of this capture after those of earlier
@@ -1082,14 +1086,14 @@ VkxfbResult vkxfb_capture_finish(VkxfbCapture *capture,
  * capture is ordered after all earlier captures that were played with it, whatever they access:
  * see `VkxfbCaptureOrder`. `pCaptured` may be NULL.
  *
- * If this fails, nothing is recorded, nothing is lost, and it may be called again. Only if some
+ * If this fails, nothing is recorded, and it may be called again. There is one exception: if some
  * draws have a geometry shader and others have none, or if they emit to several vertex streams, a
- * part may be recorded.
+ * part of the capture may be recorded.
  *
  * # Safety
- * As `vkxfb_capture_end`. `order` is live or NULL. All captures since it was created or forgotten
- * were played into this command buffer with it, and no other function of the library has recorded
- * into the command buffer since.
+ * The requirements are those of `vkxfb_capture_end`. `order` is live or NULL. All captures since
+ * it was created or forgotten were played into this command buffer with it, and no other function
+ * of the library has recorded into the command buffer since.
  */
 VkxfbResult vkxfb_capture_play(VkxfbCapture *capture,
                                VkCommandBuffer commandBuffer,
@@ -1105,8 +1109,8 @@ VkxfbResult vkxfb_capture_play(VkxfbCapture *capture,
 VkxfbResult vkxfb_capture_order_create(VkxfbCaptureOrder **pOrder);
 
 /**
- * Returns an order to the state in which it was created, for another command buffer, or after
- * commands that it does not know.
+ * Resets an order to the state in which it was created, for another command buffer, or because
+ * commands were recorded that the order does not know.
  *
  * # Safety
  * `order` is live.
@@ -1150,7 +1154,7 @@ VkxfbResult vkxfb_capture_bind_vertex_buffers(VkxfbCapture *capture,
  * each at most `UINT32_MAX`. If it is NULL, the strides are those of the pipeline.
  *
  * # Safety
- * As `vkxfb_capture_bind_vertex_buffers`.
+ * The requirements are those of `vkxfb_capture_bind_vertex_buffers`.
  */
 VkxfbResult vkxfb_capture_bind_vertex_buffers2(VkxfbCapture *capture,
                                                uint32_t firstBinding,
@@ -1159,7 +1163,7 @@ VkxfbResult vkxfb_capture_bind_vertex_buffers2(VkxfbCapture *capture,
                                                const VkDeviceSize *pStrides);
 
 /**
- * Binds an index buffer for the draws that follow, of `VK_INDEX_TYPE_UINT16`,
+ * Binds an index buffer for the draws that follow. The type is `VK_INDEX_TYPE_UINT16`,
  * `VK_INDEX_TYPE_UINT32` or `VK_INDEX_TYPE_UINT8_EXT`. The offset must be a multiple of the size
  * of an index.
  *
@@ -1191,9 +1195,9 @@ VkxfbResult vkxfb_capture_bind_descriptor_sets(VkxfbCapture *capture,
  * Says that the application binds the sets `firstSet` to `firstSet + descriptorSetCount - 1`
  * itself, with `vkCmdBindDescriptorSets`, `vkCmdPushDescriptorSetKHR` or a similar command, at the
  * compute bind point and with the layout of `VkxfbPipelineProperties`. The draws that follow then
- * need no `vkxfb_capture_bind_descriptor_sets` for these sets. If captures use descriptors, draws
- * that need kernels are refused nevertheless: those with counters, queries, indirect arguments,
- * conditional rendering or primitive restart.
+ * need no `vkxfb_capture_bind_descriptor_sets` for these sets. If captures use descriptors, some
+ * draws fail nevertheless, because they need further compute shaders of the library: those with
+ * counters, queries, indirect arguments, conditional rendering or primitive restart.
  *
  * # Safety
  * `capture` is live. The sets are bound in the command buffer when `vkxfb_capture_end` records the draws.
@@ -1205,7 +1209,7 @@ VkxfbResult vkxfb_capture_assume_descriptor_sets(VkxfbCapture *capture,
 /**
  * Enables or disables primitive restart for the draws that follow, as
  * `vkCmdSetPrimitiveRestartEnable` does. The pipeline must have been created with
- * `primitiveRestartEnable`; then primitive restart is enabled at first.
+ * `primitiveRestartEnable`. At first primitive restart is enabled.
  *
  * # Safety
  * `capture` is live.
@@ -1244,10 +1248,11 @@ VkxfbResult vkxfb_capture_set_provoking_vertex_mode(VkxfbCapture *capture,
                                                     VkProvokingVertexModeEXT provokingVertexMode);
 
 /**
- * Begins conditional rendering, as `vkCmdBeginConditionalRenderingEXT` does: the device discards the draws
- * that follow if the dword in the buffer is 0 or, with `VK_CONDITIONAL_RENDERING_INVERTED_BIT_EXT`, if it is
- * not. A discarded draw captures nothing, and adds to no query and no counter. The device needs neither the
- * extension nor its feature. The end of the capture also ends it.
+ * Begins conditional rendering, as `vkCmdBeginConditionalRenderingEXT` does: the device discards
+ * the draws that follow if the dword in the buffer is 0 or, with
+ * `VK_CONDITIONAL_RENDERING_INVERTED_BIT_EXT`, if it is not 0. A discarded draw captures nothing,
+ * and adds to no query and no counter. The device needs neither the extension nor its feature.
+ * Conditional rendering also ends when the capture ends.
  *
  * # Safety
  * `capture` is live. `pConditionalRenderingBegin` points to a valid structure, whose chain is ignored; the
@@ -1265,9 +1270,9 @@ VkxfbResult vkxfb_capture_begin_conditional_rendering(VkxfbCapture *capture,
 VkxfbResult vkxfb_capture_end_conditional_rendering(VkxfbCapture *capture);
 
 /**
- * Updates push constants for the draws that follow, `offset` bytes from the start of the shader's
- * block as for `vkCmdPushConstants`. Push constants stay valid until the end of the capture;
- * captures do not use what `vkCmdPushConstants` sets.
+ * Updates push constants for the draws that follow. `offset` is the offset in bytes in the
+ * shader's block, as for `vkCmdPushConstants`. Push constants stay valid until the end of the
+ * capture. Captures do not use the push constants that `vkCmdPushConstants` sets.
  *
  * # Safety
  * `capture` is live, and `pValues` points to `size` bytes.
@@ -1278,9 +1283,9 @@ VkxfbResult vkxfb_capture_push_constants(VkxfbCapture *capture,
                                          const void *pValues);
 
 /**
- * Captures a draw without indices. As for all draws, `primitiveTopology` is that of the pipeline,
- * unless the pipeline was created with `dynamicTopology`. If there is a geometry shader, the
- * topology must match its input primitives.
+ * Captures a draw without indices. `primitiveTopology` must be that of the pipeline, unless the
+ * pipeline was created with `dynamicTopology`. This also holds for the other draws. If there is a
+ * geometry shader, the topology must match its input primitives.
  *
  * # Safety
  * `capture` is live, and `pDraw` points to a valid structure.
@@ -1315,7 +1320,7 @@ VkxfbResult vkxfb_capture_draw_multi(VkxfbCapture *capture,
  * `vkCmdDrawMultiIndexedEXT`.
  *
  * # Safety
- * As `vkxfb_capture_draw_multi`.
+ * The requirements are those of `vkxfb_capture_draw_multi`.
  */
 VkxfbResult vkxfb_capture_draw_multi_indexed(VkxfbCapture *capture,
                                              VkPrimitiveTopology primitiveTopology,
@@ -1338,7 +1343,7 @@ VkxfbResult vkxfb_capture_draw_indirect(VkxfbCapture *capture,
  * `VkDrawIndexedIndirectCommand` structures.
  *
  * # Safety
- * As `vkxfb_capture_draw_indirect`.
+ * The requirements are those of `vkxfb_capture_draw_indirect`.
  */
 VkxfbResult vkxfb_capture_draw_indexed_indirect(VkxfbCapture *capture,
                                                 VkPrimitiveTopology primitiveTopology,
@@ -1358,24 +1363,24 @@ VkxfbResult vkxfb_capture_draw_indirect_byte_count(VkxfbCapture *capture,
                                                    const VkxfbByteCountDraw *pDraw);
 
 /**
- * Records a kernel that writes commands for `vkCmdDrawIndirect`, which draw what
- * `vkCmdDrawIndirectByteCountEXT` would draw with the elements of `pDraws`. The application binds
- * the capture buffers as vertex buffers, and records `vkCmdDrawIndirect` with the same buffer,
- * offset, draw count and stride. The topology of its pipeline is a list of the primitives that
- * were captured.
+ * Records a kernel (a compute shader of the library) that writes commands for `vkCmdDrawIndirect`.
+ * They draw what `vkCmdDrawIndirectByteCountEXT` would draw with the elements of `pDraws`. The
+ * application binds the capture buffers as vertex buffers, and records `vkCmdDrawIndirect` with
+ * the same buffer, offset, draw count and stride. The topology of its pipeline is a list of the
+ * primitives that were captured.
  *
  * The kernel writes a `VkDrawIndirectCommand` to `buffer` every `stride` bytes from `offset` on;
  * both are multiples of 4. The buffer must also have the usage
  * `VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT`.
  *
- * Barriers order the kernel after captures, after draws that read earlier commands and after transfers, and
- * before the stage `VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT`. For the captured vertices record
- * `vkxfb_context_record_barrier`. This overwrites the same state of the command buffer as
- * `vkxfb_capture_end`.
+ * Barriers order the kernel after captures, after draws that read earlier commands and after
+ * transfers, and before the stage `VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT`. For the captured vertices
+ * record `vkxfb_context_record_barrier`. The kernel overwrites the same state of the command
+ * buffer as `vkxfb_capture_end`.
  *
- * `capture` need not be begun; if it is, the kernel is not a part of it. Only its memory is used,
- * until `vkxfb_capture_reset`. Returns `VKXFB_ERROR_UNAVAILABLE` if `hasIndirectDraws` of
- * `VkxfbContextProperties` is not true. If this fails, nothing is recorded.
+ * Only the memory of `capture` is used, until `vkxfb_capture_reset`. `capture` need not be begun.
+ * If it is, the kernel is not a part of the capture. Returns `VKXFB_ERROR_UNAVAILABLE` if
+ * `hasIndirectDraws` of `VkxfbContextProperties` is not true. If this fails, nothing is recorded.
  *
  * # Safety
  * `capture` is live. `commandBuffer` is a command buffer of its device that is being recorded, for a queue with
@@ -1402,7 +1407,8 @@ VkxfbResult vkxfb_capture_record_draw_commands(VkxfbCapture *capture,
  * must be known.
  *
  * # Safety
- * As `vkxfb_capture_record_draw_commands`. `pLateDraws` points to memory for a pointer.
+ * The requirements are those of `vkxfb_capture_record_draw_commands`. `pLateDraws` points to
+ * memory for a pointer.
  */
 VkxfbResult vkxfb_late_draws_create(VkxfbCapture *capture,
                                     VkCommandBuffer commandBuffer,
@@ -1414,8 +1420,8 @@ VkxfbResult vkxfb_late_draws_create(VkxfbCapture *capture,
  * `lateDraws` was created with, or was reset since then.
  *
  * # Safety
- * `lateDraws` and `capture` are live. The command buffer of `lateDraws` is not being executed. Otherwise as
- * `vkxfb_capture_record_draw_commands`.
+ * `lateDraws` and `capture` are live. The command buffer of `lateDraws` is not being executed. The
+ * other requirements are those of `vkxfb_capture_record_draw_commands`.
  */
 VkxfbResult vkxfb_late_draws_add(VkxfbLateDraws *lateDraws,
                                  VkxfbCapture *capture,
@@ -1485,9 +1491,9 @@ VkxfbResult vkxfb_query_pool_reset(const VkxfbQueryPool *queryPool,
  * of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT` is the number of primitives written, followed
  * by the number of primitives needed, which would be written if the buffers were large enough.
  *
- * It needs no barrier, and may be called while the device executes. Returns `VKXFB_NOT_READY` if a
- * query has not ended: without `VK_QUERY_RESULT_PARTIAL_BIT` its values in `pData` are not
- * changed. `VK_QUERY_RESULT_WAIT_BIT` is refused, because the library does not know when the
+ * This needs no barrier, and may be called while the device executes. Returns `VKXFB_NOT_READY` if
+ * a query has not ended: without `VK_QUERY_RESULT_PARTIAL_BIT` its values in `pData` are not
+ * changed. `VK_QUERY_RESULT_WAIT_BIT` is an error, because the library does not know when the
  * device is lost: wait for a fence, or call `vkxfb_query_pool_wait`, which has a timeout.
  *
  * # Safety
@@ -1506,7 +1512,7 @@ VkxfbResult vkxfb_query_pool_get_results(const VkxfbQueryPool *queryPool,
  * they have not ended by then, which also happens if the device is lost.
  *
  * # Safety
- * `queryPool` is live. The submissions that end the queries were submitted.
+ * `queryPool` is live. The command buffers that end the queries were submitted.
  */
 VkxfbResult vkxfb_query_pool_wait(const VkxfbQueryPool *queryPool,
                                   uint32_t firstQuery,
@@ -1524,8 +1530,8 @@ VkxfbResult vkxfb_query_pool_wait(const VkxfbQueryPool *queryPool,
  * `VK_PIPELINE_STAGE_TRANSFER_BIT` with `VK_ACCESS_TRANSFER_WRITE_BIT`. It overwrites the same
  * state of the command buffer as `vkxfb_capture_end`.
  *
- * `capture` need not be begun; if it is, the copy is not a part of it. Only its memory is used,
- * until `vkxfb_capture_reset`. If this fails, nothing is recorded.
+ * Only the memory of `capture` is used, until `vkxfb_capture_reset`. `capture` need not be begun.
+ * If it is, the copy is not a part of the capture. If this fails, nothing is recorded.
  *
  * # Safety
  * `queryPool` and `capture` are live and belong to the same context. `commandBuffer` is a command buffer of its
@@ -1564,7 +1570,7 @@ VkxfbResult vkxfb_capture_begin_query_indexed(VkxfbCapture *capture,
  * Ends a query before `vkxfb_capture_end`. The arguments are those with which it was begun.
  *
  * # Safety
- * As `vkxfb_capture_begin_query_indexed`.
+ * The requirements are those of `vkxfb_capture_begin_query_indexed`.
  */
 VkxfbResult vkxfb_capture_end_query_indexed(VkxfbCapture *capture,
                                             const VkxfbQueryPool *queryPool,

@@ -1,4 +1,4 @@
-//! Checks of arguments from C: pointers that may be null, and arrays.
+//! Checks and converts arguments from C: pointers that may be null, arrays, and strings.
 
 use std::ffi::{CStr, c_char};
 use std::ptr::null_mut;
@@ -8,7 +8,8 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use crate::error::{Error, VkxfbResult, guard};
 
-/// Returns a reference for a pointer that must not be null. `name` names the argument in messages.
+/// Returns a reference for a pointer that must not be null. `name` is the argument's name, for
+/// messages.
 ///
 /// # Safety
 /// The pointer is null, or valid for as long as the reference is used.
@@ -20,10 +21,10 @@ pub(crate) unsafe fn required<'a, T>(
     unsafe { pointer.as_ref() }.ok_or(Error::Null(name))
 }
 
-/// Does what [`required`] does, for a pointer to memory that is written.
+/// Like [`required`], for a pointer to memory that is written.
 ///
 /// # Safety
-/// As [`required`], and nothing else uses the memory meanwhile.
+/// The contract of [`required`], and nothing else uses the memory meanwhile.
 pub(crate) unsafe fn required_mut<'a, T>(
     pointer: *mut T,
     name: &'static str,
@@ -32,7 +33,8 @@ pub(crate) unsafe fn required_mut<'a, T>(
     unsafe { pointer.as_mut() }.ok_or(Error::Null(name))
 }
 
-/// Returns an array as a slice. If `count` is 0, the pointer may have any value.
+/// Returns an array as a slice. The pointer must not be null, unless `count` is 0. Then it may have
+/// any value.
 ///
 /// # Safety
 /// The pointer is null, or to `count` elements that are valid for as long as the slice is used.
@@ -49,7 +51,7 @@ pub(crate) unsafe fn array<'a, T>(
     }
 }
 
-/// Returns a string, or `None` for a null pointer.
+/// Returns a string. `None` if the pointer is null.
 ///
 /// # Safety
 /// The pointer is null or to a null-terminated string, which is valid for as long as the result is
@@ -69,7 +71,7 @@ pub(crate) unsafe fn string<'a>(
 /// Returns an array of strings, none of which may be null.
 ///
 /// # Safety
-/// As [`array`], and its elements as [`string`].
+/// The contract of [`array`], and its elements as [`string`].
 pub(crate) unsafe fn strings<'a>(
     start: *const *const c_char,
     count: u32,
@@ -82,8 +84,8 @@ pub(crate) unsafe fn strings<'a>(
     pointers.iter().map(text).collect()
 }
 
-/// For an entry point that creates an object: calls `make`, and writes where the object is. If something fails, NULL is
-/// written.
+/// Creates an object for a function of the C interface: calls `make`, and writes a pointer to the
+/// object to `p_created`. If `make` fails, writes NULL.
 ///
 /// # Safety
 /// `p_created` is null, or to memory for a pointer.
@@ -105,7 +107,8 @@ pub(crate) unsafe fn create<T>(
     })
 }
 
-/// Takes ownership of a pointer from `Box::into_raw`. Returns `None` if the pointer is null.
+/// Takes ownership of an object from its pointer, which `Box::into_raw` returned. `None` if the
+/// pointer is null.
 ///
 /// # Safety
 /// The pointer is null, or was returned by `Box::into_raw` and is not used any more.

@@ -1,4 +1,4 @@
-//! Captures: their beginning, their end, and their memory.
+//! Begins, ends, records and plays captures, and manages their memory.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::extensible::{Output, extensible, read};
 use crate::pipeline::VkxfbPipeline;
 use crate::query::ActiveQuery;
 
-/// The number of draws of a capture that an arena has room for before it grows.
+/// The number of draws in a capture for which a new arena is large enough.
 const DRAWS: u64 = 64;
 
 /// The size of a counter in bytes.
@@ -31,8 +31,9 @@ const _: () = assert!(VKXFB_MAX_BUFFERS == MAX_XFB_BUFFERS);
 
 /// A range of a buffer.
 ///
-/// A range that ends past its buffer is refused, and so are counters and commands there. This compares with
-/// the memory that the buffer takes (`vkGetBufferMemoryRequirements`), which can be a little more than its size.
+/// A range that ends past the end of its buffer is an error, and so is a counter or a draw command
+/// there. The end is compared with the size of the buffer's memory
+/// (`vkGetBufferMemoryRequirements`), which can be a little larger than the buffer.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct VkxfbBufferRange {
@@ -40,7 +41,7 @@ pub struct VkxfbBufferRange {
     pub buffer: vk::Buffer,
     /// Offset in bytes from the start of the buffer.
     pub offset: vk::DeviceSize,
-    /// Size in bytes. Not `VK_WHOLE_SIZE`.
+    /// Size in bytes. It must not be `VK_WHOLE_SIZE`.
     pub size: vk::DeviceSize,
 }
 
@@ -92,17 +93,18 @@ extensible! {
     VkxfbCaptured { ..positions, dispatch_count, barrier_count }
 }
 
-/// What a capture writes, if the CPU knows it, and how much was recorded for it.
+/// The results of a capture, as far as the CPU knows them, and how many commands were recorded for
+/// it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct VkxfbCaptured {
     /// The `sizeof` of the structure, as `VKXFB_INIT` sets it.
     pub struct_size: usize,
-    /// Whether the numbers of primitives and the positions are known. They are if the capture began
-    /// without counters, and has no indirect draws, draws of byte counts, conditional rendering,
-    /// primitive restart, and no geometry shader that emits to several vertex streams or not always
-    /// the same number of vertices. Otherwise they are 0, and only the GPU knows the values:
-    /// counters and queries return them.
+    /// Whether the numbers of primitives and the positions are known. They are known if the capture
+    /// began without counters, and has no indirect draws, no draws by byte count, no conditional
+    /// rendering, no primitive restart, and no geometry shader that emits to several vertex streams
+    /// or not always the same number of vertices. Otherwise they are 0, and only counters and
+    /// queries return the values.
     pub is_known: vk::Bool32,
     /// Number of primitives that are written.
     pub primitives_written: u64,
@@ -122,7 +124,7 @@ pub struct VkxfbCaptured {
 /// Draws of a capture are not rasterized. To show them, the application also draws them in its
 /// render pass, with its own pipeline.
 ///
-/// It can be begun and ended many times. The memory that this takes stays in use until
+/// A capture can be begun and ended many times. The memory that this takes stays in use until
 /// `vkxfb_capture_reset`: an application with several frames in flight has a capture for each
 /// frame, and resets it when it resets the command buffers of the frame. Only one thread at a time
 /// may use a capture.
@@ -138,7 +140,8 @@ pub struct VkxfbCapture {
     /// A number that identifies the memory in the arena. Each reset changes it, and no other
     /// capture has the same number.
     memory: u64,
-    /// The result and the message of the first command that failed since the beginning, if one did.
+    /// The result and the message of the first command that failed since the capture was begun.
+    /// `None` if none has failed.
     failed: Option<(VkxfbResult, String)>,
     /// Whether `vkxfb_capture_finish` has ended the capture, so that it can be played.
     is_finished: bool,
@@ -210,8 +213,8 @@ pub unsafe extern "C" fn vkxfb_capture_reset(capture: *mut VkxfbCapture) -> Vkxf
     })
 }
 
-/// Begins a capture. All commands are recorded by `vkxfb_capture_end`. If one was begun and has not ended, its
-/// draws are dropped.
+/// Begins a capture. Its commands are collected, and `vkxfb_capture_end` records them. If the
+/// capture was begun before and has not ended, the draws of that time are dropped.
 ///
 /// If this fails, all commands up to `vkxfb_capture_end` fail, too, with the same result: it is
 /// enough to check the result of `vkxfb_capture_end`.
@@ -241,7 +244,7 @@ pub unsafe extern "C" fn vkxfb_capture_begin(
 /// draw decides how its primitives are counted.
 ///
 /// # Safety
-/// `capture` is live. Otherwise as `vkxfb_capture_begin`.
+/// `capture` is live. The other requirements are those of `vkxfb_capture_begin`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_begin_inactive(capture: *mut VkxfbCapture) -> VkxfbResult {
     // SAFETY: the caller's contract.
@@ -260,7 +263,7 @@ fn new_memory() -> u64 {
 /// Forgets the failure or the end of an earlier capture.
 ///
 /// # Safety
-/// As [`command`].
+/// The contract of [`command`].
 unsafe fn anew(capture: *mut VkxfbCapture) {
     // SAFETY: the caller's contract.
     if let Some(capture) = unsafe { capture.as_mut() } {
@@ -279,8 +282,8 @@ unsafe fn anew(capture: *mut VkxfbCapture) {
 /// compute stage, and the descriptor sets of the compute bind point. Commands that read the
 /// captured bytes need `vkxfb_context_record_barrier` before them.
 ///
-/// If a command since the beginning failed, nothing is recorded, and its result is returned. In any
-/// case another capture can begin afterwards.
+/// If a command since the beginning failed, nothing is recorded, and the result of that command is
+/// returned. In any case the capture can be begun again.
 ///
 /// # Safety
 /// `capture` is live. `commandBuffer` is a command buffer of its device that is being recorded, for
@@ -322,10 +325,10 @@ pub unsafe extern "C" fn vkxfb_capture_end(
 /// the capture fail, and change nothing.
 ///
 /// # Safety
-/// As `vkxfb_capture_end`, for the command buffers that the capture is played into. Its pipelines,
-/// buffers, descriptor sets and query pools, and the counters that are passed here, are live until
-/// the capture is begun again or destroyed, and every command buffer that it was played into is
-/// reset or freed.
+/// The requirements are those of `vkxfb_capture_end`, for the command buffers that the capture is
+/// played into. Its pipelines, buffers, descriptor sets and query pools, and the counters that are
+/// passed here, are live until the capture is begun again or destroyed, and every command buffer
+/// that it was played into is reset or freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_finish(
     capture: *mut VkxfbCapture,
@@ -345,7 +348,7 @@ pub unsafe extern "C" fn vkxfb_capture_finish(
 }
 
 /// Records a capture that `vkxfb_capture_finish` has ended into a command buffer. It starts from
-/// the same state each time; counters are read, and queries are added to, each time that the
+/// the same state each time. Counters are read, and queries are added to, each time that the
 /// commands are executed.
 ///
 /// `order` may be NULL. Then barriers order the kernels of this capture after those of earlier
@@ -354,14 +357,14 @@ pub unsafe extern "C" fn vkxfb_capture_finish(
 /// capture is ordered after all earlier captures that were played with it, whatever they access:
 /// see `VkxfbCaptureOrder`. `pCaptured` may be NULL.
 ///
-/// If this fails, nothing is recorded, nothing is lost, and it may be called again. Only if some
+/// If this fails, nothing is recorded, and it may be called again. There is one exception: if some
 /// draws have a geometry shader and others have none, or if they emit to several vertex streams, a
-/// part may be recorded.
+/// part of the capture may be recorded.
 ///
 /// # Safety
-/// As `vkxfb_capture_end`. `order` is live or NULL. All captures since it was created or forgotten
-/// were played into this command buffer with it, and no other function of the library has recorded
-/// into the command buffer since.
+/// The requirements are those of `vkxfb_capture_end`. `order` is live or NULL. All captures since
+/// it was created or forgotten were played into this command buffer with it, and no other function
+/// of the library has recorded into the command buffer since.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_play(
     capture: *mut VkxfbCapture,
@@ -414,8 +417,8 @@ pub unsafe extern "C" fn vkxfb_capture_order_create(
     unsafe { create(p_order, "pOrder", || Ok(VkxfbCaptureOrder { order: CaptureOrder::new() })) }
 }
 
-/// Returns an order to the state in which it was created, for another command buffer, or after
-/// commands that it does not know.
+/// Resets an order to the state in which it was created, for another command buffer, or because
+/// commands were recorded that the order does not know.
 ///
 /// # Safety
 /// `order` is live.
@@ -438,8 +441,8 @@ pub unsafe extern "C" fn vkxfb_capture_order_destroy(order: *mut VkxfbCaptureOrd
     guard_quietly(|| drop(unsafe { owned(order) }));
 }
 
-/// Calls `function` for an entry point that is a command of a capture. If it fails, all later
-/// commands of the capture fail, unless the capture is finished: then it stays as it is, to be played.
+/// Calls `function`, which implements a command of a capture. If it fails, all later commands of
+/// the capture fail, unless the capture is finished: then it stays unchanged, and can be played.
 ///
 /// # Safety
 /// The pointer is null, or to a live capture that nothing else uses meanwhile.
@@ -470,12 +473,12 @@ pub(crate) unsafe fn command(
 }
 
 impl VkxfbCapture {
-    /// The recorder with which commands bind and draw.
+    /// Returns the recorder, with which commands bind and draw.
     pub(crate) fn recorder(&mut self) -> Recorder<'_> {
         self.capture.recorder()
     }
 
-    /// Discards a capture that has ended, or that has failed.
+    /// Discards a capture that has ended or has failed.
     fn forget(&mut self) {
         self.capture.clear();
         self.failed = None;
@@ -484,7 +487,7 @@ impl VkxfbCapture {
     }
 
     /// # Safety
-    /// As [`vkxfb_capture_begin`].
+    /// The contract of [`vkxfb_capture_begin`].
     unsafe fn begin(&mut self, info: &VkxfbCaptureBeginInfo) -> Result<(), Error> {
         // SAFETY: the caller's contract.
         let (pipeline, buffers, vertex_buffers, counters) = unsafe {
@@ -524,7 +527,7 @@ impl VkxfbCapture {
     /// have the stride of their pipeline.
     ///
     /// # Safety
-    /// As [`check_ranges`](Self::check_ranges).
+    /// The contract of [`check_ranges`](Self::check_ranges).
     pub(crate) unsafe fn vertex_buffers(
         &self,
         name: &str,
@@ -544,7 +547,7 @@ impl VkxfbCapture {
     }
 
     /// # Safety
-    /// As [`check_ranges`](Self::check_ranges).
+    /// The contract of [`check_ranges`](Self::check_ranges).
     unsafe fn counter_buffers(
         &self,
         counters: &[VkxfbCounterBuffer],
@@ -560,7 +563,7 @@ impl VkxfbCapture {
     }
 
     /// # Safety
-    /// As [`vkxfb_capture_end`].
+    /// The contract of [`vkxfb_capture_end`].
     unsafe fn end(
         &mut self,
         command_buffer: vk::CommandBuffer,
@@ -578,7 +581,7 @@ impl VkxfbCapture {
     }
 
     /// # Safety
-    /// As [`vkxfb_capture_play`].
+    /// The contract of [`vkxfb_capture_play`].
     unsafe fn play(
         &mut self,
         command_buffer: vk::CommandBuffer,
@@ -615,10 +618,10 @@ impl VkxfbCapture {
         unsafe { self.with_memory(function) }
     }
 
-    /// Does what [`record`](Self::record) does, for a `function` that does not record.
+    /// Like [`record`](Self::record), for a `function` that does not record into a command buffer.
     ///
     /// # Safety
-    /// As [`record`](Self::record).
+    /// The contract of [`record`](Self::record).
     pub(crate) unsafe fn with_memory<R>(
         &mut self,
         function: impl for<'a> FnOnce(
@@ -636,7 +639,7 @@ impl VkxfbCapture {
         Ok(function(capture, shared, arena)?)
     }
 
-    /// A number that identifies the memory that the capture has taken since its last reset.
+    /// Returns a number that identifies the memory that the capture has taken since its last reset.
     pub(crate) const fn memory(&self) -> u64 {
         self.memory
     }
@@ -659,8 +662,9 @@ impl VkxfbBufferRange {
     }
 }
 
-/// Elements for capture buffers, or none if there are too many: the recorder refuses these by their number, which may be
-/// a mistake, so that the array has fewer.
+/// Returns the elements to check, one for each capture buffer. If there are too many, returns none,
+/// because the recorder returns an error for their number. The number may be wrong, and the array
+/// shorter, so its elements must not be read.
 const fn of_buffers<T>(elements: &[T]) -> &[T] {
     match elements.len() <= VKXFB_MAX_BUFFERS {
         true => elements,
@@ -682,7 +686,7 @@ impl VkxfbCounterBuffer {
         unsafe { shared.check_range(what, self.buffer, self.offset, COUNTER) }
     }
 
-    /// Converts a counter that must not be null.
+    /// Converts a counter. It is an error if the buffer is null.
     pub(crate) fn counter(self) -> Result<CounterBuffer, Error> {
         let Self { buffer, offset } = self;
         match buffer == vk::Buffer::null() {

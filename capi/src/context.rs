@@ -17,7 +17,7 @@ use crate::device::{
 use crate::error::{Error, VkxfbResult, guard, guard_quietly};
 use crate::extensible::{Output, extensible, read};
 
-/// The size in bytes of the memory objects for arenas. Most captures need a few kilobytes.
+/// The size in bytes of the memory objects for arenas. Most captures need only a few kilobytes.
 const BLOCK: u64 = 4 << 20;
 
 /// A device that captures: its commands, internal pipelines that prepare captures, and an allocator
@@ -38,10 +38,10 @@ pub(crate) struct Shared {
 
 /// Creates a context for a device that was created with `requiredFeatures`. This submits nothing.
 ///
-/// A device does not tell what it was created with. If it was created without what
-/// `vkxfb_required_features_add_to` added, this succeeds nevertheless, and captures may work or not. The validation
-/// layer then reports `VUID-vkGetBufferDeviceAddress-bufferDeviceAddress-03324` or
-/// `VUID-VkShaderModuleCreateInfo-pCode-01091`.
+/// The library cannot query what a device was created with. If it was created without what
+/// `vkxfb_required_features_add_to` added, this succeeds nevertheless, and captures may work or
+/// not. The validation layer then reports `VUID-vkGetBufferDeviceAddress-bufferDeviceAddress-03324`
+/// or `VUID-VkShaderModuleCreateInfo-pCode-01091`.
 ///
 /// If `pipelineCache` is a pipeline cache, the internal pipelines that prepare captures are
 /// compiled with it immediately. If it is `VK_NULL_HANDLE`, each of them is compiled when a capture
@@ -76,24 +76,25 @@ pub unsafe extern "C" fn vkxfb_context_create(
 /// created. This submits nothing.
 ///
 /// `pCreateInfo` says what the device was created with: its extensions in
-/// `ppEnabledExtensionNames`, its features in `pEnabledFeatures` or in the chain. Queues are not
-/// read. It may be another structure than the one that the device was created with, and may leave
-/// out extensions and features that captures do not need. Returns `VKXFB_ERROR_UNAVAILABLE` if
-/// captures need something that it does not contain; `vkxfb_last_error` names it.
+/// `ppEnabledExtensionNames`, and its features in `pEnabledFeatures` or in the chain. Queues are
+/// not read. The structure need not be the one that the device was created with, and may leave out
+/// extensions and features that captures do not need. Returns `VKXFB_ERROR_UNAVAILABLE` if captures
+/// need something that the structure does not contain; `vkxfb_last_error` names it.
 ///
-/// Captures need `bufferDeviceAddress` (below Vulkan 1.2 with `VK_KHR_buffer_device_address`) or, by
-/// descriptors, `shaderStorageBufferArrayDynamicIndexing` (below Vulkan 1.1 with
-/// `VK_KHR_storage_buffer_storage_class`). A device with `vulkanMemoryModel` also needs
-/// `vulkanMemoryModelDeviceScope`. What else they make use of:
+/// Captures need `bufferDeviceAddress` (below Vulkan 1.2 with `VK_KHR_buffer_device_address`).
+/// Without it they use descriptors, and need `shaderStorageBufferArrayDynamicIndexing` (below
+/// Vulkan 1.1 with `VK_KHR_storage_buffer_storage_class`). A device with `vulkanMemoryModel` also
+/// needs `vulkanMemoryModelDeviceScope`. Captures also make use of:
 /// - `storageBuffer8BitAccess` and `shaderInt8` (below Vulkan 1.2 with `VK_KHR_8bit_storage` and
 ///   `VK_KHR_shader_float16_int8`): index buffers of any size, not only of multiples of 4 bytes;
 /// - `shaderInt64`: faster captures on llvmpipe.
 ///
-/// A device does not tell what it was created with, so nothing notices if `pCreateInfo` has what the device
-/// lacks. Captures may then work or not, and the validation layer reports them as at `vkxfb_context_create`.
-/// Whoever does not know whether a feature was enabled leaves it out.
+/// The library cannot query what a device was created with, so it does not notice if `pCreateInfo`
+/// has what the device lacks. Captures may then work or not, and the validation layer reports the
+/// errors that `vkxfb_context_create` names. If you do not know whether a feature was enabled,
+/// leave it out.
 ///
-/// `pipelineCache` is as for `vkxfb_context_create`.
+/// The argument `pipelineCache` is that of `vkxfb_context_create`.
 ///
 /// # Safety
 /// `pInfo` and `pCreateInfo` point to valid structures; the device was created on the physical device, with
@@ -216,8 +217,8 @@ pub unsafe extern "C" fn vkxfb_context_get_properties(
     })
 }
 
-/// Compiles all internal pipelines that prepare captures and that are not compiled yet, so that no recording
-/// waits for a compiler. Any thread may do so while others record.
+/// Compiles all internal pipelines that prepare captures and that are not compiled yet, so that no
+/// recording waits for a compiler. Any thread may call this while others record.
 ///
 /// # Safety
 /// `context` is live. `pipelineCache` is `VK_NULL_HANDLE` or a pipeline cache of the device that nothing
@@ -235,9 +236,9 @@ pub unsafe extern "C" fn vkxfb_context_prepare(
     })
 }
 
-/// Records a barrier after all captures that were recorded before, for commands that read what they
-/// wrote: one `vkCmdPipelineBarrier` with one global memory barrier, which changes no state of the
-/// command buffer.
+/// Records a barrier after all captures that were recorded before, for commands that read what the
+/// captures wrote: one `vkCmdPipelineBarrier` with one global memory barrier, which changes no
+/// state of the command buffer.
 ///
 /// `dstStageMask` and `dstAccessMask` are the stages and accesses that read, for example
 /// `VK_PIPELINE_STAGE_VERTEX_INPUT_BIT` and `VK_ACCESS_VERTEX_ATTRIBUTE_READ_BIT`.
@@ -267,7 +268,7 @@ pub unsafe extern "C" fn vkxfb_context_record_barrier(
 
 impl Shared {
     /// # Safety
-    /// As [`vkxfb_context_create`].
+    /// The contract of [`vkxfb_context_create`].
     unsafe fn new(
         required: &VkxfbRequiredFeatures,
         device: vk::Device,
@@ -311,9 +312,9 @@ impl Shared {
         Ok(shared)
     }
 
-    /// Checks that a buffer, if it is one, has `size` bytes from `offset` on. `what` names them in the message.
-    /// Handles do not tell the sizes of buffers. What is compared is the memory that the buffer takes, which can be a
-    /// little more.
+    /// Checks that a buffer has `size` bytes from `offset` on, unless it is null. `what` names the
+    /// range in the message. The size of a buffer cannot be queried, so the end is compared with
+    /// the size of its memory, which can be a little larger.
     ///
     /// # Safety
     /// The buffer is null, or a live one of the device.
@@ -324,7 +325,7 @@ impl Shared {
         offset: vk::DeviceSize,
         size: vk::DeviceSize,
     ) -> Result<(), Error> {
-        // The recorder has a message of its own for VK_WHOLE_SIZE.
+        // For `VK_WHOLE_SIZE` the recorder returns an error with a better message.
         if buffer == vk::Buffer::null() || [0, vk::WHOLE_SIZE].contains(&size) {
             return Ok(());
         }
@@ -341,7 +342,7 @@ impl Shared {
         &self.kernels
     }
 
-    /// After a panic the allocator is still usable; at worst blocks are leaked.
+    /// Locks the allocator. A panic does not make it unusable, although blocks may be leaked.
     pub(crate) fn allocator(&self) -> MutexGuard<'_, Allocator> {
         self.allocator.lock().unwrap_or_else(PoisonError::into_inner)
     }

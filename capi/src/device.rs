@@ -1,5 +1,5 @@
-//! Queries before a device is created: whether the physical device can capture by compute, and the
-//! extensions and features that its device needs.
+//! Functions that are called before a device is created. They query whether the physical device can
+//! capture by compute, and which extensions and features its device needs.
 
 use std::ffi::c_char;
 
@@ -44,7 +44,8 @@ const KNOWN_FLAGS: u32 = VKXFB_DEVICE_DESCRIPTORS
     | VKXFB_DEVICE_NO_OPTIMIZATION
     | VKXFB_DEVICE_DEBUG_NAMES;
 
-/// The fewest storage buffers of a capture by descriptors ([`RequiredFeatures::storage_buffers`]).
+/// The minimum number of storage buffers for captures by descriptors
+/// ([`RequiredFeatures::storage_buffers`]).
 const MIN_STORAGE_BUFFERS: u32 = 4;
 
 /// A physical device, the means to find its commands, and how captures use it.
@@ -81,7 +82,7 @@ pub struct VkxfbRequiredFeatures {
     pub(crate) physical_device: vk::PhysicalDevice,
     pub(crate) capabilities: Capabilities,
     pub(crate) features: RequiredFeatures,
-    /// The flags of [`VkxfbPhysicalDeviceInfo::flags`].
+    /// The value of [`VkxfbPhysicalDeviceInfo::flags`].
     pub(crate) flags: u32,
     additions: CreateInfoAdditions,
 }
@@ -157,11 +158,11 @@ pub unsafe extern "C" fn vkxfb_required_features_destroy(
 }
 
 impl VkxfbRequiredFeatures {
-    /// Queries what a device needs. If `created` says how the device was created, returns only what
-    /// it has of that.
+    /// Queries which extensions and features a device needs for captures. `created` is `None`, or
+    /// says with what an existing device was created. Then captures use only what that device has.
     ///
     /// # Safety
-    /// As [`vkxfb_required_features_create`], and `created` is valid, with its chain.
+    /// The contract of [`vkxfb_required_features_create`], and `created` is valid, with its chain.
     pub(crate) unsafe fn query(
         info: &VkxfbPhysicalDeviceInfo,
         created: Option<&vk::DeviceCreateInfo<'_>>,
@@ -185,7 +186,7 @@ impl VkxfbRequiredFeatures {
             return Err(Error::Argument(message));
         }
         if info.flags & VKXFB_DEVICE_DEBUG_NAMES != 0 {
-            // Calling functions that do not exist would abort the program.
+            // A function that does not exist must not be called: that would abort the program.
             let name = c"vkSetDebugUtilsObjectNameEXT";
             // SAFETY: the caller's contract.
             if unsafe { get_instance_proc_addr(info.instance, name.as_ptr()) }.is_none() {

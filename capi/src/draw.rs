@@ -1,4 +1,5 @@
-//! The commands between the beginning and the end of a capture, which bind and draw.
+//! The commands between the beginning and the end of a capture, which bind objects, set state and
+//! draw.
 //!
 //! The commands are collected, and recorded when the capture ends.
 
@@ -111,7 +112,7 @@ pub unsafe extern "C" fn vkxfb_capture_bind_vertex_buffers(
 /// each at most `UINT32_MAX`. If it is NULL, the strides are those of the pipeline.
 ///
 /// # Safety
-/// As `vkxfb_capture_bind_vertex_buffers`.
+/// The requirements are those of `vkxfb_capture_bind_vertex_buffers`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_bind_vertex_buffers2(
     capture: *mut VkxfbCapture,
@@ -139,7 +140,7 @@ pub unsafe extern "C" fn vkxfb_capture_bind_vertex_buffers2(
     }
 }
 
-/// Binds an index buffer for the draws that follow, of `VK_INDEX_TYPE_UINT16`,
+/// Binds an index buffer for the draws that follow. The type is `VK_INDEX_TYPE_UINT16`,
 /// `VK_INDEX_TYPE_UINT32` or `VK_INDEX_TYPE_UINT8_EXT`. The offset must be a multiple of the size
 /// of an index.
 ///
@@ -194,9 +195,9 @@ pub unsafe extern "C" fn vkxfb_capture_bind_descriptor_sets(
 /// Says that the application binds the sets `firstSet` to `firstSet + descriptorSetCount - 1`
 /// itself, with `vkCmdBindDescriptorSets`, `vkCmdPushDescriptorSetKHR` or a similar command, at the
 /// compute bind point and with the layout of `VkxfbPipelineProperties`. The draws that follow then
-/// need no `vkxfb_capture_bind_descriptor_sets` for these sets. If captures use descriptors, draws
-/// that need kernels are refused nevertheless: those with counters, queries, indirect arguments,
-/// conditional rendering or primitive restart.
+/// need no `vkxfb_capture_bind_descriptor_sets` for these sets. If captures use descriptors, some
+/// draws fail nevertheless, because they need further compute shaders of the library: those with
+/// counters, queries, indirect arguments, conditional rendering or primitive restart.
 ///
 /// # Safety
 /// `capture` is live. The sets are bound in the command buffer when `vkxfb_capture_end` records the draws.
@@ -216,7 +217,7 @@ pub unsafe extern "C" fn vkxfb_capture_assume_descriptor_sets(
 
 /// Enables or disables primitive restart for the draws that follow, as
 /// `vkCmdSetPrimitiveRestartEnable` does. The pipeline must have been created with
-/// `primitiveRestartEnable`; then primitive restart is enabled at first.
+/// `primitiveRestartEnable`. At first primitive restart is enabled.
 ///
 /// # Safety
 /// `capture` is live.
@@ -288,10 +289,11 @@ pub unsafe extern "C" fn vkxfb_capture_set_provoking_vertex_mode(
     }
 }
 
-/// Begins conditional rendering, as `vkCmdBeginConditionalRenderingEXT` does: the device discards the draws
-/// that follow if the dword in the buffer is 0 or, with `VK_CONDITIONAL_RENDERING_INVERTED_BIT_EXT`, if it is
-/// not. A discarded draw captures nothing, and adds to no query and no counter. The device needs neither the
-/// extension nor its feature. The end of the capture also ends it.
+/// Begins conditional rendering, as `vkCmdBeginConditionalRenderingEXT` does: the device discards
+/// the draws that follow if the dword in the buffer is 0 or, with
+/// `VK_CONDITIONAL_RENDERING_INVERTED_BIT_EXT`, if it is not 0. A discarded draw captures nothing,
+/// and adds to no query and no counter. The device needs neither the extension nor its feature.
+/// Conditional rendering also ends when the capture ends.
 ///
 /// # Safety
 /// `capture` is live. `pConditionalRenderingBegin` points to a valid structure, whose chain is ignored; the
@@ -332,9 +334,9 @@ pub unsafe extern "C" fn vkxfb_capture_end_conditional_rendering(
     unsafe { command(capture, |capture| Ok(capture.recorder().end_conditional_rendering()?)) }
 }
 
-/// Updates push constants for the draws that follow, `offset` bytes from the start of the shader's
-/// block as for `vkCmdPushConstants`. Push constants stay valid until the end of the capture;
-/// captures do not use what `vkCmdPushConstants` sets.
+/// Updates push constants for the draws that follow. `offset` is the offset in bytes in the
+/// shader's block, as for `vkCmdPushConstants`. Push constants stay valid until the end of the
+/// capture. Captures do not use the push constants that `vkCmdPushConstants` sets.
 ///
 /// # Safety
 /// `capture` is live, and `pValues` points to `size` bytes.
@@ -354,9 +356,9 @@ pub unsafe extern "C" fn vkxfb_capture_push_constants(
     }
 }
 
-/// Captures a draw without indices. As for all draws, `primitiveTopology` is that of the pipeline,
-/// unless the pipeline was created with `dynamicTopology`. If there is a geometry shader, the
-/// topology must match its input primitives.
+/// Captures a draw without indices. `primitiveTopology` must be that of the pipeline, unless the
+/// pipeline was created with `dynamicTopology`. This also holds for the other draws. If there is a
+/// geometry shader, the topology must match its input primitives.
 ///
 /// # Safety
 /// `capture` is live, and `pDraw` points to a valid structure.
@@ -419,7 +421,7 @@ pub unsafe extern "C" fn vkxfb_capture_draw_multi(
 /// `vkCmdDrawMultiIndexedEXT`.
 ///
 /// # Safety
-/// As `vkxfb_capture_draw_multi`.
+/// The requirements are those of `vkxfb_capture_draw_multi`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_draw_multi_indexed(
     capture: *mut VkxfbCapture,
@@ -462,7 +464,7 @@ pub unsafe extern "C" fn vkxfb_capture_draw_indirect(
 /// `VkDrawIndexedIndirectCommand` structures.
 ///
 /// # Safety
-/// As `vkxfb_capture_draw_indirect`.
+/// The requirements are those of `vkxfb_capture_draw_indirect`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_draw_indexed_indirect(
     capture: *mut VkxfbCapture,
@@ -512,13 +514,15 @@ impl VkxfbByteCountDraw {
     }
 }
 
-/// Bytes from the first of `count` commands to the end of the last one, each of `command` bytes.
+/// Returns the number of bytes from the first of `count` commands to the end of the last one. Each
+/// has `command` bytes.
 pub(crate) fn size_of_commands(count: u32, stride: u32, command: usize) -> u64 {
     count.checked_sub(1).map_or(0, |last| u64::from(last) * u64::from(stride) + command as u64)
 }
 
 impl VkxfbIndirectDraw {
-    /// Checks that the buffers have the arguments, each of `command` bytes, and the number of draws.
+    /// Checks that the buffers contain the arguments of all draws, each of `command` bytes, and the
+    /// number of draws.
     ///
     /// # Safety
     /// The buffers are null, or live ones of the device.

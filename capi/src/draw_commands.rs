@@ -1,5 +1,5 @@
-//! Draw commands for captured vertices: kernels convert counters to arguments of
-//! `vkCmdDrawIndirect`.
+//! Records kernels, which are compute shaders of the library, that convert counters to arguments of
+//! `vkCmdDrawIndirect`, to draw captured vertices.
 
 use std::fmt;
 
@@ -12,24 +12,24 @@ use crate::context::Shared;
 use crate::draw::{VkxfbByteCountDraw, size_of_commands};
 use crate::error::{Error, VkxfbResult, guard, guard_quietly};
 
-/// Records a kernel that writes commands for `vkCmdDrawIndirect`, which draw what
-/// `vkCmdDrawIndirectByteCountEXT` would draw with the elements of `pDraws`. The application binds
-/// the capture buffers as vertex buffers, and records `vkCmdDrawIndirect` with the same buffer,
-/// offset, draw count and stride. The topology of its pipeline is a list of the primitives that
-/// were captured.
+/// Records a kernel (a compute shader of the library) that writes commands for `vkCmdDrawIndirect`.
+/// They draw what `vkCmdDrawIndirectByteCountEXT` would draw with the elements of `pDraws`. The
+/// application binds the capture buffers as vertex buffers, and records `vkCmdDrawIndirect` with
+/// the same buffer, offset, draw count and stride. The topology of its pipeline is a list of the
+/// primitives that were captured.
 ///
 /// The kernel writes a `VkDrawIndirectCommand` to `buffer` every `stride` bytes from `offset` on;
 /// both are multiples of 4. The buffer must also have the usage
 /// `VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT`.
 ///
-/// Barriers order the kernel after captures, after draws that read earlier commands and after transfers, and
-/// before the stage `VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT`. For the captured vertices record
-/// `vkxfb_context_record_barrier`. This overwrites the same state of the command buffer as
-/// `vkxfb_capture_end`.
+/// Barriers order the kernel after captures, after draws that read earlier commands and after
+/// transfers, and before the stage `VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT`. For the captured vertices
+/// record `vkxfb_context_record_barrier`. The kernel overwrites the same state of the command
+/// buffer as `vkxfb_capture_end`.
 ///
-/// `capture` need not be begun; if it is, the kernel is not a part of it. Only its memory is used,
-/// until `vkxfb_capture_reset`. Returns `VKXFB_ERROR_UNAVAILABLE` if `hasIndirectDraws` of
-/// `VkxfbContextProperties` is not true. If this fails, nothing is recorded.
+/// Only the memory of `capture` is used, until `vkxfb_capture_reset`. `capture` need not be begun.
+/// If it is, the kernel is not a part of the capture. Returns `VKXFB_ERROR_UNAVAILABLE` if
+/// `hasIndirectDraws` of `VkxfbContextProperties` is not true. If this fails, nothing is recorded.
 ///
 /// # Safety
 /// `capture` is live. `commandBuffer` is a command buffer of its device that is being recorded, for a queue with
@@ -90,7 +90,8 @@ pub struct VkxfbLateDraws {
 /// must be known.
 ///
 /// # Safety
-/// As `vkxfb_capture_record_draw_commands`. `pLateDraws` points to memory for a pointer.
+/// The requirements are those of `vkxfb_capture_record_draw_commands`. `pLateDraws` points to
+/// memory for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_late_draws_create(
     capture: *mut VkxfbCapture,
@@ -115,8 +116,8 @@ pub unsafe extern "C" fn vkxfb_late_draws_create(
 /// `lateDraws` was created with, or was reset since then.
 ///
 /// # Safety
-/// `lateDraws` and `capture` are live. The command buffer of `lateDraws` is not being executed. Otherwise as
-/// `vkxfb_capture_record_draw_commands`.
+/// `lateDraws` and `capture` are live. The command buffer of `lateDraws` is not being executed. The
+/// other requirements are those of `vkxfb_capture_record_draw_commands`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_late_draws_add(
     late_draws: *mut VkxfbLateDraws,
@@ -175,7 +176,8 @@ fn draw_commands(
     }
 }
 
-/// Checks that the buffer has room for so many commands. `what` names the last of them.
+/// Checks that the buffer is large enough for `count` commands. `what` names the last command in
+/// the message.
 ///
 /// # Safety
 /// The buffer is a live one of the device.

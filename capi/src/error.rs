@@ -1,4 +1,4 @@
-//! Results, the messages that explain them, and the handling of panics.
+//! Has the results of functions, the messages that explain them, and the guard that catches panics.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -17,11 +17,11 @@ use vkxfb::runtime::{ErrorKind, RuntimeError};
 pub enum VkxfbResult {
     /// The function succeeded.
     VkxfbSuccess = 0,
-    /// `vkxfb_query_pool_get_results`, `vkxfb_query_pool_wait`: a query has not ended yet. This is
-    /// not a failure, and has no message.
+    /// A query has not ended yet. Only `vkxfb_query_pool_get_results` and `vkxfb_query_pool_wait`
+    /// return this. It is not a failure, and has no message.
     VkxfbNotReady = 1,
-    /// An argument is NULL that must not be, has an invalid value, or contradicts another argument.
-    /// The function did nothing.
+    /// An argument is NULL although it must not be, has an invalid value, or contradicts another
+    /// argument. The function did nothing.
     VkxfbErrorInvalidArgument = -1,
     /// The physical device, or the device as it was created, cannot capture by compute, or does not
     /// support the request. The message lists all reasons.
@@ -36,12 +36,12 @@ pub enum VkxfbResult {
     /// A mistake in the library. The objects that were passed must not be used any more, except to
     /// destroy them.
     VkxfbErrorInternal = -6,
-    /// The request is larger than the device supports at once: split it into several draws or
+    /// The request is larger than what the device supports at once: split it into several draws or
     /// captures, or use less. The function did nothing.
     VkxfbErrorTooLarge = -7,
 }
 
-/// Why a function fails.
+/// The reason why a function fails.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("{0} is NULL")]
@@ -64,17 +64,19 @@ pub(crate) enum Error {
          they need a newer library"
     )]
     UnknownMembers { structure: &'static str, size: usize, known: usize },
-    /// A member that was forgotten, most likely. The source is what it would mean.
+    /// The caller has probably forgotten to set `apiVersion`. The source is the error for the value
+    /// that it has.
     #[error(
         "apiVersion is {0}: it has to be that of the VkApplicationInfo, VK_API_VERSION_1_2 for example"
     )]
     ApiVersion(u32, #[source] RuntimeError),
-    /// As [`Unavailable`](vkxfb::runtime::Unavailable), for addresses that were not asked for.
+    /// The flags request captures by descriptors, but the device lacks something that these need.
     #[error(
         "flags has VKXFB_DEVICE_DESCRIPTORS, and {device} cannot capture by descriptors{as_created}: {reasons}"
     )]
     NoDescriptors { device: String, as_created: &'static str, reasons: String },
-    /// What `what` names lies past the end of its buffer, which does not tell its size, but the memory that it takes.
+    /// The range that `what` names ends past the end of its buffer. The size of a buffer cannot be
+    /// queried, so the end is compared with `memory`, the size of the buffer's memory.
     #[error("{what} ends at byte {end} of its buffer, which takes {memory} bytes of memory")]
     PastTheEnd { what: String, end: u64, memory: u64 },
     #[error("the shader cannot be captured")]
@@ -83,7 +85,7 @@ pub(crate) enum Error {
     Runtime(#[from] RuntimeError),
     #[error("the allocator of device memory")]
     Allocator(#[from] gpu_allocator::AllocationError),
-    /// An earlier command of the same capture failed: its result and its message.
+    /// An earlier command of the same capture failed, with this result and this message.
     #[error("{1}")]
     Earlier(VkxfbResult, String),
 }
@@ -105,7 +107,7 @@ impl Error {
             Self::Allocator(_) => VkxfbResult::VkxfbErrorVulkan,
             Self::Earlier(result, _) => *result,
             Self::Within(_, error) => error.result(),
-            // The shader does not match the rest of its pipeline.
+            // The geometry shader does not match the topology of its pipeline, so the shader is wrong.
             Self::Runtime(RuntimeError::GeometryInput { .. }) => VkxfbResult::VkxfbErrorShader,
             Self::Runtime(error) => match error.kind() {
                 ErrorKind::Unavailable => VkxfbResult::VkxfbErrorUnavailable,
@@ -119,7 +121,7 @@ impl Error {
         }
     }
 
-    /// Returns the error and its sources, in one line.
+    /// Returns the messages of the error and of its sources, in one line.
     fn message(&self) -> String {
         let mut message = self.to_string();
         let mut source = self.source();
@@ -193,14 +195,15 @@ fn fail(result: VkxfbResult, message: String) -> VkxfbResult {
     let mut bytes = message.into_bytes();
     bytes.retain(|&byte| byte != 0);
     let message = CString::new(bytes).unwrap_or_default();
-    // This fails while a thread is ending. Then no one can read the message.
+    // This fails while a thread is ending. Nobody can read the message then.
     let _ = LAST.try_with(|last| last.replace(message));
     result
 }
 
-/// Calls `function` for an entry point, and converts its error or panic to a result with a message.
+/// Calls `function`, which implements a function of the C interface. Converts its error or panic to
+/// a result with a message.
 ///
-/// A panic may leave objects in an invalid state, which is why the result is `VkxfbErrorInternal`.
+/// A panic may leave objects in an invalid state, so its result is `VkxfbErrorInternal`.
 pub(crate) fn guard(function: impl FnOnce() -> Result<(), Error>) -> VkxfbResult {
     match catch_unwind(AssertUnwindSafe(function)) {
         Ok(Ok(())) => VkxfbResult::VkxfbSuccess,
@@ -209,7 +212,7 @@ pub(crate) fn guard(function: impl FnOnce() -> Result<(), Error>) -> VkxfbResult
     }
 }
 
-/// Does what [`guard`] does, for the functions that destroy objects, which return nothing.
+/// Like [`guard`], for functions that destroy objects, which have no result.
 pub(crate) fn guard_quietly(function: impl FnOnce()) {
     let _ = guard(|| {
         function();

@@ -53,7 +53,7 @@ macro_rules! extensible {
 }
 pub(crate) use extensible;
 
-/// Returns the end in bytes of a member that is at `offset`.
+/// Returns the offset in bytes of the end of a member. `offset` is that of its start.
 pub(crate) const fn end<T, M>(offset: usize, _: fn(&T) -> &M) -> usize {
     offset + size_of::<M>()
 }
@@ -87,10 +87,10 @@ pub(crate) struct Output<T> {
 }
 
 impl<T: Extensible> Output<T> {
-    /// Checks the size before anything is done. Returns `None` for a null pointer.
+    /// Checks the size of the structure, before anything is done. `None` if the pointer is null.
     ///
     /// # Safety
-    /// As [`read`].
+    /// The contract of [`read`].
     pub(crate) unsafe fn new(start: *mut T, name: &'static str) -> Result<Option<Self>, Error> {
         if start.is_null() {
             return Ok(None);
@@ -100,10 +100,10 @@ impl<T: Extensible> Output<T> {
         Ok(Some(Self { start, size }))
     }
 
-    /// Does what [`new`](Self::new) does, for a pointer that must not be null.
+    /// Like [`new`](Self::new), for a pointer that must not be null.
     ///
     /// # Safety
-    /// As [`read`].
+    /// The contract of [`read`].
     pub(crate) unsafe fn required(start: *mut T, name: &'static str) -> Result<Self, Error> {
         // SAFETY: the caller's contract.
         unsafe { Self::new(start, name) }?.ok_or(Error::Null(name))
@@ -126,10 +126,11 @@ impl<T: Extensible> Output<T> {
     }
 }
 
-/// Returns the size that the caller wrote into a structure, if it is valid.
+/// Returns the size that the caller wrote into a structure. It is an error if the size is not
+/// valid.
 ///
 /// # Safety
-/// As [`read`].
+/// The contract of [`read`].
 unsafe fn size<T: Extensible>(start: *const T, name: &'static str) -> Result<usize, Error> {
     if start.is_null() {
         return Err(Error::Null(name));

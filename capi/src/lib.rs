@@ -1,9 +1,9 @@
 //! The C interface of [`vkxfb`]: captures by compute for programs in C, or in any language that can
 //! call C.
 //!
-//! The public items here are what `include/vkxfb.h` declares. cbindgen generates that header from
-//! this package, including the comments, which are therefore written for users of C. Vulkan's
-//! structures come from the Vulkan headers.
+//! The public items here are those that `include/vkxfb.h` declares. cbindgen generates that header
+//! from this package, including the comments. So these comments are written for users of C.
+//! Vulkan's structures come from the Vulkan headers.
 //!
 //! `INTERFACE.md` says for each item of the Rust interface what corresponds to it in C, or why
 //! nothing does.

@@ -32,7 +32,7 @@ pub struct VkxfbShaderInfo<'a> {
     pub code_size: usize,
     /// SPIR-V with the shader. It may be the same code as that of the vertex shader.
     pub p_code: *const u32,
-    /// Name of the entry point. NULL if the code has only one for shaders of that stage.
+    /// Name of the entry point. It may be NULL if the code has only one entry point for that stage.
     pub p_name: *const c_char,
     /// Values of specialization constants, or NULL. The values for the vertex shader do not apply
     /// to this shader.
@@ -49,7 +49,7 @@ pub struct VkxfbPipelineCreateInfo<'a> {
     /// SPIR-V with the vertex shader. If `ppVaryings` says what is captured, this may be the code
     /// of the graphics pipeline's own shader.
     pub p_code: *const u32,
-    /// Name of the entry point. NULL if the code has only one for vertex shaders.
+    /// Name of the entry point. It may be NULL if the code has only one vertex shader.
     pub p_name: *const c_char,
     /// Values of specialization constants, or NULL.
     pub p_specialization_info: *const vk::SpecializationInfo<'a>,
@@ -100,8 +100,9 @@ pub struct VkxfbPipelineCreateInfo<'a> {
     /// The tessellation evaluation shader, or NULL if there are no tessellation shaders. If there is one,
     /// and no geometry shader, its outputs are captured. The device does not need `tessellationShader`.
     pub p_tessellation_evaluation_shader: *const VkxfbShaderInfo<'a>,
-    /// The number of control points of a patch, 1 to 32, with tessellation shaders; the chain may contain
-    /// `VkPipelineTessellationDomainOriginStateCreateInfo`. Ignored without them.
+    /// The number of control points of a patch, 1 to 32. The chain may contain
+    /// `VkPipelineTessellationDomainOriginStateCreateInfo`. The structure is ignored if there are
+    /// no tessellation shaders.
     pub p_tessellation_state: *const vk::PipelineTessellationStateCreateInfo<'a>,
 }
 
@@ -153,23 +154,23 @@ pub struct VkxfbPipelineProperties {
 
 extensible!(VkxfbPipelineProperties { ..push_constant_size });
 
-/// Draws are large: a dispatch of them may need more than 64 workgroups, usually for more than
-/// 4,096 vertices. Draws whose arguments only the GPU knows are as large as the capture buffers
-/// have room for.
+/// Draws are large: capturing them may take a dispatch of more than 64 workgroups, which is usual
+/// for more than 4,096 vertices. A draw whose arguments only the GPU knows counts as large if the
+/// capture buffers have room for so many vertices.
 pub const VKXFB_DRAWS_LARGE: u32 = 1;
 /// Draws have indices.
 pub const VKXFB_DRAWS_INDEXED: u32 = 2;
 /// Draws have indices, and primitive restart is enabled.
 pub const VKXFB_DRAWS_RESTART: u32 = 4;
 /// Draws may have several instances, vertex buffers of more than 4 GiB, buffers that are not
-/// aligned to the largest accesses to them, or indices and elements that do not exist.
+/// aligned to the largest accesses to them, or indices and vertices outside of their buffers.
 pub const VKXFB_DRAWS_CHECKED: u32 = 8;
 /// A capture has several draws.
 pub const VKXFB_DRAWS_SEVERAL: u32 = 16;
 /// Captures have counters or queries.
 pub const VKXFB_DRAWS_COUNTED: u32 = 32;
-/// Only the GPU knows what this or another draw of the capture draws: indirect draws, draws of byte
-/// counts, draws with conditional rendering or with primitive restart.
+/// Only the GPU knows how much this or another draw of the capture draws: it is an indirect draw, a
+/// draw by byte count, or a draw with conditional rendering or primitive restart.
 pub const VKXFB_DRAWS_INDIRECT: u32 = 64;
 /// Draws of every kind, also in captures that mix them.
 pub const VKXFB_DRAWS_ANY: u32 = 128;
@@ -180,13 +181,13 @@ pub const VKXFB_DRAWS_ANY: u32 = 128;
 pub struct VkxfbExpectedDraws {
     /// The topology. A pipeline without `dynamicTopology` uses its own topology instead.
     pub topology: vk::PrimitiveTopology,
-    /// `VKXFB_DRAWS_` bits. 0 stands for small direct draws of one instance and without indices,
-    /// each alone in its capture.
+    /// `VKXFB_DRAWS_` bits. 0 stands for small direct draws with one instance and without indices,
+    /// each of which is the only draw of its capture.
     pub flags: u32,
 }
 
-/// Creates a pipeline. Afterwards the memory that `pCreateInfo` points to is not needed any more,
-/// but the set layouts are.
+/// Creates a pipeline. After that, the memory that `pCreateInfo` points to is no longer needed, but
+/// the set layouts are.
 ///
 /// # Safety
 /// `context` is live. `pCreateInfo` points to a valid structure, whose SPIR-V is valid and whose
@@ -213,8 +214,8 @@ pub unsafe extern "C" fn vkxfb_pipeline_create(
 }
 
 /// Compiles the Vulkan pipelines for draws of these kinds that are not compiled yet, so that no
-/// recording waits for a compiler. Any thread may do so while others record. When a recording
-/// compiles a pipeline, it does not use a pipeline cache.
+/// recording waits for a compiler. Any thread may call this while others record. A pipeline that is
+/// compiled during a recording does not use a pipeline cache.
 ///
 /// # Safety
 /// `pipeline` is live, and `pDraws` points to `drawCount` structures. `pipelineCache` is `VK_NULL_HANDLE` or a
@@ -316,7 +317,7 @@ pub unsafe extern "C" fn vkxfb_pipeline_get_output(
     })
 }
 
-/// Returns the format of an attribute with the same bytes as an output.
+/// Returns the format of a vertex attribute that reads a captured output.
 fn format_of(output: &CapturedOutput) -> vk::Format {
     use vk::Format as F;
     let [unsigned, signed, float] = match output.bits {
@@ -386,7 +387,7 @@ pub unsafe extern "C" fn vkxfb_pipeline_destroy(pipeline: *mut VkxfbPipeline) {
 }
 
 /// # Safety
-/// As [`vkxfb_pipeline_create`].
+/// The contract of [`vkxfb_pipeline_create`].
 unsafe fn make(shared: &Shared, info: &VkxfbPipelineCreateInfo<'_>) -> Result<Pipeline, Error> {
     // SAFETY: the caller's contract.
     let (vertex, tessellation, geometry) = unsafe {
@@ -451,7 +452,7 @@ unsafe fn make(shared: &Shared, info: &VkxfbPipelineCreateInfo<'_>) -> Result<Pi
     Ok(unsafe { Pipeline::new(&shared.context, &desc) }?)
 }
 
-/// Returns a list of the outputs with these names, interleaved.
+/// Returns the list that captures the outputs with these names in interleaved mode.
 fn capture_list(shader: &Shader<'_>, varyings: &[&str]) -> Result<CaptureList, LowerError> {
     shader.varyings(varyings, BufferMode::Interleaved)
 }
@@ -466,7 +467,7 @@ struct Tessellation<'a> {
 
 impl<'a> Tessellation<'a> {
     /// # Safety
-    /// As [`vkxfb_pipeline_create`].
+    /// The contract of [`vkxfb_pipeline_create`].
     unsafe fn new(info: &VkxfbPipelineCreateInfo<'a>) -> Result<Option<Self>, Error> {
         let names = ["pTessellationControlShader", "pTessellationEvaluationShader"];
         let control = (info.p_tessellation_control_shader, names[0]);
@@ -507,7 +508,7 @@ struct Stage<'a> {
 
 impl<'a> Stage<'a> {
     /// # Safety
-    /// As [`vkxfb_pipeline_create`].
+    /// The contract of [`vkxfb_pipeline_create`].
     unsafe fn vertex(info: &VkxfbPipelineCreateInfo<'a>) -> Result<Self, Error> {
         let info = VkxfbShaderInfo {
             struct_size: size_of::<VkxfbShaderInfo<'_>>(),
@@ -520,10 +521,11 @@ impl<'a> Stage<'a> {
         unsafe { Self::new(&info, None) }
     }
 
-    /// A shader after the vertex shader. `name` is the name of the member.
+    /// Reads a shader after the vertex shader. `None` if the pointer is null. `name` is the name of
+    /// the member that contains the pointer.
     ///
     /// # Safety
-    /// As [`vkxfb_pipeline_create`].
+    /// The contract of [`vkxfb_pipeline_create`].
     unsafe fn later(
         (start, name): (*const VkxfbShaderInfo<'a>, &'static str),
         stage: ExecutionModel,
@@ -531,7 +533,8 @@ impl<'a> Stage<'a> {
         let made = || {
             // SAFETY: the caller's contract.
             let stage = unsafe { Self::new(&read(start, name)?, Some(stage)) }?;
-            // An error of lowering would not say which of the shaders has this fault.
+            // The entry point is looked up here, because a later error would not say which of the
+            // shaders has none.
             let shader = stage.shader();
             shader.find(&shader.module()?).map_err(LowerError::from)?;
             Ok(stage)

@@ -12,8 +12,8 @@ use crate::capture::{VkxfbCapture, command};
 use crate::context::{Shared, VkxfbContext};
 use crate::error::{Error, VkxfbResult, guard, guard_quietly};
 
-/// A pool of queries of captures, like a `VkQueryPool`. Queries of a `VkQueryPool` would count the
-/// application's own draws.
+/// A pool of queries that count captures, like a `VkQueryPool`. Queries of a `VkQueryPool` would
+/// count the application's own draws instead.
 ///
 /// Several threads may use it at the same time.
 pub struct VkxfbQueryPool {
@@ -132,9 +132,9 @@ pub unsafe extern "C" fn vkxfb_query_pool_reset(
 /// of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT` is the number of primitives written, followed
 /// by the number of primitives needed, which would be written if the buffers were large enough.
 ///
-/// It needs no barrier, and may be called while the device executes. Returns `VKXFB_NOT_READY` if a
-/// query has not ended: without `VK_QUERY_RESULT_PARTIAL_BIT` its values in `pData` are not
-/// changed. `VK_QUERY_RESULT_WAIT_BIT` is refused, because the library does not know when the
+/// This needs no barrier, and may be called while the device executes. Returns `VKXFB_NOT_READY` if
+/// a query has not ended: without `VK_QUERY_RESULT_PARTIAL_BIT` its values in `pData` are not
+/// changed. `VK_QUERY_RESULT_WAIT_BIT` is an error, because the library does not know when the
 /// device is lost: wait for a fence, or call `vkxfb_query_pool_wait`, which has a timeout.
 ///
 /// # Safety
@@ -177,7 +177,7 @@ pub unsafe extern "C" fn vkxfb_query_pool_get_results(
 /// they have not ended by then, which also happens if the device is lost.
 ///
 /// # Safety
-/// `queryPool` is live. The submissions that end the queries were submitted.
+/// `queryPool` is live. The command buffers that end the queries were submitted.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_query_pool_wait(
     query_pool: *const VkxfbQueryPool,
@@ -222,8 +222,8 @@ pub unsafe extern "C" fn vkxfb_query_pool_wait(
 /// `VK_PIPELINE_STAGE_TRANSFER_BIT` with `VK_ACCESS_TRANSFER_WRITE_BIT`. It overwrites the same
 /// state of the command buffer as `vkxfb_capture_end`.
 ///
-/// `capture` need not be begun; if it is, the copy is not a part of it. Only its memory is used,
-/// until `vkxfb_capture_reset`. If this fails, nothing is recorded.
+/// Only the memory of `capture` is used, until `vkxfb_capture_reset`. `capture` need not be begun.
+/// If it is, the copy is not a part of the capture. If this fails, nothing is recorded.
 ///
 /// # Safety
 /// `queryPool` and `capture` are live and belong to the same context. `commandBuffer` is a command buffer of its
@@ -276,7 +276,7 @@ pub unsafe extern "C" fn vkxfb_query_pool_record_copy_results(
     })
 }
 
-/// Bytes from the first of `count` results to the end of the last one.
+/// Returns the number of bytes from the first of `count` results to the end of the last one.
 fn size_of_results(
     kind: QueryKind,
     count: u32,
@@ -321,7 +321,7 @@ pub unsafe extern "C" fn vkxfb_capture_begin_query_indexed(
 /// Ends a query before `vkxfb_capture_end`. The arguments are those with which it was begun.
 ///
 /// # Safety
-/// As `vkxfb_capture_begin_query_indexed`.
+/// The requirements are those of `vkxfb_capture_begin_query_indexed`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_end_query_indexed(
     capture: *mut VkxfbCapture,
@@ -333,7 +333,8 @@ pub unsafe extern "C" fn vkxfb_capture_end_query_indexed(
     unsafe {
         command(capture, |capture| {
             let pool = required(query_pool, "queryPool")?;
-            // The recorder would end any active query of the stream, so check that it is this one.
+            // The recorder would end any active query of the stream, so this checks that it is this
+            // one.
             let ended = ActiveQuery::new(pool, query, index);
             let active = &mut capture.active_queries;
             let Some(place) = active.iter().position(|active| *active == ended) else {

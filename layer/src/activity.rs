@@ -1,5 +1,5 @@
-//! Decides whether the layer is active on a physical device. Everything else depends on this
-//! decision.
+//! Decides whether the layer is active on a physical device, which means that it gives programs
+//! transform feedback there.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ pub(crate) enum Activity {
     Dormant(Reason),
 }
 
-/// The reason why the layer is active: how complete the driver's own extension is, and which setting replaces
-/// it.
+/// The reason why the layer is active: the driver's own extension is missing, or a setting makes
+/// the layer replace it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Cause {
     /// The driver has no transform feedback.
@@ -101,8 +101,9 @@ impl fmt::Display for Activity {
 }
 
 impl Activity {
-    /// Decides from the capabilities that the driver reported. If `asked` is an error, the layer is dormant,
-    /// and `lists_it`, whether the driver lists the extension, only determines the reason that is reported.
+    /// Decides whether the layer is active. If the query of the capabilities (`asked`) failed, the
+    /// layer is dormant, and `lists_it` is called to find the reason to report. It returns whether
+    /// the driver lists the extension.
     pub(crate) fn decide(
         asked: Result<Capabilities, RuntimeError>,
         lists_it: impl FnOnce() -> Result<bool, vk::Result>,
@@ -120,11 +121,11 @@ impl Activity {
         Self::Dormant(reason)
     }
 
-    /// Decides from the reported capabilities.
+    /// Decides whether the layer is active, from the capabilities that the driver reported.
     ///
-    /// That the extension is in the list of extensions is not enough: the loader adds the
-    /// extensions that the manifests of implicit layers promise, including this layer's. Only the
-    /// driver sets the feature `transformFeedback`.
+    /// The driver has the extension only if it sets the feature `transformFeedback`. The list of
+    /// extensions does not tell: the loader adds the extensions that the manifests of implicit
+    /// layers promise, including this layer's.
     pub(crate) fn of(
         #[cfg_attr(not(feature = "test-switches"), allow(unused_mut, reason = "of switches"))]
         mut capabilities: Capabilities,

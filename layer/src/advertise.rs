@@ -1,5 +1,5 @@
-//! Changes the extensions, features, properties and formats of a physical device that programs see, where the layer is
-//! active.
+//! Changes which extensions, features, properties and formats of a physical device programs see, if
+//! the layer is active on that device.
 
 pub(crate) mod formats;
 
@@ -19,8 +19,8 @@ use crate::registry::{HIDDEN, SHOWN, vk};
 /// The extension that the layer gives.
 const NAME: &CStr = ext::transform_feedback::NAME;
 
-/// Returns the reason why programs do not see an extension of the driver where the layer is active. `None` if
-/// they see it.
+/// Returns the reason why programs do not see an extension of the driver on a physical device where
+/// the layer is active. `None` if they see the extension.
 fn why_hidden(name: &CStr, support: &CaptureSupport) -> Option<&'static str> {
     // VK_EXT_buffer_device_address must not be enabled together with the bufferDeviceAddress
     // feature that captures use (VUID-VkDeviceCreateInfo-pNext-04748 and
@@ -31,12 +31,13 @@ fn why_hidden(name: &CStr, support: &CaptureSupport) -> Option<&'static str> {
             "captures use VK_KHR_buffer_device_address, with which it must not be enabled",
         );
     }
-    // With descriptors, captures would mix sets in buffers with sets of their own, which Vulkan forbids.
+    // Without device addresses captures use descriptor sets. Vulkan does not allow such sets to be
+    // bound together with descriptor buffers.
     if name == ext::descriptor_buffer::NAME && support.required.address_source().is_none() {
         return Some("captures use descriptors of their own, for lack of bufferDeviceAddress");
     }
-    // This extension is in `SHOWN`, because its commands can be captured. It is hidden anyway, because its flags are
-    // not translated.
+    // This extension is in `SHOWN`, because its commands can be captured. It is hidden anyway,
+    // because the layer does not translate its flags for the usages of buffers at addresses.
     if name == c"VK_KHR_device_address_commands" {
         return Some("its flags about usages for transform feedback would reach the driver");
     }
@@ -48,7 +49,7 @@ fn why_hidden(name: &CStr, support: &CaptureSupport) -> Option<&'static str> {
     Some(hidden.map_or("the layer does not know it", |found| HIDDEN[found].1))
 }
 
-/// Returns the extensions that programs see, from the extensions of the next in the chain.
+/// Returns the extensions that programs see. `found` are those of the next in the chain.
 pub(crate) fn extensions(
     found: Vec<vk::ExtensionProperties>,
     instance: &InstanceData,
@@ -63,8 +64,8 @@ fn shown(
     activity: &Activity,
     withholds: bool,
 ) -> Vec<vk::ExtensionProperties> {
-    // The loader adds the extensions that the manifests of implicit layers promise, even if they
-    // are listed already.
+    // Duplicates are removed: the loader adds the extensions that the manifests of implicit layers
+    // promise, even if they are listed already.
     let mut names = HashSet::new();
     found.retain(|extension| {
         extension.extension_name_as_c_str().is_ok_and(|name| names.insert(name.to_owned()))
@@ -91,7 +92,8 @@ fn shown(
             found.extend(extension.extension_name(NAME));
         }
         Activity::Dormant(Reason::DriverHasIt(_)) => {}
-        // If the extension is listed, the loader added it from the manifest, so it is removed.
+        // On such a device the driver does not have the extension. If it is listed, the loader
+        // added it from the layer's manifest, so it is removed.
         Activity::Dormant(_) => keep(&|name| name != NAME),
     }
     found
@@ -115,7 +117,8 @@ unsafe fn put_properties(chain: *mut vk::BaseOutStructure<'_>, support: &Capture
                     *properties = support.properties();
                     properties.p_next = p_next;
                 }
-                // Whether modes may be mixed depends on rasterization, so the driver's value stays.
+                // The other properties of this structure are about the provoking vertex modes of
+                // rasterization, so the driver's values stay.
                 vk::StructureType::PHYSICAL_DEVICE_PROVOKING_VERTEX_PROPERTIES_EXT
                     if has_provoking =>
                 {
@@ -125,8 +128,9 @@ unsafe fn put_properties(chain: *mut vk::BaseOutStructure<'_>, support: &Capture
                     properties.transform_feedback_preserves_triangle_fan_provoking_vertex =
                         vk::TRUE;
                 }
-                // Programs see another `shaderBinaryUUID` than the driver's, because the layer's binary code is not
-                // valid for the driver alone: it contains the driver's binary code after a header.
+                // Programs see a `shaderBinaryUUID` that differs from the driver's, because the
+                // layer's shader binaries are not valid for the driver alone: each contains the
+                // driver's binary after a header.
                 vk::StructureType::PHYSICAL_DEVICE_SHADER_OBJECT_PROPERTIES_EXT => {
                     let properties = structure
                         .cast::<vk::PhysicalDeviceShaderObjectPropertiesEXT<'_>>()
@@ -149,8 +153,8 @@ unsafe fn put_properties(chain: *mut vk::BaseOutStructure<'_>, support: &Capture
 
 type Generated = vk::PhysicalDeviceDeviceGeneratedCommandsPropertiesEXT;
 
-/// Forwards a query to the next in the chain. If the layer gives transform feedback, it then
-/// changes the answer.
+/// Calls the next in the chain to answer a query. If the layer gives transform feedback on the
+/// physical device, `put` then changes the answer.
 ///
 /// # Safety
 /// The physical device is live, and `put` writes to the chain of the structure that `call` fills
@@ -178,7 +182,8 @@ unsafe fn ask<F>(
     });
 }
 
-/// A command that queries features or properties, under one of its names.
+/// Defines a hook for a command that queries features or properties, under one of the command's
+/// names.
 macro_rules! asks {
     ($function:ident $name:literal $next:ident $put:ident $ty:ty) => {
         #[doc = concat!("`", $name, "`")]

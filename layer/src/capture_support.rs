@@ -8,10 +8,10 @@ use vkxfb::internal::WorkaroundEffect;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{Capabilities, RequiredFeatures, Unavailable, required_features};
 
-/// The data of a physical device on which the layer can capture.
+/// The capabilities of a physical device on which the layer can capture, and what the layer enables
+/// for that.
 #[derive(Debug)]
 pub(crate) struct CaptureSupport {
-    /// The capabilities of the physical device.
     pub(crate) capabilities: Capabilities,
     /// The features and extensions that the layer enables on devices for captures.
     pub(crate) required: RequiredFeatures,
@@ -44,19 +44,21 @@ impl CaptureSupport {
         let identity = self.capabilities.identity();
         let mut workarounds = identity.workarounds();
         vk::PhysicalDeviceTransformFeedbackPropertiesEXT::default()
-            // The limit is never higher, because implementations of OpenGL on Vulkan copy it into
-            // arrays of four elements.
+            // The limit is never higher than 4, because implementations of OpenGL on Vulkan copy it
+            // into arrays of four elements.
             .max_transform_feedback_streams(if self.has_streams() { MAX_STREAMS } else { 1 })
             .transform_feedback_streams_lines_triangles(self.has_streams())
             .transform_feedback_rasterization_stream_select(self.has_streams())
             .max_transform_feedback_buffers(MAX_XFB_BUFFERS as u32)
             .max_transform_feedback_buffer_size(self.max_capture_buffer())
-            // A record may fill its whole stride, in each of the buffers.
+            // One record may fill the whole stride of a buffer, in each of the buffers.
             .max_transform_feedback_stream_data_size(MAX_XFB_STRIDE)
             .max_transform_feedback_buffer_data_size(MAX_XFB_STRIDE)
             .max_transform_feedback_buffer_data_stride(MAX_XFB_STRIDE)
             .transform_feedback_queries(true)
-            // The layer turns the byte count into the arguments of an indirect draw.
+            // Where the driver draws indirectly, the layer implements
+            // `vkCmdDrawIndirectByteCountEXT`: it computes the arguments of an indirect draw from
+            // the byte count.
             .transform_feedback_draw(
                 !workarounds.any(|w| w.effect == WorkaroundEffect::NoIndirectDraws),
             )

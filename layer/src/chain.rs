@@ -17,7 +17,7 @@ use crate::interface::{
     LayerInstanceLink,
 };
 
-/// The structures of a chain, first to last.
+/// Iterates over the structures of a chain, from the first to the last.
 ///
 /// # Safety
 /// The chain is valid, ends in null, and outlives the iterator.
@@ -31,8 +31,8 @@ pub(crate) unsafe fn structures(
     })
 }
 
-/// An array from Vulkan. If `count` is 0, the pointer may have any value. A null pointer is an
-/// empty array, too.
+/// Returns an array that Vulkan passes as a pointer and a count, as a slice. The slice is empty if
+/// the count is 0, whatever the pointer is, and if the pointer is null.
 ///
 /// # Safety
 /// The pointer is null or points to `count` elements.
@@ -44,10 +44,11 @@ pub(crate) unsafe fn slice<'a, T>(start: *const T, count: u32) -> &'a [T] {
     }
 }
 
-/// The structures of one type in a chain, first to last: extensions may allow several.
+/// Iterates over the structures of type `T` in a chain, from the first to the last. Some extensions
+/// allow several structures of one type.
 ///
 /// # Safety
-/// As [`structures`]; `'a` is no longer than the chain lives, and nobody writes to it.
+/// The contract of [`structures`]; `'a` is no longer than the chain lives, and nobody writes to it.
 pub(crate) unsafe fn all_of<'a, T: vk::TaggedStructure + 'a>(
     first: *const c_void,
 ) -> impl Iterator<Item = &'a T> {
@@ -59,19 +60,19 @@ pub(crate) unsafe fn all_of<'a, T: vk::TaggedStructure + 'a>(
     }
 }
 
-/// This layer's link in the loader's chain, and the loader's pointer to the link of the layer that
-/// is called next.
+/// This layer's link in the loader's list of layers, with the place where the loader's structure
+/// points to it.
 #[derive(Debug)]
 pub(crate) struct OwnLink<L> {
-    /// The member of the loader's structure that points to the current link.
+    /// The member of the loader's structure that points to the link of the layer that is called
+    /// next.
     next: NonNull<*mut L>,
-    /// This layer's link.
     link: NonNull<L>,
 }
 
-/// A link for `vkCreateInstance` or for `vkCreateDevice`.
+/// A link of the loader's list for `vkCreateInstance` or for `vkCreateDevice`.
 pub(crate) trait Link: Sized {
-    /// The link of the layer below.
+    /// The link of the next layer in the chain.
     fn below(&self) -> *mut Self;
 }
 
@@ -88,7 +89,6 @@ impl Link for LayerDeviceLink {
 }
 
 impl<L: Link> OwnLink<L> {
-    /// This layer's link.
     pub(crate) fn link(&self) -> &L {
         // SAFETY: the loader's links live until the call that they were passed to returns.
         unsafe { self.link.as_ref() }
@@ -104,11 +104,11 @@ impl<L: Link> OwnLink<L> {
     }
 }
 
-/// Finds the link in the chain of `VkInstanceCreateInfo`.
+/// Finds this layer's link in the chain of a `VkInstanceCreateInfo`.
 ///
 /// # Safety
-/// As [`structures`], for the chain of the create info. The result must not outlive the call of
-/// `vkCreateInstance`.
+/// The contract of [`structures`], for the chain of the create info. The result must not outlive
+/// the call of `vkCreateInstance`.
 pub(crate) unsafe fn instance_link(
     first: *const c_void,
 ) -> Result<OwnLink<LayerInstanceLink>, Error> {
@@ -123,10 +123,10 @@ pub(crate) unsafe fn instance_link(
     .ok_or(Error::NoLink("VkInstanceCreateInfo"))
 }
 
-/// Finds the link in the chain of `VkDeviceCreateInfo`.
+/// Finds this layer's link in the chain of a `VkDeviceCreateInfo`.
 ///
 /// # Safety
-/// As [`instance_link`].
+/// The contract of [`instance_link`].
 pub(crate) unsafe fn device_link(first: *const c_void) -> Result<OwnLink<LayerDeviceLink>, Error> {
     // SAFETY: the caller's contract; the type of a structure is what its sType says.
     unsafe {

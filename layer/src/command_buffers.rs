@@ -1,5 +1,5 @@
-//! The layer's state of each command buffer of all devices, found by its handle. Hooks for recorded
-//! commands look it up here.
+//! Keeps the layer's state of each command buffer. Hooks for recorded commands look it up by the
+//! handle.
 
 mod recorded;
 mod table;
@@ -69,11 +69,11 @@ pub(crate) unsafe fn with(handle: vk::CommandBuffer, command: impl FnOnce(&mut R
     }
 }
 
-/// Like [`with`], for a command whose arguments are translated into memory of an arena. If that
-/// memory cannot be allocated, recording fails.
+/// Calls `command` like [`with`], and with an arena into which the command's arguments are
+/// translated. If the arena cannot allocate memory, recording fails.
 ///
 /// # Safety
-/// As [`with`].
+/// The contract of [`with`].
 pub(crate) unsafe fn with_arguments(
     handle: vk::CommandBuffer,
     command: impl FnOnce(&mut Recorded, &Arena),
@@ -86,12 +86,13 @@ pub(crate) unsafe fn with_arguments(
     }
 }
 
-/// If transform feedback is emulated, first calls `observe` with the captures of a command buffer.
-/// Then records the command by calling `command`, even if the captures fail, because a later
-/// command may end what this command begins. Each of the two closures therefore has its own guard.
+/// Records a command that captures must observe. If transform feedback is emulated, `observe` is
+/// first called with the captures of the command buffer. Then `command` records the command, even
+/// if `observe` fails, because a later command may end what this command begins. So each of the two
+/// closures has its own guard.
 ///
 /// # Safety
-/// As [`with`].
+/// The contract of [`with`].
 #[inline]
 pub(crate) unsafe fn observe<R>(
     handle: vk::CommandBuffer,
@@ -106,11 +107,11 @@ pub(crate) unsafe fn observe<R>(
     }
 }
 
-/// Changes the tracked state that captures use by `change`. Returns where the caller must pass the
-/// command: to the driver, or to the withheld commands.
+/// Changes the state that captures track with `change`. Returns where the caller must pass the
+/// command: to the driver, or to the withheld commands. `None` if the command buffer is unknown.
 ///
 /// # Safety
-/// As [`with`].
+/// The contract of [`with`].
 #[inline]
 pub(crate) unsafe fn track<'a>(
     handle: vk::CommandBuffer,
@@ -122,11 +123,12 @@ pub(crate) unsafe fn track<'a>(
     Some(recorded.commands())
 }
 
-/// Returns the destination of a command that captures need not observe. `None` if the fast path
-/// does not apply, and the caller must look at the state of the command buffer.
+/// Returns the destination of a command that captures need not observe. `None` if the command
+/// buffer was not the last one that was looked up, or if draws are captured or counted: then the
+/// caller must use [`with`].
 ///
 /// # Safety
-/// As [`with`].
+/// The contract of [`with`].
 #[inline]
 pub(crate) unsafe fn unobserved_route<'a>(
     handle: vk::CommandBuffer,
@@ -138,7 +140,7 @@ pub(crate) unsafe fn unobserved_route<'a>(
     unsafe { found.as_ref()?.as_ref().unwrap_unchecked() }.unobserved_route()
 }
 
-/// Logs, once per process, that the layer drops the commands of an unknown command buffer.
+/// Logs that the layer drops the commands of an unknown command buffer, once per process.
 #[cold]
 fn unknown() {
     static TOLD: Once = Once::new();
@@ -149,21 +151,22 @@ fn unknown() {
     });
 }
 
-/// Begins recording, and drops everything that was recorded before. `info` contains the state that a
-/// secondary command buffer inherits.
+/// Begins recording: drops everything that was recorded before. For a secondary command buffer,
+/// `info` contains the state that it inherits.
 ///
 /// # Safety
-/// As [`with`], and `info` is valid, for a secondary command buffer with its inheritance info.
+/// The contract of [`with`], and `info` is valid, for a secondary command buffer with its
+/// inheritance info.
 pub(crate) unsafe fn reset(handle: vk::CommandBuffer, info: &vk::CommandBufferBeginInfo<'_>) {
     // SAFETY: the caller's contract.
     unsafe { with(handle, |found| found.begin(info)) };
 }
 
 /// Resets a command buffer. If `releases` is true, the layer frees the memory that it keeps for the
-/// command buffer. Otherwise the next recording uses that memory.
+/// command buffer. Otherwise the next recording uses that memory again.
 ///
 /// # Safety
-/// As [`with`], and the command buffer is not pending execution.
+/// The contract of [`with`], and the command buffer is not pending execution.
 pub(crate) unsafe fn forget(handle: vk::CommandBuffer, releases: bool) {
     // SAFETY: the caller's contract.
     unsafe { with(handle, |found| found.reset(releases)) };
@@ -172,7 +175,8 @@ pub(crate) unsafe fn forget(handle: vk::CommandBuffer, releases: bool) {
 /// Resets all command buffers of a pool, like [`forget`].
 ///
 /// # Safety
-/// As [`forget`], for each command buffer, and the application synchronizes access to the pool.
+/// The contract of [`forget`], for each command buffer, and the application synchronizes access to
+/// the pool.
 pub(crate) unsafe fn pool_reset(device: &Arc<Functions>, pool: vk::CommandPool, releases: bool) {
     // SAFETY: the caller's contract.
     unsafe { table::for_each_of(device, pool, |found| found.reset(releases)) };
@@ -182,14 +186,14 @@ pub(crate) unsafe fn pool_reset(device: &Arc<Functions>, pool: vk::CommandPool, 
 /// return the error.
 ///
 /// # Safety
-/// As [`with`].
+/// The contract of [`with`].
 pub(crate) unsafe fn fail(handle: vk::CommandBuffer, error: vk::Result) {
     // SAFETY: the caller's contract.
     unsafe { with(handle, |found| found.fail(error)) };
 }
 
-/// Returns the hoisted captures and draw arguments of a secondary command buffer. The command
-/// buffers that execute it record them. Several threads may call this at the same time.
+/// Returns the hoisted captures and draw arguments of a secondary command buffer. They are recorded
+/// by the command buffers that execute it. Several threads may call this at the same time.
 ///
 /// # Safety
 /// Recording of the command buffer has ended, and no thread changes it during the call.
@@ -199,10 +203,10 @@ pub(crate) unsafe fn hoisted(handle: vk::CommandBuffer) -> Vec<Hoisted> {
     found.map(Recorded::hoisted).unwrap_or_default()
 }
 
-/// Ends recording. Returns the error if recording has failed.
+/// Ends recording. Returns the error if recording has failed, and `None` if it has succeeded.
 ///
 /// # Safety
-/// As [`with`].
+/// The contract of [`with`].
 pub(crate) unsafe fn failure(handle: vk::CommandBuffer) -> Option<vk::Result> {
     // SAFETY: the caller's contract.
     unsafe {

@@ -1,5 +1,5 @@
-//! The create info with which the next in the chain creates a device, if a program requests what
-//! the layer gives.
+//! Makes the `VkDeviceCreateInfo` that the layer passes to the next in the chain. It differs from
+//! the program's if the layer gives the program a feature, or captures require one.
 
 use std::ffi::{CStr, c_char};
 
@@ -10,12 +10,12 @@ use crate::chain;
 use crate::chain::copy::Chain;
 use crate::error::Error;
 
-/// The feature structures that the layer changes.
+/// The structures whose features the layer gives, and the driver must not see.
 type TransformFeedback = vk::PhysicalDeviceTransformFeedbackFeaturesEXT<'static>;
 type ProvokingVertex = vk::PhysicalDeviceProvokingVertexFeaturesEXT<'static>;
 type PrimitivesGenerated = vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT<'static>;
 
-/// The program's requests for its device.
+/// The program's `VkDeviceCreateInfo`, with its extensions as strings.
 pub(crate) struct Wishes<'a> {
     info: &'a vk::DeviceCreateInfo<'a>,
     /// The extensions that the program enables.
@@ -34,12 +34,13 @@ impl<'a> Wishes<'a> {
         Self { info, extensions }
     }
 
-    /// Whether the program enables the extension.
+    /// Whether the program enables `VK_EXT_transform_feedback`.
     pub(crate) fn has_extension(&self) -> bool {
         self.extensions.contains(&ext::transform_feedback::NAME)
     }
 
-    /// Whether the driver may see all of the create info, so that it need not be changed.
+    /// Whether the program enables nothing that the layer gives, so that the create info need not
+    /// be changed.
     fn is_the_drivers(&self) -> bool {
         // SAFETY: the contract of [`Self::new`].
         let (features, mut provoking) = unsafe {
@@ -60,14 +61,15 @@ impl<'a> Wishes<'a> {
 pub(crate) struct Creation<'a> {
     info: vk::DeviceCreateInfo<'a>,
     extensions: Vec<*const c_char>,
-    /// Replaces `pEnabledFeatures`, if present.
+    /// Replaces `pEnabledFeatures`. `None` if that pointer stays.
     features: Option<Box<vk::PhysicalDeviceFeatures>>,
-    /// Replaces `pNext`, if present.
+    /// Replaces the `pNext` chain and the extensions. `None` if they stay.
     chain: Option<Chain>,
 }
 
 impl<'a> Creation<'a> {
-    /// Removes the features that the layer gives, and adds those that captures require.
+    /// Removes the extension and the features that the layer gives, and adds those that captures
+    /// require. `required` is `None` if the program does not enable transform feedback.
     ///
     /// # Errors
     /// [`Error::Behind`] if a structure that has to be changed cannot be copied.
@@ -86,8 +88,9 @@ impl<'a> Creation<'a> {
         // SAFETY: the caller's contract.
         let mut chain = unsafe { Chain::copy(info.p_next) };
         let mut extensions = wishes.extensions.clone();
-        // A driver with VK_EXT_primitives_generated_query also has VK_EXT_transform_feedback, on
-        // which it depends. The driver's extension then stays enabled, without its feature.
+        // VK_EXT_primitives_generated_query depends on VK_EXT_transform_feedback, so a driver that
+        // has the former also has the latter. If the program enables both, the driver's transform
+        // feedback stays enabled as an extension, but its feature is not enabled.
         let is_depended_on = extensions.contains(&ext::primitives_generated_query::NAME);
         extensions.retain(|name| *name != ext::transform_feedback::NAME || is_depended_on);
         chain.remove::<TransformFeedback>()?;
@@ -96,7 +99,7 @@ impl<'a> Creation<'a> {
             |features| &mut features.transform_feedback_preserves_provoking_vertex,
             false,
         )?;
-        // The layer counts primitives of streams other than 0.
+        // The layer counts primitives of streams other than 0, so the driver need not.
         chain.set::<PrimitivesGenerated>(
             |features| &mut features.primitives_generated_query_with_non_zero_streams,
             false,
@@ -153,7 +156,7 @@ impl<'a> Creation<'a> {
         Ok(())
     }
 
-    /// Returns the structure for the next in the chain. It points into `self`.
+    /// Returns the create info for the next in the chain. It points into `self`.
     pub(crate) fn info(&mut self) -> vk::DeviceCreateInfo<'_> {
         let mut info = self.info;
         if let Some(chain) = &mut self.chain {
@@ -167,7 +170,7 @@ impl<'a> Creation<'a> {
         info
     }
 
-    /// Whether the create info equals the program's.
+    /// Whether the create info for the next in the chain equals the program's.
     #[cfg(test)]
     fn is_unchanged(&self) -> bool {
         self.chain.is_none()

@@ -1,4 +1,4 @@
-//! Devices: the state that the layer keeps for each, and the commands that create and destroy them.
+//! Keeps the layer's state of each device, and has the commands that create and destroy devices.
 
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -18,27 +18,27 @@ use crate::instance::InstanceData;
 use crate::recording::Recording;
 use crate::translate::Translation;
 
-/// All live devices.
 static DEVICES: Registry<DeviceData> = Registry::new();
 
-/// The state of a device.
 pub(crate) struct DeviceData {
     /// The `vkGetDeviceProcAddr` of the next in the chain, for commands that the layer does not
     /// have.
     pub(crate) get_device_proc_addr: vk::PFN_vkGetDeviceProcAddr,
     /// The `vkDestroyDevice` of the next in the chain.
     destroy_device: vk::PFN_vkDestroyDevice,
-    /// Whether the layer gives transform feedback on this device, if a program enables it.
+    /// Whether the layer, instead of the driver, gives transform feedback on this device to
+    /// programs that enable it.
     pub(crate) gives: bool,
-    /// The functions and objects that hooks use. `None` if no pass of the device may be withheld.
+    /// The functions and objects that hooks use. `None` if no hook is needed, because no capture is
+    /// emulated and no pass withheld on the device.
     pub(crate) recording: Option<Recording>,
 }
 
 impl DeviceData {
-    /// Registers a device that does not exist, for tests of hooks.
+    /// Registers a made-up device, whose functions are those of a test.
     ///
     /// # Safety
-    /// As [`Key::of`] and [`Recording::load`].
+    /// The contract of [`Key::of`] and [`Recording::load`].
     #[cfg(test)]
     pub(crate) unsafe fn insert(
         handle: vk::Device,
@@ -55,7 +55,7 @@ impl DeviceData {
         }
     }
 
-    /// The translation; `None` if transform feedback is not emulated.
+    /// Returns the data for translating arguments. `None` if transform feedback is not emulated.
     pub(crate) fn translation(&self) -> Option<&Translation> {
         self.recording.as_ref()?.translation.as_ref()
     }
@@ -63,7 +63,7 @@ impl DeviceData {
     /// Finds the device state for a handle of a device, a queue or a command buffer.
     ///
     /// # Safety
-    /// As [`Key::of`].
+    /// The contract of [`Key::of`].
     pub(crate) unsafe fn of<H: vk::Handle>(handle: H) -> Option<Arc<Self>> {
         // SAFETY: the caller's contract.
         DEVICES.get(unsafe { Key::of(handle) }?)
@@ -115,8 +115,9 @@ unsafe fn create(
         // SAFETY: the caller's contract.
         unsafe { check_features(create_info.p_next, support) }?;
     }
-    // Captures are emulated if the extension is enabled, even without its feature: the commands of
-    // the extension then exist, and indexed queries need no feature.
+    // Captures are emulated if the program enables the extension, even if it does not enable the
+    // feature `transformFeedback`: the commands of the extension exist then, and indexed queries
+    // need no feature.
     let emulated = support.filter(|_| wishes.has_extension());
 
     // SAFETY: the caller's contract; the link does not leave this call.
@@ -160,7 +161,7 @@ unsafe fn create(
             recording
                 .emulate(&instance, physical_device, created, get_device_proc_addr, support)
                 .inspect_err(|_| {
-                // No one else has the handle.
+                // The program does not get the handle, so the layer destroys the device.
                 destroy_device(created, allocator);
                 *device = vk::Device::null();
             })?;
@@ -181,10 +182,10 @@ unsafe fn create(
     Ok(())
 }
 
-/// Checks that the layer shows the program the extensions that it enables.
+/// Checks that the program enables only extensions that the layer shows to it.
 ///
-/// The loader does not check this: it accepts extensions that a manifest promises, and drops those
-/// that the driver does not have.
+/// The loader does not check that: it accepts extensions that a manifest promises, and removes
+/// those that the driver does not have.
 ///
 /// # Safety
 /// The physical device belongs to the instance, which is live.
@@ -231,7 +232,8 @@ pub(crate) unsafe extern "system" fn destroy_device(
             // SAFETY: Vulkan's contract, which is the caller's.
             Some(data) => unsafe {
                 if let Some(recording) = &data.recording {
-                    // Vulkan requires that the device is idle.
+                    // Vulkan requires that the device is idle, so its command buffers and objects
+                    // are not in use.
                     device_destroyed(&recording.functions);
                     if let Some(emulation) = &recording.emulation {
                         emulation.close();

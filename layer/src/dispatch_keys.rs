@@ -1,13 +1,13 @@
-//! The state of instances and devices, found by the dispatch key of any of their objects.
+//! Finds the state of an instance or a device by the dispatch key that it shares with its objects.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use ash::vk::Handle;
 
-/// The first word of a dispatchable object: the pointer to the loader's table. An instance shares
-/// it with its physical devices, and a device with its queues and command buffers. No two live
-/// instances or devices have the same key.
+/// The first word of a dispatchable object: the pointer to the loader's dispatch table. An instance
+/// has the same key as its physical devices, and a device the same as its queues and command
+/// buffers. No two live instances or devices have the same key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key(usize);
 
@@ -25,10 +25,10 @@ impl Key {
     }
 }
 
-/// The state of each instance, or of each device, from its creation to its destruction.
+/// The states of all instances, or of all devices, from their creation to their destruction.
 ///
-/// Values are shared: a removed value lives on while another thread still uses it. No method
-/// returns with the lock held.
+/// States are shared: a state that was removed lives on while another thread still uses it. No
+/// method holds the lock when it returns.
 #[derive(Debug)]
 pub(crate) struct Registry<T>(RwLock<BTreeMap<Key, Arc<T>>>);
 
@@ -46,8 +46,8 @@ impl<T> Registry<T> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
     }
 
-    /// Must be called before the object itself is destroyed: after that another object may get its
-    /// key.
+    /// Removes the state of an object, and returns it. Must be called before the object itself is
+    /// destroyed, because after that another object may get its key.
     pub(crate) fn remove(&self, key: Key) -> Option<Arc<T>> {
         self.0.write().unwrap_or_else(PoisonError::into_inner).remove(&key)
     }

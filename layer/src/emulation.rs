@@ -1,5 +1,5 @@
-//! Emulation by compute captures: the objects that captures use on a device, and the captures of
-//! command buffers.
+//! Emulates transform feedback by compute dispatches: has the objects that captures use on a
+//! device, and the captures of each command buffer.
 
 pub(crate) mod addresses;
 pub(crate) mod captures;
@@ -33,21 +33,23 @@ use crate::error::{Error, FAILED};
 use crate::instance::InstanceData;
 use crate::withheld::{Functions, Templates};
 
-/// The objects of a device whose transform feedback is emulated.
+/// The objects with which the layer emulates transform feedback on a device.
 pub(crate) struct Emulation {
-    /// The context of all captures. [`Context::capabilities`] has the device's capabilities for the
-    /// effective Vulkan version, [`Context::enabled`] the features that were enabled for captures,
-    /// and [`Context::resource_plan`] how captures access memory.
+    /// The library's context, with which the layer creates all captures. [`Context::capabilities`]
+    /// has the device's capabilities for the effective Vulkan version, [`Context::enabled`] the
+    /// features that were enabled for captures, and [`Context::resource_plan`] how captures access
+    /// memory.
     context: Context,
     kernels: Kernels,
     memory: Memory,
     objects: Objects,
-    /// The value of vertex shader inputs without an attribute. `None` if the device does not allow such inputs.
+    /// The values that vertex shader inputs without an attribute have. `None` if the device does
+    /// not allow such inputs.
     default_attributes: Option<Arc<DefaultAttributes>>,
     /// All commands of the device that the layer can call or withhold.
     functions: Arc<Functions>,
-    /// The descriptor update templates of the device. The layer uses them to read what programs
-    /// push with a template.
+    /// The descriptor update templates of the device. They say how to read the data that programs
+    /// push with `vkCmdPushDescriptorSetWithTemplate`.
     templates: Arc<Templates>,
 }
 
@@ -71,7 +73,8 @@ impl Emulation {
         templates: Arc<Templates>,
     ) -> Result<Self, Error> {
         let next = &instance.next;
-        // `ash::Device::load` must fetch the device's functions from the next in the chain.
+        // `ash::Device::load` must fetch the device's functions from the next in the chain, so
+        // `vkGetDeviceProcAddr` is replaced.
         let fp_v1_0 = ash::InstanceFnV1_0 { get_device_proc_addr, ..next.fp_v1_0().clone() };
         let next = ash::Instance::from_parts_1_3(
             next.handle(),
@@ -112,10 +115,10 @@ impl Emulation {
         self.memory.close();
     }
 
-    /// Creates the layer's queries for a query pool of a program.
+    /// Creates the queries with which captures count for a query pool of a program.
     ///
     /// # Errors
-    /// As [`Queries::new`].
+    /// The errors of [`Queries::new`].
     ///
     /// # Safety
     /// The device is live.
@@ -128,7 +131,6 @@ impl Emulation {
         unsafe { Queries::new(&self.context, &self.memory, kind, count) }
     }
 
-    /// The library's context for this device: the layer creates all captures with it.
     pub(crate) const fn context(&self) -> &Context {
         &self.context
     }
@@ -157,8 +159,6 @@ impl Emulation {
         self.context.device().fp_v1_0().cmd_pipeline_barrier
     }
 
-    /// Ends conditional rendering.
-    ///
     /// # Safety
     /// The command buffer is being recorded. Conditional rendering is active, and was begun where
     /// it may be ended (for example, both outside of a render pass).

@@ -15,7 +15,8 @@ pub(crate) enum Error {
     /// The next in the chain lacks a command that every driver must have.
     #[error("the next in the chain has no {0}")]
     NoCommand(&'static str),
-    /// A program passes a handle of an object that was not created through the layer.
+    /// A program passes a handle that the layer does not know, because the object was not created
+    /// through the layer.
     #[error("{0} is unknown to the layer")]
     Unknown(&'static str),
     /// A program enables a device extension that the layer does not show.
@@ -24,8 +25,8 @@ pub(crate) enum Error {
     /// A program enables a feature that the layer does not report.
     #[error("the feature {0} is enabled, but the layer does not report it on this device")]
     Feature(&'static str),
-    /// A structure has to be changed, but the chain cannot be copied up to it because it comes
-    /// after an unknown structure.
+    /// A structure has to be changed, but it comes after an unknown structure. The chain can be
+    /// copied only up to the unknown one, whose size is not known.
     #[error(
         "the structure {structure:?} in a chain has to be changed, but comes after the unknown \
          structure {unknown:?}"
@@ -34,12 +35,12 @@ pub(crate) enum Error {
     /// The objects that captures use cannot be created on a new device.
     #[error("captures are not possible on the device: {0}")]
     Runtime(String, vk::Result),
-    /// The next in the chain failed. It may have logged why.
+    /// The next in the chain returned this error, and may have logged the reason.
     #[error("{0}")]
     Below(vk::Result),
 }
 
-/// The result of a command for errors of the layer that do not have a `VkResult` themselves.
+/// The result that programs get for errors that have no `VkResult` themselves.
 pub(crate) const FAILED: vk::Result = vk::Result::ERROR_INITIALIZATION_FAILED;
 
 impl From<RuntimeError> for Error {

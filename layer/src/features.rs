@@ -1,4 +1,4 @@
-//! The features whose values programs get from the layer instead of the driver.
+//! Has the features for which programs get the layer's values instead of the driver's.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
@@ -10,19 +10,19 @@ use crate::chain;
 use crate::error::Error;
 use crate::registry::vk;
 
-/// A feature of a structure in a chain.
+/// A feature in a structure of a `pNext` chain, with the value that the layer gives it.
 struct Feature {
-    /// The name that Vulkan gives it.
+    /// The name of the feature in Vulkan.
     name: &'static str,
-    /// The address of the member in the structure.
+    /// The address of the feature's member in the structure.
     place: *mut vk::Bool32,
     /// The value that programs see.
     reported: bool,
-    /// Whether programs may enable it even if it is not reported.
+    /// Whether programs may enable the feature even if it is not reported.
     is_tolerated: bool,
 }
 
-/// Returns the features of a structure whose values are the layer's.
+/// Returns the features of a structure for which the layer reports its own values.
 fn features_of(
     structure: NonNull<vk::BaseInStructure<'_>>,
     support: &CaptureSupport,
@@ -44,7 +44,7 @@ fn features_of(
                 vk::PhysicalDeviceTransformFeedbackFeaturesEXT<'_>: transform_feedback true
             ),
             Feature {
-                // DXVK 1.10 to 2.6 enable it without a query.
+                // DXVK 1.10 to 2.6 enable this feature without a query.
                 is_tolerated: true,
                 ..feature!(
                     "geometryStreams"
@@ -52,7 +52,8 @@ fn features_of(
                 )
             },
         ],
-        // The layer counts primitives of streams other than 0.
+        // The driver need not support this, because the layer counts primitives of streams other
+        // than 0.
         Type::PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT
             if support.capabilities.has_extension(ext::primitives_generated_query::NAME) =>
         {
@@ -62,12 +63,14 @@ fn features_of(
                 primitives_generated_query_with_non_zero_streams support.has_streams()
             )]
         }
-        // Captures in a secondary command buffer would not know the inherited predicate.
+        // Not supported: a secondary command buffer does not know the predicate that it inherits,
+        // so captures in it could not obey the predicate.
         Type::PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT => vec![feature!(
             "inheritedConditionalRendering"
             vk::PhysicalDeviceConditionalRenderingFeaturesEXT<'_>: inherited_conditional_rendering false
         )],
-        // Captures use the order of vertices that the specification defines for each mode.
+        // The feature is always reported: for each provoking vertex mode, captures write vertices
+        // in the order that the specification defines.
         Type::PHYSICAL_DEVICE_PROVOKING_VERTEX_FEATURES_EXT
             if support.capabilities.has_extension(ext::provoking_vertex::NAME) =>
         {
@@ -77,20 +80,23 @@ fn features_of(
                 transform_feedback_preserves_provoking_vertex true
             )]
         }
-        // The driver's geometry shaders emit to the vertex stream that the pipeline rasterizes.
+        // Not supported: the driver's geometry shaders emit to the vertex stream that the pipeline
+        // rasterizes, which is fixed when the pipeline is created.
         Type::PHYSICAL_DEVICE_EXTENDED_DYNAMIC_STATE_3_FEATURES_EXT => vec![feature!(
             "extendedDynamicState3RasterizationStream"
             vk::PhysicalDeviceExtendedDynamicState3FeaturesEXT<'_>:
             extended_dynamic_state3_rasterization_stream false
         )],
-        // Captures read pushed descriptors from sets that are in no buffer.
+        // Not supported: captures read pushed descriptors from descriptor sets, which cannot be
+        // used together with descriptor buffers.
         Type::PHYSICAL_DEVICE_DESCRIPTOR_BUFFER_FEATURES_EXT => vec![feature!(
             "descriptorBufferPushDescriptors"
             vk::PhysicalDeviceDescriptorBufferFeaturesEXT<'_>:
             descriptor_buffer_push_descriptors false
         )],
         s_type if s_type == <Generated as vk::TaggedStructure>::STRUCTURE_TYPE => {
-            // Without a pipeline layout, captures would not know what is pushed.
+            // Not supported: without a pipeline layout, captures would not know which push
+            // constants and descriptors the generated commands set.
             vec![feature!(
                 "dynamicGeneratedPipelineLayout" Generated: dynamic_generated_pipeline_layout false
             )]
@@ -115,12 +121,13 @@ pub(crate) unsafe fn put_features(chain: *mut vk::BaseOutStructure<'_>, support:
     }
 }
 
-/// Checks that a program enables [only features that it may
-/// enable](https://docs.vulkan.org/refpages/latest/refpages/source/vkCreateDevice.html), among
-/// those whose values come from the layer.
+/// Checks that, among the features for which the layer reports its own values, a program enables
+/// [only reported
+/// ones](https://docs.vulkan.org/refpages/latest/refpages/source/vkCreateDevice.html) and tolerated
+/// ones.
 ///
 /// # Errors
-/// [`Error::Feature`]
+/// [`Error::Feature`] with the first feature that the program must not enable.
 ///
 /// # Safety
 /// The chain is that of a valid `VkDeviceCreateInfo`.
@@ -159,7 +166,8 @@ mod tests {
             let first = (&raw const conditional).cast();
             let refused = Error::Feature("inheritedConditionalRendering");
             assert_eq!(check_features(first, &support), Err(refused));
-            // DXVK also enables this feature without a query.
+            // `geometryStreams` is reported here. On other devices it is tolerated, because DXVK
+            // enables it without a query.
             assert_eq!(check_features((&raw const feedback).cast(), &support), Ok(()));
             provoking.p_next = (&raw mut feedback).cast();
             conditional.p_next = (&raw mut provoking).cast();

@@ -1,16 +1,18 @@
-//! Catches panics at the entry points of the layer. The program then gets a Vulkan error, instead
-//! of being aborted.
+//! Catches panics at the functions of the layer that programs call, because a panic there would
+//! abort the program. The program gets a Vulkan error instead.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Calls `command`, and returns `otherwise` if it panics. Guards are not nested, except that
-/// functions that the runtime calls by pointer have their own. A command that captures observe has
-/// two guards, one after the other, so that the command is recorded even if the captures panic.
-/// Commands that go directly to the driver need no guard.
+/// Calls `command`, and returns `otherwise` if it panics.
+///
+/// Guards are not nested, except that functions that the runtime calls by pointer have guards of
+/// their own. A command that captures observe has two guards, one after the other, so that the
+/// command is recorded even if the captures panic. Commands that go directly to the driver need no
+/// guard.
 ///
 /// After a panic, a value that `command` was changing may be inconsistent. The layer holds no lock
-/// while it calls code that could panic, and it ignores poisoned locks.
+/// while it calls code that could panic, and it ignores that locks are poisoned.
 #[inline]
 pub(crate) fn guard<R>(name: &'static str, otherwise: R, command: impl FnOnce() -> R) -> R {
     match catch_unwind(AssertUnwindSafe(command)) {

@@ -1,13 +1,19 @@
 //! Hooks for the commands that the layer intercepts, and the `vkGet*ProcAddr` functions that return
 //! them to programs.
 //!
-//! Commands of instances and physical devices are in the table below. The hooks for commands of
-//! devices are in the files of this folder, each of which has its own table: `unobserved` has the
-//! commands that captures need not observe, `observed` those that captures must observe,
-//! `dependencies` those whose stages and accesses are translated, `generated` those for commands
-//! that the device generates, `objects` those that create and destroy objects, `queries` those for
-//! query pools, and `recording` those for command buffers as a whole. `entry` has the code that
-//! these files share.
+//! The table in this file has the commands of instances and physical devices. The hooks for
+//! commands of devices are in the files of this folder, each of which has its own table:
+//!
+//! * `unobserved`: commands that captures need not observe,
+//! * `observed`: commands that captures must observe,
+//! * `dependencies`: commands with stages and accesses, which are translated,
+//! * `generated`: commands that execute or prepare device-generated commands,
+//! * `objects`: commands that create and destroy objects,
+//! * `queries`: commands of query pools,
+//! * `recording`: commands that allocate, begin, end, reset, execute and free command buffers,
+//! * `external`: queries of the properties of external buffers.
+//!
+//! `entry` has the code that these files share.
 
 mod dependencies;
 mod entry;
@@ -46,11 +52,12 @@ pub(crate) const EXTENSION_COMMANDS: [&CStr; 6] = [
     c"vkCmdEndTransformFeedbackEXT",
 ];
 
-/// A command that `VK_EXT_extended_dynamic_state3` and `VK_EXT_shader_object` have only on devices with
-/// `VK_EXT_transform_feedback`.
+/// A command of `VK_EXT_extended_dynamic_state3` and `VK_EXT_shader_object` that exists only on
+/// devices with `VK_EXT_transform_feedback`.
 const RASTERIZATION_STREAM: &CStr = c"vkCmdSetRasterizationStreamEXT";
 
-/// The commands that `VK_KHR_device_address_commands` has only on devices with `VK_EXT_transform_feedback`.
+/// The commands of `VK_KHR_device_address_commands` that exist only on devices with
+/// `VK_EXT_transform_feedback`.
 const ADDRESS_COMMANDS: [&CStr; 4] = [
     c"vkCmdBeginTransformFeedback2EXT",
     c"vkCmdBindTransformFeedbackBuffers2EXT",
@@ -62,14 +69,12 @@ const ADDRESS_COMMANDS: [&CStr; 4] = [
 /// functions return the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Level {
-    /// The command has no object: it is called before there is an instance.
+    /// The command has no such object: it is called before there is an instance.
     Global,
-    /// An instance.
     Instance,
-    /// A physical device.
     PhysicalDevice,
-    /// A device or an object of a device. Only such commands are returned by `vkGetDeviceProcAddr`
-    /// as well.
+    /// A device, or an object of a device. `vkGetDeviceProcAddr` returns only commands of this
+    /// level.
     Device,
 }
 
@@ -77,8 +82,8 @@ enum Level {
 struct Hook {
     level: Level,
     function: unsafe extern "system" fn(),
-    /// Whether the command exists for an instance. A command of an extension exists only if the
-    /// next in the chain has it.
+    /// Whether an instance has the command. A command of an extension exists only if the next in
+    /// the chain has it.
     is_there: fn(&InstanceData) -> bool,
 }
 
@@ -88,7 +93,6 @@ struct Hook {
 macro_rules! instance_hooks {
     ($($level:ident $name:literal => $function:path as $ty:ty $(, if $next:ident)?;)*) => {
         impl Hook {
-            /// Finds the hook for a command.
             fn find(name: &CStr) -> Option<Self> {
                 Some(match name.to_bytes() {
                     $($name => Self {
@@ -176,7 +180,7 @@ pub(crate) unsafe fn negotiate(version: *mut NegotiateLayerInterface) -> vk::Res
     })
 }
 
-/// Returns a name that a program passes. `None` if the pointer is null.
+/// Returns the name that a program passes, as a string. `None` if the pointer is null.
 ///
 /// # Safety
 /// The pointer is null or to a null-terminated string that outlives the result.
@@ -194,9 +198,10 @@ pub(crate) unsafe extern "system" fn get_instance_proc_addr(
         // SAFETY: Vulkan's contract, which is the caller's.
         let (command, data) = unsafe { (text(name)?, InstanceData::of(instance)) };
         match Hook::find(command) {
-            // The loader also asks with an instance that has not been created yet, and layers
-            // above, such as Mesa's overlay and MangoHud, ask for `vkCreateDevice` with a null
-            // instance.
+            // `data` is `None` if the instance is null or is still being created. The hook is
+            // returned then, too: the loader asks with an instance that is still being created, and
+            // layers above, such as Mesa's overlay and MangoHud, ask for `vkCreateDevice` with a
+            // null instance.
             Some(hook) => data.is_none_or(|data| (hook.is_there)(&data)).then_some(hook.function),
             // SAFETY: Vulkan's contract, which is the caller's.
             None => unsafe { (data?.get_instance_proc_addr)(instance, name) },
@@ -237,19 +242,21 @@ unsafe fn command_of(
             .find_map(|hook| hook(command))
             .filter(|_| is_emulated)
     };
-    // Where the layer gives the extension, the driver's implementation of these commands is never
-    // returned.
+    // If the layer gives the extension, programs never get the driver's implementation of these
+    // commands.
     if data.gives && EXTENSION_COMMANDS.binary_search(&command).is_ok() {
         return emulated();
     }
     // SAFETY: the caller's contract.
     let find = |command: &CStr| unsafe { (data.get_device_proc_addr)(device, command.as_ptr()) };
-    // This command is the only one of its two extensions that a driver without transform feedback lacks. The driver
-    // has `vkCmdSetPolygonModeEXT` if the program enables either extension.
+    // The command belongs to two extensions. A driver without transform feedback lacks only this
+    // one of their commands, and has `vkCmdSetPolygonModeEXT` if the program enables either
+    // extension.
     if data.gives && command == RASTERIZATION_STREAM && find(c"vkCmdSetPolygonModeEXT").is_some() {
         return emulated();
     }
-    // The driver has `vkCmdBindIndexBuffer3KHR` if the program enables `VK_KHR_device_address_commands`.
+    // The driver has `vkCmdBindIndexBuffer3KHR` only if the program enables
+    // `VK_KHR_device_address_commands`.
     if data.gives && ADDRESS_COMMANDS.contains(&command) {
         return find(c"vkCmdBindIndexBuffer3KHR").and_then(|_| emulated());
     }
@@ -259,8 +266,8 @@ unsafe fn command_of(
     }
     match emulated().or_else(|| recording::hook(command)).or_else(|| unobserved::hook(command)) {
         None if !is_known(command) => {
-            // The layer cannot withhold a command that it does not know, so inside of a withheld
-            // pass the command would be recorded before the pass.
+            // The layer cannot withhold a command that it does not know. Inside of a withheld pass,
+            // such a command would go to the driver before the commands of the pass.
             tracing::warn!(
                 "{} is hidden: the layer does not know the command",
                 command.to_string_lossy()
@@ -271,8 +278,8 @@ unsafe fn command_of(
     }
 }
 
-/// Whether the layer knows where a command may be recorded, or need not know it because the command
-/// is not recorded into command buffers.
+/// Whether the layer knows how to withhold a command, or need not, because the command is not
+/// recorded into command buffers.
 fn is_known(command: &CStr) -> bool {
     !command.to_bytes().starts_with(b"vkCmd") || KNOWN_COMMANDS.binary_search(&command).is_ok()
 }

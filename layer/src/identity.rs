@@ -1,4 +1,5 @@
-//! The layer's name, description and versions. A test checks that the manifest has the same.
+//! Has the layer's name, description and versions. A test checks that the manifest has the same
+//! ones.
 
 use std::ffi::CStr;
 
@@ -9,10 +10,10 @@ use crate::registry;
 /// The name by which programs and the environment variables of the loader enable the layer.
 pub(crate) const NAME: &CStr = c"VK_LAYER_VKXFB_transform_feedback";
 
-/// The name as `vk_layer_settings.txt` has it: without its prefix, in lower case.
+/// The layer's name in `vk_layer_settings.txt`: [`NAME`] without `VK_LAYER_`, in lower case.
 pub(crate) const SETTINGS_NAME: &str = "vkxfb_transform_feedback";
 
-/// The description, in one line.
+/// The layer's description in the list of layers. It is one line.
 pub(crate) const DESCRIPTION: &CStr = c"Transform feedback for every Vulkan device, by compute";
 
 /// The version of Vulkan that the layer was written for.
@@ -30,8 +31,9 @@ pub(crate) const INSTANCE_EXTENSIONS: [(&CStr, u32); 1] =
 pub(crate) const DEVICE_EXTENSIONS: [(&CStr, u32); 1] =
     [(ext::transform_feedback::NAME, ext::transform_feedback::SPEC_VERSION)];
 
-/// The first bytes of the layer's binary code of shaders. Another format of it needs another value, and
-/// then the `shaderBinaryUUID` that programs see changes, too.
+/// The first bytes of each shader binary of the layer (`vkGetShaderBinaryDataEXT`). If the format
+/// of the binaries changes, this value must change. Then the `shaderBinaryUUID` that programs see
+/// changes as well.
 pub(crate) const SHADER_BINARY: [u8; 16] = *b"vkxfb shader 001";
 
 #[cfg(test)]

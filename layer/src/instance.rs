@@ -1,5 +1,5 @@
-//! Instances: the state that the layer keeps for each, and the commands that create and destroy
-//! them.
+//! Keeps the layer's state of each instance, and has the commands that create and destroy
+//! instances.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char};
@@ -19,20 +19,20 @@ use crate::next::next;
 use crate::settings::{Settings, Sources};
 use crate::{identity, log};
 
-/// All live instances.
 static INSTANCES: Registry<InstanceData> = Registry::new();
 
 /// The state of an instance.
 ///
-/// All functions are fetched while the instance is created. After that the loader of Debian 12
-/// returns functions of the top of the chain, which may be this layer.
+/// All functions are fetched while the instance is created. Later the loader of Debian 12 returns
+/// the functions of the first layer in the chain, which may be this layer.
 pub(crate) struct InstanceData {
-    /// The next in the chain.
+    /// The instance, with the functions of the next in the chain.
     pub(crate) next: ash::Instance,
     /// The `vkGetInstanceProcAddr` of the next in the chain, for commands that the layer does not
     /// have.
     pub(crate) get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
-    /// The `vk_layerGetPhysicalDeviceProcAddr` of the next in the chain that has one.
+    /// The `vk_layerGetPhysicalDeviceProcAddr` of the next layer below that has this function.
+    /// `None` if no layer below has it.
     pub(crate) get_physical_device_proc_addr: Option<PFN_GetPhysicalDeviceProcAddr>,
     /// The Vulkan version that the program requests.
     api_version: u32,
@@ -40,13 +40,13 @@ pub(crate) struct InstanceData {
     pub(crate) optional: Optional,
     /// The user's settings.
     pub(crate) settings: Settings,
-    /// For each physical device, the decision whether the layer is active.
+    /// For each physical device that was asked for: whether the layer is active on it.
     activities: Mutex<HashMap<vk::PhysicalDevice, Activity>>,
 }
 
 next! {
-    /// Commands of the next in the chain that not every instance has: of later versions of Vulkan,
-    /// and of extensions.
+    /// Commands of the next in the chain that not every instance has, because they belong to a
+    /// later version of Vulkan or to an extension.
     struct Optional {
         external_buffers PFN_vkGetPhysicalDeviceExternalBufferProperties
             [c"vkGetPhysicalDeviceExternalBufferProperties"];
@@ -71,21 +71,20 @@ impl InstanceData {
     /// Finds the instance state for a handle of an instance or a physical device.
     ///
     /// # Safety
-    /// As [`Key::of`].
+    /// The contract of [`Key::of`].
     pub(crate) unsafe fn of<H: vk::Handle>(handle: H) -> Option<Arc<Self>> {
         // SAFETY: the caller's contract.
         INSTANCES.get(unsafe { Key::of(handle) }?)
     }
 
     /// Whether all passes are withheld on a device, including the driver's own captures in them.
-    /// For tests.
+    /// Only a setting for tests causes this.
     pub(crate) const fn withholds(&self, activity: &Activity) -> bool {
         self.settings.withhold_passes && matches!(activity, Activity::Active(..))
     }
 
-    /// Returns the capture support with which the layer gives transform feedback to programs.
-    /// `None` if the layer is dormant, or if a test withholds passes to exercise the driver's own
-    /// captures.
+    /// Returns the capture support if the layer gives transform feedback to programs. `None` if the
+    /// layer is dormant, or if a test withholds passes around the driver's own captures.
     pub(crate) const fn capture_support<'a>(
         &self,
         activity: &'a Activity,
@@ -96,7 +95,7 @@ impl InstanceData {
         }
     }
 
-    /// Fetches everything from the next in the chain.
+    /// Fetches the functions of the next in the chain for a new instance.
     ///
     /// # Safety
     /// The next in the chain has just created the instance, the functions are its own, and
@@ -122,8 +121,8 @@ impl InstanceData {
         }
     }
 
-    /// Returns whether the layer is active on a physical device. The first call decides, and logs
-    /// the decision.
+    /// Returns whether the layer is active on a physical device. The first call for a physical
+    /// device decides that, and logs the decision.
     ///
     /// # Safety
     /// The physical device belongs to the instance, which is live.
@@ -132,8 +131,8 @@ impl InstanceData {
         if let Some(activity) = known().get(&device) {
             return activity.clone();
         }
-        // The lock is not held during this call of the next in the chain. If two threads decide at the same
-        // time, they decide the same. SAFETY: the caller's contract.
+        // The lock is not held during these calls of the next in the chain. If two threads decide
+        // at the same time, they come to the same decision. SAFETY: the caller's contract.
         let asked = unsafe { self.capabilities(device) };
         // SAFETY: the caller's contract.
         let lists_it = || unsafe { self.lists_the_extension(device) };
@@ -142,7 +141,7 @@ impl InstanceData {
         let properties = unsafe { self.next.get_physical_device_properties(device) };
         let name = properties.device_name_as_c_str().unwrap_or_default().to_string_lossy();
         match &activity {
-            // The driver may succeed if it is asked again.
+            // This decision is not kept, because the driver may succeed the next time.
             Activity::Dormant(Reason::Unknown(_)) => tracing::warn!(device = %name, "{activity}"),
             _ => {
                 if known().insert(device, activity.clone()).is_none() {
@@ -153,7 +152,8 @@ impl InstanceData {
         activity
     }
 
-    /// Whether the driver, or a layer below, lists the extension.
+    /// Whether the next in the chain lists `VK_EXT_transform_feedback` among the device's
+    /// extensions.
     ///
     /// # Safety
     /// The physical device belongs to the instance, which is live.
@@ -167,7 +167,7 @@ impl InstanceData {
     /// Queries the capabilities of a physical device.
     ///
     /// # Errors
-    /// As [`Capabilities::query`].
+    /// The errors of [`Capabilities::query`].
     ///
     /// # Safety
     /// The physical device belongs to the instance, which is live.
@@ -184,10 +184,10 @@ impl InstanceData {
     }
 }
 
-/// `vkGetInstanceProcAddr` for the runtime, which asks for the commands of
-/// `VK_KHR_get_physical_device_properties2`. Returns the commands of the next in the chain that
-/// were fetched earlier: the loader might now return this layer's own. If the instance has the
-/// commands only under their Vulkan 1.1 names, the runtime gets those.
+/// The `vkGetInstanceProcAddr` that the runtime gets, to look up the commands of
+/// `VK_KHR_get_physical_device_properties2`. Returns the functions that were fetched while the
+/// instance was created, because the loader might now return this layer's own. If the instance has
+/// these commands only under their Vulkan 1.1 names, the functions for those names are returned.
 unsafe extern "system" fn fetched(
     instance: vk::Instance,
     name: *const c_char,
@@ -272,7 +272,8 @@ unsafe fn create(
     Ok(())
 }
 
-/// Calls the next in the chain to create the instance, with the extensions that the layer needs.
+/// Calls the next in the chain to create the instance. Also enables the instance extensions that
+/// the layer needs, if they exist.
 ///
 /// # Safety
 /// `vkCreateInstance`'s contract.
@@ -296,8 +297,8 @@ unsafe fn create_below(
     };
 
     // With an instance of Vulkan 1.0, the layer needs extensions to query features and to create
-    // devices. Loaders do not let layers list extensions in a way that works everywhere, so the
-    // layer tries to enable them.
+    // devices. No way to find out which instance extensions exist works with all loaders. So the
+    // layer tries to enable the extensions, and leaves them out if that fails.
     // SAFETY: the caller's contract.
     let enabled = unsafe { enabled_extensions(create_info) };
     let missing: Vec<_> = RequiredFeatures::instance_extensions(api_version)
@@ -346,7 +347,7 @@ pub(crate) unsafe extern "system" fn destroy_instance(
     });
 }
 
-/// A version of Vulkan, formatted as major.minor.patch.
+/// A version of Vulkan, formatted as `major.minor`.
 struct Version(u32);
 
 impl std::fmt::Display for Version {

@@ -16,7 +16,7 @@ use ash::vk;
 /// (`CURRENT_LOADER_LAYER_INTERFACE_VERSION`): the first version with negotiation.
 pub const INTERFACE_VERSION: u32 = 2;
 
-/// `LAYER_NEGOTIATE_INTERFACE_STRUCT`, the only `VkNegotiateLayerStructType` there is.
+/// `LAYER_NEGOTIATE_INTERFACE_STRUCT`, the only value of `VkNegotiateLayerStructType`.
 pub const NEGOTIATE_INTERFACE_STRUCT: i32 = 1;
 
 /// `PFN_GetPhysicalDeviceProcAddr`
@@ -28,7 +28,8 @@ pub type PFN_GetPhysicalDeviceProcAddr =
 #[repr(C)]
 #[derive(Debug)]
 pub struct NegotiateLayerInterface {
-    /// `VkNegotiateLayerStructType`, which is not a `VkStructureType`.
+    /// The type of this structure, a `VkNegotiateLayerStructType`, which is not a
+    /// `VkStructureType`.
     pub s_type: i32,
     /// Always null in this version of the interface.
     pub p_next: *mut c_void,
@@ -43,8 +44,7 @@ pub struct NegotiateLayerInterface {
     pub get_physical_device_proc_addr: Option<PFN_GetPhysicalDeviceProcAddr>,
 }
 
-/// `VkLayerFunction`: says which member of the union at the end of a create info of the loader is
-/// valid.
+/// `VkLayerFunction`: which member is valid in the union at the end of a create info of the loader.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LayerFunction(pub i32);
@@ -63,9 +63,10 @@ pub struct LayerInstanceCreateInfo {
     pub s_type: vk::StructureType,
     /// The next structure of the chain.
     pub p_next: *const c_void,
-    /// The function that this structure is for.
+    /// Which member of the union at the end of this structure is valid.
     pub function: LayerFunction,
-    /// Valid for [`LayerFunction::LINK_INFO`]: the link of the layer that is called. The layer
+    /// This layer's link, if the function is [`LayerFunction::LINK_INFO`]. The layer advances this
+    /// pointer to the next link before it calls the next in the chain.
     /// advances this pointer before it calls the next in the chain.
     pub layer_info: *mut LayerInstanceLink,
 }
@@ -90,12 +91,12 @@ pub struct LayerInstanceLink {
 pub struct LayerDeviceCreateInfo {
     /// `VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO`
     pub s_type: vk::StructureType,
-    /// The rest of the chain.
+    /// The next structure of the chain.
     pub p_next: *const c_void,
-    /// The function that this structure is for.
+    /// Which member of the union at the end of this structure is valid.
     pub function: LayerFunction,
-    /// Valid for [`LayerFunction::LINK_INFO`]: the link of the layer that is called. The layer
-    /// advances this pointer before it calls the next in the chain.
+    /// This layer's link, if the function is [`LayerFunction::LINK_INFO`]. The layer advances this
+    /// pointer to the next link before it calls the next in the chain.
     pub layer_info: *mut LayerDeviceLink,
 }
 

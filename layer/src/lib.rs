@@ -21,13 +21,14 @@
 //! those that are listed before it in its own room (the test `rooms` checks this). From the lowest to
 //! the highest:
 //!
-//! 1. *What all modules need.* `dispatch_keys` finds the state of an object by its dispatch key: the
-//!    first word of a dispatchable object, which it shares with its child objects. `error` has the
-//!    errors of commands; `guard` turns a panic into a Vulkan error at every entry point; `registry`
-//!    has what the layer knows of the registry of Vulkan; `identity` has the layer's name and versions;
-//!    [`interface`] has the structures that the loader and its layers exchange; `log` has the log;
-//!    `next` fetches functions of the next in the chain; `chain` walks `pNext` chains; `settings` reads
-//!    the user's settings; `test_switches` is not shipped. None of them uses an instance.
+//! 1. *What all modules need.* `dispatch_keys` finds the state of an object by its dispatch key:
+//!    the first word of a dispatchable object, which it shares with its child objects. `error` has
+//!    the errors of commands; `guard` turns a panic into a Vulkan error at every entry point;
+//!    `registry` has what the layer knows of the registry of Vulkan; `identity` has the layer's
+//!    name and versions; [`interface`] has the structures that the loader and its layers exchange;
+//!    `log` has the log; `next` fetches functions of the next in the chain; `chain` walks `pNext`
+//!    chains; `settings` reads the user's settings; `test_switches` is not shipped. None of these
+//!    modules uses an instance.
 //! 2. *Arguments.* `translate` replaces arguments that belong to the extension, such as access masks
 //!    and buffer usages, for a driver that does not have it. `withheld` stores the commands of a
 //!    withheld pass; its tables are generated from the registry of Vulkan. Neither uses hooks or
@@ -81,17 +82,18 @@
 //! * *translate*: to replace arguments that belong to the extension by equivalent ones that a
 //!   driver without it accepts (`translate`).
 //!
-//! # Entry points
+//! # Functions that programs call
 //!
 //! The layer fetches the instance commands of the next in the chain while the instance is created.
-//! Later the loader of Debian 12 returns commands of the top of the chain, and the layer would call
-//! itself. Device commands can be fetched at any time.
+//! Later the loader of Debian 12 returns commands of the first layer in the chain, so this layer
+//! might call itself. Device commands can be fetched at any time.
 //!
 //! Each function that a program calls has one guard: in `command_buffers` for commands that are
 //! recorded, in `hooks/entry` for other commands of devices.
 //!
-//! Only the functions below are exported. The loader gets pointers to private functions that do the
-//! same, because the dynamic linker may resolve the exported names to the symbols of the loader.
+//! Only the functions below are exported. When the layer negotiates, it gives the loader pointers
+//! to private functions that do the same, because the dynamic linker may resolve the exported names
+//! to the symbols of the loader.
 
 mod activity;
 mod advertise;
@@ -129,8 +131,8 @@ use ash::vk;
 
 use self::interface::NegotiateLayerInterface;
 
-/// The loader's first call: both sides agree on a version of the interface, and the loader gets the
-/// `vkGet*ProcAddr` functions of the layer.
+/// The loader's first call of the layer: both agree on a version of their interface, and the loader
+/// gets the layer's `vkGetInstanceProcAddr` and `vkGetDeviceProcAddr`.
 ///
 /// # Safety
 /// The pointer is null or to a structure that may be written.

@@ -1,4 +1,4 @@
-//! The log, which goes to standard error. By default it contains only warnings and errors.
+//! Writes the log to standard error. By default it contains only warnings and errors.
 
 use std::sync::Once;
 
@@ -9,8 +9,9 @@ pub(crate) fn is_filter(text: &str) -> bool {
     EnvFilter::builder().parse(text).is_ok()
 }
 
-/// Starts the log of this library; only the first call in a process has an effect. This library has
-/// its own copy of the globals of `tracing`, so that a program in Rust keeps its own subscriber.
+/// Starts the log of this library. Only the first call in a process has an effect. The globals of
+/// `tracing` that this sets are copies in this library, so a program in Rust keeps its own
+/// subscriber.
 pub(crate) fn start(filter: &str) {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
@@ -19,10 +20,12 @@ pub(crate) fn start(filter: &str) {
             .with_env_filter(filter)
             .with_writer(std::io::stderr)
             .with_ansi(false)
-            // If standard error is closed, errors of the log cannot be reported.
+            // By default, the subscriber reports a failed write on standard error. If standard
+            // error is closed, that fails as well.
             .log_internal_errors(false)
             .finish();
-        // This fails only if the process has a subscriber already, which then stays.
+        // This fails only if this library's copy of `tracing` already has a subscriber, which then
+        // stays.
         let _ = tracing::subscriber::set_global_default(subscriber);
     });
 }

@@ -1,4 +1,4 @@
-//! The commands by which the layer describes itself: layers, extensions and tools.
+//! Has the commands that enumerate layers, extensions and tools. The layer is in their answers.
 
 use std::ffi::{CStr, CString, c_char};
 
@@ -10,8 +10,8 @@ use crate::guard::guard;
 use crate::identity;
 use crate::instance::InstanceData;
 
-/// Vulkan's idiom of two calls. If `items` is null, writes the number of items to `count`.
-/// Otherwise writes as many items as `count` allows. `put` writes one item.
+/// Answers an enumeration as Vulkan defines it. If `items` is null, writes the number of items to
+/// `count`. Otherwise writes at most `count` items, with `put`, and their number to `count`.
 ///
 /// # Safety
 /// `count` can be written; `items` is null or has room for `count` items.
@@ -48,21 +48,21 @@ unsafe fn names_the_layer(name: *const c_char) -> bool {
 }
 
 /// # Safety
-/// As [`enumerate`].
+/// The contract of [`enumerate`].
 unsafe fn enumerate_layers(count: *mut u32, properties: *mut vk::LayerProperties) -> vk::Result {
     let layer = vk::LayerProperties::default()
         .spec_version(identity::SPEC_VERSION)
         .implementation_version(identity::IMPLEMENTATION_VERSION)
         .layer_name(identity::NAME)
         .and_then(|layer| layer.description(identity::DESCRIPTION));
-    // This fails only if a text is too long, and a test checks that none is.
+    // This fails only if a text is too long. A test checks that none is.
     let layers: Vec<_> = layer.into_iter().collect();
     // SAFETY: the caller's contract.
     unsafe { enumerate(&layers, count, properties, |layer, place| place.write(*layer)) }
 }
 
 /// # Safety
-/// As [`enumerate`].
+/// The contract of [`enumerate`].
 unsafe fn enumerate_extensions(
     extensions: &[(&CStr, u32)],
     count: *mut u32,
@@ -77,7 +77,8 @@ unsafe fn enumerate_extensions(
     unsafe { enumerate(&extensions, count, properties, |item, place| place.write(*item)) }
 }
 
-/// `vkEnumerateInstanceLayerProperties`: a layer returns only itself.
+/// `vkEnumerateInstanceLayerProperties`: the loader's interface says that a layer returns only
+/// itself.
 pub(crate) unsafe extern "system" fn enumerate_instance_layer_properties(
     count: *mut u32,
     properties: *mut vk::LayerProperties,
@@ -88,7 +89,8 @@ pub(crate) unsafe extern "system" fn enumerate_instance_layer_properties(
     })
 }
 
-/// `vkEnumerateDeviceLayerProperties`, which is deprecated in Vulkan: also returns only this layer.
+/// `vkEnumerateDeviceLayerProperties`, which is deprecated in Vulkan. It also returns only this
+/// layer.
 pub(crate) unsafe extern "system" fn enumerate_device_layer_properties(
     _physical_device: vk::PhysicalDevice,
     count: *mut u32,
@@ -100,8 +102,8 @@ pub(crate) unsafe extern "system" fn enumerate_device_layer_properties(
     })
 }
 
-/// `vkEnumerateInstanceExtensionProperties`: only the extensions of this layer, not those of other
-/// layers or of the driver.
+/// `vkEnumerateInstanceExtensionProperties` for this layer's name: returns only the extensions of
+/// this layer, not those of other layers or of the driver.
 pub(crate) unsafe extern "system" fn enumerate_instance_extension_properties(
     layer: *const c_char,
     count: *mut u32,
@@ -118,8 +120,9 @@ pub(crate) unsafe extern "system" fn enumerate_instance_extension_properties(
     })
 }
 
-/// `vkEnumerateDeviceExtensionProperties`: the extensions of this layer; or, for the whole device, the
-/// extensions that programs see.
+/// `vkEnumerateDeviceExtensionProperties`: for this layer's name, returns the extensions of this
+/// layer; without a name, the extensions that programs see; and for other names, what the next in
+/// the chain returns.
 pub(crate) unsafe extern "system" fn enumerate_device_extension_properties(
     physical_device: vk::PhysicalDevice,
     layer: *const c_char,
@@ -176,7 +179,7 @@ pub(crate) unsafe extern "system" fn get_tool_properties_ext(
     })
 }
 
-/// Returns the layer, followed by the tools of the next in the chain.
+/// Writes this layer as a tool, followed by the tools of the next in the chain.
 ///
 /// # Safety
 /// The contract of `vkGetPhysicalDeviceToolProperties`.
@@ -194,8 +197,9 @@ unsafe fn tools(
     // SAFETY: the caller's contract.
     let mut tools: Vec<_> = unsafe { this_tool(&instance, physical_device) }.into_iter().collect();
     if let Some(next) = next(&instance) {
-        // The layer passes memory of its own with room for all tools, because the validation layer
-        // of Debian 12 writes its entry even if there is no room.
+        // The next in the chain gets memory of the layer with room for all tools, because the
+        // validation layer of Debian 12 writes its entry even if the program's memory has no room
+        // for it.
         // SAFETY: the caller's contract.
         match unsafe { tools_below(next, physical_device) } {
             Ok(below) => tools.extend(below),
@@ -217,7 +221,7 @@ unsafe fn tools(
     unsafe { enumerate(&tools, count, properties, put) }
 }
 
-/// Describes the layer as a tool for a physical device.
+/// Describes the layer as a tool for a physical device. `None` if a text does not fit.
 ///
 /// # Safety
 /// The device is of the instance, which is live.

@@ -1,4 +1,4 @@
-//! The data that the layer keeps for a device on which passes may be withheld.
+//! Has the data that the layer keeps for a device on which passes may be withheld.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(crate) struct Recording {
 
 next! {
     /// The commands of the next in the chain that hooks call and that are not in [`Functions`].
-    /// Those of Vulkan 1.0 are always present.
+    /// Commands of Vulkan 1.0 are never `None`.
     struct Next {
         allocate_command_buffers PFN_vkAllocateCommandBuffers [c"vkAllocateCommandBuffers"];
         allocate_memory PFN_vkAllocateMemory [c"vkAllocateMemory"];
@@ -76,7 +76,8 @@ next! {
 }
 
 impl Recording {
-    /// Fetches the functions from the next in the chain. Emulation is not enabled yet.
+    /// Fetches the functions of the next in the chain. The result does not emulate transform
+    /// feedback until [`emulate`](Self::emulate) is called.
     ///
     /// # Safety
     /// The device is live, and the function belongs to the next in the chain.
@@ -93,10 +94,10 @@ impl Recording {
     /// Enables emulation of transform feedback on the device.
     ///
     /// # Errors
-    /// As [`Emulation::load`].
+    /// The errors of [`Emulation::load`].
     ///
     /// # Safety
-    /// As [`Emulation::load`].
+    /// The contract of [`Emulation::load`].
     pub(crate) unsafe fn emulate(
         &mut self,
         instance: &InstanceData,

@@ -1,10 +1,11 @@
-//! Tests that the modules of the layer use only modules that come before them.
+//! Tests that each module of the layer uses only modules of lower rooms, and those that are listed
+//! before it in its own room. A room is a group of modules; the head of `lib.rs` describes them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The rooms that the head of `lib.rs` describes, with their modules. A module uses only modules
-/// that are listed before it, also within its room.
+/// The modules of each room, from the lowest room to the highest. A module uses only modules that
+/// are listed before it.
 const ROOMS: [&str; 7] = [
     "dispatch_keys error guard registry identity interface log next chain settings test_switches",
     "translate withheld",
@@ -15,7 +16,8 @@ const ROOMS: [&str; 7] = [
     "hooks",
 ];
 
-/// Returns the Rust files in a directory and its subdirectories, without tests.
+/// Returns the Rust files in a directory and its subdirectories, except files and directories named
+/// `tests`.
 fn files(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     let shipped = entries.filter(|path| path.file_stem() != Some("tests".as_ref()));

@@ -1,10 +1,10 @@
 //! Fragment colour broadcast: writes the output of a fragment shader at location 0 to every colour
 //! attachment.
 //!
-//! OpenGL's `gl_FragColor` is written to all colour attachments, `gl_FragData[n]` to attachment n.
-//! SPIR-V has no such built-in: the output at location 0 is attachment 0 only. This pass interprets
-//! it as `gl_FragColor`: for each further attachment n it adds an output of the same type at
-//! location n, and copies the value to it when the entry point returns:
+//! OpenGL's `gl_FragColor` is written to all colour attachments, and `gl_FragData[n]` to attachment
+//! n. SPIR-V has no such built-ins: the output at location 0 is written only to attachment 0. This
+//! pass interprets that output as `gl_FragColor`: for each further attachment n it adds an output
+//! of the same type at location n, and copies the value to it when the entry point returns:
 //!
 //! ```text
 //! void main() {
@@ -16,27 +16,26 @@
 //!
 //! # Why at the end, and not at every store
 //!
-//! Only the value of an output at the return of the entry point reaches an attachment, and an
-//! invocation that ends in another way (`OpKill`, `OpTerminateInvocation`) writes none. A copy at
-//! the end is therefore equivalent to an additional store after each store: a component that was
-//! stored has the value of its last store, and a component that was never stored is undefined in
-//! both cases.
+//! An attachment gets the value that an output has when the entry point returns. An invocation that
+//! ends in another way (`OpKill`, `OpTerminateInvocation`) writes no attachment. So a copy at the
+//! end is equivalent to an additional store after each store: a component that was stored has the
+//! value of its last store, and a component that was never stored is undefined in both cases.
 //!
 //! The copy covers every kind of store: access chains with any index, `OpCopyMemory`, initializers,
 //! called functions, and pointers that are results of instructions unknown to this crate. (Pointers
-//! to outputs cannot be arguments, because SPIR-V's logical addressing does not allow it: compilers
-//! write `out` parameters back after the call.) It costs one load and one store per attachment,
-//! independent of the number of stores in the shader, and compilers can see that all outputs have
-//! the same value.
+//! to outputs cannot be arguments, because SPIR-V's logical addressing does not allow that:
+//! compilers write `out` parameters back after the call.) The copy costs one load, and one store
+//! per attachment, however many stores the shader has. Compilers can see that all outputs have the
+//! same value.
 //!
 //! # What is broadcast
 //!
-//! Every output of the entry point at location 0: scalars and vectors of any component type, and
-//! arrays of them. The copies keep all decorations except `Location`, including `Component`, if
-//! several outputs share the location, and `Index`. Built-ins (`FragDepth`, ...) are not copied. An
-//! output with `Index` 1 is `gl_SecondaryFragColorEXT`, the second source of dual-source blending.
-//! Devices support it for few attachments (`maxFragmentDualSrcAttachments`, mostly 1); more are an
-//! error.
+//! All outputs of the entry point at location 0 are broadcast: scalars and vectors of any component
+//! type, and arrays of them. The copies keep all decorations except `Location`: for example
+//! `Component`, if several outputs share the location, and `Index`. Built-ins (`FragDepth`, ...)
+//! are not copied. An output with `Index` 1 is `gl_SecondaryFragColorEXT`, the second source of
+//! dual-source blending. Devices support it for few attachments (`maxFragmentDualSrcAttachments`,
+//! mostly 1). A larger number of attachments is an error.
 //!
 //! A shader with an output at another location writes `gl_FragData`, which is an error.
 
@@ -54,24 +53,24 @@ use vkxfb::spirv::{EntryPointError, Id, ParseError};
 #[non_exhaustive]
 #[must_use]
 pub struct BroadcastOptions<'a> {
-    /// The name of the entry point; `None` selects the only fragment shader.
+    /// The name of the entry point. `None` selects the only fragment shader.
     pub entry_point: Option<&'a str>,
-    /// The number of colour attachments of the subpass, or the highest number that the shader must
-    /// support.
+    /// The number of colour attachments of the subpass. If the shader is used in several subpasses,
+    /// the largest number.
     pub attachments: u32,
     /// The device's `maxFragmentOutputAttachments`.
     pub max_attachments: u32,
-    /// The device's `maxFragmentDualSrcAttachments`; 0 if `dualSrcBlend` is not enabled.
+    /// The device's `maxFragmentDualSrcAttachments`. 0 if `dualSrcBlend` is not enabled.
     pub max_dual_source_attachments: u32,
 }
 
 impl<'a> BroadcastOptions<'a> {
-    /// Selects the only fragment shader, without dual-source blending.
+    /// Returns options that select the only fragment shader, without dual-source blending.
     pub const fn new(attachments: u32, max_attachments: u32) -> Self {
         Self { entry_point: None, attachments, max_attachments, max_dual_source_attachments: 0 }
     }
 
-    /// Selects the entry point of this name.
+    /// Selects the entry point with this name.
     pub const fn entry_point(mut self, name: &'a str) -> Self {
         self.entry_point = Some(name);
         self
@@ -88,29 +87,29 @@ impl<'a> BroadcastOptions<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Broadcast {
-    /// The SPIR-V words. For a single attachment they are the unchanged input.
+    /// The SPIR-V words. If there is a single attachment, they are the input.
     pub words: Vec<u32>,
     /// The name of the entry point in `words`.
     pub entry_point: String,
     /// The outputs that were added, in the order of locations.
     pub added: Vec<AddedOutput>,
-    /// Whether the shader has a second source for blending (`Index` 1).
+    /// Whether the shader has a second source for blending (an output with `Index` 1).
     pub dual_source: bool,
 }
 
-/// An output of the fragment shader.
+/// An output that was added to the fragment shader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AddedOutput {
-    /// The variable.
+    /// The id of the added variable.
     pub variable: Id,
-    /// The variable at location 0 whose value is copied to this output.
+    /// The id of the variable at location 0 whose value is copied to the added variable.
     pub source: Id,
     /// The `Location` decoration, which is the number of the attachment.
     pub location: u32,
-    /// The `Index` decoration: 1 for the second source of dual-source blending.
+    /// The `Index` decoration: 1 for the second source of dual-source blending, and otherwise 0.
     pub index: u32,
-    /// The `Component` decoration.
+    /// The `Component` decoration, 0 if there is none.
     pub component: u32,
 }
 
@@ -176,15 +175,17 @@ pub enum BroadcastError {
         /// `maxFragmentDualSrcAttachments`
         max_dual_source_attachments: u32,
     },
-    /// Another entry point has the same function, which therefore cannot be called.
+    /// Another entry point has the same function, which therefore cannot be called: SPIR-V does not
+    /// allow calls of entry points.
     #[error("entry point '{other}' has the same function as '{entry_point}'")]
     SharedFunction {
-        /// The entry point.
+        /// The name of the entry point.
         entry_point: String,
-        /// The other entry point.
+        /// The name of the other entry point.
         other: String,
     },
-    /// `OpEntryPoint` cannot list that many variables.
+    /// `OpEntryPoint` cannot list so many variables. The number is that of the variables in the
+    /// interface.
     #[error("the entry point's interface has {0} variables, more than OpEntryPoint can list")]
     InterfaceLimit(usize),
 }
@@ -192,7 +193,7 @@ pub enum BroadcastError {
 /// Makes a fragment shader write its output at location 0 to every attachment.
 ///
 /// # Errors
-/// [`BroadcastError`]
+/// [`BroadcastError`] says why the colour cannot be broadcast.
 pub fn broadcast_color(
     words: &[u32],
     options: &BroadcastOptions<'_>,
@@ -230,7 +231,7 @@ pub fn broadcast_color(
     Ok(broadcast)
 }
 
-/// An output at location 0.
+/// An output at location 0, whose value is copied.
 #[derive(Debug, Clone)]
 struct Color {
     variable: Variable,
@@ -241,13 +242,13 @@ struct Color {
 }
 
 impl Color {
-    /// Declares the same output at another location.
+    /// Declares an output at another location, with the same type and decorations.
     fn copy(&self, module: &mut Module, location: u32) -> AddedOutput {
         let mut decorations = self.decorations.clone();
         decorations.push(vec![Decoration::Location as u32, location]);
         let Variable { id: source, pointer, .. } = self.variable;
         let variable = module.fresh_id();
-        // The copy needs no initializer, because it is always written.
+        // The new output needs no initializer, because it is always written.
         let operands = [pointer.0, variable.0, StorageClass::Output as u32];
         module.push(Section::Declarations, Op::Variable, &operands);
         for decoration in decorations {
@@ -260,8 +261,8 @@ impl Color {
     }
 }
 
-/// Finds the outputs at location 0. It is an error if there are none, or outputs at other
-/// locations.
+/// Finds the outputs at location 0. It is an error if there are none, or if there are outputs at
+/// other locations.
 fn colors(
     module: &Module,
     declarations: &Declarations,
@@ -316,7 +317,8 @@ fn colors(
     }
 }
 
-/// The number of locations of a type; `None` if a fragment shader's output cannot have this type.
+/// Returns the number of locations of a type. `None` if a fragment shader's output cannot have this
+/// type.
 fn locations(declarations: &Declarations, ty: Id) -> Option<u32> {
     match declarations.ty(ty)? {
         Type::Array { element, length } => {
@@ -327,8 +329,8 @@ fn locations(declarations: &Declarations, ty: Id) -> Option<u32> {
     }
 }
 
-/// Returns an error for a function that is also another entry point, because entry points cannot be
-/// called.
+/// Returns an error if the function of the entry point is also that of another entry point, because
+/// the function of an entry point cannot be called.
 fn reject_shared_function(module: &Module, entry: &EntryPoint) -> Result<(), BroadcastError> {
     let others = module
         .section(Section::EntryPoints)
@@ -341,6 +343,7 @@ fn reject_shared_function(module: &Module, entry: &EntryPoint) -> Result<(), Bro
     }
 }
 
+/// Emits the new entry point:
 /// `void broadcast_main() { shader(); gl_FragData[1] = gl_FragData[0]; ... }`
 fn emit_wrapper(
     builder: &mut Builder<'_>,

@@ -1,9 +1,9 @@
-//! Maps Mesa's varying slots to SPIR-V: to a built-in or a location.
+//! Maps Mesa's varying slots to built-ins and locations of SPIR-V.
 //!
-//! `gl_varying_slot` has 64 values, 32 of them built-ins of OpenGL and 32 generic ones, `VAR0` to
-//! `VAR31`. SPIR-V has built-ins for some of the former; the others need a location that no generic
-//! slot uses. Stages are compiled independently, so every stage uses the same assignment, whatever
-//! slots it uses:
+//! `gl_varying_slot` has 64 values: 32 for built-ins of OpenGL, and 32 generic ones, `VAR0` to
+//! `VAR31`. SPIR-V has built-ins for some of the former. The others need a location that no generic
+//! slot uses. Stages are compiled independently, so the assignment is the same for every stage,
+//! whichever slots the stage uses:
 //!
 //! | location | slot | | location | slot |
 //! |---|---|---|---|---|
@@ -14,7 +14,8 @@
 //! | 4 | `BFC1` | | 10 | `VIEWPORT_MASK` |
 //! | 5 | `EDGE` | | 11 + n | `VARn`, and `TEXn` |
 //!
-//! `TEX0` to `TEX7` have the locations of `VAR0` to `VAR7`: a shader uses either kind.
+//! `TEX0` to `TEX7` have the locations of `VAR0` to `VAR7`, because a shader uses only one of the
+//! two kinds.
 //!
 //! A location has four components. OpenGL has 32 locations, which leaves 21 for generic slots.
 //! Vulkan guarantees only 16 (`maxVertexOutputComponents` is at least 64), so the number of
@@ -28,7 +29,7 @@ use spirv::BuiltIn;
 /// does not use them.
 pub const RESERVED_LOCATIONS: u32 = 11;
 
-/// The number of locations in OpenGL. Further locations of a device are not used.
+/// The number of locations in OpenGL. If a device has more, they are not used.
 pub const MAX_LOCATIONS: u32 = 32;
 
 macro_rules! varying_slots {
@@ -76,29 +77,31 @@ varying_slots! {
 }
 
 impl VaryingSlot {
-    /// The slot with this value of `gl_varying_slot`.
+    /// Returns the slot with a value of `gl_varying_slot`. `None` if there is no such value.
     pub(crate) fn from_index(index: u32) -> Option<Self> {
         Self::ALL.get(usize::try_from(index).ok()?).copied()
     }
 
-    /// The value of `gl_varying_slot`.
+    /// Returns the value of `gl_varying_slot`.
     pub const fn index(self) -> u32 {
         self as u32
     }
 
-    /// The generic slot `VARn`.
+    /// Returns the generic slot `VARn`. `None` if n is above 31.
     pub fn var(n: u32) -> Option<Self> {
         Self::from_index(Self::Var0.index().checked_add(n)?)
     }
 
-    /// The slot that [`Packing`] assigns to a location: `VARn` for a location that `TEXn` shares.
+    /// Returns the slot to which [`Packing`] assigns a location. If `TEXn` and `VARn` share the
+    /// location, it is `VARn`.
     pub(crate) fn at_location(location: u32) -> Option<Self> {
         let is_there =
             |slot: &Self| Packing::default().pack(*slot) == Ok(Packed::Location(location));
         Self::ALL.into_iter().rev().find(is_there)
     }
 
-    /// The slot of an output built-in. For an array of floats it is the slot of element `element`.
+    /// Returns the slot of an output built-in. If the built-in is an array of floats, it is the
+    /// slot of the element `element`.
     pub(crate) fn of_built_in(built_in: BuiltIn, element: u32) -> Option<Self> {
         let first_element = element / 4 * 4;
         let is_it = |slot: &Self| {
@@ -107,7 +110,7 @@ impl VaryingSlot {
         Self::ALL.into_iter().find(is_it)
     }
 
-    /// The n of the generic slot: for `VARn`, and for `TEXn`, which shares its location.
+    /// Returns n for the generic slot `VARn`, and for `TEXn`, which shares its location.
     pub(crate) const fn generic(self) -> Option<u32> {
         const TEX: u32 = VaryingSlot::Tex0.index();
         const PSIZ: u32 = VaryingSlot::Psiz.index();
@@ -126,15 +129,15 @@ impl fmt::Display for VaryingSlot {
     }
 }
 
-/// The location of a slot in SPIR-V.
+/// The built-in or location that a slot has in SPIR-V.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Packed {
     /// A built-in.
     BuiltIn {
-        /// `SpvBuiltIn`
+        /// The `SpvBuiltIn`.
         built_in: BuiltIn,
-        /// The first element of the built-in in the slot: 4 for `CLIP_DIST1` and `CULL_DIST1`,
-        /// which contain elements 4 to 7 of an array, otherwise 0.
+        /// The index in the built-in at which the slot begins: 4 for `CLIP_DIST1` and `CULL_DIST1`,
+        /// which contain elements 4 to 7 of an array, and otherwise 0.
         first_element: u32,
     },
     /// A variable with this `Location`.
@@ -152,46 +155,46 @@ pub enum SlotError {
         generic_locations(*.locations)
     )]
     TooMany {
-        /// The slot.
+        /// The slot that has no location.
         slot: VaryingSlot,
         /// The location that the slot would have.
         location: u32,
-        /// The number of locations.
+        /// The number of locations that there are.
         locations: u32,
     },
     /// `TEXn` and `VARn` are both in the interface.
     #[error("{first} and {second} both need location {location}")]
     Clash {
-        /// The first of the two in the order of slots.
+        /// The slot that comes first in the order of slots.
         first: VaryingSlot,
-        /// The second one.
+        /// The slot that comes second.
         second: VaryingSlot,
-        /// The location.
+        /// The location that both slots need.
         location: u32,
     },
 }
 
-/// The number of generic slots that fit into `locations` locations.
+/// Returns the number of generic slots for which `locations` locations are enough.
 const fn generic_locations(locations: u32) -> u32 {
     let locations = if locations < MAX_LOCATIONS { locations } else { MAX_LOCATIONS };
     locations.saturating_sub(RESERVED_LOCATIONS)
 }
 
-/// The parameters of the assignment. They must be equal for all stages of a pipeline.
+/// The parameters of the assignment of locations. They must be equal for all stages of a pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[must_use]
 pub struct Packing {
-    /// The number of locations of the interface: a quarter of the device's
-    /// `maxVertexOutputComponents`, or of the corresponding limit of another stage; the minimum
-    /// over all stages. Values above [`MAX_LOCATIONS`] have no effect.
+    /// The number of locations between stages: a quarter of the device's
+    /// `maxVertexOutputComponents`, or of the corresponding limit of another stage, whichever is
+    /// lowest. Values above [`MAX_LOCATIONS`] have no effect.
     pub max_locations: u32,
     /// Whether multiview is enabled. If so, `VIEW_INDEX` is a built-in.
     pub multiview: bool,
 }
 
 impl Default for Packing {
-    /// OpenGL's 32 locations, without multiview.
+    /// Returns the parameters for OpenGL's 32 locations, without multiview.
     fn default() -> Self {
         Self { max_locations: MAX_LOCATIONS, multiview: false }
     }
@@ -213,7 +216,7 @@ impl Packing {
     /// Returns the location or built-in of a slot.
     ///
     /// # Errors
-    /// [`SlotError::TooMany`]
+    /// [`SlotError::TooMany`] if there are too few locations for the slot.
     pub fn pack(&self, slot: VaryingSlot) -> Result<Packed, SlotError> {
         use VaryingSlot as S;
         let built_in = |built_in, first_element| Ok(Packed::BuiltIn { built_in, first_element });
@@ -253,10 +256,10 @@ impl Packing {
         Ok(Packed::Location(location))
     }
 
-    /// Returns the locations or built-ins of all slots of an interface, in the order of slots.
+    /// Returns the built-ins or locations of all slots between two stages, in the order of slots.
     ///
     /// # Errors
-    /// [`SlotError`] for the first slot without a location of its own.
+    /// [`SlotError`] for the first slot that has no location, or the location of another one.
     pub fn pack_all(
         &self,
         slots: impl IntoIterator<Item = VaryingSlot>,

@@ -3,19 +3,19 @@
 //! Every output of the entry point that is a structure, a block, or an array of structures that are
 //! not blocks, is replaced by one variable per member. Nested structures and arrays of structures
 //! are split too: `out S { dmat3x4 a; struct { float b; } c[2]; } s` becomes `s_a`, `s_c_0_b` and
-//! `s_c_1_b`. Each variable has the member's location (its own, or the next one after the previous
-//! member), its interpolation, and the offset in the record at which the structure's decorations
-//! captured it: the captured bytes do not change. Access chains are rewritten; loads, stores and
-//! initialisers of whole structures are split (`rewrite`). The structure types are kept for values
-//! of these types.
+//! `s_c_1_b`. Each variable has the member's interpolation and its location, which is the next one
+//! after the previous member if the member has none. It also has the offset in the record at which
+//! the structure's decorations captured the member, so the captured bytes do not change. `rewrite`
+//! replaces access chains, and splits loads, stores and initialisers of whole structures. The
+//! structure types are kept for values of these types.
 //!
-//! Each remaining variable can be captured by its own decorations, so that
+//! Each new variable can be captured by its own decorations, so that
 //! [`native`](vkxfb::lower::native) needs no additional locations.
 //!
-//! Blocks with built-ins are not changed. The following are errors: arrays of blocks, arrays of
-//! structures with an index that is not constant, and pointers to structures that are used by
-//! instructions other than loads, stores and copies. The next stage matches outputs by location; it
-//! need not be changed if it reads variables or a block.
+//! Blocks with built-ins are not changed. Errors are: arrays of blocks, arrays of structures that
+//! are indexed by a value that is not constant, and pointers to structures that are used by
+//! instructions other than loads, stores and copies. The next stage matches outputs by location. It
+//! need not be changed, whether it reads variables or a block.
 
 mod error;
 mod rewrite;
@@ -33,19 +33,21 @@ use vkxfb::internal::spirv::{Instruction, Module, Section, result_of, specialize
 use vkxfb::spirv::Id;
 use vkxfb::spirv::specialization::SpecializationConstant;
 
-/// The largest number of variables that structures may become. No device has as many output components.
+/// The largest number of variables into which structures are split. No device has as many output
+/// components.
 const MAX_VARIABLES: usize = 512;
 
-/// The options of [`split_blocks`]. By default the module must have a single shader, which is selected.
+/// The options of [`split_blocks`]. By default, the module must have a single shader, and its
+/// outputs are split.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 #[must_use]
 pub struct SplitOptions<'a> {
-    /// The stage, as in [`Shader::stage`](vkxfb::lower::Shader::stage): vertex, tessellation evaluation or
-    /// geometry. The outputs of other stages are arrays with one element per vertex, or are not
-    /// captured.
+    /// The stage whose outputs are split, as in [`Shader::stage`](vkxfb::lower::Shader::stage):
+    /// vertex, tessellation evaluation or geometry. Outputs of other stages are arrays with one
+    /// element per vertex, or cannot be captured.
     pub stage: Option<ExecutionModel>,
-    /// The name of the entry point; `None` selects the only entry point of the stage.
+    /// The name of the entry point. `None` selects the only entry point of the stage.
     pub entry_point: Option<&'a str>,
     /// The values of specialisation constants, as in [`Shader`](vkxfb::lower::Shader::specialization).
     pub specialization: &'a [SpecializationConstant<'a>],
@@ -58,7 +60,7 @@ impl<'a> SplitOptions<'a> {
         self
     }
 
-    /// Selects the entry point of this name.
+    /// Selects the entry point with this name.
     pub const fn entry_point(mut self, name: &'a str) -> Self {
         self.entry_point = Some(name);
         self
@@ -80,7 +82,7 @@ pub struct Split {
     pub words: Vec<u32>,
     /// The name of the entry point.
     pub entry_point: String,
-    /// The new variables, in place of the members of structures.
+    /// The new variables, which replace members of structures.
     pub members: Vec<Member>,
 }
 
@@ -88,11 +90,11 @@ pub struct Split {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Member {
-    /// The new variable.
+    /// The id of the new variable.
     pub variable: Id,
     /// The variable of which this was a member. The module no longer contains that variable.
     pub of: Id,
-    /// The path of indices from that variable to the member.
+    /// The indices that lead from that variable to the member.
     pub path: Vec<u32>,
     /// The `Location` decoration of the new variable.
     pub location: u32,
@@ -101,7 +103,7 @@ pub struct Member {
 /// Splits the structures among the outputs of an entry point.
 ///
 /// # Errors
-/// [`SplitError`]
+/// [`SplitError`] says why the outputs cannot be split.
 #[tracing::instrument(level = "debug", skip_all)]
 pub fn split_blocks(words: &[u32], options: &SplitOptions<'_>) -> Result<Split, SplitError> {
     let mut module = Module::parse(words)?;
@@ -140,7 +142,7 @@ pub fn split_blocks(words: &[u32], options: &SplitOptions<'_>) -> Result<Split, 
     Ok(Split { words: module.words(), entry_point, members })
 }
 
-/// The layout of the shader's decorations; empty if there are none.
+/// Returns the layout that the shader's decorations define. It is empty if there are none.
 fn captured(
     module: &Module,
     declarations: &Declarations,
@@ -152,7 +154,7 @@ fn captured(
     }
 }
 
-/// Whether an output is a structure that must be split. Structures with built-ins are kept.
+/// Whether an output is a structure that must be split. Structures with built-ins are not split.
 fn is_split(declarations: &Declarations, variable: &Variable) -> Result<bool, SplitError> {
     let Some((ty, members)) = structure_of(declarations, variable.pointee) else {
         return Ok(false);
@@ -167,7 +169,7 @@ fn is_split(declarations: &Declarations, variable: &Variable) -> Result<bool, Sp
     Ok(true)
 }
 
-/// An output that is replaced by variables for its members.
+/// An output that is split, with the variables that replace its members.
 struct SplitOutput {
     variable: Variable,
     root: Node,
@@ -175,17 +177,17 @@ struct SplitOutput {
 
 /// A value within an output.
 enum Node {
-    /// A structure, or an array of structures, with its type and its parts.
+    /// A structure, or an array of structures: its type, and its members or elements.
     Inner(Id, Vec<Node>),
-    /// A value that became a variable, with its type.
+    /// A value that became a variable: its type, and the variable.
     Leaf(Id, Id),
 }
 
 /// Decorations, as the operands of `OpDecorate` after the target.
 type Decorations = Vec<Vec<u32>>;
 
-/// Decorations of a structure or a member that its parts do not inherit: locations and offsets,
-/// which are computed for each part, and explicit layouts.
+/// Decorations of a structure or a member that its parts do not inherit: explicit layouts, and
+/// locations and offsets, which are computed for each part.
 const NOT_INHERITED: [Decoration; 9] = [
     Decoration::Block,
     Decoration::Location,
@@ -198,19 +200,20 @@ const NOT_INHERITED: [Decoration; 9] = [
     Decoration::ArrayStride,
 ];
 
-/// Makes the variables of one output.
+/// Creates the variables for one output.
 struct Walk<'a> {
     builder: Builder<'a>,
     declarations: &'a Declarations,
     layout: &'a Layout,
     variable: &'a Variable,
     members: &'a mut Vec<Member>,
-    /// The number of values visited, to stop at types that nest endlessly without members.
+    /// The number of values that were visited. It is limited, because types may nest endlessly
+    /// without members.
     steps: usize,
 }
 
 impl Walk<'_> {
-    /// Makes the node of a value. Also returns the next location after the value.
+    /// Creates the variables for a value. Returns the node, and the location after the value.
     fn node(
         &mut self,
         ty: Id,
@@ -263,7 +266,7 @@ impl Walk<'_> {
         Ok((Node::Inner(ty, parts), location))
     }
 
-    /// Makes a variable.
+    /// Creates the variable for a value that is not split further.
     fn leaf(
         &mut self,
         ty: Id,
@@ -285,7 +288,7 @@ impl Walk<'_> {
         };
         let mut decorations = inherited.clone();
         decorations.push(vec![Decoration::Location as u32, location]);
-        // The first captured part determines the offset.
+        // The part with the lowest offset determines the offset of the variable.
         let captured = self
             .layout
             .outputs
@@ -320,7 +323,7 @@ impl Walk<'_> {
         Ok((Node::Leaf(ty, variable), location.checked_add(locations)))
     }
 
-    /// The decorations of a variable or a member that its parts inherit.
+    /// Returns the decorations of a variable or a member that its parts inherit.
     fn decorations(&self, target: Id, member: Option<u32>) -> Decorations {
         let annotations = self.builder.module.section(Section::Annotations);
         let of_target = annotations.filter(|i| i.id(0) == target).filter_map(|i| match member {
@@ -335,7 +338,8 @@ impl Walk<'_> {
         of_target.filter(is_inherited).map(<[u32]>::to_vec).collect()
     }
 
-    /// The member's part of the variable's initialiser.
+    /// Returns the part of the output's initialiser that initialises a member. `None` if the output
+    /// has no initialiser.
     fn initializer(&mut self, ty: Id, path: &[u32]) -> Result<Option<Id>, SplitError> {
         let module = &*self.builder.module;
         let find = |id| {

@@ -4,9 +4,9 @@
 //! A stream output names an output by a register: the index of the output among those that the
 //! shader writes, in the order of `gl_varying_slot` ([`VaryingSlot`]). A stream output has at most
 //! four dwords, so a `dvec3` consists of two stream outputs, and a matrix of more. Stream outputs
-//! that are contiguous in the shader's outputs and in the buffer are merged first, because a single
-//! one may end inside a 64-bit component, and because a value that is captured as a whole should be
-//! listed as a whole.
+//! that are contiguous both in the shader's outputs and in the buffer are merged first. One reason
+//! is that a single stream output may end inside a 64-bit component. The other is that the list
+//! then has one entry for a value that is captured as a whole.
 
 mod error;
 
@@ -28,53 +28,53 @@ const MAX_REGISTERS: u32 = 64;
 /// A `pipe_stream_output`: components of an output that are captured to a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct StreamOutput {
-    /// The index among the written outputs, 0 to 63. An output with several locations takes a register for
-    /// each of them.
+    /// The index of the register among those of the written outputs, 0 to 63. An output with
+    /// several locations has a register for each of them.
     pub register_index: u32,
     /// The first component in the register, 0 to 3. A 64-bit component counts as two.
     pub start_component: u32,
-    /// The number of components, 1 to 4. They must be within the register.
+    /// The number of components, 1 to 4. All of them must be in the register.
     pub num_components: u32,
     /// The number of the capture buffer, 0 to 3.
     pub output_buffer: u32,
-    /// Dwords from the start of the vertex's record.
+    /// The offset in dwords from the start of the vertex's record.
     pub dst_offset: u32,
-    /// The vertex stream of the output: always 0, except for geometry shaders.
+    /// The vertex stream of the output. It is 0, except for geometry shaders.
     pub stream: u32,
 }
 
-/// How the locations of a module correspond to slots.
+/// The locations that slots have in a module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum SlotLocations {
     /// The locations that [`Packing`] assigns: 0 to 10 for `COL0` to `VIEWPORT_MASK`, and 11 + n for `VARn`.
     #[default]
     Packed,
-    /// Location n for `VARn`, as in a shader that was written for Vulkan.
+    /// `VARn` has location n, as in a shader that was written for Vulkan.
     Unpacked,
 }
 
-/// A `pipe_stream_output_info`: what to capture.
+/// A `pipe_stream_output_info`: the outputs to capture, and the strides of the buffers.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct StreamOutputInfo {
     /// The stream outputs, in any order.
     pub outputs: Vec<StreamOutput>,
-    /// The stride of each buffer in dwords, at most 512; 0 for a buffer that is not used.
+    /// The stride of each buffer in dwords, at most 512. 0 for a buffer that is not used.
     pub strides: [u32; MAX_XFB_BUFFERS],
-    /// The locations of slots in the module.
+    /// The locations that slots have in the module.
     pub locations: SlotLocations,
     /// `shader_info::outputs_written`, one bit per slot, if the translator knows it. If it is
-    /// `None`, it is computed ([`written_slots`](Self::written_slots)).
+    /// `None`, [`written_slots`](Self::written_slots) computes it.
     pub outputs_written: Option<u64>,
 }
 
 impl StreamOutputInfo {
-    /// The slots of the written outputs, in the order in which registers count them: the slots in
-    /// `outputs_written` if it is set, or else the slots of the outputs that `entry` and the functions that it calls
-    /// store to, and of the outputs with initialisers. An index that is not constant counts as a
-    /// write to all elements of the array, and a pointer that is passed to a function as a write to
-    /// everything that it points to.
+    /// Returns the slots of the written outputs, in the order of registers.
     ///
-    /// An output at a location that is not a slot (32 or higher) has no register.
+    /// If `outputs_written` is `None`, an output counts as written if it has an initialiser, or if
+    /// `entry` or a function that it calls stores to it. A store with an index that is not constant
+    /// counts as a write to all elements of the array. A pointer that is passed to a function
+    /// counts as a write to everything that it points to. An output at a location that is not a
+    /// slot (32 or higher) has no register.
     #[doc(hidden)]
     pub fn written_slots(
         &self,
@@ -89,7 +89,7 @@ impl StreamOutputInfo {
         VaryingSlot::ALL.into_iter().filter(|slot| written >> slot.index() & 1 == 1).collect()
     }
 
-    /// Converts written outputs to bits of slots.
+    /// Returns the written outputs as bits, one for each slot.
     fn slots(&self, outputs: &Outputs<'_>, written: &Written) -> u64 {
         let mut slots = 0u64;
         let mut add = |slot: Option<VaryingSlot>| {
@@ -121,7 +121,8 @@ impl StreamOutputInfo {
         }
     }
 
-    /// The location or built-in of a slot in the module.
+    /// Returns the first dword of a slot's built-in or location. `None` if the slot has neither in
+    /// the module.
     fn place(&self, slot: VaryingSlot) -> Option<OutputDword> {
         match (Packing::default().pack(slot).ok(), self.locations) {
             (Some(Packed::BuiltIn { built_in, first_element }), _) => {
@@ -137,7 +138,7 @@ impl StreamOutputInfo {
     }
 }
 
-/// A dword of the outputs, at which a register or a run of dwords begins.
+/// A dword of the shader's outputs, at which a register or a [`Run`] begins.
 #[derive(Debug, Clone, Copy)]
 struct OutputDword {
     space: Space,
@@ -154,7 +155,7 @@ impl OutputDword {
     }
 }
 
-/// Dwords of outputs that are contiguous in a buffer: one stream output, or several merged ones.
+/// Dwords of outputs that follow each other in a buffer: one stream output, or several merged ones.
 #[derive(Debug, Clone, Copy)]
 struct Run {
     /// The indices of the first and the last stream output.
@@ -163,12 +164,13 @@ struct Run {
     slots: (VaryingSlot, VaryingSlot),
     dwords: u32,
     buffer: u32,
-    /// Dwords from the start of the vertex's record.
+    /// The offset in dwords from the start of the vertex's record.
     offset: u32,
 }
 
 impl Run {
-    /// Appends the next run if it is contiguous with this one in the outputs and in the buffer.
+    /// Appends `next` if it follows this run both in the outputs and in the buffer. Returns whether
+    /// it does.
     fn absorb(&mut self, next: &Self) -> bool {
         let goes_on = self.start.space == next.start.space
             && self.start.first + u64::from(self.dwords) == next.start.first
@@ -197,11 +199,12 @@ impl Run {
 }
 
 impl StreamOutputInfo {
-    /// Returns the list that captures the same outputs of a shader as these stream outputs.
+    /// Returns the capture list that captures the same as these stream outputs.
     ///
     /// # Errors
-    /// [`CaptureListError::Output`] names a stream output and its field. [`CaptureListError::Shader`] as
-    /// [`Shader::varyings`].
+    /// [`CaptureListError::Output`] with the index and the field of a stream output that does not
+    /// match the shader. [`CaptureListError::Shader`] in the cases in which [`Shader::varyings`]
+    /// fails.
     pub fn capture_list(&self, shader: &Shader<'_>) -> Result<CaptureList, CaptureListError> {
         let module = shader.module()?;
         let entry = shader.find(&module).map_err(LowerError::from)?;
@@ -249,7 +252,7 @@ impl StreamOutputInfo {
         Ok(list)
     }
 
-    /// Finds the dwords of a stream output; all of them must exist.
+    /// Finds the dwords of a stream output. It is an error if one of them does not exist.
     fn resolve(
         &self,
         outputs: &Outputs<'_>,
@@ -318,7 +321,7 @@ impl StreamOutputInfo {
         })
     }
 
-    /// Returns an error for a run that begins or ends inside a 64-bit component.
+    /// Checks that a run neither begins nor ends inside a 64-bit component.
     fn check_wide(&self, outputs: &Outputs<'_>, run: &Run) -> Result<(), StreamOutputError> {
         let places = outputs.places(run.start.space);
         let is_half = |before: u64| {

@@ -1,4 +1,4 @@
-//! Devices with and without the layer, and what is recorded on them.
+//! Devices with and without the layer, and the commands that the benchmark records on them.
 
 use ash::{Device, Entry, Instance, ext, vk};
 use serde_json::Value;
@@ -7,16 +7,17 @@ use tempfile::TempDir;
 use super::shader;
 
 const LAYER: &std::ffi::CStr = c"VK_LAYER_VKXFB_transform_feedback";
-/// The vertices of a draw that captures nothing.
+/// The number of vertices of a draw that is not captured.
 const VERTICES: u32 = 3;
 
-/// A frame of captures, each of one draw and with a counter.
+/// A frame of captures. Each captures one draw, and writes a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Frame {
-    /// Of 3 vertices, in one pass, each in a range of the buffer and with a counter of its own.
+    /// All captures are in one pass. Each captures 3 vertices into its own range of the buffer,
+    /// with its own counter.
     Separate,
-    /// Of 300 vertices, in a pass each, and resumed from the counter of the one before, as programs
-    /// that translate GL record them.
+    /// Each capture is in its own pass, and resumes from the counter of the previous one, with 300
+    /// vertices. Programs that translate OpenGL record captures in this way.
     Resumed,
 }
 
@@ -30,13 +31,13 @@ impl Frame {
         }
     }
 
-    /// Bytes that one capture writes.
+    /// Returns the size in bytes of the data that one capture writes.
     fn captured(self) -> u64 {
         u64::from(self.vertices() * shader::VERTEX)
     }
 }
 
-/// How a device is made.
+/// The way in which a device is created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Setup {
     /// Without the layer.
@@ -45,8 +46,9 @@ pub enum Setup {
     WithoutFeature,
     /// On the layer, with the feature.
     WithFeature,
-    /// As before, and a buffer has the usage `INDIRECT_BUFFER`. The layer then withholds passes,
-    /// because their draws might read what they capture.
+    /// Like `WithFeature`, with a buffer that has the usage `INDIRECT_BUFFER`. So the layer
+    /// withholds passes, because a draw may take its vertex count from a counter that the pass
+    /// writes.
     Withheld,
 }
 
@@ -82,7 +84,7 @@ pub fn layer_manifest() -> TempDir {
     directory
 }
 
-/// The commands of the extension.
+/// The commands of the extension that the benchmark calls.
 pub struct CaptureCommands {
     bind_transform_feedback_buffers: vk::PFN_vkCmdBindTransformFeedbackBuffersEXT,
     begin_transform_feedback: vk::PFN_vkCmdBeginTransformFeedbackEXT,
@@ -118,7 +120,8 @@ pub struct BenchDevice {
     pipeline: vk::Pipeline,
     memory: vk::DeviceMemory,
     buffers: Vec<vk::Buffer>,
-    /// Bytes of vertices, captures, counters and indirect draws, in that order.
+    /// The buffers for vertices, captured data and counters. The buffer for indirect draws comes
+    /// last in `buffers`, and is not used.
     vertices: vk::Buffer,
     captured: vk::Buffer,
     counters: vk::Buffer,
@@ -245,20 +248,20 @@ impl BenchDevice {
         &self.name
     }
 
-    /// The commands of the extension, where it is enabled.
+    /// Returns the commands of the extension. `None` if the extension is not enabled.
     pub fn captures(&self) -> Option<&CaptureCommands> {
         self.captures.as_ref()
     }
 
-    /// Frees what was recorded. What this takes is the driver's.
+    /// Frees the recorded commands. This is not measured, because it is the driver's work.
     pub fn reset(&self) {
         let flags = vk::CommandPoolResetFlags::empty();
         // SAFETY: the command buffer is not pending.
         unsafe { self.raw.reset_command_pool(self.pool, flags) }.unwrap();
     }
 
-    /// Records a pass with that many draws. If `binds`, push constants and a vertex buffer are set
-    /// before each.
+    /// Records a pass with `draws` draws. If `binds`, push constants and a vertex buffer are set
+    /// before each of them.
     pub fn record_draws(&self, draws: u32, binds: bool) {
         // SAFETY: the commands are valid, and the command buffer is not pending.
         unsafe {
@@ -273,7 +276,7 @@ impl BenchDevice {
         }
     }
 
-    /// Records a frame of that many captures.
+    /// Records a frame of `captures` captures.
     pub fn record_captures(&self, ext: &CaptureCommands, frame: Frame, captures: u32) {
         // SAFETY: as above, and captures of one frame do not overlap.
         unsafe {
@@ -290,7 +293,7 @@ impl BenchDevice {
         }
     }
 
-    /// Submits what was recorded, and waits until the device has finished.
+    /// Submits the recorded commands, and waits until the device has executed them.
     pub fn submit(&self) {
         // SAFETY: the command buffer is recorded, and not pending.
         unsafe {
@@ -321,7 +324,7 @@ impl BenchDevice {
         }
     }
 
-    /// Lets captures resume from counters that earlier ones wrote.
+    /// Records the barrier that lets a capture resume from the counter of an earlier one.
     unsafe fn order_captures(&self) {
         let barrier = vk::MemoryBarrier::default()
             .src_access_mask(vk::AccessFlags::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT)
@@ -400,7 +403,7 @@ impl BenchDevice {
     }
 }
 
-/// Creates buffers of these sizes and usages, in one allocation.
+/// Creates buffers with the sizes in bytes and usages of `wanted`, in one allocation.
 unsafe fn make_buffers(
     device: &Device,
     memories: &vk::PhysicalDeviceMemoryProperties,
@@ -434,7 +437,7 @@ unsafe fn make_buffers(
     }
 }
 
-/// Creates a pipeline that rasterizes nothing.
+/// Creates a pipeline that discards rasterization.
 unsafe fn make_pipeline(
     device: &Device,
     shader: vk::ShaderModule,

@@ -1,6 +1,6 @@
-//! Measures what the layer costs a program: the CPU time of a recorded draw, and the time of a frame
-//! of captures. Each is measured on four devices of the same GPU, in turns, and compared with the
-//! first.
+//! Measures what the layer costs a program: the CPU time of recording a draw, and the time of a
+//! frame of captures. Each is measured in turns on four devices of the same GPU, and compared with
+//! the first, which does not use the layer.
 //!
 //! `cargo bench -p vkxfb-layer`
 
@@ -13,14 +13,15 @@ use std::time::Instant;
 
 use device::{BenchDevice, Frame, Setup};
 
-/// Draws of a pass.
+/// The number of draws in a pass.
 const DRAWS: u32 = 10_000;
-/// Captures of a frame.
+/// The number of captures in a frame.
 const CAPTURES: u32 = 1_000;
-/// How often each device is measured. The result is the median.
+/// The number of measurements on each device. The result is their median.
 const ROUNDS: usize = 31;
 
-/// What is measured: a name, the unit, and the time for one draw or frame in that unit.
+/// A measurement: its name, its unit, and a function that returns the time for one draw or frame in
+/// that unit. `None` if the device cannot do it.
 type Measurement = (&'static str, &'static str, fn(&BenchDevice) -> Option<f64>);
 
 const MEASUREMENTS: [Measurement; 6] = [
@@ -36,7 +37,7 @@ const MEASUREMENTS: [Measurement; 6] = [
     ("recording it", "ms", |device| record(device, Frame::Resumed)),
 ];
 
-/// Records and executes a frame.
+/// Measures recording and executing a frame.
 fn frame(device: &BenchDevice, frame: Frame) -> Option<f64> {
     let start = Instant::now();
     record(device, frame)?;
@@ -44,7 +45,7 @@ fn frame(device: &BenchDevice, frame: Frame) -> Option<f64> {
     Some(start.elapsed().as_secs_f64() * 1e3)
 }
 
-/// Records a frame, which is not executed.
+/// Measures recording a frame, without executing it.
 fn record(device: &BenchDevice, frame: Frame) -> Option<f64> {
     let captures = device.captures()?;
     Some(seconds(|| device.record_captures(captures, frame, CAPTURES)) * 1e3)
@@ -78,7 +79,8 @@ fn main() {
     for (what, unit, measure) in MEASUREMENTS {
         println!("\n{what}");
         let mut times = vec![Vec::new(); devices.len()];
-        // The first round compiles pipelines and allocates memory.
+        // The first round is not counted, because pipelines are compiled and memory is allocated in
+        // it.
         for round in 0..=ROUNDS {
             for ((_, device), times) in devices.iter().zip(&mut times) {
                 device.reset();
@@ -93,8 +95,8 @@ fn main() {
             if times.is_empty() {
                 continue;
             }
-            // Ratios of neighbouring measurements, because machines are not equally fast at all
-            // times.
+            // Each time is divided by the one that was measured just before on the first device,
+            // because a machine is not equally fast at all times.
             let ratio = match base.len() == times.len() {
                 true => median(times.iter().zip(&base).map(|(time, base)| time / base).collect()),
                 false => f64::NAN,

@@ -1,4 +1,4 @@
-//! The vertex shader.
+//! Assembles the vertex shader of the benchmark.
 
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, Operand};
@@ -12,8 +12,8 @@ pub const CONSTANTS: u32 = 64;
 /// The size in bytes of a vertex, and of a captured vertex.
 pub const VERTEX: u32 = 16;
 
-/// Multiplies a vertex attribute by the first of four push constants. If `captures`, the product is
-/// captured.
+/// Returns a shader that multiplies a vertex attribute by the first of four push constants. If
+/// `captures`, the product is captured.
 pub fn words(captures: bool) -> Vec<u32> {
     let mut b = Builder::new();
     b.set_version(1, 0);

@@ -13,8 +13,8 @@ fn partial() -> Capabilities {
     capabilities
 }
 
-/// The text of each activity fits into the 256 bytes that `VkPhysicalDeviceToolProperties` has for
-/// it, and into one line, because the command `vkxfb` shows it in one.
+/// The text of each activity is one line of at most 256 bytes: `VkPhysicalDeviceToolProperties` has
+/// no room for more, and the command `vkxfb` shows it as one line.
 #[test]
 fn every_activity_is_told_in_a_line() {
     let mut incapable = capabilities();
@@ -62,8 +62,8 @@ fn it_is_active_where_it_is_missing_and_can_be() {
     assert!(matches!(dormant, Activity::Dormant(Reason::DriverHasIt(_))));
 }
 
-/// A driver's partial extension is mentioned in the text, and replaced if the setting
-/// `replace_partial` says so.
+/// If a driver's extension is partial, the text says so, and the setting `replace_partial` makes
+/// the layer replace it.
 #[test]
 fn a_partial_extension_is_told_of_and_replaced_on_request() {
     type Part = fn(&mut TransformFeedbackSupport) -> &mut bool;

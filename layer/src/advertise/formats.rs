@@ -1,4 +1,4 @@
-//! Hides formats of vertex buffers that captures cannot decode.
+//! Hides from programs that a format is supported for vertex buffers, if captures cannot decode it.
 
 use ash::vk;
 use vkxfb::vertex_input::VertexFormat;
@@ -6,15 +6,15 @@ use vkxfb::vertex_input::VertexFormat;
 use super::ask;
 use crate::chain;
 
-/// Removes the features of vertex buffers from the next in the chain's answer, if captures cannot
-/// decode the format.
+/// Removes the feature `VERTEX_BUFFER` from a format's features as the next in the chain reported
+/// them, if captures cannot decode the format.
 fn hide(format: vk::Format, features: &mut vk::FormatFeatureFlags) {
     if VertexFormat::try_from(format).is_err() {
         *features &= !vk::FormatFeatureFlags::VERTEX_BUFFER;
     }
 }
 
-/// Does what [`hide`] does, in a chain of `VkFormatProperties2`.
+/// Does the same as [`hide`] for a `VkFormatProperties3` in the chain of a `VkFormatProperties2`.
 ///
 /// # Safety
 /// The chain is valid, and may be written.
@@ -55,7 +55,7 @@ pub(crate) unsafe extern "system" fn get_format_properties(
     }
 }
 
-/// `vkGetPhysicalDeviceFormatProperties2`, under one of its names.
+/// Defines a hook for `vkGetPhysicalDeviceFormatProperties2`, under one of the command's names.
 macro_rules! asks {
     ($function:ident $name:literal $next:ident) => {
         #[doc = concat!("`", $name, "`")]

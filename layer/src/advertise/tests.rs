@@ -49,7 +49,7 @@ fn an_active_layer_shows_the_extension_once_and_hides_what_does_not_go_with_it()
     assert_eq!(shown[5].spec_version, 1);
     assert_eq!(names(&super::shown(Vec::new(), &active, false)), [NAME]);
 
-    // Captures without addresses do not conflict with the old extension.
+    // Without device addresses, captures do not conflict with VK_EXT_buffer_device_address.
     let mut capabilities = capabilities();
     capabilities.buffer_device_address = None;
     let shown =
@@ -114,7 +114,7 @@ fn only_the_structures_of_the_extension_are_filled_in() {
     // SAFETY: the chain is valid.
     unsafe { put_properties(properties.p_next.cast(), &support) };
     assert_eq!(limits.max_transform_feedback_buffers, 4);
-    // That of the driver is all zeros.
+    // The driver's `shaderBinaryUUID` consists of zeros in this test.
     assert_ne!(shaders.shader_binary_uuid, [0; 16]);
     assert!(ptr::eq(limits.p_next.cast_const().cast(), &raw const behind));
     assert_eq!(behind.transform_feedback_preserves_triangle_fan_provoking_vertex, vk::TRUE);
@@ -127,7 +127,7 @@ fn only_the_structures_of_the_extension_are_filled_in() {
     }
 }
 
-/// Only geometry shaders have several streams.
+/// A device without geometry shaders has only one vertex stream.
 #[test]
 fn a_device_without_geometry_shaders_has_one_stream() {
     let mut capabilities = capabilities();

@@ -2,8 +2,8 @@ use vkxfb::runtime::{AddressSource, Limits, TransformFeedbackSupport};
 
 use super::*;
 
-/// The capabilities of a device of Vulkan 1.3 that has buffer device addresses and no transform
-/// feedback.
+/// Returns the capabilities of a device of Vulkan 1.3 that has buffer device addresses and no
+/// transform feedback.
 pub(crate) fn capabilities() -> Capabilities {
     let mut limits = Limits::default();
     limits.max_workgroups = [65535; 3];
@@ -44,7 +44,7 @@ pub(crate) fn capabilities() -> Capabilities {
     capabilities
 }
 
-/// The transform feedback that a driver reports.
+/// Returns the transform feedback capabilities of a driver with a complete extension.
 pub(crate) fn driver_support() -> TransformFeedbackSupport {
     let mut support = TransformFeedbackSupport::default();
     support.geometry_streams = true;

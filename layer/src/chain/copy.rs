@@ -1,4 +1,4 @@
-//! Copies of chains, which the layer changes instead of the program's own.
+//! Copies `pNext` chains of programs, so that the layer can change the copies.
 
 use std::alloc::Layout;
 use std::ffi::c_void;
@@ -10,8 +10,8 @@ use crate::error::Error;
 use crate::interface::LayerDeviceCreateInfo;
 use crate::registry::SIZES;
 
-/// Returns the size in bytes of a structure that may be in a chain that the layer copies. `None` for
-/// an unknown structure.
+/// Returns the size in bytes of a structure that may be in a chain. `None` if the structure is
+/// unknown.
 fn size(s_type: vk::StructureType) -> Option<usize> {
     if s_type == vk::StructureType::LOADER_DEVICE_CREATE_INFO {
         return Some(size_of::<LayerDeviceCreateInfo>());
@@ -20,7 +20,8 @@ fn size(s_type: vk::StructureType) -> Option<usize> {
     Some(SIZES[found].1)
 }
 
-/// The layout of a structure, with its [`size`] and the alignment that all structures of chains have.
+/// Returns the size of a structure, which is [`size`], and the alignment that all structures of
+/// chains have. `None` if the structure is unknown.
 pub(crate) fn layout(s_type: vk::StructureType) -> Option<Layout> {
     Layout::from_size_align(size(s_type)?, align_of::<vk::BaseInStructure<'_>>()).ok()
 }
@@ -58,9 +59,9 @@ impl Structure {
 }
 
 /// A copy of a chain, up to the first structure of unknown size. That structure and all later ones
-/// are not copied: they stay the program's own.
+/// are not copied: the copy ends in a pointer to the program's own structures.
 ///
-/// Copies are shallow: memory that the structures point to is also the program's.
+/// Copies are shallow: pointers in the structures still point to the program's memory.
 pub(crate) struct Chain {
     copies: Vec<Structure>,
     rest: *const c_void,
@@ -84,7 +85,7 @@ impl Chain {
         chain
     }
 
-    /// The first structure of a type among the structures that are not copied.
+    /// Returns the first structure of type `T` among the structures that are not copied.
     fn rest<T: vk::TaggedStructure + Copy + 'static>(&self) -> Option<T> {
         // SAFETY: the contract of [`Self::copy`].
         unsafe { super::all_of::<T>(self.rest) }.next().copied()
@@ -98,8 +99,8 @@ impl Chain {
         Error::Behind { structure: T::STRUCTURE_TYPE, unknown: unknown.unwrap_or_default() }
     }
 
-    /// Sets a feature to a value, in the first structure of a type. Returns whether the chain
-    /// contains such a structure.
+    /// Sets a feature in the first structure of type `T`. Returns whether the chain contains such a
+    /// structure.
     ///
     /// # Errors
     /// [`Error::Behind`] if the structure had to be changed but was not copied.
@@ -118,10 +119,10 @@ impl Chain {
         if is_so { Ok(true) } else { Err(self.behind::<T>()) }
     }
 
-    /// Removes all structures of a type.
+    /// Removes all structures of type `T`.
     ///
     /// # Errors
-    /// [`Error::Behind`] if one of them was not copied.
+    /// [`Error::Behind`] if one of them was not copied, so that it cannot be removed.
     pub(crate) fn remove<T: vk::TaggedStructure + Copy + 'static>(&mut self) -> Result<(), Error> {
         self.copies.retain_mut(|structure| structure.start().s_type != T::STRUCTURE_TYPE);
         match self.rest::<T>() {
@@ -130,15 +131,15 @@ impl Chain {
         }
     }
 
-    /// Inserts a structure at the beginning.
+    /// Inserts a copy of a structure at the beginning.
     pub(crate) fn push<T: vk::TaggedStructure>(&mut self, structure: &T) {
         // SAFETY: the size is that of the structure's type.
         let copy = unsafe { Structure::copied((&raw const *structure).cast(), size_of::<T>()) };
         self.copies.insert(0, copy);
     }
 
-    /// Links the structures and returns the first. The result is valid until the chain is changed
-    /// or dropped.
+    /// Links the structures to a chain, and returns a pointer to the first. The pointer is valid
+    /// until the chain is changed or dropped.
     pub(crate) fn link(&mut self) -> *const c_void {
         let mut next = self.rest;
         for structure in self.copies.iter_mut().rev() {

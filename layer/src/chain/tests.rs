@@ -2,7 +2,7 @@ use std::ptr;
 
 use super::*;
 
-/// The links of two layers, the upper one first.
+/// Returns the links of two layers, of which the first calls the second.
 fn links() -> [LayerInstanceLink; 2] {
     unsafe extern "system" fn none(
         _: vk::Instance,
@@ -50,7 +50,8 @@ fn the_link_is_that_of_link_info_and_moves_on() {
     let mut links = links();
     links[0].p_next = &raw mut links[1];
     let mut link_info = create_info(ptr::null(), LayerFunction::LINK_INFO, &raw mut links[0]);
-    // VK_LOADER_DATA_CALLBACK, whose member is a function.
+    // A `VkLayerInstanceCreateInfo` with another `VkLayerFunction` (`VK_LOADER_DATA_CALLBACK`). It
+    // has a function pointer instead of a link.
     let other = create_info((&raw mut link_info).cast(), LayerFunction(1), ptr::null_mut());
     let chain = (&raw const other).cast();
     // SAFETY: the chain is valid.
@@ -59,7 +60,8 @@ fn the_link_is_that_of_link_info_and_moves_on() {
     place.advance();
     assert!(ptr::eq(link_info.layer_info, &raw const links[1]));
 
-    // The layer below has advanced the link, and is called once more.
+    // The layer below advances the pointer as well. It must be reset before that layer is called
+    // again.
     link_info.layer_info = ptr::null_mut();
     place.advance();
     assert!(ptr::eq(link_info.layer_info, &raw const links[1]));

@@ -1,5 +1,5 @@
-//! The state that the layer keeps for a command buffer: its captures, whether its current pass is
-//! withheld, and the withheld commands.
+//! Has the state that the layer keeps for a command buffer: its captures, whether its current pass
+//! is withheld, and the withheld commands.
 
 use std::sync::Arc;
 
@@ -10,15 +10,14 @@ use crate::emulation::captures::{Captures, Hoisted};
 use crate::guard::guard;
 use crate::withheld::{Commands, Functions, OutOfMemory, Templates, WithheldCommands};
 
-/// The layer's state of a command buffer.
 pub(crate) struct Recorded {
-    /// The destination of commands that captures need not observe. While no capture is active, draws are such
-    /// commands, too.
+    /// The destination of commands that captures need not observe. While no query or capture is
+    /// active, draws are such commands, too.
     destination: Destination,
     functions: Arc<Functions>,
     /// The commands of the withheld pass. Empty outside of such a pass.
     withheld: WithheldCommands,
-    /// Whether a pass is being recorded.
+    /// Whether a pass has begun in this command buffer and not ended.
     is_inside: bool,
     /// Whether the pass that is being recorded is withheld until it ends.
     is_withheld: bool,
@@ -44,8 +43,9 @@ enum Destination {
     Unsettled,
 }
 
-/// The destination of an unobserved command, for the fast path of hooks. To be `Copy`, it does not borrow the
-/// withheld commands mutably, as [withholding](Recorded::record) a command requires.
+/// The destination of a command that captures need not observe, for the fast path of hooks. It is
+/// `Copy`, so it does not borrow the withheld commands mutably, as [withholding](Recorded::record)
+/// a command requires.
 #[derive(Clone, Copy)]
 pub(crate) enum UnobservedRoute<'a> {
     /// The hook calls the driver's function.
@@ -73,12 +73,13 @@ impl Recorded {
         }
     }
 
-    /// Begins recording, as [`reset`](super::reset) says.
+    /// Begins recording, see [`reset`](super::reset).
     ///
     /// # Safety
     /// The structure is valid, for a secondary command buffer with its inheritance info.
     pub(super) unsafe fn begin(&mut self, info: &vk::CommandBufferBeginInfo<'_>) {
-        // Primary command buffers ignore the flag and the pointer, which may have any value.
+        // Primary command buffers ignore this flag and the pointer to the inheritance info, which
+        // may have any value.
         let flag = vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE;
         self.continues = info.flags.contains(flag) && self.is_secondary;
         self.failed = None;
@@ -97,7 +98,8 @@ impl Recorded {
         self.forget();
     }
 
-    /// Ends recording.
+    /// Ends recording: if the last pass was suspended, the driver gets its commands now. If a pass
+    /// has not ended, its withheld commands are lost.
     ///
     /// # Safety
     /// The command buffer is being recorded.
@@ -118,22 +120,20 @@ impl Recorded {
         }
     }
 
-    /// Marks recording as failed, because a command could not be recorded.
     pub(super) const fn fail(&mut self, error: vk::Result) {
         self.failed = Some(error);
     }
 
-    /// Returns the error with which recording has failed, if any.
     pub(super) const fn failure(&self) -> Option<vk::Result> {
         self.failed
     }
 
-    /// Returns the hoisted work of a secondary command buffer.
+    /// Returns the hoisted captures and draw arguments of a secondary command buffer.
     pub(super) fn hoisted(&self) -> Vec<Hoisted> {
         self.captures.as_ref().map(|captures| captures.hoisted()).unwrap_or_default()
     }
 
-    /// Changes the state that captures use.
+    /// Changes the state that captures track with `change`, if transform feedback is emulated.
     #[inline]
     pub(super) fn track(&mut self, change: impl FnOnce(&mut Captures)) {
         if let Some(captures) = &mut self.captures {
@@ -141,7 +141,7 @@ impl Recorded {
         }
     }
 
-    /// Returns where the next command is recorded.
+    /// Returns the destination of the next command: the driver, or the withheld commands.
     #[inline]
     pub(super) fn commands(&mut self) -> Commands<'_> {
         match self.is_withheld {
@@ -150,7 +150,7 @@ impl Recorded {
         }
     }
 
-    /// Returns where a command that captures need not observe is recorded. `None` while draws are
+    /// Returns the destination of a command that captures need not observe. `None` while draws are
     /// captured or counted.
     #[inline]
     pub(super) fn unobserved_route(&self) -> Option<UnobservedRoute<'_>> {
@@ -162,8 +162,8 @@ impl Recorded {
     }
 }
 
-/// Methods that record commands. Each calls `command` with the destination: `command` adds to the
-/// withheld commands, or calls a function of the driver.
+/// These methods record commands. Each calls `command` with the destination, and `command` then
+/// either adds to the withheld commands or calls a function of the driver.
 impl Recorded {
     /// Begins a pass. If captures must be recorded before the pass, the commands of the pass are
     /// withheld from now on.
@@ -173,8 +173,8 @@ impl Recorded {
         command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
     ) {
         self.is_inside = true;
-        // After a failure no pass is given to the driver, because it might resume one that the
-        // driver did not get.
+        // After a failure all passes are withheld and then dropped. If one of them went to the
+        // driver, it might resume a pass that the driver did not get.
         self.is_withheld = self.failed.is_some()
             || self.captures.as_ref().is_none_or(|captures| captures.withhold());
         self.update_destination();
@@ -191,7 +191,7 @@ impl Recorded {
         match self.is_withheld {
             true => {
                 self.withhold(command);
-                // The pass is long: try to stop withholding it, so that it does not use more
+                // The pass is long, so the layer tries to stop withholding it, to use no more
                 // memory.
                 if self.withheld.is_long() && self.destination == Destination::Withheld {
                     // SAFETY: the command buffer is being recorded, and the driver has not seen the
@@ -199,17 +199,17 @@ impl Recorded {
                     unsafe { self.settle(handle) };
                 }
             }
-            // The command goes directly to the driver. Only withholding it could run out of memory,
-            // so there is no error.
+            // The driver gets the command directly. Only withholding a command can run out of
+            // memory, so there is no error here.
             false => _ = command(Commands::Functions(&self.functions)),
         }
     }
 
-    /// Ends a pass. If it was withheld, the driver gets its commands now, unless the pass is only
-    /// suspended.
+    /// Ends a pass. If the pass was withheld, the driver gets its commands now. If the pass is only
+    /// suspended, it stays withheld until it is resumed and ends.
     ///
     /// # Safety
-    /// As [`replay`](Self::replay).
+    /// The contract of [`replay`](Self::replay).
     pub(crate) unsafe fn end_pass(
         &mut self,
         handle: vk::CommandBuffer,
@@ -227,7 +227,7 @@ impl Recorded {
         }
     }
 
-    /// Gives the withheld commands to the driver.
+    /// Gives the withheld commands to the driver, or drops them if recording has failed.
     ///
     /// # Safety
     /// The command buffer is being recorded, and no command of the pass has been recorded by the
@@ -241,11 +241,12 @@ impl Recorded {
         self.forget();
     }
 
-    /// Tries to [settle](Captures::settle) the withheld pass. If that is possible, the driver gets
-    /// the commands that were withheld so far, and all later ones directly.
+    /// Tries to [settle](Captures::settle) the withheld pass: the driver then gets the commands
+    /// that were withheld so far, and all later ones directly. If the pass cannot be settled, it
+    /// stays withheld to its end.
     ///
     /// # Safety
-    /// As [`replay`](Self::replay).
+    /// The contract of [`replay`](Self::replay).
     #[cold]
     unsafe fn settle(&mut self, handle: vk::CommandBuffer) {
         // SAFETY: the caller's contract.
@@ -273,8 +274,8 @@ impl Recorded {
         }
     }
 
-    /// Calls `command` in a [guard](crate::guard). If `command` panics, recording fails with
-    /// `failure`, and the result is `None`.
+    /// Calls `command` in a [guard](crate::guard). If `command` panics, recording fails with the
+    /// result `failure`, and `None` is returned.
     #[inline]
     pub(super) fn guarded<R>(
         &mut self,
@@ -288,8 +289,8 @@ impl Recorded {
         done
     }
 
-    /// Calls `command` with the captures, if transform feedback is emulated. If the captures have
-    /// failed, recording has failed, too.
+    /// Calls `command` with the captures. `None` if transform feedback is not emulated. If the
+    /// captures fail, recording fails.
     #[inline]
     pub(crate) fn capture<R>(&mut self, command: impl FnOnce(&mut Captures) -> R) -> Option<R> {
         let captures = self.captures.as_mut()?;
@@ -305,7 +306,7 @@ impl Recorded {
         self.is_inside || self.continues
     }
 
-    /// Adds a command to the withheld ones, unless recording has failed. If there is no memory,
+    /// Adds a command to the withheld ones, unless recording has failed. If memory runs out,
     /// recording fails.
     fn withhold(&mut self, command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>) {
         if self.failed.is_none() && command(Commands::Withheld(&mut self.withheld)).is_err() {
@@ -319,7 +320,8 @@ impl Recorded {
         self.update_destination();
     }
 
-    /// Updates the destination of commands, because a pass, a capture or a query began or ended.
+    /// Updates the destination of commands. Must be called when a pass, a capture or a query begins
+    /// or ends.
     pub(crate) fn update_destination(&mut self) {
         let captures = self.captures.as_ref().is_some_and(|captures| captures.observes_draws());
         self.destination = match (captures, self.is_withheld) {

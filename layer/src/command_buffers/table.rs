@@ -1,11 +1,12 @@
-//! The state of the command buffers of all devices, found by handle.
+//! Finds the state of a command buffer of any device by its handle.
 //!
-//! The hook of every recorded command begins with a lookup here. The lookup takes no lock, and uses
-//! no thread-local storage, because access to that costs a function call in a shared library. It
-//! first looks at the slot that was last found for the hash of the handle. Another thread may free
-//! the command buffer of that slot at the same time. So the memory of a [`Slot`] is never freed,
-//! but reused for the next command buffer that is allocated, and each slot contains the handle that
-//! it is for.
+//! The hook of every recorded command begins with a lookup here. The lookup takes no lock. It uses
+//! no thread-local storage, because in a shared library each access to that costs a function call.
+//! It first looks at the slot that was last found for the hash of the handle. Another thread may
+//! free the command buffer of that slot at the same time. So the memory of a [`Slot`] is never
+//! freed, but is reused for a command buffer that is allocated later. Each slot contains the handle
+//! of its command buffer, so that the lookup notices if the slot now belongs to another command
+//! buffer.
 
 use std::cell::UnsafeCell;
 use std::collections::HashMap;
@@ -46,7 +47,6 @@ const _: () = {
     can_be_shared::<crate::emulation::captures::Hoisted>();
 };
 
-/// A command buffer's device, pool and slot.
 struct Owned {
     /// The functions of the device. Their address identifies the device.
     device: Arc<Functions>,
@@ -65,9 +65,10 @@ static ALL: LazyLock<RwLock<All>> = LazyLock::new(RwLock::default);
 /// The number of bits of the hash of a handle.
 const HASH_BITS: u32 = 9;
 
-/// For each hash, the slot that was found last; initially `NONE`, which is always free. The slot
-/// that was found before that is in the neighbouring element (index ^ 1). So two threads that
-/// alternately record into command buffers with the same hash both find their slots.
+/// For each hash of a handle, the slot that was last found for it; initially `NONE`, which is
+/// always free. The slot that was found before that is in the neighbouring element (index ^ 1). So
+/// two threads that alternately record into command buffers with the same hash both find their
+/// slots.
 static RECENT: [AtomicPtr<Slot>; 1 << HASH_BITS] =
     [const { AtomicPtr::new(std::ptr::from_ref(&NONE).cast_mut()) }; 1 << HASH_BITS];
 
@@ -81,13 +82,14 @@ pub(super) fn find(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
     if found.is_null() { search(handle) } else { found }
 }
 
-/// Like [`find`], but returns null unless this command buffer was the last one found for its hash.
+/// Like [`find`], but also returns null if another command buffer was found later for the same
+/// hash.
 #[inline]
 pub(super) fn find_recent(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
     of_handle(&RECENT[hash(handle)], handle)
 }
 
-/// Returns the state of a command buffer, if `recent` points to it.
+/// Returns the state of a command buffer if `recent` points to its slot, and null otherwise.
 #[inline]
 fn of_handle(recent: &AtomicPtr<Slot>, handle: vk::CommandBuffer) -> *mut Option<Recorded> {
     // SAFETY: the pointer is to a slot, and the memory of slots is never freed.
@@ -105,7 +107,8 @@ fn hash(handle: vk::CommandBuffer) -> usize {
     (handle.as_raw().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - HASH_BITS)) as usize
 }
 
-/// Looks up a command buffer that is not in the element of [`RECENT`] for its hash.
+/// Finds a command buffer whose slot is not in the element of [`RECENT`] for its hash, and puts the
+/// slot there.
 #[cold]
 fn search(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
     let (recent, before) = (&RECENT[hash(handle)], &RECENT[hash(handle) ^ 1]);
@@ -120,7 +123,7 @@ fn search(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
     found.slot.recorded.get()
 }
 
-/// Adds the state of command buffers that were allocated.
+/// Adds states, which `new` returns, for command buffers that were allocated.
 pub(super) fn insert(
     device: &Arc<Functions>,
     pool: vk::CommandPool,
@@ -128,8 +131,8 @@ pub(super) fn insert(
     new: impl Fn() -> Recorded,
 ) {
     change(|all| {
-        // If the layer did not see the destruction of a command buffer, the driver may have reused
-        // its handle.
+        // Removes old states with the same handles. If the layer did not see that a command buffer
+        // was destroyed, the driver may have used its handle again.
         let before = handles.iter().filter_map(|handle| all.take(*handle)).collect();
         for handle in handles {
             let slot = all.free.pop().unwrap_or_else(|| Box::leak(Box::new(Slot::free())));
@@ -147,7 +150,7 @@ pub(super) fn remove(handles: &[vk::CommandBuffer]) {
     change(|all| handles.iter().filter_map(|handle| all.take(*handle)).collect());
 }
 
-/// Removes the state of all command buffers of a device, or of one of its pools.
+/// Removes the state of all command buffers of a device, or only of one of its pools.
 pub(super) fn remove_all_of(device: &Arc<Functions>, pool: Option<vk::CommandPool>) {
     change(|all| {
         let handles: Vec<_> = all.of(device, pool).map(|(handle, _)| *handle).collect();
@@ -155,7 +158,7 @@ pub(super) fn remove_all_of(device: &Arc<Functions>, pool: Option<vk::CommandPoo
     });
 }
 
-/// Changes the table by `which`, which returns the states that it removed. They are dropped after
+/// Changes the table with `which`, which returns the states that it removed. They are dropped after
 /// the lock is released.
 fn change(which: impl FnOnce(&mut All) -> Vec<Recorded>) {
     let mut all = ALL.write().unwrap_or_else(PoisonError::into_inner);

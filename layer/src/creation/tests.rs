@@ -10,7 +10,7 @@ use crate::capture_support::tests::capabilities;
 
 type Type = vk::StructureType;
 
-/// A structure in the program's chain, with room for the largest.
+/// A structure in the program's chain, as words.
 #[derive(Clone, PartialEq, Debug)]
 struct Structure(Vec<u64>);
 
@@ -30,9 +30,9 @@ impl Structure {
     }
 }
 
-/// The number of structure kinds that a program may chain. A number selects one kind.
+/// The number of kinds of structures that a program may chain. A number below it selects one kind.
 const KINDS: usize = 8;
-/// A structure that the layer does not know.
+/// The kind of a structure that the layer does not know.
 const UNKNOWN: usize = KINDS;
 const UNKNOWN_TYPE: Type = Type::from_raw(1_999_999_000);
 
@@ -79,16 +79,16 @@ fn chained(structures: &mut [Structure]) -> *const c_void {
     structures.iter_mut().rev().fold(ptr::null(), |next, structure| structure.link(next))
 }
 
-/// What a program requests of a device.
+/// A program that creates a device, with what it enables.
 #[derive(Debug, Clone)]
 struct Program {
-    /// Kinds, each with whether its feature is set.
+    /// The kinds of the chained structures, each with whether the structure's feature is set.
     structures: Vec<(usize, bool)>,
     extensions: Vec<&'static CStr>,
     enabled: Option<vk::PhysicalDeviceFeatures>,
 }
 
-/// Any valid combination of different kinds of structures, in any order.
+/// Generates programs with any valid combination of structures of different kinds, in any order.
 fn program() -> impl Strategy<Value = Program> {
     let kinds = Just((0..KINDS).collect::<Vec<_>>()).prop_shuffle();
     let names = [ext::transform_feedback::NAME, c"VK_KHR_swapchain", c"VK_EXT_provoking_vertex"];
@@ -109,7 +109,7 @@ fn program() -> impl Strategy<Value = Program> {
     )
 }
 
-/// What the next in the chain sees.
+/// The parts of a create info, as the next in the chain sees them.
 #[derive(Debug, Default)]
 struct Seen {
     types: Vec<Type>,
@@ -225,8 +225,8 @@ proptest! {
         }
     }
 
-    /// Structures before an unknown one are changed. If a structure after it had to be changed,
-    /// there is an error.
+    /// Structures before an unknown one are changed. If a structure after the unknown one has to be
+    /// changed, there is an error.
     #[test]
     fn what_is_unknown_stays(mut program in program(), at in 0..=KINDS) {
         let at = at.min(program.structures.len());
@@ -250,7 +250,7 @@ proptest! {
     }
 }
 
-/// A program of Vulkan 1.0 on a driver with the extension.
+/// A program of Vulkan 1.0 uses a driver that has buffer device addresses as an extension.
 #[test]
 fn extensions_of_captures_are_added_once() {
     let mut capabilities = capabilities();
@@ -275,8 +275,8 @@ fn a_program_without_the_extension_has_its_way() {
     };
     let (seen, captures) = creates(&plain, &by_addresses()).unwrap();
     assert!(!captures && seen.types.len() == 3 && seen.extensions.len() == 1);
-    // The program enables the feature that the layer reported, without the extension. The driver
-    // does not have the feature.
+    // The program enables the feature that the layer reported, but not the extension
+    // `VK_EXT_transform_feedback`. The driver does not have the feature.
     let told = Program { structures: vec![(0, true), (1, true)], ..plain };
     let (seen, captures) = creates(&told, &by_addresses()).unwrap();
     assert!(!captures && seen.types.len() == 1 && !seen.preserves);

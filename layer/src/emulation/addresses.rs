@@ -1,5 +1,5 @@
-//! The buffers behind device addresses. The commands of `VK_KHR_device_address_commands` take addresses, but captures
-//! are recorded with buffers and offsets.
+//! Finds buffers by device address. The commands of `VK_KHR_device_address_commands` take
+//! addresses, but captures are recorded with buffers and offsets.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{PoisonError, RwLock};
@@ -8,19 +8,20 @@ use ash::vk::Handle as _;
 
 use crate::registry::vk;
 
-/// The live buffers that have a device address.
+/// The live buffers of a device that have a device address.
 #[derive(Debug, Default)]
 pub(crate) struct Addresses(RwLock<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// The sizes in bytes, by address and buffer: several buffers may be bound to the same memory.
+    /// The size in bytes of each buffer. The key is the address and the buffer, because several
+    /// buffers may be bound to the same memory.
     buffers: BTreeMap<(vk::DeviceAddress, vk::Buffer), u64>,
     of: HashMap<vk::Buffer, vk::DeviceAddress>,
 }
 
 impl Addresses {
-    /// Notes that a buffer of `size` bytes was bound to memory, and has this address since.
+    /// Adds a buffer of `size` bytes that was bound to memory, with its device address.
     pub(crate) fn bound(&self, buffer: vk::Buffer, address: vk::DeviceAddress, size: u64) {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(old) = known.of.insert(buffer, address) {
@@ -45,7 +46,8 @@ impl Addresses {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Known::default();
     }
 
-    /// Returns a buffer that contains an address, and the offset of the address in the buffer.
+    /// Returns a buffer that contains an address, and the offset of the address in that buffer.
+    /// `None` if no buffer does.
     pub(super) fn find(&self, address: vk::DeviceAddress) -> Option<(vk::Buffer, u64)> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let before = known.buffers.range(..=(address, vk::Buffer::from_raw(u64::MAX))).rev();
@@ -75,7 +77,7 @@ mod tests {
         addresses.destroyed(buffer(9));
         assert_eq!(addresses.find(1150), None);
         assert_eq!(addresses.find(1099), Some((buffer(1), 99)));
-        // A new buffer has the handle of an earlier one.
+        // Another buffer gets the handle of an earlier one.
         addresses.bound(buffer(1), 5000, 10);
         assert_eq!((addresses.find(1050), addresses.find(5009)), (None, Some((buffer(1), 9))));
         addresses.clear();

@@ -1,5 +1,5 @@
-//! The captures of a command buffer. They are collected while a pass is recorded, and their
-//! commands are recorded before or after the pass.
+//! The captures of a command buffer. They are collected while the program records a pass, and
+//! recorded before or after the pass.
 
 mod active_queries;
 mod addresses;
@@ -28,15 +28,16 @@ use super::state::State;
 /// descriptor sets.
 const ARENA: ArenaDesc = ArenaDesc::new(16 << 10, 16 << 10).descriptor_sets(8);
 
-/// Work that is recorded outside of a pass, in the order in which it was collected in the pass.
+/// A capture or another computation that is hoisted: recorded outside of the pass that it belongs
+/// to.
 #[derive(Clone)]
 pub(crate) enum Hoisted {
     /// A capture, and the descriptor buffers that its draws read, if there are any.
     Capture(Arc<Mutex<Box<Capture>>>, Option<BoundBuffers>),
-    /// Ends queries that no active capture counts. Always the last element of the list, so that all
-    /// these queries end together.
+    /// A capture without draws that only ends queries to which no active capture adds. It is always
+    /// the last element of the list, so that all such queries end together.
     Ends(Arc<Mutex<Box<Capture>>>),
-    /// Computes the arguments of a `vkCmdDrawIndirectByteCountEXT`.
+    /// A dispatch that computes the arguments of a `vkCmdDrawIndirectByteCountEXT`.
     Commands(ByteCountDraw, DrawCommands),
 }
 
@@ -45,7 +46,7 @@ pub(crate) enum Hoisted {
 pub(crate) enum Forward {
     /// The program's command, unchanged.
     Yes,
-    /// None: the driver need not execute the command.
+    /// No command: the driver need not execute the program's command.
     No,
     /// A `vkCmdDrawIndirect` with one draw, whose arguments are at this offset in this buffer.
     DrawIndirect(vk::Buffer, u64),
@@ -55,40 +56,42 @@ pub(crate) enum Forward {
     EndQuery(vk::QueryPool, u32),
 }
 
-/// The layer's data of a command buffer in which transform feedback may be captured.
+/// The layer's data of a command buffer of a device on which transform feedback is emulated.
 pub(crate) struct Captures {
     emulation: Arc<Emulation>,
     pub(crate) state: State,
     active: Option<Active>,
-    /// The layer's queries that are active.
+    /// The active queries that the layer emulates.
     queries: Vec<ActiveQuery>,
-    /// The number of active queries that the driver implements. Such queries may count draws even
-    /// if rasterization is discarded.
+    /// The number of active queries that the driver implements. They may count draws even if
+    /// rasterization is discarded, so such draws must reach the driver.
     pub(super) other_queries: u32,
     hoisted: Vec<Hoisted>,
-    /// The memory that captures of this command buffer accessed since the last barrier that the
+    /// The memory that the captures of this command buffer accessed since the last barrier that the
     /// layer recorded between captures.
     order: CaptureOrder,
-    /// Empty captures, for reuse. They are boxed because they are large, and would otherwise be
-    /// copied back and forth.
+    /// Empty captures that are used again. They are boxed because they are large, and would
+    /// otherwise be copied back and forth.
     #[expect(clippy::vec_box, reason = "the boxes themselves are reused")]
     spare: Vec<Box<Capture>>,
     arena: Option<Arena>,
-    /// Descriptor pools of the sets into which the layer writes pushed descriptors for captures.
+    /// The descriptor pools of the sets into which the layer writes pushed descriptors for
+    /// captures.
     descriptor_pools: DescriptorPools,
     commands: Vec<Buffer>,
     command_count: u64,
     /// The pass that is being recorded. `None` outside of passes.
     pass: Option<Pass>,
-    /// Whether the command buffer is a secondary one with `RENDER_PASS_CONTINUE`: all its commands
-    /// are inside of a pass.
+    /// Whether this is a secondary command buffer with `RENDER_PASS_CONTINUE`, whose commands are
+    /// all inside of a pass.
     continues: bool,
     /// The error with which recording has failed. `None` if it has not failed.
     failed: Option<vk::Result>,
-    /// The variant for the current pipeline and vertex input. `None` if that pipeline does not
+    /// The variant for the current pipeline and dynamic state. `None` if the pipeline does not
     /// capture.
     variant: Option<vkxfb::runtime::Pipeline>,
-    /// The descriptor buffers that the layer bound for captures in place of the program's. `None` if it bound none.
+    /// The descriptor buffers that the layer has bound for captures, and must replace by the
+    /// program's. `None` if the program's are bound.
     rebound: Option<BoundBuffers>,
 }
 
@@ -119,7 +122,7 @@ impl Captures {
         &self.emulation
     }
 
-    /// Prepares for a new recording. The device has finished executing the previous one.
+    /// Prepares for a new recording. The device must have finished executing the previous one.
     ///
     /// `is_counted` says whether a secondary command buffer inherits an active query of the driver.
     pub(crate) fn reset(&mut self, continues: bool, is_counted: bool) {
@@ -145,7 +148,7 @@ impl Captures {
         self.command_count = 0;
     }
 
-    /// Frees the memory that was kept for the next recording. The device no longer uses that
+    /// Frees the memory that was kept for the next recording. The device must no longer use that
     /// memory.
     pub(crate) fn release(&mut self) {
         self.spare = Vec::new();
@@ -160,7 +163,7 @@ impl Captures {
         });
     }
 
-    /// Clears the list of hoisted work, and keeps its captures for reuse.
+    /// Clears the list of hoisted captures and computations, and keeps the captures for reuse.
     fn forget(&mut self) {
         for hoisted in self.hoisted.drain(..) {
             if let Hoisted::Capture(capture, _) | Hoisted::Ends(capture) = hoisted
@@ -173,8 +176,8 @@ impl Captures {
         }
     }
 
-    /// Makes recording fail because something cannot be captured. `vkEndCommandBuffer` returns the
-    /// error.
+    /// Makes recording fail because something cannot be captured. `vkEndCommandBuffer` will return
+    /// the error.
     fn refuse(&mut self, what: &str, error: impl Into<PipelineError>) {
         let error = error.into();
         tracing::error!("{what}: {error}");
@@ -187,9 +190,9 @@ impl Captures {
         });
     }
 
-    /// Whether a command has a pipeline layout. Without one recording fails: only the feature
-    /// `dynamicGeneratedPipelineLayout`, which is reported as false, allows a null layout, with a
-    /// structure in the chain instead.
+    /// Whether the pipeline layout of a command is not null. If it is null, recording fails: Vulkan
+    /// allows null, with a structure in the chain instead, only with the feature
+    /// `dynamicGeneratedPipelineLayout`, which the layer reports as false.
     pub(crate) fn has_layout(&mut self, what: &str, layout: vk::PipelineLayout) -> bool {
         let has_it = layout != vk::PipelineLayout::null();
         if !has_it {
@@ -198,7 +201,6 @@ impl Captures {
         has_it
     }
 
-    /// Returns the error with which recording has failed, if any.
     pub(crate) const fn failed(&self) -> Option<vk::Result> {
         self.failed
     }
@@ -207,11 +209,11 @@ impl Captures {
         self.continues || self.pass.is_some()
     }
 
-    /// Calls `call` with the arena of the command buffer, which can grow. Creates the arena first
-    /// if there is none.
+    /// Calls `call` with the arena of the command buffer and the allocator, so that the arena can
+    /// grow. The first call creates the arena.
     ///
     /// # Errors
-    /// A failed allocation, or the error of `call`.
+    /// An allocation fails, or `call` returns an error.
     ///
     /// # Safety
     /// The device is live.
@@ -231,15 +233,15 @@ impl Captures {
         }
     }
 
-    /// Adds hoisted work, before the ends of queries. Queries may end after that work because an
-    /// ended query cannot begin again without a reset, which is not possible in a pass.
+    /// Adds a hoisted capture or computation to the list, before the element that ends queries.
+    /// Ending the queries later than the program does is correct, because an ended query cannot
+    /// begin again without a reset, which is not possible in a pass.
     fn push(&mut self, hoisted: Hoisted) {
         let ends = self.hoisted.pop_if(|last| matches!(last, Hoisted::Ends(_)));
         self.hoisted.push(hoisted);
         self.hoisted.extend(ends);
     }
 
-    /// Returns an empty capture to collect in.
     fn spare_capture(&mut self) -> Box<Capture> {
         let spare = self.spare.pop();
         spare.unwrap_or_else(|| {
@@ -247,15 +249,15 @@ impl Captures {
         })
     }
 
-    /// Resets the state that is undefined after `vkCmdExecuteCommands`.
+    /// Forgets the state that is undefined after `vkCmdExecuteCommands`.
     pub(crate) fn forget_state(&mut self) {
         self.state.forget();
         self.variant = None;
         self.order.forget();
     }
 
-    /// Records commands of the layer outside of a pass, with the arena, and restores the state that
-    /// they disturb.
+    /// Records commands of the layer outside of a pass, with memory of the arena. Conditional
+    /// rendering is ended for them, and the state that they disturb is restored.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a pass.

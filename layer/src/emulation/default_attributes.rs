@@ -1,6 +1,7 @@
-//! The values of vertex shader inputs for which a pipeline describes no vertex attribute. `VK_KHR_maintenance9`
-//! defines [a default
-//! value](https://docs.vulkan.org/refpages/latest/refpages/source/VkDefaultVertexAttributeValueKHR.html) for them.
+//! Gives values to vertex shader inputs for which a pipeline describes no vertex attribute. With
+//! `VK_KHR_maintenance9` the driver defines [a default
+//! value](https://docs.vulkan.org/refpages/latest/refpages/source/VkDefaultVertexAttributeValueKHR.html)
+//! for them.
 
 use std::borrow::Cow;
 use std::ffi::CStr;
@@ -14,28 +15,28 @@ use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexForma
 use crate::instance::InstanceData;
 use crate::registry::vk;
 
-/// The value of an input without an attribute.
+/// The value of a vertex shader input without an attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DefaultAttribute {
     Zeros,
-    /// (0, 0, 0, 1)
+    /// The value (0, 0, 0, 1).
     ZerosAndOne,
 }
 
-/// The value of inputs without an attribute on a device, which is queried when it is first needed.
+/// The value of vertex shader inputs without an attribute on a device.
 pub(super) struct DefaultAttributes {
     physical_device: vk::PhysicalDevice,
-    /// The command that queries the value. `None` without `VK_KHR_maintenance9`: `VK_EXT_vertex_attribute_robustness`
-    /// alone allows either value.
+    /// The command that queries the value. `None` without `VK_KHR_maintenance9`: then the device
+    /// has `VK_EXT_vertex_attribute_robustness`, which allows either value.
     ask: Option<vk::PFN_vkGetPhysicalDeviceProperties2>,
-    /// The value, once it is known. It is queried only if a shader has an input without an attribute, because a
-    /// validation layer below may not know the structure.
+    /// The value, once it was queried. It is queried only if a shader has an input without an
+    /// attribute, because a validation layer below may not know the structure that returns it.
     value: OnceLock<DefaultAttribute>,
 }
 
 impl DefaultAttributes {
-    /// Returns `None` if the device does not allow inputs without an attribute. `has` says whether the device has an
-    /// extension.
+    /// Prepares to query the value. `None` if the device does not allow inputs without an
+    /// attribute. `has` returns whether the device has an extension.
     pub(super) fn new(
         instance: &InstanceData,
         physical_device: vk::PhysicalDevice,
@@ -71,7 +72,7 @@ impl DefaultAttributes {
 }
 
 impl DefaultAttribute {
-    /// Returns a vertex format with which reads out of bounds return this value.
+    /// Returns a vertex format for which a read out of bounds returns this value.
     const fn format(self, class: NumericClass) -> VertexFormat {
         match (self, class) {
             (Self::Zeros, NumericClass::Uint) => VertexFormat::R32G32B32A32Uint,
@@ -84,7 +85,8 @@ impl DefaultAttribute {
     }
 }
 
-/// The inputs of a vertex shader, and the value of inputs without an attribute.
+/// The inputs of a vertex shader, and their value if they have no attribute. Empty if the device
+/// does not allow inputs without an attribute.
 #[derive(Default)]
 pub(super) struct Inputs {
     reads: Vec<AttributeUse>,
@@ -93,18 +95,18 @@ pub(super) struct Inputs {
 
 impl Inputs {
     pub(super) fn new(shader: &Shader<'_>, defaults: Option<&Arc<DefaultAttributes>>) -> Self {
-        // An invalid shader is no error here, because lowering it will return that error.
+        // An invalid shader is no error here, because its error is returned when it is lowered.
         let reads = defaults.and_then(|_| vertex_reads(shader).ok());
         let reads = reads.map_or_else(Vec::new, |reads| reads.attributes);
         Self { reads, defaults: defaults.cloned() }
     }
 
-    /// Adds an attribute for each input that has none. The attributes are of a binding to which no buffer is bound,
-    /// so all reads are out of bounds and return the default value.
+    /// Adds an attribute for each input that has none. No buffer is bound to the binding of these
+    /// attributes, so all reads are out of bounds and return the default value.
     pub(super) fn complete<'a>(&self, input: &'a VertexInput) -> Cow<'a, VertexInput> {
         let Some(defaults) = &self.defaults else { return Cow::Borrowed(input) };
         let is_described = |location: u32| {
-            // Formats of more than 16 bytes take two locations.
+            // A format of more than 16 bytes also takes the next location.
             let before = location.checked_sub(1).and_then(|before| input.attribute(before));
             input.attribute(location).is_some() || before.is_some_and(|a| a.format.size() > 16)
         };
@@ -135,7 +137,7 @@ mod tests {
 
     #[test]
     fn inputs_without_an_attribute_have_the_default() {
-        // Decoding 0 bytes gives the value that reads out of bounds return.
+        // Decoding no bytes returns the value of a read out of bounds.
         for (default, value) in
             [(DefaultAttribute::Zeros, [0, 0, 0, 0]), (DefaultAttribute::ZerosAndOne, [0, 0, 0, 1])]
         {

@@ -1,5 +1,5 @@
-//! Descriptor buffers (`VK_EXT_descriptor_buffer`). The layer tracks the bound buffers and sets, so that captured
-//! draws can use them, and so that it can restore them after captures. It never reads the descriptors themselves.
+//! Tracks descriptor buffers (`VK_EXT_descriptor_buffer`), and the sets in them. Captured draws use
+//! them, and the layer binds them again after captures. It never reads the descriptors themselves.
 
 use std::sync::Arc;
 
@@ -9,30 +9,31 @@ use vkxfb::internal::BufferSet;
 use super::Emulation;
 use crate::chain::all_of;
 
-/// A bound descriptor buffer.
+/// A descriptor buffer as it was bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BoundBuffer {
     address: vk::DeviceAddress,
     usage: vk::BufferUsageFlags,
-    /// The 64-bit usage that replaces `usage`, if the chain has one.
+    /// The 64-bit usage in the chain, which replaces `usage`. `None` if the chain has none.
     usage2: Option<vk::BufferUsageFlags2KHR>,
 }
 
-/// The descriptor buffers of `vkCmdBindDescriptorBuffersEXT`.
+/// The descriptor buffers of one `vkCmdBindDescriptorBuffersEXT`.
 pub(crate) type BoundBuffers = Arc<[BoundBuffer]>;
 
-/// A descriptor set in a descriptor buffer, or a set of embedded samplers, as it was bound.
+/// A descriptor set in a descriptor buffer, or a set of embedded samplers, with the pipeline layout
+/// that it was bound with.
 #[derive(Debug, Clone)]
 struct Bound {
     layout: vk::PipelineLayout,
     set: BufferSet,
 }
 
-/// The descriptor buffers of a command buffer, and the sets in them.
+/// The descriptor buffers that are bound in a command buffer, and the sets in them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct DescriptorBuffers {
     pub(super) bound: Option<BoundBuffers>,
-    /// The sets of the graphics and of the compute bind point, by number.
+    /// The sets of the graphics bind point and of the compute bind point, by set number.
     graphics: Vec<Option<Bound>>,
     compute: Vec<Option<Bound>>,
 }
@@ -54,8 +55,6 @@ pub(super) unsafe fn bound_buffers(
     bound.collect()
 }
 
-/// Binds descriptor buffers.
-///
 /// # Safety
 /// The command buffer is being recorded, and the buffers are valid there.
 pub(super) unsafe fn bind(buffers: &[BoundBuffer], emulation: &Emulation, cmd: vk::CommandBuffer) {
@@ -86,7 +85,8 @@ pub(super) unsafe fn bind(buffers: &[BoundBuffer], emulation: &Emulation, cmd: v
 }
 
 impl DescriptorBuffers {
-    /// Notes that descriptor buffers are bound. Offsets into the previously bound buffers become invalid.
+    /// Notes that the program binds descriptor buffers. Offsets into the previous buffers become
+    /// invalid.
     pub(super) fn bind(&mut self, buffers: BoundBuffers) {
         self.bound = Some(buffers);
         for bound in self.graphics.iter_mut().chain(&mut self.compute) {
@@ -102,7 +102,7 @@ impl DescriptorBuffers {
         }
     }
 
-    /// Notes that a set in a descriptor buffer, or a set of embedded samplers, is bound.
+    /// Notes that the program binds a set in a descriptor buffer, or a set of embedded samplers.
     pub(super) fn set(
         &mut self,
         point: vk::PipelineBindPoint,
@@ -118,19 +118,21 @@ impl DescriptorBuffers {
         sets[number] = Some(Bound { layout, set });
     }
 
-    /// Notes that descriptor sets from a pool are bound, from set number `first` on.
+    /// Notes that the program binds `count` descriptor sets from pools, from set number `first` on.
+    /// They replace sets in descriptor buffers.
     pub(super) fn replace(&mut self, point: vk::PipelineBindPoint, first: u32, count: usize) {
         let Some(sets) = self.of(point).filter(|sets| !sets.is_empty()) else { return };
         sets.iter_mut().skip(first as usize).take(count).for_each(|bound| *bound = None);
     }
 
-    /// Returns a set of the graphics bind point.
+    /// Returns a set of the graphics bind point. `None` if none is bound at that number.
     pub(super) fn graphics_set(&self, number: u32) -> Option<BufferSet> {
         self.graphics.get(number as usize)?.as_ref().map(|bound| bound.set)
     }
 
-    /// Binds the sets of the compute bind point again, which captures disturb. If captures bound other descriptor
-    /// buffers (`are_rebound`), also binds the program's buffers and the sets of the graphics bind point.
+    /// Binds the sets of the compute bind point again, which captures have disturbed. If captures
+    /// have bound other descriptor buffers (`are_rebound`), also binds the program's buffers and
+    /// the sets of the graphics bind point.
     ///
     /// # Safety
     /// The command buffer is being recorded, and everything that is bound is valid there.
@@ -154,7 +156,7 @@ impl DescriptorBuffers {
 }
 
 /// # Safety
-/// As [`DescriptorBuffers::restore`].
+/// The contract of [`DescriptorBuffers::restore`].
 unsafe fn restore(sets: &[Option<Bound>], cmd: vk::CommandBuffer, point: vk::PipelineBindPoint) {
     for (number, bound) in (0..).zip(sets) {
         if let Some(Bound { layout, set }) = bound {

@@ -1,5 +1,5 @@
-//! Descriptor sets that the layer allocates for a command buffer, and from which captures read
-//! pushed descriptors.
+//! Allocates descriptor sets for a command buffer. The layer writes pushed descriptors into them,
+//! so that captures can read them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -9,31 +9,32 @@ use vkxfb::runtime::RuntimeError;
 
 use super::layouts::SetLayout;
 
-/// The number of sets of the first pool of a layout. Each further pool has twice as many as the
-/// previous one, up to `MOST`.
+/// The number of sets in the first pool for a layout. Each further pool has twice as many as the
+/// one before, but at most `MOST`.
 const FEWEST: u32 = 4;
 const MOST: u32 = 256;
 
-/// A descriptor pool from which only sets of one layout are allocated.
+/// A descriptor pool. All sets in it have the same layout.
 struct Pool {
     raw: vk::DescriptorPool,
-    /// Identifies the layout by its address, which is not reused while this reference exists.
+    /// The layout of the sets. It is compared by its address, which is not used again while this
+    /// reference exists.
     layout: Weak<SetLayout>,
-    /// The number of sets that the pool has room for.
+    /// The maximum number of sets in the pool.
     capacity: u32,
     allocated: u32,
 }
 
-/// The descriptor pools of a command buffer. A pool is added when the others are full. All pools
-/// are reset when the command buffer is reset.
+/// The descriptor pools of a command buffer. If all pools for a layout are full, another one is
+/// created. They are reset together with the command buffer.
 #[derive(Default)]
 pub(super) struct DescriptorPools(Vec<Pool>);
 
 impl DescriptorPools {
-    /// Allocates a set of a layout. The caller writes its descriptors.
+    /// Allocates a set of a layout. Its descriptors are undefined until the caller writes them.
     ///
     /// # Errors
-    /// A failed Vulkan command.
+    /// A Vulkan command fails.
     ///
     /// # Safety
     /// The device is live, and the layout belongs to it.
@@ -91,10 +92,8 @@ impl DescriptorPools {
         });
     }
 
-    /// Destroys all pools.
-    ///
     /// # Safety
-    /// As [`reset`](Self::reset).
+    /// The contract of [`reset`](Self::reset).
     pub(super) unsafe fn release(&mut self, device: &ash::Device) {
         for pool in self.0.drain(..) {
             // SAFETY: the caller's contract.
@@ -104,10 +103,10 @@ impl DescriptorPools {
 }
 
 impl Pool {
-    /// Creates a pool with room for `capacity` sets of a layout.
+    /// Creates a pool for `capacity` sets of a layout.
     ///
     /// # Safety
-    /// As [`DescriptorPools::allocate`].
+    /// The contract of [`DescriptorPools::allocate`].
     unsafe fn new(
         device: &ash::Device,
         layout: &Arc<SetLayout>,

@@ -1,5 +1,5 @@
-//! Creation of graphics pipelines: the create info that the layer passes to the driver, and the
-//! data that it keeps for each pipeline.
+//! Creates graphics pipelines: changes the create info for the driver, and collects the data that
+//! the layer keeps for each pipeline.
 
 use std::sync::Arc;
 
@@ -16,23 +16,23 @@ use super::pipelines::{
 use crate::chain::copy::Chain;
 use crate::chain::{all_of, slice};
 
-/// The structure that selects the vertex stream to rasterize.
+/// The structure that selects the rasterized vertex stream.
 type Stream<'a> = vk::PipelineRasterizationStateStreamCreateInfoEXT<'a>;
 
 /// Memory for the parts of a pipeline's create info that the layer changes for the driver. The
-/// create info points to them.
+/// changed create info points to this memory.
 #[derive(Default)]
 pub(super) struct Below {
     /// The changed `pNext` chain of the create info. `None` if that chain is unchanged.
     pub(super) chain: Option<Chain>,
-    /// A copy of the stages, some of which the layer changed. Empty if all are unchanged.
+    /// The stages, if the layer changed some of them; empty otherwise.
     stages: Vec<vk::PipelineShaderStageCreateInfo<'static>>,
     modules: Vec<(Chain, Vec<u32>)>,
     rasterization: Option<(Box<vk::PipelineRasterizationStateCreateInfo<'static>>, Chain)>,
 }
 
 impl Below {
-    /// Returns the stages, to be changed. The first call copies them.
+    /// Returns the stages so that they can be changed. The first call copies them.
     ///
     /// # Safety
     /// The structure is valid.
@@ -48,7 +48,7 @@ impl Below {
     }
 }
 
-/// Creates a module for the driver that emits to only one of the vertex streams.
+/// Creates a module for the driver that emits only to one of the vertex streams.
 ///
 /// # Safety
 /// The device is live.
@@ -64,8 +64,8 @@ unsafe fn module_of_stream(
     made.map_err(|result| RuntimeError::Vulkan { call: "vkCreateShaderModule", result })
 }
 
-/// Changes a pipeline's create info to one without `VK_EXT_transform_feedback`. Adds the modules
-/// that the driver needs until the pipeline is created to `temporary`.
+/// Removes `VK_EXT_transform_feedback` from the create info of a pipeline. Adds to `temporary` the
+/// modules that the driver needs until the pipeline is created.
 ///
 /// # Errors
 /// A module cannot be created.
@@ -104,8 +104,9 @@ pub(super) unsafe fn translated(
             };
             let words = match (module, &identified) {
                 (Some(module), _) => slice(module.p_code, (module.code_size / 4) as u32),
-                // The driver does not know the identifier of the application's words, because it only got a
-                // rewritten module. So the words are rewritten again, and replace the identifier.
+                // The driver got only a rewritten module, so it does not know the identifier of the
+                // application's words. The identifier is replaced by the words, which are rewritten
+                // again.
                 (None, Some(module)) => &module.words[..],
                 (None, None) => continue,
             };
@@ -142,18 +143,19 @@ pub(super) unsafe fn translated(
     }
 }
 
-/// The data that the layer keeps for a pipeline: none, the parts of a library, or a pipeline that
-/// captures.
+/// The data that the layer keeps for a pipeline: nothing, the parts of a pipeline library, or a
+/// pipeline that captures or counts.
 pub(super) enum Own {
     Nothing,
     Library(Parts),
     Pipeline(Arc<Pipeline>),
 }
 
-/// Returns the data that the layer has to keep for the graphics pipeline that `info` describes.
+/// Returns the data that the layer has to keep for the graphics pipeline that `info` describes, and
+/// creates its variant in advance.
 ///
 /// # Errors
-/// The pipeline captures, in a way that is not supported.
+/// The pipeline captures in a way that is not supported.
 ///
 /// # Safety
 /// The structure is valid for `vkCreateGraphicsPipelines`.
@@ -184,16 +186,16 @@ pub(super) unsafe fn capturing(
             }
         }
         // With a mesh shader the vertex input state is ignored, and its pointer may have any value.
-        // So it is read only if there is a shader that captures, or if this is a library: then a
-        // pipeline that links it may add the shader.
+        // So the state is read only if there is a shader that captures, or in a library: the
+        // pipeline that links the library may have such a shader.
         if has.contains(Has::VERTEX_INPUT_INTERFACE) && (parts.shader.is_some() || is_library) {
             parts.input = Some(Arc::new(InputPart::new(info)));
         }
         if is_library {
             return Ok(Own::Library(parts));
         }
-        // If the program forbids compilation during creation, the variant is created at the first
-        // captured draw.
+        // If the program forbids compilation during creation, the variant is only created when the
+        // first draw is captured.
         let compiles = !flags_of(info).contains(FAIL_ON_COMPILE);
         let stages = parts.shader.as_ref().and_then(|shader| shader.stages());
         let is_counted = stages.is_some_and(|stages| !stages.captures);
@@ -205,8 +207,9 @@ pub(super) unsafe fn capturing(
             flags_of(info).contains(vk::PipelineCreateFlags2KHR::DESCRIPTOR_BUFFER_EXT),
         );
         let made = match made {
-            // The shader has no transform feedback, so its variant would only count primitives of other streams. The
-            // failure is therefore logged, and the pipeline is created without that count.
+            // The shader has no transform feedback, so its variant would only count primitives of
+            // other streams than 0. The failure is therefore logged, and the pipeline is created
+            // without that count.
             Err(error) if is_counted => {
                 tracing::warn!(
                     "what a pipeline emits to other streams than 0 is not counted: {error}"
@@ -218,7 +221,7 @@ pub(super) unsafe fn capturing(
         match made {
             Some(pipeline) if pipeline.prepare(cache, compiles)? => {
                 let effects = pipeline.repeated_effects()?;
-                // If the variant only counts, the only side effects that it repeats are atomics
+                // A variant that only counts does not store to memory. It repeats only atomics
                 // whose results the shader uses.
                 if pipeline.captures() || effects.atomic_results {
                     objects.repeat_effects(effects, pipeline.entry_point());
@@ -235,7 +238,7 @@ const FAIL_ON_COMPILE: vk::PipelineCreateFlags2KHR =
     vk::PipelineCreateFlags2KHR::FAIL_ON_PIPELINE_COMPILE_REQUIRED;
 
 /// Returns the flags of a pipeline: those of `VkPipelineCreateFlags2CreateInfo` if the chain
-/// contains it, otherwise the 32-bit flags, which have [the same
+/// contains it, and otherwise the 32-bit flags, which have [the same
 /// values](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineCreateFlagBits2.html).
 ///
 /// # Safety
@@ -250,8 +253,8 @@ pub(super) unsafe fn flags_of(
     chained.map_or(own, |chained| chained.flags)
 }
 
-/// Returns the parts of a graphics pipeline that this create info defines itself, the libraries
-/// that it links, and whether it creates a library.
+/// Returns which parts of a graphics pipeline this create info defines itself, which libraries it
+/// links, and whether it creates a library.
 ///
 /// # Safety
 /// The structure is valid for `vkCreateGraphicsPipelines`.
@@ -265,7 +268,7 @@ unsafe fn kind<'a>(info: &vk::GraphicsPipelineCreateInfo<'a>) -> (Has, &'a [vk::
         let has = match library {
             Some(library) => library.flags,
             // Without `VkGraphicsPipelineLibraryCreateInfoEXT`, a pipeline that links libraries
-            // takes all its parts from them, and any other pipeline defines all parts itself.
+            // takes all its parts from them. Any other pipeline defines all parts itself.
             None if libraries.is_empty() && !is_library => Has::from_raw(u32::MAX),
             None => Has::empty(),
         };
@@ -280,8 +283,8 @@ fn stage_of<'a>(
     stages.iter().find(|found| found.stage == stage)
 }
 
-/// Returns the stages that a capture runs: all stages before rasterization. `None` if the last of these stages has
-/// neither transform feedback nor several vertex streams.
+/// Returns the stages that a capture runs, which are all stages before rasterization. `None` if the
+/// last of these stages neither has transform feedback nor emits to several vertex streams.
 ///
 /// # Errors
 /// [`PipelineError::Module`], [`PipelineError::EntryPoint`], or an error if the value of a specialization constant lies
@@ -325,7 +328,7 @@ unsafe fn captured_stages(
 /// layer keeps none, because captures do not need that module.
 ///
 /// # Errors
-/// As [`identified`].
+/// The errors of [`identified`].
 ///
 /// # Safety
 /// The structure is valid for `vkCreateGraphicsPipelines`.
@@ -348,15 +351,15 @@ unsafe fn module_of(
 
 type Identifier<'a> = vk::PipelineShaderStageModuleIdentifierCreateInfoEXT<'a>;
 
-/// Returns the layer's copy of the module of a stage that is given by a shader module identifier. `None` if the layer
-/// keeps none, because captures do not need that module.
+/// Returns the layer's copy of the module of a stage that is given by a shader module identifier.
+/// `None` if the stage has no identifier, or if captures do not need the module.
 ///
 /// # Errors
-/// [`PipelineError::Identifier`] if the stage is before rasterization, and the layer never saw the code of the
-/// module, so that it is not known whether it captures.
+/// [`PipelineError::Identifier`] if the stage is before rasterization and the layer has never seen
+/// the module with this identifier, because the module may have transform feedback.
 ///
 /// # Safety
-/// As [`module_of`].
+/// The contract of [`module_of`].
 unsafe fn identified(
     emulation: &Emulation,
     stage: &vk::PipelineShaderStageCreateInfo<'_>,

@@ -1,4 +1,4 @@
-//! The layer's copies of descriptor set layouts and pipeline layouts.
+//! Has the layer's copies of descriptor set layouts and pipeline layouts.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,23 +9,22 @@ use crate::chain::slice;
 
 /// A descriptor set layout as the application defined it.
 ///
-/// Variants may be created when the application has already destroyed the layout: it may do that
-/// once it has created a pipeline layout. The layer therefore creates an identically defined
-/// layout, with which the application's descriptor sets are compatible. If the application's layout
-/// is for push descriptors, the layer's is for allocated sets instead, because captures read pushed
-/// descriptors from allocated sets.
+/// Variants may be created when the application has already destroyed its layout: it may do that
+/// once it has created a pipeline layout. So the layer creates a layout with the same definition,
+/// with which the application's descriptor sets are compatible. If the application's layout is for
+/// push descriptors, the layer's is for allocated sets, from which captures read the pushed
+/// descriptors.
 pub(crate) struct SetLayout {
     pub(crate) raw: vk::DescriptorSetLayout,
-    /// The number of descriptors with a dynamic offset.
+    /// The number of descriptors in the set that have a dynamic offset.
     pub(crate) dynamic_count: u32,
-    /// The bindings, sorted by number.
+    /// The bindings, sorted by their numbers.
     pub(crate) bindings: Box<[Binding]>,
     /// The flags that [`raw`](Self::raw) was created with.
     pub(crate) flags: vk::DescriptorSetLayoutCreateFlags,
     pub(crate) device: ash::Device,
 }
 
-/// A binding of a descriptor set layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Binding {
     pub(crate) number: u32,
@@ -36,7 +35,7 @@ pub(crate) struct Binding {
 }
 
 impl SetLayout {
-    /// A layout without bindings.
+    /// Describes `raw`, which was created without bindings.
     pub(crate) fn empty(raw: vk::DescriptorSetLayout, device: ash::Device) -> Self {
         let flags = vk::DescriptorSetLayoutCreateFlags::empty();
         Self { raw, dynamic_count: 0, bindings: Box::default(), flags, device }
@@ -60,7 +59,7 @@ impl SetLayout {
                 number: binding.binding,
                 ty: binding.descriptor_type,
                 count: binding.descriptor_count,
-                // The pointer has no meaning for other descriptor types.
+                // Vulkan ignores the pointer for other descriptor types.
                 has_immutable_samplers: !binding.p_immutable_samplers.is_null()
                     && [Type::SAMPLER, Type::COMBINED_IMAGE_SAMPLER]
                         .contains(&binding.descriptor_type),
@@ -91,15 +90,15 @@ impl Drop for SetLayout {
 
 /// The set layouts of a pipeline layout.
 pub(crate) struct PipelineLayout {
-    /// The layout of each set. A set that a pipeline library leaves to other libraries has the
-    /// empty layout.
+    /// The layout of each set. If a pipeline library leaves a set to other libraries, the set has
+    /// the empty layout.
     pub(crate) sets: Vec<Arc<SetLayout>>,
 }
 
 impl PipelineLayout {
-    /// Returns the pipeline layout of two shaders that are used together. The layouts of the shaders are compatible,
-    /// but each may omit a set that only the other one uses: it then has fewer sets, or the empty layout in the place
-    /// of that set.
+    /// Returns the pipeline layout for two shaders that are used together. Their layouts are
+    /// compatible, but each may omit a set that only the other one uses: by having fewer sets, or
+    /// the empty layout for that set.
     pub(crate) fn merged(&self, other: &Self) -> Self {
         let (mut sets, rest) = (self.sets.clone(), other.sets.get(self.sets.len()..));
         for (set, other) in sets.iter_mut().zip(&other.sets) {

@@ -1,4 +1,4 @@
-//! The allocator for the memory that captures use on a device: arenas, queries and arguments of
+//! Allocates the memory that captures use on a device, for arenas, queries and the arguments of
 //! draws.
 
 use std::error::Error;
@@ -9,12 +9,11 @@ use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 use gpu_allocator::{AllocationError, AllocationSizes};
 use vkxfb::runtime::{Allocation, AllocationRequest, MemoryAllocator};
 
-/// The size in bytes of a memory block. A capture takes some kilobytes, so a device needs few
-/// blocks.
+/// The size in bytes of a memory block. A capture takes some kilobytes, so few blocks are enough.
 const BLOCK: u64 = 4 << 20;
 
-/// The memory allocator of a device, shared by everything that has memory from it. The option
-/// inside is `None` after [`close`](Self::close).
+/// The memory allocator of a device. Everything that has memory from it has a clone. The `Option`
+/// is `None` after [`close`](Self::close).
 #[derive(Clone)]
 pub(super) struct Memory(Arc<Mutex<Option<Allocator>>>);
 
@@ -22,7 +21,7 @@ impl Memory {
     /// Creates the allocator of a device.
     ///
     /// # Errors
-    /// The error of the allocator.
+    /// The allocator cannot be created.
     ///
     /// # Safety
     /// The instance and the devices are live and belong together. If `addresses`, the feature
@@ -59,8 +58,8 @@ impl Memory {
     }
 }
 
-/// Locks the allocator for each allocation, instead of for as long as a capture is recorded with an
-/// arena that may grow.
+/// Locks the allocator only during each allocation. A lock for the time in which a capture is
+/// recorded would let other threads wait.
 // SAFETY: the memory comes from `Allocator`, which meets the requirements of the trait.
 unsafe impl MemoryAllocator for Memory {
     unsafe fn allocate(

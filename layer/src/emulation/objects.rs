@@ -1,4 +1,5 @@
-//! The data that the layer keeps for each object of an application, found by the object's handle.
+//! Has the data that the layer keeps for objects of an application. It is found by the object's
+//! handle.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -28,8 +29,9 @@ impl<K, V> Default for Table<K, V> {
 }
 
 impl<K: Eq + Hash, V: Clone> Table<K, V> {
-    /// Adds an object. If the layer did not see the destruction of an earlier object with the same
-    /// handle, returns the data of that object. The caller drops it after the lock is released.
+    /// Adds the data of an object. If there still is data for an earlier object with the same
+    /// handle, because the layer did not see its destruction, returns that data. So the caller
+    /// drops it after the lock is released.
     pub(crate) fn insert(&self, handle: K, value: V) -> Option<V> {
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(handle, value)
     }
@@ -42,7 +44,7 @@ impl<K: Eq + Hash, V: Clone> Table<K, V> {
         self.0.write().unwrap_or_else(PoisonError::into_inner).remove(&handle)
     }
 
-    /// Removes the objects for whose handle `is_kept` is false.
+    /// Removes the data of all objects for whose handles `is_kept` is false.
     fn retain(&self, is_kept: impl Fn(&K) -> bool) {
         let mut table = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let removed: Vec<_> = table.extract_if(|handle, _| !is_kept(handle)).collect();
@@ -56,40 +58,43 @@ impl<K: Eq + Hash, V: Clone> Table<K, V> {
     }
 }
 
-/// The data of all objects of a device that captures need.
+/// The data of all objects of a device on which captures depend.
 #[derive(Default)]
 pub(crate) struct Objects {
     pub(crate) buffers: Table<vk::Buffer, Buffer>,
-    /// The device addresses of buffers. Empty if no command takes addresses in place of buffers.
+    /// The device addresses of buffers. Empty if the program cannot pass addresses in place of
+    /// buffers.
     pub(crate) addresses: Addresses,
-    /// The number of buffers with the usage `INDIRECT_BUFFER`.
+    /// The number of live buffers with the usage `INDIRECT_BUFFER`.
     indirect_buffers: AtomicUsize,
-    /// Whether a pipeline was ever created that captures, rasterizes, and stores to memory.
+    /// Whether a pipeline or shader object was ever created that stores to memory and may run both
+    /// for a capture and for the draw itself.
     side_effects: AtomicBool,
     pub(crate) set_layouts: Table<vk::DescriptorSetLayout, Arc<SetLayout>>,
     pub(crate) pipeline_layouts: Table<vk::PipelineLayout, Arc<PipelineLayout>>,
-    /// Shader modules with transform feedback, or with a shader before rasterization. Other modules
-    /// are not kept.
+    /// The shader modules with transform feedback, or with a shader before rasterization. Other
+    /// modules are not kept.
     pub(crate) shader_modules: Table<vk::ShaderModule, ShaderModule>,
-    /// Shader modules by the identifiers that programs have queried. `None` for a module that captures do not need.
+    /// The shader modules by the identifiers that the program has queried. `None` for a module that
+    /// captures do not need.
     pub(crate) identified: Table<Box<[u8]>, Option<ShaderModule>>,
-    /// Libraries of graphics pipelines.
+    /// The parts of graphics pipeline libraries.
     pub(super) libraries: Table<vk::Pipeline, Parts>,
-    /// Shader objects before rasterization.
+    /// The shader objects of stages before rasterization.
     pub(super) shaders: Table<vk::ShaderEXT, Arc<ShaderObject>>,
-    /// The pipelines with which draws of shader objects are captured, by the shaders that were bound together. `None`
-    /// if these shaders do not capture.
+    /// The pipelines with which draws of shader objects are captured, by the shaders that are bound
+    /// together. `None` if these shaders do not capture.
     pub(super) shader_pipelines: Table<BoundShaders, Option<Arc<Pipeline>>>,
-    /// Graphics pipelines that capture.
+    /// The graphics pipelines that capture, or whose primitives are counted.
     pub(super) pipelines: Table<vk::Pipeline, Arc<Pipeline>>,
-    /// The query pools with queries that the layer emulates.
+    /// The layer's queries for query pools in which the layer emulates queries.
     pub(crate) queries: Table<vk::QueryPool, Arc<Queries>>,
 }
 
 /// The layer's data of a buffer of the application.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Buffer {
-    /// The size in bytes.
+    /// The size of the buffer in bytes.
     pub(crate) size: u64,
     /// Whether the buffer was created with `VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT`.
     pub(crate) is_indirect: bool,
@@ -100,7 +105,7 @@ pub(crate) struct Buffer {
 /// The layer's data of a shader module of the application.
 #[derive(Debug, Clone)]
 pub(crate) struct ShaderModule {
-    /// The words as the application passed them to `vkCreateShaderModule`.
+    /// The SPIR-V words that the application passed to `vkCreateShaderModule`.
     pub(crate) words: Arc<[u32]>,
     /// Whether the module has transform feedback.
     pub(crate) captures: bool,
@@ -109,23 +114,23 @@ pub(crate) struct ShaderModule {
 }
 
 impl ShaderModule {
-    /// Whether the driver's module differs from the application's.
+    /// Whether the driver got other words than the application passed.
     pub(crate) const fn is_stripped(&self) -> bool {
         self.captures || self.has_streams
     }
 }
 
-/// The code of a shader module, rewritten for a driver without transform feedback.
+/// The words of a shader module, rewritten for a driver without transform feedback.
 pub(crate) struct Stripped {
-    /// The words that the driver gets. `None` if these are the application's words, unchanged.
+    /// The words for the driver. `None` if the application's words need no change.
     pub(crate) words: Option<Vec<u32>>,
     captures: bool,
     has_streams: bool,
 }
 
 impl Stripped {
-    /// Removes transform feedback from a module, and all vertex streams except `stream`, which is
-    /// rasterized. An invalid module is passed to the driver unchanged.
+    /// Removes from a module transform feedback, and all vertex streams except `stream`, which is
+    /// rasterized. An invalid module is left unchanged.
     pub(crate) fn of(words: &[u32], stream: u32) -> Self {
         let without_xfb = strip_xfb(words).unwrap_or(Cow::Borrowed(words));
         let captures = matches!(without_xfb, Cow::Owned(_));
@@ -139,9 +144,10 @@ impl Stripped {
         Self { words, captures, has_streams }
     }
 
-    /// Returns the layer's data of the module, if captures may need it. They may need a module that was rewritten for
-    /// the driver, and any shader before rasterization: it may run before a shader that captures, or be a geometry
-    /// shader of which a pipeline rasterizes a stream other than 0.
+    /// Returns the layer's data of the module. `None` if captures do not need the module. They need
+    /// a module that was rewritten for the driver, and any shader before rasterization: it may run
+    /// before a shader that captures, or be a geometry shader in a pipeline that rasterizes a
+    /// stream other than 0.
     pub(crate) fn kept(&self, words: &[u32]) -> Option<ShaderModule> {
         let kept = [
             ExecutionModel::Vertex,
@@ -153,20 +159,19 @@ impl Stripped {
         is_kept.then(|| self.module(words))
     }
 
-    /// Returns the layer's data of the module, whose original code is `words`.
+    /// Returns the layer's data of the module. `words` are those of the application.
     pub(crate) fn module(&self, words: &[u32]) -> ShaderModule {
         let Self { captures, has_streams, .. } = *self;
         ShaderModule { words: words.into(), captures, has_streams }
     }
 }
 
-/// Returns the bytes of an identifier.
 pub(crate) fn identifier_of(identifier: &vk::ShaderModuleIdentifierEXT<'_>) -> Box<[u8]> {
     let size = (identifier.identifier_size as usize).min(identifier.identifier.len());
     identifier.identifier[..size].into()
 }
 
-/// Returns whether a module has an entry point of one of these stages. The instructions are not
+/// Whether a module has an entry point of one of these execution models. The instructions are not
 /// validated.
 fn has_shader(words: &[u32], stages: &[ExecutionModel]) -> bool {
     let mut rest = words.get(5..).unwrap_or_default();
@@ -183,12 +188,13 @@ fn has_shader(words: &[u32], stages: &[ExecutionModel]) -> bool {
     false
 }
 
-/// The key in `set_layouts` of an empty layout, which stands for sets that are unknown or not used.
+/// The key in `set_layouts` of the empty layout, which stands for sets that are unknown or not
+/// used.
 const EMPTY: vk::DescriptorSetLayout = vk::DescriptorSetLayout::null();
 
 impl Objects {
-    /// Creates empty tables. `empty` is the layout that stands for sets that are unknown or not
-    /// used.
+    /// Creates tables that contain only `empty`, the layout that stands for sets that are unknown
+    /// or not used.
     pub(crate) fn new(empty: Arc<SetLayout>) -> Self {
         let this = Self::default();
         _ = this.set_layouts.insert(EMPTY, empty);
@@ -229,8 +235,8 @@ impl Objects {
         }
     }
 
-    /// Notes the side effects of shaders that may run repeatedly in a captured draw, and logs warnings about them.
-    /// `entry_point` is for the warnings.
+    /// Notes the side effects of a shader that may run more than once for a captured draw, and logs
+    /// warnings about them. `entry_point` is the shader's name in the log.
     pub(crate) fn repeat_effects(&self, effects: Effects, entry_point: &str) {
         if effects.side_effects && !self.side_effects.swap(true, Ordering::Relaxed) {
             tracing::warn!(
@@ -247,17 +253,17 @@ impl Objects {
         }
     }
 
-    /// Returns whether any buffer exists that has indirect usage. Only then may a draw take its
+    /// Whether any live buffer has the usage `INDIRECT_BUFFER`. Otherwise no draw can take its
     /// vertex count [from a
-    /// buffer](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html),
-    /// for which the layer computes the arguments before the draw's render pass.
+    /// buffer](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html).
+    /// For such draws the layer has to compute arguments before the pass.
     pub(crate) fn has_indirect_buffers(&self) -> bool {
         self.indirect_buffers.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether a vertex shader that stores to memory may run both for a capture and for the draw
-    /// itself. The capture must then come first, so that it sees the memory before the draw's
-    /// stores.
+    /// Whether a shader that stores to memory may run both for a capture and for the draw itself.
+    /// The capture must then come first, so that its shader reads memory as it was before the
+    /// draw's stores.
     pub(crate) fn repeats_side_effects(&self) -> bool {
         self.side_effects.load(Ordering::Relaxed)
     }

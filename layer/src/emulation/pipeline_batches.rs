@@ -1,5 +1,5 @@
-//! `vkCreateGraphicsPipelines`, which creates several pipelines in one call. If the layer rejects
-//! some of them, [the driver still creates the
+//! Implements `vkCreateGraphicsPipelines`, which creates several pipelines in one call. If the
+//! layer rejects some of them, [the driver still creates the
 //! others](https://docs.vulkan.org/spec/latest/chapters/pipelines.html#pipelines-multiple).
 
 use ash::vk;
@@ -39,7 +39,8 @@ impl Emulation {
             };
             if let Err(error) = added {
                 let result = error.result();
-                // A positive result is not an error, so the error of another pipeline is returned instead of it.
+                // A positive result is not an error. So the first error is returned, and a positive
+                // result only if there is no error.
                 if result > vk::Result::SUCCESS {
                     tracing::debug!("vkCreateGraphicsPipelines: pipeline {number}: {error}");
                     refused.get_or_insert(result);
@@ -65,20 +66,21 @@ impl Emulation {
             // have failed.
             unsafe { self.context().device().destroy_shader_module(module, None) };
         }
-        // A positive result means that some pipelines were not created, which is not an error.
+        // The driver's error has precedence over the layer's result. A positive result of the
+        // driver has not.
         refused.filter(|_| result >= vk::Result::SUCCESS).unwrap_or(result)
     }
 }
 
-/// The pipelines of a `vkCreateGraphicsPipelines` call that the layer does not reject. The driver creates them.
+/// The pipelines of a `vkCreateGraphicsPipelines` that the layer does not reject, so that the
+/// driver creates them.
 #[derive(Default)]
 struct Batch {
     /// The create infos for the driver.
     infos: Vec<Info>,
-    /// The memory of the parts of `infos` that the layer changed.
+    /// Memory for the parts of `infos` that the layer changed.
     below: Vec<Below>,
-    /// For each element of `infos`, its index in the program's array. The indices are in ascending
-    /// order.
+    /// For each element of `infos`, its index in the program's array; in ascending order.
     numbers: Vec<usize>,
     own: Vec<Own>,
     /// Shader modules of the layer that the driver needs until the pipelines are created.
@@ -114,8 +116,9 @@ impl Batch {
         Ok(())
     }
 
-    /// Creates the pipelines by `create`, which gets the number of pipelines, their create infos, and memory for the
-    /// handles. Keeps the layer's data of each pipeline that was created, even if others were not.
+    /// Creates the pipelines with `create`, which takes their number, their create infos, and
+    /// memory for the handles. Keeps the layer's data of each pipeline that was created, even if
+    /// others were not.
     fn create(
         self,
         create: impl FnOnce(u32, *const Info, *mut vk::Pipeline) -> vk::Result,
@@ -144,8 +147,8 @@ impl Batch {
 /// Changes the base of a [derivative
 /// pipeline](https://docs.vulkan.org/spec/latest/chapters/pipelines.html#pipelines-pipeline-derivatives)
 /// from its index in the program's array to its index in the driver's array. `numbers` has the
-/// program's indices of the pipelines that the driver creates. If the base is not among them, the
-/// pipeline loses its base, which only affects how long its creation takes.
+/// program's indices of the pipelines before it that the driver creates. If the base is not among
+/// them, the pipeline no longer is a derivative. That only affects how long its creation takes.
 ///
 /// # Errors
 /// The flags have to be changed, but come after a structure of unknown type in the chain.

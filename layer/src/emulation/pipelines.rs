@@ -1,5 +1,5 @@
-//! Graphics pipelines that capture: the parts of their state that captures need, and their variants, which are the
-//! compute pipelines of the captures.
+//! Graphics pipelines that capture: the parts of their state that captures need, and their
+//! variants. A variant is the compute pipeline with which captures replace the graphics pipeline.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -22,7 +22,7 @@ use super::default_attributes::{DefaultAttributes, Inputs};
 use super::layouts::PipelineLayout;
 use crate::chain::{all_of, slice};
 
-/// Why a graphics pipeline cannot capture.
+/// The reason why a graphics pipeline or a draw cannot be captured.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PipelineError {
     #[error("the module of a shader before rasterization is unknown to the layer")]
@@ -58,7 +58,7 @@ pub(super) enum PipelineError {
          indirect usage was created, or was suspended in another command buffer"
     )]
     LateByteCount,
-    /// A structure in the chain has to be changed, but the chain cannot be copied up to it.
+    /// A structure in the chain has to be changed, but comes after an unknown structure.
     #[error(transparent)]
     Chain(crate::error::Error),
     #[error(transparent)]
@@ -68,8 +68,8 @@ pub(super) enum PipelineError {
 }
 
 impl PipelineError {
-    /// Returns the result for the application: that of a Vulkan command that failed, otherwise
-    /// `ERROR_UNKNOWN`.
+    /// Returns the result for the application: that of the Vulkan command that failed, and
+    /// otherwise `ERROR_UNKNOWN`.
     pub(super) fn result(&self) -> vk::Result {
         let result = match self {
             Self::Identifier => Some(vk::Result::PIPELINE_COMPILE_REQUIRED),
@@ -80,7 +80,7 @@ impl PipelineError {
     }
 }
 
-/// Whether state is dynamic, which means that commands set it instead of the pipeline.
+/// Whether each state is dynamic, which means that commands set it, not the pipeline.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Dynamic {
     pub(super) vertex_input: bool,
@@ -109,7 +109,7 @@ impl Dynamic {
 /// The vertex input state and input assembly state of a graphics pipeline or library.
 #[derive(Debug, Clone)]
 pub(super) struct InputPart {
-    /// The vertex input, or the reason why captures cannot read vertices with it.
+    /// The vertex input. `Err` has the reason why captures cannot read vertices with it.
     vertex_input: Result<VertexInput, String>,
     topology: vk::PrimitiveTopology,
     restart: bool,
@@ -143,16 +143,16 @@ const fn model_of(stage: vk::ShaderStageFlags) -> ExecutionModel {
     }
 }
 
-/// The shader stages that a capture runs, with what they capture.
+/// The shader stages that a capture runs, and what is known of their outputs.
 #[derive(Clone)]
 pub(super) struct CapturedStages {
-    /// The last stage before rasterization.
+    /// The last stage before rasterization, whose outputs are captured.
     pub(super) captured: StagePart,
-    /// The stages before it, in order. Empty if `captured` is the vertex shader.
+    /// The stages before `captured`, in order. Empty if `captured` is the vertex shader.
     pub(super) before: Vec<StagePart>,
-    /// Whether the last stage has transform feedback. If not, its primitives are only counted.
+    /// Whether `captured` has transform feedback. If not, its primitives are only counted.
     pub(super) captures: bool,
-    /// Whether the last stage may emit to several vertex streams.
+    /// Whether `captured` may emit to several vertex streams.
     pub(super) has_streams: bool,
 }
 
@@ -180,8 +180,8 @@ pub(super) struct ShaderPart {
     dynamic: Dynamic,
 }
 
-/// The parts of a graphics pipeline that captures need: those that the pipeline defines itself, and
-/// those from its libraries. A part is `None` if neither defines it.
+/// The parts of a graphics pipeline that captures need. A part is `None` if neither the pipeline
+/// itself nor a library defines it.
 #[derive(Clone, Default)]
 pub(super) struct Parts {
     pub(super) input: Option<Arc<InputPart>>,
@@ -189,8 +189,8 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// Returns the parts for shader objects. Commands set all of the state, so the other values here are
-    /// placeholders.
+    /// Returns the parts for shader objects. Commands set all of the state, so the values of the
+    /// state here do not matter.
     pub(super) fn of_shaders(stages: CapturedStages) -> Self {
         let input = InputPart {
             vertex_input: Ok(VertexInput::default()),
@@ -210,7 +210,7 @@ impl Parts {
         Self { input: Some(Arc::new(input)), shader: Some(Arc::new(shader)) }
     }
 
-    /// Takes the parts that are still missing from a library.
+    /// Takes those parts from a library that are still missing.
     pub(super) fn link(&mut self, library: &Self) {
         self.input = self.input.take().or_else(|| library.input.clone());
         self.shader = self.shader.take().or_else(|| library.shader.clone());
@@ -248,11 +248,11 @@ impl StagePart {
     /// Copies the entry point and the values of specialization constants from a shader stage.
     ///
     /// # Errors
-    /// The name of the entry point is not UTF-8, or values of specialization constants lie outside
-    /// of their data.
+    /// The name of the entry point is not UTF-8, or a specialization constant's value lies outside
+    /// of `pData`.
     ///
     /// # Safety
-    /// As [`InputPart::new`]; the words are those of the stage.
+    /// The contract of [`InputPart::new`]; the words are those of the stage.
     pub(super) unsafe fn new(
         stage: &vk::PipelineShaderStageCreateInfo<'_>,
         words: Arc<[u32]>,
@@ -281,7 +281,7 @@ impl StagePart {
         &self.entry_point
     }
 
-    /// Returns the side effects of the shader, such as stores to memory.
+    /// Returns the shader's side effects, such as stores to memory.
     ///
     /// # Errors
     /// The module is invalid.
@@ -290,8 +290,8 @@ impl StagePart {
         found.map_err(|error| PipelineError::Variant(error.into()))
     }
 
-    /// Serializes the entry point, the specialization constants and the SPIR-V words, for the binary code of a shader
-    /// object. The stage is left out, because `VkShaderCreateInfoEXT` contains it.
+    /// Serializes the entry point, the specialization constants and the SPIR-V words, to be part of
+    /// a shader binary. The stage is left out, because `VkShaderCreateInfoEXT` contains it.
     pub(super) fn to_words(&self) -> Vec<u32> {
         fn put(words: &mut Vec<u32>, bytes: &[u8]) {
             words.push(bytes.len() as u32);
@@ -312,7 +312,7 @@ impl StagePart {
         words
     }
 
-    /// Deserializes the words of [`to_words`](Self::to_words). `None` if they are malformed.
+    /// Reads the words that [`to_words`](Self::to_words) returned. `None` if they are malformed.
     pub(super) fn from_words(stage: vk::ShaderStageFlags, words: Vec<u32>) -> Option<Self> {
         fn get(words: &mut &[u32]) -> Option<Vec<u8>> {
             let (length, rest) = words.split_first()?;
@@ -356,10 +356,10 @@ impl ShaderPart {
         self.stages.as_ref()
     }
 
-    /// Copies the pre-rasterization state that captures use from a create info.
+    /// Copies the pre-rasterization state that captures need from a create info.
     ///
     /// # Safety
-    /// As [`InputPart::new`].
+    /// The contract of [`InputPart::new`].
     pub(super) unsafe fn new(
         info: &vk::GraphicsPipelineCreateInfo<'_>,
         stages: Option<CapturedStages>,
@@ -374,7 +374,7 @@ impl ShaderPart {
                 .and_then(|state| all_of::<Mode<'_>>(state.p_next).next())
                 .map_or(ProvokingVertex::First, |state| state.provoking_vertex_mode.into());
             let dynamic = dynamic_of(info);
-            // Without tessellation shaders the pointer is ignored, and may have any value.
+            // Without tessellation shaders Vulkan ignores the pointer, which may have any value.
             let is_tessellated = stages.as_ref().is_some_and(CapturedStages::is_tessellated);
             let tessellation = match is_tessellated {
                 true => info.p_tessellation_state.as_ref(),
@@ -387,7 +387,7 @@ impl ShaderPart {
                 stages,
                 layout,
                 provoking_vertex,
-                // Vulkan ignores the number here if it is dynamic, so it may have any value.
+                // If the number is dynamic, Vulkan ignores it here, and it may have any value.
                 patch_control_points: match tessellation {
                     Some(state) if !dynamic.patch_control_points => state.patch_control_points,
                     _ => 1,
@@ -406,7 +406,7 @@ pub(super) struct Pipeline {
     shader: Arc<ShaderPart>,
     layout: Arc<PipelineLayout>,
     pub(super) vertex_input: VertexInput,
-    /// The inputs of the vertex shader.
+    /// The inputs of the vertex shader, to complete dynamic vertex inputs.
     inputs: Inputs,
     pub(super) dynamic: Dynamic,
     pub(super) topology: vk::PrimitiveTopology,
@@ -415,14 +415,16 @@ pub(super) struct Pipeline {
     /// Whether the pipeline's descriptor sets are in descriptor buffers.
     pub(super) has_descriptor_buffers: bool,
     variants: Variants,
-    /// The variant for the state that the pipeline defines itself, once it has been created.
+    /// The variant for the state that the pipeline defines itself, once that variant has been
+    /// created.
     static_variant: OnceLock<vkxfb::runtime::Pipeline>,
     ctx: Context,
 }
 
 impl Pipeline {
-    /// Collects the parts that a capture needs. Returns `None` if nothing is captured or counted.
-    /// `layout` is the layout of the whole pipeline, if the pipeline has one.
+    /// Makes a pipeline from the parts that a capture needs. `None` if nothing is captured or
+    /// counted. `layout` is the layout of the whole pipeline. If it is `None`, the layout of the
+    /// shaders' part is used.
     ///
     /// # Errors
     /// The pipeline cannot be captured by compute.
@@ -468,16 +470,16 @@ impl Pipeline {
         }))
     }
 
-    /// Creates the variant in advance, so that recording need not wait for a compiler. If the
-    /// vertex input is dynamic, or if `compiles` is false because creating the pipeline must not
-    /// wait for a compiler either, only checks whether the shader can be captured. Returns whether
-    /// it captures or counts.
+    /// Creates the variant in advance, so that recording need not wait for a compiler. Only checks
+    /// whether the shader can be captured if the variant depends on dynamic state, or if `compiles`
+    /// is false because the creation of the pipeline must not wait for a compiler either. Returns
+    /// whether the pipeline captures or counts.
     ///
     /// # Errors
-    /// As [`variant`](Self::variant).
+    /// The errors of [`variant`](Self::variant).
     ///
     /// # Safety
-    /// As [`variant`](Self::variant).
+    /// The contract of [`variant`](Self::variant).
     pub(super) unsafe fn prepare(
         &self,
         cache: vk::PipelineCache,
@@ -505,7 +507,7 @@ impl Pipeline {
         }
     }
 
-    /// Whether draws choose the variant by dynamic state.
+    /// Whether the variant depends on dynamic state, so that it is chosen when a draw is recorded.
     pub(super) const fn has_dynamic_variants(&self) -> bool {
         self.dynamic.vertex_input || self.dynamic.domain_origin
     }
@@ -513,10 +515,10 @@ impl Pipeline {
     /// Returns the variant for the state that the pipeline defines itself.
     ///
     /// # Errors
-    /// As [`variant`](Self::variant).
+    /// The errors of [`variant`](Self::variant).
     ///
     /// # Safety
-    /// As [`variant`](Self::variant).
+    /// The contract of [`variant`](Self::variant).
     pub(super) unsafe fn static_variant(
         &self,
         cache: vk::PipelineCache,
@@ -529,16 +531,16 @@ impl Pipeline {
         Ok(self.static_variant.get_or_init(|| made).clone())
     }
 
-    /// Compiles the Vulkan pipelines of the variant that the first draw probably needs. Programs
-    /// restart primitives only in indexed draws, and most draws do not restart primitives even if
-    /// the pipeline lets the program enable that dynamically. Pipelines for other draws are
-    /// compiled when those draws are recorded.
+    /// Compiles the Vulkan pipelines of the variant that the first draw probably needs. The others
+    /// are compiled when a draw that needs them is recorded. Programs restart primitives only in
+    /// indexed draws, and most draws do not restart primitives even if that is dynamic state of the
+    /// pipeline.
     ///
     /// # Errors
-    /// As [`variant`](Self::variant).
+    /// The errors of [`variant`](Self::variant).
     ///
     /// # Safety
-    /// As [`variant`](Self::variant).
+    /// The contract of [`variant`](Self::variant).
     unsafe fn compile(
         &self,
         made: &vkxfb::runtime::Pipeline,
@@ -563,7 +565,8 @@ impl Pipeline {
         shader.layout().map(|_| ()).map_err(|error| PipelineError::Variant(error.into()))
     }
 
-    /// Returns a dynamic vertex input, completed by an attribute for each input of the vertex shader that has none.
+    /// Adds an attribute to a dynamic vertex input for each input of the vertex shader that has
+    /// none.
     pub(super) fn complete<'a>(&self, vertex_input: &'a VertexInput) -> Cow<'a, VertexInput> {
         self.inputs.complete(vertex_input)
     }
@@ -583,10 +586,11 @@ impl Pipeline {
         &self.stages.captured.entry_point
     }
 
-    /// Returns the side effects that may happen repeatedly in a captured draw. The last stage runs in the capture and
-    /// in the driver's draw. A stage before it may also run for each primitive that uses a vertex. There are no such
-    /// effects if a vertex shader is captured and rasterization is always discarded, because the shader then runs
-    /// only in the capture.
+    /// Returns the side effects that may happen more than once for a captured draw. The last stage
+    /// runs in the capture and in the driver's draw. A stage before it may also run again for each
+    /// primitive that uses the same vertex. There are no such effects if a vertex shader is
+    /// captured and the pipeline always discards rasterization, because the shader then runs only
+    /// in the capture.
     ///
     /// # Errors
     /// The module of a stage is invalid.
@@ -601,11 +605,11 @@ impl Pipeline {
         Ok(effects)
     }
 
-    /// Returns the variant for a vertex input and, if it is dynamic, a domain origin. Creates that
-    /// variant if necessary.
+    /// Returns the variant for a vertex input and, if the domain origin is dynamic, for
+    /// `dynamic_origin`. Creates the variant if it does not exist yet.
     ///
     /// # Errors
-    /// The error of lowering, or of a Vulkan command.
+    /// Lowering the shaders fails, or a Vulkan command fails.
     ///
     /// # Safety
     /// The device is live, and the cache belongs to it or is null.
@@ -659,10 +663,10 @@ impl Drop for Pipeline {
     }
 }
 
-/// Returns which of the state that captures need is dynamic in a pipeline.
+/// Returns for each state that captures need whether it is dynamic in a pipeline.
 ///
 /// # Safety
-/// As [`Pipeline::new`].
+/// The contract of [`Pipeline::new`].
 unsafe fn dynamic_of(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Dynamic {
     // SAFETY: the caller's contract.
     let states: BTreeSet<vk::DynamicState> = unsafe {

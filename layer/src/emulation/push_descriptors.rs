@@ -1,12 +1,12 @@
-//! Push descriptors. The layer keeps their values, so that captured draws can read them, and so
-//! that it can push them again after captures have disturbed them.
+//! Keeps the push descriptors of a command buffer, so that captured draws can read them, and so
+//! that the layer can push them again after captures have disturbed them.
 //!
 //! [The
 //! specification](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-push-descriptors)
 //! lets a program push the descriptors of a set one by one. They stay valid until another set is
-//! bound at that set number, or descriptors are pushed to it with another set layout. The layouts
-//! of variants have no push descriptors. So the layer allocates a descriptor set, writes the pushed
-//! values into it, and lets the capture read that set.
+//! bound at that set number, or descriptors are pushed to it with another set layout. Variants do
+//! not use push descriptors. So the layer allocates a descriptor set and writes the pushed
+//! descriptors into it, and captures read that set.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -21,7 +21,7 @@ use super::layouts::{Binding, SetLayout};
 use crate::chain::{all_of, slice};
 use crate::withheld::Template;
 
-/// The value of a descriptor, of one of the kinds in [`Kind`].
+/// The value of a pushed descriptor.
 #[derive(Debug, Clone, Copy)]
 enum Value {
     Buffer(vk::DescriptorBufferInfo),
@@ -30,7 +30,6 @@ enum Value {
     AccelerationStructure(vk::AccelerationStructureKHR),
 }
 
-/// A descriptor that was pushed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pushed {
     binding: u32,
@@ -40,22 +39,22 @@ pub(super) struct Pushed {
 }
 
 impl Pushed {
-    /// Identifies the descriptor within its set: (binding, array element).
+    /// Returns what identifies the descriptor within its set: (binding, array element).
     const fn place(&self) -> (u32, u32) {
         (self.binding, self.element)
     }
 }
 
-/// How the value of a descriptor of a type is given in Vulkan.
+/// The kind of value that Vulkan takes for descriptors of a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Buffer,
     Image,
     TexelBuffer,
     AccelerationStructure,
-    /// A type that cannot be pushed, such as an inline uniform block
-    /// (VUID-VkDescriptorSetLayoutCreateInfo-flags-02208), or that a shader that captures cannot
-    /// read, such as an acceleration structure of `VK_NV_ray_tracing`.
+    /// The type cannot be pushed, as for an inline uniform block
+    /// (VUID-VkDescriptorSetLayoutCreateInfo-flags-02208), or captured shaders cannot read it, as
+    /// for an acceleration structure of `VK_NV_ray_tracing`.
     Other,
 }
 
@@ -80,8 +79,8 @@ impl Kind {
         }
     }
 
-    /// Reads a value of this kind from the data of an update template. The data need not be
-    /// aligned.
+    /// Reads a value of this kind from the data of an update template, which need not be aligned.
+    /// `None` for [`Kind::Other`].
     ///
     /// # Safety
     /// `data` points to a value of this kind.
@@ -107,7 +106,7 @@ impl Kind {
     }
 }
 
-/// Iterates over (binding, array element), beginning at the given one, in the order of [consecutive
+/// Iterates over (binding, array element), from the given one on, in the order of [consecutive
 /// binding
 /// updates](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-updates-consecutive):
 /// the last element of a binding is followed by the first element of the next binding.
@@ -159,7 +158,7 @@ pub(super) unsafe fn of_write(
         .collect()
 }
 
-/// Returns the descriptors that are pushed by an update template from `data`.
+/// Returns the descriptors that an update template pushes with the values in `data`.
 ///
 /// # Safety
 /// The data is valid for the template.
@@ -190,14 +189,15 @@ pub(super) struct PushedSet {
     set_layout: Arc<SetLayout>,
     /// The descriptors, sorted by [`Pushed::place`].
     descriptors: Vec<Pushed>,
-    /// The sequence number of the last push. Binds and pushes of sets are numbered in one sequence.
+    /// The sequence number of the last push. Binds of sets and pushes have one sequence, which
+    /// tells which came later.
     pub(super) order: u32,
-    /// The allocated set from which captures read the descriptors. Null if none was written since
-    /// the last push.
+    /// The descriptor set from which captures read the descriptors. Null if they were not written
+    /// into a set since the last push.
     pub(super) written: vk::DescriptorSet,
 }
 
-/// The pushed sets of a bind point, by set number.
+/// The push descriptor sets of a bind point, by set number.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PushedSets(BTreeMap<u32, PushedSet>);
 
@@ -214,8 +214,8 @@ impl PushedSets {
         self.0.keys().copied()
     }
 
-    /// Pushes descriptors into the set of a number. If the set layout is not the one of the last
-    /// push, all descriptors that were pushed before become undefined.
+    /// Keeps descriptors that are pushed to a set number. If the set layout is defined differently
+    /// from that of the last push, all earlier descriptors become undefined and are removed.
     pub(super) fn push(
         &mut self,
         number: u32,
@@ -247,11 +247,11 @@ impl PushedSets {
     }
 
     /// Writes the pushed descriptors of a set number into an allocated descriptor set, which
-    /// captures can read. Does nothing if no descriptors were pushed, or if they have been written
-    /// since the last push.
+    /// captures can read. Does nothing if there are none, or if they were written already since the
+    /// last push.
     ///
     /// # Errors
-    /// A failed Vulkan command.
+    /// A Vulkan command fails.
     ///
     /// # Safety
     /// The device is live, and the pushed descriptors are valid.
@@ -286,7 +286,7 @@ impl PushedSets {
     }
 }
 
-/// The values of descriptors of one type, in arrays to which a `VkWriteDescriptorSet` can point.
+/// The values of some descriptors, in arrays to which a `VkWriteDescriptorSet` can point.
 #[derive(Default)]
 struct Values {
     buffers: Vec<vk::DescriptorBufferInfo>,
@@ -310,10 +310,9 @@ impl Values {
     }
 }
 
-/// Calls `call` with structures that write the descriptors into a set. If the set is null, the
-/// structures are to push the descriptors. `descriptors` is sorted by [`Pushed::place`].
-/// Consecutive elements of an array are written by one structure, because lavapipe 22.3 begins each
-/// pushed write at element 0.
+/// Calls `call` with structures that write the descriptors into `set`, or that push them if `set`
+/// is null. `descriptors` is sorted by [`Pushed::place`]. One structure writes all consecutive
+/// elements of an array, because lavapipe 22.3 begins each pushed write at element 0.
 fn with_writes<R>(
     descriptors: &[Pushed],
     set: vk::DescriptorSet,
@@ -348,7 +347,7 @@ fn with_writes<R>(
 }
 
 impl PushedSet {
-    /// Pushes all descriptors of the set again, after captures have disturbed them.
+    /// Pushes all descriptors of the set again, because captures have disturbed them.
     ///
     /// # Safety
     /// The command buffer is being recorded, and the pushed descriptors are valid there.

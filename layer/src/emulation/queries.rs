@@ -3,8 +3,9 @@
 //! `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT` that count a vertex stream other than 0, because a
 //! driver without transform feedback has no such queries.
 //!
-//! The program's handle is that of a query pool that the layer created in the driver, with a query
-//! type that the driver supports. So the handle is unique among the driver's handles.
+//! The layer also creates each of these query pools in the driver, with a query type that the
+//! driver supports. The program gets the handle of that pool, so that it is unique among the
+//! driver's handles.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,20 +14,20 @@ use vkxfb::runtime::{Context, QueryKind, QueryPool, RuntimeError};
 
 use super::memory::Memory;
 
-/// The layer's queries of one query pool.
+/// The layer's queries for one query pool of the program.
 pub(crate) struct Queries {
     /// The layer's query pool. `None` only while this value is dropped.
     pool: Option<QueryPool>,
-    /// For a pool of type `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT`, whose queries the driver
-    /// implements, too: for each query, whether it was the layer's when it was last begun while
-    /// recording. `None` if all queries of the pool are the layer's.
+    /// In a pool of type `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT`, whose queries the driver also
+    /// implements: for each query, whether the layer emulated it when a command that begins it was
+    /// last recorded. `None` if the layer emulates all queries of the pool.
     shared: Option<Box<[AtomicBool]>>,
     ctx: Context,
     memory: Memory,
 }
 
 impl Queries {
-    /// Creates the layer's queries for a pool.
+    /// Creates `count` queries of a kind.
     ///
     /// # Errors
     /// A Vulkan command or an allocation fails.
@@ -66,14 +67,14 @@ impl Queries {
         own.is_none_or(|own| own.load(Ordering::Relaxed))
     }
 
-    /// Whether the driver implements some of the queries of the pool.
+    /// Whether the driver may implement some of the queries of the pool.
     pub(crate) const fn is_shared(&self) -> bool {
         self.shared.is_some()
     }
 
-    /// Splits a range of queries into runs of queries that are all the layer's or all the driver's.
-    /// Returns for each run the first query, the number of queries, and whether they are the
-    /// layer's.
+    /// Splits a range of queries into runs of queries that all belong to the layer or all to the
+    /// driver. Returns for each run the first query, the number of queries, and whether they are
+    /// the layer's.
     pub(crate) fn runs(&self, first: u32, count: u32) -> Vec<(u32, u32, bool)> {
         let mut runs: Vec<(u32, u32, bool)> = Vec::new();
         if self.shared.is_none() {
@@ -99,8 +100,8 @@ impl Drop for Queries {
     }
 }
 
-/// Returns the kind of the queries by which the layer emulates a query type. `None` if it emulates
-/// no queries of the type.
+/// Returns the kind of the layer's queries for a query type. `None` if the layer emulates no
+/// queries of that type.
 pub(crate) const fn kind_of(ty: vk::QueryType) -> Option<QueryKind> {
     match ty {
         vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT => Some(QueryKind::TransformFeedbackStream),

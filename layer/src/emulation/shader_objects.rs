@@ -1,5 +1,5 @@
-//! Shader objects (`VK_EXT_shader_object`). Captures are made with pipelines, so the layer makes one [`Pipeline`] of
-//! the shaders that are bound together.
+//! Captures draws of shader objects (`VK_EXT_shader_object`). Captures use pipelines, so the layer
+//! makes one [`Pipeline`] for the shaders that are bound together.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -20,12 +20,14 @@ pub(crate) struct ShaderObject {
     part: StagePart,
     captures: bool,
     has_streams: bool,
-    /// Whether `nextStage` contains a stage before rasterization. That stage may then be the one that captures.
+    /// Whether `nextStage` contains another stage before rasterization, which may be the one that
+    /// captures.
     is_followed: bool,
     layout: Arc<PipelineLayout>,
 }
 
-/// The shader that is bound to each stage before rasterization. Null if none is bound to that stage.
+/// The shaders that are bound to the stages before rasterization. Null for a stage to which none is
+/// bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) struct BoundShaders {
     pub(super) vertex: vk::ShaderEXT,
@@ -35,7 +37,7 @@ pub(crate) struct BoundShaders {
 }
 
 impl BoundShaders {
-    /// Notes that a shader is bound to a stage.
+    /// Notes that the program binds a shader to a stage.
     pub(super) fn bind(&mut self, stage: vk::ShaderStageFlags, shader: vk::ShaderEXT) {
         match stage {
             vk::ShaderStageFlags::VERTEX => self.vertex = shader,
@@ -46,7 +48,7 @@ impl BoundShaders {
         }
     }
 
-    /// The shaders, in the order of the stages.
+    /// Returns the shaders, in the order of the stages.
     const fn all(&self) -> [vk::ShaderEXT; 4] {
         [self.vertex, self.control, self.evaluation, self.geometry]
     }
@@ -102,8 +104,9 @@ impl Emulation {
         let result = unsafe { next(device, count, below.as_ptr(), allocator, made) };
         for (shader, object) in shaders.iter().zip(own) {
             if let Some(object) = object.filter(|_| *shader != vk::ShaderEXT::null()) {
-                // Such shaders may run repeatedly: a shader that captures runs in the capture and in the driver's
-                // draw, and a shader before another stage may run for each primitive of a capture.
+                // The side effects of these shaders may happen more than once: a shader that
+                // captures runs in the capture and in the driver's draw, and a shader before
+                // another stage may run for each primitive of a capture.
                 if (object.captures || object.is_followed)
                     && let Ok(effects) = object.part.effects()
                 {
@@ -115,11 +118,12 @@ impl Emulation {
         if result == vk::Result::SUCCESS { failed } else { result }
     }
 
-    /// Returns the layer's data of a shader. `None` if its stage is not one that captures run. Changes `info` for the
-    /// driver. If the driver gets rewritten SPIR-V, adds it to `words`, which must outlive `info`.
+    /// Returns the layer's data of a shader. `None` if its stage is not before rasterization.
+    /// Changes `info` for the driver. If the driver gets rewritten SPIR-V, adds it to `words`,
+    /// which must outlive `info`.
     ///
     /// # Errors
-    /// [`PipelineError::ShaderBinary`] for binary code that is not of this layer, and the errors of
+    /// [`PipelineError::ShaderBinary`] if the binary is not from this layer, and the errors of
     /// [`StagePart::new`].
     ///
     /// # Safety
@@ -167,7 +171,8 @@ impl Emulation {
         }
     }
 
-    /// `vkGetShaderBinaryDataEXT`: returns the driver's binary code, followed by the layer's data of the shader.
+    /// `vkGetShaderBinaryDataEXT`: returns the driver's binary after a header, followed by the
+    /// layer's data of the shader.
     ///
     /// # Safety
     /// The contract of the command. `next` is the command of the next in the chain.
@@ -201,11 +206,11 @@ impl Emulation {
                 return vk::Result::INCOMPLETE;
             }
             *size = all;
-            // The driver may require a larger alignment than the program's memory has, so it writes to memory of the
-            // layer.
+            // The driver may require a larger alignment than the program's memory has, so the
+            // driver writes to memory of the layer.
             let mut binary = vec![0_u128; drivers.div_ceil(16)];
             let result = next(device, shader, &raw mut drivers, binary.as_mut_ptr().cast());
-            // The program's memory may be uninitialised, until it is filled.
+            // The memory is initialized before there is a slice of it.
             data.cast::<u8>().write_bytes(0, all);
             let place = std::slice::from_raw_parts_mut(data.cast::<u8>(), all);
             place[..16].copy_from_slice(&SHADER_BINARY);
@@ -220,11 +225,11 @@ impl Emulation {
         }
     }
 
-    /// Returns the pipeline with which draws of shaders that are bound together are captured. `None` if the last of
-    /// these shaders neither captures nor emits to several vertex streams.
+    /// Returns the pipeline with which draws of shaders that are bound together are captured.
+    /// `None` if the last of these shaders neither captures nor emits to several vertex streams.
     ///
     /// # Errors
-    /// The shaders cannot be captured by compute.
+    /// The shaders cannot be captured by compute shaders.
     pub(super) fn pipeline_of_shaders(
         &self,
         bound: BoundShaders,
@@ -238,7 +243,6 @@ impl Emulation {
         Ok(made)
     }
 
-    /// Makes the pipeline that [`pipeline_of_shaders`](Self::pipeline_of_shaders) returns.
     fn make_pipeline_of_shaders(
         &self,
         bound: BoundShaders,
@@ -279,20 +283,20 @@ impl Emulation {
     }
 }
 
-/// The binary code of a shader object, as programs get it from the layer.
+/// A shader binary, as programs get it from the layer.
 struct Binary<'a> {
-    /// The driver's binary code. It is aligned to 16 bytes if the whole binary code is.
+    /// The driver's binary. It is aligned to 16 bytes if the layer's binary is.
     drivers: &'a [u8],
     /// The layer's data of the shader: the words of [`StagePart::to_words`].
     own: Vec<u32>,
 }
 
 impl<'a> Binary<'a> {
-    /// The size in bytes of the header: a magic number (16 bytes), the size of the driver's binary code (8 bytes),
-    /// and padding, which aligns the driver's binary code to 16 bytes.
+    /// The size of the header in bytes: a magic number (16 bytes), the size of the driver's binary
+    /// (8 bytes), and padding, which aligns the driver's binary to 16 bytes.
     const HEADER: usize = 32;
 
-    /// Returns `None` for binary code that is not of this layer.
+    /// Reads a shader binary. `None` if it is not from this layer.
     fn read(code: &'a [u8]) -> Option<Self> {
         let size = code.get(16..24)?.try_into().ok()?;
         let size = usize::try_from(u64::from_ne_bytes(size)).ok()?;

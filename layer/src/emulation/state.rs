@@ -1,5 +1,5 @@
-//! The state that a program has bound or set in a command buffer. Captured draws read it, and
-//! captures restore what they disturb.
+//! Tracks the state that a program has bound or set in a command buffer. Captured draws read it,
+//! and the layer restores what captures disturb.
 
 use std::sync::Arc;
 
@@ -16,13 +16,14 @@ use super::pipelines::{CAPTURED_STAGES, Pipeline};
 use super::push_descriptors::{Pushed, PushedSet, PushedSets};
 use super::shader_objects::BoundShaders;
 
-/// The number of capture buffers.
+/// The maximum number of capture buffers.
 pub(crate) const BUFFERS: usize = vkxfb::capture::MAX_XFB_BUFFERS;
 
-/// Which state has changed since the last captured draw, or since the capture began.
+/// Which state has changed since the last captured draw or, if there was none, since the capture
+/// began.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Changed {
-    /// The pipeline, or state that draws choose its variant by.
+    /// The pipeline, or dynamic state on which its variant depends.
     pub(super) variant: bool,
     pub(super) vertex_buffers: bool,
     pub(super) index_buffer: bool,
@@ -49,23 +50,23 @@ pub(super) struct BoundSet {
     layout: vk::PipelineLayout,
     pub(super) set: vk::DescriptorSet,
     pub(super) dynamic_offsets: Vec<u32>,
-    /// The sequence number of the bind. A set may disturb only sets that were bound before it.
+    /// The sequence number of the bind. A set can disturb only sets that were bound before it.
     order: u32,
 }
 
-/// A vertex buffer binding. Binding only stores the arguments, and the buffer is looked up at a
-/// captured draw, because most draws are not captured.
+/// A vertex buffer binding. Most draws are not captured, so a bind only stores its arguments. The
+/// buffer's data is looked up when a draw is captured.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct BoundVertexBuffer {
     pub(super) buffer: vk::Buffer,
     pub(super) offset: u64,
     /// The size in bytes, or `VK_WHOLE_SIZE`.
     pub(super) size: u64,
-    /// The stride in bytes that a command set dynamically. `None` if none did.
+    /// The stride in bytes that a command has set as dynamic state. `None` if no command has.
     pub(super) stride: Option<u32>,
 }
 
-/// The index buffer. As for vertex buffers, binding only stores the arguments.
+/// The index buffer binding. As for vertex buffers, a bind only stores its arguments.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BoundIndexBuffer {
     pub(super) buffer: vk::Buffer,
@@ -73,7 +74,7 @@ pub(super) struct BoundIndexBuffer {
     /// The size in bytes, or `VK_WHOLE_SIZE`.
     pub(super) size: u64,
     pub(super) index_type: IndexType,
-    /// The index that restarts primitives, if it is not the largest one.
+    /// The index that restarts primitives. `None` if it is the largest value of the index type.
     pub(super) restart_index: Option<u32>,
 }
 
@@ -86,48 +87,47 @@ struct Push {
     bytes: Vec<u8>,
 }
 
-/// The state that captures disturb. The layer restores it after captures.
+/// The state that captures disturb, so that the layer can restore it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Disturbed {
     pub(super) compute_pipeline: vk::Pipeline,
-    /// The compute shader, if it is bound in place of a pipeline.
+    /// The compute shader object, if one is bound in place of a compute pipeline; null otherwise.
     pub(super) compute_shader: vk::ShaderEXT,
     /// The descriptor sets bound at the compute bind point, by set number.
     sets: Vec<Option<BoundSet>>,
-    /// The pushed sets of the compute bind point.
+    /// The push descriptor sets of the compute bind point.
     pushed_sets: PushedSets,
-    /// The descriptor buffers, and the sets in them of both bind points: if captures bind other buffers, the sets of
-    /// the graphics bind point are disturbed, too.
+    /// The descriptor buffers, and the sets in them of both bind points: if captures bind other
+    /// descriptor buffers, they also disturb the sets of the graphics bind point.
     pub(super) descriptor_buffers: DescriptorBuffers,
-    /// The push constants of all stages, as pushes that have not been overwritten completely, in
-    /// order.
+    /// The push constants of all stages, as arguments of `vkCmdPushConstants` in the order of the
+    /// calls. Calls that later ones have overwritten completely are removed.
     pushes: Vec<Push>,
 }
 
-/// The state that captures disturb, as it is now, and as it was at the beginning of the pass that
-/// is being recorded. Captures are recorded outside of the pass, and have to restore what is in
-/// effect there.
+/// The state that captures disturb: as it is now, and as it was when the current pass began.
+/// Captures that are recorded before the pass must restore the latter.
 #[derive(Debug, Default)]
 pub(super) struct Tracked {
     now: Disturbed,
-    /// The state at the beginning of the pass. `None` if nothing has changed it since then.
+    /// The state when the pass began. `None` if it has not changed since then.
     before: Option<Disturbed>,
     is_inside: bool,
 }
 
 impl Tracked {
-    /// Notes that a pass begins.
     pub(super) fn begin_pass(&mut self) {
         (self.is_inside, self.before) = (true, None);
     }
 
-    /// Notes that a pass has ended, or that its captures will be recorded after it.
+    /// Notes that a pass has ended, or that its captures will be recorded after it. Then captures
+    /// restore the current state.
     pub(super) fn end_pass(&mut self) {
         (self.is_inside, self.before) = (false, None);
     }
 
-    /// Returns the current state, to be changed. In a pass, the first call copies the state at its
-    /// beginning.
+    /// Returns the current state, so that it can be changed. In a pass, the first call keeps a copy
+    /// of the state from before.
     #[inline]
     pub(super) fn change(&mut self) -> &mut Disturbed {
         if self.is_inside && self.before.is_none() {
@@ -136,50 +136,50 @@ impl Tracked {
         &mut self.now
     }
 
-    /// Returns the bytes of the push constants that the stages of a capture read.
+    /// Returns the bytes of the push constants that captured stages read.
     pub(super) fn captured_constants(&self) -> Vec<u8> {
         self.now.captured_constants()
     }
 
-    /// Returns the descriptor buffers.
     pub(super) const fn descriptor_buffers(&self) -> &DescriptorBuffers {
         &self.now.descriptor_buffers
     }
 
-    /// Returns the state that captures of the pass must restore: that of the beginning of the pass,
-    /// or the current state outside of passes.
+    /// Returns the state that captures must restore: the state when the pass began, or the current
+    /// state if captures are not recorded before a pass.
     pub(super) fn before(&self) -> &Disturbed {
         self.before.as_ref().unwrap_or(&self.now)
     }
 }
 
-/// The bound objects and dynamic state of a command buffer, from which captures are recorded.
+/// The bound objects and the dynamic state of a command buffer, with which draws are captured.
 pub(crate) struct State {
-    /// The pipeline that is bound to `VK_PIPELINE_BIND_POINT_GRAPHICS`. Null if none is bound, or if
-    /// shader objects are.
+    /// The pipeline that is bound to `VK_PIPELINE_BIND_POINT_GRAPHICS`. Null if none is bound, or
+    /// if shader objects are bound instead.
     pub(super) bound_pipeline: vk::Pipeline,
     /// The shader objects that are bound in place of a graphics pipeline.
     pub(super) shaders: BoundShaders,
     /// The vertex stream that shader objects rasterize.
     pub(crate) rasterization_stream: u32,
-    /// The data of the bound graphics pipeline or shader objects, if they capture. It is looked up only by a draw
-    /// while transform feedback or a query is active; `is_pipeline_known` says whether that was done.
+    /// The layer's data of the bound graphics pipeline or shader objects. `None` if they do not
+    /// capture, or if `is_pipeline_known` is false: the data is looked up only when a draw is
+    /// recorded while transform feedback or a query is active.
     pub(super) pipeline: Option<Arc<Pipeline>>,
     pub(super) is_pipeline_known: bool,
     /// The descriptor sets bound at the graphics bind point, by set number.
     pub(super) sets: Vec<Option<BoundSet>>,
-    /// The pushed sets of the graphics bind point.
+    /// The push descriptor sets of the graphics bind point.
     pub(super) pushed_sets: PushedSets,
     pub(super) disturbed: Tracked,
-    /// The sequence number of the last bind or push of a set: the number of binds and pushes so
-    /// far.
+    /// The sequence number of the last bind or push of a set, which is the number of binds and
+    /// pushes so far.
     bound_sets: u32,
     /// The vertex buffers, by binding number.
     pub(super) vertex_buffers: Vec<BoundVertexBuffer>,
     pub(super) index_buffer: Option<BoundIndexBuffer>,
     pub(super) capture_buffers: [Option<CaptureBuffer>; BUFFERS],
     pub(super) conditional_rendering: Option<ConditionalRendering>,
-    /// The dynamic vertex input, or the reason why captures cannot read vertices with it.
+    /// The dynamic vertex input. `Err` has the reason why captures cannot read vertices with it.
     pub(super) vertex_input: Result<VertexInput, String>,
     pub(crate) topology: vk::PrimitiveTopology,
     pub(crate) restart: bool,
@@ -231,7 +231,8 @@ impl State {
         };
     }
 
-    /// Notes that sets are bound. `dynamic_counts` has the number of dynamic offsets of each set.
+    /// Notes that the program binds sets. `dynamic_counts` has the number of dynamic offsets of
+    /// each set.
     pub(super) fn bind_sets(
         &mut self,
         bind_point: vk::PipelineBindPoint,
@@ -272,7 +273,7 @@ impl State {
         }
     }
 
-    /// Notes that descriptors of a set are pushed.
+    /// Notes that the program pushes descriptors of a set.
     pub(super) fn push_descriptors(
         &mut self,
         bind_point: vk::PipelineBindPoint,
@@ -292,8 +293,7 @@ impl State {
             }
             _ => return,
         };
-        // Descriptors that were pushed to a number become undefined when a set is bound at that
-        // number.
+        // Binding a set makes the descriptors undefined that were pushed to its number before.
         if pushed.over(number, bound).is_none() {
             pushed.remove(number);
         }
@@ -307,7 +307,7 @@ impl State {
         self.changed.conditional_rendering = true;
     }
 
-    /// Notes that push constants are updated.
+    /// Notes that the program updates push constants.
     pub(crate) fn push(
         &mut self,
         layout: vk::PipelineLayout,
@@ -319,7 +319,7 @@ impl State {
         self.disturbed.change().push(layout, stages, offset, bytes);
     }
 
-    /// Returns a vertex buffer binding, which is added if there was none of that number.
+    /// Returns the vertex buffer binding with a number. It is added if it does not exist yet.
     pub(super) fn vertex_buffer(&mut self, binding: u32) -> &mut BoundVertexBuffer {
         let binding = binding as usize;
         if binding >= self.vertex_buffers.len() {
@@ -353,8 +353,8 @@ impl Disturbed {
         bytes: &[u8],
     ) {
         // Most programs push the same ranges again and again, so the bytes of an earlier push of
-        // the same range are replaced. If a later push overlaps that range, the order of pushes
-        // matters, and this push is added at the end instead.
+        // the same range are replaced. If a push after that one overlaps the range, the order of
+        // pushes matters, and this push is added at the end instead.
         let end = offset as usize + bytes.len();
         for push in self.pushes.iter_mut().rev() {
             let push_end = push.offset as usize + push.bytes.len();
@@ -381,8 +381,8 @@ impl Disturbed {
 }
 
 impl PushedSets {
-    /// Returns the pushed set of a number. `None` if a set of `bound` was bound at that number
-    /// after the last push.
+    /// Returns the push descriptor set with a number. `None` if there is none, or if a set of
+    /// `bound` was bound at that number after the last push.
     pub(super) fn over(&self, number: u32, bound: &[Option<BoundSet>]) -> Option<&PushedSet> {
         let bound = bound.get(number as usize).and_then(Option::as_ref);
         self.get(number).filter(|pushed| bound.is_none_or(|bound| bound.order < pushed.order))
@@ -390,7 +390,7 @@ impl PushedSets {
 }
 
 impl Disturbed {
-    /// Binds and pushes everything again. `are_buffers_rebound` tells whether captures bound other
+    /// Binds and pushes the state again. `are_buffers_rebound` is whether captures have bound other
     /// descriptor buffers.
     ///
     /// # Safety
@@ -426,8 +426,8 @@ impl Disturbed {
                     sets.push((pushed.order, number, Restored::Pushed(pushed)));
                 }
             }
-            // If all sets have the same pipeline layout they do not disturb each other, and can be
-            // bound in the order of their numbers. Otherwise the original order is kept.
+            // Sets with the same pipeline layout do not disturb each other, so they can be bound in
+            // the order of their numbers. If the layouts differ, the program's order is kept.
             let layout = sets.first().map(|(.., first)| first.layout());
             match sets.iter().all(|(.., set)| Some(set.layout()) == layout) {
                 true => sets.sort_unstable_by_key(|(order, number, _)| (*number, *order)),
@@ -451,7 +451,7 @@ impl Disturbed {
     }
 }
 
-/// A set that is restored after captures.
+/// A set that must be bound or pushed again after captures.
 enum Restored<'a> {
     Bound(&'a BoundSet),
     Pushed(&'a PushedSet),

@@ -1,5 +1,5 @@
-//! Hooks for commands that have stages or accesses among their arguments: barriers, events,
-//! timestamps and submissions.
+//! Hooks for commands with stages or accesses among their arguments: barriers, events, timestamps
+//! and submissions.
 
 use super::entry::{hooks, with_device};
 use super::unobserved;
@@ -30,8 +30,8 @@ hooks! {
     b"vkQueueSubmit2" | b"vkQueueSubmit2KHR" => queue_submit2 as PFN_vkQueueSubmit2,
 }
 
-/// Returns whether a barrier that is recorded now is inside of a pass, which decides how its stages
-/// are translated.
+/// Returns whether a barrier that is recorded next is inside of a pass. Its stages are translated
+/// accordingly.
 fn pass_scope(recorded: &Recorded) -> RenderPassScope {
     match recorded.is_inside() {
         true => RenderPassScope::Inside,
@@ -39,17 +39,18 @@ fn pass_scope(recorded: &Recorded) -> RenderPassScope {
     }
 }
 
-/// Returns how the stages of events are translated: always as outside of passes. Events are set and
-/// reset outside of passes, but may be waited for inside of a pass. A wait must have the same masks
-/// as the commands that set its events, and may contain all stages even inside of a pass.
+/// Returns how the stages of events are translated: always like those of commands outside of
+/// passes. A wait must have the same masks as the commands that set its events. Those commands
+/// are recorded outside of passes, but the wait may be inside of a pass. There it may contain all
+/// stages.
 fn event_scope() -> RenderPassScope {
     RenderPassScope::Outside { also_compute: Kind::Event.is_translated() }
 }
 
 /// Records a wait for events. If the pass is withheld, the wait is recorded twice: before the pass,
-/// because the captures are recorded there, and in the pass. Waiting twice does no harm, because an
-/// event stays set, and barriers in a pass do not change image layouts. Waits that secondary
-/// command buffers contain inside of a pass are not repeated.
+/// because the captures are recorded there, and in the pass. The second wait does no harm, because
+/// an event stays set, and barriers in a pass do not change image layouts. Waits in
+/// secondary command buffers that are executed in the pass are not repeated.
 fn wait(recorded: &mut Recorded, command: impl Fn(&mut Recorded)) {
     recorded.before_pass(&command);
     command(recorded);
@@ -165,7 +166,8 @@ unsafe extern "system" fn wait_events2(
         with_arguments(command_buffer, |recorded, arena| {
             let infos = slice(infos.cast::<vk::DependencyInfo<'static>>(), event_count);
             let infos = arena.map(infos, |info| {
-                // With the scope of events no barrier is dropped, so the result is never `None`.
+                // Barriers are dropped only inside of passes, so the result is never `None` for
+                // events.
                 barriers::dependency_info(info, event_scope(), arena).unwrap_or(*info)
             });
             wait(recorded, |recorded| {

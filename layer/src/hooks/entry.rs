@@ -1,5 +1,5 @@
-//! Code that the hooks for commands of devices share: the macro that finds a hook by name, and the
-//! guard of hooks that record nothing.
+//! Has the code that the hooks for commands of devices share: the macro that finds a hook by its
+//! name, and the guard of hooks that do not record commands.
 
 use ash::vk;
 
@@ -8,13 +8,14 @@ use crate::emulation::Emulation;
 use crate::guard::guard;
 use crate::recording::Recording;
 
-/// What a command returns if the hook panics, or if the layer does not know the device.
+/// The result of a command if its hook panics, or if the layer does not know the device.
 pub(super) const FAILED: vk::Result = vk::Result::ERROR_UNKNOWN;
 
-/// Calls `command` with the layer's data of a device on which passes may be withheld. This is the
-/// guard of all hooks of devices that record nothing; the guards of hooks that record are in
-/// `command_buffers`. `command` returns `None` if the device lacks a command that it needs. In that
-/// case, and if `command` panics, returns `otherwise`.
+/// Calls `command` with the layer's data of a device on which passes may be withheld. If `command`
+/// panics, or returns `None` because the next in the chain lacks a command, returns `otherwise`.
+///
+/// This is the guard of all hooks of devices that do not record commands. The guards of the other
+/// hooks are in `command_buffers`.
 ///
 /// # Safety
 /// The handle is that of the device or of another live dispatchable object of it, as the loader
@@ -40,7 +41,7 @@ pub(super) unsafe fn with_device<H: vk::Handle, R: Copy>(
 /// transform feedback is not emulated.
 ///
 /// # Safety
-/// As [`with_device`].
+/// The contract of [`with_device`].
 pub(super) unsafe fn emulated<R: Copy>(
     name: &'static str,
     otherwise: R,
@@ -53,8 +54,8 @@ pub(super) unsafe fn emulated<R: Copy>(
     }
 }
 
-/// Casts a function to an untyped function pointer. With `as type`, checks that the function has
-/// that type.
+/// Casts a function to an untyped function pointer. With `as Type`, first checks that the function
+/// has that type.
 macro_rules! untyped {
     ($function:path as $ty:ty) => {{
         let function: $ty = $function;
@@ -74,7 +75,6 @@ macro_rules! untyped {
 /// command.
 macro_rules! hooks {
     ($($($name:literal)|+ => $function:ident $(as $ty:ident)?,)*) => {
-        /// Returns the hook for a command.
         pub(super) fn hook(name: &std::ffi::CStr) -> ash::vk::PFN_vkVoidFunction {
             match name.to_bytes() {
                 $($($name)|+ => Some($crate::hooks::entry::untyped!($function $(as $crate::registry::vk::$ty)?)),)*

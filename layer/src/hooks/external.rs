@@ -1,4 +1,4 @@
-//! Hooks for queries about external buffers, which a program makes for a physical device.
+//! Hooks for the queries of the properties of external buffers, which belong to a physical device.
 
 use ash::vk;
 
@@ -8,8 +8,8 @@ use crate::translate::{Arena, Usages};
 
 type Ask = vk::PFN_vkGetPhysicalDeviceExternalBufferProperties;
 
-/// Queries the next in the chain about a buffer. Where the layer is active, the query is for the
-/// usage with which the layer would create that buffer.
+/// Asks the next in the chain for the properties of an external buffer. If the layer is active on
+/// the physical device, it asks for the usage with which it would create the buffer.
 ///
 /// # Safety
 /// The device is live, and so are the structures.

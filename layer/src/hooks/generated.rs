@@ -1,5 +1,5 @@
-//! Hooks for commands that the device generates: their draws are never captured, because
-//! `deviceGeneratedCommandsTransformFeedback` is false.
+//! Hooks for commands that prepare or execute device-generated commands. Draws that the device
+//! generates are never captured, because `deviceGeneratedCommandsTransformFeedback` is false.
 
 use super::entry::{hooks, with_device};
 use super::unobserved;
@@ -13,11 +13,12 @@ hooks! {
         create_layout as PFN_vkCreateIndirectCommandsLayoutEXT,
 }
 
-/// `VK_INDIRECT_COMMANDS_LAYOUT_USAGE_EXPLICIT_PREPROCESS_BIT_EXT`
+/// `VK_INDIRECT_COMMANDS_LAYOUT_USAGE_EXPLICIT_PREPROCESS_BIT_EXT`, which the layer removes.
 const EXPLICIT_PREPROCESS: u32 = 1;
 
-/// Does nothing, because generated commands are preprocessed when they are executed. Separate preprocessing reads the
-/// state of a command buffer that is being recorded, which the driver does not have while the pass is withheld.
+/// Does nothing, because the layer lets the driver preprocess generated commands when they are
+/// executed. Explicit preprocessing would read the state of a command buffer that is being
+/// recorded, and the driver does not have that state while the pass is withheld.
 unsafe extern "system" fn preprocess(
     _command_buffer: vk::CommandBuffer,
     _info: *const vk::GeneratedCommandsInfoEXT,

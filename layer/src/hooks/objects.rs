@@ -1,4 +1,4 @@
-//! Hooks for the commands that create and destroy objects on which captures depend.
+//! Hooks for commands that create or destroy objects of which the layer keeps data for captures.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -50,9 +50,9 @@ hooks! {
         buffer_requirements as PFN_vkGetDeviceBufferMemoryRequirements,
 }
 
-/// Defines hooks for commands that create an object from a translated structure. A row has the name
-/// of the hook, the name of the command, the types of create info and object, and how the create
-/// info is translated.
+/// Defines hooks for commands that create an object from a translated structure. Each row has the
+/// name of the hook, the name of the command, the types of the create info and the object, and an
+/// expression that translates the create info.
 macro_rules! creates {
     ($($function:ident $name:literal $info:ident $made:ident
         |$device:ident, $translation:ident, $given:ident, $arena:ident| $translated:expr;)*) => {$(
@@ -154,8 +154,8 @@ unsafe extern "system" fn bind_buffer_memory2(
     }
 }
 
-/// Stores the device address of a buffer that was bound to memory, if commands may take addresses in place of
-/// buffers.
+/// Stores the device address of a buffer that was bound to memory, if the program can pass
+/// addresses in place of buffers (`VK_KHR_device_address_commands`).
 ///
 /// # Safety
 /// The device and the buffer are live.
@@ -185,8 +185,8 @@ unsafe extern "system" fn destroy_render_pass(
     unsafe {
         with_device("vkDestroyRenderPass", (), device, |data| {
             let (translation, next) = (data.translation.as_ref()?, data.next.destroy_render_pass?);
-            // Remove the data before the render pass is destroyed: after that another thread may
-            // create one with the same handle.
+            // The data is removed before the render pass is destroyed, because after that another
+            // thread may create a render pass with the same handle.
             translation.render_passes.destroyed(render_pass);
             next(device, render_pass, allocator);
             Some(())
@@ -322,6 +322,7 @@ unsafe extern "system" fn create_shader_module(
             let next = emulation.context().device().fp_v1_0().create_shader_module;
             let words = std::slice::from_raw_parts((*info).p_code, (*info).code_size / 4);
             // Most pipelines rasterize stream 0, so the driver's module emits only to that stream.
+            // For another stream the layer makes another module when the pipeline is created.
             let stripped = Stripped::of(words, 0);
             let mut below = *info;
             if let Some(stripped) = &stripped.words {
@@ -339,8 +340,9 @@ unsafe extern "system" fn create_shader_module(
     }
 }
 
-/// If the driver's module was rewritten, its identifier is not that of the program's words. The program gets the
-/// identifier of its own words, as it would without the layer.
+/// `vkGetShaderModuleIdentifierEXT`. If the driver's module was rewritten, its identifier is not
+/// that of the program's words. The program gets the identifier of its own words, as it would
+/// without the layer.
 unsafe extern "system" fn module_identifier(
     device: vk::Device,
     module: vk::ShaderModule,
@@ -430,8 +432,9 @@ unsafe extern "system" fn destroy_shader(
     }
 }
 
-/// Defines hooks for commands that destroy an object. They remove the layer's data first, because
-/// another thread may create an object with the same handle as soon as the object is destroyed.
+/// Defines hooks for commands that destroy an object. They remove the layer's data of the object
+/// first, because another thread may create an object with the same handle as soon as the object is
+/// destroyed.
 macro_rules! destroys {
     ($($function:ident $name:literal $ty:ident $table:ident;)*) => {$(
         unsafe extern "system" fn $function(

@@ -1,5 +1,4 @@
-//! Hooks for the commands that captures must observe: draws, and the commands that set state for
-//! them.
+//! Hooks for commands that captures must observe: draws, and commands that set state for draws.
 
 use std::ffi::c_void;
 
@@ -19,8 +18,8 @@ use crate::registry::vk;
 use crate::translate::CaptureBarriers;
 use crate::withheld::{Commands, OutOfMemory};
 
-/// The result of a closure that observes a command, converted to what the layer records in place of
-/// the command.
+/// The result of a closure that observes a command. It is converted to what the layer records in
+/// place of the command.
 trait Outcome {
     fn forward(self) -> Forward;
 }
@@ -37,12 +36,12 @@ impl Outcome for Forward {
     }
 }
 
-/// For commands that are observed only `while_active`, which means while draws are captured or
-/// counted: at other times records the command like an unobserved one, and returns.
+/// Handles a command that need not be observed, and returns from its hook. That is the case for
+/// `while_active` commands as long as draws are neither captured nor counted.
 macro_rules! unless_active {
     (always $($rest:tt)*) => {};
     (while_active $name:ident ($command_buffer:ident, $($parameter:ident: $ty:ty),*)) => {
-        // A separate function, so that the direct path to the driver need not save registers.
+        // Not inlined, so that the direct path to the driver need not save registers.
         #[inline(never)]
         unsafe extern "system" fn withhold(
             $command_buffer: vk::CommandBuffer,
@@ -105,8 +104,8 @@ macro_rules! observed {
     )*};
 }
 
-/// Defines hooks for commands that only change state that captures use. The commands themselves are
-/// recorded unchanged.
+/// Defines hooks for commands that only change state that captures track. The commands themselves
+/// are recorded unchanged.
 macro_rules! tracked {
     ($($name:ident ($($parameter:ident: $ty:ty),* $(,)?) |$captures:ident| $body:expr;)*) => {$(
         #[allow(clippy::too_many_arguments, reason = "as the command has them")]
@@ -139,8 +138,8 @@ unsafe fn instead(recorded: &mut Recorded, cmd: vk::CommandBuffer, other: Forwar
     // SAFETY: the caller's contract.
     unsafe {
         match other {
-            // The command may have begun or ended a capture, which changes the destination of later
-            // commands.
+            // The command may have begun or ended a capture, so later commands may have another
+            // destination.
             Forward::Yes | Forward::No => recorded.update_destination(),
             Forward::DrawIndirect(buffer, offset) => {
                 let stride = size_of::<vk::DrawIndirectCommand>() as u32;
@@ -566,8 +565,8 @@ observed! {
         flags: vk::QueryControlFlags,
         index: u32,
     ) |c, _cmd| match c.query_begins(pool, query, index) {
-        // Programs may use the indexed command for any query type, but the driver may only have
-        // `vkCmdBeginQuery`.
+        // Programs may use the indexed command for any query type, but a driver without transform
+        // feedback may only have `vkCmdBeginQuery`.
         Forward::Yes if index == 0 => Forward::BeginQuery(pool, query, flags),
         forward => forward,
     };
@@ -623,7 +622,7 @@ ending! {
     end_rendering2_khr(info: *const vk::RenderingEndInfoKHR);
 }
 
-/// Returns the barriers that a render pass requires before and after captures.
+/// Returns the barriers that the render pass of a `vkCmdBeginRenderPass` requires for its captures.
 ///
 /// # Safety
 /// The structure is valid, and its render pass belongs to the device of the command buffer.
@@ -644,7 +643,7 @@ unsafe fn capture_barriers(
     }
 }
 
-/// Returns the bind points whose pipelines have one of the stages.
+/// Returns the bind points whose pipelines may contain one of the stages.
 fn bind_points(stages: vk::ShaderStageFlags) -> impl Iterator<Item = vk::PipelineBindPoint> {
     use vk::{PipelineBindPoint as Point, ShaderStageFlags as Stage};
     let graphics = Stage::ALL_GRAPHICS | Stage::TASK_EXT | Stage::MESH_EXT;
@@ -653,7 +652,7 @@ fn bind_points(stages: vk::ShaderStageFlags) -> impl Iterator<Item = vk::Pipelin
         .filter_map(move |(of_point, point)| stages.intersects(of_point).then_some(point))
 }
 
-/// Returns the counter buffers of a Begin or End, by the number of the capture buffer.
+/// Returns the counter buffers of a Begin or End, indexed by the number of the capture buffer.
 fn counters(
     first: u32,
     buffers: &[vk::Buffer],

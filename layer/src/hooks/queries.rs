@@ -1,5 +1,5 @@
-//! Hooks for query commands that are valid only outside of passes, and for query commands that the
-//! host executes.
+//! Hooks for query commands that are valid only outside of passes, and for query commands of the
+//! host.
 
 use std::ffi::c_void;
 use std::time::Duration;
@@ -20,7 +20,7 @@ hooks! {
     b"vkResetQueryPool" | b"vkResetQueryPoolEXT" => host_reset_query_pool as PFN_vkResetQueryPool,
 }
 
-/// How long to wait for query results before asking the driver whether the device is lost.
+/// How long the layer waits for query results before it asks the driver whether the device is lost.
 const WAIT: Duration = Duration::from_millis(100);
 
 unsafe extern "system" fn reset_query_pool(
@@ -140,8 +140,8 @@ unsafe extern "system" fn get_query_pool_results(
     }
 }
 
-/// Gets the results of a range of queries that the layer emulates. If the flags include `WAIT`,
-/// waits until they are available or the device is lost.
+/// Reads the results of a range of queries that the layer emulates. If the flags include `WAIT`,
+/// waits until the results are available or the device is lost.
 ///
 /// # Safety
 /// The device is live.
@@ -158,8 +158,8 @@ unsafe fn own_results(
         match unsafe { queries.results(first, count, data, stride, flags, WAIT) } {
             Ok(true) => break vk::Result::SUCCESS,
             Ok(false) => break vk::Result::NOT_READY,
-            // The wait timed out. On a lost device it would never end, because no query becomes
-            // available.
+            // The wait timed out. It must not be repeated forever on a lost device, on which no
+            // query becomes available.
             Err(RuntimeError::QueryTimeout { .. }) => {
                 // SAFETY: the caller's contract.
                 if unsafe { is_lost(emulation.context().device()) } {
@@ -176,8 +176,8 @@ unsafe fn own_results(
 
 /// Asks the driver whether [the device is
 /// lost](https://docs.vulkan.org/spec/latest/chapters/devsandqueues.html#devsandqueues-lost-device),
-/// by getting the status of a new fence, which is always allowed. The results of the driver's query
-/// pool cannot be asked for, because the queries in it are never reset.
+/// by getting the status of a new fence, which is always allowed. Results of the driver's query
+/// pool could not be read, because its queries are never reset.
 ///
 /// # Safety
 /// The device is live.
@@ -191,7 +191,7 @@ unsafe fn is_lost(device: &ash::Device) -> bool {
                 device.destroy_fence(fence, None);
                 status == Err(lost)
             }
-            // If there is no memory for a fence, the device is not known to be lost.
+            // The error is lack of memory, which does not mean that the device is lost.
             Err(error) => error == lost,
         }
     }

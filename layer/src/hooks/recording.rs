@@ -1,5 +1,5 @@
-//! Hooks for the commands that allocate, begin, end, reset and free command buffers, and for those
-//! that create and destroy descriptor update templates. They are used on devices where passes may
+//! Hooks for commands that allocate, begin, end, reset and free command buffers, and for those that
+//! create and destroy descriptor update templates. They are used only on devices where passes may
 //! be withheld.
 
 use ash::vk;

@@ -1,4 +1,5 @@
-//! Hooks for commands that captures need not observe. They are withheld or go to the driver.
+//! Hooks for commands that captures need not observe. The commands are withheld, or go to the
+//! driver.
 
 use std::ffi::{CStr, c_void};
 
@@ -26,8 +27,9 @@ macro_rules! hook {
 
 functions!(hook);
 
-/// The fast path of a hook: if the command need not be withheld, calls the driver's function and returns from the
-/// hook. Only hooks of the kind `record` have it, of commands that neither begin nor end a render pass.
+/// The fast path of a hook: if the command need not be withheld, calls the driver's function and
+/// returns from the hook. Only commands of the kind `record` have it, because the other kinds begin
+/// or end a pass.
 macro_rules! to_the_driver {
     (record $name:ident ($command_buffer:ident, $($parameter:ident),*)) => {
         if let Some(UnobservedRoute::Driver(functions)) = unobserved_route($command_buffer)
@@ -44,7 +46,7 @@ macro_rules! unobserved {
         $($parameter:ident: $of:ty $(=> $copy:ident($($count:expr)?))?,)*
     );)*) => {$(
         impl Recorded {
-            /// Withholds the command, or calls the driver.
+            /// Withholds the command, or calls the driver's function.
             ///
             /// # Safety
             /// The application's arguments are valid, and `self` is the state of the command

@@ -2,8 +2,8 @@ use std::ptr;
 
 use super::*;
 
-/// Calls a command twice as a program does: for the count, and then with room for `room` items,
-/// followed by a guard.
+/// Calls a command twice, as a program does: for the count, and then with memory for `room` items.
+/// The memory has a guard value behind it.
 fn list<T: Copy + Default>(
     room: u32,
     call: impl Fn(*mut u32, *mut T) -> vk::Result,
@@ -58,7 +58,8 @@ fn the_layer_enumerates_itself() {
     }
 }
 
-/// Two tools below. The first writes its entry even if there is no room.
+/// Enumerates two tools of layers below. Like the validation layer of Debian 12, the command writes
+/// the first entry even if the memory has no room for it.
 unsafe extern "system" fn two_tools(
     _: vk::PhysicalDevice,
     count: *mut u32,

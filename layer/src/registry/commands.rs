@@ -7,8 +7,8 @@ use super::vk;
 /// The version of the registry.
 pub(crate) const VERSION: u32 = vk::make_api_version(0, 1, 4, 360);
 
-/// Commands that are recorded and for which it is known where they are allowed, by all their names,
-/// sorted.
+/// The names, including aliases, of the recorded commands that the layer knows, sorted. It knows
+/// whether each of them is allowed inside of passes.
 pub(crate) const KNOWN_COMMANDS: &[&CStr] = &[
     c"vkCmdBeginConditionalRendering2EXT",
     c"vkCmdBeginConditionalRenderingEXT",

@@ -1,13 +1,13 @@
-//! The device extensions of Vulkan: those that programs see where the layer is active, and those that it
-//! hides, with the reason. The lists are written by hand, because for each extension somebody has to read
-//! whether captures stay right with it.
+//! Lists the device extensions of Vulkan: those that programs see where the layer is active, and
+//! those that it hides, with the reason. The lists are written by hand, because for each extension
+//! somebody has to find out whether captures stay correct with it.
 //!
 //! `tests/registry` fails if the registry of Vulkan has an extension that is in neither list.
 
 use std::ffi::CStr;
 
-/// Extensions that are hidden, because captures would be wrong or missing, sorted. Programs find the
-/// reasons in the log.
+/// The extensions that are hidden, because captures would be wrong or missing with them, sorted by
+/// name. The layer logs the reasons.
 pub(crate) const HIDDEN: &[(&CStr, &str)] = &[
     (
         c"VK_AMDX_shader_enqueue",
@@ -66,8 +66,8 @@ pub(crate) const HIDDEN: &[(&CStr, &str)] = &[
     (c"VK_QCOM_tile_shading", "commands of a pass are executed once for each tile"),
 ];
 
-/// Extensions that are shown, sorted: their commands go to the driver, or the layer has hooks for
-/// them.
+/// The extensions that are shown, sorted. Their commands go to the driver, or the layer has hooks
+/// for them.
 pub(crate) const SHOWN: &[&CStr] = &[
     c"VK_AMDX_dense_geometry_format",
     c"VK_AMD_anti_lag",

@@ -1,4 +1,4 @@
-//! The structures that ash does not have.
+//! Defines the structures of Vulkan that ash does not have.
 
 use std::ffi::c_void;
 

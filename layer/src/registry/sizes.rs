@@ -2,8 +2,8 @@
 
 use super::vk;
 
-/// The sizes in bytes of the structures that may be in chains that the layer copies, by the value of
-/// `sType`, sorted.
+/// The sizes in bytes of the structures that may be in chains that the layer copies. They are sorted
+/// by the value of `sType`, which comes first.
 pub(crate) const SIZES: &[(i32, usize)] = &[
     (16, size_of::<vk::ShaderModuleCreateInfo<'_>>()),
     (49, words(12)),        // VkPhysicalDeviceVulkan11Features
@@ -355,7 +355,7 @@ pub(crate) const SIZES: &[(i32, usize)] = &[
     (1000689000, words(1)), // VkPhysicalDeviceCooperativeMatrixDecodeVectorFeaturesNV
 ];
 
-/// The size of a structure that has words of 4 bytes after `pNext`, and nothing else.
+/// Returns the size in bytes of a structure with `count` words of 4 bytes after `pNext`.
 const fn words(count: usize) -> usize {
     (size_of::<vk::BaseInStructure<'_>>() + 4 * count)
         .next_multiple_of(align_of::<vk::BaseInStructure<'_>>())

@@ -2,8 +2,8 @@
 
 use super::vk;
 
-/// Hands a macro the structures that ash does not have: what adds it to Vulkan, its name in Rust and in C,
-/// the value of `sType`, and the members.
+/// Passes the structures that ash does not have to a macro. Each row has the version or extension that
+/// adds the structure to Vulkan, its name in Rust and in C, the value of `sType`, and the members.
 macro_rules! newer_structures {
     ($expand:ident) => {
         $expand! {

@@ -1,4 +1,4 @@
-//! The types of Vulkan: those of ash, and those that ash does not have.
+//! The types of Vulkan: those of ash, and those that `newer` adds.
 
 pub(crate) use ash::vk::*;
 

@@ -33,8 +33,8 @@ pub(super) unsafe fn read(chain: *const c_void) -> GivenSettings {
     found
 }
 
-/// Returns the value of a setting. An array, or a value of a type that no setting has, becomes
-/// [`Value::Other`].
+/// Returns the value of a setting. If it is an array, or of a type that no setting has, the value
+/// is [`Value::Other`].
 ///
 /// # Safety
 /// The values have the number and type that the setting says.
@@ -57,7 +57,7 @@ unsafe fn value(setting: &vk::LayerSettingEXT<'_>) -> Value {
     }
 }
 
-/// Returns the text that a pointer points to. `None` if the pointer is null.
+/// Returns the string that a pointer points to. `None` if the pointer is null.
 ///
 /// # Safety
 /// The pointer is null or to a null-terminated string that outlives the result.

@@ -1,4 +1,4 @@
-//! Reads `vk_layer_settings.txt`, which has lines `layer.setting = value`, and comments after `#`.
+//! Reads `vk_layer_settings.txt`. Its lines are `layer.setting = value`; a comment begins with `#`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,9 @@ const FILE_NAME: &str = "vk_layer_settings.txt";
 pub(super) struct SettingsFile(pub(super) PathBuf);
 
 impl SettingsFile {
-    /// Finds the settings file to read. [`super`] says which files there may be, in which order.
+    /// Finds the settings file to read, as the head of [`super`] describes. `None` if there is
+    /// none. If `VK_LAYER_SETTINGS_PATH` names no file, that is added to `problems`, and the other
+    /// places are searched.
     pub(super) fn find(sources: &Sources<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
         if let Some(named) = sources.variable("VK_LAYER_SETTINGS_PATH").map(PathBuf::from) {
             let file = if named.is_dir() { named.join(FILE_NAME) } else { named.clone() };
@@ -28,8 +30,8 @@ impl SettingsFile {
         of_user.into_iter().chain([here]).find(|path| path.is_file()).map(Self)
     }
 
-    /// Reads the lines for this layer. If several lines have the same setting, the last one counts,
-    /// as in Khronos's layers.
+    /// Reads the lines for this layer. If several lines have the same setting, the last one is
+    /// used, as in Khronos's layers.
     pub(super) fn read(&self) -> Result<GivenSettings, Problem> {
         let Self(path) = self;
         let bytes = fs::read(path);
@@ -50,8 +52,8 @@ fn parse(text: &str, path: &Path) -> GivenSettings {
             found.push((setting.trim().to_ascii_lowercase(), value, origin));
         }
     }
-    // The caller uses the first of several values for a setting. In a file the last value counts, so the
-    // order is reversed.
+    // The caller uses the first of several values for a setting, but in a file the last one must be
+    // used. So the order is reversed.
     found.reverse();
     found
 }

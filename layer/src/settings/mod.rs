@@ -1,17 +1,18 @@
-//! The user's settings for the layer.
+//! Reads the user's settings for the layer.
 //!
-//! The layer looks for each setting in these places, which are the Khronos convention. The first
-//! value that it finds counts:
+//! The layer looks for each setting in these places, in the order that Khronos's layers use. The
+//! first value that it finds is used:
 //!
-//! 1. The environment: `VKXFB_FORCE_ENABLE`, or `VK_VKXFB_TRANSFORM_FEEDBACK_FORCE_ENABLE` as the
-//!    convention spells it. An empty variable does not count.
+//! 1. Environment variables: `VKXFB_FORCE_ENABLE` or, in Khronos's convention,
+//!    `VK_VKXFB_TRANSFORM_FEEDBACK_FORCE_ENABLE`. An empty variable is ignored.
 //! 2. `vk_layer_settings.txt`, with lines such as `vkxfb_transform_feedback.force_enable = true`.
 //!    The layer reads the first of these files that exists: the file that `VK_LAYER_SETTINGS_PATH`
 //!    names (or the file in the directory that it names), the file in `vulkan/settings.d` below
-//!    `$XDG_DATA_HOME` (otherwise `~/.local/share`), and the file in the working directory.
+//!    `$XDG_DATA_HOME` (or `~/.local/share` if that is not set), and the file in the working
+//!    directory.
 //! 3. `VK_EXT_layer_settings`: the structures in the chain of `VkInstanceCreateInfo` that name the
-//!    layer. The program need not enable the extension, because the loader of Debian 12 does not
-//!    allow it.
+//!    layer. The layer does not require that the program enables the extension, because the loader
+//!    of Debian 12 does not allow it.
 //!
 //! An invalid value is logged with the name of the setting, and ignored.
 
@@ -37,21 +38,20 @@ const OPTIMIZE_SHADERS: &str = "optimize_shaders";
 const REPLACE_PARTIAL: &str = "replace_partial";
 const WITHHOLD_PASSES: &str = "withhold_passes";
 
-/// The settings of an instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Settings {
     /// Whether the layer is active even if the driver has the extension.
     pub(crate) force_enable: bool,
-    /// The filter for the log, in the syntax of `tracing_subscriber`. Only the setting of the first
-    /// instance in a process counts, because all instances share the log.
+    /// The filter for the log, in the syntax of `tracing_subscriber`. Only the first instance's
+    /// setting in a process has an effect, because all instances share the log.
     pub(crate) log: String,
     /// Whether the shaders of captures are optimized before the driver compiles them.
     pub(crate) optimize_shaders: bool,
-    /// Whether the layer is also active if the driver's extension lacks queries, draws of captured
-    /// vertices, or the streams of geometry shaders.
+    /// Whether the layer is also active if the driver's extension lacks queries, indirect draws by
+    /// byte count, or the streams of geometry shaders.
     pub(crate) replace_partial: bool,
-    /// Whether the layer, where it is active, withholds all passes until they end, and leaves
-    /// captures to the driver. For tests, and to measure what withholding costs.
+    /// Whether the layer, where it is active, withholds all passes until they end, and lets the
+    /// driver capture. This is for tests, and to measure what withholding costs.
     pub(crate) withhold_passes: bool,
 }
 
@@ -67,7 +67,7 @@ impl Default for Settings {
     }
 }
 
-/// A problem with the settings. It is logged, and the layer works with the other settings.
+/// A problem with the settings. The layer logs it and uses the other settings.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
     /// A value has the wrong type, or cannot be parsed.
@@ -84,7 +84,7 @@ pub(crate) enum Problem {
     NoFile(PathBuf),
 }
 
-/// The place where a value was found, for messages.
+/// The place where a value was found. Messages name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
     Environment(String),
@@ -102,13 +102,13 @@ impl fmt::Display for Origin {
     }
 }
 
-/// The value of a setting as it was found, before it is parsed.
+/// The value of a setting before it is parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
     Text(String),
     Bool(bool),
-    /// A value of another type, or several values. Only a program can pass that, by
-    /// `VK_EXT_layer_settings`.
+    /// A value of another type, or an array. Only a program that uses `VK_EXT_layer_settings` can
+    /// pass that.
     Other {
         ty: vk::LayerSettingTypeEXT,
         count: u32,
@@ -125,7 +125,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// A type that values of settings can be parsed as.
+/// A type into which values of settings are parsed.
 trait FromValue: Sized {
     const EXPECTED: &'static str;
 
@@ -148,7 +148,7 @@ impl FromValue for bool {
     }
 }
 
-/// A valid filter for the log.
+/// A filter for the log, in the syntax of `tracing_subscriber`.
 struct Filter(String);
 
 impl FromValue for Filter {
@@ -163,13 +163,13 @@ impl FromValue for Filter {
     }
 }
 
-/// The settings that were found, as names, values and origins. For each name, the first value that
-/// can be parsed counts.
+/// The settings that were found, as names, values and places. If several have the same name, the
+/// first value that can be parsed is used.
 type GivenSettings = Vec<(String, Value, Origin)>;
 
-/// The places where settings are read from.
+/// The places from which settings are read.
 pub(crate) struct Sources<'a> {
-    /// Returns an environment variable, if it is set.
+    /// Returns an environment variable. `None` if it is not set.
     environment: &'a dyn Fn(&str) -> Option<OsString>,
     /// The working directory. Empty if relative paths can be used as they are.
     working_directory: PathBuf,
@@ -190,12 +190,11 @@ impl Sources<'static> {
 }
 
 impl Sources<'_> {
-    /// Returns a variable of the environment, unless it is empty.
+    /// Returns an environment variable. `None` if it is not set or empty.
     fn variable(&self, name: &str) -> Option<OsString> {
         (self.environment)(name).filter(|value| !value.is_empty())
     }
 
-    /// Returns the settings in the environment.
     fn environment(&self) -> GivenSettings {
         let mut found = GivenSettings::new();
         for name in NAMES {
@@ -210,16 +209,16 @@ impl Sources<'_> {
     }
 }
 
-/// Returns the names of the environment variables of a setting. If both are set, the first
-/// (shorter) one counts.
+/// Returns the names of the environment variables of a setting. If both variables are set, the
+/// first one, which is shorter, is used.
 pub(crate) fn environment_variables(setting: &str) -> [String; 2] {
     let setting = setting.to_uppercase();
     [format!("VKXFB_{setting}"), format!("VK_{}_{setting}", SETTINGS_NAME.to_uppercase())]
 }
 
 impl Settings {
-    /// Reads the settings. Also returns the problems, because the caller can log them only after it
-    /// has started the log.
+    /// Reads the settings. Problems are returned, not logged, because the log starts only with the
+    /// settings.
     pub(crate) fn read(sources: Sources<'_>) -> (Self, Vec<Problem>) {
         let mut problems = Vec::new();
         let mut found = sources.environment();
@@ -251,7 +250,8 @@ impl Settings {
     }
 }
 
-/// Returns the first value of a setting that can be parsed. Adds a problem for each that cannot.
+/// Returns the first value of a setting that can be parsed. Adds a problem for each value before
+/// it, which cannot.
 fn first<T: FromValue>(
     found: &GivenSettings,
     name: &'static str,
@@ -267,8 +267,8 @@ fn first<T: FromValue>(
     })
 }
 
-/// Returns the directory for the user's data files: `$XDG_DATA_HOME`, otherwise `~/.local/share`.
-/// `None` if the environment has no absolute path for it.
+/// Returns the directory for the user's data files: `$XDG_DATA_HOME`, or `~/.local/share` if that
+/// variable has no absolute path. `None` if `$HOME` has none either.
 fn data_home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let absolute = |value: OsString| Some(PathBuf::from(value)).filter(|path| path.is_absolute());
     variable("XDG_DATA_HOME").and_then(absolute).or_else(|| {

@@ -5,8 +5,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// The environment of a test: directories for the user's home and the working directory, and
-/// environment variables.
+/// A machine with a user's home, a working directory and environment variables.
 struct Machine {
     root: TempDir,
     variables: BTreeMap<String, OsString>,
@@ -45,7 +44,7 @@ impl Machine {
         (settings, problems.iter().map(ToString::to_string).collect())
     }
 
-    /// Whether `force_enable` is set. Panics if there are problems.
+    /// Returns whether `force_enable` is set. Panics if there are problems with the settings.
     #[track_caller]
     fn is_forced(&self) -> bool {
         let (settings, problems) = self.read_with(GivenSettings::new());

@@ -1,4 +1,4 @@
-//! Translates barriers, and waits for events.
+//! Translates pipeline barriers, and waits for events.
 
 use super::masks::{Scope, Side};
 use super::memory::Arena;
@@ -9,14 +9,15 @@ use crate::registry::vk;
 /// pass scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RenderPassScope {
-    /// Outside of render passes. Captures are recorded there, so the translation adds their stages
-    /// and accesses to masks, unless `also_compute` is false, which tests use to omit them.
+    /// The command is recorded outside of render passes, as captures are. So the translation adds
+    /// the stages and accesses of captures to masks, unless `also_compute` is false: tests omit
+    /// them in that way.
     Outside { also_compute: bool },
-    /// Inside of a render pass, where the layer records no captures.
+    /// The command is recorded inside of a render pass, where there are no captures.
     Inside,
 }
 
-/// A dependency with 32-bit masks, as `vkCmdPipelineBarrier` and `vkCmdWaitEvents` take it.
+/// A dependency with 32-bit masks: the arguments of `vkCmdPipelineBarrier` and `vkCmdWaitEvents`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Dependency<'a> {
     pub(crate) src_stages: vk::PipelineStageFlags,
@@ -27,7 +28,8 @@ pub(crate) struct Dependency<'a> {
 }
 
 impl<'a> Dependency<'a> {
-    /// Returns the dependency for the driver. `None` if nothing of it remains.
+    /// Returns the dependency for the driver. `None` if a stage mask contained only transform
+    /// feedback and the command is inside of a pass: then the dependency is not needed.
     pub(crate) fn translated(&self, pass_scope: RenderPassScope, arena: &'a Arena) -> Option<Self> {
         let (source, destination) = (self.src_stages, self.dst_stages);
         let of = |stages, access, side| {
@@ -42,9 +44,9 @@ impl<'a> Dependency<'a> {
         };
         let src_stages = of(source, vk::AccessFlags::empty(), Side::Source).0;
         let dst_stages = of(destination, vk::AccessFlags::empty(), Side::Destination).0;
-        // A barrier inside of a pass whose only stage is that of transform feedback is dropped,
-        // because captures are not in the pass. An empty mask from the program is valid with
-        // `synchronization2`, and is kept.
+        // Inside of a pass, a barrier is dropped if a stage mask contains only the transform
+        // feedback stage, because captures are not in the pass. An empty mask from the program is
+        // valid with `synchronization2`, and such a barrier is kept.
         if is_emptied(source, src_stages) || is_emptied(destination, dst_stages) {
             return None;
         }
@@ -110,7 +112,8 @@ barrier2! {
     vk::MemoryRangeBarrierKHR
 }
 
-/// Translates a barrier of `synchronization2`. Returns `None` if nothing of it remains.
+/// Translates a barrier of `synchronization2`. `None` if a stage mask contained only transform
+/// feedback and the command is inside of a pass: then the barrier is not needed.
 pub(crate) fn barrier2<B: Barrier2>(barrier: &B, pass_scope: RenderPassScope) -> Option<B> {
     let (source, destination) = barrier.scopes();
     let is_emptied =
@@ -135,12 +138,11 @@ struct Arrays<'a> {
     memory: &'a [vk::MemoryBarrier2<'static>],
     buffers: &'a [vk::BufferMemoryBarrier2<'static>],
     images: &'a [vk::ImageMemoryBarrier2<'static>],
-    /// The barriers for ranges of addresses, which are in the structure's chain.
+    /// The barriers for ranges of device addresses, which are in a structure of the chain.
     ranges: &'a [vk::MemoryRangeBarrierKHR],
 }
 
 impl<'a> Arrays<'a> {
-    /// Returns the arrays of barriers that a structure points to.
     ///
     /// # Safety
     /// The structure is valid.
@@ -163,7 +165,7 @@ impl<'a> Arrays<'a> {
     }
 }
 
-/// Translates a `VkDependencyInfo`. Returns `None` if it had barriers, and none remains.
+/// Translates a `VkDependencyInfo`. `None` if it had barriers, and [`barrier2()`] drops all of them.
 ///
 /// # Safety
 /// The structure is valid, and outlives the result.

@@ -1,7 +1,7 @@
-//! Names the places where the layer adds the stages and accesses of captures.
+//! Names the arguments and barriers to which the layer adds the stages and accesses of captures.
 
-/// A place where the layer adds the stages and accesses of captures: arguments of the application,
-/// or barriers of the layer.
+/// Arguments of the application, or a barrier of the layer, to which the layer adds the stages and
+/// accesses of captures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// `vkCmdPipelineBarrier*`
@@ -12,21 +12,22 @@ pub(crate) enum Kind {
     RenderPass,
     /// `vkQueueSubmit*`
     Submit,
-    /// The barrier before the captures of a pass, which replaces dependencies of its render pass:
-    /// `CaptureBarriers::before`.
+    /// The barrier before the captures of a pass, which replaces dependencies of its render pass.
+    /// It is `CaptureBarriers::before`.
     BeforeCaptures,
-    /// The barriers between captures.
+    /// The barriers between the captures of a pass.
     BetweenCaptures,
-    /// The barrier after the captures of a pass, for commands in the pass that wait for them:
-    /// `CaptureBarriers::after_captures`.
+    /// The barrier after the captures of a pass, for commands in the pass that wait for captures.
+    /// It is `CaptureBarriers::after_captures`.
     AfterCaptures,
-    /// The barrier after both a pass and its captures: `CaptureBarriers::after_pass`.
+    /// The barrier after both a pass and its captures. It is `CaptureBarriers::after_pass`.
     AfterPass,
 }
 
 impl Kind {
-    /// Whether the layer adds the stages and accesses of captures here. It always does, except in
-    /// tests that omit one place at a time. The extension's own bits are removed in any case.
+    /// Whether the layer adds the stages and accesses of captures to these arguments. It always
+    /// does, except in tests that omit one variant at a time. The bits of
+    /// `VK_EXT_transform_feedback` are removed in any case.
     pub(crate) fn is_translated(self) -> bool {
         #[cfg(feature = "test-switches")]
         if let Some(omitted) = crate::test_switches::omitted() {

@@ -4,13 +4,15 @@
 //! Compute shaders do all the work of a captured draw up to the capture buffers: they read indirect
 //! arguments, predicates, counters, indices and vertices, run the application's vertex shader, and
 //! write capture buffers and counters. So `COMPUTE_SHADER` is added to a mask that contains one of
-//! these stages, and the accesses of shaders are added to a mask that contains accesses of fixed
-//! functions. The other bits of the mask stay, because the driver still draws these draws. The
-//! extension's own bits are removed, because the driver does not have them.
+//! the stages that do this work in the driver, and the accesses of shaders are added to a mask that
+//! contains the corresponding accesses of fixed functions. Other bits of the mask stay, because the
+//! driver also executes the draw to rasterize it. The bits of the extension are removed, because
+//! the driver does not have them.
 //!
 //! A bit of a 32-bit mask means the same in a [64-bit
 //! mask](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineStageFlagBits2.html),
-//! and the translation adds only bits that both have. So both are translated in the same way.
+//! and the translation adds only bits that are in both. So masks of both sizes are translated in
+//! the same way.
 //!
 //! [Stages](https://docs.vulkan.org/spec/latest/chapters/synchronization.html#synchronization-pipeline-stages-types)
 //! are translated bit by bit: the translation of a union is the union of the translations. So
@@ -21,7 +23,7 @@
 use ash::vk;
 use ash::vk::{AccessFlags2 as Access, PipelineStageFlags2 as Stage};
 
-/// The side of a dependency that a mask is on.
+/// The side of a dependency to which a mask belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     /// The first synchronization scope: the commands that are waited for.
@@ -50,8 +52,8 @@ const fn accesses(all: &[Access]) -> Access {
 
 const TRANSFORM_FEEDBACK: Stage = Stage::TRANSFORM_FEEDBACK_EXT;
 
-/// `VK_PIPELINE_STAGE_2_COPY_INDIRECT_BIT_KHR`, which ash does not have. In the order of stages it is next to
-/// `DRAW_INDIRECT`.
+/// `VK_PIPELINE_STAGE_2_COPY_INDIRECT_BIT_KHR`, which ash does not have. In the logical order of
+/// stages it is next to `DRAW_INDIRECT`.
 const COPY_INDIRECT: Stage = Stage::from_raw(1 << 46);
 
 /// The access flags that `VK_EXT_transform_feedback` adds.
@@ -61,9 +63,9 @@ const TRANSFORM_FEEDBACK_ACCESS: Access = accesses(&[
     Access::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT,
 ]);
 
-/// The stages that include captures if they are in a second synchronization scope. Such a scope
-/// also includes logically later stages, so these are all stages up to that of transform feedback,
-/// and the stage that reads predicates, which has no place in the logical order.
+/// If a second synchronization scope contains one of these stages, it includes captures. Such a
+/// scope also includes logically later stages, so these are all stages up to that of transform
+/// feedback, and the stage that reads predicates, which is not in the logical order.
 const AS_DESTINATION: Stage = stages(&[
     Stage::DRAW_INDIRECT,
     COPY_INDIRECT,
@@ -80,9 +82,10 @@ const AS_DESTINATION: Stage = stages(&[
     TRANSFORM_FEEDBACK,
 ]);
 
-/// The stages that include captures if they are in a first synchronization scope. Such a scope also
-/// includes logically earlier stages, so these are all stages of the graphics pipeline: after
-/// waiting for `COLOR_ATTACHMENT_OUTPUT`, for example, an application may overwrite the vertices.
+/// If a first synchronization scope contains one of these stages, it includes captures. Such a
+/// scope also includes logically earlier stages, so these are all stages of the graphics pipeline:
+/// after waiting for `COLOR_ATTACHMENT_OUTPUT`, for example, an application may overwrite the
+/// vertices.
 const AS_SOURCE: Stage = stages(&[
     AS_DESTINATION,
     Stage::FRAGMENT_SHADING_RATE_ATTACHMENT_KHR,
@@ -92,7 +95,8 @@ const AS_SOURCE: Stage = stages(&[
     Stage::COLOR_ATTACHMENT_OUTPUT,
 ]);
 
-/// The accesses by which a draw reads memory, and which compute shaders make instead if the draw is captured.
+/// The accesses by which the driver's draws read memory. If a draw is captured, compute shaders
+/// read that memory, too.
 const READS: Access = accesses(&[
     Access::INDIRECT_COMMAND_READ,
     Access::INDEX_READ,
@@ -102,12 +106,11 @@ const READS: Access = accesses(&[
     Access::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT,
 ]);
 
-/// The accesses by which a draw writes memory, and which compute shaders make instead if the draw is
-/// captured.
+/// The accesses by which transform feedback writes memory. Compute shaders make them instead.
 const WRITES: Access =
     accesses(&[Access::TRANSFORM_FEEDBACK_WRITE_EXT, Access::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT]);
 
-// Checks that each access of the extension is among these accesses.
+// Checks that each access of the extension is in [`READS`] or [`WRITES`].
 const _: () =
     assert!(TRANSFORM_FEEDBACK_ACCESS.as_raw() & !(READS.as_raw() | WRITES.as_raw()) == 0);
 
@@ -123,7 +126,7 @@ const OF_COMPUTE: Access = accesses(&[
     Access::MEMORY_WRITE,
 ]);
 
-/// A synchronization scope: stages, and accesses of these stages to memory.
+/// A synchronization scope: stages, and the accesses to memory by these stages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Scope {
     pub(crate) stages: Stage,
@@ -131,7 +134,7 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
-    /// Makes a scope of 32-bit masks.
+    /// Makes a scope from 32-bit masks.
     pub(crate) const fn new32(stages: vk::PipelineStageFlags, access: vk::AccessFlags) -> Self {
         Self {
             stages: Stage::from_raw(stages.as_raw() as u64),
@@ -139,13 +142,15 @@ impl Scope {
         }
     }
 
-    /// Translates a scope outside of render passes.
+    /// Translates the scope of a command outside of render passes.
     ///
-    /// `also_compute` is false only in tests, which check that they notice a missing translation.
+    /// `also_compute` is false only in tests, which check that they notice if captures are not
+    /// included.
     pub(crate) fn outside(self, side: Side, also_compute: bool) -> Self {
         let stages = outside_stages(self.stages, side, also_compute);
-        // An access is valid only if one of the stages supports it. In a queue family ownership
-        // transfer a mask may contain other accesses, which are ignored there.
+        // An access is added only if one of the stages supports it, as Vulkan requires. Masks of a
+        // queue family ownership transfer may contain accesses that no stage supports; Vulkan
+        // ignores them.
         let shaders = Stage::COMPUTE_SHADER | Stage::ALL_COMMANDS;
         let mut access = self.access & !TRANSFORM_FEEDBACK_ACCESS;
         if also_compute && stages.intersects(shaders) {
@@ -159,8 +164,8 @@ impl Scope {
         Self { stages, access }
     }
 
-    /// Translates a scope inside of a render pass. Captures are recorded outside of it, and
-    /// `COMPUTE_SHADER` would be invalid in it, because only [graphics
+    /// Translates the scope of a command inside of a render pass. Captures are recorded outside of
+    /// the pass, and `COMPUTE_SHADER` would be invalid inside, because only [graphics
     /// stages](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdPipelineBarrier.html)
     /// are allowed (VUID-vkCmdPipelineBarrier-None-07892). So the extension's bits are only
     /// removed, and the result may be empty.
@@ -171,17 +176,18 @@ impl Scope {
         }
     }
 
-    /// Translates the scope of a subpass in a subpass dependency, which contains only graphics
+    /// Translates the scope of a subpass in a subpass dependency. It may contain only graphics
     /// stages
     /// ([VUID-VkRenderPassCreateInfo-pDependencies-00837](https://docs.vulkan.org/refpages/latest/refpages/source/VkRenderPassCreateInfo.html)
     /// and 00838).
     ///
-    /// The stage of transform feedback becomes `VERTEX_SHADER`, which every device with graphics
-    /// supports, because an empty mask would need `synchronization2`. Both stages have the same
-    /// place in the logical order relative to other stages. Neither is a framebuffer-space stage,
-    /// so the rules about such stages are met as before (VUID-VkSubpassDependency-srcSubpass-06809
-    /// and 02243). The masks of barriers inside of the subpass remain subsets of the declared
-    /// dependency's masks.
+    /// The transform feedback stage becomes `VERTEX_SHADER`, which every device with graphics
+    /// supports, because an empty mask would need `synchronization2`. The logical order has the
+    /// same stages before and after each of the two, apart from each other. Neither is a
+    /// framebuffer-space stage, so the rules about such stages are still met
+    /// (VUID-VkSubpassDependency-srcSubpass-06809 and 02243). The masks of barriers inside of the
+    /// subpass, which [`inside`](Self::inside) translates, remain subsets of the masks of the
+    /// subpass dependency.
     pub(crate) fn in_subpass(self) -> Self {
         let captures = self.stages.intersects(TRANSFORM_FEEDBACK);
         let Self { mut stages, access } = self.inside();
@@ -192,20 +198,21 @@ impl Scope {
     }
 
     /// Returns the part of an application's scope that captures perform, as a scope of compute
-    /// shaders. `ALL_COMMANDS` of a subpass dependency means only graphics stages, but captures
-    /// belong to these for the application.
+    /// shaders. It is empty if the scope does not include captures. In a subpass dependency
+    /// `ALL_COMMANDS` means only graphics stages, but for the application captures belong to these.
     pub(crate) fn captures(self, side: Side) -> Self {
         let outside = self.outside(side, true);
         if !outside.stages.intersects(Stage::COMPUTE_SHADER | Stage::ALL_COMMANDS) {
             return Self::default();
         }
         let mut access = outside.access & OF_COMPUTE;
-        // Only with a feature may a scope have this access if its only stage is that of compute shaders.
+        // A scope whose only stage is `COMPUTE_SHADER` may have this access only with a feature, so
+        // `MEMORY_READ` replaces it.
         if outside.access.intersects(Access::ACCELERATION_STRUCTURE_READ_KHR) {
             access |= Access::MEMORY_READ;
         }
-        // Accesses without a corresponding bit for compute shaders; examples are those of
-        // descriptor buffers and of shader binding tables.
+        // `MEMORY_READ` also replaces accesses without a corresponding bit for compute shaders, for
+        // example those of descriptor buffers and of shader binding tables.
         if outside.access.as_raw() >> 32 & !OF_COMPUTE.as_raw() >> 32 != 0 {
             access |= Access::MEMORY_READ;
         }
@@ -213,7 +220,7 @@ impl Scope {
     }
 
     /// Converts the scope to 32-bit masks, which are valid on every device. If they cannot express
-    /// the scope exactly, the result includes additional stages and accesses.
+    /// the scope exactly, they include more stages and accesses than the scope.
     pub(crate) fn to32(self) -> (vk::PipelineStageFlags, vk::AccessFlags) {
         let Self { mut stages, mut access } = self;
         let mut replace = |what: Stage, by: Stage| {
@@ -222,7 +229,8 @@ impl Scope {
             }
         };
         replace(Stage::INDEX_INPUT | Stage::VERTEX_ATTRIBUTE_INPUT, Stage::VERTEX_INPUT);
-        // `PRE_RASTERIZATION_SHADERS` includes stages that are valid only with a feature.
+        // `PRE_RASTERIZATION_SHADERS` includes stages that are valid only with a feature, so they are
+        // not listed one by one.
         replace(Stage::PRE_RASTERIZATION_SHADERS, Stage::ALL_GRAPHICS);
         let transfer = Stage::COPY | Stage::RESOLVE | Stage::BLIT | Stage::CLEAR;
         replace(transfer, Stage::ALL_TRANSFER);
@@ -242,7 +250,7 @@ impl Scope {
     }
 }
 
-/// Translates a stage mask that has no access mask, outside of render passes.
+/// Translates a stage mask to which no access mask belongs, for a command outside of render passes.
 pub(crate) fn outside_stages(stages: Stage, side: Side, also_compute: bool) -> Stage {
     let kept = stages & !TRANSFORM_FEEDBACK;
     let involved = match side {
@@ -255,8 +263,8 @@ pub(crate) fn outside_stages(stages: Stage, side: Side, also_compute: bool) -> S
         // this stage is invalid. Captures are impossible on them. This case is not handled, because
         // the queue family of a mask is not known here.
         true if also_compute => kept | Stage::COMPUTE_SHADER,
-        // A 32-bit mask must not be empty. `TOP_OF_PIPE` in a first scope, and `BOTTOM_OF_PIPE` in
-        // a second scope, include no work either.
+        // A 32-bit mask must not be empty. Like an empty mask, `TOP_OF_PIPE` in a first scope and
+        // `BOTTOM_OF_PIPE` in a second scope include no work.
         true if kept.is_empty() => match side {
             Side::Source => Stage::TOP_OF_PIPE,
             Side::Destination => Stage::BOTTOM_OF_PIPE,
@@ -265,7 +273,7 @@ pub(crate) fn outside_stages(stages: Stage, side: Side, also_compute: bool) -> S
     }
 }
 
-/// As [`outside_stages`], for a 32-bit mask.
+/// Like [`outside_stages`], for a 32-bit mask.
 pub(crate) fn outside_stages32(
     stages: vk::PipelineStageFlags,
     side: Side,
@@ -276,10 +284,10 @@ pub(crate) fn outside_stages32(
     vk::PipelineStageFlags::from_raw(outside_stages(wide, side, also_compute).as_raw() as u32)
 }
 
-/// Translates the stage at which a timestamp or a marker is written. It is a [single
+/// Translates the stage at which a timestamp or a marker is written. It must be a [single
 /// stage](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdWriteTimestamp2.html)
-/// (VUID-vkCmdWriteTimestamp2-stage-03859), so `COMPUTE_SHADER` replaces that of transform
-/// feedback. For these commands it is valid inside of render passes, too.
+/// (VUID-vkCmdWriteTimestamp2-stage-03859), so `COMPUTE_SHADER` replaces the transform feedback
+/// stage. For these commands it is valid inside of render passes, too.
 pub(crate) fn single(stage: Stage) -> Stage {
     match stage.intersects(TRANSFORM_FEEDBACK) {
         true => stage & !TRANSFORM_FEEDBACK | Stage::COMPUTE_SHADER,
@@ -287,7 +295,7 @@ pub(crate) fn single(stage: Stage) -> Stage {
     }
 }
 
-/// As [`single`], for a 32-bit stage.
+/// Like [`single`], for a 32-bit stage.
 pub(crate) fn single32(stage: vk::PipelineStageFlags) -> vk::PipelineStageFlags {
     vk::PipelineStageFlags::from_raw(single(Stage::from_raw(stage.as_raw().into())).as_raw() as u32)
 }

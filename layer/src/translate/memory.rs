@@ -1,4 +1,5 @@
-//! Memory for translated structures, which is used only while the next in the chain is called.
+//! Allocates memory for translated structures. It is used only during a call of the next in the
+//! chain.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -8,12 +9,12 @@ use bumpalo::Bump;
 
 use crate::chain;
 
-/// The result of a command if there is no memory for its translated arguments.
+/// The result of a command if the memory for its translated arguments cannot be allocated.
 pub(crate) const OUT_OF_MEMORY: vk::Result = vk::Result::ERROR_OUT_OF_HOST_MEMORY;
 
 thread_local! {
-    /// The memory that the next call on this thread uses. `None` while a call uses it; a call
-    /// within that call then creates its own.
+    /// The memory that the next call on this thread uses again. `None` while a call uses it: a call
+    /// within that call creates memory of its own.
     static KEPT: Cell<Option<Bump>> = const { Cell::new(None) };
 }
 
@@ -25,11 +26,10 @@ thread_local! {
 pub(crate) struct Arena(Bump);
 
 impl Arena {
-    /// Calls `call` with an arena, whose memory is freed when `call` returns. If memory runs out,
-    /// `call` panics, and the hook's `guard` turns that into an error.
+    /// Calls `call` with an arena, whose memory is freed when `call` returns. If memory cannot be
+    /// allocated, `call` panics, and the guard of the hook turns that into an error.
     pub(crate) fn with<R>(call: impl FnOnce(&Self) -> R) -> R {
-        // A thread that is ending has already destroyed its thread-local value, but may still make
-        // calls.
+        // A thread that is ending may still make calls after its thread-local value was destroyed.
         let kept = KEPT.try_with(Cell::take).ok().flatten();
         let mut arena = Self(kept.unwrap_or_default());
         let result = call(&arena);
@@ -51,7 +51,7 @@ impl Arena {
         }
     }
 
-    /// Like [`map`](Self::map), without the elements that `map` turns into `None`.
+    /// Like [`map`](Self::map), but leaves out the elements for which `map` returns `None`.
     pub(crate) fn filter_map<T: Copy>(
         &self,
         values: &[T],
@@ -65,10 +65,10 @@ impl Arena {
     }
 
     /// Returns a chain in which `new` replaces the structure `old`. The structures before `old` are
-    /// copied, while those after it are shared with the given chain.
+    /// copied. Those after `old` are not: the new chain points to them.
     ///
-    /// A structure of an unknown type before `old` is left out: it cannot be copied, because its
-    /// size is not known. It belongs to an extension that the layer does not know. The layer hides
+    /// Structures of unknown types before `old` are left out, because they cannot be copied without
+    /// knowing their size. They belong to extensions that the layer does not know. The layer hides
     /// such extensions, so valid programs have no such structures.
     ///
     /// # Safety
@@ -118,7 +118,7 @@ impl Arena {
 mod tests {
     use super::*;
 
-    /// If threads shared memory that is written, the thread sanitizer (`.ci/sanitize`) would make
+    /// If threads wrote to shared memory here, the thread sanitizer (`.ci/sanitize`) would make
     /// this test fail.
     #[test]
     fn empty_arrays_of_threads_share_nothing() {

@@ -1,15 +1,15 @@
 //! Translates arguments that belong to `VK_EXT_transform_feedback`, for a driver that does not have
 //! the extension, and on which captures are compute dispatches.
 //!
-//! * `kind` names the places where stages and accesses of captures are added, and `masks` says
-//!   which are added. `barriers`, `passes` and `submits` translate the structures and arguments
-//!   that contain masks. `passes` also computes the barriers that have to be recorded outside of a
-//!   render pass for its captures.
+//! * `kind` names the arguments and barriers to which the stages and accesses of captures are
+//!   added, and `masks` says which stages and accesses these are. `barriers`, `passes` and
+//!   `submits` translate the structures and arguments that contain masks. `passes` also computes
+//!   the barriers that have to be recorded outside of a render pass for its captures.
 //! * `usages` translates the create infos of buffers, memory and descriptor set layouts.
 //! * `memory` has the memory for translated structures. The layer never writes to the application's
 //!   structures.
 //!
-//! Nothing here calls the driver. The hooks that do are in `crate::hooks`.
+//! These modules do not call the driver, except to record barriers. The hooks in `crate::hooks` do.
 
 pub(crate) mod barriers;
 mod kind;

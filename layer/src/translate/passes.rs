@@ -1,4 +1,4 @@
-//! Translates render passes. Where a subpass dependency concerns captures, barriers outside of the
+//! Translates render passes. If captures take part in a subpass dependency, barriers outside of the
 //! pass replace it.
 //!
 //! Captures are dispatched before the pass that they were recorded in, or after it if nothing in the pass can
@@ -13,8 +13,8 @@
 //! vkCmdBeginRenderPass ... vkCmdEndRenderPass; before; captures; after_captures; after_pass
 //! ```
 //!
-//! The `VK_SUBPASS_EXTERNAL` side of a dependency may contain any stages, and is translated like a
-//! barrier outside of passes: it includes captures of earlier or later commands.
+//! The `VK_SUBPASS_EXTERNAL` side of a dependency may contain any stages. It is translated like a
+//! barrier outside of passes, so it includes the captures of earlier or later passes.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
@@ -26,8 +26,7 @@ use super::masks::{Scope, Side};
 use super::memory::Arena;
 use crate::chain::{all_of, slice};
 
-/// A global memory barrier that can be recorded outside of render passes, with masks that are valid
-/// on every device.
+/// A global memory barrier outside of render passes. Its masks are valid on every device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Barrier {
     pub(crate) src_stages: vk::PipelineStageFlags,
@@ -37,7 +36,7 @@ pub(crate) struct Barrier {
 }
 
 impl Barrier {
-    /// Makes a barrier from two scopes. It is empty if one of the scopes is.
+    /// Makes a barrier from two scopes. The barrier is empty if one of the scopes has no stages.
     pub(crate) fn new(source: Scope, destination: Scope) -> Self {
         if source.stages.is_empty() || destination.stages.is_empty() {
             return Self::default();
@@ -47,12 +46,11 @@ impl Barrier {
         Self { src_stages, src_access, dst_stages, dst_access }
     }
 
-    /// Whether there is nothing to record.
+    /// Whether the barrier waits for nothing, so that it need not be recorded.
     pub(crate) const fn is_empty(&self) -> bool {
         self.src_stages.is_empty()
     }
 
-    /// Merges another barrier into this one.
     fn add(&mut self, other: Self) {
         self.src_stages |= other.src_stages;
         self.src_access |= other.src_access;
@@ -60,7 +58,7 @@ impl Barrier {
         self.dst_access |= other.dst_access;
     }
 
-    /// Records the barrier, if it is not empty. `kind` is the place for which a test may omit it.
+    /// Records the barrier, if it is not empty. A test may omit the barriers of `kind`.
     ///
     /// # Safety
     /// The function belongs to the device of the command buffer, which is being recorded, outside
@@ -113,17 +111,18 @@ pub(crate) struct CaptureBarriers {
     /// a barrier before each capture of the pass.
     ///
     /// If it is false, no capture can be ordered after a draw with a vertex shader in the same
-    /// pass. So captures neither overwrite what such a draw reads, nor read what shaders of the
-    /// draw store.
+    /// pass. So captures do not overwrite data that such a draw reads, and do not read data that
+    /// shaders of such a draw write.
     pub(crate) captures_wait_for_captures: bool,
     /// Whether there are dependencies within the pass. They may order a draw of the pass after a
-    /// capture, whatever their stages are, so captures have to be recorded before the pass.
+    /// capture, whatever stages the dependencies contain, so captures have to be recorded before
+    /// the pass.
     pub(crate) orders_captures: bool,
 }
 
 impl CaptureBarriers {
-    /// Adds the barriers for a dependency, given as the subpass and the application's scope of both
-    /// sides.
+    /// Adds the barriers for one subpass dependency. For each side, the arguments are the subpass
+    /// and the application's scope.
     fn add(&mut self, source: (u32, Scope), destination: (u32, Scope)) {
         let (src, dst) = (external(source.1), external(destination.1));
         let captures = (src.captures(Side::Source), dst.captures(Side::Destination));
@@ -143,10 +142,10 @@ impl CaptureBarriers {
     }
 }
 
-/// Converts a scope of a subpass dependency to a scope of a barrier outside of render passes. `ALL_COMMANDS`
-/// in a subpass dependency [means
-/// graphics](https://docs.vulkan.org/refpages/latest/refpages/source/VkSubpassDependency.html) and excludes
-/// compute, so `ALL_GRAPHICS` is added, whose translation includes captures.
+/// Converts a scope of a subpass dependency to a scope of a barrier outside of render passes. In a
+/// subpass dependency `ALL_COMMANDS` [means graphics
+/// stages](https://docs.vulkan.org/refpages/latest/refpages/source/VkSubpassDependency.html) and
+/// excludes compute, so `ALL_GRAPHICS` is added, whose translation includes captures.
 fn external(scope: Scope) -> Scope {
     use vk::PipelineStageFlags2 as Stage;
     match scope.stages.intersects(Stage::ALL_COMMANDS) {
@@ -155,7 +154,8 @@ fn external(scope: Scope) -> Scope {
     }
 }
 
-/// Returns the scopes of a dependency for the driver.
+/// Returns the scopes of a subpass dependency for the driver. Both sides are given as the subpass
+/// and the application's scope.
 fn declared(
     (source, src): (u32, Scope),
     (destination, dst): (u32, Scope),
@@ -261,12 +261,13 @@ pub(crate) unsafe fn render_pass2<'a>(
     (vk::RenderPassCreateInfo2 { p_dependencies: translated.as_ptr(), ..*info }, barriers)
 }
 
-/// The render passes of a device that require barriers for captures, with these barriers.
+/// The barriers for captures of those render passes of a device that require any.
 #[derive(Debug, Default)]
 pub(crate) struct RenderPasses(RwLock<HashMap<vk::RenderPass, CaptureBarriers>>);
 
 impl RenderPasses {
-    /// Returns the barriers that a render pass requires for captures.
+    /// Returns the barriers that a render pass requires for captures. They are empty if it requires
+    /// none.
     pub(crate) fn barriers_of(&self, render_pass: vk::RenderPass) -> CaptureBarriers {
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
         all.get(&render_pass).copied().unwrap_or_default()
@@ -274,7 +275,7 @@ impl RenderPasses {
 
     pub(crate) fn created(&self, render_pass: vk::RenderPass, barriers: CaptureBarriers) {
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        // An earlier render pass with the same handle may have required barriers.
+        // The barriers of an earlier render pass with the same handle may still be here.
         match barriers == CaptureBarriers::default() {
             true => all.remove(&render_pass),
             false => all.insert(render_pass, barriers),

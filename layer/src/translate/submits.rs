@@ -1,4 +1,5 @@
-//! Translates the stages of semaphore waits and signals in submissions.
+//! Translates the stage masks of semaphore waits and signals in `vkQueueSubmit` and
+//! `vkQueueSubmit2`.
 
 use ash::vk;
 
@@ -6,7 +7,7 @@ use super::masks::{Side, outside_stages, outside_stages32};
 use super::memory::Arena;
 use crate::chain::slice;
 
-/// Translates submissions of `vkQueueSubmit`. Only their semaphore waits have stages.
+/// Translates the batches of `vkQueueSubmit`. Their semaphore waits have stages.
 ///
 /// # Safety
 /// The structures are valid, and outlive the result.
@@ -24,10 +25,10 @@ pub(crate) unsafe fn submits<'a>(
     })
 }
 
-/// Translates submissions of `vkQueueSubmit2`, whose semaphore signals have stages, too.
+/// Translates the batches of `vkQueueSubmit2`. Their semaphore waits and signals have stages.
 ///
 /// # Safety
-/// As [`submits`].
+/// The contract of [`submits`].
 pub(crate) unsafe fn submits2<'a>(
     submits: &'a [vk::SubmitInfo2<'static>],
     also_compute: bool,

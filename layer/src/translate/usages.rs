@@ -13,22 +13,22 @@ use crate::chain::{all_of, slice};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Usages {
     /// Whether captures use device addresses. `bufferDeviceAddress` must be enabled then, because
-    /// the flag for device addresses is added to all memory.
+    /// the memory flag `DEVICE_ADDRESS` is added to all allocations.
     pub(crate) addresses: bool,
     /// Whether captures use storage buffer descriptors.
     pub(crate) descriptors: bool,
-    /// Whether kernels copy query results to the application's buffers. Any buffer with the usage
-    /// `TRANSFER_DST` may receive them.
+    /// Whether kernels, which are compute shaders, copy query results to the application's buffers.
+    /// Any buffer with the usage `TRANSFER_DST` may receive them.
     pub(crate) results: bool,
 }
 
-/// The buffer usages that `VK_EXT_transform_feedback` adds.
+/// The buffer usages of `VK_EXT_transform_feedback`.
 const TRANSFORM_FEEDBACK: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
     vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT.as_raw()
         | vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT.as_raw(),
 );
 
-/// The usages of buffers that captures may read or write.
+/// A buffer with one of these usages may be read or written by captures.
 const REACHED: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
     TRANSFORM_FEEDBACK.as_raw()
         | vk::BufferUsageFlags::VERTEX_BUFFER.as_raw()
@@ -48,7 +48,8 @@ pub(crate) unsafe fn usage_of_buffer(info: &vk::BufferCreateInfo<'_>) -> vk::Buf
 }
 
 impl Usages {
-    /// Returns the usages for captures on a device that is created with these features.
+    /// Returns the ways of access on a device that was created with the features that captures
+    /// require.
     pub(crate) fn emulating(required: &RequiredFeatures) -> Self {
         Self {
             addresses: required.address_source().is_some(),
@@ -73,15 +74,15 @@ impl Usages {
         kept
     }
 
-    /// As [`buffer`](Self::buffer), for a 64-bit usage, whose lower bits are [the
-    /// same](https://docs.vulkan.org/refpages/latest/refpages/source/VkBufferUsageFlagBits2.html).
+    /// Like [`buffer`](Self::buffer), for a 64-bit usage. Its lower 32 bits are [the same
+    /// usages](https://docs.vulkan.org/refpages/latest/refpages/source/VkBufferUsageFlagBits2.html).
     pub(crate) fn buffer2(self, usage: vk::BufferUsageFlags2KHR) -> vk::BufferUsageFlags2KHR {
         let low = self.buffer(vk::BufferUsageFlags::from_raw(usage.as_raw() as u32));
         vk::BufferUsageFlags2KHR::from_raw(usage.as_raw() >> 32 << 32 | u64::from(low.as_raw()))
     }
 
     /// Translates the usage in the `VkBufferUsageFlags2CreateInfo` of a chain, which replaces the
-    /// usage in the main structure. Returns the changed chain, or the given one if it has no such
+    /// usage in the main structure. Returns the changed chain, or the same chain if it has no such
     /// structure.
     ///
     /// # Safety
@@ -102,8 +103,8 @@ impl Usages {
         }
     }
 
-    /// Translates the create info for `vkCreateBuffer` and `vkGetDeviceBufferMemoryRequirements`.
-    /// The opaque capture address in its chain, if any, is kept.
+    /// Translates the create info of a buffer, for `vkCreateBuffer` and
+    /// `vkGetDeviceBufferMemoryRequirements`. An opaque capture address in its chain is kept.
     ///
     /// # Safety
     /// The structure is valid, and outlives the result.
@@ -119,7 +120,7 @@ impl Usages {
             p_next: unsafe { self.chained(info.p_next, arena) },
             usage: self.buffer(info.usage),
             // Captures read whole dwords, so the size is rounded up. The program allocates enough
-            // memory, because the memory requirements that it gets are those of the larger buffer.
+            // memory, because it queries the memory requirements of the larger buffer.
             size: match usage.intersects(REACHED) {
                 true => info.size.checked_next_multiple_of(4).unwrap_or(info.size),
                 false => info.size,
@@ -132,7 +133,7 @@ impl Usages {
     /// driver's answer is for the usage with which the buffer will be created.
     ///
     /// # Safety
-    /// As [`buffer_create_info`](Self::buffer_create_info).
+    /// The contract of [`buffer_create_info`](Self::buffer_create_info).
     pub(crate) unsafe fn external_buffer_info<'a>(
         self,
         info: &vk::PhysicalDeviceExternalBufferInfo<'a>,
@@ -146,12 +147,12 @@ impl Usages {
         }
     }
 
-    /// Translates the allocate info of `vkAllocateMemory`. A buffer with a device address must be
-    /// bound to [memory with the
-    /// flag](https://docs.vulkan.org/refpages/latest/refpages/source/vkBindBufferMemory.html)
-    /// `DEVICE_ADDRESS` (VUID-vkBindBufferMemory-bufferDeviceAddress-03339), so the flag is added.
-    /// Vulkan allows it for imported memory, too. Memory that is dedicated to an image is left
-    /// unchanged, because no buffer can be bound to it.
+    /// Translates the allocate info of `vkAllocateMemory`: adds the flag `DEVICE_ADDRESS`, because
+    /// the memory of a buffer with a device address [must have
+    /// it](https://docs.vulkan.org/refpages/latest/refpages/source/vkBindBufferMemory.html)
+    /// (VUID-vkBindBufferMemory-bufferDeviceAddress-03339). Vulkan allows the flag for imported
+    /// memory, too. Memory that is dedicated to an image does not get the flag, because no buffer
+    /// can be bound to it.
     ///
     /// # Safety
     /// The structure is valid, and outlives the result.
@@ -186,9 +187,9 @@ impl Usages {
 }
 
 /// Translates the create info for `vkCreateDescriptorSetLayout` and
-/// `vkGetDescriptorSetLayoutSupport`: makes bindings that are visible to a stage before rasterization
-/// visible to compute shaders as well. The bindings keep their order, because arrays in the chain
-/// refer to it.
+/// `vkGetDescriptorSetLayoutSupport`: makes bindings that are visible to a stage before
+/// rasterization visible to compute shaders as well. The bindings keep their order, because arrays
+/// in the chain have one element for each binding.
 ///
 /// These descriptors then count against the limits of the compute stage (`maxPerStageDescriptor*`),
 /// together with those for the application's own compute shaders in the same pipeline layout. An

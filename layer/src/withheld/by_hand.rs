@@ -1,5 +1,5 @@
-//! Commands and structures whose arguments the registry does not describe completely, so that the code to
-//! copy them is written by hand.
+//! Copies the arguments of commands and structures that the registry does not describe completely.
+//! So this code is written by hand.
 
 use std::ffi::c_void;
 
@@ -9,8 +9,8 @@ use super::macros::arguments;
 use super::memory::{Copied, Memory, OutOfMemory};
 use super::store::{Functions, Replay, WithheldCommands};
 
-/// The descriptor type determines which of the three arrays is read. The pointers to the other arrays may
-/// have any value.
+/// The descriptor type determines which of the three arrays is read, and so copied. The pointers to
+/// the other arrays may have any value.
 impl Copied for vk::WriteDescriptorSet<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         use vk::DescriptorType as Type;
@@ -45,7 +45,7 @@ impl Copied for vk::WriteDescriptorSet<'static> {
     }
 }
 
-/// The template determines the size of the data.
+/// The update template determines the size of the data.
 impl Copied for vk::PushDescriptorSetWithTemplateInfoKHR<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         // SAFETY: the caller's contract.
@@ -59,7 +59,8 @@ impl Copied for vk::PushDescriptorSetWithTemplateInfoKHR<'static> {
     }
 }
 
-/// Copies the draws of a multi-draw, which are `stride` bytes apart, into an array without gaps.
+/// Copies the draws of a multi-draw command, which begin every `stride` bytes, into an array
+/// without gaps.
 ///
 /// # Safety
 /// There are `count` draws at the pointer.
@@ -81,8 +82,8 @@ unsafe fn draws<T: Copy>(
     Ok(place)
 }
 
-/// Passes a table to a macro, in the form that `macros` describes: the commands whose arguments the registry
-/// does not describe completely.
+/// Passes a table to a macro, in the form that `macros` describes. It has the commands whose
+/// arguments the registry does not describe completely.
 macro_rules! commands_by_hand {
     ($expand:ident) => {
         $expand! {
@@ -201,7 +202,7 @@ impl WithheldCommands {
         })
     }
 
-    /// The mask has one bit per sample.
+    /// The sample mask has one bit per sample.
     pub(crate) unsafe fn set_sample_mask_ext(
         &mut self,
         samples: vk::SampleCountFlags,

@@ -1,6 +1,6 @@
 // Generated from the registry of Vulkan 1.4.360 by tests/registry. Changes belong there.
 
-/// Hands a macro the functions of a device: `name PFN_type [names of the command];`.
+/// Passes the functions of a device to a macro, as rows `name PFN_type [names of the command];`.
 macro_rules! functions {
     ($expand:ident) => {
         $expand! {
@@ -177,7 +177,7 @@ macro_rules! functions {
     };
 }
 
-/// Hands a macro the commands: see [`macros`](super::macros).
+/// Passes the commands to a macro, as rows in the form that [`macros`](super::macros) describes.
 macro_rules! commands {
     ($expand:ident) => {
         $expand! {

@@ -1,12 +1,14 @@
-//! Macros that turn the tables of commands into code. The hooks for the commands are in
+//! Macros that generate code from tables of commands. The hooks for the commands are in
 //! `crate::hooks`.
 //!
-//! A row of a table is a command, its parameters, and how arguments that are pointers are copied:
-//! `way name Type (parameter: type, parameter: type => copy(count),);`. `way` is the method of
-//! `Recorded` for the command: `begin_pass`, `end_pass`, or `record` for commands that neither begin
-//! nor end a pass.
+//! Each row of a table is a command with its parameters:
+//! `way name Type (parameter: type, parameter: type => copy(count),);`. `Type` is the structure
+//! that stores the arguments. `copy` is the method of `Memory` that copies what a pointer points to.
+//! `way` is the method of `Recorded` that records the command: `begin_pass`, `end_pass`, or `record`
+//! for commands that neither begin nor end a pass.
 
-/// The arguments of commands, and how they are replayed.
+/// Generates for each command the structure that stores its arguments, and the function that
+/// replays it.
 macro_rules! arguments {
     ($($way:ident $name:ident $type:ident (
         $($parameter:ident: $of:ty $(=> $copy:ident($($count:expr)?))?,)*
@@ -26,7 +28,8 @@ macro_rules! arguments {
     )*};
 }
 
-/// Generates the withholding of commands whose arguments the registry describes completely.
+/// Generates for each command the method of `WithheldCommands` that copies its arguments and stores
+/// it.
 macro_rules! withhold {
     ($($way:ident $name:ident $type:ident (
         $($parameter:ident: $of:ty $(=> $copy:ident($($count:expr)?))?,)*

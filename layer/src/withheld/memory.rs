@@ -1,4 +1,5 @@
-//! Copies of the arguments of commands. Their addresses stay valid until all are freed together.
+//! Copies the memory that arguments of commands point to. The copies keep their addresses until all
+//! of them are freed together.
 
 use std::alloc::Layout;
 use std::collections::HashMap;
@@ -11,12 +12,12 @@ use bumpalo::Bump;
 use super::structures;
 use crate::chain::slice;
 
-/// There is no memory for a withheld command.
+/// The error if memory for a withheld command cannot be allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OutOfMemory;
 
 impl OutOfMemory {
-    /// The result that the program gets.
+    /// The result that the program gets for this error.
     pub(crate) const RESULT: vk::Result = vk::Result::ERROR_OUT_OF_HOST_MEMORY;
 }
 
@@ -29,18 +30,19 @@ pub(super) trait Copied: Copy {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory>;
 }
 
-/// The memory of the copies.
+/// The memory of the copies of one command buffer.
 #[derive(Debug)]
 pub(super) struct Memory {
     bump: Bump,
-    /// The descriptor update templates, which determine the size of their data.
+    /// The descriptor update templates, which determine the size of the data that is pushed with
+    /// them.
     templates: Arc<Templates>,
 }
 
-/// A descriptor update template.
+/// The parts of a descriptor update template that are needed to read the data for it.
 #[derive(Debug)]
 pub(crate) struct Template {
-    /// The bind point, which is only used for templates of push descriptors.
+    /// The bind point. It is valid only for templates of push descriptors.
     pub(crate) bind_point: vk::PipelineBindPoint,
     pub(crate) entries: Box<[vk::DescriptorUpdateTemplateEntry]>,
 }
@@ -79,19 +81,19 @@ impl Templates {
         self.0.write().unwrap_or_else(PoisonError::into_inner).remove(&template);
     }
 
-    /// Returns a template, if it was created.
+    /// Returns a template. `None` if it was not created through the layer.
     pub(crate) fn get(&self, template: vk::DescriptorUpdateTemplate) -> Option<Arc<Template>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(&template).cloned()
     }
 }
 
-/// Returns the size in bytes from the start of the data to the end of the last descriptor of an
-/// entry.
+/// Returns the size in bytes from the start of the data to the end of the last descriptor of
+/// `entry`.
 fn bytes_of(entry: &vk::DescriptorUpdateTemplateEntry) -> usize {
     use vk::DescriptorType as Type;
     let Some(others) = entry.descriptor_count.checked_sub(1) else { return 0 };
     let size = match entry.descriptor_type {
-        // The count is a number of bytes, which are contiguous.
+        // The count is a number of bytes, which follow each other.
         Type::INLINE_UNIFORM_BLOCK => return entry.offset + entry.descriptor_count as usize,
         Type::UNIFORM_BUFFER
         | Type::STORAGE_BUFFER
@@ -111,13 +113,13 @@ impl Memory {
         Self { bump: Bump::new(), templates }
     }
 
-    /// Frees all copies, and keeps the memory for later ones.
+    /// Frees all copies. The memory is kept for later ones.
     pub(super) fn reset(&mut self) {
         self.bump.reset();
     }
 
-    /// Copies values without pointers, or with pointers that the command does not dereference. Null
-    /// stays null.
+    /// Copies values that have no pointers, or only pointers that the command does not dereference.
+    /// A null pointer stays null.
     ///
     /// # Safety
     /// `values` is null or points to `count` values.
@@ -135,10 +137,10 @@ impl Memory {
         Ok(place)
     }
 
-    /// As [`values`](Self::values), for bytes.
+    /// Like [`values`](Self::values), for bytes.
     ///
     /// # Safety
-    /// As for [`values`](Self::values).
+    /// The contract of [`values`](Self::values).
     pub(super) unsafe fn bytes(
         &self,
         bytes: *const c_void,
@@ -158,10 +160,10 @@ impl Memory {
         Ok(copy.cast_const().cast())
     }
 
-    /// Copies the data of a template.
+    /// Copies the data that is pushed with an update template.
     ///
     /// # Errors
-    /// [`OutOfMemory`], also for an unknown template.
+    /// [`OutOfMemory`], also if the template is unknown, so that the size of its data is not known.
     ///
     /// # Safety
     /// The data is valid for the template.
@@ -175,10 +177,11 @@ impl Memory {
         unsafe { self.bytes(data, size) }
     }
 
-    /// As [`values`](Self::values), for structures with pointers.
+    /// Like [`values`](Self::values), for structures with pointers. What these point to is copied,
+    /// too.
     ///
     /// # Safety
-    /// As for [`values`](Self::values), and for [`Copied::copied`] of each structure.
+    /// The contract of [`values`](Self::values), and for [`Copied::copied`] of each structure.
     pub(super) unsafe fn structures<T: Copied>(
         &self,
         structures: *const T,
@@ -195,7 +198,7 @@ impl Memory {
         Ok(place)
     }
 
-    /// Copies a null-terminated string. Null stays null.
+    /// Copies a null-terminated string. A null pointer stays null.
     ///
     /// # Safety
     /// The pointer is null or to a null-terminated string.
@@ -210,7 +213,7 @@ impl Memory {
         unsafe { self.values(string, CStr::from_ptr(string).count_bytes() + 1) }
     }
 
-    /// Copies a chain of structures, and leaves out structures of unknown types.
+    /// Copies a chain of structures. Structures of unknown types are left out.
     ///
     /// # Safety
     /// The chain is valid.
@@ -230,7 +233,8 @@ impl Memory {
         Ok(std::ptr::null())
     }
 
-    /// Allocates room for `count` values, at least one: see translate/memory.rs.
+    /// Allocates memory for `count` values. `count` must not be 0, because an allocation of 0 bytes
+    /// may write to shared memory, see `Arena` in translate/memory.rs.
     pub(super) fn room<T>(&self, count: usize) -> Result<*mut T, OutOfMemory> {
         let layout = Layout::array::<T>(count).map_err(|_| OutOfMemory)?;
         Ok(self.bump.try_alloc_layout(layout).map_err(|_| OutOfMemory)?.cast().as_ptr())

@@ -1,4 +1,4 @@
-//! The stored commands of a withheld pass.
+//! Stores the commands of a withheld pass, and replays them.
 
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
@@ -13,8 +13,8 @@ use crate::registry::vk;
 macro_rules! define {
     ($($functions:tt)*) => {
         next! {
-            /// Commands of a device that are allowed inside of a render pass instance, and those that
-            /// begin one.
+            /// The commands of a device that are allowed inside of a render pass instance, and
+            /// those that begin one.
             struct Functions {
                 $($functions)*
             }
@@ -24,31 +24,31 @@ macro_rules! define {
 
 functions!(define);
 
-/// Arguments of a command that is withheld.
+/// The arguments of a withheld command.
 pub(super) trait Replay {
-    /// Records the command.
+    /// Records the command with these arguments.
     ///
     /// # Safety
     /// The command is valid at this place in the command buffer.
     unsafe fn replay(&self, functions: &Functions, command_buffer: vk::CommandBuffer);
 }
 
-/// Records a withheld command. Returns its size in words.
+/// A function that records a withheld command, and returns its size in words.
 type ReplayFn = unsafe fn(*const Word, &Functions, vk::CommandBuffer) -> usize;
 
-/// The unit of stored commands. Padding is not initialized.
+/// The unit in which commands are stored. It may be padding, which is not initialized.
 type Word = MaybeUninit<u64>;
 
-/// A withheld command.
+/// A withheld command as it is stored.
 #[repr(C)]
 struct Withheld<T> {
-    /// This member comes first, because it determines the types of the members after it.
+    /// The function comes first, because it determines the type of the arguments.
     replay: ReplayFn,
     arguments: T,
 }
 
 impl<T> Withheld<T> {
-    /// The size in words.
+    /// The size of a stored command in words.
     const WORDS: usize = {
         assert!(align_of::<Self>() <= align_of::<Word>() && !std::mem::needs_drop::<T>());
         size_of::<Self>().div_ceil(size_of::<Word>())
@@ -58,21 +58,21 @@ impl<T> Withheld<T> {
 /// The withheld commands of a pass.
 #[derive(Debug)]
 pub(crate) struct WithheldCommands {
-    /// The commands, one after the other: [`Withheld`] with different arguments.
+    /// The commands, one after the other. Each is a [`Withheld`] with arguments of its own type.
     words: Vec<Word>,
-    /// The memory that their arguments point to.
+    /// The memory that the arguments of the commands point to.
     pub(super) memory: Memory,
     len: usize,
     /// The number of commands with which the pass becomes [long](Self::is_long).
     long: usize,
 }
 
-/// The number of commands from which a pass is long. Withholding a command costs about a quarter of
-/// the driver's time for a draw. Settling a pass records work that costs the CPU and the GPU as much
-/// as a few hundred draws.
+/// The number of commands from which on a pass is long. Withholding a command costs about a quarter
+/// of the driver's time for a draw. Settling a pass records a dispatch that costs the CPU and the
+/// GPU as much as a few hundred draws.
 const LONG: usize = 256;
 
-/// [`LONG`], or the value of a test switch.
+/// Returns [`LONG`], or the value of a test switch.
 fn long() -> usize {
     #[cfg(feature = "test-switches")]
     if let Some(commands) = crate::test_switches::long_pass() {
@@ -82,14 +82,14 @@ fn long() -> usize {
 }
 
 impl WithheldCommands {
-    /// An empty list. `templates` are the descriptor update templates of the device.
+    /// Creates an empty list. `templates` are the descriptor update templates of the device.
     pub(crate) fn new(templates: Arc<Templates>) -> Self {
         Self { words: Vec::new(), memory: Memory::new(templates), len: 0, long: long() }
     }
 
     pub(super) fn push<T: Replay>(&mut self, arguments: T) -> Result<(), OutOfMemory> {
         /// # Safety
-        /// As for [`Replay::replay`]; the words are those of a `Withheld<T>`.
+        /// The contract of [`Replay::replay`]; the words are those of a `Withheld<T>`.
         unsafe fn replay<T: Replay>(
             words: *const Word,
             functions: &Functions,
@@ -111,22 +111,24 @@ impl WithheldCommands {
         Ok(())
     }
 
-    /// The number of withheld commands.
+    /// Returns the number of withheld commands.
     pub(crate) const fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are so many commands that it would be cheaper to settle the pass.
+    /// Whether there are so many commands that settling the pass is cheaper than withholding more
+    /// of them.
     pub(crate) const fn is_long(&self) -> bool {
         self.len >= self.long
     }
 
-    /// Withholds the pass until it ends, however long it is.
+    /// Makes [`is_long`](Self::is_long) return false until the pass ends, because the pass cannot
+    /// be settled.
     pub(crate) const fn withhold_all(&mut self) {
         self.long = usize::MAX;
     }
 
-    /// Records the withheld commands.
+    /// Records the withheld commands into a command buffer. They also stay in the list.
     ///
     /// # Safety
     /// The command buffer is being recorded, and the first of the commands is valid there.
@@ -141,7 +143,7 @@ impl WithheldCommands {
         }
     }
 
-    /// Removes all commands, and keeps the memory for the next pass.
+    /// Removes all commands. The memory is kept for the next pass.
     pub(crate) fn clear(&mut self) {
         self.words.clear();
         self.len = 0;
@@ -150,11 +152,10 @@ impl WithheldCommands {
     }
 }
 
-/// The destination of a command.
+/// The destination of a command. For the withheld commands, the arguments are copied and stored;
+/// for the driver, its function is called.
 pub(crate) enum Commands<'a> {
-    /// The withheld commands of the pass.
     Withheld(&'a mut WithheldCommands),
-    /// The driver.
     Functions(&'a Functions),
 }
 

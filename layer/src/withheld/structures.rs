@@ -721,7 +721,7 @@ impl Copied for vk::WriteDescriptorSetInlineUniformBlock<'static> {
     }
 }
 
-/// Copies a structure of a chain, and what it points to. Returns `None` for an unknown structure.
+/// Copies a structure of a chain, and what it points to. `None` if the type of the structure is unknown.
 ///
 /// # Safety
 /// The structure and its chain are valid.

@@ -1,5 +1,5 @@
-//! Puts the layer between this test, which acts as its loader, and a driver of which one call
-//! fails.
+//! Puts the layer between this test, which acts as the loader, and a driver. The test can let one
+//! call of the driver fail.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::mem::transmute;
@@ -13,38 +13,39 @@ use vkxfb_layer::interface::{
     NegotiateLayerInterface,
 };
 
-/// The driver: what the Vulkan loader finds.
+/// The driver below the layer. It is the Vulkan loader of the machine, which calls a driver.
 static DRIVER: LazyLock<Entry> = LazyLock::new(|| {
     // SAFETY: the library is a Vulkan loader.
     unsafe { Entry::load() }.unwrap()
 });
 
-/// The number of calls of the driver so far that can fail.
+/// The number of calls so far of those commands of the driver that can fail.
 static CALLS: AtomicU64 = AtomicU64::new(0);
-/// The number of the call that fails.
+/// The value of [`CALLS`] at which a call fails.
 static FAILING: AtomicU64 = AtomicU64::new(u64::MAX);
-/// The result that it returns.
+/// The result of the call that fails.
 static RESULT: AtomicI32 = AtomicI32::new(0);
-/// The command that failed.
+/// The command that failed. `None` if none has failed since [`fail`].
 static FAILED: Mutex<Option<&'static str>> = Mutex::new(None);
 
-/// Whether the device is lost.
+/// Whether the test pretends that the device is lost.
 static LOST: AtomicBool = AtomicBool::new(false);
-/// What the driver was asked for since the device is lost.
+/// The commands that have returned `VK_ERROR_DEVICE_LOST` since [`lose`].
 static ASKED: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
 
-/// Loses the device: from now on commands that report that do so.
+/// Pretends that the device is lost: commands that can report that return `VK_ERROR_DEVICE_LOST`.
 pub fn lose() {
     LOST.store(true, Ordering::Relaxed);
 }
 
-/// Returns the commands that reported that the device is lost, and finds it again.
+/// Ends the pretence of [`lose`]. Returns the commands that have reported that the device is lost.
 pub fn find() -> Vec<&'static str> {
     LOST.store(false, Ordering::Relaxed);
     std::mem::take(&mut *ASKED.lock().unwrap())
 }
 
-/// Lets the call with the number `call` fail, counted from 0 from now on.
+/// Lets one call of the driver fail with `result`. `call` is its number, counted from 0 from now
+/// on.
 pub fn fail(call: u64, result: vk::Result) {
     *FAILED.lock().unwrap() = None;
     RESULT.store(result.as_raw(), Ordering::Relaxed);
@@ -52,17 +53,17 @@ pub fn fail(call: u64, result: vk::Result) {
     CALLS.store(0, Ordering::Relaxed);
 }
 
-/// Returns the number of calls since [`fail`].
+/// Returns the number of calls since [`fail`], of those commands that can fail.
 pub fn calls() -> u64 {
     CALLS.load(Ordering::Relaxed)
 }
 
-/// Returns the command that failed since [`fail`].
+/// Returns the command that failed. `None` if none has failed since [`fail`].
 pub fn failed() -> Option<&'static str> {
     *FAILED.lock().unwrap()
 }
 
-/// Sets all pipelines to null, as the specification requires where their creation
+/// Sets all pipelines to null, as the specification requires if their creation
 /// [fails](https://docs.vulkan.org/spec/latest/chapters/pipelines.html#pipelines-multiple).
 ///
 /// # Safety
@@ -75,10 +76,10 @@ unsafe fn no_pipelines(count: u32, pipelines: Out) {
     }
 }
 
-/// The bytes of shaders that the driver got.
+/// The size in bytes of the shaders that the driver got since [`take_code`].
 static CODE: AtomicUsize = AtomicUsize::new(0);
 
-/// Returns the bytes of shaders that the driver got since the last call.
+/// Returns the size in bytes of the shaders that the driver got since the last call.
 pub fn take_code() -> usize {
     CODE.swap(0, Ordering::Relaxed)
 }
@@ -91,7 +92,7 @@ unsafe fn code(info: In) {
     CODE.fetch_add(size, Ordering::Relaxed);
 }
 
-/// Returns the error of the call, if it is the one that fails.
+/// Counts a call of the driver. Returns the error if the call must fail, and `None` otherwise.
 fn count(name: &'static str) -> Option<vk::Result> {
     let reports_loss = ["vkGetFenceStatus", "vkGetQueryPoolResults", "vkWaitForFences"];
     if LOST.load(Ordering::Relaxed) && reports_loss.contains(&name) {
@@ -105,11 +106,14 @@ fn count(name: &'static str) -> Option<vk::Result> {
     Some(vk::Result::from_raw(RESULT.load(Ordering::Relaxed)))
 }
 
-/// Commands that may return an error. Each wraps the command of the driver.
+/// Generates [`in_front`] from the commands that can fail. For each, a function counts the call,
+/// and calls the driver's function only if the call must not fail. `else` names a function to call
+/// if it fails, and `seen` one to call if it does not.
 macro_rules! failing {
     ($($name:ident($($parameter:ident: $of:ty),*)
         $(else $otherwise:ident($($argument:ident),*))? $(seen $see:ident($seen:ident))?;)*) => {
-        /// Returns the wrapper of a command of the driver.
+        /// Returns the function that programs get in place of the driver's `function`. It is
+        /// `function` itself if the command cannot fail.
         fn in_front(name: &CStr, function: vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction {
             let driver = function?;
             match name.to_str().unwrap() {
@@ -146,7 +150,7 @@ macro_rules! failing {
     };
 }
 
-/// The allocation callbacks of a command, which are always null here.
+/// The type of allocation callbacks, which are always null here.
 type Callbacks = *const c_void;
 type In = *const c_void;
 type Out = *mut c_void;
@@ -250,7 +254,7 @@ unsafe extern "system" fn get_device_proc_addr(
 /// The current instance.
 static INSTANCE: Mutex<u64> = Mutex::new(0);
 
-/// Whether the driver's transform feedback lacks queries and draws of what was captured.
+/// Whether the driver's transform feedback lacks queries and draws by byte count.
 static PARTIAL: AtomicBool = AtomicBool::new(false);
 
 /// Makes the driver's transform feedback partial, or complete.
@@ -285,8 +289,8 @@ unsafe extern "system" fn get_properties2(
     }
 }
 
-/// Returns a chain without what the driver must not see: the loader's structures for layers, because
-/// the validation layer does not know all of them.
+/// Returns a chain without the structures at its beginning that are for layers: the validation
+/// layer does not know all of them.
 ///
 /// # Safety
 /// The chain is valid, and these structures come first.
@@ -296,7 +300,8 @@ unsafe fn for_driver(mut chain: *const c_void) -> *const c_void {
         Type::LOADER_INSTANCE_CREATE_INFO,
         Type::LOADER_DEVICE_CREATE_INFO,
         Type::LAYER_SETTINGS_CREATE_INFO_EXT,
-        // So that the driver has all of its features.
+        // This structure is not for layers. It is removed because the driver may lack the feature
+        // that a test enables.
         Type::PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT,
     ];
     // SAFETY: the caller's contract.
@@ -353,7 +358,7 @@ unsafe extern "system" fn create_device(
     }
 }
 
-/// Returns the functions that a program calls, which are the layer's.
+/// Returns the layer's functions, which the program calls.
 pub fn entry() -> Entry {
     let mut version = NegotiateLayerInterface {
         s_type: NEGOTIATE_INTERFACE_STRUCT,
@@ -372,7 +377,8 @@ pub fn entry() -> Entry {
     }
 }
 
-/// Calls `create` with a chain that begins with the link of the layer to the driver.
+/// Calls `create` with a chain for `vkCreateInstance`, which begins with the layer's link to the
+/// driver.
 pub fn with_instance_link<R>(chain: *const c_void, create: impl FnOnce(*const c_void) -> R) -> R {
     let mut link = LayerInstanceLink {
         p_next: std::ptr::null_mut(),
@@ -388,7 +394,7 @@ pub fn with_instance_link<R>(chain: *const c_void, create: impl FnOnce(*const c_
     create((&raw const info).cast())
 }
 
-/// As [`with_instance_link`], for a device.
+/// Like [`with_instance_link`], for `vkCreateDevice`.
 pub fn with_device_link<R>(chain: *const c_void, create: impl FnOnce(*const c_void) -> R) -> R {
     let mut link = LayerDeviceLink {
         p_next: std::ptr::null_mut(),

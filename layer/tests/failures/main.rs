@@ -1,9 +1,11 @@
-//! Lets each call of the driver fail once, of all calls that a program and the layer make. The
-//! program gets the error from a command that it called. If it repeats that command, its results
-//! are correct, and nothing is leaked. Every fifth call fails, and each one with `VKXFB_FULL=1`.
+//! Lets each call of the driver fail once, among all calls that a program and the layer make. A
+//! command that the program called must return the error. If the program repeats the command, the
+//! results must be correct, and nothing may be leaked. By default only every fifth call fails, and
+//! with `VKXFB_FULL=1` every call.
 //!
-//! The test acts as the loader, and puts a driver that fails between the layer and the driver of
-//! the machine. It is skipped, with a reason, if the machine has none; `tests/setup.sh` installs
+//! The test acts as the loader, and puts functions that fail between the layer and the driver of
+//! the machine. It is skipped, with a reason, if the machine has no driver; `tests/setup.sh`
+//! installs one.
 //! one.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
@@ -20,17 +22,17 @@ use std::sync::{Mutex, PoisonError};
 use ash::vk;
 use skip::{Why, skip};
 
-/// The results of commands that run out of memory.
+/// The results of commands that cannot allocate memory.
 const MEMORY: [vk::Result; 2] =
     [vk::Result::ERROR_OUT_OF_HOST_MEMORY, vk::Result::ERROR_OUT_OF_DEVICE_MEMORY];
 
-/// One test at a time: the driver that fails is that of the process.
+/// Locked by each test, because the process has only one failing driver.
 static ONE: Mutex<()> = Mutex::new(());
 
 /// The number of panics, including those that are caught.
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 
-/// Compiles the program's shader. `None` if there is no compiler.
+/// Compiles the program's shader. `None` if there is no GLSL compiler.
 fn compile() -> Option<Vec<u32>> {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("shader.vert"), program::SHADER).unwrap();
@@ -43,7 +45,7 @@ fn compile() -> Option<Vec<u32>> {
     Some(vkxfb::spirv::words_from_bytes(&bytes).unwrap())
 }
 
-/// Returns `None` if there is no device, otherwise whether there is the validation layer.
+/// Returns whether the validation layer is installed. `None` if there is no device.
 fn survey() -> Option<bool> {
     // SAFETY: the loader is one, and what is created is destroyed.
     unsafe {
@@ -58,13 +60,13 @@ fn survey() -> Option<bool> {
     }
 }
 
-/// From a call that fails to the next one that does: all do with `VKXFB_FULL=1`, as `.ci/run` has it, since the program
-/// runs once for each. Odd, for the errors alternate.
+/// Returns the distance between calls that fail. The program runs once for each of them, so only
+/// `VKXFB_FULL=1`, which `.ci/run` sets, lets every call fail. The distance is odd, because even
+/// and odd calls fail with different errors.
 fn step() -> usize {
     if skip::is_full() { 1 } else { 5 }
 }
 
-/// Runs the program, and checks its results.
 fn run(words: &[u32], validates: bool, context: &str) -> program::Report {
     checked(program::run(words, validates, true), context)
 }
@@ -98,13 +100,13 @@ fn a_call_that_fails_is_an_error_and_nothing_is_lost() {
     let calls = chain::calls();
     assert!(calls > 100, "{calls}");
     for call in (0..calls).step_by(step()) {
-        // Alternates between the two errors.
+        // Even and odd calls fail with different errors.
         chain::fail(call, MEMORY[(call % 2) as usize]);
         let context = format!("call {call} of {calls} fails");
         let report = run(&words, validates, &context);
         let failed = chain::failed().unwrap_or_else(|| panic!("{context}: it was not made"));
-        // The program gets one error, from a command that it called. Or none, because the allocator
-        // may try a smaller block.
+        // The program gets one error, from a command that it called. It may also get none, because
+        // the allocator of captures may try a smaller block.
         let is_right = match &report.failures[..] {
             [(_, error)] => MEMORY.contains(error),
             [] => ["vkCreateBuffer", "vkAllocateMemory", "vkBindBufferMemory"].contains(&failed),
@@ -114,8 +116,9 @@ fn a_call_that_fails_is_an_error_and_nothing_is_lost() {
     }
 }
 
-/// Who waits for a query on a lost device gets to know that. The results of the driver's pool,
-/// whose queries are never reset, are not asked for (VUID-vkGetQueryPoolResults-None-09401).
+/// A program that waits for a query on a lost device gets the error. The layer does not read
+/// results of the driver's pool, whose queries are never reset
+/// (VUID-vkGetQueryPoolResults-None-09401).
 #[test]
 fn a_lost_device_ends_the_wait_for_a_query() {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -127,7 +130,7 @@ fn a_lost_device_ends_the_wait_for_a_query() {
     assert!(messages.is_empty(), "{messages:#?}");
 }
 
-/// Without the optimizer, the driver gets other shaders, which capture the same.
+/// Without the optimizer, the driver gets other shaders, and the captures are the same.
 #[test]
 fn the_optimizer_can_be_switched_off() {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -144,7 +147,7 @@ fn the_optimizer_can_be_switched_off() {
     assert!(code[0] == code[1] && code[1] != code[2], "{code:?}");
 }
 
-/// A feature that the driver has and the layer does not report.
+/// The driver accepts the feature `inheritedConditionalRendering`, but the layer does not report it.
 #[test]
 fn a_feature_that_is_not_reported_cannot_be_enabled() {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -160,8 +163,8 @@ fn a_feature_that_is_not_reported_cannot_be_enabled() {
     }
 }
 
-/// Where the driver's own extension is partial, the layer says what it lacks, and takes its place if
-/// that is wanted.
+/// If the driver's own extension is partial, the layer's description says what it lacks, and
+/// settings make the layer replace it.
 #[test]
 fn a_partial_extension_is_told_of_and_replaced() {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -191,7 +194,7 @@ fn a_call_that_fails_without_addresses_is_an_error_and_nothing_is_lost() {
     if compile().is_none() || survey().is_none() {
         return skip(Why::Missing("no device, or no compiler of GLSL"));
     }
-    // The layer reads the variable once, and a process has one loader.
+    // This needs another process, because the layer reads the variable only once in a process.
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "a_call_that_fails_is_an_error_and_nothing_is_lost"])
         .env("VKXFB_HIDE_ADDRESSES", "1")

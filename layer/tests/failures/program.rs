@@ -1,4 +1,5 @@
-//! A program that captures in every way that needs memory, and repeats commands that fail.
+//! A program whose captures allocate memory in every possible way, and which repeats commands that
+//! fail.
 
 use std::ffi::{CStr, c_void};
 use std::sync::Mutex;
@@ -8,11 +9,11 @@ use ash::{Device, Entry, Instance, ext, khr, vk};
 use crate::chain;
 
 const VERTICES: u32 = 12;
-/// The number of draws of a capture: more than the initial size of an arena has room for.
+/// The number of draws in a capture. They need more memory than an arena has initially.
 const DRAWS: u32 = 600;
 /// The size in bytes of a capture buffer.
 const CAPTURED: u64 = (DRAWS * VERTICES * 16) as u64;
-/// The push constant, and the content of the uniform buffer.
+/// The push constant. [`SUMMAND`] is the content of the uniform buffer.
 const FACTOR: f32 = 3.0;
 const SUMMAND: f32 = 0.5;
 
@@ -27,20 +28,21 @@ pub const SHADER: &str = "#version 450
         gl_PointSize = 1.0;
     }";
 
-/// The results of the program.
 #[derive(Debug)]
 pub struct Report {
-    /// The calls of the program that failed, with what they returned.
+    /// The commands of the program that failed, with their results.
     pub failures: Vec<(&'static str, vk::Result)>,
-    /// The messages of the validation layer, which is between the failing driver and the real one.
+    /// The messages of the validation layer, which is between the functions that fail and the
+    /// driver.
     pub messages: Vec<String>,
     /// The captured values of each capture.
     pub captured: Vec<Vec<f32>>,
-    /// Primitives written and needed: the results of the query, and of its copy.
+    /// The numbers of primitives written and needed: as results of the query, and as copied by the
+    /// device.
     pub queries: [[u64; 2]; 2],
 }
 
-/// Returns the values that a capture of `draws` draws must contain.
+/// Returns the values that `draws` captured draws must write.
 pub fn expected(draws: u32) -> Vec<f32> {
     let draw = (0..VERTICES * 4).map(|number| number as f32 * FACTOR + SUMMAND);
     (0..draws).flat_map(|_| draw.clone()).collect()
@@ -49,7 +51,8 @@ pub fn expected(draws: u32) -> Vec<f32> {
 /// The number of draws of each capture.
 pub const CAPTURES: [u32; 7] = [DRAWS, 1, 1, 1, 1, 2, 1];
 
-/// Calls a command, and once more if it fails. Keeps the failures.
+/// Calls a command, and once more if it fails. The list has the commands that failed, with their
+/// results.
 struct Attempts(Vec<(&'static str, vk::Result)>);
 
 impl Attempts {
@@ -81,12 +84,13 @@ unsafe extern "system" fn collect(
     vk::FALSE
 }
 
-/// A setting of the layer, and its value.
+/// A setting of the layer, with its value.
 type Setting = (&'static CStr, bool);
 
 const FORCED: Setting = (c"force_enable", true);
 
-/// Runs the program, with or without the optimizer of shaders.
+/// Runs the program. `validates` adds the validation layer, and `optimizes` is the layer's setting
+/// `optimize_shaders`.
 pub fn run(words: &[u32], validates: bool, optimizes: bool) -> Report {
     let mut attempts = Attempts(Vec::new());
     let settings = [FORCED, (c"optimize_shaders", optimizes)];
@@ -98,8 +102,8 @@ pub fn run(words: &[u32], validates: bool, optimizes: bool) -> Report {
     Report { failures: attempts.0, messages, captured, queries }
 }
 
-/// Waits for a query that never ends. Calls `before` before. Returns what the program gets, and the
-/// messages of the validation layer.
+/// Waits for the result of a query that never ends. Calls `before` first. Returns the result of the
+/// wait, and the messages of the validation layer.
 pub fn waits_for_a_query(
     validates: bool,
     before: impl FnOnce(),
@@ -122,7 +126,7 @@ pub fn waits_for_a_query(
     })
 }
 
-/// Creates a device with structures in its chain. Returns what the program gets.
+/// Creates a device with structures in its chain, and returns the result.
 pub fn creates_a_device(validates: bool, chain: *const c_void) -> Result<(), vk::Result> {
     let called = with_device(validates, &[FORCED], &mut Attempts(Vec::new()), |program, _| {
         let queues = [vk::DeviceQueueCreateInfo::default()
@@ -145,8 +149,7 @@ pub fn creates_a_device(validates: bool, chain: *const c_void) -> Result<(), vk:
     called.0
 }
 
-/// Returns how the layer describes itself as a tool for the first device, with a setting that is
-/// true.
+/// Returns how the layer describes itself as a tool for the first device. `setting` is set to true.
 pub fn describes(setting: Option<&'static CStr>) -> String {
     let entry = chain::entry();
     let messenger = vk::DebugUtilsMessengerCreateInfoEXT::default();
@@ -156,7 +159,7 @@ pub fn describes(setting: Option<&'static CStr>) -> String {
         let instance =
             create_instance(&entry, messenger, false, &settings, &mut Attempts(Vec::new()));
         let device = instance.enumerate_physical_devices().unwrap()[0];
-        // The layer comes first.
+        // The layer is the first tool in the list.
         let mut tools = [vk::PhysicalDeviceToolProperties::default()];
         let tools = &mut tools[..];
         let got = instance.get_physical_device_tool_properties(device, tools);
@@ -167,7 +170,8 @@ pub fn describes(setting: Option<&'static CStr>) -> String {
     }
 }
 
-/// Calls `call` with a device, on a layer with settings. Also returns the messages of the validation layer.
+/// Calls `call` with a device. `settings` are the layer's. Also returns the messages of the
+/// validation layer.
 fn with_device<R>(
     validates: bool,
     settings: &[Setting],
@@ -203,7 +207,7 @@ fn with_device<R>(
     (called, messages.into_inner().unwrap())
 }
 
-/// Creates an instance, with settings of the layer.
+/// Creates an instance with the layer, to which `settings` are passed.
 ///
 /// # Safety
 /// The user data of the messenger outlives the instance.
@@ -301,11 +305,11 @@ struct Buffer {
     mapped: *mut c_void,
 }
 
-/// What is bound while commands are recorded.
+/// The objects that recorded commands use.
 struct Bound {
     pool: vk::QueryPool,
-    /// The capture buffers. The fields after this one are for vertices, counters, summands and
-    /// copied results.
+    /// The capture buffers. The buffers after this field are for vertices, counters, the uniform
+    /// block, and copied query results.
     captured: [Buffer; CAPTURES.len()],
     vertices: Buffer,
     counters: Buffer,
@@ -314,8 +318,8 @@ struct Bound {
     set: vk::DescriptorSet,
     layout: vk::PipelineLayout,
     pushed_layout: vk::PipelineLayout,
-    /// With static vertex input, with dynamic vertex input, linked from libraries, with push
-    /// descriptors, and with a library for the shader alone.
+    /// Pipelines with static vertex input, with dynamic vertex input, linked from libraries, with
+    /// push descriptors, and with a library only for the shader.
     pipelines: [vk::Pipeline; 5],
 }
 
@@ -493,7 +497,7 @@ impl Program {
         unsafe {
             let raw = attempts.make("vkCreateBuffer", || device.create_buffer(&info, None));
             let requirements = device.get_buffer_memory_requirements(raw);
-            // lavapipe has one memory type, which is visible to the host.
+            // The only memory type of lavapipe is visible to the host.
             let index = requirements.memory_type_bits.trailing_zeros();
             let info = vk::MemoryAllocateInfo::default()
                 .allocation_size(requirements.size)
@@ -507,7 +511,7 @@ impl Program {
         }
     }
 
-    /// Creates a pipeline that captures points, with rasterizer discard.
+    /// Creates a pipeline that captures points, and discards rasterization.
     ///
     /// # Safety
     /// The handles are of the device.
@@ -541,7 +545,7 @@ impl Program {
     /// Creates the libraries from which a pipeline is linked.
     ///
     /// # Safety
-    /// As [`pipeline`](Self::pipeline).
+    /// The contract of [`pipeline`](Self::pipeline).
     unsafe fn libraries(
         &self,
         module: vk::ShaderModule,
@@ -574,7 +578,7 @@ impl Program {
     }
 
     /// # Safety
-    /// As [`pipeline`](Self::pipeline).
+    /// The contract of [`pipeline`](Self::pipeline).
     unsafe fn linked(
         &self,
         libraries: &[vk::Pipeline],
@@ -587,10 +591,11 @@ impl Program {
         unsafe { self.create(&info, attempts) }
     }
 
-    /// The vertex input is the pipeline's own, and the shader that of a library, as ANGLE has it.
+    /// Creates a pipeline that defines the vertex input itself, and links a library with the
+    /// shader, as ANGLE does.
     ///
     /// # Safety
-    /// As [`pipeline`](Self::pipeline).
+    /// The contract of [`pipeline`](Self::pipeline).
     unsafe fn with_shader_library(
         &self,
         library: vk::Pipeline,
@@ -614,7 +619,7 @@ impl Program {
     }
 
     /// # Safety
-    /// As [`pipeline`](Self::pipeline).
+    /// The contract of [`pipeline`](Self::pipeline).
     unsafe fn create(
         &self,
         info: &vk::GraphicsPipelineCreateInfo<'_>,
@@ -631,7 +636,7 @@ impl Program {
         })
     }
 
-    /// Records a command buffer, and once more if that fails.
+    /// Records a command buffer with `commands`, and once more if that fails.
     ///
     /// # Safety
     /// The command buffer is of the device, and not in use.
@@ -674,7 +679,7 @@ impl Program {
     }
 
     /// # Safety
-    /// As [`secondary`](Self::secondary).
+    /// The contract of [`secondary`](Self::secondary).
     unsafe fn primary(&self, cmd: vk::CommandBuffer, bound: &Bound, secondary: vk::CommandBuffer) {
         use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
         let device = &self.device;
@@ -692,7 +697,7 @@ impl Program {
                 }
             });
             device.cmd_end_query(cmd, bound.pool, 0);
-            // A draw by byte count, which is captured itself.
+            // A draw by byte count that is itself captured.
             let barrier = vk::MemoryBarrier::default()
                 .src_access_mask(Access::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT)
                 .dst_access_mask(Access::INDIRECT_COMMAND_READ);
@@ -707,14 +712,14 @@ impl Program {
             );
             let counter = bound.counters.raw;
             let draw_count = || {
-                // The offset makes the byte count that of one draw.
+                // With this offset, the byte count is that of one draw.
                 let offset = (DRAWS - 1) * VERTICES * 16;
                 let draw = feedback.fp().cmd_draw_indirect_byte_count_ext;
                 draw(cmd, 1, 0, counter, 0, offset, 16);
             };
             self.capture(cmd, bound, 2, 2, None, draw_count);
-            // A draw by byte count that is not captured. Not with the linked pipeline, with which
-            // Debian's validation layer crashes.
+            // A draw by byte count that is not captured. It does not use the linked pipeline, with
+            // which the validation layer of Debian 12 crashes.
             device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, bound.pipelines[0]);
             self.rendering(cmd, draw_count);
             device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, bound.pipelines[1]);
@@ -766,7 +771,7 @@ impl Program {
     }
 
     /// # Safety
-    /// As [`secondary`](Self::secondary).
+    /// The contract of [`secondary`](Self::secondary).
     unsafe fn bind(&self, cmd: vk::CommandBuffer, bound: &Bound) {
         let point = vk::PipelineBindPoint::GRAPHICS;
         // SAFETY: the caller's contract.
@@ -779,7 +784,7 @@ impl Program {
     }
 
     /// # Safety
-    /// As [`secondary`](Self::secondary).
+    /// The contract of [`secondary`](Self::secondary).
     unsafe fn push(&self, cmd: vk::CommandBuffer, layout: vk::PipelineLayout) {
         let factor = [FACTOR; 4].map(f32::to_ne_bytes).concat();
         let stages = vk::ShaderStageFlags::VERTEX;
@@ -787,10 +792,10 @@ impl Program {
         unsafe { self.device.cmd_push_constants(cmd, layout, stages, 0, &factor) };
     }
 
-    /// A pass without attachments.
+    /// Records a pass without attachments, which contains `commands`.
     ///
     /// # Safety
-    /// As [`secondary`](Self::secondary), outside of a pass.
+    /// The contract of [`secondary`](Self::secondary), outside of a pass.
     unsafe fn rendering(&self, cmd: vk::CommandBuffer, commands: impl FnOnce()) {
         let extent = vk::Extent2D { width: 1, height: 1 };
         let info = vk::RenderingInfo::default()
@@ -804,10 +809,10 @@ impl Program {
         }
     }
 
-    /// A pass with a capture.
+    /// Records a pass with a capture, which contains `draws`.
     ///
     /// # Safety
-    /// As [`rendering`](Self::rendering).
+    /// The contract of [`rendering`](Self::rendering).
     unsafe fn capture(
         &self,
         cmd: vk::CommandBuffer,
@@ -838,14 +843,14 @@ impl Program {
     }
 
     /// # Safety
-    /// As [`secondary`](Self::secondary), in a pass.
+    /// The contract of [`secondary`](Self::secondary), in a pass.
     unsafe fn draw(&self, cmd: vk::CommandBuffer) {
         // SAFETY: the caller's contract.
         unsafe { self.device.cmd_draw(cmd, VERTICES, 1, 0, 0) };
     }
 }
 
-/// State that the pipelines share.
+/// The structures that all pipelines share.
 struct State<'a> {
     stages: [vk::PipelineShaderStageCreateInfo<'a>; 1],
     bindings: [vk::VertexInputBindingDescription; 1],

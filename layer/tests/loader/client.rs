@@ -1,5 +1,5 @@
-//! A program that does not know the layer. It runs as a test, which does nothing unless it is given
-//! a role.
+//! A program that does not know the layer. It is a test that other tests start as a process, with a
+//! role in an environment variable. Without a role it does nothing.
 
 mod gives;
 
@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 
 /// The name of the test below.
 pub const TEST: &str = "client::plays_its_role";
-/// The environment variable with the role.
+/// The environment variable that contains the role.
 pub const ROLE: &str = "VKXFB_TEST_ROLE";
-/// The beginning of the line with the report.
+/// The beginning of the line of output that contains the report.
 pub const REPORT: &str = "report: ";
-/// The number of devices that each of 8 threads creates and destroys.
+/// The number of devices that each of the eight threads creates and destroys.
 pub const ROUNDS: u32 = 12;
 
 #[test]
@@ -34,7 +34,7 @@ fn plays_its_role() {
     println!("\n{REPORT}{report}");
 }
 
-/// Checks that everything that the tests need is installed.
+/// Checks that everything that the tests need is installed. The error names what is missing.
 pub fn survey() -> Result<(), String> {
     // SAFETY: the loader is one, and what is created is destroyed.
     unsafe {
@@ -61,7 +61,7 @@ fn names(extensions: &[vk::ExtensionProperties]) -> Value {
     json!(names)
 }
 
-/// Creates an instance and a device of every physical device, and reports what a program can see.
+/// Creates an instance, and a device of the first physical device. Reports what a program can see.
 fn looks_around(api_version: u32, settings: &[vk::LayerSettingEXT<'_>]) -> Value {
     // SAFETY: everything is used as Vulkan requires, and destroyed.
     unsafe {
@@ -73,7 +73,8 @@ fn looks_around(api_version: u32, settings: &[vk::LayerSettingEXT<'_>]) -> Value
         let features = instance.get_physical_device_features(device);
         let features = format!("{features:?}");
         let has = |name: &CStr| extensions.iter().any(|e| e.extension_name_as_c_str() == Ok(name));
-        // The extension needs an instance of Vulkan 1.1, or an instance extension.
+        // The extension needs an instance of Vulkan 1.1, or an instance extension, which is not
+        // enabled here.
         let enables = api_version > vk::API_VERSION_1_0 && has(ext::transform_feedback::NAME);
         let wanted = if enables { &[ext::transform_feedback::NAME][..] } else { &[] };
         let raw = create_device(&instance, device, wanted);
@@ -125,8 +126,8 @@ unsafe fn create_instance(
     // SAFETY: the caller's contract.
     unsafe {
         match entry.create_instance(&info, None) {
-            // Loaders that do not know the extension refuse it, as that of Debian 12 does, but pass
-            // on the structure.
+            // Some loaders, such as that of Debian 12, do not know `VK_EXT_layer_settings`. They
+            // reject the extension, but pass its structure to layers.
             Err(vk::Result::ERROR_EXTENSION_NOT_PRESENT) => {
                 entry.create_instance(&info.enabled_extension_names(&[]), None)
             }
@@ -152,7 +153,7 @@ unsafe fn create_device(
     unsafe { instance.create_device(device, &info, None) }.unwrap()
 }
 
-/// Returns the tools of a device, after testing the idiom of two calls with room for every possible
+/// Returns the tools of a device. Before that, enumerates them with memory for every possible
 /// number of tools.
 ///
 /// # Safety
@@ -163,7 +164,7 @@ unsafe fn tools(
     api_version: u32,
     device: vk::PhysicalDevice,
 ) -> Value {
-    // Drivers may lack the EXT command, which the loader then implements.
+    // If the driver lacks the command of the extension, the loader implements it.
     let name = match api_version {
         vk::API_VERSION_1_3.. => c"vkGetPhysicalDeviceToolProperties",
         _ => c"vkGetPhysicalDeviceToolPropertiesEXT",
@@ -176,8 +177,8 @@ unsafe fn tools(
         let mut all = 0;
         assert_eq!(get(device, &mut all, ptr::null_mut()), vk::Result::SUCCESS);
         let mut tools = Vec::new();
-        // With the validation layer of Debian 12 next to the program, only with room for all tools:
-        // it writes its entry even if there is no room.
+        // If the program calls the validation layer of Debian 12 directly, there must be memory for
+        // all tools, because that layer writes its entry in any case.
         let rooms = if std::env::var("VK_INSTANCE_LAYERS").unwrap().starts_with("VK_LAYER_KHRONOS")
         {
             all..=all
@@ -207,7 +208,7 @@ unsafe fn tools(
     }
 }
 
-/// Forces the layer by `VK_EXT_layer_settings`, which the layer lists as its own extension.
+/// Makes the layer active with `VK_EXT_layer_settings`, which the layer lists as its own extension.
 fn says_settings() -> Value {
     let layer = c"VK_LAYER_VKXFB_transform_feedback";
     // SAFETY: the name is a null-terminated string.
@@ -228,7 +229,8 @@ fn says_settings() -> Value {
     looks_around(vk::API_VERSION_1_3, &[setting])
 }
 
-/// Eight threads create devices of a shared instance, and sometimes an instance of their own.
+/// Creates devices of a shared instance in eight threads. Sometimes a thread uses an instance of
+/// its own.
 fn creates_from_threads() -> Value {
     // SAFETY: everything is used as Vulkan requires, and destroyed.
     unsafe {

@@ -1,5 +1,6 @@
 //! Tests the layer with a real loader. Each test runs a program with and without the layer, and
-//! compares. The program is this test in the role of [`client`], or the command `vkxfb`.
+//! compares the results. The program is this test in the role of [`client`], or the command
+//! `vkxfb`.
 //!
 //! The tests are skipped, with a reason, if there is no loader or no device; `tests/setup.sh`
 //! installs both.
@@ -21,7 +22,8 @@ use tempfile::TempDir;
 const LAYER: &str = "VK_LAYER_VKXFB_transform_feedback";
 const VALIDATION: &str = "VK_LAYER_KHRONOS_validation";
 
-/// Returns the library beside the test: cargo builds the library of a package before its tests.
+/// Returns the layer's library. It is in the directory of this test, because cargo builds the
+/// library of a package before its tests.
 fn library() -> PathBuf {
     let name =
         format!("{}vkxfb_layer{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
@@ -40,23 +42,24 @@ fn manifest() -> TempDir {
     directory
 }
 
-/// The output of a program.
+/// The output of a program that has run.
 struct Ran {
     stdout: String,
     stderr: String,
 }
 
-/// Runs a program with layers, the first next to the program.
+/// Runs a program with layers. The program calls the first of them. Fails if the program fails, or
+/// if there is a validation error.
 fn run(command: &mut Command, layers: &[&str], variables: &[(&str, &str)]) -> Ran {
     let directory = manifest();
-    // The loader of Debian 12 uses layers in the order in which it finds them, not in the order of
-    // the variable.
+    // The loader of Debian 12 calls layers in the order in which it finds them, whatever the order
+    // in the environment variable is.
     let others = Path::new("/usr/share/vulkan/explicit_layer.d");
     let paths = match layers {
         [LAYER, ..] => [directory.path(), others],
         _ => [others, directory.path()],
     };
-    // Removes variables that may be set on the machine.
+    // Variables that may be set on the machine are removed.
     for variable in ["VK_LOADER_LAYERS_ENABLE", "VK_LOADER_LAYERS_DISABLE", "VK_LAYER_PATH"] {
         command.env_remove(variable);
     }
@@ -76,7 +79,7 @@ fn run(command: &mut Command, layers: &[&str], variables: &[(&str, &str)]) -> Ra
     let text = |bytes| String::from_utf8(bytes).unwrap();
     let ran = Ran { stdout: text(output.stdout), stderr: text(output.stderr) };
     assert!(output.status.success(), "{}\n{}{}", output.status, ran.stdout, ran.stderr);
-    // The validation layer writes to standard output.
+    // The validation layer logs to standard output.
     for said in [&ran.stdout, &ran.stderr] {
         assert!(!said.contains("Validation Error") && !said.contains("VUID-"), "{said}");
     }
@@ -84,7 +87,7 @@ fn run(command: &mut Command, layers: &[&str], variables: &[(&str, &str)]) -> Ra
     ran
 }
 
-/// Runs this program in the role of the client, and returns what it reports.
+/// Runs this program in the role of the client. Returns its report and its log.
 fn client(role: &str, layers: &[&str], variables: &[(&str, &str)]) -> (Value, String) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "--ignored", "--nocapture", client::TEST]).env(client::ROLE, role);
@@ -94,7 +97,7 @@ fn client(role: &str, layers: &[&str], variables: &[(&str, &str)]) -> (Value, St
     (serde_json::from_str(report).unwrap(), ran.stderr)
 }
 
-/// Whether a loader, a device and the validation layer are installed.
+/// Whether a loader, a device and the validation layer are installed. If not, the test is skipped.
 fn is_there() -> bool {
     match client::survey() {
         Ok(()) => true,
@@ -105,10 +108,12 @@ fn is_there() -> bool {
     }
 }
 
-/// The layer alone, below the validation layer, and above it.
+/// The layers that a program calls, in order: the layer alone, below the validation layer, and
+/// above it.
 const STACKS: [&[&str]; 3] = [&[LAYER], &[VALIDATION, LAYER], &[LAYER, VALIDATION]];
 
-/// Checks that the client in a role sees the same with and without the layer, except for the tools.
+/// Checks that the client in a role sees the same with and without the layer, except that the layer
+/// is in the list of tools.
 #[track_caller]
 fn sees_the_same(role: &str, variables: &[(&str, &str)]) {
     if !is_there() {
@@ -176,7 +181,7 @@ fn an_active_layer_gives_the_extension() {
             assert_eq!(report["properties"], limits, "{version} {stack:?}");
             let handle_types = i32::from(version != "1.0");
             assert_eq!(report["external"], handle_types, "{version} {stack:?}: opaque descriptors");
-            // The commands exist if the extension is enabled.
+            // The commands of the extension exist if it is enabled.
             for (created, commands) in [
                 ("captures", 6),
                 ("without the feature", 6),
@@ -210,14 +215,15 @@ fn threads_create_and_destroy_devices() {
     }
 }
 
-/// Withholds passes, and logs each.
+/// Variables that make the layer withhold and log all passes.
 const WITHHOLD: &[(&str, &str)] = &[
     ("VKXFB_FORCE_ENABLE", "1"),
     ("VKXFB_WITHHOLD_PASSES", "1"),
     ("VKXFB_LOG", "vkxfb_layer::command_buffers=trace"),
 ];
 
-/// The loader adds the extensions in the manifest of an implicit layer to those of the driver.
+/// The loader adds the extensions in the manifest of an implicit layer to those that the layer
+/// lists.
 #[test]
 fn an_implicit_layer_shows_the_extension_once() {
     if !is_there() {
@@ -244,7 +250,7 @@ fn an_implicit_layer_shows_the_extension_once() {
     assert_eq!(active["features"], serde_json::json!([1, 1, 1, 1, 0]));
 }
 
-/// Returns the description of the tool, which shows a user whether the layer is active.
+/// Returns the layer's description as a tool, which tells a user whether the layer is active.
 fn description(report: &Value) -> String {
     let tools = report["tools"].as_array().unwrap();
     let tool = tools.iter().find(|t| t["layer"] == LAYER).unwrap();
@@ -302,8 +308,8 @@ fn programs_set_what_files_and_variables_do_not() {
     );
 }
 
-/// Returns the path of the command `vkxfb`, if cargo has built it beside the layer, as `cargo test`
-/// in the root of the workspace does.
+/// Returns the path of the command `vkxfb`. `None` if cargo has not built it beside the layer, as
+/// `cargo test` in the root of the workspace does.
 fn vkxfb() -> Option<PathBuf> {
     let directory = std::env::current_exe().unwrap();
     let command = directory.ancestors().nth(2).map(Path::to_owned).unwrap();
@@ -324,7 +330,7 @@ fn the_probe_finds_the_same() {
         let mut command = Command::new(&vkxfb);
         command.args(["probe", "--device", "0", "--quick", "--json"]).args(more);
         let ran = run(&mut command, layers, variables);
-        // The layer logs withheld passes only if it is asked to.
+        // The layer logs nothing, except withheld passes if the variables enable that.
         let passes = ran.stderr.lines().filter(|line| line.contains("a pass was withheld"));
         assert_eq!(passes.count(), ran.stderr.lines().count(), "{}", ran.stderr);
         assert_eq!(ran.stderr.is_empty(), variables != WITHHOLD, "{}", ran.stderr);
@@ -339,10 +345,10 @@ fn the_probe_finds_the_same() {
     let plain = probe(&[], &[], &[]);
     assert_eq!(plain["outcome"], "all-right");
     assert_eq!(probe(&[LAYER], &[], &[]), plain);
-    // The probe enables the validation layer itself, with all checks. It comes below the layers of
-    // the variable.
+    // The probe enables the validation layer itself, with all checks. That instance of it is below
+    // the layers of the environment variable.
     assert_eq!(probe(&[VALIDATION, LAYER], &["--validate"], &[]), plain);
-    // The layer captures instead of the driver.
+    // Here the layer captures instead of the driver.
     for stack in STACKS {
         let mut command = Command::new(&vkxfb);
         command.args(["probe", "--device", "0", "--quick", "--json", "--backend", "native"]);
@@ -354,7 +360,7 @@ fn the_probe_finds_the_same() {
         let captures = ran.stderr.matches("the capture is ours").count();
         assert!(captures > 0 && captures >= cases, "{captures} of {cases}");
     }
-    // All passes are withheld, with the driver's own captures in them.
+    // Here the layer withholds all passes, and the driver captures in them.
     assert_eq!(probe(&[LAYER], &["--validate"], WITHHOLD), plain);
     assert_eq!(probe(&[VALIDATION, LAYER], &["--validate"], WITHHOLD), plain);
 }

@@ -1,8 +1,9 @@
-//! What `vulkaninfo` prints with and without the layer differs by the extension, by what belongs to
-//! it, and by the extensions that are hidden, each of which the log names with a reason.
+//! Compares what `vulkaninfo` prints with and without the layer. The output must differ only in the
+//! extension, in what belongs to the extension, and in the hidden extensions. The log must name
+//! each hidden extension with a reason.
 //!
-//! The test takes the program of Debian unstable, where `tests/setup.sh --newest` runs it, or the one
-//! that is installed.
+//! If `tests/setup.sh --newest` starts the test, it runs the `vulkaninfo` of Debian unstable, and
+//! otherwise the installed one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,7 +12,7 @@ use std::process::Command;
 use super::{LAYER, Ran, is_there, run};
 use crate::skip::{Why, skip};
 
-/// Features and properties that the layer reports instead of the driver, beside those of the
+/// The features and properties that the layer reports instead of the driver, except those in the
 /// extension's own structures.
 const OWN: [&str; 9] = [
     "descriptorBufferPushDescriptors",
@@ -25,7 +26,7 @@ const OWN: [&str; 9] = [
     "transformFeedbackPreservesTriangleFanProvokingVertex",
 ];
 
-/// The command that runs the program.
+/// Returns the command that runs `vulkaninfo`.
 fn vulkaninfo() -> Command {
     let Some(newest) = std::env::var_os("VKXFB_NEWEST") else { return Command::new("vulkaninfo") };
     let mut command = Command::new("run-newest");
@@ -33,7 +34,7 @@ fn vulkaninfo() -> Command {
     command
 }
 
-/// The lines of each section, by its title.
+/// Returns the lines of each section, by the title of the section.
 fn sections(said: &str) -> BTreeMap<&str, BTreeSet<&str>> {
     let lines: Vec<&str> = said.lines().collect();
     let is_rule = |line: &str| !line.is_empty() && line.chars().all(|c| c == '-' || c == '=');
@@ -42,7 +43,7 @@ fn sections(said: &str) -> BTreeMap<&str, BTreeSet<&str>> {
         if !line.starts_with('\t') && lines.get(number + 1).is_some_and(|next| is_rule(next)) {
             title = line.split(": count").next().unwrap().trim_end_matches(':');
         } else if !is_rule(line) && !line.is_empty() {
-            // Memory that is in use differs from run to run.
+            // The amount of used memory differs from run to run.
             let varies = ["usage", "budget"].iter().any(|name| line.trim().starts_with(name));
             if !varies {
                 sections.entry(title).or_default().insert(line);
@@ -52,7 +53,8 @@ fn sections(said: &str) -> BTreeMap<&str, BTreeSet<&str>> {
     sections
 }
 
-/// `VK_EXT_shader_object` as it is part of names: `ShaderObject`.
+/// Returns the name of an extension as it is in names of structures: `ShaderObject` for
+/// `VK_EXT_shader_object`.
 fn part_of_names(extension: &str) -> String {
     let words = extension.splitn(3, '_').nth(2).unwrap().split('_');
     words.map(|word| word[..1].to_uppercase() + &word[1..]).collect()

@@ -1,4 +1,4 @@
-//! The types of ash, from its sources.
+//! Reads from the sources of ash which types it has.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,12 +8,12 @@ use serde_json::Value;
 
 pub struct AshTypes {
     names: BTreeSet<String>,
-    /// Structures whose chain ash declares as one that is written.
+    /// The structures of which ash declares the `pNext` pointer as mutable.
     written: BTreeSet<String>,
 }
 
 impl AshTypes {
-    /// Reads the sources of the version with which the layer is built.
+    /// Reads the sources of the version of ash with which the layer is built.
     pub fn read() -> Self {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let metadata = Command::new(cargo)
@@ -29,7 +29,7 @@ impl AshTypes {
         let (mut names, mut written) = (BTreeSet::new(), BTreeSet::new());
         for file in std::fs::read_dir(&sources).unwrap() {
             let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
-            // Macros declare handles.
+            // ash declares handles with these macros.
             let declarations =
                 ["pub struct ", "pub union ", "pub type ", "handle!(", "dispatchable!("];
             for declaration in declarations {

@@ -1,4 +1,4 @@
-//! Generates Rust code from the registry.
+//! Generates Rust code from the registry of Vulkan.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,8 @@ use super::model::{
     BY_HAND, Function, Newer, Registry, Structure, Value, function_name, type_name,
 };
 
-/// Structures for which the registry does not say what must be copied.
+/// The structures for which the registry does not say completely what they point to. `by_hand.rs`
+/// copies them.
 const STRUCTURES_BY_HAND: [&str; 2] =
     ["VkPushDescriptorSetWithTemplateInfo", "VkWriteDescriptorSet"];
 
@@ -21,7 +22,7 @@ fn head(registry: &Registry<'_, '_>) -> String {
 }
 
 impl Registry<'_, '_> {
-    /// Returns a type without pointers, in Rust.
+    /// Returns the name in Rust of a type that is not a pointer.
     fn rust_type(&self, ty: &str, lifetime: &str) -> String {
         match ty {
             "uint8_t" => "u8".to_owned(),
@@ -37,7 +38,7 @@ impl Registry<'_, '_> {
                 let lifetime = if has_lifetime { lifetime } else { "" };
                 format!("vk::{}{lifetime}", self.rust_name(vulkan))
             }
-            // It is only pointed to, and the layer does not look there.
+            // The layer has only pointers to values of this type, and does not dereference them.
             _ => "c_void".to_owned(),
         }
     }
@@ -52,7 +53,7 @@ impl Value {
         }
     }
 
-    /// Returns the type of a member.
+    /// Returns the type of a member in Rust.
     fn member_type(&self, registry: &Registry<'_, '_>) -> String {
         let ty = registry.rust_type(&self.ty, "<'static>");
         let ty = format!("{}{ty}", "*const ".repeat(self.pointers));
@@ -62,8 +63,8 @@ impl Value {
         }
     }
 
-    /// Returns the function of the memory that copies the value, and the number of elements. `None`
-    /// for a value that is not a pointer.
+    /// Returns the method of `Memory` that copies what the value points to, and an expression for
+    /// the number of elements. `None` if nothing is copied.
     fn copy(&self, registry: &Registry<'_, '_>, of: &str) -> Option<(&'static str, String)> {
         if self.pointers == 0 && self.array.is_none() {
             return None;
@@ -71,7 +72,7 @@ impl Value {
         let has_pointers = registry.structures.contains_key(self.ty.as_str());
         Some(match (self.ty.as_str(), self.len.as_deref()) {
             (_, Some("null-terminated")) => ("string", String::new()),
-            // An opaque value.
+            // The pointer is opaque, so it is only passed on.
             ("void", None) => return None,
             ("void", Some(len)) => ("bytes", count(of, len)),
             (_, len) => {
@@ -118,8 +119,8 @@ pub fn commands(registry: &Registry<'_, '_>) -> String {
         writeln!(commands, "{ROW});").unwrap();
     }
     format!(
-        "{}/// Hands a macro the functions of a device: `name PFN_type [names of the command];`.\n{}\n\
-         /// Hands a macro the commands: see [`macros`](super::macros).\n{}\n\
+        "{}/// Passes the functions of a device to a macro, as rows `name PFN_type [names of the command];`.\n{}\n\
+         /// Passes the commands to a macro, as rows in the form that [`macros`](super::macros) describes.\n{}\n\
          pub(crate) use {{commands, functions}};\n",
         head(registry),
         table("functions", &functions),
@@ -127,10 +128,10 @@ pub fn commands(registry: &Registry<'_, '_>) -> String {
     )
 }
 
-/// Before a row of a table.
+/// The indentation of a row in a table.
 const ROW: &str = "            ";
 
-/// A macro that hands its rows to another.
+/// Returns a macro that passes `rows` to another macro.
 fn table(name: &str, rows: &str) -> String {
     format!(
         "macro_rules! {name} {{\n    ($expand:ident) => {{\n        $expand! {{\n{rows}        }}\n    \
@@ -138,28 +139,28 @@ fn table(name: &str, rows: &str) -> String {
     )
 }
 
-/// The version, and the names of the commands that are recorded.
+/// Generates the version of the registry, and the names of the commands that are recorded.
 pub fn names(registry: &Registry<'_, '_>) -> String {
     let names: String = registry.names.iter().map(|name| format!("    c\"{name}\",\n")).collect();
     format!(
         "{}use std::ffi::CStr;\n\nuse super::vk;\n\n\
          /// The version of the registry.\n\
          pub(crate) const VERSION: u32 = vk::make_api_version(0, 1, 4, {});\n\n\
-         /// Commands that are recorded and for which it is known where they are allowed, by all their names,\n\
-         /// sorted.\n\
+         /// The names, including aliases, of the recorded commands that the layer knows, sorted. It knows\n\
+         /// whether each of them is allowed inside of passes.\n\
          pub(crate) const KNOWN_COMMANDS: &[&CStr] = &[\n{names}];\n",
         head(registry),
         registry.version
     )
 }
 
-/// The sizes of the structures of chains that are copied.
+/// Generates the sizes of the structures in chains that the layer copies.
 pub fn sizes(registry: &Registry<'_, '_>) -> String {
     let mut out = head(registry);
     out.push_str(
         "use super::vk;\n\n\
-         /// The sizes in bytes of the structures that may be in chains that the layer copies, by the value of\n\
-         /// `sType`, sorted.\n\
+         /// The sizes in bytes of the structures that may be in chains that the layer copies. They are sorted\n\
+         /// by the value of `sType`, which comes first.\n\
          pub(crate) const SIZES: &[(i32, usize)] = &[\n",
     );
     for (s_type, name) in &registry.chained {
@@ -173,7 +174,7 @@ pub fn sizes(registry: &Registry<'_, '_>) -> String {
     }
     out.push_str(
         "];\n\n\
-         /// The size of a structure that has words of 4 bytes after `pNext`, and nothing else.\n\
+         /// Returns the size in bytes of a structure with `count` words of 4 bytes after `pNext`.\n\
          const fn words(count: usize) -> usize {\n\
          (size_of::<vk::BaseInStructure<'_>>() + 4 * count)\
          .next_multiple_of(align_of::<vk::BaseInStructure<'_>>())\n}\n",
@@ -181,7 +182,7 @@ pub fn sizes(registry: &Registry<'_, '_>) -> String {
     out
 }
 
-/// The types that ash does not have.
+/// Generates the types that ash does not have.
 pub fn types(registry: &Registry<'_, '_>) -> String {
     let mut rows = String::new();
     for Newer { from, c_name, structure } in &registry.newer {
@@ -199,8 +200,8 @@ pub fn types(registry: &Registry<'_, '_>) -> String {
     let mut out = head(registry);
     out.push_str(
         "use super::vk;\n\n\
-         /// Hands a macro the structures that ash does not have: what adds it to Vulkan, its name in Rust and in C,\n\
-         /// the value of `sType`, and the members.\n",
+         /// Passes the structures that ash does not have to a macro. Each row has the version or extension that\n\
+         /// adds the structure to Vulkan, its name in Rust and in C, the value of `sType`, and the members.\n",
     );
     out.push_str(&table("newer_structures", &rows));
     out.push_str("\npub(crate) use newer_structures;\n\n");
@@ -245,7 +246,7 @@ pub fn structures(registry: &Registry<'_, '_>) -> String {
         .collect();
     write!(
         out,
-        "/// Copies a structure of a chain, and what it points to. Returns `None` for an unknown structure.\n\
+        "/// Copies a structure of a chain, and what it points to. `None` if the type of the structure is unknown.\n\
          ///\n/// # Safety\n/// The structure and its chain are valid.\n\
          pub(super) unsafe fn copy(structure: *const vk::BaseInStructure<'_>, memory: &Memory) \
          -> Result<Option<*const c_void>, OutOfMemory> {{\n\

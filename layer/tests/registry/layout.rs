@@ -1,7 +1,8 @@
-//! The structures that ash does not have are laid out as in C.
+//! Checks that the structures that ash does not have are laid out as in C.
 //!
-//! The headers are those that the C compiler finds, or in the directory of `VKXFB_VULKAN_HEADERS`.
-//! What they do not have yet is named, and not checked. `.ci/newest` takes those of Debian unstable.
+//! The C compiler reads the Vulkan headers that it finds, or those in the directory of
+//! `VKXFB_VULKAN_HEADERS`. Structures that these headers lack are listed, and not checked.
+//! `.ci/newest` uses the headers of Debian unstable.
 
 use crate::skip::{Why, skip};
 use std::ffi::c_void;
@@ -22,7 +23,8 @@ mod vk {
 
 /// The layout of a structure.
 pub struct Layout {
-    /// What adds it: C has a macro of that name.
+    /// The version of Vulkan or the extension that adds the structure. In C there is a macro of
+    /// that name.
     from: &'static str,
     name: &'static str,
     size: usize,

@@ -1,9 +1,10 @@
-//! What the layer knows of the registry of Vulkan (`vk.xml`): generates the files of [`FILES`] and
-//! `translate/tests/table.rs`, and compares the tables that are written by hand with it.
+//! Generates code from the registry of Vulkan (`vk.xml`): the files of [`FILES`] and
+//! `translate/tests/table.rs`. Also checks that the tables that are written by hand fit the
+//! registry.
 //!
 //! The repository does not contain the registry. With `VKXFB_VK_XML=FILE` these tests compare the
-//! files with it; with `VKXFB_REGENERATE=1` as well, they write the files. CONTRIBUTING.md says how
-//! the next version of Vulkan is added.
+//! generated code with the files in the repository. With `VKXFB_REGENERATE=1` as well, they write
+//! the files. CONTRIBUTING.md says how to change to the next version of Vulkan.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
@@ -29,10 +30,10 @@ use model::Registry;
 use roxmltree::Document;
 use skip::{Why, skip};
 
-/// Writes a file.
+/// A function that generates a file.
 type Emit = fn(&Registry<'_, '_>) -> String;
 
-/// The generated files, and what generates them.
+/// The generated files, with the functions that generate them.
 const FILES: [(&str, Emit); 5] = [
     ("registry/commands.rs", emit::names),
     ("registry/sizes.rs", emit::sizes),
@@ -41,7 +42,7 @@ const FILES: [(&str, Emit); 5] = [
     ("withheld/structures.rs", emit::structures),
 ];
 
-/// The registry, if an environment variable names it.
+/// Reads the registry. `None` if no environment variable names it: then the test is skipped.
 fn registry() -> Option<String> {
     let Some(file) = std::env::var_os("VKXFB_VK_XML").map(PathBuf::from) else {
         skip(Why::Expected("VKXFB_VK_XML does not name a vk.xml"));
@@ -51,7 +52,7 @@ fn registry() -> Option<String> {
     Some(text)
 }
 
-/// Somebody has said of each device extension whether programs see it.
+/// For each device extension, the tables say whether programs see it.
 #[test]
 fn extensions_are_judged() {
     let Some(text) = registry() else { return };
@@ -66,7 +67,7 @@ fn extensions_are_judged() {
     assert!(gone.is_empty(), "no device extensions: {gone:#?}");
 }
 
-/// What is hidden is documented, with the reason.
+/// README.md lists each hidden extension, with the same reason as the table.
 #[test]
 fn hidden_extensions_are_documented() {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
@@ -79,8 +80,7 @@ fn hidden_extensions_are_documented() {
     }
 }
 
-/// Somebody has said what the layer does with each command that is recorded, and the files say the
-/// rest.
+/// `VERDICTS` has each command that is recorded, and the generated files are those of the registry.
 #[test]
 fn files_are_those_of_the_registry() {
     let Some(text) = registry() else { return };
@@ -98,7 +98,7 @@ fn files_are_those_of_the_registry() {
     assert!(include_str!("../../README.md").contains(&version), "README.md: {version}");
 }
 
-/// Compares a file of the layer with what is generated, or writes it.
+/// Checks that a file of the layer is the generated one. With `VKXFB_REGENERATE`, writes it first.
 fn hold(name: &str, source: &str) {
     let source = formatted(source);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(name);

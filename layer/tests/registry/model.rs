@@ -1,4 +1,4 @@
-//! The part of the registry that the layer needs.
+//! Reads the part of the registry that the layer needs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,13 +9,15 @@ use super::ash_types::AshTypes;
 use super::extensions::SHOWN;
 use super::verdicts::VERDICTS;
 
-/// Commands that begin a pass.
+/// The commands that begin a pass.
 const BEGINS: [&str; 3] = ["vkCmdBeginRendering", "vkCmdBeginRenderPass", "vkCmdBeginRenderPass2"];
 
-/// Commands that are allowed inside of a pass only with `VK_QCOM_tile_shading`, which is hidden.
+/// Commands that are allowed inside of a pass only with `VK_QCOM_tile_shading`, which the layer
+/// hides.
 const OF_TILES: [&str; 3] = ["vkCmdDispatch", "vkCmdDispatchBase", "vkCmdDispatchIndirect"];
 
-/// Commands for which the registry does not say what must be copied. `by_hand.rs` has them.
+/// The commands for which the registry does not say completely what their arguments point to.
+/// `by_hand.rs` copies them.
 pub const BY_HAND: [&str; 5] = [
     "vkCmdDrawMultiEXT",
     "vkCmdDrawMultiIndexedEXT",
@@ -24,7 +26,8 @@ pub const BY_HAND: [&str; 5] = [
     "vkCmdSetSampleMaskEXT",
 ];
 
-/// Structures whose chains the layer copies: it needs the sizes of all that they may contain.
+/// Structures whose chains the layer copies. So it needs the sizes of all structures that may be in
+/// these chains.
 const COPIED: [&str; 9] = [
     "VkBufferCreateInfo",
     "VkDependencyInfo",
@@ -37,7 +40,7 @@ const COPIED: [&str; 9] = [
     "VkSubpassDependency2",
 ];
 
-/// Other structures that the layer needs.
+/// Other structures that the layer uses, and which ash may not have.
 const NEEDED: [&str; 4] = [
     "VkIndirectCommandsLayoutCreateInfoEXT",
     "VkPhysicalDeviceDeviceGeneratedCommandsFeaturesEXT",
@@ -45,8 +48,8 @@ const NEEDED: [&str; 4] = [
     "VkPhysicalDeviceMaintenance9PropertiesKHR",
 ];
 
-/// Commands that the layer has hooks for and that are not recorded in passes, where ash may not have
-/// them.
+/// Commands that are not recorded in passes, for which the layer has hooks, and which ash may not
+/// have.
 const HOOKED: [&str; 3] = [
     "vkCmdCopyQueryPoolResultsToMemoryKHR",
     "vkCmdPreprocessGeneratedCommandsEXT",
@@ -56,37 +59,40 @@ const HOOKED: [&str; 3] = [
 /// A parameter of a command, or a member of a structure.
 #[derive(Clone)]
 pub struct Value {
-    /// The name in C.
+    /// The name of the parameter or member in C.
     pub c_name: String,
-    /// The name in Rust.
+    /// The name of the parameter or member in Rust.
     pub name: String,
-    /// The type without `const` and pointers, as the registry names it first.
+    /// The C type without `const` and pointers. If the type has several names, this is the first
+    /// one in the registry.
     pub ty: String,
     pub pointers: usize,
-    /// The number of elements of a fixed array.
+    /// The number of elements, if the value is an array of fixed size.
     pub array: Option<usize>,
-    /// The member or parameter with the number of elements of the pointer, or `null-terminated`.
+    /// For a pointer, the name of the parameter or member that is the number of elements, or
+    /// `null-terminated`. `None` if the pointer is to one value.
     pub len: Option<String>,
 }
 
 pub struct Structure {
     pub members: Vec<Value>,
-    /// The value of `sType`, if the structure has one.
+    /// The value of `sType`. `None` if the structure has no such member.
     pub s_type: Option<i64>,
 }
 
 pub struct Function {
-    /// `vkCmdDraw`: the name that ash has, if it has the command.
+    /// The name of the command, such as `vkCmdDraw`. If there are several, this is the one that ash
+    /// has.
     pub name: String,
     /// Other names of the same command.
     pub aliases: Vec<String>,
-    /// Without the command buffer.
+    /// The parameters, except for the command buffer.
     pub parameters: Vec<Value>,
 }
 
 /// A structure that ash does not have.
 pub struct Newer {
-    /// What adds it: an extension, or a version of Vulkan.
+    /// The extension or version of Vulkan that adds the structure.
     pub from: String,
     pub c_name: String,
     pub structure: Structure,
@@ -95,29 +101,32 @@ pub struct Newer {
 pub struct Registry<'a, 'i> {
     ash: &'a AshTypes,
     nodes: BTreeMap<&'a str, Node<'a, 'i>>,
-    /// Other names of types.
+    /// Other names of the types, by their first names.
     aliases: BTreeMap<&'a str, Vec<&'a str>>,
     s_types: BTreeMap<&'a str, i64>,
     constants: BTreeMap<&'a str, usize>,
-    /// For each structure, those that may be in its chain.
+    /// For each structure, the structures that may be in its chain.
     extending: BTreeMap<&'a str, BTreeSet<&'a str>>,
-    /// What adds each type.
+    /// For each type, the extension or version of Vulkan that adds it. Types of hidden extensions
+    /// are not here.
     from: BTreeMap<&'a str, &'a str>,
-    /// `VK_HEADER_VERSION`
+    /// `VK_HEADER_VERSION`: the last part of the version of the registry.
     pub version: &'a str,
-    /// The commands of passes, sorted by name.
+    /// The commands that begin passes or are allowed in passes, sorted by name.
     pub commands: Vec<Function>,
-    /// Structures that are reachable from parameters or in chains, and contain pointers.
+    /// The structures that contain pointers, among those that parameters or chains of these
+    /// commands reach.
     pub structures: BTreeMap<&'a str, Structure>,
-    /// Every command that is recorded, inside or outside of passes, by all its names.
+    /// The names, including aliases, of all commands that are recorded, inside or outside of
+    /// passes.
     pub names: BTreeSet<&'a str>,
-    /// Structures that may be in the chains of [`COPIED`] ones.
+    /// The structures that may be in the chains of [`COPIED`] structures, by the value of `sType`.
     pub chained: BTreeMap<i64, &'a str>,
-    /// Structures that the layer needs and ash does not have, sorted by name.
+    /// The structures that the layer needs and ash does not have, sorted by name.
     pub newer: Vec<Newer>,
-    /// The types of commands that ash does not have: what they return, and all parameters.
+    /// The commands that ash does not have: the return type and all parameters.
     pub newer_commands: BTreeMap<String, (String, Vec<Value>)>,
-    /// Other types that these need, with what they are.
+    /// Other types that the layer needs and ash does not have, with their definitions in Rust.
     pub newer_types: BTreeMap<String, &'static str>,
 }
 
@@ -134,7 +143,8 @@ fn text_of<'a>(node: Node<'a, '_>, name: &'static str) -> &'a str {
     elements(node, name).next().and_then(|child| child.text()).unwrap_or_default()
 }
 
-/// The name of a type or command: an attribute, or an element within its declaration.
+/// Returns the name of a type or command, which is in an attribute or in an element of its
+/// declaration.
 fn name_of<'a>(node: Node<'a, '_>) -> &'a str {
     node.attribute("name").unwrap_or_else(|| text_of(node, "name"))
 }
@@ -145,9 +155,10 @@ fn device_extensions<'a, 'i>(root: Node<'a, 'i>) -> impl Iterator<Item = Node<'a
         .filter(|extension| extension.attribute("type") == Some("device"))
 }
 
-/// Whether what `depends` says can be: of device extensions, only those that are shown are there.
+/// Whether the condition in a `depends` attribute can be true. Device extensions are available only
+/// if the layer shows them.
 fn is_met(depends: &str, device: &BTreeSet<&str>) -> bool {
-    // `,` is or, `+` is and; both bind alike, and parentheses group.
+    // `,` means or, and `+` means and. They have the same precedence, and parentheses group.
     fn term<'s>(rest: &mut &'s str, is_there: &dyn Fn(&'s str) -> bool) -> bool {
         if let Some(inner) = rest.strip_prefix('(') {
             *rest = inner;
@@ -217,7 +228,8 @@ impl<'a, 'i> Registry<'a, 'i> {
             let names = elements(*require, "type").filter_map(|ty| ty.attribute("name"));
             names.map(move |name| (name, from)).collect::<Vec<_>>()
         };
-        // Under its first name, if it is there under that.
+        // A type is attributed to the extension or version that adds its first name, if there is
+        // one.
         let types: Vec<_> = shown.iter().flat_map(types).collect();
         for is_first in [true, false] {
             for (name, from) in &types {
@@ -236,12 +248,13 @@ impl<'a, 'i> Registry<'a, 'i> {
         this
     }
 
-    /// The first name of a type that has several.
+    /// Returns the first name of a type that has several.
     fn first_name(&self, name: &'a str) -> &'a str {
         self.nodes.get(name).and_then(|node| node.attribute("alias")).unwrap_or(name)
     }
 
-    /// The name of a type in Rust: that of ash, if ash has it under any of its names.
+    /// Returns the name of a type in Rust. If ash has the type under any of its names, the result
+    /// is that name.
     pub fn rust_name(&self, ty: &str) -> String {
         let rust = |name: &str| name.trim_start_matches("Vk").replace("FlagBits", "Flags");
         let others = self.aliases.get(ty).into_iter().flatten().copied();
@@ -249,7 +262,7 @@ impl<'a, 'i> Registry<'a, 'i> {
         names.find(|name| self.ash.has(name)).unwrap_or_else(|| rust(ty))
     }
 
-    /// Whether a type has pointers. Those of ash have a lifetime then.
+    /// Whether a type contains pointers. Types of ash then have a lifetime.
     pub fn has_pointers(&self, ty: &str) -> bool {
         let Some((_, node)) = self.aggregate(ty) else { return false };
         let members = self.structure(node).members;
@@ -263,12 +276,11 @@ impl<'a, 'i> Registry<'a, 'i> {
             || self.newer.iter().any(|newer| newer.c_name == ty)
     }
 
-    /// Whether the chain of a structure may be written, as Rust has it.
+    /// Whether ash declares the `pNext` pointer of a structure as mutable.
     pub fn is_written(&self, ty: &str) -> bool {
         self.ash.is_written(&self.rust_name(ty))
     }
 
-    /// Whether ash has a type.
     pub fn is_of_ash(&self, ty: &str) -> bool {
         self.ash.has(&self.rust_name(ty))
     }
@@ -305,7 +317,7 @@ impl<'a, 'i> Registry<'a, 'i> {
         Structure { members, s_type: s_type.and_then(|name| self.s_types.get(name).copied()) }
     }
 
-    /// The structure or union of that name.
+    /// Returns a structure or union, and its first name. `None` if the type is neither.
     fn aggregate(&self, name: &str) -> Option<(&'a str, Node<'a, 'i>)> {
         let (name, _) = self.nodes.get_key_value(name)?;
         let name = self.first_name(name);
@@ -313,7 +325,8 @@ impl<'a, 'i> Registry<'a, 'i> {
         matches!(node.attribute("category"), Some("struct" | "union")).then_some((name, node))
     }
 
-    /// Adds the commands that are recorded.
+    /// Adds the commands that begin passes or are allowed in passes, and the names of all recorded
+    /// commands.
     fn add_commands(&mut self, root: Node<'a, 'i>, shown: &[(&'a str, Node<'a, 'i>)]) {
         let available: BTreeSet<&str> = shown
             .iter()
@@ -380,12 +393,12 @@ impl<'a, 'i> Registry<'a, 'i> {
         self.newer_commands.insert(name.to_owned(), command);
     }
 
-    /// Whether a structure belongs to Vulkan or to an extension that is shown.
+    /// Whether a structure belongs to a core version or to an extension that the layer shows.
     fn is_available(&self, name: &str) -> bool {
         self.from.contains_key(name)
     }
 
-    /// Adds the structures that are reachable from commands.
+    /// Adds the structures that parameters of commands reach, through pointers, members or chains.
     fn add_structures(&mut self) {
         let parameters = self.commands.iter().flat_map(|command| &command.parameters);
         let mut open: Vec<String> = parameters.map(|parameter| parameter.ty.clone()).collect();
@@ -407,7 +420,8 @@ impl<'a, 'i> Registry<'a, 'i> {
         for name in reached.keys() {
             self.need(name);
         }
-        // First structures that contain pointers, then structures that contain such a structure.
+        // The first iteration finds structures that contain pointers, and the others find
+        // structures that contain such a structure.
         loop {
             let has_pointers = |structure: &Structure| {
                 let mut members = structure.members.iter();
@@ -431,15 +445,16 @@ impl<'a, 'i> Registry<'a, 'i> {
         self.newer.sort_by(|a, b| a.c_name.cmp(&b.c_name));
     }
 
-    /// Adds the structures of chains that are copied.
+    /// Adds the structures that may be in chains that the layer copies.
     fn add_chained(&mut self) {
         let all: BTreeSet<&str> =
             COPIED.iter().flat_map(|base| self.extending[base].iter().copied()).collect();
         for name in all {
             let structure = self.structure(self.nodes[name]);
-            // Structures that exist only in another API, such as Vulkan SC, have no value here.
+            // Structures that exist only in another API, such as Vulkan SC, have no `sType` in this
+            // registry.
             let Some(s_type) = structure.s_type else { continue };
-            // A program may chain the features of an extension that is hidden.
+            // Features of hidden extensions are kept, because a program may have them in a chain.
             if !self.is_available(name) && self.words(name).is_none() {
                 continue;
             }
@@ -451,7 +466,8 @@ impl<'a, 'i> Registry<'a, 'i> {
         self.newer.sort_by(|a, b| a.c_name.cmp(&b.c_name));
     }
 
-    /// The number of words of 4 bytes after `pNext`, if a structure has nothing else.
+    /// Returns the number of words of 4 bytes after `pNext`. `None` if the structure contains
+    /// anything else.
     pub fn words(&self, name: &str) -> Option<usize> {
         let structure = self.structure(self.nodes[name]);
         let members = structure.members.get(2..)?;
@@ -464,7 +480,7 @@ impl<'a, 'i> Registry<'a, 'i> {
         members.iter().all(is_word).then_some(members.len())
     }
 
-    /// What a type is that is no structure.
+    /// Returns the definition in Rust of a type that is not a structure.
     fn type_of(&self, name: &str) -> &'static str {
         let Some(node) = self.nodes.get(name) else { return "c_void" };
         let declared: String = node.descendants().filter_map(|node| node.text()).collect();
@@ -482,7 +498,7 @@ impl<'a, 'i> Registry<'a, 'i> {
         }
     }
 
-    /// Adds a type, and what it consists of, if ash does not have it.
+    /// Adds a type that ash does not have, and the types of its members.
     fn need(&mut self, name: &str) {
         if !name.starts_with("Vk") || self.is_of_ash(name) {
             return;
@@ -507,12 +523,13 @@ impl<'a, 'i> Registry<'a, 'i> {
     }
 }
 
-/// What the core versions, and the extensions that are shown, require, with their names.
+/// Returns the `require` elements of the core versions and of the extensions that the layer shows,
+/// with the names of these versions and extensions.
 fn requirements<'a, 'i>(root: Node<'a, 'i>) -> impl Iterator<Item = (&'a str, Node<'a, 'i>)> {
     let device: BTreeSet<&str> =
         device_extensions(root).filter_map(|e| e.attribute("name")).collect();
     let features = elements(root, "feature").collect::<Vec<_>>();
-    // Instance extensions come without a choice.
+    // The layer does not hide instance extensions.
     let extensions = elements(root, "extensions").flat_map(|e| elements(e, "extension"));
     let shown = extensions.filter({
         let device = device.clone();
@@ -530,12 +547,12 @@ fn requirements<'a, 'i>(root: Node<'a, 'i>) -> impl Iterator<Item = (&'a str, No
     })
 }
 
-/// The device extensions of the registry.
+/// Returns the names of the device extensions of the registry.
 pub fn extensions<'a>(document: &'a Document<'_>) -> BTreeSet<&'a str> {
     device_extensions(document.root_element()).filter_map(|e| e.attribute("name")).collect()
 }
 
-/// `VK_HEADER_VERSION`
+/// Returns `VK_HEADER_VERSION`.
 fn version<'a>(root: Node<'a, '_>) -> &'a str {
     let types = elements(root, "types").flat_map(|types| elements(types, "type"));
     let mut versions = types.filter(|ty| text_of(*ty, "name") == "VK_HEADER_VERSION");
@@ -580,12 +597,12 @@ fn s_types<'a>(root: Node<'a, '_>) -> BTreeMap<&'a str, i64> {
     values
 }
 
-/// Returns the name of the function for a command: without the prefix.
+/// Returns the name of the Rust function for a command: without `vkCmd`, in snake case.
 pub fn function_name(command: &str) -> String {
     command.trim_start_matches("vkCmd").to_snake_case()
 }
 
-/// Returns the name of the type for a command: without the prefix.
+/// Returns the name of the Rust type for a command: without `vkCmd`, in camel case.
 pub fn type_name(command: &str) -> String {
     command.trim_start_matches("vkCmd").to_upper_camel_case()
 }

@@ -1,4 +1,4 @@
-//! Stages and accesses, for the tests of `translate`.
+//! Generates the tables of stages and accesses for the tests of `translate`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -28,7 +28,7 @@ pub fn table(document: &Document<'_>, registry: &Registry<'_, '_>) -> String {
     let child = |node: Node<'_, '_>, name: &'static str, attribute: &str| {
         named(node, name).next().and_then(|child| Some(mask(child.attribute(attribute)?)))
     };
-    // NONE is not a bit.
+    // `NONE` is left out, because it is not a bit.
     let bit = |node: Node<'_, '_>| bits.get(node.attribute("name").unwrap()).copied();
     let stages = sorted(named(root, "syncstage").filter_map(bit));
     let equivalent = sorted(

@@ -1,8 +1,8 @@
-//! What the layer does with each command that is recorded, by the first of its names. No generator
-//! can know that of a command that draws, binds or synchronizes, so somebody has to say it:
-//! generating fails until then.
+//! Lists what the layer does with each command that is recorded, by the first of its names. The
+//! registry does not say whether a command draws, binds or synchronizes in a way that concerns
+//! captures, so somebody has to decide that. If a command is missing here, the generator fails.
 
-/// Reasons, and the commands that each is for.
+/// What the layer does, with all commands with which it does that.
 pub const VERDICTS: &[(&str, &[&str])] = &[
     (
         "hooks/observed.rs captures it, or it changes what captures read or restore",

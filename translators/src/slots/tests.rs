@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::*;
 
-/// The names in the order of Mesa's enum; the test generates TEX0-7 and VAR0-31.
+/// Returns the names in the order of Mesa's enum. TEX0-7 and VAR0-31 are generated.
 fn names() -> Vec<String> {
     let list = |prefix: &str, n: u32| (0..n).map(|i| format!("{prefix}{i}")).collect();
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
@@ -40,7 +40,7 @@ fn names_and_order_are_mesas() {
     assert_eq!(VaryingSlot::ClipDist0.to_string(), "VARYING_SLOT_CLIP_DIST0");
 }
 
-/// Tests every slot against the lists of reserved locations and of built-ins.
+/// Compares every slot with the lists of reserved locations and of built-ins.
 #[test]
 fn every_slot_goes_where_the_list_says() {
     let reserved = "COL0 0, COL1 1, FOGC 2, BFC0 3, BFC1 4, EDGE 5, CLIP_VERTEX 6, \
@@ -93,7 +93,8 @@ fn view_index_is_a_built_in_with_multiview() {
     let packing = Packing { multiview: true, ..Packing::default() };
     let expected = Packed::BuiltIn { built_in: BuiltIn::ViewIndex, first_element: 0 };
     assert_eq!(packing.pack(VaryingSlot::ViewIndex), Ok(expected));
-    // Its location stays reserved, so that stages without multiview assign the same locations.
+    // The location of `VIEW_INDEX` stays reserved, so that stages without multiview assign the same
+    // locations.
     assert_eq!(packing.pack(VaryingSlot::Var0), Ok(Packed::Location(11)));
     assert_eq!(packing.pack(VaryingSlot::ViewportMask), Ok(Packed::Location(10)));
 }

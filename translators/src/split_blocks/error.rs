@@ -21,7 +21,7 @@ pub enum SplitError {
     /// The decorations do not match the shader, or are not supported.
     #[error(transparent)]
     Capture(#[from] CaptureError),
-    /// Outputs of this stage are arrays, or are not captured.
+    /// Outputs of this stage are arrays, or cannot be captured.
     #[error(
         "outputs of {0:?} shaders are not split; those of vertex, tessellation evaluation and geometry shaders \
          are"
@@ -62,7 +62,7 @@ pub enum SplitError {
     DynamicIndex {
         /// The variable's name or id.
         variable: String,
-        /// The access chain.
+        /// The result id of the access chain.
         instruction: Id,
     },
     /// An access chain has an index out of range.
@@ -70,7 +70,7 @@ pub enum SplitError {
     InvalidIndex {
         /// The variable's name or id.
         variable: String,
-        /// The access chain.
+        /// The result id of the access chain.
         instruction: Id,
     },
     /// A pointer to a structure is used by an instruction other than a load, a store or a copy.
@@ -78,9 +78,9 @@ pub enum SplitError {
     PointerUse {
         /// The variable's name or id.
         variable: String,
-        /// The pointer.
+        /// The id of the pointer.
         pointer: Id,
-        /// The opcode.
+        /// The opcode of the instruction.
         opcode: u16,
     },
     /// An initialiser is neither null nor a constant composite.
@@ -88,10 +88,11 @@ pub enum SplitError {
     Initializer {
         /// The variable's name or id.
         variable: String,
-        /// The constant.
+        /// The id of the initialiser.
         initializer: Id,
     },
-    /// `OpEntryPoint` cannot list that many variables.
+    /// `OpEntryPoint` cannot list so many variables. The number is that of the variables in the
+    /// interface.
     #[error("the entry point's interface has {0} variables, more than OpEntryPoint can list")]
     InterfaceLimit(usize),
 }

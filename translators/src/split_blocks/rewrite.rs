@@ -1,9 +1,9 @@
-//! Replaces the old variables by the new ones.
+//! Replaces the outputs that are split by the new variables.
 //!
-//! Under the logical addressing model a pointer to an output is the variable itself, the result of
-//! an access chain, or a copy of either, and its definition precedes its uses in the order of the
-//! words. A single walk over the functions is therefore sufficient. It knows for every pointer to a
-//! structure what it points to.
+//! Under the logical addressing model, a pointer to an output is the variable itself, the result of
+//! an access chain, or a copy of either. Its definition precedes its uses in the order of the
+//! words, so a single walk over the functions is sufficient. The walk keeps what each pointer to a
+//! structure points to.
 
 use rustc_hash::FxHashMap;
 use spirv::Op;
@@ -14,7 +14,7 @@ use vkxfb::internal::spirv::emit::{Builder, Code};
 use vkxfb::internal::spirv::entry_point::{remove_annotations, remove_debug_info};
 use vkxfb::internal::spirv::{Id, Instruction, Module, Section, read_string, visit_ids};
 
-/// Replaces all references to the split outputs, and removes these outputs.
+/// Replaces all references to the outputs that are split, and removes these outputs.
 pub(super) fn rewrite(
     module: &mut Module,
     declarations: &Declarations,
@@ -54,7 +54,8 @@ pub(super) fn rewrite(
     Ok(())
 }
 
-/// Replaces an output by its members in the interface of every entry point that lists it.
+/// Replaces each output by its variables in the interfaces of all entry points that list the
+/// output.
 fn replace_in_interfaces(module: &mut Module, outputs: &[SplitOutput]) -> Result<(), SplitError> {
     let mut all = Code::default();
     for i in module.section(Section::EntryPoints) {
@@ -81,7 +82,7 @@ fn replace_in_interfaces(module: &mut Module, outputs: &[SplitOutput]) -> Result
 }
 
 impl Node {
-    /// Appends the ids of the variables.
+    /// Appends the ids of the variables that replace the value.
     fn leaves(&self, ids: &mut Vec<u32>) {
         match self {
             Self::Inner(_, parts) => parts.iter().for_each(|part| part.leaves(ids)),
@@ -96,7 +97,7 @@ impl Node {
     }
 }
 
-/// What a pointer to a structure points to.
+/// The value that a pointer to a structure points to, and the output that contains the value.
 #[derive(Clone, Copy)]
 struct Pointee<'a> {
     output: &'a SplitOutput,
@@ -106,9 +107,9 @@ struct Pointee<'a> {
 struct Rewriter<'m, 'a> {
     builder: Builder<'m>,
     declarations: &'a Declarations,
-    /// Pointers to structures, by id. The rewritten module does not contain them.
+    /// The pointers to structures, by their ids. The rewritten module does not contain them.
     pointers: FxHashMap<Id, Pointee<'a>>,
-    /// Pointers to whole members, by id, and the variables that replaced them.
+    /// For each pointer to a whole member, the variable that replaces the member.
     aliases: FxHashMap<Id, Id>,
     code: Code,
 }
@@ -174,9 +175,10 @@ impl<'a> Rewriter<'_, 'a> {
         Ok(())
     }
 
-    /// Rewrites an access chain. A chain to a member becomes the member's variable, and a longer chain
-    /// becomes an access chain into that variable. A shorter chain is a pointer to a structure, which is
-    /// removed.
+    /// Rewrites an access chain into a structure. If it ends at a member, its result is replaced by
+    /// the member's variable. If it goes into the member, it becomes an access chain into the
+    /// variable. If it ends at a structure, it is removed, and its result is kept as a pointer to a
+    /// structure.
     fn access_chain(
         &mut self,
         i: Instruction<'_>,
@@ -214,7 +216,8 @@ impl<'a> Rewriter<'_, 'a> {
         Ok(())
     }
 
-    /// Loads a structure, as `result` or as a new id.
+    /// Loads a structure from its variables. The value has the id `result`, or a new id if that is
+    /// `None`. Returns the id.
     fn load(&mut self, node: &Node, result: Option<Id>) -> Id {
         let parts: Vec<u32> = match node {
             Node::Inner(_, parts) => parts.iter().map(|part| self.load(part, None).0).collect(),
@@ -245,7 +248,7 @@ impl<'a> Rewriter<'_, 'a> {
         }
     }
 
-    /// Returns an error for all other uses of a pointer to a structure.
+    /// Returns an error if the instruction uses a pointer to a structure.
     fn reject_pointers(&self, i: Instruction<'_>) -> Result<(), SplitError> {
         let mut found = None;
         visit_ids(i, |index| {

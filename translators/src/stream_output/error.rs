@@ -1,4 +1,4 @@
-//! The error for a stream output of Gallium.
+//! The errors of converting Gallium's stream outputs.
 
 use std::fmt;
 
@@ -19,17 +19,18 @@ pub enum CaptureListError {
     Output(#[from] StreamOutputError),
 }
 
-/// A stream output that cannot be captured.
+/// A stream output that cannot be captured, with the field that is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("stream output {index}: {field} is {value}; {problem}")]
 pub struct StreamOutputError {
-    /// The index in [`StreamOutputInfo::outputs`](super::StreamOutputInfo::outputs).
+    /// The index of the stream output in
+    /// [`StreamOutputInfo::outputs`](super::StreamOutputInfo::outputs).
     pub index: usize,
     /// The invalid field.
     pub field: StreamOutputField,
     /// The value of the field.
     pub value: u32,
-    /// The problem.
+    /// What is wrong with the value.
     pub problem: StreamOutputProblem,
 }
 

@@ -1,4 +1,5 @@
-//! Fragment colour broadcast, by rendering to 1 to 8 attachments and reading all of them back.
+//! Tests the broadcast of fragment colours: renders to 1 to 8 attachments and reads all of them
+//! back.
 
 use std::sync::LazyLock;
 
@@ -12,10 +13,11 @@ use crate::common::settings::ways_of;
 
 const FLOAT: vk::Format = vk::Format::R32G32B32A32_SFLOAT;
 
-/// What attachments hold before, as floats.
+/// The colour to which attachments are cleared.
 const CLEAR: [f32; 4] = [0.5, 0.25, 0.125, 64.0];
 
-/// The versions that compilers emit, each with the target for which it is valid.
+/// The options of compilers for the versions of SPIR-V, each with the environment in which the
+/// result is valid.
 const TARGETS: [(&[&str], &str); 6] = [
     (&[], "vulkan1.0"),
     (&["-g"], "vulkan1.0"),
@@ -41,17 +43,18 @@ fn broadcast(words: &[u32], attachments: u32) -> Result<Broadcast, BroadcastErro
     broadcast_color(words, &options(attachments))
 }
 
-/// The texels that `color` makes of coordinates; `None` keeps what was there.
+/// Returns the texels to which `color` maps their coordinates. `None` stands for the cleared
+/// colour.
 fn texels(color: impl Fn(u32, u32) -> Option<[f32; 4]>) -> Texels {
     (0..SIZE * SIZE).map(|i| color(i % SIZE, i / SIZE).unwrap_or(CLEAR).map(f32::to_bits)).collect()
 }
 
-/// A fragment shader, and what it writes to a texel.
+/// A fragment shader, with the colour that it writes to a texel at given coordinates.
 struct Case {
     name: &'static str,
     source: &'static str,
     color: fn(u32, u32) -> Option<[f32; 4]>,
-    /// Components that are written.
+    /// The number of components that are written.
     components: usize,
 }
 
@@ -193,12 +196,12 @@ const CASES: &[Case] = &[
     },
 ];
 
-/// Fills eight attachments with values that no case writes.
+/// A shader that fills eight attachments with values that differ from those of all cases.
 const POISON: &str = "layout(location = 0) out vec4 colors[8];
     void main() { for (int i = 0; i < 8; i++) colors[i] = vec4(-77.0 - i) - gl_FragCoord; }";
 
-/// Renders, after another shader has rendered: lavapipe keeps outputs on the stack, and an output
-/// that is not written would have the value of the previous fragment shader.
+/// Renders with [`POISON`], and then with the shader. lavapipe keeps outputs on the stack, so an
+/// output that is not written would otherwise have the right value, left by an earlier case.
 fn render(renderer: &Renderer, words: &[u32], format: vk::Format, attachments: u32) -> Vec<Texels> {
     static POISONED: LazyLock<Vec<u32>> = LazyLock::new(|| compile(POISON));
     let clear = CLEAR.map(f32::to_bits);
@@ -261,7 +264,7 @@ fn every_attachment_holds_the_colour() {
             assert_texels(&found, &expected, case.components, &what);
         }
     }
-    // Newer modules list all globals in the interface.
+    // Newer versions of SPIR-V list all global variables in the interface.
     for (arguments, _) in TARGETS {
         let lowered = broadcast(&compile_for(CASES[5].source, arguments), 8).unwrap();
         let found = render(&renderer, &lowered.words, FLOAT, 8);
@@ -296,7 +299,7 @@ fn integers_are_broadcast() {
     }
 }
 
-/// Outputs that share location 0 by their components.
+/// Several outputs share location 0, with different components.
 #[test]
 fn components_are_kept() {
     let words = compile(
@@ -318,8 +321,8 @@ fn components_are_kept() {
     assert_texels(&found, &expected, 4, "components");
 }
 
-/// Code that no GLSL compiler emits: an initializer, a copy of memory, and a copy of the output's
-/// pointer, in a called function that discards fragments.
+/// A module that no GLSL compiler emits: with an initializer, a copy of memory, and a copy of the
+/// output's pointer, in a called function that discards fragments.
 const POINTERS: &str = r#"
     OpCapability Shader
     OpMemoryModel Logical GLSL450
@@ -412,7 +415,7 @@ fn pointers_copies_and_initializers_are_followed() {
     });
     assert_texels(&found, &expected, 4, "pointers");
 
-    // The other entry point is not changed, and is checked with its own interface.
+    // The other entry point is not changed. Its interface is checked, too.
     let entry_points = |words: &[u32]| -> Vec<String> {
         let text = common::disassemble(words);
         text.lines().filter(|l| l.contains("OpEntryPoint")).map(str::to_owned).collect()
@@ -475,8 +478,8 @@ fn a_second_source_is_kept_and_goes_no_further_than_the_device_allows() {
     });
     let expected = texels(|x, y| Some([x as f32 + 1.0, y as f32 + 1.0, 4.0, 4.0]));
     assert_texels(&found, &expected, 4, "dual source");
-    // Two attachments without blending: lavapipe 22.3 claims to support dual-source blending with
-    // two attachments, but uses the output at location 1 as the second source.
+    // Renders to two attachments without blending. lavapipe 22.3 claims to support dual-source
+    // blending with two attachments, but uses the output at location 1 as the second source.
     let options = options(2).max_dual_source_attachments(2);
     let two = broadcast_color(&words, &options).unwrap();
     let found = render(&renderer, &two.words, FLOAT, 2);
@@ -530,7 +533,7 @@ fn what_cannot_be_broadcast_is_named() {
     );
 }
 
-/// Reviewed output of the pass: names, decorations, and the new entry point.
+/// The snapshot was reviewed: names, decorations, and the new entry point.
 #[test]
 fn the_result_reads_as_reviewed() {
     let words = compile(CASES[0].source);

@@ -1,4 +1,4 @@
-//! Public types can be sent to other threads and shared between threads.
+//! Checks that public types can be sent to other threads and shared between threads.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Gallium's stream outputs: registers, merging, the worked case, and what is refused.
+//! Tests Gallium's stream outputs: registers, merging, an example of a translator, and errors.
 
 use spirv::ExecutionModel;
 use vkxfb::capture::{CaptureList, Layout};
@@ -44,7 +44,7 @@ fn slots(words: &[u32], locations: SlotLocations) -> Vec<&'static str> {
     slots.into_iter().map(VaryingSlot::name).collect()
 }
 
-/// Register, first component, components, buffer, dword.
+/// The arguments are: register, first component, number of components, buffer, offset in dwords.
 fn stream_output(
     [register_index, start_component, num_components, output_buffer, dst_offset]: [u32; 5],
 ) -> StreamOutput {
@@ -64,7 +64,7 @@ fn info(outputs: &[[u32; 5]], strides: [u32; 4]) -> StreamOutputInfo {
     StreamOutputInfo { outputs, strides, ..StreamOutputInfo::default() }
 }
 
-/// The worked case of a translator: 62 captured components in 18 locations.
+/// An example from a translator: 62 captured components in 18 locations.
 const GOKU: &str = "
     struct TestStruct { dmat3x4 a; double b; float c; dvec2 d; };
     struct OuterStruct { TestStruct inner_struct_a, inner_struct_b; };
@@ -80,9 +80,9 @@ const GOKU: &str = "
         goku.inner_struct_b.a[1].yz = dvec2(11.0LF, 12.0LF);
     }";
 
-/// Its stream outputs: no more than four dwords each.
+/// Returns the stream outputs of [`GOKU`], each of at most four dwords.
 fn goku_outputs(first: [u32; 18], locations: SlotLocations) -> StreamOutputInfo {
-    // Of each location: components, and the dword of the record.
+    // For each location: the number of components, and the offset in dwords in the record.
     let of_struct = [(4, 0), (4, 4), (4, 8), (4, 12), (4, 16), (4, 20), (2, 24), (1, 26), (4, 28)];
     let of_both = of_struct.into_iter().chain(of_struct.map(|(n, dword)| (n, dword + 32)));
     let outputs: Vec<[u32; 5]> = first
@@ -95,7 +95,7 @@ fn goku_outputs(first: [u32; 18], locations: SlotLocations) -> StreamOutputInfo 
 
 #[test]
 fn the_worked_case_is_inlined_after_splitting_and_explicit_before() {
-    // PSIZ is before every VARn, but between FOGC and BFC0.
+    // In the order of slots, PSIZ is before all VARn, but between FOGC and BFC0.
     let unpacked = std::array::from_fn(|location| location as u32 + 1);
     let packed = std::array::from_fn(|location| location as u32 + u32::from(location > 2));
     for (stage, head) in [(VERTEX, ""), (EVALUATION, "layout(isolines, point_mode) in;")] {
@@ -115,7 +115,8 @@ fn the_worked_case_is_inlined_after_splitting_and_explicit_before() {
                 native::emit(words, &options)
             };
             for _ in 0..3 {
-                // 32 locations, less one for point size and 18 for the structure; 16 are needed.
+                // Of 32 locations, one is for the point size and 18 are for the structure. 16 more
+                // are needed.
                 let error = emit(&words, &info, 128).unwrap_err();
                 let max_output_components = 128;
                 let budget =
@@ -129,7 +130,8 @@ fn the_worked_case_is_inlined_after_splitting_and_explicit_before() {
                 common::validate(&after.lowered.words, "vulkan1.0");
                 assert_eq!(counts(&after), (8, 0));
                 assert_eq!(after.output_components, 18 * 4 + 1);
-                // In any order, and in single dwords.
+                // The order of stream outputs does not matter, and neither does whether each has
+                // only one dword.
                 info.outputs.reverse();
                 let singles = info.outputs.iter().flat_map(|r| {
                     (0..r.num_components).map(|i| StreamOutput {
@@ -150,7 +152,7 @@ fn adjacent_stream_outputs_merge() {
     let words = common::compile(&format!("#version 450\n{GOKU}"), &[]);
     let unpacked = std::array::from_fn(|location| location as u32 + 1);
     let found = list(&words, VERTEX, &goku_outputs(unpacked, SlotLocations::Unpacked)).unwrap();
-    // a and b; c; d and the following a, after which the next b continues; c; d.
+    // a and b; c; d with the following a and b; c; d.
     let selectors: Vec<String> = found.captures.iter().map(|c| c.selector.to_string()).collect();
     assert_eq!(
         selectors,
@@ -165,7 +167,8 @@ fn adjacent_stream_outputs_merge() {
     assert_eq!(found.strides, [Some(256), None, None, None]);
 }
 
-/// Blocks, arrays, built-ins, outputs that are written here and there, and some that are not.
+/// Blocks, arrays and built-ins, outputs that are written in several places, and outputs that are
+/// not written.
 const REGISTERS: &str = "#version 450
     layout(location = 0) out vec4 col0;
     layout(location = 3) out vec4 bfc0;
@@ -195,11 +198,11 @@ fn registers_count_what_is_written_in_the_order_of_slots() {
     assert_eq!(slots(&words, SlotLocations::Packed), packed);
     let unpacked = ["POS", "CLIP_DIST1", "VAR0", "VAR3", "VAR12", "VAR16", "VAR17", "VAR19"];
     assert_eq!(slots(&words, SlotLocations::Unpacked), unpacked);
-    // With debug info, which names every variable.
+    // Debug info names every variable, and must not change the result.
     let words = common::compile(REGISTERS, &["-gVS"]);
     assert_eq!(slots(&words, SlotLocations::Packed), packed);
 
-    // An index that is no constant is any.
+    // An index that is not constant may be any index.
     let any = REGISTERS.replace("list[1]", "list[gl_VertexIndex & 3]");
     let slots = slots(&common::compile(&any, &[]), SlotLocations::Packed);
     assert_eq!(slots[4..8], ["VAR0", "VAR1", "VAR2", "VAR3"]);
@@ -231,7 +234,8 @@ fn registers_count_what_is_written_in_the_order_of_slots() {
         ]
     );
 
-    // If there is a mask, it decides: TEX0 is VAR0, and COL1 has no register.
+    // If there is a mask, it determines the registers: register 0 is COL1, which the shader does not
+    // have, and register 1 is TEX0, which has the location of VAR0.
     let written = |slots: &[VaryingSlot]| slots.iter().map(|s| 1u64 << s.index()).sum();
     let mut masked = info(&[[1, 0, 2, 0, 0]], [4, 0, 0, 0]);
     masked.outputs_written = Some(written(&[VaryingSlot::Col1, VaryingSlot::Tex0]));
@@ -294,7 +298,7 @@ fn bad_stream_outputs_are_named() {
     let error = list(&words, VERTEX, &streams).unwrap_err();
     let (field, problem) = (StreamOutputField::Stream, StreamOutputProblem::Stream { actual: 0 });
     assert_eq!(error, StreamOutputError { index: 0, field, value: 1, problem });
-    // Slots that the mask claims.
+    // The mask names a slot that the shader does not write.
     streams.outputs[0].stream = 0;
     streams.outputs_written = Some(1 << VaryingSlot::Fogc.index());
     let slot = VaryingSlot::Fogc;
@@ -306,7 +310,7 @@ fn bad_stream_outputs_are_named() {
     }
 }
 
-/// A stream output may end inside a 64-bit component, if the next goes on there.
+/// A stream output may end inside a 64-bit component if the next one continues there.
 #[test]
 fn halves_of_components_that_meet_are_whole() {
     let words = common::compile(REGISTERS, &[]);

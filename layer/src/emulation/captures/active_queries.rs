@@ -1,11 +1,11 @@
-//! The queries of a command buffer that the layer emulates: the active ones, and the commands for
-//! their pools.
+//! Has the active queries of a command buffer that the layer emulates, and implements the commands
+//! for their query pools.
 //!
 //! One query of each kind can be active [for each vertex
 //! stream](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBeginQueryIndexedEXT.html).
-//! Queries for generated primitives count whether or not transform feedback is active. The driver
-//! counts the primitives of stream 0. To count those of other streams, the layer also collects
-//! draws without transform feedback, as a capture without buffers.
+//! Primitives generated queries also count while transform feedback is not active. The driver
+//! counts the primitives of stream 0. To count those of other streams, the layer collects draws
+//! without transform feedback as a capture without buffers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -33,7 +33,7 @@ impl ActiveQuery {
 }
 
 impl Captures {
-    /// Begins a query, if the layer emulates it. Returns what to record in place of the command.
+    /// Begins a query, if the layer emulates it. Returns the command that replaces the program's.
     ///
     /// # Safety
     /// The contract of `vkCmdBeginQueryIndexedEXT`.
@@ -57,7 +57,7 @@ impl Captures {
         }
     }
 
-    /// Ends a query, if the layer emulates it. Returns what to record in place of the command.
+    /// Ends a query, if the layer emulates it. Returns the command that replaces the program's.
     ///
     /// # Safety
     /// The contract of `vkCmdEndQueryIndexedEXT`.
@@ -68,8 +68,8 @@ impl Captures {
         query: u32,
     ) -> Forward {
         let queries = self.emulation().objects().queries.get(pool);
-        // Pools of primitives generated queries contain queries of the driver, too. A query begins
-        // and ends in one command buffer, so it is the layer's if the layer began it in this one.
+        // Some primitives generated queries of a pool may be the driver's. A query begins and ends
+        // in the same command buffer, so it is the layer's if the layer began it in this one.
         let is_own = |queries: &Arc<Queries>| {
             !queries.is_shared() || self.queries.iter().any(|active| active.is(queries, query))
         };
@@ -86,7 +86,8 @@ impl Captures {
         }
     }
 
-    /// Begins one of the layer's queries. Captures from now on add to it.
+    /// Begins a query that the layer emulates. Captures that begin after this, and the active one,
+    /// add to the query.
     ///
     /// # Safety
     /// The contract of `vkCmdBeginQuery`.
@@ -99,11 +100,11 @@ impl Captures {
         }
     }
 
-    /// Makes the active capture add to the active queries. Does nothing if there is no capture, or
-    /// if it is not begun.
+    /// Makes the active capture add to the active queries. Does nothing if no capture is active, or
+    /// if no draw has begun it yet.
     ///
     /// # Safety
-    /// As [`begin_query`](Self::begin_query).
+    /// The contract of [`begin_query`](Self::begin_query).
     pub(super) unsafe fn count(&mut self) -> Result<(), RuntimeError> {
         let Some(active) = self.active.as_mut().filter(|active| active.is_begun) else {
             return Ok(());
@@ -113,7 +114,7 @@ impl Captures {
         // several.
         for number in (0..self.queries.len()).rev() {
             let ActiveQuery { queries, query, stream, kind, is_counted } = &self.queries[number];
-            // Transform feedback queries only count draws with transform feedback.
+            // Transform feedback queries count only while transform feedback is active.
             let is_of_it = *kind == QueryKind::PrimitivesGenerated || !active.only_counts;
             let Some(pool) = queries.pool().filter(|_| is_of_it && !is_counted) else { continue };
             let is_same = |other: &ActiveQuery| {
@@ -131,7 +132,7 @@ impl Captures {
         Ok(())
     }
 
-    /// Whether an active query of the layer counts draws without transform feedback.
+    /// Whether a query of the layer is active that also counts draws without transform feedback.
     pub(super) fn counts_draws(&self) -> bool {
         self.queries.iter().any(|query| query.kind == QueryKind::PrimitivesGenerated)
     }
@@ -141,8 +142,8 @@ impl Captures {
         self.queries.iter_mut().for_each(|query| query.is_counted = false);
     }
 
-    /// Ends one of the layer's queries. Outside of a pass the end is recorded at once, inside of a
-    /// pass it is hoisted.
+    /// Ends a query that the layer emulates. Outside of a pass the end is recorded at once. Inside
+    /// of a pass it is hoisted.
     ///
     /// # Safety
     /// The contract of `vkCmdEndQuery`.
@@ -164,11 +165,12 @@ impl Captures {
         }
     }
 
-    /// Ends a query, in the active capture if that adds to it, otherwise as hoisted work. `found`
-    /// is the query, if it was begun in this command buffer.
+    /// Ends a query: in the active capture if that adds to the query, and otherwise by a hoisted
+    /// capture without draws. `found` is the query, or `None` if it was not begun in this command
+    /// buffer.
     ///
     /// # Safety
-    /// As [`end_query`](Self::end_query).
+    /// The contract of [`end_query`](Self::end_query).
     unsafe fn end_query_of(
         &mut self,
         pool: &QueryPool,
@@ -181,9 +183,9 @@ impl Captures {
         {
             return active.capture.recorder().end_query_indexed(kind, stream);
         }
-        // No active capture adds to the query, so all captures that did come earlier in the list of
-        // hoisted work, or are recorded already. Beginning and ending the query without a draw
-        // makes its result available after them.
+        // All captures that add to the query are earlier in the list of hoisted captures, or
+        // recorded already. Beginning and ending the query without a draw makes its result
+        // available after them.
         let end = |capture: &mut Capture| {
             // SAFETY: the caller's contract.
             unsafe { capture.recorder().begin_query(pool, query) }?;

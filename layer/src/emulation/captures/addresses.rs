@@ -1,4 +1,4 @@
-//! Commands that take device addresses in place of buffers.
+//! Methods of `Captures` for commands that take device addresses in place of buffers.
 
 use vkxfb::runtime::{ByteCountDraw, ConditionalRendering, CounterBuffer, IndirectDraw};
 
@@ -8,8 +8,9 @@ use crate::emulation::state::BUFFERS;
 use crate::registry::vk;
 
 impl Captures {
-    /// Returns the buffer that contains an address, and the offset of the address in the buffer. For a null address
-    /// the buffer is null. If no buffer contains the address, makes recording fail and returns `None`.
+    /// Returns the buffer that contains an address, and the offset of the address in that buffer.
+    /// For a null address the buffer is null. If no buffer contains the address, recording fails,
+    /// and the result is `None`.
     pub(crate) fn buffer_at(
         &mut self,
         what: &str,
@@ -92,7 +93,7 @@ impl Captures {
         }
     }
 
-    /// Returns the counters, indexed by the number of the capture buffer.
+    /// Returns the counter buffers, indexed by the number of the capture buffer.
     pub(crate) fn counters2(
         &mut self,
         what: &str,
@@ -101,7 +102,7 @@ impl Captures {
     ) -> [Option<CounterBuffer>; BUFFERS] {
         let mut counters = [None; BUFFERS];
         for (info, counter) in infos.iter().zip(counters.iter_mut().skip(first as usize)) {
-            // A range of size 0 is no counter, whatever its address is.
+            // If the size of the range is 0, there is no counter, whatever the address is.
             if info.address_range.size == 0 {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Methods of `Captures` for the commands that bind buffers and set state for later draws.
+//! Methods of `Captures` for commands that bind objects and set state for later draws.
 
 use std::ffi::c_void;
 use std::sync::{Arc, Once};
@@ -14,11 +14,11 @@ use crate::emulation::push_descriptors::{of_template, of_write};
 use crate::emulation::shader_objects::BoundShaders;
 use crate::emulation::state::BoundIndexBuffer;
 
-/// The granularity of reads: the shaders of captures read at least one dword (4 bytes).
+/// The size in bytes of the smallest read by the shaders of captures, which read whole dwords.
 const DWORD: u64 = size_of::<u32>() as u64;
 
-/// Returns how many bytes of a range a storage buffer descriptor can cover. The descriptor begins
-/// at an aligned offset at or before `offset`, and ends at a multiple of 4 bytes.
+/// Returns how many bytes of a range a storage buffer descriptor can cover, if its offset is
+/// aligned down and its end is at a multiple of 4 bytes.
 pub(crate) fn reached_by_descriptor(limits: &Limits, offset: u64, size: u64) -> u64 {
     let before = offset % limits.min_storage_buffer_offset_alignment.max(DWORD);
     size.min((limits.max_storage_buffer_range / DWORD * DWORD).saturating_sub(before))
@@ -41,7 +41,7 @@ impl Captures {
         }
     }
 
-    /// `vkCmdBindShadersEXT`. If `shaders` is empty, the shaders of the stages are unbound.
+    /// `vkCmdBindShadersEXT`. If `shaders` is empty, no shaders are bound to the stages any more.
     pub(crate) fn bind_shaders(
         &mut self,
         stages: &[vk::ShaderStageFlags],
@@ -64,8 +64,9 @@ impl Captures {
         }
     }
 
-    /// Forgets the pipeline of captured draws, because another graphics pipeline or other shader objects are bound.
-    /// [`find_pipeline`](Self::find_pipeline) finds the new one at the next draw that needs it.
+    /// Forgets the pipeline of captured draws, because the program binds another graphics pipeline
+    /// or other shader objects. The next draw that is captured looks it up with
+    /// [`find_pipeline`](Self::find_pipeline).
     fn forget_pipeline(&mut self) {
         self.end_counting();
         self.state.changed.variant = true;
@@ -144,9 +145,9 @@ impl Captures {
         self.state.changed.sets = true;
     }
 
-    /// Returns how many bytes of a range of vertices or indices captures can read. If captures use
-    /// descriptors, that is at most what a storage buffer descriptor can cover. Reads beyond that
-    /// are out of bounds.
+    /// Returns how many bytes of a range of vertices or indices captures can read. Without device
+    /// addresses, that is at most what a storage buffer descriptor can cover. Reads beyond that are
+    /// out of bounds.
     pub(crate) fn reached_size(&self, buffer: vk::Buffer, offset: u64, size: u64) -> u64 {
         let size = self.size(buffer, offset, size);
         let context = self.emulation().context();
@@ -213,7 +214,8 @@ impl Captures {
         self.state.changed.variant = true;
     }
 
-    /// `vkCmdSetPrimitiveRestartIndexEXT`. The index applies until another index buffer is bound.
+    /// `vkCmdSetPrimitiveRestartIndexEXT`. The restart index applies until an index buffer is
+    /// bound.
     pub(crate) fn set_primitive_restart_index(&mut self, index: u32) {
         if let Some(bound) = &mut self.state.index_buffer {
             bound.restart_index = Some(index);
@@ -231,8 +233,8 @@ impl Captures {
         for (number, (buffer, offset)) in buffers.iter().zip(offsets).enumerate() {
             let size = sizes.get(number).copied().unwrap_or(vk::WHOLE_SIZE);
             let size = self.size(*buffer, *offset, size);
-            // Bytes beyond this limit are never written: counters count bytes in 32 bits, and a
-            // descriptor may cover less.
+            // Bytes beyond this limit are never written, because counters count bytes in 32 bits,
+            // and a descriptor may cover less.
             let size = size.min(self.emulation().context().max_capture_buffer());
             if let Some(bound) = self.state.capture_buffers.get_mut(first as usize + number) {
                 *bound = Some(CaptureBuffer { buffer: *buffer, offset: *offset, size });
@@ -249,7 +251,8 @@ impl Captures {
         for binding in input.iter().flat_map(|input| &input.bindings) {
             self.state.vertex_buffer(binding.binding).stride = Some(binding.stride);
         }
-        // An invalid vertex input is an error only if a draw with it is captured.
+        // If captures cannot read vertices with the vertex input, that is an error only when a draw
+        // is captured.
         self.state.vertex_input = input.map_err(|error| error.to_string());
         self.state.changed.variant = true;
     }

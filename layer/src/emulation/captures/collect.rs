@@ -1,4 +1,5 @@
-//! Collects captures, from `vkCmdBeginTransformFeedbackEXT` to `vkCmdEndTransformFeedbackEXT`.
+//! Methods of `Captures` that collect draws between `vkCmdBeginTransformFeedbackEXT` and
+//! `vkCmdEndTransformFeedbackEXT`, and draws that queries count.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
@@ -15,22 +16,23 @@ use crate::emulation::descriptor_buffers::BoundBuffers;
 use crate::emulation::pipelines::{Pipeline, PipelineError};
 use crate::emulation::state::{BUFFERS, BoundIndexBuffer, BoundVertexBuffer, Changed};
 
-/// The size in bytes of a buffer for arguments of indirect draws, and of the arguments of one draw.
+/// The size in bytes of a buffer for the arguments of indirect draws. [`COMMAND`] is the size in
+/// bytes of the arguments of one draw.
 const COMMANDS: u64 = 4096;
 const COMMAND: u64 = size_of::<vk::DrawIndirectCommand>() as u64;
 
-/// What transform feedback captures between `vkCmdBeginTransformFeedbackEXT` and
-/// `vkCmdEndTransformFeedbackEXT`; or draws without transform feedback that a query of the layer
-/// counts.
+/// The capture that is being collected. It consists of the draws between
+/// `vkCmdBeginTransformFeedbackEXT` and `vkCmdEndTransformFeedbackEXT`, or of draws without
+/// transform feedback that a query of the layer counts.
 pub(super) struct Active {
     pub(super) capture: Box<Capture>,
     pub(super) counters: [Option<CounterBuffer>; BUFFERS],
-    /// Whether [`Capture::begin`] was called. That is done at the first draw, because only then
-    /// everything that the capture needs is bound.
+    /// Whether [`Capture::begin`] was called. The first draw calls it, because everything that the
+    /// capture needs is bound only then.
     pub(super) is_begun: bool,
     /// Whether the draws are only counted, because transform feedback is not active.
     pub(super) only_counts: bool,
-    /// The descriptor buffers that the draws read.
+    /// The descriptor buffers that the draws read. `None` if the draws so far read none.
     pub(super) descriptor_buffers: Option<BoundBuffers>,
 }
 
@@ -55,14 +57,15 @@ impl Captures {
     /// # Safety
     /// The contract of the command.
     pub(crate) unsafe fn end_capture(&mut self, counters: [Option<CounterBuffer>; BUFFERS]) {
-        // The error is ignored: without a draw it does not matter whether the shaders can be captured.
+        // The error is ignored: if there was no draw, it does not matter that the shaders cannot be
+        // captured.
         _ = self.find_pipeline();
         // SAFETY: the caller's contract.
         let ready = unsafe { self.begin_collecting() };
         let Some(mut active) = self.active.take() else { return };
         self.forget_counts();
         if ready.is_ok() && !active.is_begun {
-            // The draws themselves are correct, so recording does not fail.
+            // The driver executes the draws correctly, so recording does not fail.
             tracing::warn!("nothing was captured: no pipeline of the draws captures");
             let counters = counters_without_captures(&active.counters, counters);
             if counters.iter().all(Option::is_none) {
@@ -79,7 +82,8 @@ impl Captures {
         self.hoist(active.capture, active.descriptor_buffers, ended);
     }
 
-    /// Adds a capture, which has ended, to the hoisted work. If its end failed, recording fails.
+    /// Adds a capture that has ended to the list of hoisted captures. If it could not be ended,
+    /// recording fails.
     fn hoist(
         &mut self,
         capture: Box<Capture>,
@@ -92,8 +96,8 @@ impl Captures {
         }
     }
 
-    /// Begins the capture with the bound pipeline. If it is begun already, and the vertex input has
-    /// changed, updates the variant.
+    /// Begins the capture with the bound pipeline. If it has begun already, and the pipeline or
+    /// dynamic state has changed, updates the variant.
     ///
     /// # Safety
     /// Everything that is bound is valid.
@@ -117,15 +121,16 @@ impl Captures {
         // SAFETY: the caller's contract.
         unsafe { active.capture.begin(&desc) }?;
         active.is_begun = true;
-        // `begin` has passed the vertex input and vertex buffers to the capture.
+        // [`Capture::begin`] has bound the pipeline and the vertex buffers, so no draw need bind
+        // them.
         (self.state.changed.variant, self.state.changed.vertex_buffers) = (false, false);
         // SAFETY: the caller's contract.
         unsafe { self.count() }?;
         Ok(())
     }
 
-    /// If transform feedback is not active, but a query of the layer counts primitives of the bound
-    /// pipeline, begins to collect draws for that query.
+    /// Begins to collect draws for a query of the layer that counts primitives, if transform
+    /// feedback is not active and the bound pipeline may emit to several streams.
     fn begin_counting(&mut self) {
         let has_streams = |pipeline: &Arc<Pipeline>| pipeline.has_streams();
         if self.active.is_some()
@@ -145,8 +150,8 @@ impl Captures {
         });
     }
 
-    /// Ends the collection of draws that are only counted, because the next command is not such a
-    /// draw.
+    /// Ends the collection of draws that are only counted, for example because another pipeline is
+    /// bound, or the pass ends.
     pub(super) fn end_counting(&mut self) {
         let Some(mut active) = self.active.take_if(|active| active.only_counts) else { return };
         self.forget_counts();
@@ -187,8 +192,8 @@ impl Captures {
         Ok(self.variant.clone())
     }
 
-    /// Returns the vertex buffers for the bindings of the pipeline's vertex input. A binding to
-    /// which no buffer is bound gets a null buffer, from which all reads are out of bounds.
+    /// Returns the vertex buffers for all bindings of the pipeline's vertex input. If no buffer is
+    /// bound to a binding, its buffer is null, and all reads from it are out of bounds.
     fn vertex_buffers(&self) -> Vec<VertexBuffer> {
         let state = &self.state;
         let Some(pipeline) = &state.pipeline else { return Vec::new() };
@@ -210,7 +215,7 @@ impl Captures {
         bound.collect()
     }
 
-    /// Returns the size in bytes of a range, whose `size` may be `VK_WHOLE_SIZE`.
+    /// Returns the size in bytes of a range of a buffer. `size` may be `VK_WHOLE_SIZE`.
     pub(crate) fn size(&self, buffer: vk::Buffer, offset: u64, size: u64) -> u64 {
         match size {
             vk::WHOLE_SIZE => {
@@ -221,8 +226,8 @@ impl Captures {
         }
     }
 
-    /// Whether draws are collected, because transform feedback is active, or because a query of the
-    /// layer counts primitives without it.
+    /// Whether draws are collected: transform feedback or a counting capture is active, or a query
+    /// of the layer may count draws.
     pub(crate) fn is_active(&self) -> bool {
         self.has_capture() || self.counts_draws()
     }
@@ -231,14 +236,14 @@ impl Captures {
         self.active.is_some()
     }
 
-    /// Whether draws are observed: because they are collected, or because a draw that rasterizes a stream other than
-    /// 0 may have to be rejected.
+    /// Whether captures must observe draws: because draws are collected, or because a draw that
+    /// rasterizes a stream other than 0 may have to be rejected.
     pub(crate) fn observes_draws(&self) -> bool {
         self.is_active() || self.state.rasterization_stream != 0
     }
 
-    /// Finds the pipeline with which draws of the bound graphics pipeline or shader objects are captured, if they
-    /// capture. Does nothing if that was done since they were bound.
+    /// Looks up the pipeline with which draws of the bound graphics pipeline or shader objects are
+    /// captured. Does nothing if that was done since they were bound.
     ///
     /// # Errors
     /// The shaders cannot be captured.
@@ -254,8 +259,8 @@ impl Captures {
         Ok(())
     }
 
-    /// Makes recording fail if a draw with a geometry shader object rasterizes a stream other than 0, because the
-    /// driver's geometry shader objects emit only to stream 0.
+    /// Makes recording fail if a draw with a geometry shader object rasterizes a stream other than
+    /// 0. The layer has removed all streams except 0 from the driver's shader objects.
     #[cold]
     fn check_rasterization_stream(&mut self) {
         let stream = self.state.rasterization_stream;
@@ -264,8 +269,8 @@ impl Captures {
         }
     }
 
-    /// Captures a draw, which `record` adds to the capture. Returns what to record in the pass in
-    /// place of the draw.
+    /// Captures a draw if transform feedback or a query that counts draws is active. `record` adds
+    /// the draw to the capture. Returns what to record in the pass in place of the draw.
     ///
     /// # Safety
     /// Everything that is bound is valid, and so are the arguments of the draw.
@@ -284,11 +289,10 @@ impl Captures {
         }
     }
 
-    /// Captures a draw while transform feedback, or a query that counts draws, is active. If that
-    /// fails, recording of the command buffer fails.
+    /// Captures a draw. If that fails, recording of the command buffer fails.
     ///
     /// # Safety
-    /// As [`draw`](Self::draw).
+    /// The contract of [`draw`](Self::draw).
     #[inline(never)]
     unsafe fn draw_captured(
         &mut self,
@@ -304,7 +308,7 @@ impl Captures {
         }
     }
 
-    /// Whether a draw has no effect other than its capture: rasterization is discarded, and the
+    /// Whether a draw has no effect except its capture, because rasterization is discarded and the
     /// driver has no active query.
     fn discards(&self) -> bool {
         let captures = self.active.as_ref().is_some_and(|active| !active.only_counts);
@@ -318,11 +322,11 @@ impl Captures {
         discard && self.other_queries == 0
     }
 
-    /// Adds a draw to the active capture, after binding everything that has changed since the last
-    /// draw.
+    /// Adds a draw to the active capture. Before that, binds all state that has changed since the
+    /// last draw.
     ///
     /// # Safety
-    /// As [`draw`](Self::draw).
+    /// The contract of [`draw`](Self::draw).
     unsafe fn capture_draw(
         &mut self,
         record: impl FnOnce(&mut Recorder<'_>, PrimitiveTopology) -> Result<(), RuntimeError>,
@@ -380,8 +384,8 @@ impl Captures {
             if (changed.sets || changed.variant)
                 && let Some(variant) = variant
             {
-                // Skip sets that the variant does not use: they may have been bound with an
-                // incompatible layout.
+                // Only sets that the variant uses are bound. The others may have been bound with a
+                // layout that is not compatible.
                 for number in variant.used_sets() {
                     if pipeline.has_descriptor_buffers {
                         let set = state.disturbed.descriptor_buffers().graphics_set(*number);
@@ -405,8 +409,8 @@ impl Captures {
                 }
             }
             if changed.conditional_rendering {
-                // Ignore the error if conditional rendering is not active in the capture: that is
-                // no mistake of the application.
+                // This returns an error if conditional rendering is not active in the capture. The
+                // program did nothing wrong then, so the error is ignored.
                 _ = recorder.end_conditional_rendering();
                 if let Some(condition) = &state.conditional_rendering {
                     recorder.begin_conditional_rendering(condition)?;
@@ -430,7 +434,7 @@ impl Captures {
         Ok(record(&mut recorder, topology)?)
     }
 
-    /// Copies pushed descriptors into descriptor sets, because variants cannot read them as push
+    /// Writes pushed descriptors into descriptor sets, because variants cannot read push
     /// descriptors.
     ///
     /// # Safety
@@ -473,7 +477,7 @@ impl Captures {
         }
     }
 
-    /// Takes memory for the arguments of one indirect draw, and adds a buffer for such arguments if
+    /// Returns memory for the arguments of one indirect draw. Creates another buffer for them if
     /// the last one is full.
     fn place_command(&mut self) -> Result<DrawCommands, RuntimeError> {
         let per_buffer = COMMANDS / COMMAND;
@@ -499,8 +503,8 @@ impl Captures {
 }
 
 /// Returns the counters that `vkCmdEndTransformFeedbackEXT` writes if no draw was captured. A
-/// counter that is only passed to End becomes 0. A counter that is passed to both Begin and End
-/// keeps its value, so it need not be written.
+/// counter that is passed only to End becomes 0. A counter that is passed to both Begin and End
+/// keeps its value, so it is not written.
 fn counters_without_captures(
     begin: &[Option<CounterBuffer>; BUFFERS],
     mut end: [Option<CounterBuffer>; BUFFERS],

@@ -1,4 +1,5 @@
-//! Render pass instances, and whether their captures are recorded before or after them.
+//! Methods of `Captures` that decide whether captures of a pass are recorded before or after it,
+//! and record them.
 
 use std::sync::{Arc, Once, PoisonError};
 
@@ -14,38 +15,39 @@ use crate::translate::{CaptureBarriers, Kind};
 #[derive(Default)]
 pub(super) struct Pass {
     pub(super) placement: Placement,
-    /// The barriers that the pass's render pass object requires before and after hoisted captures.
+    /// The barriers that the pass's render pass object requires for hoisted captures.
     pub(super) barriers: CaptureBarriers,
-    /// The conditional rendering that was active when the pass began. `None` if there was none.
+    /// The conditional rendering that was active when the pass began. `None` if none was active.
     pub(super) condition: Option<ConditionalRendering>,
-    /// Whether the dynamic rendering that is being recorded ends with `SUSPENDING`. Vulkan allows
-    /// no other commands between suspended and resumed dynamic rendering, so the layer treats all
-    /// its parts as one pass.
+    /// Whether the dynamic rendering that is being recorded has the flag `SUSPENDING`. Vulkan
+    /// allows no other commands between suspended dynamic rendering and its resumption, so the
+    /// layer treats all parts as one pass.
     pub(super) suspends: bool,
     /// Whether the driver had active queries when the pass began.
     pub(super) is_counted: bool,
-    /// Whether captures, or other hoisted work, were recorded for the pass.
+    /// Whether captures or other hoisted computations were recorded for the pass.
     pub(super) has_captures: bool,
-    /// The kernel that computes the arguments of the `vkCmdDrawIndirectByteCountEXT` commands of
-    /// the pass. It is recorded before the pass. `None` unless the pass was
-    /// [settled](Captures::settle).
+    /// The kernel that computes the arguments of the pass's `vkCmdDrawIndirectByteCountEXT`
+    /// commands. It was recorded before the pass, and the draws are added later. `None` unless the
+    /// pass was [settled](Captures::settle).
     pub(super) late_draws: Option<LateDraws>,
 }
 
-/// Where the captures of a pass are recorded.
+/// Whether the captures of a pass are recorded before or after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Placement {
-    /// Before the pass, which is withheld until it ends: commands in the pass may read captured
-    /// data, or the render pass orders them after captures.
+    /// They are recorded before the pass, which is withheld until it ends: commands in the pass may
+    /// read captured data, or the render pass orders commands after captures.
     #[default]
     BeforePass,
-    /// After the pass, whose commands go to the driver as soon as the program records them.
+    /// They are recorded after the pass, whose commands go to the driver as soon as the program
+    /// records them.
     AfterPass,
 }
 
 impl Captures {
-    /// Begins a render pass instance. `barriers` are those that its render pass requires before and
-    /// after hoisted captures.
+    /// Begins a render pass instance. `barriers` are those that its render pass object requires for
+    /// hoisted captures.
     pub(crate) fn begin_pass(&mut self, barriers: CaptureBarriers) {
         self.begin(Pass {
             placement: self.placement(barriers.orders_captures),
@@ -63,9 +65,11 @@ impl Captures {
             return;
         }
         let placement = match (suspends, resumes) {
-            // The pass began in another command buffer, so this one has no place before it.
+            // The pass began in another command buffer, so nothing can be recorded before it in
+            // this one.
             (_, true) => Placement::AfterPass,
-            // The pass may end in another command buffer, so this one has no place after it.
+            // The pass may end in another command buffer, so nothing can be recorded after it in
+            // this one.
             (true, false) => Placement::BeforePass,
             (false, false) => self.placement(false),
         };
@@ -100,17 +104,17 @@ impl Captures {
         self.pass.as_ref().is_none_or(|pass| pass.placement == Placement::BeforePass)
     }
 
-    /// Tries to change the placement of the pass, whose commands have been withheld so far, to
-    /// [`Placement::AfterPass`]. That is possible if nothing was captured yet, and the pass is
-    /// withheld only because it may contain a `vkCmdDrawIndirectByteCountEXT`. For such draws,
-    /// which are added later, a kernel is recorded before the pass. While a query of the driver is
-    /// active it is not possible: a query that counts invocations of compute shaders would count
-    /// the kernel's, although the pass may capture nothing.
+    /// Tries to change the placement of the pass to [`Placement::AfterPass`], while its commands so
+    /// far are withheld. Returns whether the placement was changed.
     ///
-    /// Returns whether the placement was changed.
+    /// That is possible if nothing was captured yet, and the pass is withheld only because it may
+    /// contain a `vkCmdDrawIndirectByteCountEXT`. A kernel for such draws is recorded before the
+    /// pass, and the draws are added to it later, which needs device addresses. It is not possible
+    /// if a query of the driver was active when the pass began: a query that counts invocations of
+    /// compute shaders would count the kernel's, although the pass may capture nothing.
     ///
     /// # Safety
-    /// As [`end_pass`](Self::end_pass).
+    /// The contract of [`end_pass`](Self::end_pass).
     pub(crate) unsafe fn settle(&mut self, cmd: vk::CommandBuffer) -> bool {
         let emulation = &self.emulation;
         let is_waiting = self.is_active() || !self.hoisted.is_empty();
@@ -151,8 +155,8 @@ impl Captures {
         settled
     }
 
-    /// Records the captures that must come before the pass. The caller records the end of the pass
-    /// afterwards. Does nothing if the pass is only suspended.
+    /// Records the captures that must come before the pass. After that, the caller records the end
+    /// of the pass. Does nothing if the pass is only suspended, or if its captures come after it.
     ///
     /// # Safety
     /// The command buffer is being recorded. If the pass is withheld, no command of it has reached
@@ -169,7 +173,7 @@ impl Captures {
     }
 
     /// Records the captures that come after the pass, and then the barrier that its render pass
-    /// requires after captures. The caller has recorded the end of the pass.
+    /// requires after captures. The caller has already recorded the end of the pass.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a pass.
@@ -188,10 +192,11 @@ impl Captures {
     }
 
     /// Ends a command buffer whose last pass is suspended, and is resumed in another command
-    /// buffer. Records the captures that must come before the pass.
+    /// buffer. Records the captures that must come before the pass. If captures would have to come
+    /// after the pass, recording fails.
     ///
     /// # Safety
-    /// As [`end_pass`](Self::end_pass).
+    /// The contract of [`end_pass`](Self::end_pass).
     pub(crate) unsafe fn end_with_suspended_pass(&mut self, cmd: vk::CommandBuffer) {
         let Some(pass) = &mut self.pass else { return };
         pass.suspends = false;
@@ -204,7 +209,7 @@ impl Captures {
         self.pass = None;
     }
 
-    /// Records the hoisted work, and clears the list.
+    /// Records the hoisted captures and computations, and clears their list.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a render pass.
@@ -229,7 +234,7 @@ impl Captures {
             self.record_around(cmd, pass, |this| {
                 let hoisted = std::mem::take(&mut this.hoisted);
                 let captures = hoisted.len();
-                // It is not known which earlier captures a capture must wait for if a barrier
+                // Which earlier captures a capture must wait for is not known if a dependency
                 // within the pass has captures on both sides, or if shaders store to memory that
                 // the layer does not know. Then a barrier is recorded before each capture.
                 let is_ordered = pass.barriers.captures_wait_for_captures
@@ -271,9 +276,9 @@ impl Captures {
         self.forget();
     }
 
-    /// Calls `work`, which records commands before or after a pass. They come after the barrier
-    /// that the pass's render pass requires, conditional rendering is ended for them, and the state
-    /// that they disturb is restored.
+    /// Calls `work`, which records commands before or after a pass. Before them, ends conditional
+    /// rendering and records the barrier that the pass's render pass requires. After them, restores
+    /// the state that they disturb.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a render pass.
@@ -299,11 +304,11 @@ impl Captures {
         }
     }
 
-    /// Records one element of the list of hoisted work. Returns the number of barriers that a
-    /// capture needed; 0 for other work.
+    /// Records one hoisted capture or computation. Returns the number of barriers that were
+    /// recorded between it and earlier captures.
     ///
     /// # Safety
-    /// As [`play`](Self::play).
+    /// The contract of [`play`](Self::play).
     unsafe fn play_one(
         &mut self,
         cmd: vk::CommandBuffer,
@@ -326,7 +331,7 @@ impl Captures {
                 Hoisted::Capture(capture, _) | Hoisted::Ends(capture) => {
                     let mut capture = capture.lock().unwrap_or_else(PoisonError::into_inner);
                     // The capture may continue in buffers and counters that an earlier capture
-                    // wrote, so a barrier may be needed first.
+                    // wrote, so a barrier may be needed before it.
                     let recorded = match Kind::BetweenCaptures.is_translated() {
                         true => capture.play_in_order(arena, cmd, &mut order),
                         false => capture.play(arena, cmd),
@@ -345,8 +350,8 @@ impl Captures {
         played.map(|()| barriers)
     }
 
-    /// Adds the hoisted work of secondary command buffers, which are about to be executed, to that
-    /// of this command buffer.
+    /// Adds the hoisted captures and computations of secondary command buffers, which are about to
+    /// be executed, to those of this command buffer.
     ///
     /// # Safety
     /// The buffers and other objects that the captures use are valid.
@@ -358,16 +363,16 @@ impl Captures {
                 Hoisted::Capture(capture, buffers) => {
                     self.push(Hoisted::Capture(capture, buffers));
                 }
-                // Even work that ends queries is added as a `Capture`: `end_query_of` adds further
-                // queries only to `Ends`, and must not change what belongs to the secondary command
-                // buffer.
+                // A capture that ends queries is also added as a `Capture`: `end_query_of` adds
+                // further queries only to `Ends`, and must not change a capture of the secondary
+                // command buffer.
                 Hoisted::Ends(capture) => self.push(Hoisted::Capture(capture, None)),
             }
         }
     }
 
-    /// Adds a `vkCmdDrawIndirectByteCountEXT`, whose arguments must be computed before the pass.
-    /// Recording fails if captures come after the pass, unless the pass was
+    /// Adds a `vkCmdDrawIndirectByteCountEXT`, whose arguments must be computed before the pass. If
+    /// the captures of the pass come after it, recording fails, unless the pass was
     /// [settled](Self::settle).
     ///
     /// # Safety
@@ -397,7 +402,8 @@ impl Captures {
         }
     }
 
-    /// Returns the hoisted work, for the command buffers that execute this one.
+    /// Returns the hoisted captures and computations, for the command buffers that execute this
+    /// one.
     pub(crate) fn hoisted(&self) -> Vec<Hoisted> {
         self.hoisted.clone()
     }

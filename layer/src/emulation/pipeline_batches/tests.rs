@@ -1,7 +1,7 @@
 use super::*;
 
-/// Passes a derivative to `rebase`. Returns the base index and the flags that the driver gets, and
-/// the structure types in the chain.
+/// Passes the create info of a derivative to `rebase`. Returns the base index and the flags that
+/// the driver gets, and the types of the structures in the chain.
 fn rebased(mut info: Info, numbers: &[usize]) -> (i32, Flags, Vec<vk::StructureType>) {
     let mut below = Below::default();
     // SAFETY: those parts of the structure that are read are valid.
@@ -40,7 +40,7 @@ fn flags_in_the_chain_are_changed_in_a_copy() {
         p_next: (&raw mut chained).cast(),
         ..Default::default()
     };
-    // The other flags are ignored.
+    // The flags of the main structure are ignored, because the chain has 64-bit flags.
     let mut info = Info::default().base_pipeline_index(2);
     info.p_next = (&raw const library).cast();
     let types = |all: [Type; 3]| all.to_vec();

@@ -14,8 +14,8 @@ fn binding(number: u32, ty: vk::DescriptorType, count: u32) -> Binding {
     Binding { number, ty, count, has_immutable_samplers: false }
 }
 
-/// A uniform buffer, two storage buffers, a binding without descriptors, a third storage buffer,
-/// and one binding of each other kind.
+/// Returns a uniform buffer, two storage buffers, a binding without descriptors, a third storage
+/// buffer, and one binding of each other kind.
 fn bindings() -> [Binding; 7] {
     [
         binding(0, UNIFORM, 1),
@@ -33,7 +33,7 @@ fn buffer(number: u64) -> vk::DescriptorBufferInfo {
     vk::DescriptorBufferInfo { buffer, offset: 0, range: vk::WHOLE_SIZE }
 }
 
-/// The (binding, element, handle) of each pushed descriptor.
+/// Returns (binding, element, handle) of each pushed descriptor.
 fn found(pushed: &[Pushed]) -> Vec<(u32, u32, u64)> {
     let handle = |value: &Value| match value {
         Value::Buffer(info) => info.buffer.as_raw(),
@@ -44,7 +44,7 @@ fn found(pushed: &[Pushed]) -> Vec<(u32, u32, u64)> {
     pushed.iter().map(|p| (p.binding, p.element, handle(&p.value))).collect()
 }
 
-/// A set layout that belongs to a device whose functions do nothing.
+/// Returns a set layout of a device whose functions do nothing.
 fn layout(bindings: &[Binding]) -> Arc<SetLayout> {
     unsafe extern "system" fn destroy(
         _: vk::Device,
@@ -74,7 +74,7 @@ fn writes_go_on_in_the_next_binding() {
     // SAFETY: the structures are valid.
     unsafe {
         assert_eq!(found(&of_write(&write, &bindings())), [(1, 1, 11), (5, 0, 12)]);
-        // An element past the end of a binding means an element of the next binding.
+        // The element after the last one of a binding is the first element of the next binding.
         let write = write.dst_array_element(2).buffer_info(&infos[..1]);
         assert_eq!(found(&of_write(&write, &bindings())), [(5, 0, 11)]);
         // A binding that the set does not have is ignored.
@@ -195,7 +195,8 @@ fn pushes_are_merged_by_binding_and_element() {
     assert_eq!(merged, [(1, 0, 2), (5, 0, 1)]);
     let merged = push(&layouts[0], &[storage(1, 1, 3), storage(1, 0, 4), storage(1, 0, 5)]);
     assert_eq!(merged, [(1, 0, 5), (1, 1, 3), (5, 0, 1)]);
-    // An identically defined layout counts as the same layout, so the other descriptors are kept.
+    // A layout with the same definition counts as the same layout, so the other descriptors are
+    // kept.
     assert_eq!(push(&layouts[1], &[storage(5, 0, 6)]), [(1, 0, 5), (1, 1, 3), (5, 0, 6)]);
     assert_eq!(push(&layouts[2], &[storage(1, 0, 7)]), [(1, 0, 7)]);
 }
@@ -225,7 +226,7 @@ fn descriptors_are_written_as_they_were_pushed() {
         assert_eq!(counts, [(2, true), (1, true), (2, false)]);
         assert!(writes.iter().all(|write| write.dst_set == set));
     });
-    // A single descriptor is written at its own array element.
+    // A single descriptor keeps its array element.
     with_writes(&[storage(1, 1, 40)], set, |writes| {
         assert_eq!((writes[0].dst_binding, writes[0].dst_array_element), (1, 1));
     });

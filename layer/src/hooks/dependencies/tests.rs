@@ -1,5 +1,5 @@
-//! Tests the hooks for commands with translated arguments. The test driver logs the arguments that
-//! reach it.
+//! Tests the hooks for commands whose arguments are translated. The test driver logs the arguments
+//! that it gets.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(clippy::undocumented_unsafe_blocks, reason = "all arguments are those of these tests")]
@@ -210,7 +210,8 @@ unsafe extern "system" fn get(_: vk::Device, name: *const c_char) -> vk::PFN_vkV
     unsafe { std::mem::transmute(function) }
 }
 
-/// A dispatchable object of the device.
+/// A dispatchable object. The device has its address as its handle; command buffers have copies of
+/// it.
 static OBJECT: [usize; 2] = [0x7151, 0];
 
 fn device() -> vk::Device {
@@ -223,7 +224,8 @@ fn device() -> vk::Device {
     device
 }
 
-/// Returns a new command buffer, which is leaked.
+/// Returns a new command buffer, which is never freed. If `continues`, it is a secondary command
+/// buffer with `RENDER_PASS_CONTINUE`.
 fn command_buffer(continues: bool) -> vk::CommandBuffer {
     let object: &'static [usize; 2] = Box::leak(Box::new(OBJECT));
     let mut handle = vk::CommandBuffer::from_raw((&raw const *object).addr() as u64);
@@ -288,7 +290,8 @@ fn barriers_outside_and_inside() {
         barrier(cmd, XFB, Stage::VERTEX_INPUT);
         assert_eq!(logged(), [outside]);
         begin(cmd, &raw const info);
-        // Inside of a pass, translation leaves no stages of this barrier, so it is dropped.
+        // Inside of a pass, the translation removes all stages of this barrier, so the barrier is
+        // dropped.
         barrier(cmd, XFB, Stage::VERTEX_INPUT);
         barrier(cmd, XFB | Stage::VERTEX_SHADER, Stage::VERTEX_INPUT);
         end(cmd);
@@ -323,7 +326,8 @@ fn events_are_waited_for_as_they_were_set() {
         assert_eq!(all.len(), 3);
         assert!(all.iter().all(|text| *text == all[0]), "{all:?}");
         assert!(all[0].contains("(COMPUTE_SHADER, COMPUTE_SHADER | INDEX_INPUT,"), "{all:?}");
-        // Captures of a withheld pass come before it, so the wait is recorded before the pass, too.
+        // Captures of a withheld pass are recorded before the pass, so the wait is recorded there,
+        // too.
         let begin: vk::PFN_vkCmdBeginRendering = call(unobserved::hook(c"vkCmdBeginRendering"));
         let end: vk::PFN_vkCmdEndRendering = call(unobserved::hook(c"vkCmdEndRendering"));
         begin(cmd, &vk::RenderingInfo::default());
@@ -409,8 +413,8 @@ fn submissions_and_creations() {
     }
 }
 
-/// Checks that the test `submissions_and_creations` fails if the translation of semaphores is
-/// omitted. Synchronization validation cannot check that, because it does not compare submissions.
+/// Checks that the test `submissions_and_creations` fails if semaphores are not translated.
+/// Synchronization validation cannot check that, because it does not compare submissions.
 #[test]
 fn submissions_left_out() {
     let run = |omitted: &[(&str, &str)]| {

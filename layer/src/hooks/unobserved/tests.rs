@@ -1,5 +1,5 @@
-//! Records commands with a test driver that logs its arguments. The log must be the same whether or
-//! not the layer withholds the commands.
+//! Records commands with a test driver that logs the arguments that it gets. The log must be the
+//! same whether or not the layer withholds the commands.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(clippy::undocumented_unsafe_blocks, reason = "all arguments are those of these tests")]
@@ -219,7 +219,6 @@ mod driver {
         log("end".to_owned());
     }
 
-    /// Returns the test driver's function with a name.
     pub fn find(name: &CStr) -> vk::PFN_vkVoidFunction {
         let function: *const () = match name.to_bytes() {
             b"vkCmdDraw" => draw as _,
@@ -244,22 +243,22 @@ mod driver {
 
 const TEMPLATE_SIZE: usize = 8 + 2 * 24 + size_of::<vk::DescriptorBufferInfo>();
 
-/// Overwrites memory that an argument pointed to, to check that the layer does not read it after
-/// the command has returned.
+/// Overwrites memory that an argument pointed to, to check that the layer does not read the memory
+/// after the command has returned.
 fn overwrite<T: Copy>(values: &mut [T], value: T) {
     values.fill(value);
     std::hint::black_box(values);
 }
 
-/// Returns the layer's hook for a command, cast to the command's type.
+/// Returns the layer's hook for a command, cast to the type of the command.
 macro_rules! hook {
     ($name:literal: $pfn:ident) => {
         std::mem::transmute::<vk::PFN_vkVoidFunction, Option<vk::$pfn>>(hook($name)).unwrap()
     };
 }
 
-/// Records the command of a number with arguments that depend on `seed`, and then overwrites the
-/// memory that the arguments point to.
+/// Records the command that `number` selects, with arguments that depend on `seed`. Then overwrites
+/// the memory that the arguments point to.
 fn issue(cmd: vk::CommandBuffer, number: u32, seed: u32) {
     let from = |more: u32| seed.wrapping_mul(0x9e37_79b9).wrapping_add(more) % 1000;
     let count = seed % 4;
@@ -355,7 +354,7 @@ fn issue(cmd: vk::CommandBuffer, number: u32, seed: u32) {
                 std::hint::black_box(&info);
             }
             7 => {
-                // Elements with a stride of twelve bytes.
+                // Each element has 12 bytes, of which the draw reads the first 8.
                 let mut words: Vec<u32> = (0..3 * count).map(from).collect();
                 let draw = hook!(c"vkCmdDrawMultiEXT": PFN_vkCmdDrawMultiEXT);
                 draw(cmd, count, words.as_ptr().cast(), from(1), from(2), 12);
@@ -408,7 +407,7 @@ fn issue(cmd: vk::CommandBuffer, number: u32, seed: u32) {
     }
 }
 
-/// Begins a pass, with a render pass object or by dynamic rendering, and then overwrites the memory
+/// Begins a pass, with a render pass object or by dynamic rendering. Then overwrites the memory
 /// that the arguments point to.
 fn begin_pass(cmd: vk::CommandBuffer, seed: u32) {
     unsafe {
@@ -464,8 +463,8 @@ fn end_pass(cmd: vk::CommandBuffer, seed: u32) {
     }
 }
 
-/// Returns the functions of a device of the test driver, and its update templates, of which only
-/// number 1 exists.
+/// Returns the functions of a device of the test driver, and its update templates. Only template 1
+/// exists.
 fn device() -> (Arc<Functions>, Arc<Templates>) {
     let templates = Arc::new(Templates::default());
     let entry = |count, offset, stride| vk::DescriptorUpdateTemplateEntry {
@@ -496,7 +495,7 @@ fn handle() -> vk::CommandBuffer {
 
 proptest! {
     /// The test driver gets the same arguments whether or not commands are withheld, even if the
-    /// program overwrites them after the call.
+    /// program overwrites the memory after the call.
     #[test]
     fn what_is_withheld_is_what_was_recorded(
         commands in proptest::collection::vec((0..10u32, any::<u32>()), 0..40),
@@ -556,14 +555,15 @@ fn commands_go_to_their_own_command_buffer() {
     issue(a, 0, 1);
     issue(c, 0, 1);
     assert_eq!(logged().len(), 1, "of the other pool");
-    // The driver may reuse the handle of a freed command buffer.
+    // The driver may use the handle of a freed command buffer again.
     allocated((&functions, &templates, None), pool, false, &[a]);
     issue(a, 0, 1);
     assert_eq!(logged().len(), 1);
     freed(&[a, c]);
 }
 
-/// Each thread records its own command buffers, while other threads allocate and free theirs.
+/// Several threads record into their own command buffers, while other threads allocate and free
+/// theirs.
 #[test]
 fn threads_record_at_once() {
     let (functions, templates) = device();

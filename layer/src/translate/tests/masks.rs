@@ -1,4 +1,4 @@
-//! Tests properties that the translation has for all masks.
+//! Tests that the translation of all masks follows the rules of the specification.
 
 use ash::vk::{self, AccessFlags2 as Access, PipelineStageFlags2 as Stage};
 use proptest::prelude::*;
@@ -11,13 +11,13 @@ const XFB_ACCESS: u64 = 7 << 25;
 const COMPUTE: u64 = Stage::COMPUTE_SHADER.as_raw();
 const SIDES: [Side; 2] = [Side::Source, Side::Destination];
 
-/// Returns a mask with all stages that its stages include.
+/// Returns a mask with all stages that the given stages include.
 fn expanded(stages: u64) -> u64 {
     let mut all = stages;
     if stages & Stage::ALL_COMMANDS.as_raw() != 0 {
         all |= STAGES.iter().fold(0, |all, stage| all | stage);
     }
-    // An included stage may itself include other stages, so this is repeated.
+    // An included stage may itself include other stages, so the loop is repeated.
     for _ in 0..3 {
         for (stage, others) in EQUIVALENT {
             if all & stage != 0 {
@@ -44,7 +44,7 @@ fn pick(all: &[u64], mask: u64) -> u64 {
     all.iter().enumerate().filter(|(i, _)| mask >> i & 1 == 1).fold(0, |all, (_, bit)| all | bit)
 }
 
-/// Generates valid scopes, with few or many stages.
+/// Generates valid scopes, some with few stages and some with many.
 fn scopes() -> impl Strategy<Value = Scope> {
     (any::<u64>(), any::<u64>(), any::<u64>(), any::<bool>()).prop_map(|(a, b, access, few)| {
         let stages = pick(STAGES, if few { a & b & access.rotate_left(7) } else { a });
@@ -101,7 +101,8 @@ proptest! {
                 let wide = wide.outside(side, also_compute);
                 prop_assert_eq!(narrow(wide).0, narrowed);
             }
-            // The mask of a wait is the union of the masks with which the events were set.
+            // The stage mask of `vkCmdWaitEvents` must be the union of the masks with which the
+            // events were set.
             let union = outside_stages(scope.stages | other.stages, side, true);
             let apart = [scope, other].map(|scope| outside_stages(scope.stages, side, true));
             prop_assert_eq!(union, apart[0] | apart[1]);
@@ -113,7 +114,8 @@ proptest! {
         for side in SIDES {
             let new = scope.outside(side, true);
             let stages = expanded(scope.stages.as_raw());
-            // Compute is included wherever the logical order of stages includes transform feedback.
+            // `COMPUTE_SHADER` is added if the logical order of stages makes the scope include
+            // transform feedback.
             let xfb = PRIMITIVE.iter().position(|stage| *stage == XFB).unwrap();
             // Vulkan orders this stage only relative to the fragment tests.
             let ordered = |stage: &&u64| **stage != Stage::FRAGMENT_DENSITY_PROCESS_EXT.as_raw();
@@ -149,7 +151,7 @@ proptest! {
             prop_assert!(contains(new, without_xfb(scope)));
             prop_assert_eq!(new.inside(), new);
             prop_assert_eq!(new.in_subpass(), new);
-            // No other stages than graphics stages were added.
+            // Only graphics stages were added.
             prop_assert_eq!(new.stages & !scope.stages & !Stage::VERTEX_SHADER, Stage::empty());
         }
         prop_assert!(contains(declared, (inside.stages.as_raw(), inside.access.as_raw())));
@@ -162,7 +164,8 @@ proptest! {
         let (stages, access) = scope.to32();
         let new = Scope::new32(stages, access);
         prop_assert!(is_valid(new), "{scope:?} {new:?}");
-        // Stages that only stand for a set of stages are left out of the comparison.
+        // Stages that only stand for a set of stages are left out of the comparison, but the sets
+        // are not.
         let groups = EQUIVALENT.iter().fold(0, |all, (stage, _)| all | stage);
         let old = expanded(scope.stages.as_raw()) & !groups;
         prop_assert_eq!(old & !expanded(new.stages.as_raw()), 0, "{:?} {:?}", scope, new);

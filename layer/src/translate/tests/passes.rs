@@ -32,7 +32,7 @@ fn barrier(src: (Stage, Access), dst: (Stage, Access)) -> Barrier {
 type Masks = ((Stage, Access), (Stage, Access));
 
 /// Translates a dependency. Returns the masks that the driver gets, and the barriers for captures.
-/// Checks that both are the same for all structures that can express the dependency.
+/// Checks that the result is the same for all structures that can express the dependency.
 fn translated(dependency: vk::SubpassDependency, also_compute: bool) -> (Masks, CaptureBarriers) {
     Arena::with(|arena| unsafe {
         let all = [dependency];
@@ -144,11 +144,11 @@ fn within() {
     let fragments = (Stage::FRAGMENT_SHADER, Access::SHADER_WRITE);
     let (masks, barriers) = translated(dependency((0, 0), fragments, fragments), true);
     assert_eq!(masks, (fragments, fragments));
-    // A draw after the dependency may store data that a captured draw reads.
+    // A dependency within the pass may order a draw that writes data after a capture that reads it.
     assert!(!barriers.captures_wait_for_captures && barriers.orders_captures);
 }
 
-/// Tests can omit the stages of captures, but the extension's bits are removed even then.
+/// Tests can omit the stages of captures. The bits of the extension are removed even then.
 #[test]
 fn left_out() {
     let dst = (XFB, XFB_WRITE);

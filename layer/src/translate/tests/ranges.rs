@@ -1,4 +1,4 @@
-//! Barriers on ranges of addresses, which are in the chain of a dependency.
+//! Tests barriers for ranges of device addresses, which are in the chain of a `VkDependencyInfo`.
 
 use ash::vk::{AccessFlags2 as Access, PipelineStageFlags2 as Stage};
 

@@ -1,4 +1,4 @@
-//! A program that uses transform feedback.
+//! A program that enables transform feedback.
 
 use std::ffi::CStr;
 use std::ptr;
@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use super::names;
 
-/// Queries everything about the extension, and creates devices with and without it.
+/// Queries everything about the extension, and creates devices with and without it. Returns a
+/// report.
 pub fn sees_the_extension(api_version: u32) -> Value {
     // SAFETY: everything is used as Vulkan requires, and destroyed.
     unsafe {
@@ -34,7 +35,8 @@ pub fn sees_the_extension(api_version: u32) -> Value {
         let mut alone = enabled();
         let mut together = enabled();
         let mut told = enabled();
-        // Features that are not reported. Programs enable geometryStreams all the same.
+        // The layer does not report these features. Programs may enable `geometryStreams`
+        // nevertheless.
         let mut streams =
             vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().geometry_streams(true);
         let mut inherited = vk::PhysicalDeviceConditionalRenderingFeaturesEXT::default()
@@ -52,8 +54,8 @@ pub fn sees_the_extension(api_version: u32) -> Value {
             "captures": create(&[feedback], captures),
             "without the feature": create(&[feedback], plain()),
             "without the extension": create(&[], plain()),
-            // Some programs enable all features that they are told of, without the extension,
-            // although that is invalid.
+            // Some programs enable all features that are reported, but not the extension that they
+            // belong to. That is invalid, so the validation layer must not see it.
             "told": match std::env::var("VK_INSTANCE_LAYERS").unwrap().contains("KHRONOS") {
                 true => create(&[], plain()),
                 false => create(&[], plain().push_next(&mut told)),
@@ -68,7 +70,7 @@ pub fn sees_the_extension(api_version: u32) -> Value {
     }
 }
 
-/// Returns the extensions of a device, after testing the idiom of two calls.
+/// Returns the extensions of a device. Also tests the enumeration with too little memory.
 ///
 /// # Safety
 /// Vulkan's contract.
@@ -97,7 +99,7 @@ unsafe fn extensions(
     found
 }
 
-/// Queries the features and properties of the extension, and those of the provoking vertex.
+/// Returns the features and properties of the extension, and those of VK_EXT_provoking_vertex.
 ///
 /// # Safety
 /// Vulkan's contract.
@@ -153,8 +155,8 @@ unsafe fn asks(
     (features, properties)
 }
 
-/// Queries the compatible handle types of capture buffers with external memory, by each name that
-/// the command has.
+/// Returns the compatible handle types of capture buffers with external memory. Vulkan 1.0 has no
+/// such query; then the result is 0.
 ///
 /// # Safety
 /// Vulkan's contract.
@@ -176,7 +178,8 @@ unsafe fn external_buffer(
     json!(properties.external_memory_properties.compatible_handle_types.as_raw())
 }
 
-/// Creates a device, and reports whether it has a core command, and how many of the extension.
+/// Creates a device. Reports whether it has a core command, and how many commands of the extension.
+/// If the creation fails, reports the error.
 ///
 /// # Safety
 /// Vulkan's contract, except for the enabled features.
