@@ -121,8 +121,8 @@ impl PushConstants {
         (self.range.end - self.range.start) / GRANULE
     }
 
-    /// Generates the code that sets the values which the shader reads, for the code before the
-    /// shader runs.
+    /// Generates the code that sets the values that the shader reads. It has to run before the
+    /// shader.
     pub(super) fn set(
         &self,
         linker: &mut Linker<'_, '_>,

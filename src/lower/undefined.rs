@@ -112,8 +112,8 @@ impl Undefined {
         self.private.retain(|(id, _)| !kept.contains(id));
     }
 
-    /// Generates the stores of 0 to outputs and `Private` variables, for the code before the shader
-    /// runs.
+    /// Generates the stores of 0 to outputs and `Private` variables. They have to run before the
+    /// shader.
     pub(super) fn clear(
         &self,
         builder: &mut Builder<'_>,
