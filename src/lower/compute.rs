@@ -1,5 +1,5 @@
-//! Turns a vertex shader, or a vertex shader together with the tessellation shaders or the geometry shader after it,
-//! into a compute shader that pulls its vertices.
+//! This module turns a vertex shader, alone or together with the tessellation and geometry shaders
+//! after it, into a compute shader that pulls its vertex attributes from the vertex buffers.
 //!
 //! Variables in `Input`, `Output` and `PushConstant` become `Private`, and lose their interface
 //! decorations. The new entry point is one of the shader library's:

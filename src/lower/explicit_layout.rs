@@ -1,12 +1,12 @@
 //! This module removes explicit layouts from the types of variables that must not have one.
 //!
-//! In a buffer, a structure has offsets for its members, and an array has a stride. From SPIR-V 1.5
-//! on, `Private` and `Function` variables must not have such types
-//! (`VUID-StandaloneSpirv-None-10684`, in the appendix [Vulkan Environment for
-//! SPIR-V](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html)); `Workgroup` variables
-//! must not in any version. Lowering can produce them: a variable that becomes `Private` may have
-//! been an output with `Offset`, or a block, and naga decorates every structure and array with a
-//! layout.
+//! In a buffer, a structure has offsets for its members, and an array has a stride: an explicit
+//! layout. From SPIR-V 1.5 on, the types of `Private` and `Function` variables must not have an
+//! explicit layout (`VUID-StandaloneSpirv-None-10684`, in the appendix [Vulkan Environment for
+//! SPIR-V](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html)); those of `Workgroup`
+//! variables must not have one in any version. Lowering can produce variables with one: a variable
+//! that becomes `Private` may have been a block, or an output with `Offset`, and naga decorates
+//! every structure and array with a layout.
 //!
 //! If no buffer uses the type of such a variable, the layout is removed from the type. If a buffer
 //! uses the type too, the variable gets a copy of the type without layout, and loads and stores
@@ -294,8 +294,8 @@ impl Split {
         }
     }
 
-    /// Generates the load of a value of the copy of type `ty`. The caller converts the value to
-    /// `ty`.
+    /// Generates the load of a value whose type is the copy of `ty`. The caller converts the value
+    /// to `ty`.
     fn load(
         &self,
         module: &mut Module,

@@ -29,7 +29,7 @@ static LIBRARY: LazyLock<Result<Library, ParseError>> = LazyLock::new(|| {
 });
 
 /// Sets `DontFlatten` for selections whose condition is a call of `uniformly`, because WGSL cannot
-/// express that. It asks the driver to branch instead of executing both arms.
+/// express that. `DontFlatten` asks the driver to branch instead of executing both arms.
 fn mark_uniform_branches(module: &mut Module) {
     let name = |i: &Instruction<'_>| i.operands().get(1..).and_then(read_string);
     let is_marker = |i: &Instruction<'_>| {

@@ -52,11 +52,11 @@ pub struct Lowered {
 /// The information in [`Lowered`] for one backend only.
 #[derive(Debug, Clone)]
 pub enum LoweredKind {
-    /// [`Backend::Native`], for which no code is generated.
+    /// The backend is [`Backend::Native`].
     Native(LoweredNative),
-    /// [`Backend::Vertex`]
+    /// The backend is [`Backend::Vertex`].
     Vertex(LoweredVertex),
-    /// [`Backend::Compute`]
+    /// The backend is [`Backend::Compute`].
     Compute(LoweredCompute),
 }
 
@@ -122,8 +122,8 @@ pub struct LoweredCompute {
     pub workgroup_sizes: WorkgroupSizes,
     /// The size in bytes of the shared memory of a workgroup with the largest of these sizes.
     pub shared_memory: u32,
-    /// Whether workgroups collect records in shared memory before they store them. Some pipelines store their
-    /// records directly nevertheless: those for draws that staging does not make faster.
+    /// Whether workgroups collect records in shared memory before they store them. Pipelines for
+    /// draws that this does not make faster still store their records directly.
     pub is_staged: bool,
     /// Whether index buffers may [end within a dword](super::compute::Target::byte_loads).
     pub byte_loads: bool,

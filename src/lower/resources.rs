@@ -24,10 +24,9 @@ pub enum ResourcePlan {
     /// declared.
     #[default]
     DeviceAddress,
-    /// Buffers are accessed by descriptors, for devices without addresses: two arrays of storage
-    /// buffers,
-    /// which are indexed dynamically (`shaderStorageBufferArrayDynamicIndexing`). An address consists of a
-    /// byte offset and the number of a buffer, counted from 1.
+    /// Buffers are accessed by descriptors, for devices without addresses: through two arrays of
+    /// storage buffers, which are indexed dynamically (`shaderStorageBufferArrayDynamicIndexing`).
+    /// An address consists of a byte offset and the number of a buffer, counted from 1.
     ///
     /// Buffers that are only read are in binding 0, and buffers that are written are in binding 1,
     /// so that compilers and synchronization validation can distinguish them. If captures read

@@ -60,7 +60,7 @@ impl Lowered {
     /// resource plan the number `set_count`, which is the first one after the application's sets;
     /// with `None` the set keeps its number. If `optimizes` is false
     /// ([`Context::set_optimizes_shaders`](crate::runtime::Context::set_optimizes_shaders)),
-    /// functions are not inlined.
+    /// specialisation constants are replaced, but functions are not inlined and nothing is removed.
     #[tracing::instrument(name = "specialize", level = "debug", skip_all)]
     pub(crate) fn for_pipeline(
         &self,

@@ -265,7 +265,6 @@ impl Staging {
                 let address = outputs.record_address(linker, code, buffer, output)?;
                 // Units begin at multiples of their size in a record, and the stride is a multiple
                 // of this size.
-                // of it.
                 let store = Store { index: dword, value, dwords: shape.unit, may_be_aligned: true };
                 store_tested(linker, code, tested, address, &[store])?;
                 code.end_if(merge);

@@ -7,7 +7,8 @@
 //! outputs, `Offset` ([SPIR-V 1.6, 3.20
 //! "Decoration"](https://registry.khronos.org/SPIR-V/specs/unified1/SPIRV.html#Decoration)).
 //!
-//! If the capability `Shader` was only implied by `TransformFeedback`, it is declared instead.
+//! If the module has the capability `Shader` only because `TransformFeedback` implies it, `Shader`
+//! is declared instead of `TransformFeedback`.
 //!
 //! The decoration `Stream` and the capability `GeometryStreams` are kept, because they also
 //! determine what a geometry shader emits to the rasterized stream. All other words are unchanged,
@@ -56,7 +57,7 @@ pub(super) fn strip(module: &mut Module, declarations: &Declarations) {
     // would be invalid.
     module.retain(Section::Annotations, |i| !decoration_of(i).is_some_and(is_of_buffer));
     module.retain(Section::ExecutionModes, |i| !is_xfb_mode(i.operand(1)));
-    // A module with `TransformFeedback`, which implies `Shader`, need not declare `Shader`.
+    // The module may lack a declaration of `Shader`, which `TransformFeedback` implies.
     let has = |which| module.section(Section::Capabilities).any(|i| i.operand(0) == which as u32);
     if has(Capability::TransformFeedback) && !IMPLYING_SHADER.into_iter().any(has) {
         module.edit(Section::Capabilities, |_, operands| {

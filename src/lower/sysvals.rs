@@ -81,8 +81,7 @@ impl SysvalsPlace {
 /// The source from which the functions of `shaders/sysvals.wgsl` read the sysvals.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum SysvalsSource {
-    /// The sysvals are in push constants, for which the functions are written, so they are not
-    /// changed.
+    /// The sysvals are in push constants, as in the library, so its functions are not changed.
     PushConstants,
     /// The sysvals are in memory, at the address in the push constant variable with this id.
     Memory(Id),

@@ -36,12 +36,13 @@ pub(super) const RESOURCES: ResourcePlan = ResourcePlan::DeviceAddress;
 
 /// The largest number of primitives that an instance of a triangle fan may write on this backend.
 ///
-/// The first vertex of a fan is a vertex of all its primitives. The one invocation that computes it
-/// stores it into all of them, one after the other. An NVIDIA H200 takes 3.3 microseconds per
+/// The first vertex of a fan is a vertex of all its primitives. The invocation that computes this
+/// vertex stores it for all of them, one after the other. An NVIDIA H200 takes 3.3 microseconds per
 /// primitive: 0.2 seconds for this limit, while the kernel drivers of small boards abort jobs after
-/// about half a second. It is also the number of iterations after which llvmpipe ends any loop
+/// about half a second. The limit is also the number of iterations after which llvmpipe ends any
+/// loop
 /// ([`LP_MAX_TGSI_LOOP_ITERATIONS`](https://gitlab.freedesktop.org/mesa/mesa/-/blob/mesa-22.3.6/src/gallium/auxiliary/gallivm/lp_bld_limits.h)),
-/// so the remaining primitives would be lost without an error. On the compute backend each of these
+/// so that further primitives would be lost without an error. On the compute backend each of these
 /// stores has its own invocation.
 pub const MAX_FAN_PRIMITIVES: u32 = 65_535;
 

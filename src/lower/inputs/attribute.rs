@@ -145,8 +145,8 @@ impl Inputs<'_> {
         Ok(Element { slot: linker.builder.constant(slot), element })
     }
 
-    /// Generates the value of a part with 64-bit components. `first_dword` is the dword that
-    /// [`find`](Self::find) returned.
+    /// Generates the value of a part with 64-bit components. `first_dword` is the number of a dword
+    /// that [`find`](Self::find) returned.
     fn wide(
         &self,
         linker: &mut Linker<'_, '_>,

@@ -286,7 +286,8 @@ mod tests {
 
     const OFFSET_0: &[(Decoration, &[u32])] = &[(Decoration::Offset, &[0])];
 
-    /// Two matrices of three rows and two columns, in an array in a structure at byte 64.
+    /// Declares an array of two matrices, each with three rows and two columns, in a structure at
+    /// byte 64 of a block. Returns the type of the block.
     fn matrices(order: Decoration, stride: u32) -> (Module, Id) {
         let mut module = empty();
         let b = &mut Builder::new(&mut module);

@@ -13,11 +13,11 @@ use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Id, Instruction, Section, ids_of, result_of};
 
 /// Makes each side effect of the shaders depend on `has_effects` of the shader library, so that it
-/// happens only in the run that stores records.
+/// happens in one run only: a run that stores records.
 ///
-/// Two kinds of side effects still happen in both runs: an atomic operation whose result is used, because
-/// other instructions need the result; and side effects in the header of a loop, which cannot be split,
-/// because the merge instruction of the loop comes after them.
+/// Two kinds of side effects still happen in all runs: atomic operations whose result is used,
+/// because other instructions need the result; and side effects in the header of a loop, because
+/// this block cannot be split: its merge instruction comes after them.
 ///
 /// # Errors
 /// [`LinkError`]

@@ -59,7 +59,7 @@ pub(super) struct Stages {
     pub(super) modes: Option<LoweredGeometry>,
     /// The phases of the tessellation control shader; `None` if it has no barriers.
     pub(super) phases: Option<Phases>,
-    /// The variables and functions that all stages use.
+    /// The variables and functions that any of the stages uses.
     pub(super) used: StaticUse,
     /// The `SpecId`s that the application's pipelines may still set.
     pub(super) spec_ids: BTreeSet<u32>,

@@ -242,7 +242,7 @@ impl<'s> Walk<'s> {
             Op::CopyObject => self.value(i.id(2)),
             _ => {
                 let scalar = Scalar::of(self.declarations, ty)?;
-                // Foldable instructions have no literal operands.
+                // The instructions that `fold` supports have no literal operands.
                 let operands = i.operands().iter().skip(2).map(|id| self.value(Id(*id)));
                 fold(op, scalar, &operands.collect::<Option<Vec<_>>>()?)
             }
