@@ -84,7 +84,7 @@ fn remove_outputs(module: &mut Module, declarations: &Declarations, stream: u32)
             && stream_of_variable(declarations, variable).is_some_and(|of| of != stream)
     };
     let outputs = declarations.variables(StorageClass::Output).filter(is_other);
-    // `roots` has, for each pointer into one of these outputs, the output.
+    // `roots` maps each pointer into one of `outputs` to this output.
     let mut roots: FxHashMap<Id, Id> = outputs.map(|variable| (variable.id, variable.id)).collect();
     let mut kept: FxHashSet<Id> = FxHashSet::default();
     for i in module.section(Section::Functions) {

@@ -18,15 +18,15 @@ use crate::topology::PrimitiveTopology;
 /// The input primitives of a geometry shader, or of tessellation shaders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum GeometryInput {
-    /// `InputPoints`
+    /// The execution mode `InputPoints`.
     Points,
-    /// `InputLines`
+    /// The execution mode `InputLines`.
     Lines,
-    /// `InputLinesAdjacency`
+    /// The execution mode `InputLinesAdjacency`.
     LinesAdjacency,
-    /// `Triangles`
+    /// The execution mode `Triangles`.
     Triangles,
-    /// `InputTrianglesAdjacency`
+    /// The execution mode `InputTrianglesAdjacency`.
     TrianglesAdjacency,
     /// Patches, which are the input primitives of tessellation shaders.
     Patches,
