@@ -1,24 +1,30 @@
-//! Turns a vertex shader, or a vertex shader together with the tessellation shaders or the geometry shader after it,
-//! into a compute shader that pulls its vertices.
+//! This module turns a vertex shader, alone or together with the tessellation and geometry shaders
+//! after it, into a compute shader that pulls its vertex attributes from the vertex buffers.
 //!
-//! Variables in `Input`, `Output` and `PushConstant` become `Private`, and lose their interface decorations. The new
-//! entry point is one of the shader library's: `xfb_compute` (`shaders/compute.wgsl`) or `xfb_compute_staged`
-//! (`shaders/staged.wgsl`) sets the inputs, calls the original entry point, and stores the outputs. With a geometry
-//! shader it is `xfb_geometry` (`shaders/geometry.wgsl`), which calls the vertex shader for the vertices of each
-//! primitive, then the geometry shader, which stores each vertex that it emits. With tessellation shaders it is the
-//! same, but runs the tessellation control shader for each patch (`shaders/patches.wgsl`), and the tessellation
-//! evaluation shader for each vertex of the primitives that the patch is divided into. The shader's own descriptors are
-//! unchanged: their set layouts must be visible to the compute stage. A [`ResourcePlan`] with descriptors adds a set
-//! after them.
+//! Variables in `Input`, `Output` and `PushConstant` become `Private`, and lose their interface
+//! decorations. The new entry point is one of the shader library's:
+//!
+//! * `xfb_compute` (`shaders/compute.wgsl`) captures a vertex shader: it sets the inputs, calls the
+//!   original entry point, and stores the outputs. `xfb_compute_staged` (`shaders/staged.wgsl`)
+//!   does the same with staging.
+//! * `xfb_geometry` (`shaders/geometry.wgsl`) captures the later stages. For a geometry shader, it
+//!   runs the vertex shader for the vertices of each input primitive, then the geometry shader,
+//!   which stores each vertex that it emits. For tessellation shaders, it runs the vertex shader
+//!   for the control points of each patch, then the tessellation control shader, and the
+//!   tessellation evaluation shader for each vertex of the primitives that the patch is divided
+//!   into (`shaders/patches.wgsl`).
+//!
+//! The shaders' own descriptors are unchanged: their descriptor set layouts must have the compute
+//! stage in `stageFlags`. A [`ResourcePlan`] with descriptors adds a descriptor set after them.
 //!
 //! Inputs and outputs with 8-bit and 16-bit components are represented by 32-bit components. The
-//! same applies to push constants if the module has no arithmetic capability for their type. If a
-//! module has 16-bit types only by the capability `StorageInputOutput16`, it keeps that capability;
-//! `StoragePushConstant8` and `StoragePushConstant16` are kept too. The device must have these
-//! features enabled, as for the original shader.
+//! same applies to push constants if the module has no arithmetic capability for their type. A
+//! module that has 16-bit types only because of the capability `StorageInputOutput16` keeps this
+//! capability; `StoragePushConstant8` and `StoragePushConstant16` are always kept. The device must
+//! have the features for these capabilities enabled, as for the original shader.
 //!
-//! One dispatch captures one draw, or a batch of draws. Workgroups are numbered `y *
-//! NumWorkgroups.x + x`, so that a dispatch may be folded into two axes of any width.
+//! One dispatch captures one draw, or a batch of draws. The number of a workgroup is
+//! `y * NumWorkgroups.x + x`, so that a dispatch with too many workgroups for one axis can use two.
 
 use spirv::{BuiltIn, Capability, Decoration, ExecutionModel, MemoryModel, Op, StorageClass};
 
@@ -61,17 +67,19 @@ pub struct Options<'a> {
     /// The tessellation control shader of the graphics pipeline, if the shader to lower is a tessellation
     /// evaluation shader, or a geometry shader that follows tessellation shaders.
     pub control_shader: Option<&'a Shader<'a>>,
-    /// The tessellation evaluation shader of the graphics pipeline, if the shader to lower is a geometry shader behind
-    /// it.
+    /// The tessellation evaluation shader of the graphics pipeline, if the shader to lower is a
+    /// geometry shader that follows tessellation shaders.
     pub evaluation_shader: Option<&'a Shader<'a>>,
-    /// The origin of the tessellation domain. It determines the order of the vertices of triangles.
+    /// The origin of the tessellation domain. It determines the order of the vertices of the
+    /// triangles that patches are divided into; without tessellation shaders it has no effect.
     pub domain_origin: DomainOrigin,
-    /// The target device.
+    /// The properties of the device for which the shader is lowered.
     pub target: Target,
 }
 
 impl<'a> Options<'a> {
-    /// Options for [any device with addresses](Target::default).
+    /// Options for lowering a vertex shader for any device with `bufferDeviceAddress`
+    /// ([`Target::default`]).
     pub fn new(vertex_input: &'a VertexInput) -> Self {
         Self {
             vertex_input,
@@ -114,17 +122,20 @@ pub struct Target {
     /// Invocations per workgroup, by the kind of draw.
     #[doc(hidden)]
     pub workgroup_sizes: WorkgroupSizes,
-    /// The way in which shaders reach memory.
+    /// Whether the shader accesses memory by device addresses or by descriptors.
     pub resources: ResourcePlan,
-    /// The largest number of bytes of shared memory in which a workgroup collects records before it stores them, so
-    /// that neighbouring invocations store neighbouring bytes. At most `maxComputeSharedMemorySize`; 0 disables
-    /// staging. A shader may use less, so that more workgroups run concurrently.
+    /// The largest size in bytes of the shared memory for staging: a workgroup collects records
+    /// there before it stores them, so that neighbouring invocations store neighbouring bytes. At
+    /// most `maxComputeSharedMemorySize`; 0 disables staging. A shader may use less, so that more
+    /// workgroups run concurrently.
     ///
-    /// Records are never staged if they have more than four gaps or if the module has the memory model `Vulkan`; nor,
-    /// without a geometry shader, if one of the workgroup sizes is odd. With a geometry shader, a workgroup stages its
-    /// records only if there is room for all of them. The shared memory then holds what a workgroup of
-    /// [`others`](WorkgroupSizes::others) invocations may emit; there is none if it has not room for one primitive per
-    /// invocation.
+    /// Records are never staged if they have more than four gaps (runs of bytes that are not
+    /// captured), if the memory model of the module is not `GLSL450`, or with tessellation shaders.
+    /// A vertex shader's records are not staged either if one of the workgroup sizes is odd. With a
+    /// geometry shader, the shared memory has room for all records that a workgroup of
+    /// [`others`](WorkgroupSizes::others) invocations may emit, or as many of them as fit; a
+    /// workgroup stages its records only if all of them fit. If not even one primitive per
+    /// invocation fits, nothing is staged.
     pub staging: u32,
     /// Whether two dwords that are aligned to 8 bytes are accessed as one 64-bit integer, for devices
     /// that access each component of a vector separately. The device must have `shaderInt64` enabled.
@@ -132,9 +143,10 @@ pub struct Target {
     /// Whether the last index of an index buffer may be loaded by bytes, so that the buffer may end within a
     /// dword. The device must have `storageBuffer8BitAccess` and `shaderInt8` enabled.
     pub byte_loads: bool,
-    /// Whether the invocations of a workgroup load the parameters of their draw from memory together, and share them
-    /// through shared memory. It is for devices on which each invocation repeats a load that is the same for all. It
-    /// has no effect for modules with the memory model `Vulkan`.
+    /// Whether the invocations of a workgroup load the parameters of their draw from memory
+    /// together, and share them through shared memory. This is for devices on which each invocation
+    /// repeats a load that is the same for all. It has no effect if other stages follow the vertex
+    /// shader, or if the memory model of the module is not `GLSL450`.
     pub shared_draws: bool,
 }
 
@@ -168,11 +180,12 @@ impl Default for Target {
     }
 }
 
-/// The default workgroup size, for devices without measurements.
+/// The workgroup size for devices on which no other size is known to be faster.
 #[doc(hidden)]
 pub const DEFAULT_WORKGROUP_SIZE: u32 = 64;
 
-/// Bytes of shared memory for a draw whose parameters a workgroup loads together (`shaders/shared.wgsl`).
+/// The size in bytes of the shared memory for the parameters of a draw and its batch, if a
+/// workgroup loads them together (`shaders/shared.wgsl`).
 const SHARED_DRAW_BYTES: u32 = (size_of::<RestartedDraw>() + size_of::<Batch>()) as u32;
 
 /// Invocations per workgroup. Every device supports up to 128.
@@ -207,7 +220,7 @@ impl WorkgroupSizes {
         others: u32,
     }
 
-    /// The sizes, each with the draws that it is for.
+    /// The sizes, each with words that say in messages which draws it is for.
     pub(crate) const fn each(self) -> [(u32, &'static str); 3] {
         let Self { batched, restarted, others } = self;
         [
@@ -217,7 +230,7 @@ impl WorkgroupSizes {
         ]
     }
 
-    /// The sizes for draws whose records may be collected in shared memory.
+    /// The sizes of the workgroups that may stage their records.
     pub(super) const fn staged(self) -> [u32; 3] {
         [self.batched, self.restarted, self.others]
     }
@@ -300,7 +313,8 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
         return Err(LowerError::WorkgroupSize);
     }
     let mut stages = Stages::of(shader, options)?;
-    // Declarations of the captured stage alone, before the outputs of the vertex shader are copied to its inputs.
+    // The layout is computed before `join` adds the interface variables of the other stages to the
+    // captured stage, because the outputs of those stages are not captured.
     let declarations = Declarations::of(&stages.module);
     let layout = shader.layout_of(&stages.module, &declarations, stages.captured())?;
     let entry = stages.join();
@@ -332,8 +346,8 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     let mut linker = Linker::new(&mut module, library()?);
     let default = workgroup_sizes.others;
     let size = declare_workgroup_size(&mut linker.builder, spec_ids.workgroup_size, default);
-    // The loads are shared only under the memory model GLSL450, as records are staged: other memory models
-    // would need other barriers.
+    // Under memory models other than GLSL450, the accesses to shared memory would need other
+    // barriers.
     let shares_draws =
         options.target.shared_draws && linker.builder.module.has_memory_model(MemoryModel::GLSL450);
     let shares_draws = shares_draws && later.is_none();
@@ -396,7 +410,8 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     io.extend(more_io);
     explicit_layout::remove(&mut module);
 
-    // Execution modes such as float controls apply to the shader in any stage.
+    // Execution modes such as float controls are valid in any stage, so the new entry point gets
+    // them.
     interface::move_execution_modes(&mut module, &vertex, function);
     interface::move_execution_modes(&mut module, &entry, function);
     interface::set_entry_point(
@@ -453,7 +468,8 @@ fn declare_workgroup_size(builder: &mut Builder<'_>, spec_id: u32, default: u32)
     size
 }
 
-/// Makes inputs and outputs `Private`.
+/// Makes inputs and outputs `Private`, and removes the decorations, capabilities and extensions
+/// that only apply to an interface.
 fn strip_interface(module: &mut Module, declarations: &Declarations) {
     strip(module, declarations);
     interface::strip_decorations(module, declarations, &INTERFACE, &INTERFACE_DECORATIONS);
@@ -463,8 +479,9 @@ fn strip_interface(module: &mut Module, declarations: &Declarations) {
     for extension in INTERFACE_EXTENSIONS {
         module.remove_extension(extension);
     }
-    // The decorations are removed from other entry points too: a module has one WorkgroupSize, and the capabilities of
-    // ClipDistance and similar built-ins are removed.
+    // `BuiltIn` is also removed from variables of other entry points: the module must not have a
+    // second WorkgroupSize, and it no longer has the capabilities that ClipDistance and similar
+    // built-ins require.
     module.retain(Section::Annotations, |i| {
         interface::decoration_of(i) != Some(Decoration::BuiltIn as u32)
     });

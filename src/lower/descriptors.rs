@@ -1,15 +1,19 @@
-//! Access to memory through arrays of storage buffers.
+//! This module generates memory accesses under the descriptor plan: through arrays of storage
+//! buffers.
 //!
 //! An address consists of a byte offset and, in the upper 32 bits, the number of a buffer. Buffers
-//! are counted from 1, so that address 0 is not in any buffer. Accesses begin at any multiple of 4
-//! bytes, which arrays of vectors do not support, so they are single dwords. Captures also have
-//! aligned accesses of two or four dwords, through further views of the same buffers as arrays of
-//! vectors or of 64-bit integers. A view as an array of bytes loads the last bytes of index buffers.
+//! are numbered from 1, so that address 0 is in no buffer. Most accesses may begin at any multiple
+//! of 4 bytes, which arrays of vectors do not support, so they are split into single dwords.
+//! Captures also have aligned accesses of two or four dwords. For these, further variables (views)
+//! declare the same buffers as arrays of vectors or of 64-bit integers. Another view declares them
+//! as arrays of bytes, to load the last bytes of index buffers.
+//!
+//! Captures and kernels access these bindings:
 //!
 //! | | loads | stores |
 //! |---|---|---|
 //! | captures | binding 0, binding 1 for buffers that they also write | binding 1 |
-//! | kernels | binding 1 for buffer numbers within it, binding 0 for higher ones | binding 1 |
+//! | kernels | binding 1 for the buffers in it, binding 0 for buffers with higher numbers | binding 1 |
 //!
 //! Binding 0 is `NonWritable`.
 
@@ -29,7 +33,7 @@ pub(super) fn declare(module: &mut Module) {
     }
 }
 
-/// Generates the bodies of the memory stubs.
+/// Generates the accesses in the bodies of the memory stubs (`shaders/stubs.wgsl`).
 #[derive(Debug)]
 pub(super) struct Descriptors {
     user: User,
@@ -40,32 +44,31 @@ pub(super) struct Descriptors {
     writes: Array,
 }
 
-/// An array of storage buffers. There are two: one for reading, one for writing.
+/// An array of storage buffers: binding 0, whose buffers are only read, or binding 1, whose buffers
+/// are also written.
 #[derive(Debug)]
 struct Array {
     binding: u32,
     count: u32,
     is_read_only: bool,
-    /// The views that are declared so far, by the base 2 logarithm of an element's size.
+    /// The views that are declared so far, indexed by the binary logarithm of the element size in
+    /// bytes.
     views: [Option<View>; VECTOR.ilog2() as usize + 1],
 }
 
-/// A variable through which shaders see an array of storage buffers, whose contents are elements of
-/// one size.
+/// A variable that declares the buffers of an [`Array`] as arrays of elements of one size.
 #[derive(Debug, Clone, Copy)]
 struct View {
     variable: Id,
     /// The size of an element in bytes.
     size: u32,
-    /// The type of an element.
     element: Id,
-    /// Whether values are converted, because the element type is not a `u32` or a vector of `u32`,
-    /// but a byte or a 64-bit integer.
+    /// Whether each access needs an `OpBitcast` to or from `u32`s, because elements consist of
+    /// 64-bit integers.
     is_converted: bool,
 }
 
-/// The sizes of elements in bytes: of a byte, a dword, a pair of dwords, and a vector of four
-/// dwords.
+/// The sizes of elements in bytes: a pair is two dwords, a vector is four.
 const BYTE: u32 = 1;
 const DWORD: u32 = 4;
 const PAIR: u32 = 8;
@@ -92,7 +95,9 @@ impl Descriptors {
         }
     }
 
-    /// The size of the elements of the view for an access of `components` dwords.
+    /// Returns the element size of the view through which `components` dwords are accessed: the
+    /// whole size for an aligned access to four dwords, or to two if pairs are accessed as 64-bit
+    /// integers; otherwise the size of a dword.
     const fn element_size(&self, components: u32, is_aligned: bool) -> u32 {
         match (components * DWORD, self.int64) {
             (VECTOR, _) if is_aligned => VECTOR,
@@ -101,7 +106,8 @@ impl Descriptors {
         }
     }
 
-    /// Adds the code of an access, and returns its value unless it is a store.
+    /// Appends the code of an access. Returns the value that it loads or computes; `None` for a
+    /// store.
     pub(super) fn access(
         &mut self,
         builder: &mut Builder<'_>,
@@ -130,7 +136,8 @@ impl Descriptors {
                     None => self.load_from_either(builder, code, address, components),
                 })
             }
-            // Buffers that are only read are in binding 0, for captures and for kernels.
+            // Single bytes are only loaded from buffers that no shader of the dispatch writes. For
+            // captures and for kernels, these are in binding 0.
             Access::LoadByte { address } => {
                 let array = self.reads.view(builder, set, BYTE, int64);
                 let buffer = buffer_index(builder, code, address);
@@ -169,7 +176,7 @@ impl Descriptors {
         }
     }
 
-    /// The views of dwords: of the buffers that are written, and of the buffers that are only read.
+    /// Returns the views with dwords as elements: that of binding 1, and that of binding 0.
     fn views_of_dwords(&mut self, builder: &mut Builder<'_>) -> [View; 2] {
         let (set, int64) = (self.set, self.int64);
         [&mut self.writes, &mut self.reads].map(|array| array.view(builder, set, DWORD, int64))
@@ -196,8 +203,9 @@ impl Descriptors {
         join(builder, code, components, values)
     }
 
-    /// If invocations load from different buffers, they must not index an array by a non-uniform
-    /// value. Each buffer therefore has a branch of its own.
+    /// Generates a load for which invocations of a workgroup may use different buffers. They must
+    /// not index the array by a value that is not uniform, so each buffer is loaded from in a
+    /// separate branch, with a constant index.
     fn load_from_any(
         &mut self,
         builder: &mut Builder<'_>,
@@ -225,9 +233,11 @@ impl Descriptors {
     }
 }
 
-/// Generates one branch for each buffer of an array, chosen by the buffer's number. The branches form a tree
-/// of selections. For an `OpSwitch`, Mesa would evaluate the conditions of all cases one after the other.
-/// Returns the value, and the block in which it is computed; no block if that is the current block.
+/// Generates a binary tree of selections that branches to the code of one buffer. `one` generates
+/// this code for each index in `buffers`; `number` is the number of the buffer, counted from 1;
+/// `join` merges the values of two branches. With an `OpSwitch` instead, Mesa would evaluate the
+/// conditions of all cases one after the other. Returns the merged value, and the last merge block;
+/// `None` for the block if `buffers` has a single index, so that there is no selection.
 fn for_each_buffer<T>(
     builder: &mut Builder<'_>,
     code: &mut Code,
@@ -240,7 +250,7 @@ fn for_each_buffer<T>(
         return (one(builder, code, buffers.start), None);
     }
     let middle = buffers.start.midpoint(buffers.end);
-    // Buffers are numbered from 1.
+    // `number` is counted from 1: indices below `middle` have numbers up to `middle`.
     let (bool_type, bound) = (builder.bool(), builder.constant(middle));
     let is_low = code.value(builder, Op::ULessThanEqual, bool_type, &[number.0, bound.0]);
     let arms = [buffers.start..middle, middle..buffers.end];
@@ -250,9 +260,10 @@ fn for_each_buffer<T>(
     (join(builder, code, values), Some(merge))
 }
 
-/// Generates a selection between two arms. `value` generates the code of an arm, and returns its value with the block
-/// that the value comes from, unless that is the arm's first block. Returns both values with their blocks; the current
-/// block is then the merge block.
+/// Generates a selection between two arms, and begins its merge block. `value` generates the code
+/// of an arm, and returns the arm's value with the block in which the arm ends, or `None` if that
+/// is the arm's first block. Returns both values, each with the block in which its arm ends, and
+/// the merge block.
 fn select<A, T>(
     builder: &mut Builder<'_>,
     code: &mut Code,
@@ -277,9 +288,9 @@ fn select<A, T>(
 }
 
 impl Array {
-    /// Returns the variable that accesses the array's buffers in elements of `size` bytes, and
-    /// declares it at the first call. For 4 bytes, the declaration is `layout(set = set, binding =
-    /// binding) buffer { uint dwords[]; } variable[count];`.
+    /// Returns the view with elements of `size` bytes, and declares it at the first call. For 4
+    /// bytes, the declaration is
+    /// `layout(set = set, binding = binding) buffer { uint dwords[]; } variable[count];`.
     fn view(&mut self, builder: &mut Builder<'_>, set: u32, size: u32, int64: bool) -> View {
         let number = size.ilog2() as usize;
         if let Some(view) = self.views[number] {
@@ -315,7 +326,7 @@ impl Array {
         let variable = builder.variable(StorageClass::StorageBuffer, array);
         builder.decorate(variable, Decoration::DescriptorSet, &[set]);
         builder.decorate(variable, Decoration::Binding, &[self.binding]);
-        // Several views may access one buffer.
+        // Several views may access the same buffer, which compilers must know.
         builder.decorate(variable, Decoration::Aliased, &[]);
         builder.name(variable, &name);
         let view = View { variable, size, element, is_converted };
@@ -331,7 +342,8 @@ fn join(builder: &mut Builder<'_>, code: &mut Code, components: u32, values: [(I
     code.value(builder, Op::Phi, ty, operands.as_flattened())
 }
 
-/// `address` plus `bytes`, in the same buffer.
+/// Generates `address` + `bytes`, which is in the same buffer: only the offset in the low dword
+/// changes.
 fn add_bytes(builder: &mut Builder<'_>, code: &mut Code, address: Id, bytes: Id) -> Id {
     let (uint, uvec2) = (builder.uint(), builder.uvec(2));
     let offset = code.extract(builder, address, 0);
@@ -339,21 +351,22 @@ fn add_bytes(builder: &mut Builder<'_>, code: &mut Code, address: Id, bytes: Id)
     code.value(builder, Op::CompositeInsert, uvec2, &[sum.0, address.0, 0])
 }
 
-/// The index of the buffer in the array.
+/// Generates the index, in the array, of the buffer in which `address` is.
 fn buffer_index(builder: &mut Builder<'_>, code: &mut Code, address: Id) -> Id {
     let (uint, one) = (builder.uint(), builder.constant(1));
     let number = code.extract(builder, address, 1);
     code.value(builder, Op::ISub, uint, &[number.0, one.0])
 }
 
-/// The index of the element of `size` bytes in the buffer.
+/// Generates the index, in its buffer, of the element of `size` bytes at `address`.
 fn element_index(builder: &mut Builder<'_>, code: &mut Code, address: Id, size: u32) -> Id {
     let (uint, bits) = (builder.uint(), builder.constant(size.ilog2()));
     let offset = code.extract(builder, address, 0);
     code.value(builder, Op::ShiftRightLogical, uint, &[offset.0, bits.0])
 }
 
-/// A pointer to the element `number` elements after `first`.
+/// Generates a pointer to the element with the index `first` + `number` in the buffer with the
+/// index `buffer`.
 fn element(
     builder: &mut Builder<'_>,
     code: &mut Code,
@@ -372,8 +385,9 @@ fn element(
     };
     let pointer = builder.pointer(StorageClass::StorageBuffer, buffers.element);
     let member = builder.constant(0);
-    // There is a single access chain for each access, although Mesa loads the descriptor for each
-    // chain: with a chain of a chain, Debian's validation layer mistakes the store for a load.
+    // Each access has its own access chain from the variable, although Mesa loads the descriptor
+    // for each of them. If the base of a chain were another chain, the validation layer in Debian
+    // would mistake the store for a load.
     let chain = [buffers.variable.0, buffer.0, member.0, index.0];
     code.value(builder, Op::AccessChain, pointer, &chain)
 }
@@ -422,8 +436,9 @@ fn store(
     }
 }
 
-/// Generates a store where invocations may access different buffers, as
-/// [`Descriptors::load_from_any`] does for loads. `buffers` is the array and its length.
+/// Generates a store for which invocations of a workgroup may use different buffers, with a
+/// separate branch for each buffer as in [`Descriptors::load_from_any`]. `count` is the number of
+/// buffers in the array.
 fn store_to_any(
     builder: &mut Builder<'_>,
     code: &mut Code,

@@ -1,4 +1,5 @@
-//! Access to memory by buffer device addresses (`SPV_KHR_physical_storage_buffer`).
+//! This module generates memory accesses by buffer device addresses
+//! (`SPV_KHR_physical_storage_buffer`).
 
 use spirv::{
     AddressingModel, Capability, Decoration, MemoryAccess, MemoryModel, MemorySemantics, Op, Scope,
@@ -9,7 +10,7 @@ use super::resources::{Access, Source, byte, ulongs, widen_byte};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::{Id, Module, Section};
 
-/// The alignment in bytes that every access to dwords has at least.
+/// The alignment in bytes that every address of dwords has at least.
 const DWORD: u32 = 4;
 
 /// Declares the capabilities and extensions for accesses through device addresses.
@@ -25,12 +26,13 @@ pub(super) fn declare(module: &mut Module) {
     });
 }
 
-/// Generates the bodies of the memory stubs.
+/// Generates the accesses in the bodies of the memory stubs (`shaders/stubs.wgsl`).
 #[derive(Debug)]
 pub(super) struct DeviceAddress {
     /// Whether aligned accesses move pairs of dwords as 64-bit integers.
     int64: bool,
-    /// The type of a pointer to a structure with one runtime array of dwords, once it is declared.
+    /// The type of a pointer to a structure with one runtime array of dwords; `None` until it is
+    /// declared.
     dwords: Option<Id>,
 }
 
@@ -39,7 +41,8 @@ impl DeviceAddress {
         Self { int64, dwords: None }
     }
 
-    /// Adds the code of an access, and returns its value unless it is a store.
+    /// Appends the code of an access. Returns the value that it loads or computes; `None` for a
+    /// store.
     pub(super) fn access(
         &mut self,
         builder: &mut Builder<'_>,
@@ -71,7 +74,7 @@ impl DeviceAddress {
         }
     }
 
-    /// The type of an access to `components` dwords.
+    /// Declares the type with which `components` dwords are accessed.
     fn shape(&self, builder: &mut Builder<'_>, components: u32, aligned: bool) -> Shape {
         let alignment = if aligned { 4 * components } else { DWORD };
         let is_converted = self.int64 && aligned && components.is_multiple_of(2);
@@ -110,11 +113,11 @@ impl DeviceAddress {
     }
 }
 
-/// The type of a memory access.
+/// The pointee type and the alignment of a memory access.
 struct Shape {
     ty: Id,
-    /// Whether values are converted, because `ty` is not a `u32` or a vector of `u32`, but consists
-    /// of 64-bit integers.
+    /// Whether the access needs an `OpBitcast` to or from `u32`s, because `ty` consists of 64-bit
+    /// integers.
     is_converted: bool,
     /// The alignment of the address in bytes.
     alignment: u32,
@@ -138,14 +141,15 @@ fn load(
     code.value(builder, Op::Bitcast, dwords, &[value.0])
 }
 
-/// Increments the dword at an address, and returns its previous value.
+/// Generates the body of the stub `arrive`, which atomically increments the dword at `address` and
+/// returns its previous value.
 pub(super) fn arrive(builder: &mut Builder<'_>, address: Id) -> Code {
     let mut code = Code::default();
     let uint = builder.uint();
     let pointer_type = builder.pointer(StorageClass::PhysicalStorageBuffer, uint);
     let pointer = code.value(builder, Op::Bitcast, pointer_type, &[address.0]);
-    // QueueFamily is enough, because the workgroups of a dispatch are in one queue family. In the
-    // Vulkan memory model Device scope would need another capability.
+    // Under the memory model `Vulkan`, the scope Device needs another capability. QueueFamily is
+    // enough, because all workgroups of a dispatch run in one queue family.
     let scope = match builder.module.has_memory_model(MemoryModel::Vulkan) {
         true => Scope::QueueFamily,
         false => Scope::Device,
@@ -158,7 +162,7 @@ pub(super) fn arrive(builder: &mut Builder<'_>, address: Id) -> Code {
     code
 }
 
-/// Computes `address + a * b`.
+/// Generates `address + a * b` in 64 bits.
 fn multiply_add(builder: &mut Builder<'_>, code: &mut Code, address: Id, [a, b]: [Id; 2]) -> Id {
     let uint = builder.uint();
     let pair = builder.declare(Op::TypeStruct, &[uint.0, uint.0]);
@@ -167,7 +171,8 @@ fn multiply_add(builder: &mut Builder<'_>, code: &mut Code, address: Id, [a, b]:
     add(builder, code, address, halves)
 }
 
-/// Computes a sum in 64 bits with a 32-bit carry, so that shaderInt64 is not needed.
+/// Generates the 64-bit sum of `address` and a number from 32-bit additions with carry, so that
+/// `shaderInt64` is not needed.
 fn add(builder: &mut Builder<'_>, code: &mut Code, address: Id, [low, high]: [Id; 2]) -> Id {
     let (uint, uvec2) = (builder.uint(), builder.uvec(2));
     let pair = builder.declare(Op::TypeStruct, &[uint.0, uint.0]);

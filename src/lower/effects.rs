@@ -1,4 +1,4 @@
-//! Finds the side effects of a shader.
+//! This module finds the side effects of a shader.
 
 use rustc_hash::FxHashSet;
 use spirv::{Capability, Op, StorageClass};
@@ -7,28 +7,29 @@ use crate::spirv::declarations::Declarations;
 use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Id, Instruction, Module, Section, ids_of, result_of};
 
-/// The side effects of a shader. Through them an application can observe how often the shader runs, and which
-/// invocations share a subgroup.
+/// The properties of a shader by which an application can observe how often the shader runs, or
+/// which invocations share a subgroup.
 ///
 /// [`vkxfb::guide::limits`](crate::guide::limits#how-often-a-vertex-is-shaded) says how often a vertex is
 /// shaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Effects {
-    /// The shader writes storage buffers or images, or uses atomic operations. If the application also draws
-    /// with the shader in addition to a compute capture, the side effects happen twice.
+    /// Whether the shader writes storage buffers or images, or uses atomic operations. If the
+    /// application also draws with the shader in addition to a compute capture, the side effects
+    /// happen twice.
     pub side_effects: bool,
-    /// The shader uses the results of atomic operations. If the application also draws with the shader in
-    /// addition to a compute capture, the two runs get different results, so the captured vertices may differ
-    /// from the drawn ones.
+    /// Whether the shader uses the results of atomic operations. If the application also draws with
+    /// the shader in addition to a compute capture, the two runs get different results, so the
+    /// captured vertices may differ from the drawn ones.
     pub atomic_results: bool,
-    /// The module has subgroup operations. A compute capture groups invocations differently, and in another
-    /// order, than a draw does.
+    /// Whether the module declares a capability for subgroup operations. A compute capture assigns
+    /// invocations to subgroups differently, and in another order, than a draw does.
     pub subgroup_operations: bool,
 }
 
 impl Effects {
-    /// The effects of the functions that an entry point uses.
+    /// Finds the effects of an entry point that uses the functions in `used`.
     pub(super) fn of(module: &Module, declarations: &Declarations, used: &StaticUse) -> Self {
         let mut effects =
             Self { subgroup_operations: declares_subgroup_operations(module), ..Self::default() };
@@ -43,7 +44,8 @@ impl Effects {
         effects
     }
 
-    /// Adds the effects of another stage of the pipeline.
+    /// Adds the effects of another stage of the pipeline: each member becomes true if it is true in
+    /// `other`.
     #[doc(hidden)]
     pub const fn unite(&mut self, other: Self) {
         let Self { side_effects, atomic_results, subgroup_operations } = other;
@@ -59,9 +61,9 @@ impl Effects {
     }
 }
 
-/// Calls `found` for each side effect of the functions that an entry point uses. A side effect is an
-/// instruction that changes memory that other invocations can see. `found` gets the instruction, and its
-/// number in the section of functions.
+/// Calls `found` for each side effect in the functions in `used`: each instruction that changes
+/// memory which other invocations can see. `found` gets the instruction, and its index in the
+/// section of functions.
 pub(super) fn for_each_side_effect(
     module: &Module,
     declarations: &Declarations,
@@ -79,7 +81,8 @@ pub(super) fn for_each_side_effect(
         if !is_used {
             continue;
         }
-        // Most shaders have no pointers to such memory, so this test avoids many lookups.
+        // Most shaders have no pointers into these storage classes, so the test of `types` avoids
+        // many lookups.
         if !types.is_empty()
             && let (Some(ty), Some(id)) = result_of(i)
             && types.contains(&ty)
@@ -98,7 +101,8 @@ pub(super) fn for_each_side_effect(
     }
 }
 
-/// Whether any instruction uses one of these results. In a loop the use may come before the definition.
+/// Whether any instruction uses one of these results. All instructions are searched, because in a
+/// loop a phi may use a result before the instruction that produces it.
 fn uses_any(module: &Module, results: &FxHashSet<Id>) -> bool {
     module.section(Section::Functions).any(|i| {
         let made = result_of(i).1;
@@ -138,7 +142,7 @@ fn declares_subgroup_operations(module: &Module) -> bool {
         .any(|i| SUBGROUPS.iter().any(|capability| *capability as u32 == i.operand(0)))
 }
 
-/// Whether an atomic instruction changes memory.
+/// Whether an instruction is an atomic operation that changes memory.
 fn is_atomic_write(op: Op) -> bool {
     use Op::*;
     matches!(

@@ -18,7 +18,7 @@ pub enum LowerError {
     /// The words are not a SPIR-V module.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// The module has no such shader.
+    /// The module has no shader with the requested stage and name, or several.
     #[error(transparent)]
     EntryPoint(#[from] EntryPointError),
     /// The capture list or the decorations do not match the shader, or are not supported.
@@ -27,7 +27,7 @@ pub enum LowerError {
     /// Values do not match the module's specialisation constants.
     #[error(transparent)]
     Specialization(#[from] SpecializationError),
-    /// A bug in this crate's shader library.
+    /// The shader library cannot be linked into the module. This is a bug in this crate.
     #[error(transparent)]
     Link(#[from] LinkError),
     /// The captures need more output locations than the device has.
@@ -40,10 +40,11 @@ pub enum LowerError {
         needed: u32,
         /// The number of locations that are left.
         left: u32,
-        /// The limit that was exceeded, see [`native::EmitOptions`](super::native::EmitOptions).
+        /// The limit that was exceeded:
+        /// [`EmitOptions::max_output_components`](super::native::EmitOptions::max_output_components).
         max_output_components: u32,
     },
-    /// Outputs of this stage are not captured.
+    /// The shader is of a stage whose outputs cannot be captured.
     #[error(
         "outputs of {0:?} shaders are not captured; those of vertex, tessellation evaluation and geometry \
          shaders are"
@@ -55,19 +56,19 @@ pub enum LowerError {
     /// The stage of a shader is not the stage that the shader's place in the pipeline requires.
     #[error("{stage:?} '{entry_point}' follows shaders that a {expected:?} shader follows")]
     OtherStage {
-        /// The stage.
+        /// The stage of the shader.
         stage: ExecutionModel,
-        /// The stage that belongs at this place.
+        /// The stage that follows the shaders before it.
         expected: ExecutionModel,
-        /// The entry point.
+        /// The name of the entry point.
         entry_point: String,
     },
     /// A tessellation shader lacks an execution mode that every pipeline with tessellation must have.
     #[error("tessellation shader '{entry_point}' does not declare the {what}")]
     TessellationModes {
-        /// The entry point.
+        /// The name of the entry point.
         entry_point: String,
-        /// The missing execution mode.
+        /// What the missing execution mode declares, in words.
         what: &'static str,
     },
     /// A geometry shader does not take the primitives that patches are divided into.
@@ -75,11 +76,11 @@ pub enum LowerError {
         "geometry shader '{entry_point}' takes {takes:?}, and patches are divided into primitives of {vertices} vertices"
     )]
     TessellatedPrimitives {
-        /// The entry point.
+        /// The name of the entry point.
         entry_point: String,
-        /// The primitives that it takes.
+        /// The input primitives of the geometry shader.
         takes: GeometryInput,
-        /// The number of vertices of a primitive behind the tessellation evaluation shader.
+        /// The number of vertices of the primitives that patches are divided into.
         vertices: u32,
     },
     /// Tessellation shaders are given without the vertex shader before them.
@@ -88,23 +89,23 @@ pub enum LowerError {
     /// A tessellation evaluation shader is given without the tessellation control shader before it.
     #[error("a tessellation evaluation shader is given without a tessellation control shader")]
     NoControlShader,
-    /// A tessellation control shader has a barrier in a loop, in a selection, behind a return or in another
-    /// function than that of the entry point; or a value that it uses after a barrier, such as a pointer,
-    /// cannot be saved from the part before the barrier. The compute backend does not support that, and GLSL
-    /// does not allow it.
+    /// The compute backend cannot split a tessellation control shader at its barriers. Either a
+    /// barrier is in a loop, in a selection, after a possible return, or in a function other than
+    /// that of the entry point, which GLSL does not allow. Or the shader uses, after a barrier, a
+    /// value from before it that cannot be stored in an array, such as some pointers.
     #[error(
         "tessellation control shader '{entry_point}' has a barrier in its control flow, or uses pointers behind it"
     )]
     ControlBarrier {
-        /// The entry point.
+        /// The name of the entry point.
         entry_point: String,
     },
     /// A geometry shader lacks an execution mode that every geometry shader must have.
     #[error("geometry shader '{entry_point}' does not declare the {what}")]
     GeometryModes {
-        /// The entry point.
+        /// The name of the entry point.
         entry_point: String,
-        /// The missing execution mode.
+        /// What the missing execution mode declares, in words.
         what: &'static str,
     },
     /// A geometry shader emits to a vertex stream that does not exist or is not a constant.
@@ -112,7 +113,7 @@ pub enum LowerError {
         "geometry shader '{entry_point}' emits to vertex stream {stream}; the streams are 0 to 3"
     )]
     Stream {
-        /// The entry point.
+        /// The name of the entry point.
         entry_point: String,
         /// The stream, or the id of the value that is not a constant.
         stream: String,
@@ -121,7 +122,7 @@ pub enum LowerError {
     /// shader cannot have.
     #[error("a stage has the execution mode {mode:?}, and the one before it has the opposite")]
     FloatControls {
-        /// The mode of the later stage.
+        /// The execution mode that the later stage declares.
         mode: ExecutionMode,
     },
     /// An output or input between two stages has a type that does not consist of 32-bit or 64-bit
@@ -133,21 +134,23 @@ pub enum LowerError {
         /// The type in words.
         ty: String,
     },
-    /// Only the native backend can capture this stage.
+    /// A vertex shader is required, but the shader is of another stage: the vertex backend captures
+    /// only vertex shaders, and the compute backend takes shaders of later stages only together
+    /// with those before them.
     #[error(
         "{stage:?} '{entry_point}' can be captured on the native backend only; the others take vertex shaders, and the \
          compute backend later stages together with those before them"
     )]
     NativeOnly {
-        /// The stage.
+        /// The stage of the shader.
         stage: ExecutionModel,
-        /// The entry point.
+        /// The name of the entry point.
         entry_point: String,
     },
     /// A push constant contains a type other than numbers and device addresses.
     #[error("push constant {member} is {ty}, which has no bytes to be read from")]
     PushConstantType {
-        /// The path of the value, and the variable.
+        /// The value, such as `'lights[0].colour' of 'params' (%12)`.
         member: String,
         /// The type in words.
         ty: String,
@@ -155,9 +158,9 @@ pub enum LowerError {
     /// The offset of a push constant is not known or not supported.
     #[error("push constant {member}, or a part of it, {problem}")]
     PushConstantLayout {
-        /// The path of the value, and the variable.
+        /// The value, such as `'lights[0].colour' of 'params' (%12)`.
         member: String,
-        /// The problem.
+        /// What is wrong with the layout, in words.
         problem: String,
     },
     /// A built-in input is not available in a compute shader.
@@ -215,9 +218,9 @@ pub enum LowerError {
     NoAttribute {
         /// The variable's name or id.
         variable: String,
-        /// The location.
+        /// The location that the input reads.
         location: u32,
-        /// "attribute" or "binding N".
+        /// What the vertex input state lacks: "attribute" or "binding N".
         missing: String,
     },
     /// The numeric class of the format differs from that of the shader's input.
@@ -227,14 +230,14 @@ pub enum LowerError {
     AttributeClass {
         /// The variable's name or id.
         variable: String,
-        /// The location.
+        /// The location that the input reads.
         location: u32,
         /// The numeric class of the shader's input.
         expected: NumericClass,
         /// The numeric class of the format.
         found: NumericClass,
     },
-    /// The format has 64-bit components and the shader's input has not, or vice versa.
+    /// Either the format or the shader's input has 64-bit components, but not both.
     #[error(
         "input {variable} has components of {expected} bits, but the attribute at location {location} is \
          read as {found} bits"
@@ -242,7 +245,7 @@ pub enum LowerError {
     AttributeWidth {
         /// The variable's name or id.
         variable: String,
-        /// The location.
+        /// The location that the input reads.
         location: u32,
         /// The component size of the shader's input in bits.
         expected: u32,
@@ -258,7 +261,7 @@ pub enum LowerError {
     AttributeComponents {
         /// The variable's name or id.
         variable: String,
-        /// The location.
+        /// The location that the input reads.
         location: u32,
         /// The number of components that are read, counted from the first.
         needed: u32,
@@ -273,12 +276,12 @@ pub enum LowerError {
     DescriptorSet {
         /// The variable's name or id.
         variable: String,
-        /// The set of the variable.
+        /// The number of the variable's descriptor set.
         used: u32,
-        /// The set of the plan.
+        /// The number of the resource plan's descriptor set.
         set: u32,
     },
-    /// A resource plan with too few or too many descriptors.
+    /// The resource plan has too few or too many storage buffers.
     #[error(
         "the resource plan has {reads} storage buffers to read and {writes} to write: there has to be one to \
          write, more to read, and at most {max} in all",
@@ -290,7 +293,8 @@ pub enum LowerError {
         /// The number of buffers that are written.
         writes: u32,
     },
-    /// The sysvals are not within the push constants.
+    /// The offset of the sysvals in the push constants is not aligned, or they end beyond the push
+    /// constants of all devices.
     #[error(
         "sysvals at byte {} of the push constants: the offset has to be a multiple of {alignment}, and \
          push constants end at byte {max} at the latest",
@@ -299,7 +303,7 @@ pub enum LowerError {
         max = push_constants::MAX_PUSH_CONSTANTS
     )]
     SysvalsOffset(SysvalsPlace),
-    /// The workgroup size is 0.
+    /// One of the workgroup sizes is 0.
     #[error("the workgroup size is 0")]
     WorkgroupSize,
     /// The interface of the entry point has more variables than `OpEntryPoint` can list.

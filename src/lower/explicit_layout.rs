@@ -1,16 +1,16 @@
-//! Removes explicit layouts from the types of variables that must not have one.
+//! This module removes explicit layouts from the types of variables that must not have one.
 //!
-//! In a buffer, a structure has offsets for its members, and an array has a stride. From SPIR-V 1.5
-//! on, `Private` and `Function` variables must not have such types
-//! (`VUID-StandaloneSpirv-None-10684`, in the appendix [Vulkan Environment for
-//! SPIR-V](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html)); `Workgroup` variables
-//! must not in any version. Lowering can produce them: a variable that becomes `Private` may have
-//! been an output with `Offset`, or a block, and naga decorates every structure and array with a
-//! layout.
+//! In a buffer, a structure has offsets for its members, and an array has a stride: an explicit
+//! layout. From SPIR-V 1.5 on, the types of `Private` and `Function` variables must not have an
+//! explicit layout (`VUID-StandaloneSpirv-None-10684`, in the appendix [Vulkan Environment for
+//! SPIR-V](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html)); those of `Workgroup`
+//! variables must not have one in any version. Lowering can produce variables with one: a variable
+//! that becomes `Private` may have been a block, or an output with `Offset`, and naga decorates
+//! every structure and array with a layout.
 //!
-//! If no buffer uses a type, its layout is removed. If a buffer uses it too, the variable gets a
-//! copy of the type without layout, and values are converted between the two types
-//! (`OpCopyLogical`) at loads and stores.
+//! If no buffer uses the type of such a variable, the layout is removed from the type. If a buffer
+//! uses the type too, the variable gets a copy of the type without layout, and loads and stores
+//! convert values between the two types with `OpCopyLogical`.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Decoration, Op, StorageClass};
@@ -20,7 +20,6 @@ use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::emit::Code;
 use crate::spirv::{Id, Instruction, Module, Section, result_of};
 
-/// The decorations of an explicit layout.
 const LAYOUT_DECORATIONS: [Decoration; 7] = [
     Decoration::Block,
     Decoration::BufferBlock,
@@ -46,7 +45,6 @@ const WITH_LAYOUT: [StorageClass; 7] = [
 const WITHOUT_LAYOUT: [StorageClass; 3] =
     [StorageClass::Private, StorageClass::Function, StorageClass::Workgroup];
 
-/// Removes explicit layouts from the types of variables that must not have one.
 pub(super) fn remove(module: &mut Module) {
     let declarations = Declarations::without_annotations(module);
     let laid_out = composites(&declarations, &WITH_LAYOUT);
@@ -57,7 +55,8 @@ pub(super) fn remove(module: &mut Module) {
     };
     let has_no_layout = |ty: Id| without_layout.contains(&ty) && !laid_out.contains(&ty);
     module.retain(Section::Annotations, |i| !(is_layout(i) && has_no_layout(i.id(0))));
-    // Earlier versions allow both kinds of variables to share a type. OpCopyLogical requires 1.4.
+    // Before SPIR-V 1.5, `Private` and `Function` variables may have the type of a buffer.
+    // `OpCopyLogical` requires 1.4.
     if module.version() < (1, 5) {
         return;
     }
@@ -71,8 +70,8 @@ pub(super) fn remove(module: &mut Module) {
     }
 }
 
-/// The structures and arrays that pointers into these storage classes point to, but not those
-/// behind pointers within them.
+/// Returns the structures and arrays that pointers into these storage classes point to, and those
+/// nested in them. Pointers that are members are not followed.
 fn composites(declarations: &Declarations, storages: &[StorageClass]) -> FxHashSet<Id> {
     let mut composites = FxHashSet::default();
     let mut open: Vec<Id> = declarations.pointees(storages).collect();
@@ -85,7 +84,7 @@ fn composites(declarations: &Declarations, storages: &[StorageClass]) -> FxHashS
     composites
 }
 
-/// The members of a structure, or the element of an array.
+/// Returns the types of a structure's members, or of an array's elements; empty for other types.
 fn parts(declarations: &Declarations, ty: Id) -> &[Id] {
     match declarations.ty(ty) {
         Some(Type::Struct { members }) => members,
@@ -96,7 +95,8 @@ fn parts(declarations: &Declarations, ty: Id) -> &[Id] {
     }
 }
 
-/// The types that get a copy without explicit layout, and the pointers and constants of these types.
+/// The types that get a copy without explicit layout, and the pointers to and constants of these
+/// types.
 struct Split {
     /// For each type that is copied, the copy without layout.
     copies: FxHashMap<Id, Id>,
@@ -121,7 +121,8 @@ impl Split {
             pointers: FxHashMap::default(),
             constants: FxHashMap::default(),
         };
-        // The parts of a type are declared before it.
+        // The types are visited in the order of their declarations, so that the parts of a type
+        // come before it: a type is copied, too, if one of its parts is.
         let mut types = Vec::new();
         for i in module.section(Section::Declarations) {
             let (Some(op), Some(id)) = (i.op(), result_of(i).1) else { continue };
@@ -149,7 +150,8 @@ impl Split {
         this
     }
 
-    /// Finds the initialisers of variables, and their parts.
+    /// Finds the constants that need a copy of the new type: the initialisers of variables, and the
+    /// constants that these consist of.
     fn find_constants(&mut self, module: &mut Module) {
         let of_sections = [Section::Declarations, Section::Functions]
             .into_iter()
@@ -203,7 +205,8 @@ impl Split {
         module.push_code(Section::Names, &names);
     }
 
-    /// Copies a declaration, and adds its counterpart without layout.
+    /// Appends a declaration to `code`, and after it the declaration of its counterpart without
+    /// layout, if it has one.
     fn declaration(&mut self, code: &mut Code, i: Instruction<'_>) {
         let (ty, result) = result_of(i);
         let (Some(op), Some(id)) = (i.op(), result) else { return code.copy(i.words()) };
@@ -230,7 +233,8 @@ impl Split {
         }
     }
 
-    /// Copies a variable; its initialiser gets the new type.
+    /// Returns the words of a variable, in which the initialiser is replaced by the constant of the
+    /// copied type.
     fn variable(&mut self, i: Instruction<'_>) -> Vec<u32> {
         let mut words = i.words().to_vec();
         if let Some(pointee) = self.pointer_types.get(&i.id(0)) {
@@ -244,7 +248,8 @@ impl Split {
         words
     }
 
-    /// Copies an instruction of a function, with the necessary conversions.
+    /// Appends an instruction of a function to `code`. Values that it loads or stores through a
+    /// pointer to a copied type are converted.
     fn instruction(&mut self, module: &mut Module, code: &mut Code, i: Instruction<'_>) {
         if i.is(Op::Variable) {
             return code.copy(&self.variable(i));
@@ -289,7 +294,8 @@ impl Split {
         }
     }
 
-    /// Loads a value of the copied type, and converts it.
+    /// Generates the load of a value whose type is the copy of `ty`. The caller converts the value
+    /// to `ty`.
     fn load(
         &self,
         module: &mut Module,

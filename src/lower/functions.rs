@@ -1,6 +1,7 @@
-//! The functions of the shader library (`shaders/*.wgsl`) that are known by name: functions that
-//! generated code calls, and stubs whose bodies are generated. The tests below check that these
-//! lists match the library, so that no shader fails to lower because a function is missing.
+//! This module lists the functions of the shader library (`shaders/*.wgsl`) that lowering knows by
+//! name: those that generated code calls, and stubs whose bodies are generated. The tests below
+//! check that these lists match the library, so that no shader fails to lower because a function is
+//! missing.
 
 use crate::spirv::Id;
 use crate::spirv::link::{LinkError, Linker};
@@ -15,15 +16,12 @@ macro_rules! names {
 
         #[allow(dead_code, reason = "of what is called only the tests need a list")]
         impl $enum {
-            /// All functions.
             const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// Finds a function by its name.
             pub(super) fn of(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|function| function.name() == name)
             }
 
-            /// The name in the library.
             pub(super) const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)*
@@ -91,8 +89,8 @@ names! {
 }
 
 impl Function {
-    /// The function that stores 1 to 4 dwords. If they are `aligned` to their size, it may store 2 or
-    /// 4 dwords at once.
+    /// Returns the function that stores `dwords` dwords, 1 to 4. If the address is `aligned` to
+    /// their size, 2 or 4 dwords are stored at once.
     pub(super) const fn store(dwords: u32, aligned: bool) -> Self {
         match (dwords, aligned) {
             (..=1, _) => Self::Store1,
@@ -104,7 +102,7 @@ impl Function {
         }
     }
 
-    /// The function that fetches the first 1 to 4 dwords of an attribute.
+    /// Returns the function that fetches the first `dwords` dwords of an attribute, 1 to 4.
     pub(super) const fn fetch(dwords: u32) -> Self {
         match dwords {
             ..=1 => Self::Fetch1,
@@ -114,7 +112,8 @@ impl Function {
         }
     }
 
-    /// The function that fetches the last 2 or 4 dwords of an attribute with more than four.
+    /// Returns the function that fetches the last `dwords` dwords, 2 or 4, of an attribute of more
+    /// than four dwords: those after the fourth.
     pub(super) const fn fetch_behind4(dwords: u32) -> Self {
         match dwords {
             ..=2 => Self::Fetch2Behind4,
@@ -122,7 +121,8 @@ impl Function {
         }
     }
 
-    /// Returns the id of the function in the module that it is linked into.
+    /// Returns the id that the function has in the linker's module, to which [`Linker::finish`]
+    /// adds it.
     pub(super) fn id(self, linker: &mut Linker<'_, '_>) -> Result<Id, LinkError> {
         linker.function(self.name())
     }
@@ -130,7 +130,8 @@ impl Function {
 
 names! {
     /// A function of `shaders/stubs.wgsl` for access to memory and address arithmetic.
-    /// [`Memory`](super::resources::Memory) generates its body, in captures as well as in kernels.
+    /// [`Memory`](super::resources::Memory) generates its body, for captures as well as for
+    /// kernels.
     MemoryStub {
         AddBytes "add_bytes",
         Load1 "load1",
@@ -157,7 +158,7 @@ names! {
 }
 
 names! {
-    /// A function of `shaders/sysvals.wgsl` whose body is replaced if sysvals are in memory.
+    /// A function of `shaders/sysvals.wgsl` whose body is replaced if the sysvals are in memory.
     SysvalsStub {
         TableAddress "table_address",
         UsePushedDraw "use_pushed_draw",
@@ -166,7 +167,8 @@ names! {
 }
 
 names! {
-    /// A function of `shaders/stubs.wgsl` that collects records in shared memory.
+    /// A function of `shaders/stubs.wgsl` for staging: collecting records in shared memory before
+    /// they are stored.
     StagingStub {
         ListOutput "list_output",
         ListedOutput "listed_output",

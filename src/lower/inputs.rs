@@ -1,7 +1,9 @@
-//! The inputs of a vertex shader that was turned into a compute shader: the body of `set_inputs`.
+//! This module generates the code that sets the inputs of a shader that was turned into a compute
+//! shader, such as the body of `set_inputs` for vertex shaders.
 //!
-//! Every input variable has become `Private`, and is set before the shader runs: attributes by vertex
-//! pulling, most built-ins from the sysvals. Built-ins that compute shaders also have are copied.
+//! Every input variable has become `Private`, and is set before the shader runs: attributes by
+//! vertex pulling, most built-ins from parameters of the function or from the sysvals. Built-ins
+//! that compute shaders also have are copied from the compute shader's inputs.
 
 mod attribute;
 pub(super) mod parts;
@@ -28,7 +30,7 @@ pub(super) struct Inputs<'a> {
     /// The number of 16-byte slots in [`Sysvals::table`](crate::sysval::Sysvals::table) before the
     /// first attribute descriptor.
     first_in_table: u32,
-    /// The attributes, in the order of the slots of their descriptors.
+    /// The attributes that the generated code reads, in the order of their descriptors.
     pub(super) attributes: Vec<LoweredAttribute>,
     /// Input variables of the compute shader that built-ins are copied from.
     pub(super) interface: Vec<Id>,
@@ -42,8 +44,8 @@ struct Indices {
 }
 
 impl<'a> Inputs<'a> {
-    /// The inputs as the vertex shader declared them. Variables that are not in its interface are ignored.
-    /// `first_in_table` is the number of 16-byte slots in the table before the first attribute descriptor.
+    /// Lists the input variables in the interface of the vertex shader `entry`. `first_in_table` is
+    /// the number of 16-byte slots in the table before the first attribute descriptor.
     pub(super) fn new(
         declarations: &'a Declarations,
         entry: &EntryPoint,
@@ -64,8 +66,9 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// The inputs of a stage after the vertex shader that have one value per run, not per vertex. They are
-    /// built-ins.
+    /// Makes the inputs of a stage after the vertex shader that have one value per run of the
+    /// stage, not one per vertex. `variables` are these inputs. They have to be built-ins: for
+    /// other variables, [`set_given`](Self::set_given) fails.
     pub(super) fn of_stage(
         declarations: &'a Declarations,
         variables: impl Iterator<Item = &'a Variable>,
@@ -81,8 +84,8 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// Generates the body of the function that sets the inputs of a stage after the vertex shader. `given`
-    /// are the parameters of the function.
+    /// Generates the body of the function that sets the inputs of a stage after the vertex shader.
+    /// `given` are the built-ins whose values are parameters of the function or constants.
     pub(super) fn set_given(
         &mut self,
         linker: &mut Linker<'_, '_>,
@@ -183,7 +186,8 @@ impl<'a> Inputs<'a> {
         })
     }
 
-    /// Generates a value of the type `ty` from the next elements of `parts`.
+    /// Generates a value of the type `ty`, which is the type of `variable` or of a part of it.
+    /// Takes the scalars and vectors that it consists of from `parts`.
     fn value<'v>(
         &mut self,
         linker: &mut Linker<'_, '_>,

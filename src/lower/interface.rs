@@ -1,4 +1,4 @@
-//! Changes of a shader's interface that the rewriting passes share.
+//! This module has functions that several passes use to change a shader's interface.
 
 use rustc_hash::FxHashSet;
 use spirv::{BuiltIn, Decoration, ExecutionModel, Op, StorageClass};
@@ -10,12 +10,13 @@ use crate::spirv::entry_point::{EntryPoint, remove_annotations, remove_debug_inf
 use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Id, Instruction, Module, Section, ids_of, string_words};
 
-/// The built-in of a variable, if it has one.
+/// Returns the operand of a variable's decoration `BuiltIn`; `None` if the variable is not a
+/// built-in.
 pub fn built_in(declarations: &Declarations, variable: Id) -> Option<u32> {
     declarations.decoration_value(variable, Decoration::BuiltIn)
 }
 
-/// The entry point's input variable for a built-in.
+/// Returns the entry point's input variable for a built-in; `None` if it has none.
 pub(crate) fn find_built_in(
     declarations: &Declarations,
     entry: &EntryPoint,
@@ -29,8 +30,9 @@ pub(crate) fn find_built_in(
         .copied()
 }
 
-/// Removes push constants from the interface of an entry point that does not use them, and from the
-/// module if no entry point uses them, because drivers may count declared push constants.
+/// Removes unused push constants: from the interface of an entry point that does not use them, and
+/// from the module if no entry point uses them. Drivers may count push constants that are only
+/// declared.
 pub(crate) fn remove_push_constants(
     module: &mut Module,
     declarations: &Declarations,
@@ -75,7 +77,8 @@ pub(crate) fn make_private(module: &mut Module, storages: &[StorageClass]) {
     });
 }
 
-/// The structure types in variables of these storage classes.
+/// Returns the structure types of variables in these storage classes, also those of members and
+/// array elements.
 pub(crate) fn interface_types(
     declarations: &Declarations,
     storages: &[StorageClass],
@@ -84,7 +87,7 @@ pub(crate) fn interface_types(
     structures(declarations, variables.map(|variable| variable.pointee).collect())
 }
 
-/// The structure types within these types.
+/// Returns the structure types among these types, and those of their members and array elements.
 pub(crate) fn structures(declarations: &Declarations, mut open: Vec<Id>) -> FxHashSet<Id> {
     let mut types = FxHashSet::default();
     while let Some(ty) = open.pop() {
@@ -108,8 +111,8 @@ const BUFFER_STORAGES: [StorageClass; 5] = [
     StorageClass::ShaderRecordBufferKHR,
 ];
 
-/// The structure types in buffers. A decoration of a member applies wherever the type is used, so changing it
-/// would change the layout of the buffers.
+/// Returns the structure types that buffers contain. A decoration of a member applies wherever the
+/// structure type is used, so changing the decoration would change the layout of the buffers.
 pub(crate) fn buffer_structures(declarations: &Declarations) -> FxHashSet<Id> {
     structures(declarations, declarations.pointees(&BUFFER_STORAGES).collect())
 }
@@ -133,7 +136,7 @@ pub(crate) fn strip_decorations(
     });
 }
 
-/// The decoration of an `OpDecorate` or `OpMemberDecorate`.
+/// Returns the decoration of an `OpDecorate` or `OpMemberDecorate`; `None` for other instructions.
 pub(crate) fn decoration_of(i: Instruction<'_>) -> Option<u32> {
     match i.op() {
         Some(Op::Decorate) => Some(i.operand(1)),
@@ -164,9 +167,10 @@ impl From<InterfaceLimit> for LowerError {
     }
 }
 
-/// Replaces the entry point's instruction in place. `interface` lists inputs and outputs. From SPIR-V 1.4 on,
-/// the interface must also list other global variables. The variables of the old interface, and those that
-/// lowering declared, are added. Further variables of the module may belong to other entry points.
+/// Replaces the `OpEntryPoint` of `old` by one with the execution model `model`, this function and
+/// the same name. `interface` are the inputs and outputs. From SPIR-V 1.4 on, the instruction must
+/// list all global variables that the entry point uses, so those in the interface of `old` and
+/// those that lowering declared are added. All other variables may belong to other entry points.
 pub fn set_entry_point(
     module: &mut Module,
     declarations: &Declarations,
@@ -196,8 +200,9 @@ pub fn set_entry_point(
     Ok(())
 }
 
-/// The structure types of all variables and pointers except `variable`. A decoration of a member of such a
-/// structure would apply to these other variables, too.
+/// Returns the structure types of all buffers, and of all inputs, outputs and private variables
+/// except `variable`. If a member of such a structure is decorated, the decoration applies to
+/// these, too.
 pub(crate) fn structures_of_others(
     declarations: &Declarations,
     variable: &Variable,

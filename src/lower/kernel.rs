@@ -1,5 +1,5 @@
-//! The kernels that prepare captures. They consist of functions of the shader library only, without
-//! any code of an application.
+//! This module generates the SPIR-V of kernels: compute shaders that consist only of functions of
+//! the shader library, without any code of an application.
 
 use std::ffi::CStr;
 
@@ -21,30 +21,36 @@ use crate::sysval::results::RESULTS_WIDTH;
 /// A kernel of `shaders/*.wgsl`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kernel {
-    /// `shaders/setup.wgsl`: computes counts and clamps them if only the GPU knows them, without
-    /// primitive restart.
+    /// `shaders/setup.wgsl`: computes how many primitives each draw captures, and where, if only
+    /// the GPU knows that. For captures without primitive restart.
     Setup,
-    /// [`Setup`](Self::Setup) with primitive restart, which needs more registers even if no draw restarts.
+    /// [`Setup`](Self::Setup) with support for primitive restart, which takes more registers even
+    /// if no draw restarts.
     RestartedSetup,
-    /// [`RestartedSetup`](Self::RestartedSetup) for draws of geometry shaders, which are counted and not placed yet.
+    /// [`RestartedSetup`](Self::RestartedSetup) for draws with geometry or tessellation shaders. It
+    /// only computes how many input primitives the draws have: [`PlaceEntries`](Self::PlaceEntries)
+    /// computes later where they capture.
     Assemble,
-    /// `shaders/resume.wgsl`: finds out where a capture resumes, and how many primitives fit.
+    /// `shaders/resume.wgsl`: reads from the counters where a capture resumes, and computes how
+    /// many primitives fit.
     Resume,
-    /// `shaders/restart.wgsl`: finds the restarts of an index buffer.
+    /// `shaders/restart.wgsl`: finds the restarts in a range of an index buffer. Each workgroup
+    /// summarises a part of the range.
     Restart,
-    /// `shaders/restart.wgsl`: scans over the parts of an index buffer that the workgroups of
-    /// [`Restart`](Self::Restart) summarised.
+    /// `shaders/restart.wgsl`: computes a prefix sum over the summaries that the workgroups of
+    /// [`Restart`](Self::Restart) wrote.
     RestartScan,
-    /// [`Restart`](Self::Restart), if one of the draws is a patch list: primitives may have any number of vertices up to 32,
-    /// which takes divisions.
+    /// [`Restart`](Self::Restart) if one of the draws is a patch list. Its primitives may have any
+    /// number of vertices up to 32, so the kernel needs divisions.
     PatchRestart,
     /// [`RestartScan`](Self::RestartScan) after [`PatchRestart`](Self::PatchRestart).
     PatchRestartScan,
-    /// `shaders/entries.wgsl`: adds up the primitives that the entries of a geometry capture emit, one block of entries
-    /// per workgroup.
+    /// `shaders/entries.wgsl`: adds up the primitives that the entries of a capture with a geometry
+    /// shader emit. (An entry is a run of input primitives that one invocation processes.) Each
+    /// workgroup adds up one block of entries.
     EntrySums,
-    /// `shaders/entries.wgsl`: computes where the records of each block begin, and how many of them fit into
-    /// the capture buffers.
+    /// `shaders/entries.wgsl`: computes, from the sums of [`EntrySums`](Self::EntrySums), where the
+    /// records of each block of entries begin, and how many of them fit into the capture buffers.
     PlaceEntries,
     /// `shaders/finish.wgsl`: writes counters and query results that the CPU knows, and ends
     /// queries.
@@ -73,7 +79,7 @@ pub const ENTRY_SUMS_WIDTH: u32 = MIN_WORKGROUP_SIZE;
 pub const KERNEL_CONSTANTS_SIZE: u32 = 8;
 
 impl Kernel {
-    /// All kernels, in the order of their numbers.
+    /// All kernels, in the order of their declaration.
     pub const ALL: [Self; 13] = [
         Self::Setup,
         Self::RestartedSetup,
@@ -90,7 +96,7 @@ impl Kernel {
         Self::DrawArguments,
     ];
 
-    /// The entry point, in the library and in the result of [`lower`].
+    /// The name of the entry point, in the shader library and in the result of [`lower`].
     pub const fn entry_point(self) -> &'static CStr {
         match self {
             Self::Setup | Self::RestartedSetup | Self::Assemble => c"xfb_setup",
@@ -105,7 +111,7 @@ impl Kernel {
         }
     }
 
-    /// The workgroup size on a device with this limit.
+    /// The workgroup size on a device that supports `max_invocations` invocations per workgroup.
     const fn workgroup_size(self, max_invocations: u32) -> u32 {
         match self {
             Self::Setup
@@ -146,11 +152,12 @@ const EMPTY: [u32; 10] = [
 #[non_exhaustive]
 #[must_use]
 pub struct Target {
-    /// The way in which the kernel reaches memory.
+    /// Whether the kernel accesses memory by device addresses or by descriptors.
     pub resources: ResourcePlan,
     /// The device's limit of invocations per workgroup, at least [`MIN_WORKGROUP_SIZE`].
     pub max_invocations: u32,
-    /// Like [`byte_loads`](super::compute::Target::byte_loads) of a capture's target.
+    /// Whether the last index of an index buffer may be loaded by bytes, as with
+    /// [`compute::Target::byte_loads`](super::compute::Target::byte_loads).
     pub byte_loads: bool,
 }
 
@@ -173,7 +180,7 @@ impl Default for Target {
     }
 }
 
-/// The SPIR-V of a kernel.
+/// Returns the SPIR-V of a kernel.
 ///
 /// # Errors
 /// [`LowerError::Link`] for a bug in the shader library; [`LowerError::StorageBuffers`].
@@ -191,7 +198,7 @@ pub(crate) fn for_pipeline(
     let Target { resources, max_invocations, byte_loads } = *target;
     let mut module = Module::parse(&EMPTY)?;
     let set = resources.descriptor_set(&Declarations::of(&module))?.unwrap_or_default();
-    // Only the restart kernels read indices.
+    // Only these kernels read indices.
     let reads_indices = matches!(kernel, Kernel::Restart | Kernel::PatchRestart);
     let widths = Widths { int64: false, bytes: byte_loads && reads_indices };
     let memory = Memory::declare(&mut module, resources, set, User::Kernel, widths);

@@ -1,4 +1,5 @@
-//! The shader library (`shaders/*.wgsl`, compiled to `shaders/xfb.spv`) and the bodies of its stubs.
+//! This module loads the shader library (`shaders/*.wgsl`, compiled to `shaders/xfb.spv`), and
+//! generates the bodies of its stubs for captures.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -27,8 +28,8 @@ static LIBRARY: LazyLock<Result<Library, ParseError>> = LazyLock::new(|| {
     Ok(Library::new(module))
 });
 
-/// Asks drivers not to flatten selections whose condition is a call of `uniformly`: WGSL cannot
-/// express that.
+/// Sets `DontFlatten` for selections whose condition is a call of `uniformly`, because WGSL cannot
+/// express that. `DontFlatten` asks the driver to branch instead of executing both arms.
 fn mark_uniform_branches(module: &mut Module) {
     let name = |i: &Instruction<'_>| i.operands().get(1..).and_then(read_string);
     let is_marker = |i: &Instruction<'_>| {
@@ -58,44 +59,44 @@ fn mark_uniform_branches(module: &mut Module) {
     });
 }
 
-/// The library, parsed once.
+/// Returns the shader library, which is parsed in the first call.
 pub(super) fn library() -> Result<&'static Library, LowerError> {
     LIBRARY.as_ref().map_err(|error| LowerError::Parse(error.clone()))
 }
 
-/// Generates the bodies of the stubs for one shader.
+/// The data from which the bodies of the stubs are generated for one shader.
 pub(super) struct CaptureStubs<'a> {
-    /// The memory accesses.
     pub(super) memory: Memory,
-    /// The place of the sysvals.
     pub(super) sysvals: SysvalsSource,
     /// The outputs that `store_record` stores.
     pub(super) outputs: StoredOutputs<'a>,
-    /// The outputs and variables that must be initialised to 0.
+    /// The outputs and variables that must be set to 0 before the shader runs.
     pub(super) undefined: &'a Undefined,
-    /// For the compute backend: the push constants that are set before the shader runs.
+    /// The push constants that the stub `shade` sets before it runs the shader. The vertex backend
+    /// does not call this stub.
     pub(super) push_constants: &'a PushConstants,
     /// The `SpecId`s of the constants that specialise the shader.
     pub(super) spec_ids: SpecIds,
-    /// For the compute backend: the shader for which `set_inputs` and `shade` are generated.
+    /// The vertex shader for which `set_inputs` and `shade` are generated; `None` on the vertex
+    /// backend.
     pub(super) shading: Option<Shading<'a>>,
-    /// The stages after the vertex shader.
+    /// The stages after the vertex shader; `None` if there are none.
     pub(super) later: Option<Later<'a>>,
 }
 
-/// The application's shader, for the compute entry point.
+/// The application's vertex shader, which the entry point of the compute backend runs.
 pub(super) struct Shading<'a> {
-    /// The function of the original entry point.
+    /// The function of the vertex shader's original entry point.
     pub(super) function: Id,
-    /// The inputs of the shader.
     pub(super) inputs: Inputs<'a>,
-    /// The specialisation constant with the number of invocations per workgroup.
+    /// The id of the specialisation constant with the number of invocations per workgroup.
     pub(super) workgroup_size: Id,
-    /// The shared memory in which records are collected, if any.
+    /// The shared memory in which records are collected; `None` without staging.
     pub(super) staging: Option<Staging>,
-    /// Whether the invocations of a workgroup load their draw together.
+    /// Whether the invocations of a workgroup load the parameters of their draw together.
     pub(super) shares_draws: bool,
-    /// Whether the shader must not run for invocations without a vertex.
+    /// Whether the shader must not run for invocations without a vertex, because an application
+    /// could observe that.
     pub(super) existing_only: bool,
 }
 
@@ -170,8 +171,7 @@ impl Define for CaptureStubs<'_> {
             (StubName::WideLoads, _) => wide_accesses(linker, self.spec_ids.wide_loads),
             (StubName::WideStores, _) => wide_accesses(linker, self.spec_ids.wide_stores),
             (StubName::MayLoop, _) => fixed(linker, true),
-            // The vertex backend has no shader that these stubs would be generated for, and does not call
-            // them.
+            // The vertex backend does not call these stubs.
             (
                 StubName::SetInputs
                 | StubName::Shade
@@ -180,8 +180,10 @@ impl Define for CaptureStubs<'_> {
                 | StubName::WorkgroupSize,
                 None,
             ) => return Ok(None),
-            // Only kernels call `kernel_width`. Stages after the vertex shader generate the other stubs;
-            // without such stages the bodies in WGSL are right.
+            // These stubs keep their bodies in WGSL. Only kernels call `assembles` and
+            // `kernel_width`, and `uniformly` is a marker. For the others, `Later::define` has
+            // generated bodies if stages follow the vertex shader; the bodies in WGSL are right if
+            // none do.
             (
                 StubName::Assembles
                 | StubName::AlwaysEmitted
@@ -222,26 +224,29 @@ fn fixed(linker: &mut Linker<'_, '_>, value: bool) -> Code {
     Code::returning(linker.builder.constant_bool(value))
 }
 
-/// A boolean specialisation constant, true by default, that the pipeline may set to false.
+/// The body of a stub that returns a boolean specialisation constant, which is true by default, and
+/// which a pipeline may set to false.
 fn may_occur(linker: &mut Linker<'_, '_>, spec_id: u32) -> Code {
     let bool_type = linker.builder.bool();
     spec_constant(linker, Op::SpecConstantTrue, bool_type, &[], spec_id)
 }
 
-/// A boolean specialisation constant, false by default, that some pipelines set to true.
+/// The body of a stub that returns a boolean specialisation constant, which is false by default,
+/// and which some pipelines set to true.
 fn is_chosen(linker: &mut Linker<'_, '_>, spec_id: u32) -> Code {
     let bool_type = linker.builder.bool();
     spec_constant(linker, Op::SpecConstantFalse, bool_type, &[], spec_id)
 }
 
-/// A specialisation constant of [`WideAccesses`].
+/// The body of a stub that returns a specialisation constant with a value of [`WideAccesses`].
 fn wide_accesses(linker: &mut Linker<'_, '_>, spec_id: u32) -> Code {
     let (uint, default) = (linker.builder.uint(), [WideAccesses::Tested as u32]);
     spec_constant(linker, Op::SpecConstant, uint, &default, spec_id)
 }
 
-/// A barrier between the invocations of a workgroup, for all buffers. naga's storageBarrier has the
-/// scope of the whole device.
+/// The body of the stub `memory_barrier`: a barrier for the invocations of a workgroup and for
+/// their accesses to buffers. naga compiles `storageBarrier` to a barrier with the scope `Device`,
+/// which is more than needed.
 fn memory_barrier(linker: &mut Linker<'_, '_>) -> Code {
     let builder = &mut linker.builder;
     let semantics = MemorySemantics::ACQUIRE_RELEASE | MemorySemantics::UNIFORM_MEMORY;
@@ -264,7 +269,6 @@ fn spec_constant(
     Code::returning(declare_spec_constant(&mut linker.builder, op, ty, default, spec_id))
 }
 
-/// Declares a specialisation constant.
 pub(super) fn declare_spec_constant(
     builder: &mut Builder<'_>,
     op: Op,
@@ -279,8 +283,8 @@ pub(super) fn declare_spec_constant(
     id
 }
 
-/// `SpecId`s that the application does not use. Its specialisation constants have become constants,
-/// but its own pipelines may still set them.
+/// Returns `SpecId`s that are not in `used`, the `SpecId`s of the application. Its specialisation
+/// constants have become constants, but its pipelines may still set values for them.
 pub(super) fn free_spec_ids(used: &BTreeSet<u32>) -> SpecIds {
     let mut free = (0..).filter(|id| !used.contains(id));
     let mut next = || free.next().unwrap_or(u32::MAX);

@@ -1,4 +1,4 @@
-//! A lowered shader.
+//! This module defines [`Lowered`], a lowered shader with the information that the runtime needs.
 
 use std::ops::Range;
 
@@ -20,8 +20,8 @@ pub struct Lowered {
     /// The backend, and the information for this backend only.
     #[doc(hidden)]
     pub kind: LoweredKind,
-    /// The stage of the original shader: vertex; on the compute and the native backend also tessellation evaluation
-    /// and geometry.
+    /// The stage of the captured shader before it was lowered: vertex, or on the compute and native
+    /// backends tessellation evaluation or geometry.
     pub stage: ExecutionModel,
     /// The SPIR-V words.
     pub words: Vec<u32>,
@@ -35,27 +35,28 @@ pub struct Lowered {
     /// their layouts.
     pub descriptor_sets: Vec<u32>,
     /// The range of bytes of the application's push constants that the shader reads, rounded to
-    /// multiples of 16. The native backend reads push constants directly: there it is the range of the whole block,
-    /// which a pipeline layout must contain. `0..0` if there are none.
+    /// multiples of 16. On the native backend, the shader still reads the push constants itself, so
+    /// this is the range of the whole block, which the pipeline layout must contain. `0..0` if the
+    /// shader reads none.
     pub push_constants: Range<u32>,
-    /// Indices in [`Layout::outputs`] of the outputs that the shader may leave unwritten on some
-    /// path; for a geometry shader, on some path to a vertex that it emits. The specification leaves
-    /// the captured value undefined then; on the vertex and compute backends it is 0. None are listed
-    /// for geometry shaders on the native backend.
+    /// The indices in [`Layout::outputs`] of the outputs that the shader may leave unwritten on
+    /// some path; for a geometry shader, on some path to a vertex that it emits. The specification
+    /// leaves the captured values of these outputs undefined; on the vertex and compute backends
+    /// they are 0. On the native backend, none are listed for geometry shaders.
     pub unwritten: Vec<usize>,
     /// Whether the shader may use other undefined values: `OpUndef`, or variables that are read
-    /// before they are written. On the vertex and compute backends they are 0.
+    /// before they are written. On the vertex and compute backends these values are 0.
     pub reads_undefined: bool,
 }
 
 /// The information in [`Lowered`] for one backend only.
 #[derive(Debug, Clone)]
 pub enum LoweredKind {
-    /// [`Backend::Native`], for which no code is generated.
+    /// The backend is [`Backend::Native`].
     Native(LoweredNative),
-    /// [`Backend::Vertex`]
+    /// The backend is [`Backend::Vertex`].
     Vertex(LoweredVertex),
-    /// [`Backend::Compute`]
+    /// The backend is [`Backend::Compute`].
     Compute(LoweredCompute),
 }
 
@@ -63,11 +64,11 @@ pub enum LoweredKind {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct LoweredNative {
-    /// The shaders before the one that is captured, beginning with the [vertex
-    /// shader](super::native::Options::vertex_shader).
+    /// The shaders before the captured one, beginning with the [vertex
+    /// shader](super::native::Options::vertex_shader); empty if no vertex shader was given.
     pub before: Vec<LoweredStage>,
-    /// The input and output primitives of the geometry shader or tessellation shaders, if they are captured together
-    /// with a vertex shader.
+    /// The input and output primitives of the geometry shader or tessellation shaders; `None` if no
+    /// vertex shader was given.
     pub geometry: Option<LoweredGeometry>,
 }
 
@@ -83,7 +84,8 @@ pub struct LoweredStage {
     pub entry_point: String,
 }
 
-/// The information for the vertex backend only. Its generated code uses device addresses.
+/// The information for the vertex backend only. The generated code of this backend uses device
+/// addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoweredVertex {
@@ -93,32 +95,35 @@ pub struct LoweredVertex {
     pub sysvals: SysvalsPlace,
 }
 
-/// The information for the compute backend only. Its [`Sysvals`](crate::sysval::Sysvals) are the
-/// first push constants.
+/// The information for the compute backend only. On this backend, the
+/// [`Sysvals`](crate::sysval::Sysvals) are the first push constants.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct LoweredCompute {
     /// The `SpecId`s of the constants that specialise the shader.
     pub spec_ids: SpecIds,
-    /// The way in which the generated code reaches memory.
+    /// Whether the generated code accesses memory by device addresses or by descriptors.
     pub resources: ResourcePlan,
-    /// The number that the descriptor set of the [plan](Self::resources) has in [`Lowered::words`]: one more than
-    /// the module's last set. A [`Pipeline`](crate::runtime::Pipeline) moves it after its set layouts, as
-    /// [`Lowered::move_descriptor_set`] does. `None` if there are no descriptors.
+    /// The number of the [resource plan's](Self::resources) descriptor set in [`Lowered::words`]:
+    /// one more than that of the last set that the module declares. A
+    /// [`Pipeline`](crate::runtime::Pipeline) with more set layouts gives the set a number after
+    /// them, as [`Lowered::move_descriptor_set`] does. `None` under the plan with device addresses.
     pub descriptor_set: Option<u32>,
     /// The vertex input state that the shader was lowered for.
     pub vertex_input: VertexInput,
-    /// The input and output primitives of the geometry shader, if one is captured.
+    /// The input and output primitives of the geometry shader or tessellation shaders; `None` if a
+    /// vertex shader is captured.
     pub geometry: Option<LoweredGeometry>,
-    /// The attributes, in the order of their descriptors in the sysvals.
+    /// The attributes that the shader reads, in the order of their descriptors in the sysvals and
+    /// the table.
     pub attributes: Vec<LoweredAttribute>,
     /// Invocations per workgroup: the values that a pipeline gives the constant
     /// [`workgroup_size`](SpecIds::workgroup_size).
     pub workgroup_sizes: WorkgroupSizes,
-    /// Bytes of shared memory per workgroup of the largest size.
+    /// The size in bytes of the shared memory of a workgroup with the largest of these sizes.
     pub shared_memory: u32,
-    /// Whether workgroups collect records in shared memory before they store them. Some pipelines store their
-    /// records directly nevertheless: those for draws that staging does not make faster.
+    /// Whether workgroups collect records in shared memory before they store them. Pipelines for
+    /// draws that this does not make faster still store their records directly.
     pub is_staged: bool,
     /// Whether index buffers may [end within a dword](super::compute::Target::byte_loads).
     pub byte_loads: bool,
@@ -133,52 +138,61 @@ pub struct LoweredAttribute {
     pub location: u32,
     /// The format of the data.
     pub format: VertexFormat,
-    /// The rate at which the element advances.
+    /// Whether the attribute advances per vertex or per instance.
     pub input_rate: InputRate,
 }
 
-/// The `SpecId`s of constants that a pipeline can set, mostly to remove code for cases that cannot occur. By
-/// default the shader decides all cases at run time.
+/// The `SpecId`s of specialisation constants that a pipeline can set, mostly to remove code for
+/// cases that cannot occur. With the default values, the shader decides all cases at run time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SpecIds {
-    /// The value of the [`XfbTopology`](crate::topology::XfbTopology) of all draws; the default is
-    /// [`ANY_TOPOLOGY`](Self::ANY_TOPOLOGY).
+    /// The constant with the [`XfbTopology`](crate::topology::XfbTopology) of all draws. The
+    /// default is [`ANY_TOPOLOGY`](Self::ANY_TOPOLOGY).
     pub topology: u32,
-    /// A boolean: primitive restart may be enabled. Compute only.
-    pub restart: u32,
-    /// A boolean: a dispatch may have draws that kernels place, or vertex buffers larger than 4 GiB.
-    /// Compute only.
-    pub general: u32,
-    /// A boolean, by default false: the dispatch has several draws that the CPU lists. Compute only.
-    pub batched: u32,
-    /// A boolean: a draw may have an index buffer. Compute only.
-    pub indexed: u32,
-    /// A boolean, by default false: the dispatch is a [fused](crate::sysval::setup::Fused) capture. Compute
+    /// The boolean constant that says whether primitive restart may be enabled. Compute backend
     /// only.
+    pub restart: u32,
+    /// The boolean constant that says whether a dispatch may capture draws that kernels placed, or
+    /// draws with vertex buffers larger than 4 GiB. Compute backend only.
+    pub general: u32,
+    /// The boolean constant that says whether the dispatch captures several draws that the CPU
+    /// listed. The default is false. Compute backend only.
+    pub batched: u32,
+    /// The boolean constant that says whether a draw may have an index buffer. Compute backend
+    /// only.
+    pub indexed: u32,
+    /// The boolean constant that says whether the dispatch is a
+    /// [fused](crate::sysval::setup::Fused) capture. The default is false. Compute backend only.
     pub fused: u32,
-    /// The [`WideAccesses`] of loads; the default is [`Tested`](WideAccesses::Tested).
+    /// The constant with the [`WideAccesses`] of loads. The default is
+    /// [`Tested`](WideAccesses::Tested).
     pub wide_loads: u32,
-    /// The [`WideAccesses`] of stores.
+    /// The constant with the [`WideAccesses`] of stores. The default is
+    /// [`Tested`](WideAccesses::Tested).
     pub wide_stores: u32,
-    /// A boolean, by default false: the dispatch has one draw of one instance without indices, and the CPU has
-    /// checked that all its elements exist. Compute only.
+    /// The boolean constant that says whether the dispatch captures one draw of one instance
+    /// without indices, for which the CPU has checked that all elements exist. The default is
+    /// false. Compute backend only.
     pub unchecked: u32,
-    /// Invocations per workgroup; by default [`WorkgroupSizes::others`]. Compute only.
+    /// The constant with the number of invocations per workgroup. The default is
+    /// [`WorkgroupSizes::others`]. Compute backend only.
     pub workgroup_size: u32,
 }
 
-/// The way in which a shader accesses vectors of dwords. Either all of these vectors are aligned to their
-/// size, or none is. With a declared alignment of only 4 bytes many devices split a vector into dwords; with
-/// descriptors each dword then takes a separate access.
+/// Which alignment a shader declares when it loads or stores vectors of two or four dwords. If a
+/// shader declares only 4 bytes, many devices split the vector into dwords; under the descriptor
+/// plan, each dword takes a separate access then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum WideAccesses {
     /// The shader declares an alignment of 4 bytes.
     Narrow = 0,
-    /// The shader tests the address, and accesses it with the full alignment if it has that.
+    /// The shader tests whether the address is aligned to the size of the vector, and declares this
+    /// alignment if it is.
     Tested = 1,
-    /// The shader declares the full alignment: the runtime knows that all addresses have it.
+    /// The shader declares the size of the vector as the alignment, because the runtime knows that
+    /// all addresses have it.
     Aligned = 2,
 }
 
@@ -206,8 +220,8 @@ impl Lowered {
         }
     }
 
-    /// The shaders before the one that is captured, if all remain stages of a graphics pipeline, as on the native
-    /// backend.
+    /// The shaders before the captured one on the native backend, where they stay separate stages;
+    /// empty on the other backends.
     #[doc(hidden)]
     pub fn before(&self) -> &[LoweredStage] {
         match &self.kind {
@@ -216,8 +230,8 @@ impl Lowered {
         }
     }
 
-    /// The input and output primitives of the geometry shader or tessellation shaders, if they are captured together
-    /// with the vertex shader.
+    /// The input and output primitives of the geometry shader or tessellation shaders; `None` if a
+    /// vertex shader is captured, or on the native backend if no vertex shader was given.
     #[doc(hidden)]
     pub const fn geometry(&self) -> Option<LoweredGeometry> {
         match &self.kind {
@@ -237,8 +251,8 @@ impl Lowered {
         }
     }
 
-    /// The way in which the generated code reaches memory; `None` on the native backend, which has no
-    /// generated code.
+    /// Whether the generated code accesses memory by device addresses or by descriptors; `None` on
+    /// the native backend, whose shaders do not store captures themselves.
     #[doc(hidden)]
     pub const fn resources(&self) -> Option<ResourcePlan> {
         match &self.kind {
@@ -248,12 +262,14 @@ impl Lowered {
         }
     }
 
-    /// Gives the descriptor set of the resource plan another number. An application needs this if it creates pipelines
-    /// from the words itself, with more set layouts than the shader uses. Does nothing if there are no descriptors.
+    /// Gives the descriptor set of the resource plan the number `set`. An application needs this if
+    /// it creates pipelines from the words itself, with more set layouts than the shader uses. Does
+    /// nothing under the plan with device addresses.
     ///
     /// # Errors
-    /// [`LowerError::DescriptorSet`] if the module uses that set or a later one; [`LowerError::Parse`] for words
-    /// that are not those of a lowered module.
+    /// [`LowerError::DescriptorSet`] if the module itself uses the set `set` or a later one;
+    /// [`LowerError::Parse`] if [`words`](Self::words) were replaced by words that are not a
+    /// module.
     pub fn move_descriptor_set(&mut self, set: u32) -> Result<(), LowerError> {
         let LoweredKind::Compute(LoweredCompute { descriptor_set: Some(number), .. }) =
             &mut self.kind
@@ -268,8 +284,8 @@ impl Lowered {
         Ok(())
     }
 
-    /// The place from which the generated code reads its [`Sysvals`](crate::sysval::Sysvals); `None` on the
-    /// native backend, which has no generated code.
+    /// The place from which the generated code reads its [`Sysvals`](crate::sysval::Sysvals);
+    /// `None` on the native backend, whose shaders have none.
     #[doc(hidden)]
     pub const fn sysvals(&self) -> Option<SysvalsPlace> {
         match &self.kind {
@@ -279,23 +295,26 @@ impl Lowered {
         }
     }
 
-    /// A key for caches of objects that depend on [`words`](Self::words): pipelines, binaries of a
-    /// driver.
+    /// Returns a key for caches of objects that depend on [`words`](Self::words), such as pipelines
+    /// and drivers' binaries.
     ///
-    /// It is [XXH3](https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md) with 128 bits and seed 0, of the
-    /// words as little-endian bytes. On every machine this is what `xxh128sum` prints for the module as a file. The key
-    /// depends only on the original shader, the options, the version of this crate and what
-    /// [`move_descriptor_set`](Self::move_descriptor_set) was called with, because lowering is deterministic. A
-    /// [`Pipeline`](crate::runtime::Pipeline) compiles the words for its number of set layouts, so a cache of pipelines
-    /// needs that number, too. The key does not depend on anything outside of the words, such as
-    /// [`entry_point`](Self::entry_point) if a module has several, vertex input state, or the
-    /// [shaders](Self::before) before the captured one.
+    /// The key is the 128-bit
+    /// [XXH3](https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md) with seed 0 of the
+    /// words as little-endian bytes: on every machine, it is what `xxh128sum` prints for the module
+    /// as a file. Lowering is deterministic, so the key depends only on the original shader, the
+    /// options, the version of this crate and the calls of
+    /// [`move_descriptor_set`](Self::move_descriptor_set).
+    ///
+    /// A [`Pipeline`](crate::runtime::Pipeline) compiles the words for its number of set layouts,
+    /// so a cache of pipelines needs that number, too. The key also does not depend on anything
+    /// else outside of the words, such as the [`entry_point`](Self::entry_point) if a module has
+    /// several, the vertex input state, or the [shaders](Self::before) before the captured one.
     ///
     /// XXH3 is not a cryptographic hash: it is possible to construct two modules with the same key.
     #[doc(hidden)]
     pub fn cache_key(&self) -> u128 {
         let mut hash = Xxh3Default::new();
-        // Hash one slice if the words are little-endian in memory.
+        // Words that are little-endian in memory can be hashed as one slice.
         if cfg!(target_endian = "little") {
             hash.update(bytemuck::cast_slice(&self.words));
         } else {

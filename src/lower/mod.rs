@@ -1,19 +1,24 @@
-//! Rewrites a shader for a backend: takes SPIR-V words, and returns the new words and a report of what they require.
+//! This module rewrites a shader for a backend: its functions take SPIR-V words, and return
+//! [`Lowered`], which has the new words and says what a pipeline with them requires.
 //!
-//! * [`native`] keeps the shader's own decorations, or decorates it as a capture list says.
-//!   `split_blocks` of the package `vkxfb-translators` may be called before it: it splits structures
-//!   so that native captures need no additional outputs.
+//! * [`native`] keeps the shader's own decorations, or decorates it as a capture list says. Call
+//!   `split_blocks` of the package `vkxfb-translators` first to split structures, so that native
+//!   captures need no additional outputs.
 //! * [`vertex`] makes the vertex shader store its captured outputs itself, while it still
 //!   rasterizes.
-//! * [`compute`] turns the vertex shader, or it and the tessellation and geometry shaders after it, into a compute shader.
-//! * [`strip`] removes transform feedback, for a driver that must not capture.
+//! * [`compute`] merges the vertex shader and the tessellation and geometry shaders after it into
+//!   one compute shader.
+//! * [`strip`] removes transform feedback, for a driver that must not capture because another
+//!   backend does.
+//! * [`streams`] reduces a geometry shader to the vertex stream that is rasterized.
 //!
-//! [`native`] supports vertex, tessellation evaluation and geometry shaders, [`compute`] the same with all
-//! shaders before them, [`vertex`] only vertex shaders. A
-//! [`Pipeline`](crate::runtime::Pipeline) of a later shader needs the shaders before it on the native backend, too
-//! ([`native::Options::vertex_shader`]). [`vertex`] and [`compute`] link in the
-//! functions of `shaders/*.wgsl`, which implement primitive decomposition; `library` generates the
-//! bodies of the stubs in `shaders/stubs.wgsl`.
+//! [`native`] and [`compute`] capture the outputs of vertex, tessellation evaluation and geometry
+//! shaders, [`vertex`] only those of vertex shaders. For the later stages, [`compute`] also takes
+//! the shaders before the captured one. [`native`] takes them only if a
+//! [`Pipeline`](crate::runtime::Pipeline) is to be created from the result
+//! ([`native::Options::vertex_shader`]). [`vertex`] and [`compute`] link functions of
+//! `shaders/*.wgsl`, which implement primitive decomposition, into the shader; `library` generates
+//! the bodies of the stubs in `shaders/stubs.wgsl`.
 
 #![forbid(unsafe_code)]
 
@@ -70,7 +75,8 @@ use crate::spirv::entry_point::{
 use crate::spirv::specialization::{SpecializationConstant, specialize};
 use crate::spirv::static_use::StaticUse;
 
-/// The largest number of input locations. Devices have 16 to 64; without a limit an array could use 2^32.
+/// The number of input locations that lowering supports. Devices have 16 to 64; without a limit, an
+/// array of 2^32 elements would exhaust the memory.
 #[doc(hidden)]
 pub const MAX_INPUT_LOCATIONS: u32 = 256;
 
@@ -101,10 +107,10 @@ pub const MAX_INPUT_LOCATIONS: u32 = 256;
 pub struct Shader<'a> {
     /// The SPIR-V words.
     pub words: &'a [u32],
-    /// The stage: vertex; on the native and compute backends also tessellation evaluation and geometry.
-    /// `None` selects the first of vertex, tessellation evaluation and geometry that the module has; if the
-    /// shaders before it are given, as by [`compute::Options::vertex_shader`], it selects the stage that
-    /// follows them.
+    /// The stage of the shader: vertex, or on the native and compute backends tessellation
+    /// evaluation or geometry. `None` selects the first of these stages that the module has. If the
+    /// options contain the shaders before this one ([`compute::Options::vertex_shader`]), `None`
+    /// selects the stage that follows those shaders.
     pub stage: Option<ExecutionModel>,
     /// The name of the entry point; `None` selects the only one of the stage.
     pub entry_point: Option<&'a str>,
@@ -132,7 +138,8 @@ pub enum Captures<'a> {
 }
 
 impl<'a> Shader<'a> {
-    /// Describes the only shader of a module, captured as its decorations say.
+    /// Describes the shader of a module with a single entry point, whose decorations say what is
+    /// captured.
     pub const fn new(words: &'a [u32]) -> Self {
         let captures = Captures::Decorations;
         Self { words, stage: None, entry_point: None, captures, specialization: &[] }
@@ -173,8 +180,9 @@ impl<'a> Shader<'a> {
         Ok(CaptureList::from_varyings(&declarations, &entry, names, mode)?)
     }
 
-    /// The module with specialisation constants replaced by constants. Make a [`CaptureList`] for
-    /// this shader from this module if lengths of arrays depend on specialisation constants.
+    /// Parses the words, and replaces specialisation constants by constants. If lengths of arrays
+    /// depend on specialisation constants, make a [`CaptureList`] from this module, in which these
+    /// lengths are known.
     ///
     /// # Errors
     /// [`LowerError::Parse`], [`LowerError::Specialization`].
@@ -193,7 +201,7 @@ impl<'a> Shader<'a> {
         Ok((module, spec_ids))
     }
 
-    /// Finds the shader in the result of [`module`](Self::module).
+    /// Finds the shader's entry point in the module that [`module`](Self::module) returns.
     ///
     /// # Errors
     /// [`EntryPointError`]
@@ -202,7 +210,8 @@ impl<'a> Shader<'a> {
         find_captured_shader(module, self.stage, self.entry_point)
     }
 
-    /// Returns the value that [`Lowered::effects`] will have when the shader is lowered.
+    /// Returns the value that [`Lowered::effects`] has when this shader is lowered without shaders
+    /// before it.
     ///
     /// # Errors
     /// [`LowerError::Parse`], [`LowerError::Specialization`], [`LowerError::EntryPoint`].
@@ -212,7 +221,11 @@ impl<'a> Shader<'a> {
         Ok(Effects::of(&module, &Declarations::of(&module), &used))
     }
 
-    /// Finds the shader for the backends that support only vertex shaders.
+    /// Finds the entry point of a shader that has to be a vertex shader. If `self.stage` is `None`,
+    /// the module's vertex shader is selected.
+    ///
+    /// # Errors
+    /// [`EntryPointError`], [`LowerError::NativeOnly`] for a shader of another stage.
     fn vertex_shader(&self, module: &Module) -> Result<EntryPoint, LowerError> {
         let entry = match self.find(module) {
             Err(_) if self.stage.is_none() => find_vertex_shader(module, self.entry_point)?,
@@ -224,9 +237,9 @@ impl<'a> Shader<'a> {
         }
     }
 
-    /// Finds a shader that follows other shaders in the pipeline. If `self.stage` is `None`, it is the
-    /// module's shader of the `expected` stage, and not the first shader that can be captured, which may be a
-    /// vertex shader.
+    /// Finds the entry point of a shader that follows other shaders in the pipeline, so that it has
+    /// to be of the stage `expected`. If `self.stage` is `None`, the module's shader of this stage
+    /// is selected, although the module may also have a vertex shader.
     ///
     /// # Errors
     /// [`EntryPointError`], [`LowerError::OtherStage`].
@@ -273,12 +286,12 @@ impl<'a> Shader<'a> {
 /// The ways to capture a draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Backend {
-    /// The driver captures, by `VK_EXT_transform_feedback`.
+    /// The driver captures with `VK_EXT_transform_feedback`.
     Native,
     /// The vertex shader stores its captured outputs itself, in the application's own draw.
     Vertex,
-    /// The vertex shader, or this shader together with the geometry shader that follows it, runs as a compute shader
-    /// that pulls its vertices.
+    /// The vertex shader, together with the tessellation and geometry shaders that follow it, runs
+    /// as a compute shader, which reads vertex attributes from the vertex buffers itself.
     Compute,
 }
 

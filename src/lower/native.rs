@@ -1,31 +1,35 @@
-//! Capture by `VK_EXT_transform_feedback` of the driver, as the shader's decorations or a capture
-//! list say.
+//! This module prepares a shader for capture by the driver (`VK_EXT_transform_feedback`), as the
+//! shader's decorations or a capture list say.
 //!
-//! A driver captures decorated variables and members of blocks: always as a whole, tightly packed from their
-//! `Offset` on. A capture list assigns single dwords to offsets. Lowering implements a list as follows:
+//! A driver captures variables and members of blocks that are decorated: always as a whole, tightly
+//! packed from their `Offset` on. A capture list assigns single dwords to offsets. Lowering
+//! implements a list as follows:
 //!
-//! - captures are merged. If they cover a whole variable in the order in which a driver would
-//!   capture it, that variable is decorated. It is *inlined*, without any cost;
-//! - the remaining dwords that are contiguous in a record become additional outputs of type `uint`
-//!   or vectors of up to four. A new entry point writes them after it calls the shader. These are
-//!   the *explicit* outputs. They take locations, and devices have few of them.
+//! - If the captured dwords of a variable are the whole variable, in the order in which a driver
+//!   would capture it, the variable is decorated. It is *inlined*: its capture costs nothing. The
+//!   same applies to members of blocks.
+//! - All other captured dwords become additional outputs, the *explicit* outputs: those that are
+//!   contiguous in a record become a `uint` or a vector of up to four. A new entry point writes
+//!   these outputs after it calls the shader. They take locations, of which devices have few.
 //!
 //! The following are not inlined:
 //!
-//! - structures with padding before 64-bit members, because drivers disagree about it. Where `split_blocks` of the
-//!   package `vkxfb-translators` is called first, their members become variables, which can be inlined;
+//! - structures with padding before 64-bit members, because drivers disagree about the padding. If
+//!   `split_blocks` of the package `vkxfb-translators` was called first, the members are variables,
+//!   which can be inlined;
 //! - structures that a buffer uses too, because the offsets of their members are those in the
 //!   buffer;
 //! - arrays of blocks, because one decoration would capture to several buffers;
-//! - blocks with a type that another variable has too;
-//! - 64-bit components that the list does not align to 8 bytes.
+//! - blocks whose type is also the type of another variable;
+//! - variables and members with 64-bit components that the list does not align to 8 bytes.
 //!
-//! The outputs of a geometry shader are undefined after each vertex that it emits. Explicit outputs
-//! are therefore written before each vertex, those of each vertex stream before the vertices of
-//! that stream.
+//! After a geometry shader has emitted a vertex, all its outputs are undefined. The explicit
+//! outputs that belong to a vertex stream are therefore written before each instruction that emits
+//! a vertex to this stream.
 //!
-//! The limit on output components counts those of built-ins, and all locations up to the last one.
-//! Explicit outputs therefore fill gaps between the shader's own locations first.
+//! A device's limit on output components includes the components of built-ins and all locations up
+//! to the last one in use, also those between that are unused. Explicit outputs therefore take
+//! unused locations between the shader's own ones first.
 
 mod explicit;
 mod inline;
@@ -67,16 +71,20 @@ pub struct Options<'a> {
     /// created from a tessellation evaluation shader or a geometry shader. Its own captures are removed: the
     /// specification allows captures only in the last of these stages.
     pub vertex_shader: Option<&'a Shader<'a>>,
-    /// As [`compute::Options::control_shader`](super::compute::Options::control_shader).
+    /// The tessellation control shader of the graphics pipeline, if the shader to lower is a
+    /// tessellation evaluation shader, or a geometry shader that follows tessellation shaders.
     pub control_shader: Option<&'a Shader<'a>>,
-    /// As [`compute::Options::evaluation_shader`](super::compute::Options::evaluation_shader).
+    /// The tessellation evaluation shader of the graphics pipeline, if the shader to lower is a
+    /// geometry shader that follows tessellation shaders.
     pub evaluation_shader: Option<&'a Shader<'a>>,
-    /// Where the origin of the tessellation domain is. The shaders declare the opposite order of vertices for
-    /// [`LowerLeft`](DomainOrigin::LowerLeft), so a pipeline with them has to have Vulkan's default.
+    /// The origin of the tessellation domain in the application's pipeline. For
+    /// [`LowerLeft`](DomainOrigin::LowerLeft), the lowered shaders declare the opposite order of
+    /// vertices, so a pipeline with them has to use Vulkan's default origin.
     pub domain_origin: DomainOrigin,
-    /// The device's limit, see [`EmitOptions::max_output_components`];
-    /// [`runtime::Limits`](crate::runtime::Limits) contains that for vertex shaders. Only a capture
-    /// list can exceed it.
+    /// The device's limit on output components of the captured stage, as in
+    /// [`EmitOptions::max_output_components`]; [`runtime::Limits`](crate::runtime::Limits) contains
+    /// the limit for vertex shaders. It matters only for capture lists, which may need additional
+    /// outputs.
     pub max_output_components: u32,
 }
 
@@ -112,7 +120,7 @@ impl<'a> Options<'a> {
 /// Calls [`lower_with`] with the default options: the module runs on any device.
 ///
 /// # Errors
-/// As [`lower_with`].
+/// The same errors as [`lower_with`].
 pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
     lower_with(shader, &Options::new())
 }
@@ -121,8 +129,9 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
 /// specialisation constants are replaced. For a capture list the shader is decorated as by
 /// [`emit`].
 ///
-/// With a [vertex shader](Options::vertex_shader), a tessellation evaluation shader or a geometry shader is lowered for
-/// a [`Pipeline`](crate::runtime::Pipeline): all shaders stay modules of their own.
+/// If the options contain a [vertex shader](Options::vertex_shader), the shaders before the
+/// captured one are lowered, too, for a [`Pipeline`](crate::runtime::Pipeline). Each shader stays a
+/// separate module.
 ///
 /// # Errors
 /// [`LowerError`]: a module is invalid, or has no such shader; what to capture does not match it; the shaders are not
@@ -140,7 +149,7 @@ pub fn lower_with(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered,
 
 /// The stages of a graphics pipeline, each a module of its own.
 pub(super) struct GraphicsStages {
-    /// The stages in order, the captured one last. There are none without a vertex shader.
+    /// The stages in order, the captured one last. Empty if no vertex shader is given.
     all: Vec<(Module, EntryPoint)>,
     /// The input and output primitives of the stages after the vertex shader. `None` if there are none.
     pub(super) modes: Option<LoweredGeometry>,
@@ -191,7 +200,7 @@ fn lower_alone(shader: &Shader<'_>, max_output_components: u32) -> Result<Lowere
 }
 
 impl Lowered {
-    /// Adds the shaders before the captured one, and the resources that they use.
+    /// Adds the stages before the captured one, their effects, and the resources that they use.
     fn behind(
         mut self,
         stages: Vec<(Module, EntryPoint)>,
@@ -237,7 +246,7 @@ fn captured_shader(shader: &Shader<'_>) -> Result<(Module, EntryPoint), LowerErr
     }
 }
 
-/// The data of a shader that [`Lowered`] has besides the captures.
+/// The members of [`Lowered`] that do not depend on how the captures are implemented.
 struct Report {
     uses: Uses,
     push_constants: Range<u32>,
@@ -254,8 +263,8 @@ impl Report {
         let used = StaticUse::of(module, entry.function);
         let mut undefined = Undefined::of(module, declarations, entry, &layout.outputs);
         if entry.model == ExecutionModel::Geometry {
-            // The analysis does not follow geometry shaders: a vertex needs only the outputs of its stream,
-            // and emitting it leaves all outputs undefined.
+            // The analysis is not right for geometry shaders: an emitted vertex needs only the
+            // outputs of its stream, and leaves all outputs undefined.
             undefined.outputs.clear();
         }
         Ok(Self {
@@ -288,17 +297,17 @@ impl Report {
 #[non_exhaustive]
 #[must_use]
 pub struct EmitOptions<'a> {
-    /// The stage, see [`Shader::stage`].
+    /// The stage of the shader, as in [`Shader::stage`].
     pub stage: Option<ExecutionModel>,
     /// The name of the entry point; `None` selects the only one of the stage.
     pub entry_point: Option<&'a str>,
-    /// What to capture.
+    /// The outputs to capture.
     pub list: &'a CaptureList,
     /// The device's `maxVertexOutputComponents` or `maxTessellationEvaluationOutputComponents`; for
     /// a geometry shader the lower of `maxGeometryOutputComponents` and
     /// `maxGeometryTotalOutputComponents` divided by the number of its vertices (`OutputVertices`).
     pub max_output_components: u32,
-    /// See [`Shader::specialization`].
+    /// The values of specialisation constants, as in [`Shader::specialization`].
     pub specialization: &'a [SpecializationConstant<'a>],
 }
 
@@ -329,13 +338,14 @@ impl<'a> EmitOptions<'a> {
 pub struct Emitted {
     /// The shader. Its layout refers to the shader's own outputs.
     pub lowered: Lowered,
-    /// Number of variables and members of blocks that were decorated.
+    /// The number of variables and members of blocks that were decorated.
     pub inlined: u32,
-    /// Number of outputs that lowering added to the shader.
+    /// The number of outputs that lowering added to the shader.
     pub explicit: u32,
     /// The locations of the added outputs, in ascending order.
     pub locations: Vec<u32>,
-    /// Number of output components in use, as counted for [`EmitOptions::max_output_components`].
+    /// The number of output components in use, as counted for
+    /// [`EmitOptions::max_output_components`].
     pub output_components: u32,
 }
 
@@ -360,8 +370,8 @@ fn decorate(
     max_output_components: u32,
 ) -> Result<Emitted, LowerError> {
     let (mut module, mut entry) = captured_shader(shader)?;
-    // If two entry points share a function, it is not possible to add an execution mode or a call
-    // to only one of them.
+    // If two entry points share a function, an execution mode or a call can't be added to only one
+    // of them, so the other entry points are removed.
     if shares_function(&module, &entry) {
         isolate(&mut module, &mut entry);
     }
@@ -379,7 +389,8 @@ fn decorate(
     let mut function = entry.function;
     let mut added = explicit::Added::default();
     if !rest.outputs.is_empty() {
-        // Functions that emit vertices are changed. Another geometry shader may use them too.
+        // Functions that emit vertices are changed. Another geometry shader may use the same
+        // functions, so the other entry points are removed.
         if entry.model == ExecutionModel::Geometry && has_others(&module, entry.model) {
             isolate(&mut module, &mut entry);
         }

@@ -1,11 +1,12 @@
-//! The application's push constants, for shaders whose own push constants are the sysvals.
+//! This module replaces the application's push constants in shaders whose push constants are the
+//! sysvals.
 //!
-//! The block becomes a `Private` variable, like inputs and outputs, and the members that the shader
-//! reads are set from memory before it runs: [`Sysvals::table`](crate::sysval::Sysvals::table)
-//! begins with the bytes [`Lowered::push_constants`](super::Lowered::push_constants). `layout`
-//! computes which bytes contain which value. If the module has no arithmetic capability for an
-//! 8-bit or 16-bit type in the block, the variable has a 32-bit type instead, as `widen` does for
-//! inputs and outputs.
+//! The block becomes a `Private` variable. The members that the shader reads are set from memory
+//! before the shader runs: [`Sysvals::table`](crate::sysval::Sysvals::table) begins with the bytes
+//! in the range [`Lowered::push_constants`](super::Lowered::push_constants). `layout` computes
+//! which of these bytes a value consists of. If the module has no arithmetic capability for an
+//! 8-bit or 16-bit type in the block, the variable has a 32-bit type instead, as with inputs and
+//! outputs (`widen`).
 
 mod layout;
 mod types;
@@ -36,7 +37,7 @@ use crate::sysval::AttributeDescriptor;
 pub(super) const MAX_PUSH_CONSTANTS: u32 = 4096;
 
 /// [`Lowered::push_constants`](super::Lowered::push_constants) begins and ends at a multiple of
-/// this, because the attribute descriptors come after these bytes in the table.
+/// this number of bytes, because attribute descriptors follow the push constants in the table.
 const GRANULE: u32 = size_of::<AttributeDescriptor>() as u32;
 
 /// The push constants that an entry point reads.
@@ -44,13 +45,14 @@ const GRANULE: u32 = size_of::<AttributeDescriptor>() as u32;
 pub(super) struct PushConstants {
     /// Whether the entry point uses a push constant block, even if it reads nothing in it.
     is_used: bool,
-    /// Whether a part of the block has a type without arithmetic capability. Values of such a type
-    /// may only be loaded from push constants and converted.
+    /// Whether a part of the block has a type for which the module has no arithmetic capability, so
+    /// that values of this type may only be loaded from push constants and converted.
     is_only_moved: bool,
-    /// The types of variables, by the types in the block that they replace.
+    /// For each type in the block, the 32-bit type that replaces it in the variable, if any.
     wide: WideTypes,
     reads: Vec<Read>,
-    /// The bytes that are read, for [`Lowered::push_constants`](super::Lowered::push_constants).
+    /// The range of bytes that are read, rounded as in
+    /// [`Lowered::push_constants`](super::Lowered::push_constants).
     pub(super) range: Range<u32>,
 }
 
@@ -107,20 +109,20 @@ impl PushConstants {
         Some(declarations)
     }
 
-    /// Makes the block a `Private` variable.
     pub(super) fn make_private(&self, module: &mut Module) {
         if self.is_used {
             interface::make_private(module, &[StorageClass::PushConstant]);
         }
     }
 
-    /// The size of the push constants in the table, in slots of the size of an attribute
-    /// descriptor.
+    /// The size of the push constants in the table, in units of the size of an attribute descriptor
+    /// (16 bytes).
     pub(super) const fn granules(&self) -> u32 {
         (self.range.end - self.range.start) / GRANULE
     }
 
-    /// Sets the values that the shader reads, before it runs.
+    /// Generates the code that sets the values that the shader reads. It has to run before the
+    /// shader.
     pub(super) fn set(
         &self,
         linker: &mut Linker<'_, '_>,
@@ -146,7 +148,7 @@ impl PushConstants {
         Ok(())
     }
 
-    /// Loads the dwords that are read, in wide accesses if possible.
+    /// Generates loads of the dwords that the shader reads, in accesses of up to four dwords.
     fn load(&self, linker: &mut Linker<'_, '_>, code: &mut Code) -> Result<Loaded, LinkError> {
         let mut bytes = Vec::new();
         self.reads.iter().for_each(|read| read.value.add_bytes(&mut bytes));
@@ -204,7 +206,7 @@ pub(super) fn block_range(
     block_bytes(declarations, used).map(granular)
 }
 
-/// The bytes of all blocks that an entry point uses, not rounded; `0..0` without a block.
+/// Like [`block_range`], but not rounded. `0..0` if no block is used.
 pub(super) fn block_bytes(
     declarations: &Declarations,
     used: &StaticUse,
@@ -248,8 +250,9 @@ const fn granular(bytes: Range<u32>) -> Range<u32> {
     bytes.start / GRANULE * GRANULE..bytes.end.next_multiple_of(GRANULE)
 }
 
-/// The parts of its variables that the entry point reads, as paths of constant indices. A path ends
-/// before the first index that is not constant. No path begins with another path.
+/// Returns the parts of `variables` that the functions in `used` read, each as a variable and a
+/// path of constant indices. A path ends before the first index that is not constant. No path
+/// begins with another path of the same variable.
 pub(super) fn read_places<'d>(
     module: &Module,
     declarations: &'d Declarations,
@@ -259,7 +262,7 @@ pub(super) fn read_places<'d>(
     let ids: Vec<Id> = variables.iter().map(|variable| variable.id).collect();
     let mut pointers = Pointers::to(declarations, ids.iter().copied());
     let mut places = BTreeSet::new();
-    // A declaration that refers to the variable, other than debug info, may use the whole value.
+    // A declaration that refers to a variable and is not debug info may use the whole value.
     for i in module.section(Section::Declarations) {
         let (Some(op), Some(id)) = (i.op(), result_of(i).1) else { continue };
         if !matches!(op, Op::ExtInst | Op::ExtInstWithForwardRefsKHR) && used.contains(id) {
@@ -299,8 +302,8 @@ pub(super) fn read_places<'d>(
     outermost
 }
 
-/// The loads of 1, 2 or 4 dwords that cover a set of dwords: for each load the first dword and the
-/// number of dwords. Each load is aligned to its size.
+/// Returns loads of 1, 2 or 4 dwords that cover a set of dwords: for each load, the number of its
+/// first dword and how many it loads. Each load is aligned to its size.
 fn loads(dwords: &BTreeSet<u32>) -> Vec<(u32, u32)> {
     let mut quads: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
     for dword in dwords {
@@ -346,8 +349,8 @@ impl Emit<'_, '_, '_> {
                 code.construct(builder, *ty, &scalars)
             }
             Value::Pointer { ty, offset } => {
-                // Allows OpBitcast of two dwords to a pointer. A conversion from a 64-bit integer
-                // would need Int64.
+                // The extension allows `OpBitcast` from two dwords to a pointer. A conversion from
+                // a 64-bit integer would need the capability Int64.
                 builder.module.add_extension("SPV_KHR_physical_storage_buffer");
                 let pair = dwords(builder, code, loaded, offset / 4, 2);
                 code.value(builder, Op::Bitcast, *ty, &[pair.0])
@@ -364,8 +367,9 @@ impl Emit<'_, '_, '_> {
         })
     }
 
-    /// Generates the conversion of a narrow scalar or vector to 32 bits, with the functions for
-    /// formats of vertex attributes, from two dwords.
+    /// Generates a scalar or vector with narrow components, converted to 32 bits by the functions
+    /// that convert vertex attributes (`shaders/formats.wgsl`). They take two dwords; if the
+    /// components are in more than two, each component is converted separately.
     fn widened(
         &mut self,
         (ty, component): (Id, Id),
@@ -396,8 +400,8 @@ impl Emit<'_, '_, '_> {
             .collect();
         let (uvec2, uvec4) = (builder.uvec(2), builder.uvec(4));
         let element = code.value(builder, Op::CompositeConstruct, uvec2, &dwords);
-        // The conversion takes four components. Those that the vector lacks are converted like its
-        // first one, and are not used.
+        // The functions take the position and the width of four components. For components that the
+        // vector lacks they get those of the first component, and the results are not used.
         let mut vector = |of: &dyn Fn(u32) -> u32| {
             let offset = |i: usize| *offsets.get(i).unwrap_or(&offsets[0]);
             let parts = std::array::from_fn::<_, 4, _>(|i| builder.constant(of(offset(i))).0);
@@ -420,12 +424,12 @@ impl Emit<'_, '_, '_> {
     }
 }
 
-/// The type that replaces the type `ty` of a value in the block, if the value is widened.
+/// Returns the type that replaces `ty` in the variable; `None` if `ty` has no narrow component.
 fn wide_type(wide: &WideTypes, ty: Id) -> Option<Id> {
     wide.get(&ty).copied().flatten()
 }
 
-/// Generates a scalar of a type with `bits` bits.
+/// Generates the scalar of `bits` bits at the byte `offset` in the block.
 fn scalar(
     builder: &mut Builder<'_>,
     code: &mut Code,
@@ -445,7 +449,7 @@ fn scalar(
     code.value(builder, Op::CompositeExtract, ty, &[vector.0, offset % 4 / (bits / 8)])
 }
 
-/// Generates dwords of the block, as a `u32` or a vector.
+/// Combines `count` loaded dwords of the block into a `u32` or a vector.
 fn dwords(
     builder: &mut Builder<'_>,
     code: &mut Code,

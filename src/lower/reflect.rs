@@ -1,5 +1,5 @@
-//! Lists the inputs of a vertex shader, and the primitives of the stages after it, for applications that must
-//! provide them without knowing the shader.
+//! This module lists the inputs of a vertex shader and the primitives of the stages after it, for
+//! applications that must provide these without knowing the shader.
 
 mod resources;
 
@@ -40,7 +40,7 @@ pub struct AttributeUse {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct VertexReads {
-    /// The attributes, by location.
+    /// The attributes, in ascending order of their locations.
     pub attributes: Vec<AttributeUse>,
     /// Descriptions of the descriptors and push constants, such as "descriptor set 0 binding 1
     /// ('image')".
@@ -63,7 +63,8 @@ impl VertexReads {
     }
 }
 
-/// Reads the interface of a vertex shader. What the shader captures does not matter.
+/// Lists the attributes, descriptors and push constants that a vertex shader reads. The shader's
+/// captures do not matter.
 ///
 /// The attributes include inputs that the shader declares but does not use, because graphics
 /// pipelines may require attributes for them too. An unused input whose type or location matches no
@@ -103,8 +104,9 @@ pub fn vertex_reads(shader: &Shader<'_>) -> Result<VertexReads, LowerError> {
     })
 }
 
-/// Returns the input and output primitives that a geometry shader, or tessellation shaders, declare; `None` for a vertex
-/// shader, and for a tessellation shader alone. `options` has the shaders before it.
+/// Returns the input and output primitives that a geometry shader, or tessellation shaders,
+/// declare. `options` has the shaders before `shader`. `None` for a vertex shader, and for a
+/// tessellation evaluation shader if `options` has no other shaders.
 ///
 /// # Errors
 /// [`LowerError`]: a module is invalid, it has no such shader, the stages do not match, or they do not declare their
@@ -128,7 +130,7 @@ pub fn geometry(
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PushConstant {
-    /// Bytes from the start of the application's push constants.
+    /// The offset in bytes in the application's push constants.
     pub offset: u32,
     /// The type in GLSL syntax.
     pub ty: String,
@@ -138,7 +140,7 @@ pub struct PushConstant {
     pub is_read: bool,
 }
 
-/// The members of the push constant block that a shader uses.
+/// Lists the members of the push constant block that a shader uses.
 ///
 /// # Errors
 /// [`LowerError`]: the module is invalid, it has no such shader, or a member of the block has no

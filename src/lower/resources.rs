@@ -1,5 +1,5 @@
-//! The resource plans, which say how generated code reaches memory, and the stubs of `shaders/stubs.wgsl`
-//! that depend on them.
+//! This module defines the resource plans, which say how generated code accesses memory, and
+//! generates the stubs of `shaders/stubs.wgsl` that depend on the plan.
 
 use spirv::{Capability, Decoration, Op};
 
@@ -13,25 +13,27 @@ use crate::spirv::emit::{Builder, Code};
 use crate::spirv::link::{LinkError, Stub};
 use crate::spirv::{Id, Module, Section};
 
-/// The ways in which generated code reaches the buffers of a capture: capture buffers, vertex and index
-/// buffers, and the buffers of the runtime.
+/// How generated code accesses the buffers of a capture: capture buffers, vertex and index buffers,
+/// and the buffers of the runtime.
 ///
-/// The data that shaders read and write is the same in both plans; only the meaning of an address in it differs.
+/// Shaders read and write the same data under both plans; only the addresses in it have another
+/// meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ResourcePlan {
-    /// Buffers are reached by device addresses (`bufferDeviceAddress`). No descriptors are declared.
+    /// Buffers are accessed by device addresses (`bufferDeviceAddress`). No descriptors are
+    /// declared.
     #[default]
     DeviceAddress,
-    /// Buffers are reached by descriptors, for devices without addresses: two arrays of storage buffers,
-    /// which are indexed dynamically (`shaderStorageBufferArrayDynamicIndexing`). An address consists of a
-    /// byte offset and the number of a buffer, counted from 1.
+    /// Buffers are accessed by descriptors, for devices without addresses: through two arrays of
+    /// storage buffers, which are indexed dynamically (`shaderStorageBufferArrayDynamicIndexing`).
+    /// An address consists of a byte offset and the number of a buffer, counted from 1.
     ///
-    /// Buffers that are read and buffers that are written are in different arrays, so that
-    /// compilers and synchronization validation can distinguish them. Captures read binding 0 and
-    /// write binding 1. Kernels write buffers that captures read: these are the first `writes`
-    /// elements of binding 0.
+    /// Buffers that are only read are in binding 0, and buffers that are written are in binding 1,
+    /// so that compilers and synchronization validation can distinguish them. If captures read
+    /// buffers that kernels write, these are in the first `writes` elements of binding 0.
     ///
-    /// Both arrays are in one descriptor set, after those of the application.
+    /// Both arrays are in one descriptor set, whose number is higher than those of the
+    /// application's sets.
     Descriptors {
         /// The number of buffers in the array of binding 0. Must be greater than `writes`; the sum is at most
         /// [`MAX_STORAGE_BUFFERS`](Self::MAX_STORAGE_BUFFERS).
@@ -53,12 +55,17 @@ impl std::fmt::Display for ResourcePlan {
 }
 
 impl ResourcePlan {
-    /// The largest number of storage buffers of a descriptor plan. Code is generated for each buffer.
+    /// The largest number of storage buffers of a descriptor plan. It is limited because some
+    /// accesses generate code for each buffer.
     #[doc(hidden)]
     pub const MAX_STORAGE_BUFFERS: u32 = 24;
 
-    /// Checks the numbers of buffers. Returns the number of the descriptor set for the buffers, the first one after all
-    /// sets of the module, or `None` if there are no descriptors.
+    /// Checks the numbers of buffers. Returns the number of the descriptor set for the buffers,
+    /// which is the first one after all sets of the module; `None` under the plan with device
+    /// addresses.
+    ///
+    /// # Errors
+    /// [`LowerError::StorageBuffers`], and [`LowerError::DescriptorSet`] if no set is left.
     pub(super) fn descriptor_set(
         self,
         declarations: &Declarations,
@@ -102,8 +109,11 @@ pub(super) fn move_descriptor_set(module: &mut Module, from: u32, to: u32) {
     });
 }
 
-/// Checks that the module uses only sets before the set `to`. The set `but` of a resource plan is not
-/// checked.
+/// Checks that the module uses only sets with lower numbers than `to`. The set with the number
+/// `but`, which is that of the resource plan, is not checked.
+///
+/// # Errors
+/// [`LowerError::DescriptorSet`]
 pub(super) fn check_sets_before(module: &Module, but: u32, to: u32) -> Result<(), LowerError> {
     let declarations = Declarations::of(module);
     let in_the_way = descriptor_sets(&declarations).find(|(_, used)| *used != but && *used >= to);
@@ -119,22 +129,23 @@ pub(super) fn check_sets_before(module: &Module, but: u32, to: u32) -> Result<()
 /// The kind of shader that accesses memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum User {
-    /// A capture. It does not read the buffers that it writes, except with [`Source::Written`].
+    /// A capture, which does not read the buffers that it writes, except with [`Source::Written`].
     Capture,
-    /// A kernel. It may read the buffers that it writes.
+    /// A kernel, which may read the buffers that it writes.
     Kernel,
 }
 
-/// The sizes of accesses, other than dwords, that the device supports.
+/// Which accesses of other sizes than a dword are generated.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Widths {
+    /// Whether 64-bit integers are accessed:
     /// [`Target::int64_accesses`](super::compute::Target::int64_accesses).
     pub(super) int64: bool,
-    /// [`Target::byte_loads`](super::compute::Target::byte_loads).
+    /// Whether bytes are loaded: [`Target::byte_loads`](super::compute::Target::byte_loads).
     pub(super) bytes: bool,
 }
 
-/// Generates the code with which the memory stubs reach memory.
+/// Generates the bodies of the memory stubs under one resource plan.
 #[derive(Debug)]
 pub(super) struct Memory {
     plan: Plan,
@@ -148,8 +159,8 @@ enum Plan {
 }
 
 impl Memory {
-    /// Declares the variables, types and capabilities for accesses under the plan. Descriptors are in
-    /// set `set`.
+    /// Declares the capabilities and extensions for accesses under the plan. The plan's descriptors
+    /// are in set `set`.
     pub(super) fn declare(
         module: &mut Module,
         plan: ResourcePlan,
@@ -162,8 +173,8 @@ impl Memory {
         }
         if widths.bytes {
             module.add_capability(Capability::StorageBuffer8BitAccess);
-            // The address is cast to a pointer to a byte, for which a capability that only converts
-            // widths is not enough.
+            // A device address is cast to a pointer to a byte. `StorageBuffer8BitAccess` allows
+            // only loads, stores and conversions of bytes.
             module.add_capability(Capability::Int8);
             if module.version() < (1, 5) {
                 module.add_extension("SPV_KHR_8bit_storage");
@@ -182,13 +193,13 @@ impl Memory {
         Self { plan, widths }
     }
 
-    /// Whether single bytes may be loaded.
     pub(super) const fn loads_bytes(&self) -> bool {
         self.widths.bytes
     }
 
-    /// The body of the stub `arrive`. With descriptors the stub keeps its body in WGSL: the counter
-    /// of arrived workgroups is in the upload part of the arena, which captures may only read.
+    /// Returns the body of the stub `arrive`. `None` under the descriptor plan, for which the stub
+    /// keeps its body in WGSL: the counter of arrived workgroups is in the upload part of the
+    /// arena, which captures may only read.
     pub(super) fn arrive(&self, builder: &mut Builder<'_>, address: Id) -> Option<Code> {
         match self.plan {
             Plan::DeviceAddress(_) => Some(device_address::arrive(builder, address)),
@@ -196,8 +207,8 @@ impl Memory {
         }
     }
 
-    /// The body of a stub, or `None` if the stub keeps its body in WGSL, as the stub that loads single bytes
-    /// does on devices that cannot load single bytes.
+    /// Returns the body of a stub. `None` if the stub keeps its body in WGSL: `load_byte`, if bytes
+    /// are not loaded.
     pub(super) fn define(
         &mut self,
         builder: &mut Builder<'_>,
@@ -223,7 +234,7 @@ impl Memory {
     }
 }
 
-/// Declares the type of one or more 64-bit integers.
+/// Declares the type of a 64-bit integer, or of a vector of `count` of them.
 pub(super) fn ulongs(builder: &mut Builder<'_>, count: u32) -> Id {
     let ulong = builder.declare(Op::TypeInt, &[64, 0]);
     match count {
@@ -232,18 +243,16 @@ pub(super) fn ulongs(builder: &mut Builder<'_>, count: u32) -> Id {
     }
 }
 
-/// Extends a byte to a dword.
 pub(super) fn widen_byte(builder: &mut Builder<'_>, code: &mut Code, byte: Id) -> Id {
     let uint = builder.uint();
     code.value(builder, Op::UConvert, uint, &[byte.0])
 }
 
-/// Declares the type of a byte.
 pub(super) fn byte(builder: &mut Builder<'_>) -> Id {
     builder.declare(Op::TypeInt, &[8, 0])
 }
 
-/// The buffers that a load reads.
+/// Which buffers the invocations of a workgroup read in a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
     /// All invocations read one buffer.
@@ -264,7 +273,7 @@ pub(super) enum Access {
     /// Loads the byte at an address, from a buffer that is only read, and extends it to a dword.
     LoadByte { address: Id },
     /// Stores dwords at `address` + 4 * `index`. If `any` is true, invocations may store to
-    /// different buffers; if `aligned` is true, the address is a multiple of the access's size.
+    /// different buffers; if `aligned` is true, the dwords are stored at a multiple of their size.
     Store { address: Id, index: Id, value: Id, components: u32, any: bool, aligned: bool },
     /// Computes `address` + `bytes`.
     AddBytes { address: Id, bytes: Id },
@@ -273,7 +282,8 @@ pub(super) enum Access {
 }
 
 impl Access {
-    /// The operation of a stub; `None` for the stub that only computes a product.
+    /// Returns the operation of a stub; `None` for `product`, which does not depend on the resource
+    /// plan.
     fn of(name: MemoryStub, stub: &Stub) -> Result<Option<Self>, LinkError> {
         let load = |components, source| {
             let [address] = stub.parameters()?;
@@ -318,7 +328,7 @@ impl Access {
     }
 }
 
-/// a * b in 64 bits, so that shaderInt64 is not needed.
+/// Generates the body of the stub `product`: `a * b` in 64 bits, without `shaderInt64`.
 fn product(builder: &mut Builder<'_>, [a, b]: [Id; 2]) -> Code {
     let mut code = Code::default();
     let (uint, uvec2) = (builder.uint(), builder.uvec(2));

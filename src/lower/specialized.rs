@@ -1,5 +1,5 @@
-//! Specialises a lowered shader for one pipeline, and inlines its functions before a driver sees
-//! them.
+//! This module specialises a lowered shader for one pipeline: it replaces specialisation constants,
+//! and inlines functions.
 
 use spirv::ExecutionModel;
 
@@ -11,13 +11,14 @@ use crate::spirv::optimize::optimize;
 use crate::spirv::specialization::{SpecializationConstant, specialize};
 
 impl Lowered {
-    /// Returns the module for a pipeline with these values of specialisation constants. All functions are inlined; code
-    /// that the values exclude, names and other entry points are removed. A pipeline of this module needs no
-    /// `VkSpecializationInfo`.
+    /// Returns the words of a module in which the specialisation constants have these values, for
+    /// one pipeline. All functions are inlined; code that the values exclude, names and other entry
+    /// points are removed. A pipeline with this module needs no `VkSpecializationInfo`.
     ///
-    /// Drivers compile this module in a fraction of the time that the general module takes, with the same results.
-    /// [`Pipeline`](crate::runtime::Pipeline) uses it for every Vulkan pipeline of the vertex and compute backends. The
-    /// descriptor set of the resource plan keeps its number: for a pipeline layout with more sets, call
+    /// Drivers compile this module in a fraction of the time that [`words`](Self::words) take, and
+    /// it captures the same. [`Pipeline`](crate::runtime::Pipeline) uses it for every Vulkan
+    /// pipeline of the vertex and compute backends. The descriptor set of the resource plan keeps
+    /// its number: for a pipeline layout with more sets, call
     /// [`move_descriptor_set`](Self::move_descriptor_set) first.
     ///
     /// ```
@@ -45,8 +46,8 @@ impl Lowered {
     /// ```
     ///
     /// # Errors
-    /// [`LowerError::Parse`] and [`LowerError::EntryPoint`] for words that are not those of a lowered module;
-    /// [`LowerError::Specialization`].
+    /// [`LowerError::Parse`] and [`LowerError::EntryPoint`] if [`words`](Self::words) were replaced
+    /// by words that are not those of a lowered module; [`LowerError::Specialization`].
     #[doc(hidden)]
     pub fn specialized(
         &self,
@@ -55,9 +56,11 @@ impl Lowered {
         self.for_pipeline(constants, None, true)
     }
 
-    /// Does what [`specialized`](Self::specialized) does, and moves the descriptor set of the resource plan behind the
-    /// application's `set_count` sets. If the optimizer is [off](crate::runtime::Context::set_optimizes_shaders), only
-    /// the specialisation constants are replaced.
+    /// Does what [`specialized`](Self::specialized) does, and gives the descriptor set of the
+    /// resource plan the number `set_count`, which is the first one after the application's sets;
+    /// with `None` the set keeps its number. If `optimizes` is false
+    /// ([`Context::set_optimizes_shaders`](crate::runtime::Context::set_optimizes_shaders)),
+    /// specialisation constants are replaced, but functions are not inlined and nothing is removed.
     #[tracing::instrument(name = "specialize", level = "debug", skip_all)]
     pub(crate) fn for_pipeline(
         &self,
@@ -68,8 +71,8 @@ impl Lowered {
         let mut module = Module::parse(&self.words)?;
         specialize(&mut module, constants)?;
         let lowered = self.compute().and_then(|compute| compute.descriptor_set);
-        // No variable is in set `to` yet: it was checked that all sets that the shader uses are among the set layouts,
-        // and lowering removes unused variables.
+        // No variable is in set `to` yet: the runtime has checked that the set layouts include all
+        // sets that the shader uses, and lowering has removed unused variables.
         if let (Some(from), Some(to)) = (lowered, set_count) {
             move_descriptor_set(&mut module, from, to);
         }

@@ -1,7 +1,9 @@
-//! The bodies of the stubs with which `shaders/staged.wgsl` collects vertices in shared memory.
+//! This module generates the bodies of the stubs with which `shaders/staged.wgsl` collects vertices
+//! in shared memory.
 //!
-//! Shared memory contains only the captured dwords of a vertex, in the order of the buffer. Gaps
-//! are left out, because their contents in the buffer must not change.
+//! Shared memory contains only the captured dwords of a vertex, in the order of the buffer. The
+//! *gaps* of a record, which are not captured, are left out, because their contents in the buffer
+//! must not change. Invocations copy records in *units* of 1, 2 or 4 dwords.
 
 use spirv::{MemoryModel, Op, StorageClass};
 
@@ -15,32 +17,34 @@ use crate::spirv::emit::{Builder, Code};
 use crate::spirv::link::{LinkError, Linker, Stub};
 use crate::spirv::{Id, Section};
 
-/// The largest number of records per invocation: a vertex of a strip is in up to three primitives.
+/// The largest number of records that an invocation's vertex is captured to: a vertex of a strip is
+/// in up to three primitives.
 const RECORDS_PER_ITEM: u32 = 3;
 
-/// The size in bytes of the shared memory for vertices; it is larger if `VERTICES` vertices need more. With more
-/// memory, fewer workgroups run concurrently; with less, a workgroup needs more rounds. On an NVIDIA H200, 16 to
-/// 64 vertices of 64 bytes are within 4 % of each other for triangle strips, and so are 4 to 32 vertices of 256
-/// bytes.
+/// The largest size in bytes of the shared memory for vertices, unless [`VERTICES`] vertices need
+/// more. With more shared memory, fewer workgroups run concurrently; with less, a workgroup needs
+/// more rounds. On an NVIDIA H200, 16 to 64 vertices of 64 bytes are within 4 % of each other for
+/// triangle strips, and so are 4 to 32 vertices of 256 bytes.
 const BYTES: u32 = 2560;
 const VERTICES: u32 = 16;
 
-/// The largest number of gaps in a record. Each gap costs one comparison per copied unit.
+/// The largest number of gaps in a record. With each gap, copying a unit takes one more comparison.
 const MAX_GAPS: usize = 4;
 
-/// Records of at least this many units are padded to an odd number of units, so that the stores of
-/// neighbouring invocations use different memory banks. With records of 64 bytes, captures then
-/// reach 1.00 of the roofline (`bench/README.md`) instead of 0.72.
+/// In shared memory, records of at least this many units are padded to an odd number of units, so
+/// that neighbouring invocations write to different memory banks. Captures of 64 bytes per record
+/// then reach 1.00 of the roofline (`bench/README.md`) instead of 0.72.
 const PADDED_UNITS: u32 = 4;
 
 /// The shared memory of a workgroup.
 #[derive(Debug)]
 pub(super) struct Staging {
-    /// The number of vertices for which shared memory has room.
+    /// The number of vertices that fit into the shared memory.
     vertices: u32,
     bytes: u32,
-    /// The list of record numbers, `shared uint listed[workgroup size * RECORDS_PER_ITEM]`. `None` with a geometry
-    /// shader, whose records are consecutive.
+    /// The list of the numbers of the records to copy,
+    /// `shared uint listed[workgroup size * RECORDS_PER_ITEM]`. `None` with a geometry shader,
+    /// whose records are consecutive.
     listed: Option<Id>,
     buffers: [Option<StagedBuffer>; MAX_XFB_BUFFERS],
 }
@@ -48,7 +52,7 @@ pub(super) struct Staging {
 /// The part of the shared memory for one capture buffer.
 #[derive(Debug)]
 struct StagedBuffer {
-    /// The staged vertices, `shared uvec staged[vertices * pitch]`.
+    /// The shared variable with the vertices, `shared uvec staged[vertices * pitch]`.
     variable: Id,
     shape: Shape,
 }
@@ -60,17 +64,19 @@ struct Shape {
     unit: u32,
     /// The number of captured units in a record.
     units: u32,
-    /// Units from one record to the next in shared memory.
+    /// The number of units from one record to the next in shared memory.
     pitch: u32,
-    /// Dwords from one record to the next in the capture buffer.
+    /// The number of dwords from one record to the next in the capture buffer.
     stride: u32,
-    /// The gaps, for each the number of the first unit after it, and its size in dwords.
+    /// For each gap: the number of captured units before the gap, and the size of the gap in
+    /// dwords.
     gaps: Vec<(u32, u32)>,
 }
 
 impl Staging {
-    /// Declares the shared memory for records of a layout, and for workgroups whose number of invocations is a
-    /// constant. Returns `None` if the records cannot be staged.
+    /// Declares the shared memory for the records of vertex shaders. `workgroup_size` is the
+    /// specialisation constant with the number of invocations. Returns `None` if the records cannot
+    /// be staged.
     pub(super) fn declare(
         builder: &mut Builder<'_>,
         layout: &Layout,
@@ -83,12 +89,14 @@ impl Staging {
         let listed_bytes = largest.saturating_mul(RECORDS_PER_ITEM).checked_mul(4)?;
         let most_bytes = target.staging.checked_sub(listed_bytes)?;
         let bytes = most_bytes.min(BYTES.max(record.saturating_mul(VERTICES)));
-        // The number is even, because a fan has two invocations per rim vertex.
+        // The number is even, because in captures of triangle fans two consecutive invocations
+        // belong together: one shades a vertex of the rim, the other the first vertex of the fan.
         let room = sizes.others.min(bytes.checked_div(record)?) & !1;
         if room == 0 || !sizes.staged().iter().all(|size| size.is_multiple_of(2)) {
             return None;
         }
-        // The smallest number of rounds that suffices, with the same number of vertices in each round.
+        // A workgroup takes as few rounds as possible, with about the same number of vertices in
+        // each.
         let rounds = sizes.others.div_ceil(room);
         let vertices = sizes.others.div_ceil(rounds).next_multiple_of(2);
         let listed = {
@@ -110,12 +118,14 @@ impl Staging {
         })
     }
 
-    /// Declares the shared memory for the records of a geometry shader. Returns `None` if they cannot be
-    /// staged. With tessellation shaders they are never staged, because a patch mostly has too many records.
+    /// Declares the shared memory for the records of a geometry shader. Returns `None` if they are
+    /// not staged, as with tessellation shaders, because a patch mostly has too many records.
     ///
-    /// There is no second round, because a vertex is emitted only once: a workgroup stages all of its records or
-    /// none. If not even one primitive per invocation fits, shared memory would only keep other workgroups from
-    /// running. Draws with primitive restart may have larger workgroups, which are staged if their records fit.
+    /// A workgroup stages all of its records or none: for a second round, the shader would have to
+    /// emit its vertices again. If not even one primitive per invocation fits, nothing is staged,
+    /// because the shared memory would only keep other workgroups from running. Draws with
+    /// primitive restart may have larger workgroups: these, too, stage their records if all of them
+    /// fit.
     pub(super) fn of_emitted(
         builder: &mut Builder<'_>,
         layout: &Layout,
@@ -136,12 +146,12 @@ impl Staging {
         Some(Self { vertices, bytes: vertices * record, listed: None, buffers })
     }
 
-    /// Size of the shared memory in bytes.
+    /// The size of the shared memory in bytes.
     pub(super) const fn bytes(&self) -> u32 {
         self.bytes
     }
 
-    /// The body of a stub.
+    /// Returns the body of the stub `name`.
     pub(super) fn define(
         &self,
         linker: &mut Linker<'_, '_>,
@@ -219,8 +229,9 @@ impl Staging {
             let builder = &mut linker.builder;
             let (uint, bool_type) = (builder.uint(), builder.bool());
             let units = builder.constant(shape.units);
-            // One invocation copies a unit to every buffer. Records in some buffers may have fewer units than
-            // in the buffer where they have the most, so that the copy has a condition there.
+            // The caller passes unit numbers for the buffer whose records have the most units. In
+            // the other buffers, the highest numbers are beyond the last unit, so the copy is
+            // conditional.
             let merge = (shape.units < self.most_units()).then(|| {
                 let end = code.value(builder, Op::IMul, uint, &[count.0, units.0]);
                 let exists = code.value(builder, Op::ULessThan, bool_type, &[unit.0, end.0]);
@@ -248,11 +259,12 @@ impl Staging {
                 let value = code.value(builder, Op::Load, vector, &[pointer.0]);
                 let dword = shape.dword(builder, code, nth);
                 let zero = builder.constant(0);
-                // This address is the same for all records, so the test whether it is aligned can move out of
-                // the loop.
+                // All records have the same alignment as record 0. Its address does not depend on
+                // the loop, so compilers can move the test of its alignment out of the loop.
                 let tested = outputs.record_address(linker, code, buffer, zero)?;
                 let address = outputs.record_address(linker, code, buffer, output)?;
-                // Units begin at multiples of their size.
+                // Units begin at multiples of their size in a record, and the stride is a multiple
+                // of this size.
                 let store = Store { index: dword, value, dwords: shape.unit, may_be_aligned: true };
                 store_tested(linker, code, tested, address, &[store])?;
                 code.end_if(merge);
@@ -273,7 +285,7 @@ impl Staging {
         Some(code.value(builder, Op::AccessChain, pointer, &[listed.0, number.0]))
     }
 
-    /// The number of units per record, in the buffer where records have the most units.
+    /// The number of units of a record in the buffer where records have the most units.
     fn most_units(&self) -> u32 {
         self.buffers().map(|(_, buffer)| buffer.shape.units).max().unwrap_or(0)
     }
@@ -283,14 +295,14 @@ impl Staging {
     }
 }
 
-/// The layouts of the buffers' records, and the number of bytes of a vertex in all of them together. Returns `None` if
-/// the records cannot be staged.
+/// Computes the layout of records in shared memory for each capture buffer, and the size in bytes
+/// of a vertex, which has a record for each buffer. Returns `None` if the records cannot be staged.
 fn shapes(
     builder: &Builder<'_>,
     layout: &Layout,
     target: &Target,
 ) -> Option<([Option<Shape>; MAX_XFB_BUFFERS], u32)> {
-    // The memory model `Vulkan` would need availability and visibility operations for shared memory.
+    // The memory model Vulkan would need availability and visibility operations for shared memory.
     if !builder.module.has_memory_model(MemoryModel::GLSL450) {
         return None;
     }
@@ -303,10 +315,12 @@ fn shapes(
 }
 
 impl Shape {
-    /// Makes the layout in shared memory of the records of a buffer. Returns `None` for records
-    /// with too many gaps.
+    /// Computes the layout in shared memory of the records for a buffer, whose stride is `stride`
+    /// dwords. Returns `None` if a record has too many gaps.
     fn new(layout: &Layout, buffer: usize, stride: u32, resources: ResourcePlan) -> Option<Self> {
-        // The unit divides the positions at which captured dwords and gaps begin.
+        // All gaps begin and end at multiples of the unit. The unit is a power of two, so it
+        // divides these positions, the stride and the number of captured dwords if it divides
+        // `divided`, in which all of them are combined by "or".
         let mut captured = 0;
         let mut gaps = Vec::new();
         let mut end = 0;
@@ -333,13 +347,13 @@ impl Shape {
         (gaps.len() <= MAX_GAPS).then_some(Self { unit, units, pitch, stride, gaps })
     }
 
-    /// Size of a record in bytes.
+    /// The size of a record in shared memory in bytes, with padding.
     const fn bytes(&self) -> u32 {
         4 * self.unit * self.pitch
     }
 
-    /// Generates the number of the dword, in a record of the capture buffer, that unit `nth` of the
-    /// record is copied to.
+    /// Generates the number of the dword in a record of the capture buffer to which unit `nth` of
+    /// the record is copied.
     fn dword(&self, builder: &mut Builder<'_>, code: &mut Code, nth: Id) -> Id {
         let (uint, bool_type) = (builder.uint(), builder.bool());
         let (width, none) = (builder.constant(self.unit), builder.constant(0));

@@ -1,5 +1,5 @@
-//! The body of `store_record`: stores the captured outputs, with as few and as wide stores as
-//! possible.
+//! This module generates the body of `store_record`, which stores the captured outputs with as few
+//! and as wide stores as possible.
 
 use spirv::{Op, StorageClass};
 
@@ -21,7 +21,7 @@ struct Chunk {
     parts: Vec<(usize, u32)>,
 }
 
-/// Merges a buffer's outputs into stores of up to four dwords.
+/// Divides the captured dwords of a buffer's records into stores of up to four contiguous dwords.
 fn chunks(layout: &Layout, buffer: usize) -> Vec<Chunk> {
     let mut chunks: Vec<Chunk> = Vec::new();
     for (index, output) in layout.outputs.iter().enumerate() {
@@ -43,33 +43,35 @@ fn chunks(layout: &Layout, buffer: usize) -> Vec<Chunk> {
     chunks
 }
 
-/// A value that is captured as a whole: a `u32`, or a vector of `u32`.
+/// The value of up to four captured dwords that are contiguous in a record: a `u32`, or a vector of
+/// `u32`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StoredVector {
     pub(super) buffer: u32,
     /// The size in bytes of a record in `buffer`.
     pub(super) stride: u32,
-    /// The offset in bytes in the record.
+    /// The offset in bytes of the first dword in the record.
     pub(super) offset: u32,
     /// The number of components, 1 to 4.
     pub(super) components: u32,
     pub(super) value: Id,
 }
 
-/// A store of `dwords` dwords, `index` dwords after an address.
+/// A store of `dwords` dwords at `index` dwords after an address.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Store {
     pub(super) index: Id,
     pub(super) value: Id,
     pub(super) dwords: u32,
-    /// Whether the store is aligned to its size if the address is, for every value that `index` may
-    /// have.
+    /// Whether the stored dwords are aligned to their size whenever the address is, for every value
+    /// that `index` may have.
     pub(super) may_be_aligned: bool,
 }
 
-/// Generates `stores`, whose dwords are counted from `address`. One test of the address `tested` decides
-/// about the alignment of all of them. `tested` has the same alignment as `address`, but is the same for all
-/// records, so that all invocations take the same branch.
+/// Generates `stores` relative to `address`: as wide stores in one branch, and as narrow stores in
+/// another. The alignment of the address `tested` decides which branch is taken. `tested` must have
+/// the same alignment as `address`. It may be the address of another record, which is the same for
+/// all invocations, so that they take the same branch.
 pub(super) fn store_tested(
     linker: &mut Linker<'_, '_>,
     code: &mut Code,
@@ -96,8 +98,8 @@ pub(super) fn store_tested(
     Ok(())
 }
 
-/// The number of dwords of the widest store that depends on alignment. Three dwords are never
-/// stored at once.
+/// Returns the number of dwords of the widest store that depends on alignment, 2 or 4, because
+/// three dwords are never stored at once. `None` if no store depends on alignment.
 fn widest(stores: &[Store]) -> Option<u32> {
     let wide = stores.iter().filter(|store| store.may_be_aligned && matches!(store.dwords, 2 | 4));
     wide.map(|store| store.dwords).max()
@@ -118,19 +120,18 @@ fn store_each(
     Ok(())
 }
 
-/// The captured outputs, and the types and the storage class with which they are loaded.
+/// The captured outputs of a shader, from which the generated code loads.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StoredOutputs<'a> {
-    /// The layout of the records.
     pub(super) layout: &'a Layout,
-    /// The types of the output variables.
+    /// The declarations of the output variables and their types.
     pub(super) declarations: &'a Declarations,
     /// The storage class of the outputs: `Output`, or `Private` in a compute shader.
     pub(super) storage: StorageClass,
 }
 
 impl StoredOutputs<'_> {
-    /// The body of `store_record(record)`.
+    /// Generates the body of `store_record(record)`.
     pub(super) fn store_record(
         &self,
         linker: &mut Linker<'_, '_>,
@@ -158,7 +159,8 @@ impl StoredOutputs<'_> {
         Ok(code)
     }
 
-    /// Generates code that is only executed if a buffer is bound.
+    /// Generates the code of `f` inside of a branch that is only taken if a capture buffer is
+    /// bound.
     pub(super) fn if_bound<'l, 'm>(
         &self,
         linker: &mut Linker<'l, 'm>,
@@ -181,7 +183,7 @@ impl StoredOutputs<'_> {
         Ok(())
     }
 
-    /// The address of a record.
+    /// Generates the address of record `record` in a capture buffer.
     pub(super) fn record_address(
         &self,
         linker: &mut Linker<'_, '_>,
@@ -197,7 +199,8 @@ impl StoredOutputs<'_> {
         Ok(code.call(builder, uvec2, function, &[buffer, record, stride]))
     }
 
-    /// The captured dwords of a record of a buffer, without gaps, in vectors of `dwords`.
+    /// Generates the captured dwords of a record of a capture buffer, without gaps, as vectors of
+    /// `dwords` components.
     pub(super) fn units(
         &self,
         builder: &mut Builder<'_>,
@@ -214,7 +217,8 @@ impl StoredOutputs<'_> {
         parts.chunks(dwords as usize).map(|parts| gather(builder, code, values, parts)).collect()
     }
 
-    /// The captured dwords in groups of up to four that are contiguous in a record.
+    /// Generates the captured dwords of all buffers, as vectors of up to four dwords that are
+    /// contiguous in a record.
     pub(super) fn groups(&self, builder: &mut Builder<'_>, code: &mut Code) -> Vec<StoredVector> {
         let values = self.load_all(builder, code);
         let mut groups = Vec::new();
@@ -232,12 +236,12 @@ impl StoredOutputs<'_> {
         groups
     }
 
-    /// Loads the bits of all outputs.
+    /// Generates the loads of all captured outputs.
     pub(super) fn load_all(&self, builder: &mut Builder<'_>, code: &mut Code) -> Vec<Loaded> {
         self.layout.outputs.iter().map(|output| self.load(builder, code, output)).collect()
     }
 
-    /// A pointer to an output of the layout, and the type of the output.
+    /// Generates a pointer to a captured output. Returns the pointer and the type of the output.
     pub(super) fn pointer(
         &self,
         builder: &mut Builder<'_>,
@@ -291,7 +295,7 @@ impl StoredOutputs<'_> {
     }
 }
 
-/// The bits of an output, in pieces of up to four dwords.
+/// The value of a captured output, as `u32`s in pieces of up to four dwords.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Loaded {
     pieces: Vec<Piece>,
@@ -304,7 +308,7 @@ impl Loaded {
     }
 }
 
-/// A `u32`, or a vector of `u32`.
+/// A part of a [`Loaded`] output: a `u32`, or a vector of `u32`.
 #[derive(Debug, Clone, Copy)]
 struct Piece {
     /// The number of the first dword within the output.
@@ -313,7 +317,8 @@ struct Piece {
     bits: Id,
 }
 
-/// Combines loaded dwords of `values` into the value of one store: a `u32`, or a vector of `u32`.
+/// Combines loaded dwords into a `u32` or a vector of `u32`. `parts` are the dwords, each as an
+/// index in `values` and the number of the dword in this value.
 pub(super) fn gather(
     builder: &mut Builder<'_>,
     code: &mut Code,
@@ -373,8 +378,8 @@ pub(super) mod tests {
         }
     }
 
-    /// The generated code tests with a mask whether an address is aligned, which is right only for powers of
-    /// two.
+    /// The generated code tests with a bit mask whether an address is aligned, which is right only
+    /// for powers of two.
     #[test]
     fn the_tested_alignment_is_a_power_of_two() {
         let stores = |dwords: &[u32]| -> Vec<Store> {

@@ -1,10 +1,12 @@
-//! Reduces a geometry shader to one vertex stream, for a driver that rasterizes this stream and does not support
-//! others.
+//! This module reduces a geometry shader to one vertex stream, for a driver that rasterizes this
+//! stream and does not support others.
 //!
-//! `GeometryStreams` is a feature of `VK_EXT_transform_feedback`. A driver without the extension gets a module that
-//! emits to a single stream, without the instructions and decorations for streams. Instructions that emit to other
-//! streams are removed. Outputs of other streams that the shader only writes are removed too, because their locations
-//! may overlap. Outputs that it also reads stay, without the decoration `Stream`; built-in outputs always stay.
+//! `GeometryStreams` is a feature of `VK_EXT_transform_feedback`. A driver without the extension
+//! gets a module that emits to a single stream, without the instructions and decorations for
+//! streams. Instructions that emit to other streams are removed. Outputs of other streams that the
+//! shader only writes are removed too, because their locations may overlap those of other outputs.
+//! Outputs that the shader also reads stay, without the decoration `Stream`; built-in outputs
+//! always stay.
 
 use std::borrow::Cow;
 
@@ -64,7 +66,7 @@ pub fn strip_streams(words: &[u32], stream: u32) -> Result<Cow<'_, [u32]>, Parse
     });
     module.retain(Section::Annotations, |i| !is_stream(i));
     module.remove_capability(Capability::GeometryStreams);
-    // GeometryStreams implied this capability.
+    // The module need not have declared Geometry, which GeometryStreams implies.
     module.add_capability(Capability::Geometry);
     Ok(Cow::Owned(module.words()))
 }
@@ -82,7 +84,7 @@ fn remove_outputs(module: &mut Module, declarations: &Declarations, stream: u32)
             && stream_of_variable(declarations, variable).is_some_and(|of| of != stream)
     };
     let outputs = declarations.variables(StorageClass::Output).filter(is_other);
-    // For each pointer, the variable that it points into.
+    // `roots` maps each pointer into one of `outputs` to this output.
     let mut roots: FxHashMap<Id, Id> = outputs.map(|variable| (variable.id, variable.id)).collect();
     let mut kept: FxHashSet<Id> = FxHashSet::default();
     for i in module.section(Section::Functions) {
@@ -112,7 +114,8 @@ fn remove_outputs(module: &mut Module, declarations: &Declarations, stream: u32)
     remove_from_interfaces(module, &removed);
 }
 
-/// The variables that are in the interface of geometry shaders only.
+/// Returns the variables that are in interfaces of geometry shaders, and in no interface of another
+/// stage.
 fn geometry_interface(module: &Module) -> FxHashSet<Id> {
     let (mut geometry, mut others) = (FxHashSet::default(), FxHashSet::default());
     for (_, entry) in entry_points(module) {
@@ -129,7 +132,7 @@ fn has_built_ins(declarations: &Declarations, variable: &Variable) -> bool {
             .is_some_and(|(ty, members)| has_built_in_members(declarations, ty, members))
 }
 
-/// The stream of an output; `None` if its members differ.
+/// Returns the stream of an output; `None` if the members of its structure have different streams.
 fn stream_of_variable(declarations: &Declarations, variable: &Variable) -> Option<u32> {
     let own = declarations.decoration_value(variable.id, Decoration::Stream).unwrap_or(0);
     let Some((ty, members)) = structure_of(declarations, variable.pointee) else {

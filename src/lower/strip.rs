@@ -1,5 +1,5 @@
-//! Removes transform feedback from a module, for a driver that must not capture because another
-//! backend does.
+//! This module removes transform feedback from a SPIR-V module, for a driver that must not capture
+//! because another backend does.
 //!
 //! The pass removes everything that enables capture in the driver, for every entry point and stage:
 //! the execution mode `Xfb`; the capability `TransformFeedback`, which must not be given to a
@@ -7,12 +7,13 @@
 //! outputs, `Offset` ([SPIR-V 1.6, 3.20
 //! "Decoration"](https://registry.khronos.org/SPIR-V/specs/unified1/SPIRV.html#Decoration)).
 //!
-//! If the capability `Shader` was only implied by `TransformFeedback`, it is declared instead.
+//! If the module has the capability `Shader` only because `TransformFeedback` implies it, `Shader`
+//! is declared instead of `TransformFeedback`.
 //!
-//! `Stream` and the capability `GeometryStreams` are kept, because they also determine what a
-//! geometry shader emits to the rasterized stream. All other words are unchanged, including debug
-//! info and unknown instructions, except that decoration groups are expanded, as in all modules
-//! that this crate writes.
+//! The decoration `Stream` and the capability `GeometryStreams` are kept, because they also
+//! determine what a geometry shader emits to the rasterized stream. All other words are unchanged,
+//! including debug info and unknown instructions, except that decoration groups are expanded, as in
+//! all modules that this crate writes.
 
 use std::borrow::Cow;
 
@@ -52,11 +53,11 @@ fn has_xfb(module: &Module) -> bool {
 /// Does what [`strip_xfb`] does, in a module that is being rewritten.
 pub(super) fn strip(module: &mut Module, declarations: &Declarations) {
     strip_decorations(module, declarations, &[StorageClass::Output], &[Decoration::Offset]);
-    // This includes decorations of structures that no variable uses any more: they are invalid
-    // without the capability.
+    // Decorations of structures that no variable uses are removed, too: without the capability they
+    // would be invalid.
     module.retain(Section::Annotations, |i| !decoration_of(i).is_some_and(is_of_buffer));
     module.retain(Section::ExecutionModes, |i| !is_xfb_mode(i.operand(1)));
-    // TransformFeedback implies `Shader`, so a module need not declare `Shader` itself.
+    // The module may lack a declaration of `Shader`, which `TransformFeedback` implies.
     let has = |which| module.section(Section::Capabilities).any(|i| i.operand(0) == which as u32);
     if has(Capability::TransformFeedback) && !IMPLYING_SHADER.into_iter().any(has) {
         module.edit(Section::Capabilities, |_, operands| {

@@ -1,4 +1,5 @@
-//! The places from which a lowered shader can read its sysvals.
+//! This module defines the places from which a lowered shader can read its sysvals, and generates
+//! the reads.
 
 use std::mem::offset_of;
 
@@ -17,44 +18,45 @@ use crate::sysval::{Address, SYSVALS_SIZE, Sysvals};
 /// The place from which a lowered shader reads its [`Sysvals`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SysvalsPlace {
-    /// [`SYSVALS_SIZE`] bytes of push constants. Every device supports this size, and many devices support no
-    /// more.
+    /// The sysvals are in [`SYSVALS_SIZE`] bytes of push constants. Every device supports this
+    /// size, and many devices support no more.
     PushConstants {
-        /// The offset of the sysvals in bytes.
+        /// The offset in bytes of the sysvals in the push constants.
         offset: u32,
     },
-    /// Memory, at a device address in 8 bytes of push constants. This is for the vertex backend, if
-    /// other stages of the pipeline need the other push constants. Each draw takes [`SYSVALS_SIZE`]
-    /// bytes of upload memory from the [`Arena`](crate::runtime::Arena).
+    /// The sysvals are in memory, at a device address that is in 8 bytes of push constants. This is
+    /// for the vertex backend, if other stages of the pipeline need the remaining push constants.
+    /// Each draw takes [`SYSVALS_SIZE`] bytes of upload memory from the
+    /// [`Arena`](crate::runtime::Arena).
     Memory {
-        /// The offset of the address in bytes.
+        /// The offset in bytes of the address in the push constants.
         offset: u32,
     },
 }
 
 impl Default for SysvalsPlace {
-    /// The push constants from byte 0 on. On devices that support only the required 128 bytes, these are all
-    /// push constants.
+    /// The sysvals begin at byte 0 of the push constants. On devices that support only the required
+    /// 128 bytes, they take all push constants.
     fn default() -> Self {
         Self::FIRST
     }
 }
 
 impl SysvalsPlace {
-    /// [`default`](Self::default), as a constant.
+    /// The place that [`default`](Self::default) returns, for constant expressions.
     pub(super) const FIRST: Self = Self::PushConstants { offset: 0 };
 
-    /// The offset must be a multiple of this.
+    /// The offset in the push constants has to be a multiple of this number of bytes.
     pub const ALIGNMENT: u32 = 8;
 
-    /// The offset in bytes of the push constants that the shader reads.
+    /// The offset in bytes of the push constants in which the sysvals or their address are.
     pub const fn offset(self) -> u32 {
         match self {
             Self::PushConstants { offset } | Self::Memory { offset } => offset,
         }
     }
 
-    /// The size in bytes of the push constants that the shader reads.
+    /// The size in bytes of the push constants in which the sysvals or their address are.
     pub const fn size(self) -> u32 {
         match self {
             Self::PushConstants { .. } => SYSVALS_SIZE,
@@ -62,7 +64,8 @@ impl SysvalsPlace {
         }
     }
 
-    /// Checks the offset.
+    /// Checks that the offset is aligned, and that the push constants do not exceed
+    /// [`MAX_PUSH_CONSTANTS`].
     ///
     /// # Errors
     /// [`LowerError::SysvalsOffset`]
@@ -78,14 +81,14 @@ impl SysvalsPlace {
 /// The source from which the functions of `shaders/sysvals.wgsl` read the sysvals.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum SysvalsSource {
-    /// Push constants, for which the functions are not changed.
+    /// The sysvals are in push constants, as in the library, so its functions are not changed.
     PushConstants,
-    /// Memory, at the address in this push constant variable.
+    /// The sysvals are in memory, at the address in the push constant variable with this id.
     Memory(Id),
 }
 
 impl SysvalsSource {
-    /// Declares the types and variables that reading the sysvals requires.
+    /// Declares the push constant variable with the address of the sysvals, if they are in memory.
     pub(super) fn declare(builder: &mut Builder<'_>, place: SysvalsPlace) -> Self {
         let SysvalsPlace::Memory { offset } = place else { return Self::PushConstants };
         let address = builder.uvec(2);
@@ -97,7 +100,8 @@ impl SysvalsSource {
         Self::Memory(builder.variable(StorageClass::PushConstant, block))
     }
 
-    /// The body of a function of `shaders/sysvals.wgsl`, or `None` if it is unchanged.
+    /// Returns the body of a function of `shaders/sysvals.wgsl`; `None` if the function is
+    /// unchanged.
     pub(super) fn define(
         self,
         linker: &mut Linker<'_, '_>,
@@ -146,8 +150,9 @@ fn load_address(builder: &mut Builder<'_>, code: &mut Code, variable: Id) -> Id 
     code.value(builder, Op::Load, address, &[pointer.0])
 }
 
-/// Moves or removes the library's own block of sysvals after linking. Linked ids are `first_linked`
-/// or higher; push constants with lower ids belong to other entry points.
+/// Moves the library's push constant block of sysvals to its offset after linking, or removes the
+/// block if the sysvals are in memory. Declarations that were linked have higher ids than
+/// `first_linked`; push constants with lower ids belong to other entry points.
 pub(super) fn place_block(
     module: &mut Module,
     first_linked: Id,
@@ -167,7 +172,7 @@ pub(super) fn place_block(
     }
 }
 
-/// Sets the offset of the block, which is 0 in the library.
+/// Sets the offset of the block's first member, which is 0 in the library.
 fn move_block(module: &mut Module, block: Id, offset: u32) {
     let first_member = [block.0, 0, Decoration::Offset as u32];
     module.edit(Section::Annotations, |op, operands| {
@@ -180,8 +185,8 @@ fn move_block(module: &mut Module, block: Id, offset: u32) {
     });
 }
 
-/// Removes a block that is not read. naga declares a pointer to it in each function that may read
-/// it, and in each caller of such a function.
+/// Removes a block that is not read, and the pointers to the block: naga declares one in each
+/// function that may read the block, and in each caller of such a function.
 fn remove_block(module: &mut Module, variable: Id) {
     module.retain(Section::Functions, |i| !(i.is(Op::AccessChain) && i.id(2) == variable));
     module.retain(Section::Declarations, |i| !(i.is(Op::Variable) && i.id(1) == variable));

@@ -1,12 +1,12 @@
-//! Initialises values that a shader leaves undefined to 0, on the backends that store captures by
-//! shader code.
+//! This module initialises values that a shader leaves undefined to 0, on the backends that store
+//! captures by shader code.
 //!
 //! The specification leaves a captured component undefined if the shader does not write it. Drivers
-//! remove stores of undefined values, so the previous contents of the capture buffer would stay
-//! there and could leak to whoever reads the buffer. In native captures the value is 0 on most
-//! drivers, and programs rely on that. Captured outputs, and all variables that may be read before
-//! they are written, are therefore initialised to 0. Variables that the analysis proves to be
-//! written on every path are not changed: most shaders stay as they are.
+//! remove stores of undefined values, so the previous contents of the capture buffer would stay,
+//! and could leak to whoever reads the buffer. In native captures such a component is 0 on most
+//! drivers, and programs rely on that. Captured outputs that may be unwritten, and all variables
+//! that may be read before they are written, are therefore initialised to 0. The analysis proves
+//! for most variables that they are written on every path: these are not changed.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, StorageClass};
@@ -22,11 +22,12 @@ use crate::spirv::{Id, Module, Section};
 /// The values that a shader may leave undefined.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Undefined {
-    /// The indices in the layout of outputs that are not written on every path.
+    /// The indices in [`Layout::outputs`](crate::capture::Layout::outputs) of the outputs that are
+    /// not written on every path.
     pub(super) outputs: Vec<usize>,
-    /// `Private` variables that may be read before they are written, with their types.
+    /// The `Private` variables that may be read before they are written, with their types.
     private: Vec<(Id, Id)>,
-    /// Variables of functions that may be read before they are written.
+    /// The variables of functions that may be read before they are written.
     locals: FxHashSet<Id>,
     /// Whether the shader may leave other values undefined, either in variables or by `OpUndef`.
     pub(super) has_values: bool,
@@ -57,7 +58,8 @@ impl Undefined {
         }
     }
 
-    /// Replaces undefined values by 0, and initialises variables of functions with 0.
+    /// Replaces `OpUndef` by constants of 0, and gives variables of functions that may be read
+    /// before they are written the initialiser 0.
     pub(super) fn define_values(&self, module: &mut Module, declarations: &Declarations) {
         if !self.has_values {
             return;
@@ -104,12 +106,14 @@ impl Undefined {
         });
     }
 
-    /// Excludes variables that must keep their values between runs of the shader.
+    /// Excludes the variables in `kept` from [`clear`](Self::clear), because they must keep their
+    /// values between runs of the shader.
     pub(super) fn keep(&mut self, kept: &FxHashSet<Id>) {
         self.private.retain(|(id, _)| !kept.contains(id));
     }
 
-    /// Stores 0 to outputs and `Private` variables, before the shader runs.
+    /// Generates the stores of 0 to outputs and `Private` variables. They have to run before the
+    /// shader.
     pub(super) fn clear(
         &self,
         builder: &mut Builder<'_>,
@@ -129,7 +133,7 @@ impl Undefined {
     }
 }
 
-/// Whether the type has a null value that consists of numbers.
+/// Whether the type consists of numbers and booleans, so that `OpConstantNull` can set it to 0.
 fn has_null(declarations: &Declarations, ty: Id) -> bool {
     let mut seen = FxHashSet::default();
     let mut open = vec![ty];

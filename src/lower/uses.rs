@@ -1,4 +1,5 @@
-//! The side effects and the descriptors of a shader, which all backends report.
+//! This module finds the side effects and the descriptor sets of a shader, which all backends
+//! report.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +15,7 @@ use crate::spirv::static_use::StaticUse;
 pub(super) const DESCRIPTORS: [StorageClass; 3] =
     [StorageClass::UniformConstant, StorageClass::Uniform, StorageClass::StorageBuffer];
 
-/// The side effects and the descriptors of a shader.
+/// The side effects and the descriptor sets of a shader.
 #[derive(Debug)]
 pub(super) struct Uses {
     /// The value of [`Lowered::effects`](super::Lowered::effects).

@@ -1,11 +1,11 @@
-//! Makes the vertex shader store its captured outputs itself.
+//! This module makes the vertex shader store its captured outputs itself.
 //!
-//! The entry point becomes a function that a new entry point calls, so that it may return from
-//! anywhere. Afterwards `xfb_vertex` of `shaders/vertex.wgsl` stores the outputs. Everything else
-//! is unchanged: the shader still rasterizes, and the module's other entry points are kept,
-//! although they no longer capture. The other entry points are removed only if two entry points
-//! share a function or use the same push constants. The pipeline must then take its other stages
-//! from the original module.
+//! A new entry point calls the function of the original one, which may return from anywhere, and
+//! then `xfb_vertex` of `shaders/vertex.wgsl`, which stores the outputs. Everything else is
+//! unchanged: the shader still rasterizes, and the module's other entry points are kept, although
+//! they no longer capture. They are removed only if one of them has the same function as the vertex
+//! shader, or uses its push constants. The pipeline must then take its other stages from the
+//! original module.
 
 use spirv::{BuiltIn, Decoration, ExecutionModel, Op, StorageClass};
 
@@ -29,19 +29,21 @@ use crate::spirv::entry_point::{EntryPoint, isolate, shares_function};
 use crate::spirv::link::Linker;
 use crate::spirv::static_use::StaticUse;
 
-/// This backend only supports device addresses: descriptors would have to be indexed by values that are not
-/// uniform across vertices, and all devices that can store from the vertex stage have device addresses.
+/// The resource plan of this backend. It does not support descriptors: they would have to be
+/// indexed by values that are not uniform across vertices, and all devices that can store from the
+/// vertex stage have device addresses.
 pub(super) const RESOURCES: ResourcePlan = ResourcePlan::DeviceAddress;
 
 /// The largest number of primitives that an instance of a triangle fan may write on this backend.
 ///
-/// The first vertex of a fan is a vertex of all its primitives. The one invocation that computes it
-/// stores it into all of them, one after the other. An NVIDIA H200 takes 3.3 microseconds per
+/// The first vertex of a fan is a vertex of all its primitives. The invocation that computes this
+/// vertex stores it for all of them, one after the other. An NVIDIA H200 takes 3.3 microseconds per
 /// primitive: 0.2 seconds for this limit, while the kernel drivers of small boards abort jobs after
-/// about half a second. It is also the number of iterations after which llvmpipe ends any loop
+/// about half a second. The limit is also the number of iterations after which llvmpipe ends any
+/// loop
 /// ([`LP_MAX_TGSI_LOOP_ITERATIONS`](https://gitlab.freedesktop.org/mesa/mesa/-/blob/mesa-22.3.6/src/gallium/auxiliary/gallivm/lp_bld_limits.h)),
-/// which would silently lose the remaining primitives. On the compute backend each of these stores
-/// has its own invocation.
+/// so that further primitives would be lost without an error. On the compute backend each of these
+/// stores has its own invocation.
 pub const MAX_FAN_PRIMITIVES: u32 = 65_535;
 
 /// The number of vertices of a triangle fan with [`MAX_FAN_PRIMITIVES`].
@@ -52,15 +54,15 @@ pub const MAX_FAN_VERTICES: u32 = MAX_FAN_PRIMITIVES + 2;
 /// whose other stages have no push constants.
 ///
 /// # Errors
-/// As [`lower_at`].
+/// The same errors as [`lower_at`].
 pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
     lower_at(shader, SysvalsPlace::default())
 }
 
-/// Lowers a vertex shader, with its `Sysvals` at `sysvals`.
+/// Lowers a vertex shader, with its sysvals at the place `sysvals`.
 ///
-/// The application's push constants of the vertex stage are read from memory. Only the push
-/// constants of the other stages must not overlap the sysvals.
+/// The lowered shader reads the application's push constants from memory, so they may overlap the
+/// sysvals. Push constants of the other stages must not.
 ///
 /// # Errors
 /// [`LowerError`]: the module is invalid, it has no such vertex shader, what to capture does not
@@ -71,8 +73,8 @@ pub fn lower_at(shader: &Shader<'_>, sysvals: SysvalsPlace) -> Result<Lowered, L
     sysvals.check()?;
     let (mut module, used_spec_ids) = shader.specialized()?;
     let mut entry = shader.vertex_shader(&module)?;
-    // A function that is called must not be an entry point, not even under another name; and push
-    // constants that another entry point uses must not become `Private`.
+    // The new entry point calls the shader's function, which therefore must not be that of another
+    // entry point; and push constants that another entry point uses must not become `Private`.
     if shares_function(&module, &entry) || push_constants::are_shared(&module, &entry) {
         isolate(&mut module, &mut entry);
     }
@@ -158,7 +160,7 @@ pub fn lower_at(shader: &Shader<'_>, sysvals: SysvalsPlace) -> Result<Lowered, L
     })
 }
 
-/// The input variable for `VertexIndex` or `InstanceIndex`.
+/// The input variable for the built-in `VertexIndex` or `InstanceIndex`.
 #[derive(Debug, Clone, Copy)]
 struct Index {
     variable: Id,
@@ -167,8 +169,8 @@ struct Index {
 }
 
 impl Index {
-    /// Uses the shader's own variable if it has one, because an interface must not contain a
-    /// built-in twice.
+    /// Finds the shader's own variable for the built-in, because an interface must not contain a
+    /// built-in twice. If it has none, declares one.
     fn of(
         builder: &mut Builder<'_>,
         declarations: &Declarations,
@@ -196,7 +198,8 @@ impl Index {
     }
 }
 
-/// `void main() { set_up; shader(); xfb_vertex(vertex_index, instance_index); }`
+/// Adds the function of the new entry point:
+/// `void xfb_main() { set_up; shader(); xfb_vertex(vertex_index, instance_index); }`.
 fn emit_wrapper(
     builder: &mut Builder<'_>,
     set_up: &Code,

@@ -1,16 +1,16 @@
-//! Represents inputs, outputs and push constants with 8-bit and 16-bit components by 32-bit
-//! components.
+//! This module represents inputs, outputs and push constants with 8-bit and 16-bit components
+//! (*narrow* components) by 32-bit components (*wide* ones).
 //!
-//! A shader with such an interface needs `storageInputOutput16`, `storagePushConstant16` or
-//! `storagePushConstant8`. As `Private` variables they would need `shaderFloat16`, `shaderInt16` or
-//! `shaderInt8`, which the application need not have enabled for a shader that only converts them.
-//! Pointers to them are therefore changed to point to 32-bit components, and values are converted
-//! at loads and stores, by instructions that are allowed without these capabilities ([SPIR-V 1.6,
-//! 2.16.1 "Universal Validation
+//! A shader with such variables needs the features `storageInputOutput16`, `storagePushConstant16`
+//! or `storagePushConstant8`. If the variables became `Private`, they would need `shaderFloat16`,
+//! `shaderInt16` or `shaderInt8`, which the application need not have enabled for a shader that
+//! only converts the values. Pointers to the variables are therefore changed to point to 32-bit
+//! components, and loads and stores convert the values, by instructions that are allowed without
+//! these features ([SPIR-V 1.6, 2.16.1 "Universal Validation
 //! Rules"](https://registry.khronos.org/SPIR-V/specs/unified1/SPIRV.html#_universal_validation_rules)).
-//! The capability for the interface is kept if no other capability allows the types of the
-//! converted values. Vertex pulling treats such an input as a 32-bit one, and supports all formats
-//! that Vulkan allows for it.
+//! The capability `StorageInputOutput16` is kept if no other capability allows the types of the
+//! converted values. Vertex pulling treats a narrow input as a 32-bit one, and supports all formats
+//! that Vulkan allows for the narrow input.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Capability, Op, StorageClass};
@@ -32,7 +32,6 @@ const MEMORY_16: [Capability; 3] = [
 /// few hundred components.
 const MAX_PARTS: usize = 1 << 14;
 
-/// The storage classes of inputs and outputs.
 pub(super) const INTERFACE: [StorageClass; 2] = [StorageClass::Input, StorageClass::Output];
 
 /// The result of widening a module.
@@ -54,7 +53,8 @@ pub(super) const fn arithmetic(ty: &Type) -> Option<Capability> {
     }
 }
 
-/// Widens the variables in these storage classes. Returns `None` if there is nothing to widen.
+/// Widens the variables in these storage classes. Returns `None` if none of them has narrow
+/// components.
 ///
 /// # Errors
 /// [`LowerError::NarrowComposite`]
@@ -65,7 +65,7 @@ pub(super) fn widen(
 ) -> Result<Option<Widened>, LowerError> {
     let mut types = Types::new(module, declarations);
     let mut pointers: Vec<Id> = declarations.pointers(storages).collect();
-    // Sorted, so that the result is deterministic.
+    // They are sorted, so that the result is deterministic.
     pointers.sort_unstable();
     let mut widened = FxHashMap::default();
     for pointer in pointers {
@@ -89,12 +89,11 @@ pub(super) fn widen(
         .then(|| Widened { declarations: Declarations::of(module), types: wide }))
 }
 
-/// Whether a module declares a capability.
 pub(super) fn has_capability(module: &Module, which: Capability) -> bool {
     module.section(Section::Capabilities).any(|i| i.operand(0) == which as u32)
 }
 
-/// Whether the module has 16-bit types that no capability allows except that for the interface.
+/// Whether the module has 16-bit types that no capability except `StorageInputOutput16` allows.
 fn needs_capability(module: &Module) -> bool {
     let has = |which| has_capability(module, which);
     let is_16 = |op| {
@@ -108,35 +107,35 @@ fn needs_capability(module: &Module) -> bool {
 
 /// A pointer type whose pointee is widened.
 struct Pointer {
-    /// The pointee type in the module before widening.
+    /// The pointee type before widening.
     narrow: Id,
     /// The pointee type after widening.
     wide: Id,
     /// Whether values of the narrow type can only be loaded, stored and converted, not constructed,
     /// because the module has no arithmetic capability for a part of it.
     is_only_moved: bool,
-    /// Declarations of arrays and structures that must come before the pointer type.
+    /// The declarations of wide arrays and structures that must come before the pointer type.
     clones: Code,
 }
 
-/// Wide types by the narrow ones; `None` for a type that has no narrow component.
+/// For each type, the wide type that replaces it; `None` for a type that has no narrow component.
 pub(super) type WideTypes = FxHashMap<Id, Option<Id>>;
 
 /// Declares the wide counterparts of types.
 struct Types<'a> {
     module: &'a mut Module,
     declarations: &'a Declarations,
-    /// Declared scalars, vectors and matrices, which must not be declared twice, by opcode and
-    /// operands.
+    /// The declared scalars, vectors and matrices, by opcode and operands. They must not be
+    /// declared twice.
     known: FxHashMap<Vec<u32>, Id>,
-    /// The types in `known` that must be declared before all others.
+    /// The types in `known` that wide types use: they are moved before all other declarations.
     hoisted: FxHashSet<Id>,
     hoisted_code: Code,
     wide: WideTypes,
-    /// Narrow types that can only be loaded, stored and converted, because the module has no
-    /// arithmetic capability for a part of them.
+    /// The narrow types whose values can only be loaded, stored and converted, because the module
+    /// has no arithmetic capability for a part of the type.
     only_moved: FxHashSet<Id>,
-    /// Structures, and their wide counterparts.
+    /// The wide structures, by the narrow ones, whose names and decorations they get.
     structures: FxHashMap<Id, Id>,
 }
 
@@ -159,7 +158,8 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// The type with all narrow components replaced by 32-bit ones, or `None` if there are none.
+    /// Returns the type with all narrow components replaced by 32-bit ones; `None` if it has none.
+    /// Arrays and structures that have to be declared for it are added to `clones`.
     fn wide(&mut self, ty: Id, clones: &mut Code) -> Option<Id> {
         if let Some(known) = self.wide.get(&ty) {
             return *known;
@@ -216,8 +216,9 @@ impl<'a> Types<'a> {
         wide
     }
 
-    /// Returns the type with this opcode and these operands. A module may declare it only once. A new type is
-    /// declared before all other types.
+    /// Returns the scalar, vector or matrix type with this opcode and these operands. If the module
+    /// declares it already, the declaration is moved; otherwise it is added. Either way it comes
+    /// before all other declarations.
     fn unique(&mut self, op: Op, operands: &[u32]) -> Id {
         let key = [&[op as u32], operands].concat();
         let id = match self.known.get(&key) {
@@ -234,8 +235,8 @@ impl<'a> Types<'a> {
         id
     }
 
-    /// Declares the new types, and changes the pointer types. Returns the wide types by the narrow
-    /// ones.
+    /// Declares the new types, and changes the pointer types. Returns the wide types, by the types
+    /// that they replace.
     fn declare(self, widened: &FxHashMap<Id, Pointer>) -> WideTypes {
         let Self { module, hoisted, hoisted_code, structures, wide, .. } = self;
         let mut all = hoisted_code;
@@ -264,7 +265,7 @@ impl<'a> Types<'a> {
     }
 }
 
-/// Whether SPIR-V forbids to declare such a type twice.
+/// Whether an instruction declares a type that SPIR-V forbids to declare twice.
 fn is_unique(i: Instruction<'_>) -> bool {
     matches!(i.op(), Some(Op::TypeInt | Op::TypeFloat | Op::TypeVector | Op::TypeMatrix))
 }
@@ -307,7 +308,7 @@ struct Rewriter<'a> {
     /// Pointers to widened variables, by id.
     pointers: FxHashMap<Id, &'a Pointer>,
     code: Code,
-    /// The number of values that composites were split into so far.
+    /// The number of values into which composites have been split so far.
     parts: usize,
 }
 
@@ -338,7 +339,7 @@ impl<'a> Rewriter<'a> {
                     self.code.push(Op::Load, &[to.narrow.0, value.0, i.operand(1)]);
                     return self.store(to, i.id(0), value, &[]);
                 }
-                // Either both pointers are widened, or neither of them.
+                // If both pointers are widened, or neither of them, no value has to be converted.
                 _ => {}
             },
             _ => {}
@@ -347,8 +348,8 @@ impl<'a> Rewriter<'a> {
         Ok(())
     }
 
-    /// Loads a narrow value as `result`. `access` is the pointer and the memory operands of
-    /// `OpLoad`.
+    /// Generates `result`: a narrow value that is loaded through a widened pointer and converted.
+    /// `access` is the pointer and the memory operands of `OpLoad`.
     fn load(&mut self, from: &Pointer, result: Id, access: &[u32]) -> Result<(), LowerError> {
         let error = || composite(self.declarations, result, from.narrow);
         if from.is_only_moved && conversion(self.declarations, from.narrow).is_none() {
@@ -359,7 +360,8 @@ impl<'a> Rewriter<'a> {
         self.convert(Width::Narrow, from.narrow, value, result).ok_or_else(error)
     }
 
-    /// Stores a narrow value. `access` is the memory operands of `OpStore`.
+    /// Generates the conversion of a narrow value, and its store through a widened pointer.
+    /// `access` are the memory operands of `OpStore`.
     fn store(
         &mut self,
         to: &Pointer,
@@ -374,8 +376,9 @@ impl<'a> Rewriter<'a> {
         Ok(())
     }
 
-    /// Converts a value to another width; `narrow` is the value's narrow type. Returns `None` if it
-    /// has too many parts.
+    /// Generates `result`: `value` converted to the width `to`. `narrow` is the narrow type of the
+    /// two. Returns `None` if the type cannot be converted, or if values were split into too many
+    /// parts.
     fn convert(&mut self, to: Width, narrow: Id, value: Id, result: Id) -> Option<()> {
         let target = self.of_width(to, narrow);
         if let Some(op) = conversion(self.declarations, narrow) {
@@ -416,7 +419,7 @@ impl<'a> Rewriter<'a> {
     }
 }
 
-/// The narrow or the wide type of a value.
+/// Which of the two types of a value is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Width {
     Narrow,
@@ -432,7 +435,8 @@ impl Width {
     }
 }
 
-/// The instruction that converts a scalar or vector, in either direction; `None` for other types.
+/// Returns the opcode that converts a scalar or vector of this type, in either direction; `None`
+/// for other types.
 fn conversion(declarations: &Declarations, ty: Id) -> Option<Op> {
     let (component, _) = declarations.vector(ty)?;
     match declarations.ty(component)? {
@@ -443,8 +447,8 @@ fn conversion(declarations: &Declarations, ty: Id) -> Option<Op> {
     }
 }
 
-/// The error for `id`, which is a variable, a pointer or a result whose type `ty` cannot be
-/// converted.
+/// Returns the error for a variable, a pointer or a result with the id `id`, whose type `ty` cannot
+/// be converted.
 fn composite(declarations: &Declarations, id: Id, ty: Id) -> LowerError {
     LowerError::NarrowComposite { id: declarations.label(id), ty: declarations.type_name(ty) }
 }

@@ -1,9 +1,10 @@
-//! Generates the value of a vertex attribute: fetches it, converts it from its format, and selects
-//! the components that the shader reads.
+//! This module generates the value of a vertex attribute: code that fetches it, converts it from
+//! its format, and selects the components that the shader reads.
 //!
-//! Format and divisor are pipeline state. They determine which functions of `shaders/fetch.wgsl`
-//! and `shaders/formats.wgsl` are called, and are passed as constants. The module therefore
-//! contains only the conversions that it uses, and the driver can fold the constants.
+//! The format and the instance divisor are pipeline state, which is known when the shader is
+//! lowered. They determine which functions of `shaders/fetch.wgsl` and `shaders/formats.wgsl` are
+//! called, and are passed to them as constants. The lowered shader therefore contains only the
+//! conversions that it uses, and the driver can fold the constants.
 
 use spirv::Op;
 
@@ -18,7 +19,8 @@ use crate::vertex_input::{
     Field, InputRate, NumericClass, NumericFormat, VertexAttribute, VertexFormat,
 };
 
-/// The place from which an invocation reads an attribute.
+/// The ids of the values with which the functions of `shaders/fetch.wgsl` find an attribute in
+/// memory.
 #[derive(Debug, Clone, Copy)]
 struct Element {
     /// The number of the descriptor, as in `attribute_descriptor` of `shaders/fetch.wgsl`.
@@ -28,7 +30,7 @@ struct Element {
 }
 
 impl Inputs<'_> {
-    /// Generates the value of a part.
+    /// Generates the value of a part: a scalar or a vector in an input variable.
     pub(super) fn attribute(
         &mut self,
         linker: &mut Linker<'_, '_>,
@@ -50,8 +52,9 @@ impl Inputs<'_> {
         })
     }
 
-    /// Finds the attribute that a part is read from, and the dword of the attribute at which the
-    /// part's location begins: 4 for the second location of a 64-bit format.
+    /// Finds the attribute that a part is read from, and the number of the attribute's dword at
+    /// which the part's location begins: 4 if the location is the second one of a 64-bit format,
+    /// otherwise 0.
     fn find(&self, part: &Part<'_>) -> Result<(VertexAttribute, u32), LowerError> {
         let (variable, location) = (|| self.label(part.variable), part.location);
         let takes_two = |a: &&VertexAttribute| a.format.size() > 16;
@@ -142,7 +145,8 @@ impl Inputs<'_> {
         Ok(Element { slot: linker.builder.constant(slot), element })
     }
 
-    /// Generates a part with 64-bit components.
+    /// Generates the value of a part with 64-bit components. `first_dword` is the number of a dword
+    /// that [`find`](Self::find) returned.
     fn wide(
         &self,
         linker: &mut Linker<'_, '_>,
@@ -187,8 +191,9 @@ impl Inputs<'_> {
     }
 }
 
-/// Generates all components of a format in the representation that the shader reads, as a `u32` or a vector.
-/// Returns their number, which is at least the number of components of the format.
+/// Generates all components of an attribute, converted from its format to the bits that the shader
+/// reads, as a `u32` or a vector. Returns this value and its number of components, which may exceed
+/// that of the format.
 fn all_components(
     linker: &mut Linker<'_, '_>,
     code: &mut Code,
@@ -203,7 +208,8 @@ fn all_components(
     }
     let size_constant = linker.builder.constant(size);
     let raw = match (size, format.alignment()) {
-        // The conversions expect the dword in the first component.
+        // The conversion functions take two dwords, of which they use only the first for this
+        // format.
         (4, 4) => {
             let dword = fetch(linker, code, Function::Fetch1, element, &[], 1)?;
             let (uvec2, zero) = (linker.builder.uvec(2), linker.builder.constant(0));
@@ -227,8 +233,8 @@ fn all_components(
     .id(linker)?;
     let builder = &mut linker.builder;
     let uvec4 = builder.uvec(4);
-    // The conversion takes four components. Those that the format lacks are converted like the
-    // first one, and are not used.
+    // The conversion functions take the position and the width of four components. For components
+    // that the format lacks they get those of the first component, and the results are not used.
     let mut vector = |of: fn(&Field) -> u32| {
         let field = |i: usize| fields.get(i).or(fields.first());
         let parts = std::array::from_fn::<_, 4, _>(|i| builder.constant(field(i).map_or(0, of)).0);
@@ -238,8 +244,8 @@ fn all_components(
     Ok((code.call(builder, uvec4, convert, &arguments), 4))
 }
 
-/// Selects the components that a part reads. Components that the format lacks are the default ones
-/// (0, 0, 1).
+/// Generates the components that a part reads. `all` is the result of [`all_components`]. The
+/// second and third component are 0 if the format lacks them, the fourth is 1.
 fn components(
     builder: &mut Builder<'_>,
     code: &mut Code,
@@ -267,7 +273,8 @@ fn components(
     code.construct(builder, ty, &values)
 }
 
-/// Calls a function of `shaders/fetch.wgsl` that returns `dwords` dwords.
+/// Generates a call of a function of `shaders/fetch.wgsl` that returns `dwords` dwords. `more` are
+/// its arguments after the element.
 fn fetch(
     linker: &mut Linker<'_, '_>,
     code: &mut Code,

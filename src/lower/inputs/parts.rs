@@ -1,4 +1,5 @@
-//! The scalars and vectors that an input variable consists of, each with its location.
+//! This module finds the *parts* of an input variable: the scalars and vectors that it consists of,
+//! each with its location.
 //!
 //! Elements of arrays, columns of matrices and members of structures have consecutive locations. A
 //! vector of more than four dwords has two locations ([location and component
@@ -14,7 +15,8 @@ use crate::spirv::NumericClass;
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::types::numeric_vector;
 
-/// The largest number of types that are visited, to stop at types that nest too deeply.
+/// The largest number of types that are visited for one variable. Nested structures could otherwise
+/// be visited exponentially often.
 const MAX_STEPS: u32 = 1 << 12;
 
 /// A scalar or a vector in an input variable.
@@ -28,19 +30,20 @@ pub(in crate::lower) struct Part<'v> {
     /// The number of components, 1 to 4.
     pub(in crate::lower) count: u32,
     pub(in crate::lower) location: u32,
-    /// The first dword of the part in its location.
+    /// The number of the part's first dword in its location, 0 to 3.
     pub(in crate::lower) component: u32,
 }
 
-/// The parts of a composite type.
+/// The types of the parts that a composite type directly consists of.
 pub(in crate::lower) enum Constituents<'a> {
-    /// A number of parts with the same type.
+    /// The type of all parts, and their number.
     Same(Id, u32),
-    /// A part for each of these types.
+    /// The type of each part.
     Members(&'a [Id]),
 }
 
-/// Returns the parts of a matrix, an array or a structure.
+/// Returns the columns of a matrix, the elements of an array or the members of a structure. `None`
+/// for other types, and for arrays without a known length.
 pub(in crate::lower) fn constituents(
     declarations: &Declarations,
     ty: Id,
@@ -55,16 +58,19 @@ pub(in crate::lower) fn constituents(
     })
 }
 
-/// The place of a value in the locations of an input.
+/// The location and component at which a value of an input begins.
 #[derive(Debug, Clone, Copy)]
 struct InputLocation {
     location: u32,
-    /// The first dword of the value in its location.
+    /// The number of the value's first dword in its location, 0 to 3.
     component: u32,
 }
 
-/// The parts of an input that is not a built-in, in the order of its type. All locations are below
-/// [`MAX_INPUT_LOCATIONS`].
+/// Returns the parts of an input that is not a built-in, in the order in which they occur in its
+/// type. All locations are below [`MAX_INPUT_LOCATIONS`].
+///
+/// # Errors
+/// [`LowerError::NoLocation`], [`LowerError::LocationLimit`], [`LowerError::InputType`].
 pub(in crate::lower) fn parts<'v>(
     declarations: &Declarations,
     variable: &'v Variable,
@@ -83,8 +89,8 @@ pub(in crate::lower) fn parts<'v>(
             return Ok(walk.parts);
         }
     };
-    // Members of a block may have their own locations. A member without a location follows the previous
-    // member.
+    // Members of a block may have the decoration `Location`. A member without it follows the
+    // previous member.
     for (member, ty) in (0u32..).zip(members) {
         let of_member =
             |decoration| declarations.member_decoration_value(variable.pointee, member, decoration);
@@ -115,7 +121,7 @@ impl Walk<'_, '_> {
         LowerError::InputType { variable: self.label(), ty }
     }
 
-    /// Adds the parts of a value, and returns the location after it.
+    /// Adds the parts of a value, and returns the location after the value.
     fn add_all(&mut self, ty: Id, place: InputLocation) -> Result<u32, LowerError> {
         let locations = locations(self.declarations, ty, place.component, &mut 0);
         let locations = locations.ok_or_else(|| self.unsupported())?;
@@ -147,8 +153,9 @@ impl Walk<'_, '_> {
     }
 }
 
-/// The number of locations that a type takes, at least one. `None` if an input of this type is not supported at
-/// component `component`, or if the type has more than [`MAX_STEPS`] parts, which `steps` counts.
+/// Returns the number of locations that a value takes, at least one. `None` if an input of this
+/// type is not supported at component `component`, or if more than [`MAX_STEPS`] types were
+/// visited, which `steps` counts.
 fn locations(declarations: &Declarations, ty: Id, component: u32, steps: &mut u32) -> Option<u64> {
     *steps += 1;
     if *steps > MAX_STEPS {

@@ -1,4 +1,5 @@
-//! Adds outputs for captures that cannot be inlined, and assigns locations to them.
+//! This module adds outputs for captures that cannot be inlined, and assigns locations to these
+//! outputs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +13,6 @@ use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::{EntryPoint, reachable_functions};
 use crate::spirv::{Id, Instruction, Module, Section};
 
-/// The variables and locations that were added.
 #[derive(Default)]
 pub(super) struct Added {
     pub(super) variables: Vec<Id>,
@@ -27,7 +27,7 @@ pub(super) struct ExplicitShader<'a> {
     pub(super) rest: &'a Layout,
 }
 
-/// A function that writes the added outputs of a vertex stream.
+/// The function that writes the added outputs of a vertex stream, while it is generated.
 struct Writer {
     stream: u32,
     function: Id,
@@ -36,7 +36,8 @@ struct Writer {
 }
 
 impl ExplicitShader<'_> {
-    /// Adds the outputs, and the code that writes them. Returns the function of the entry point.
+    /// Adds the outputs, and the code that writes them. Returns the function that becomes that of
+    /// the entry point, and what was added.
     ///
     /// A geometry shader calls `xfb_vertex` before each vertex that it emits. In other stages the
     /// new entry point is `void xfb_main() { shader(); xfb_0 = ...; ... }`.
@@ -80,8 +81,8 @@ impl ExplicitShader<'_> {
         self.rest.streams.get(output.buffer as usize).copied().unwrap_or(0)
     }
 
-    /// Begins the function that writes the outputs of a stream, with the loads of the values that
-    /// it writes.
+    /// Begins the function that writes the added outputs of a stream. The code so far calls the
+    /// shader if `calls_shader`, and loads the captured values.
     fn writer(&self, builder: &mut Builder<'_>, stream: u32, calls_shader: bool) -> Writer {
         let mut code = Code::default();
         let function = code.begin_procedure(builder);
@@ -98,16 +99,20 @@ impl ExplicitShader<'_> {
         Writer { stream, function, code, groups }
     }
 
-    /// Assigns a location to each group of captured dwords of each writer. All groups have the same
-    /// component type and no interpolation, so groups of the same stream may share a location. The
-    /// widest groups come first, which needs the fewest locations.
+    /// Assigns a location and a first component to each added output. All of them have the same
+    /// component type and no interpolation decorations, so outputs of one stream may share a
+    /// location. The widest outputs are placed first, which takes the fewest locations.
+    ///
+    /// # Errors
+    /// [`LowerError::LocationBudget`]
     fn place(&self, writers: &[Writer], max_output_components: u32) -> Result<Places, LowerError> {
         let groups = writers.iter().flat_map(|w| w.groups.iter().map(|group| (w.stream, group)));
         let groups: Vec<(u32, &StoredVector)> = groups.collect();
         let mut order: Vec<usize> = (0..groups.len()).collect();
         order.sort_by_key(|index| std::cmp::Reverse(groups[*index].1.components));
-        // For each added location: the stream, and the number of components in use. For each group:
-        // the index in `taken` of its location, and its first component.
+        // `taken` has for each added location the stream, and the number of components in use.
+        // `places` has for each added output the index in `taken` of its location, and its first
+        // component.
         let mut taken: Vec<(u32, u32)> = Vec::new();
         let mut places = vec![(0, 0); groups.len()];
         for index in order {
@@ -133,7 +138,8 @@ impl ExplicitShader<'_> {
         Ok((places, locations))
     }
 
-    /// Calls the function for the stream before each vertex that the shader emits.
+    /// Inserts, before each instruction of the shader that emits a vertex, a call of the function
+    /// in `functions` that writes the added outputs of the vertex's stream.
     fn call_before_vertices(&self, module: &mut Module, functions: &BTreeMap<u32, Id>) {
         let void = Builder::new(module).void();
         let reachable = reachable_functions(module, self.entry.function);
@@ -166,11 +172,11 @@ impl ExplicitShader<'_> {
     }
 }
 
-/// For each group, in the order of the writers: its location and first component. Then all added
-/// locations, in ascending order.
+/// For each added output ([`StoredVector`]), in the order of the writers: its location and first
+/// component. Then all added locations, in ascending order.
 type Places = (Vec<(u32, u32)>, Vec<u32>);
 
-/// Declares the output for a group of captured dwords.
+/// Declares the output for a vector of captured dwords.
 fn declare(
     builder: &mut Builder<'_>,
     group: &StoredVector,

@@ -1,4 +1,5 @@
-//! Finds the parts of a layout that can be captured by decorating the shader's own outputs.
+//! This module finds the captures of a layout for which decorating the shader's own outputs is
+//! enough.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Decoration, Op, StorageClass};
@@ -15,7 +16,7 @@ use crate::spirv::{Id, Module, Section};
 pub(super) struct InlinedOutput {
     /// The variable, or the type of the block.
     id: Id,
-    /// The number of the member, for a block.
+    /// The number of the member in the block; `None` for a variable.
     member: Option<u32>,
     buffer: u32,
     stride: u32,
@@ -47,12 +48,12 @@ fn decorate(module: &mut Module, id: Id, member: Option<u32>, decoration: Decora
     }
 }
 
-/// Identifies a captured dword by its variable, the path to a scalar, a vector or a matrix column,
-/// and the number of the dword in that.
+/// Identifies a dword of an output: the variable, the path to a scalar, a vector or a matrix column
+/// in it, and the number of the dword in this value.
 type Dword = (Id, Vec<u32>, u32);
 
-/// For each captured dword all places that it is captured to: the index of the captured output in
-/// the layout, the buffer, and the offset in bytes.
+/// For each captured dword, all places to which it is captured: the index of the captured output in
+/// the layout, the number of the buffer, and the offset in bytes in a record.
 type Destinations = FxHashMap<Dword, Vec<(usize, u32, u32)>>;
 
 /// Returns the variables and members to decorate, and the layout of the other captures.
@@ -66,8 +67,8 @@ pub(super) fn inline(
         let variable = declarations.variable(output.variable);
         let ty = variable.and_then(|v| declarations.type_at(v.pointee, &output.path));
         let dwords_each = output.bits / 32;
-        // A list may capture one component of a vector. Its path has one index more than that of
-        // the vector.
+        // A list may capture one component of a vector: the path then has one index more than that
+        // of the vector. The dwords are identified by the path of the vector.
         let parent = output.path.split_last().filter(|(_, parent)| {
             let of = variable.and_then(|v| declarations.type_at(v.pointee, parent));
             ty.is_some()
@@ -122,9 +123,9 @@ struct Unit {
 }
 
 impl Unit {
-    /// Finds a buffer and an offset at which the layout captures the whole unit, in the order of
-    /// the driver. Returns them with the indices of the unit's captured outputs in the layout, or
-    /// `None` if there are none.
+    /// Finds a buffer and an offset in bytes at which the layout captures the whole unit in the
+    /// order in which a driver captures it. Also returns the indices in the layout of the captured
+    /// outputs that the unit consists of. `None` if the unit cannot be captured by decorating it.
     fn place(
         &self,
         declarations: &Declarations,
@@ -158,7 +159,7 @@ impl Unit {
         None
     }
 
-    /// The places that a dword of the unit is captured to.
+    /// Returns the places to which a dword of the unit is captured.
     fn captured<'d>(
         &self,
         destinations: &'d Destinations,
@@ -170,11 +171,11 @@ impl Unit {
     }
 }
 
-/// Variables and members of blocks that may be decorated.
+/// Lists the variables and members of blocks that may be decorated.
 fn units(declarations: &Declarations, entry: &EntryPoint) -> Vec<Unit> {
     let mut units = Vec::new();
-    // If a buffer uses a structure too, its members have the offsets in that buffer, and the driver
-    // would use them as capture offsets.
+    // If a buffer uses a structure too, the members have the offsets for that buffer, which the
+    // driver would use as capture offsets.
     let buffers = interface::buffer_structures(declarations);
     let has_offsets = |ty| !interface::structures(declarations, vec![ty]).is_disjoint(&buffers);
     for variable in declarations.variables(StorageClass::Output) {
@@ -206,7 +207,7 @@ fn units(declarations: &Declarations, entry: &EntryPoint) -> Vec<Unit> {
     units
 }
 
-/// Whether the alignment of 64-bit components adds padding between the pieces of a value.
+/// Whether there is padding between the pieces of a value, because 64-bit components are aligned.
 fn has_padding(pieces: &[CapturedOutput]) -> bool {
     pieces.windows(2).any(|pair| pair[0].offset + pair[0].size() != pair[1].offset)
 }

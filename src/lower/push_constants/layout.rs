@@ -1,5 +1,5 @@
-//! Computes the bytes of values in a block from its explicit layout ([Offset and Stride
-//! Assignment][layout]).
+//! This module computes which bytes of a block a value consists of, from the block's explicit
+//! layout ([Offset and Stride Assignment][layout]).
 //!
 //! The layout need not follow any packing rules: all values that are aligned to their scalars are
 //! supported.
@@ -15,14 +15,14 @@ use crate::spirv::Id;
 use crate::spirv::NumericClass;
 use crate::spirv::declarations::{Declarations, Type, Variable};
 
-/// The largest number of types that are visited for one value. Only types without any bytes can
-/// exceed it.
+/// The largest number of types that are visited for one value. Only types whose parts have no
+/// bytes, or the same bytes, can exceed it.
 const MAX_STEPS: u32 = 1 << 14;
 
 /// Size in bytes of a `PhysicalStorageBuffer` pointer.
 const POINTER_SIZE: u32 = 8;
 
-/// A value of a block, split into parts that are read as a whole.
+/// A value of a block, down to the scalars and vectors that are read as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Value {
     /// A scalar or a vector.
@@ -49,7 +49,7 @@ impl Value {
         }
     }
 
-    /// Appends the bytes of each scalar.
+    /// Appends the range of bytes of each scalar.
     pub(super) fn add_bytes(&self, bytes: &mut Vec<Range<u32>>) {
         match self {
             Self::Vector { bits, offsets, .. } => {
@@ -76,8 +76,8 @@ pub(super) fn value_at(
     walk.value(ty, layout)
 }
 
-/// The longest prefix of a path that selects an existing value: an index beyond the last element
-/// selects nothing.
+/// Returns the longest prefix of a path that selects an existing value: it ends before an index
+/// beyond the last element.
 pub(super) fn selecting<'p>(declarations: &Declarations, mut ty: Id, path: &'p [u32]) -> &'p [u32] {
     for (depth, index) in path.iter().enumerate() {
         let selected = part_count(declarations, ty)
@@ -91,7 +91,8 @@ pub(super) fn selecting<'p>(declarations: &Declarations, mut ty: Id, path: &'p [
     path
 }
 
-/// The number of parts that an index may select.
+/// Returns the number of components, columns, elements or members of a type; `None` if it has none,
+/// or an unknown number.
 fn part_count(declarations: &Declarations, ty: Id) -> Option<u32> {
     match declarations.ty(ty)? {
         Type::Vector { count, .. } | Type::Matrix { count, .. } => Some(*count),
@@ -101,21 +102,23 @@ fn part_count(declarations: &Declarations, ty: Id) -> Option<u32> {
     }
 }
 
-/// The offset of a value, and the strides of its parts unless these are decorations of its type.
+/// The offset of a value, and those strides of its parts that are not decorations of its own type.
 #[derive(Debug, Clone, Copy, Default)]
 struct ValueLayout {
     /// The offset in bytes from the start of the block. Only values that are not read may exceed
     /// [`MAX_PUSH_CONSTANTS`].
     offset: u64,
-    /// The stride of matrices in the value, a decoration of the structure member.
+    /// The `MatrixStride` of matrices in the value, in bytes. It is a decoration of the structure
+    /// member; `None` if the member has none.
     matrix_stride: Option<u32>,
     is_row_major: bool,
-    /// Bytes from one component to the next, if the value is a column of a row-major matrix.
+    /// The number of bytes from one component to the next, if the value is a column of a row-major
+    /// matrix; otherwise `None`.
     component_stride: Option<u32>,
 }
 
 impl ValueLayout {
-    /// The layout of the value that is `count` times `stride` bytes behind this value.
+    /// The layout of a value that begins `count` times `stride` bytes after this value.
     fn behind(self, count: u32, stride: u32) -> Self {
         let bytes = u64::from(count) * u64::from(stride);
         Self { offset: self.offset.saturating_add(bytes), ..self }
@@ -128,7 +131,8 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// The type and layout of part `index` of a value.
+    /// Returns the type and the layout of part `index` of a value of type `ty`, or an error if the
+    /// layout lacks a decoration.
     fn part(&self, ty: Id, layout: ValueLayout, index: u32) -> Result<(Id, ValueLayout), String> {
         let declarations = self.declarations;
         match declarations.ty(ty) {
@@ -167,7 +171,8 @@ impl Walk<'_> {
         }
     }
 
-    /// The component type of a scalar or vector, its bits, and the number of components.
+    /// Returns the component type of a scalar or vector, the size of a component in bits, and the
+    /// number of components.
     fn vector(&self, ty: Id) -> Result<(Id, u32, u32), String> {
         let (component, count) = self.declarations.vector(ty).ok_or_else(|| no("components"))?;
         match self.declarations.ty(component) {
@@ -281,7 +286,8 @@ mod tests {
 
     const OFFSET_0: &[(Decoration, &[u32])] = &[(Decoration::Offset, &[0])];
 
-    /// Two matrices of three rows and two columns, in an array in a structure at byte 64.
+    /// Declares an array of two matrices, each with three rows and two columns, in a structure at
+    /// byte 64 of a block. Returns the type of the block.
     fn matrices(order: Decoration, stride: u32) -> (Module, Id) {
         let mut module = empty();
         let b = &mut Builder::new(&mut module);

@@ -1,8 +1,9 @@
-//! The types of push constants that may become `Private` variables.
+//! This module checks the types of push constants, which become `Private` variables.
 //!
-//! With `StoragePushConstant8` and `StoragePushConstant16` a block may have members of 8 and 16
-//! bits, which may only be loaded and converted. Other variables require arithmetic capabilities,
-//! which not all devices with these features have. The variables have 32 bits instead in that case.
+//! With the capabilities `StoragePushConstant8` and `StoragePushConstant16`, a block may have
+//! members of 8 and 16 bits, which may only be loaded and converted. In other storage classes, such
+//! types require arithmetic capabilities, which not all devices support. Without these
+//! capabilities, the `Private` variable gets 32-bit types instead.
 
 use rustc_hash::FxHashSet;
 use spirv::StorageClass;
@@ -12,7 +13,11 @@ use crate::lower::widen::{arithmetic, has_capability};
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::{Id, Module};
 
-/// Checks all types in a variable. Returns whether some of them are only allowed in push constants.
+/// Checks all types in a variable. Returns whether some of them are only allowed in push constants,
+/// because the module has no arithmetic capability for them.
+///
+/// # Errors
+/// [`LowerError::PushConstantType`]
 pub(super) fn check(
     module: &Module,
     declarations: &Declarations,
@@ -56,8 +61,8 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// Checks a type and its parts. `path` is the path of the first value of that type, for
-    /// messages.
+    /// Checks a type and its parts. `path` is the path to the first value of this type in the
+    /// variable, for messages.
     fn visit(&mut self, ty: Id, path: &mut Vec<u32>) -> Result<(), LowerError> {
         if !self.seen.insert(ty) {
             return Ok(());

@@ -1,5 +1,5 @@
-//! Lists the descriptors and push constants that a shader uses, which a pipeline layout must
-//! contain.
+//! This module lists the descriptors and push constants that a shader uses, which a pipeline layout
+//! must contain.
 
 use std::fmt;
 use std::ops::Range;
@@ -18,13 +18,13 @@ use crate::spirv::{Id, Module, Section};
 /// [shader resource
 /// interface](https://docs.vulkan.org/spec/latest/chapters/interfaces.html#interfaces-resources).
 ///
-/// [`PipelineLayoutDesc::check`](crate::runtime::vulkan::PipelineLayoutDesc::check) compares it
-/// with a pipeline layout.
+/// [`PipelineLayoutDesc::check`](crate::runtime::vulkan::PipelineLayoutDesc::check) compares this
+/// interface with a pipeline layout.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ResourceInterface {
-    /// Variables that descriptors are bound to, by set and binding. Several variables may have the
-    /// same binding.
+    /// The variables that descriptors are bound to, sorted by set and binding. Several variables
+    /// may have the same binding.
     pub descriptors: Vec<DescriptorUse>,
     /// The bytes of the push constant block, from the start of its first member to the end of its
     /// last. The pipeline layout must contain all of them, even if the shader does not read all.
@@ -44,8 +44,8 @@ pub struct DescriptorUse {
     pub resource: ResourceType,
     /// The number of descriptors.
     pub count: DescriptorCount,
-    /// The name of the variable in messages: its own name, or that of its block, if the module has names; and
-    /// its id.
+    /// The name of the variable or of its block, if the module has names, and the id of the
+    /// variable, for messages.
     pub variable: String,
 }
 
@@ -56,7 +56,7 @@ pub enum DescriptorCount {
     One,
     /// An array with this length.
     Array(u32),
-    /// An array without a length: the descriptor set determines it.
+    /// An array whose length is not declared: the descriptor set determines it.
     RuntimeArray,
 }
 
@@ -107,7 +107,7 @@ impl fmt::Display for ResourceType {
     }
 }
 
-/// Lists the descriptors and push constants of a shader, of any stage that can be captured. The
+/// Lists the descriptors and push constants of a shader of any stage that can be captured. The
 /// lowered shader uses the same descriptors.
 ///
 /// # Errors
@@ -142,8 +142,8 @@ fn descriptor(declarations: &Declarations, opaque: &Opaque, variable: &Variable)
     }
 }
 
-/// The element type of an array, and the number of elements. [`Declarations`] limit the nesting of
-/// types.
+/// Returns the innermost element type of a variable's type, and the number of descriptors. The loop
+/// ends, because [`Declarations`] limit the nesting of types.
 fn element(declarations: &Declarations, mut ty: Id) -> (Id, DescriptorCount) {
     let mut count = DescriptorCount::One;
     loop {
@@ -151,7 +151,7 @@ fn element(declarations: &Declarations, mut ty: Id) -> (Id, DescriptorCount) {
             (Some(Type::RuntimeArray { element }), _) => (*element, DescriptorCount::RuntimeArray),
             (Some(Type::Array { element, .. }), DescriptorCount::RuntimeArray) => (*element, count),
             (Some(Type::Array { element, length }), DescriptorCount::One) => {
-                // In specialised modules all lengths are known.
+                // Specialisation constants were replaced, so the length is known.
                 let length = declarations.constant(*length).unwrap_or(1);
                 (*element, DescriptorCount::Array(length))
             }
@@ -205,9 +205,10 @@ impl Opaque {
     }
 }
 
-/// The type of an image, from `Dim` and `Sampled` of `OpTypeImage`.
+/// Returns the descriptor type of an image, from the operands `Dim` and `Sampled` of its
+/// `OpTypeImage`.
 fn image(dim: u32, sampled: u32) -> ResourceType {
-    /// Values of `Sampled`: with a sampler, and without one.
+    /// The values of `Sampled` for images that are accessed with a sampler, and without one.
     const SAMPLED: u32 = 1;
     const STORAGE: u32 = 2;
     match (Dim::from_u32(dim), sampled) {

@@ -1,4 +1,5 @@
-//! The primitives that a geometry shader declares, and the instructions with which it emits vertices.
+//! This module reads the primitives that a geometry shader declares, and replaces the instructions
+//! with which it emits vertices.
 
 use spirv::{ExecutionMode, Op};
 
@@ -17,23 +18,23 @@ use crate::topology::PrimitiveTopology;
 /// The input primitives of a geometry shader, or of tessellation shaders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum GeometryInput {
-    /// `InputPoints`
+    /// The execution mode `InputPoints`.
     Points,
-    /// `InputLines`
+    /// The execution mode `InputLines`.
     Lines,
-    /// `InputLinesAdjacency`
+    /// The execution mode `InputLinesAdjacency`.
     LinesAdjacency,
-    /// `Triangles`
+    /// The execution mode `Triangles`.
     Triangles,
-    /// `InputTrianglesAdjacency`
+    /// The execution mode `InputTrianglesAdjacency`.
     TrianglesAdjacency,
-    /// Patches, of tessellation shaders.
+    /// Patches, which are the input primitives of tessellation shaders.
     Patches,
 }
 
 impl GeometryInput {
-    /// The number of vertices of an input primitive; 0 for patches, because the pipeline or the draw
-    /// determines their number of control points.
+    /// The number of vertices of an input primitive. It is 0 for patches, because the pipeline or
+    /// the draw determines the number of their control points.
     pub const fn vertices(self) -> u32 {
         match self {
             Self::Patches => 0,
@@ -60,16 +61,19 @@ pub struct LoweredGeometry {
     pub input: GeometryInput,
     /// The number of vertices of an output primitive: 1, 2 or 3.
     pub output_vertices: u32,
-    /// The number of invocations for each input primitive.
+    /// The number of runs of the geometry shader for each input primitive (`Invocations`); 1 if
+    /// there is no geometry shader.
     pub invocations: u32,
-    /// The declared maximum of vertices that each run emits.
+    /// The declared maximum of vertices that each run emits; for tessellation shaders the largest
+    /// number for one patch.
     pub max_vertices: u32,
     /// The vertex streams that the shader emits to: bit n is set for stream n.
     pub streams: u32,
-    /// The number of primitives that each run emits, if the analysis of the code finds that all runs emit the
-    /// same number. The primitives then need not be counted before they are stored.
+    /// The number of primitives that each run emits, if the analysis of the code finds that all
+    /// runs emit the same number. Then they need not be counted before they are stored. `None` if
+    /// the number may vary.
     pub primitives: Option<u32>,
-    /// The properties that only tessellation shaders declare.
+    /// The properties that only tessellation shaders declare; `None` without tessellation shaders.
     pub tessellation: Option<LoweredTessellation>,
 }
 
@@ -119,20 +123,21 @@ impl LoweredGeometry {
         self.streams >> stream & 1 != 0
     }
 
-    /// The largest number of records that all runs for an input primitive emit.
+    /// The largest number of records that all runs for one input primitive emit together.
     pub(in crate::lower) fn most_records(&self) -> u32 {
         let primitives = self.max_vertices.saturating_sub(self.output_vertices - 1);
         let primitives = self.primitives.unwrap_or(primitives);
         primitives.saturating_mul(self.output_vertices).saturating_mul(self.invocations)
     }
 
-    /// The number of primitives that all runs for an input primitive emit, if all runs emit the same number.
+    /// The number of primitives that all runs for one input primitive emit together. `None` if the
+    /// number may vary.
     pub(crate) fn primitives_each(&self) -> Option<u32> {
         self.primitives.and_then(|primitives| primitives.checked_mul(self.invocations))
     }
 }
 
-/// The vertex streams that a shader emits to, as [`LoweredGeometry::streams`].
+/// Returns the vertex streams that a shader emits to, in the form of [`LoweredGeometry::streams`].
 ///
 /// # Errors
 /// [`LowerError::Stream`]
@@ -161,8 +166,9 @@ fn streams(module: &Module, entry: &EntryPoint) -> Result<u32, LowerError> {
     Ok(streams)
 }
 
-/// Replaces the instructions that emit vertices and end strips by calls. If the shader uses other streams than 0, the
-/// captured stream is known only at run time.
+/// Replaces the instructions that emit vertices and end strips by calls of functions of the shader
+/// library. If the shader uses other streams than 0, these functions take the stream as a
+/// parameter, because it is known only at run time which stream a run captures.
 ///
 /// # Errors
 /// [`LinkError`]
@@ -184,7 +190,8 @@ pub(in crate::lower) fn replace_emission(
     let void = builder.void();
     let numbers = 0..if has_streams { MAX_STREAMS } else { 1 };
     let streams: Vec<Id> = numbers.map(|stream| builder.constant(stream)).collect();
-    // The stream is a constant of the shader, which may be signed.
+    // The operand of the instruction may be a signed constant, so an unsigned constant of the same
+    // value is passed.
     let stream = |id| streams.get(declarations.constant(id)? as usize).copied();
     let called = |i: &Instruction<'_>| match i.op()? {
         Op::EmitVertex => Some((emit, *streams.first()?)),
@@ -194,7 +201,7 @@ pub(in crate::lower) fn replace_emission(
         _ => None,
     };
     let functions = builder.module.section(Section::Functions).filter_map(|i| called(&i));
-    // Calls have a result id even if the function is void.
+    // Each call needs a result id, although the functions return nothing.
     let count = functions.count();
     let mut results = (0..count).map(|_| builder.module.fresh_id()).collect::<Vec<_>>().into_iter();
     builder.module.replace(Section::Functions, |i| {

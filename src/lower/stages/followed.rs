@@ -1,4 +1,4 @@
-//! The pointers whose contents a [`walk`](super::walk) can follow.
+//! This module finds the pointers whose contents the [`walk`](super::walk) can follow.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, StorageClass};
@@ -9,10 +9,11 @@ use crate::spirv::optimize::source::Source;
 use crate::spirv::specialization::fold::Scalar;
 use crate::spirv::{Id, Module, Section, ids_of};
 
-/// Finds the pointers whose contents the walk can follow: variables that contain a scalar, and parameters
-/// that point to such variables. Instructions may only load from them, store to them, and pass them to other
-/// such parameters, because any other instruction could change their contents unnoticed. `None` if a function
-/// has a form that is not supported.
+/// Finds the pointers whose contents the walk can follow: variables that contain a scalar, and
+/// parameters that point to these variables. A pointer is followed only if all instructions with it
+/// load from it, store to it, or pass it to a followed parameter, because any other instruction
+/// could change the contents without being noticed. Returns `None` if a function has a form that is
+/// not supported.
 pub(super) fn followed(
     module: &Module,
     source: &Source<'_>,
@@ -38,7 +39,7 @@ pub(super) fn followed(
             followed.insert(i.id(1));
         }
     }
-    // For each parameter, the arguments that calls pass for it.
+    // For each parameter, the pointers that calls pass for it.
     let mut passed: FxHashMap<Id, Vec<Id>> = FxHashMap::default();
     for function in reachable_functions(module, entry) {
         for i in source.code(source.get(function)?) {

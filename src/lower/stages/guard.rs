@@ -1,5 +1,5 @@
-//! Restricts side effects to one of the two runs of a geometry capture: they happen in the run that stores
-//! records, and not in the run that counts them.
+//! This module restricts side effects to one of the runs of a capture with a geometry shader: they
+//! happen in a run that stores records, and not in the run that counts them.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::Op;
@@ -12,11 +12,12 @@ use crate::spirv::link::{LinkError, Linker};
 use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Id, Instruction, Section, ids_of, result_of};
 
-/// Makes each side effect of the shaders conditional, so that it happens only in the run that stores records.
+/// Makes each side effect of the shaders depend on `has_effects` of the shader library, so that it
+/// happens in one run only: a run that stores records.
 ///
-/// Two kinds of side effects still happen in both runs: an atomic operation whose result is used, because
-/// other instructions need the result; and side effects in the header of a loop, which cannot be split,
-/// because the merge instruction of the loop comes after them.
+/// Two kinds of side effects still happen in all runs: atomic operations whose result is used,
+/// because other instructions need the result; and side effects in the header of a loop, because
+/// this block cannot be split: its merge instruction comes after them.
 ///
 /// # Errors
 /// [`LinkError`]
@@ -32,7 +33,8 @@ pub(in crate::lower) fn guard_side_effects(
         builder.module.section(Section::Functions).map(|i| i.words().to_vec()).collect();
     let bool = builder.bool();
     let mut code = Code::default();
-    // For each block that was split: its label, and the label of its last part.
+    // For each block that was split: its label, and the label of its last part, which phis must
+    // name.
     let mut lasts = FxHashMap::default();
     let mut label = Id(0);
     for (number, words) in functions.iter().enumerate() {
@@ -62,7 +64,8 @@ pub(in crate::lower) fn guard_side_effects(
     Ok(())
 }
 
-/// The numbers of the side effects that can be guarded.
+/// Returns the indices, in the section of functions, of the side effects that can be made
+/// conditional.
 fn guarded(
     builder: &Builder<'_>,
     declarations: &Declarations,

@@ -1,5 +1,5 @@
-//! The scalars and vectors of an interface between two stages, and the locations or built-ins that
-//! match them.
+//! This module lists the *leaves* of a variable that one stage passes to the next: the scalars and
+//! vectors that it consists of, and the locations or built-ins by which they match.
 //!
 //! Outputs and inputs match by location and component, or by built-in ([interface
 //! matching](https://docs.vulkan.org/spec/latest/chapters/interfaces.html#interfaces-iointerfaces-matching)).
@@ -17,7 +17,8 @@ use crate::spirv::types::{MAX_STEPS, numeric_vector};
 #[derive(Debug, Clone)]
 pub(super) struct Leaf {
     pub(super) variable: Id,
-    /// Constant indices into the variable, without the index of the vertex.
+    /// The constant indices that select the value in the variable. In an array with one element per
+    /// vertex, they do not include the index of the vertex.
     pub(super) path: Vec<u32>,
     pub(super) ty: Id,
     /// The component size in bits, 32 or 64.
@@ -27,39 +28,41 @@ pub(super) struct Leaf {
     place: Place,
 }
 
-/// The place of a value in an interface.
+/// The location or built-in of a value.
 #[derive(Debug, Clone, Copy)]
 enum Place {
     Location {
         location: u32,
-        /// The first dword of the value in its location.
+        /// The number of the value's first dword in its location, 0 to 3.
         component: u32,
     },
     BuiltIn {
         which: u32,
-        /// The element of an array of distances, such as `ClipDistance`.
+        /// The index of the value in an array such as `ClipDistance`; 0 for other built-ins.
         element: u32,
     },
 }
 
-/// The place of one component, which is the same in both stages.
+/// The location or built-in of one component. Components of two stages match if this is the same
+/// for both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Slot {
-    /// A location, and a dword in it.
+    /// The location, and the number of the component's first dword in it.
     Location(u32, u32),
-    /// A built-in, an element of its array, and a component of a vector.
+    /// The built-in, the index of an element if it is an array, and the number of a component if it
+    /// is a vector.
     BuiltIn(u32, u32, u32),
 }
 
 impl Leaf {
-    /// Component `index` of a vector; its type is `ty`.
+    /// Returns the leaf for component `index` of this vector. `ty` is the type of the component.
     pub(super) fn component(&self, index: u32, ty: Id) -> Self {
         let mut component = Self { ty, count: 1, ..self.clone() };
         component.path.push(index);
         component
     }
 
-    /// The place of a component.
+    /// Returns the location or built-in of a component.
     pub(super) fn slot(&self, component: u32) -> Slot {
         match self.place {
             Place::Location { location, component: first } => {
@@ -71,8 +74,9 @@ impl Leaf {
     }
 }
 
-/// The leaves of a variable. With `is_per_vertex` the variable is an array with one element per vertex,
-/// like the inputs of geometry shaders.
+/// Returns the leaves of a variable. If `is_per_vertex` is true, the variable is an array with one
+/// element per vertex, like the inputs of geometry shaders, and the leaves are those of one
+/// element.
 ///
 /// # Errors
 /// [`LowerError::PassedType`], [`LowerError::NoLocation`].
@@ -113,9 +117,9 @@ impl Walk<'_> {
         }
     }
 
-    /// Adds the leaves of a value, and returns the place after the value. `is_first` is true in the first
-    /// element of an array. In the other elements, members follow the members of the previous element,
-    /// whatever locations their structure declares.
+    /// Adds the leaves of a value, and returns the place after the value. `is_first` is false in
+    /// the second and later elements of an array: their members follow the members of the previous
+    /// element, although the structure may declare locations.
     fn add(
         &mut self,
         ty: Id,
@@ -149,7 +153,7 @@ impl Walk<'_> {
                         .place_of_member(ty, index)
                         .filter(|place| is_first || matches!(place, Place::BuiltIn { .. }));
                     let after = self.add_at(index, *member, own.or(next), is_first)?;
-                    // A built-in member takes no location.
+                    // A member that is a built-in takes no location.
                     if !matches!(own, Some(Place::BuiltIn { .. })) {
                         next = after;
                     }
@@ -172,7 +176,7 @@ impl Walk<'_> {
         after
     }
 
-    /// The place that a member's decorations give.
+    /// Returns the location or built-in with which a member is decorated; `None` if it has neither.
     fn place_of_member(&self, ty: Id, member: u32) -> Option<Place> {
         let of = |decoration| self.declarations.member_decoration_value(ty, member, decoration);
         if let Some(which) = of(Decoration::BuiltIn) {
@@ -184,8 +188,9 @@ impl Walk<'_> {
 }
 
 impl Place {
-    /// The place after a value of `dwords` dwords in the same array or structure. It is one location later,
-    /// or two after a vector of more than four dwords, and has the same component.
+    /// Returns the place after a value of `dwords` dwords in the same array or structure. It is one
+    /// location later, or two if the value has more than four dwords, with the same component. For
+    /// a built-in it is the next element of the array.
     fn after(self, dwords: u32) -> Self {
         match self {
             Self::Location { location, component } => {

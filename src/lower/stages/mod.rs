@@ -1,10 +1,11 @@
-//! The stages of a pipeline, as one module: a vertex shader, and the tessellation shaders and the geometry shader that
-//! follow it.
+//! This module combines the stages of a pipeline in one SPIR-V module: a vertex shader, and the
+//! tessellation shaders and the geometry shader that follow it.
 //!
-//! Each stage is isolated, and all are merged into one module ([`merge`]). The passes of
-//! [`compute`](super::compute) then see one module with several entry points. [`passing`] copies the outputs of
-//! one stage to the inputs of the next, and [`emission`] replaces the instructions with which a geometry
-//! shader emits vertices by calls.
+//! Each stage's module is reduced to its entry point ([`isolate`]), and then all are merged into
+//! one ([`merge`]). The passes of [`compute`](super::compute) therefore process one module with
+//! several entry points. [`passing`] generates copies of the outputs of one stage to the inputs of
+//! the next, and [`emission`] replaces the instructions with which a geometry shader emits vertices
+//! by calls.
 
 mod emission;
 mod followed;
@@ -48,17 +49,17 @@ use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Id, Instruction, Module, Section};
 use crate::vertex_input::VertexInput;
 
-/// The stages that a capture runs.
+/// The stages that a capture runs, in one module.
 pub(super) struct Stages {
     pub(super) module: Module,
     pub(super) vertex: EntryPoint,
     /// The stages after the vertex shader, in order. The last one is captured.
     pub(super) later: Vec<EntryPoint>,
-    /// The input and output primitives of the later stages, if there are any.
+    /// The input and output primitives of the later stages; `None` if there are none.
     pub(super) modes: Option<LoweredGeometry>,
-    /// The phases of a tessellation control shader with barriers.
+    /// The phases of the tessellation control shader; `None` if it has no barriers.
     pub(super) phases: Option<Phases>,
-    /// The variables and functions that all stages use.
+    /// The variables and functions that any of the stages uses.
     pub(super) used: StaticUse,
     /// The `SpecId`s that the application's pipelines may still set.
     pub(super) spec_ids: BTreeSet<u32>,
@@ -90,7 +91,7 @@ impl Stages {
             isolate(&mut module, &mut entry);
             parts.push((module, entry));
         }
-        // Only the last stage is captured.
+        // Only the last stage is captured, so transform feedback is removed from the others.
         let before = parts.len() - 1;
         for (module, _) in &mut parts[..before] {
             let declarations = Declarations::of(module);
@@ -133,13 +134,14 @@ impl Stages {
         Ok(Self { module, vertex, later, modes, phases, used, spec_ids })
     }
 
-    /// The captured stage.
+    /// Returns the entry point of the captured stage.
     pub(super) fn captured(&self) -> &EntryPoint {
         self.later.last().unwrap_or(&self.vertex)
     }
 
-    /// Removes all entry points except that of the captured stage, which gets the interface variables of all
-    /// stages, and the execution modes of the stages between the vertex shader and itself.
+    /// Removes all entry points except that of the captured stage, and returns this one. It gets
+    /// the interface variables of all stages, and the execution modes of the stages between the
+    /// vertex shader and the captured stage.
     pub(super) fn join(&mut self) -> EntryPoint {
         let mut entry = self.captured().clone();
         if let Some((captured, others)) = self.later.split_last() {
@@ -154,9 +156,10 @@ impl Stages {
     }
 }
 
-/// Returns the shaders that run after the vertex shader, each with the stage that it must be of. They are in the
-/// order of the pipeline, so the captured shader is the last. Empty if no vertex shader is given. `before` are the
-/// vertex shader, the tessellation control shader and the tessellation evaluation shader before the captured shader.
+/// Returns the shaders that run after the vertex shader, in the order of the pipeline, each with
+/// the stage that it has to be of. The captured shader is the last. `before` are the vertex shader,
+/// the tessellation control shader and the tessellation evaluation shader that the options contain;
+/// if they contain none, the result is empty.
 ///
 /// # Errors
 /// [`LowerError::NoVertexShader`], [`LowerError::NoControlShader`].
@@ -177,21 +180,21 @@ pub(super) fn later_shaders<'a>(
     Ok(control.into_iter().chain(evaluation).chain([(captured, last)]).collect())
 }
 
-/// The stages after the vertex shader, in a module together with it.
+/// The data from which the stubs for the stages after the vertex shader are generated.
 pub(super) struct Later<'a> {
     pub(super) modes: LoweredGeometry,
     declarations: &'a Declarations,
     vertex_resets: Resets,
     vertex_undefined: Undefined,
-    /// The code that passes the outputs of the vertex shader to the next stage.
+    /// The copies from the outputs of the vertex shader to the inputs of the next stage.
     passing: Passing,
     tessellation: Option<Tessellation<'a>>,
     geometry: Option<Stage<'a>>,
 }
 
 impl<'a> Later<'a> {
-    /// Finds out which outputs are passed on. Undefined values are replaced by 0 also in the stages that are
-    /// not captured.
+    /// Matches the outputs of each stage with the inputs of the next. Also replaces undefined
+    /// values by 0 in the stages that are not captured.
     ///
     /// # Errors
     /// [`LowerError::PassedType`], [`LowerError::NoLocation`].
@@ -236,7 +239,8 @@ impl<'a> Later<'a> {
         self.geometry.is_some()
     }
 
-    /// Generates the code that runs before the vertex shader.
+    /// Generates the code before each run of the vertex shader, which resets variables and sets
+    /// undefined values to 0.
     pub(super) fn before_vertex(
         &self,
         builder: &mut Builder<'_>,
@@ -247,7 +251,7 @@ impl<'a> Later<'a> {
         self.vertex_undefined.clear(builder, code, outputs);
     }
 
-    /// The body of a stub; `None` if the stub does not belong to these stages.
+    /// Generates the body of a stub; `None` if the stub does not belong to these stages.
     ///
     /// # Errors
     /// [`LowerError::BuiltIn`]
@@ -300,7 +304,7 @@ impl<'a> Later<'a> {
         }))
     }
 
-    /// Input variables of the compute shader that built-ins are copied from.
+    /// Returns the input variables of the compute shader from which built-ins are copied.
     pub(super) fn interface(self) -> Vec<Id> {
         let tessellation = self.tessellation.into_iter().flat_map(Tessellation::interface);
         let geometry = self.geometry.into_iter().flat_map(|stage| stage.inputs.interface);
@@ -318,13 +322,15 @@ struct StageContext<'a> {
 /// A stage after the vertex shader.
 struct Stage<'a> {
     function: Id,
-    /// The inputs that have one value per run, and are not passed on by another stage.
+    /// The inputs that have one value per run of the stage, and are not outputs of the stage
+    /// before.
     inputs: Inputs<'a>,
     resets: Resets,
 }
 
 impl<'a> Stage<'a> {
-    /// `is_per_run` says which inputs have one value per run.
+    /// Reads the stage of the entry point `entry`. `is_per_run` says which of the inputs belong to
+    /// [`inputs`](field@Self::inputs).
     fn new(
         module: &Module,
         StageContext { declarations, vertex_input }: StageContext<'a>,
@@ -340,7 +346,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// The body of a function that runs the stage.
+    /// Generates the body of a function that runs the stage, after it has reset variables.
     fn shade(
         &self,
         linker: &mut Linker<'_, '_>,
@@ -358,7 +364,8 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// The body of a stub that calls a function of the library with its own parameters.
+/// Generates the body of a stub that calls a function of the shader library with the stub's
+/// parameters.
 fn calling(
     linker: &mut Linker<'_, '_>,
     function: Function,
@@ -376,8 +383,8 @@ fn is_array(declarations: &Declarations, variable: &Variable) -> bool {
     matches!(declarations.ty(variable.pointee), Some(Type::Array { .. }))
 }
 
-/// Capabilities that only describe the work of a stage after the vertex shader, such as the emission of
-/// vertices.
+/// The capabilities that apply only to tessellation and geometry shaders, so the compute shader
+/// does not need them.
 const STAGE_CAPABILITIES: [Capability; 5] = [
     Capability::Geometry,
     Capability::GeometryPointSize,
@@ -386,8 +393,9 @@ const STAGE_CAPABILITIES: [Capability; 5] = [
     Capability::TessellationPointSize,
 ];
 
-/// Keeps the execution modes of a stage that apply in any stage, except for modes that an earlier stage declares
-/// already.
+/// Removes those execution modes of the entry point `entry` that apply only to its stage, and those
+/// that one of the earlier stages `before` declares, too. The others remain, because they are valid
+/// in a compute shader.
 ///
 /// # Errors
 /// [`LowerError::FloatControls`].
@@ -397,7 +405,7 @@ fn merge_modes(
     entry: &EntryPoint,
 ) -> Result<(), LowerError> {
     let declarations = Declarations::without_annotations(module);
-    // Parameters that are constants are compared by their values.
+    // Operands that are ids of constants are compared by the values of the constants.
     let mode_of = |i: Instruction<'_>| {
         let mut mode = i.operands().get(1..)?.to_vec();
         if i.is(Op::ExecutionModeId) {
@@ -424,28 +432,29 @@ fn merge_modes(
     }
 }
 
-/// Whether one shader cannot have both of these modes for floating-point numbers.
+/// Whether these two execution modes are modes for floating-point numbers that exclude each other
+/// in one shader.
 fn contradict(a: &[u32], b: &[u32]) -> bool {
     use ExecutionMode::*;
     let mode = |words: &[u32]| words.first().and_then(|mode| ExecutionMode::from_u32(*mode));
     let (Some(mode_a), Some(mode_b)) = (mode(a), mode(b)) else { return false };
     match (mode_a, mode_b) {
-        // Modes for numbers of one width.
+        // The operand of these modes is the width of the numbers.
         (DenormPreserve, DenormFlushToZero)
         | (DenormFlushToZero, DenormPreserve)
         | (RoundingModeRTE, RoundingModeRTZ)
         | (RoundingModeRTZ, RoundingModeRTE) => a.get(1) == b.get(1),
-        // Modes for numbers of one type.
+        // The first operand of this mode is the type of the numbers.
         (FPFastMathDefault, FPFastMathDefault) => a.get(1) == b.get(1) && a != b,
-        // FPFastMathDefault replaces these modes, and must not be declared with them.
+        // FPFastMathDefault replaces the other modes here, and must not be declared together with
+        // them.
         (FPFastMathDefault, ContractionOff | SignedZeroInfNanPreserve)
         | (ContractionOff | SignedZeroInfNanPreserve, FPFastMathDefault) => true,
         _ => false,
     }
 }
 
-/// Whether an execution mode only describes the work of a stage after the vertex shader, such as its
-/// primitives.
+/// Whether an execution mode applies only to tessellation or geometry shaders.
 fn is_of_stage(mode: u32) -> bool {
     use ExecutionMode::*;
     matches!(
@@ -473,10 +482,9 @@ fn is_of_stage(mode: u32) -> bool {
     )
 }
 
-/// Decorates descriptors as `Aliased` if several stages access them and may write them.
-///
-/// Each stage has its own variable for the same memory. A compiler may assume that variables do not share
-/// memory unless they are `Aliased`.
+/// Decorates variables as `Aliased` if several stages have a variable for the same descriptor, and
+/// one of them may write to it. A compiler may assume that variables without this decoration do not
+/// share memory.
 fn alias_shared_bindings(module: &mut Module) {
     let declarations = Declarations::of(module);
     let is_storage = |i: &Instruction<'_>| i.is(Op::TypeImage) && i.operand(6) == STORAGE_IMAGE;
@@ -513,7 +521,8 @@ fn alias_shared_bindings(module: &mut Module) {
 /// `Sampled` of an `OpTypeImage` that is accessed without a sampler.
 const STORAGE_IMAGE: u32 = 2;
 
-/// Whether a shader may write to a descriptor through a variable. `images` are the types of storage images.
+/// Whether a shader may write to the descriptor of a variable. `images` are the types of storage
+/// images.
 fn is_writable(declarations: &Declarations, images: &FxHashSet<Id>, variable: &Variable) -> bool {
     if declarations.decoration(variable.id, Decoration::NonWritable).is_some() {
         return false;

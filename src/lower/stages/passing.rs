@@ -1,8 +1,9 @@
-//! Copies the outputs of a stage to the inputs of the next.
+//! This module generates the code that copies the outputs of a stage to the inputs of the next.
 //!
-//! Lowering has turned both into `Private` variables. Each scalar or vector is copied separately, so that types may
-//! differ as the specification allows: a `vec4` output matches a `vec3` input, a member of a block matches a
-//! variable. An input without a matching output is 0.
+//! Lowering has turned outputs and inputs into `Private` variables. Each scalar or vector is copied
+//! separately, so that types may differ as the specification allows: a `vec4` output matches a
+//! `vec3` input, and a member of a block matches a variable. An input without a matching output
+//! becomes 0.
 
 use rustc_hash::FxHashMap;
 use spirv::{BuiltIn, Decoration, Op, StorageClass};
@@ -16,16 +17,17 @@ use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::EntryPoint;
 
-/// The outputs of a stage, or the inputs of a stage, that are passed from one stage to the next.
+/// The outputs of a stage, or the inputs of a stage, that are copied together.
 #[derive(Debug)]
 pub(super) struct Interface<'d> {
     variables: Vec<&'d Variable>,
-    /// Whether each variable has one element per vertex.
+    /// Whether each variable is an array with one element per vertex.
     is_per_vertex: bool,
 }
 
 impl<'d> Interface<'d> {
-    /// The variables of a stage that have one value.
+    /// Lists the variables of a stage, each of which has one value per run, such as the outputs of
+    /// a vertex shader.
     pub(super) fn per_run(
         declarations: &'d Declarations,
         entry: &EntryPoint,
@@ -34,7 +36,7 @@ impl<'d> Interface<'d> {
         Self::of(declarations, entry, storage, false, |_| true)
     }
 
-    /// The variables of a stage that have one element per vertex.
+    /// Lists the variables of a stage that have one element per vertex or control point.
     pub(super) fn per_vertex(
         declarations: &'d Declarations,
         entry: &EntryPoint,
@@ -44,7 +46,7 @@ impl<'d> Interface<'d> {
         Self::of(declarations, entry, storage, true, is_passed)
     }
 
-    /// The variables of a tessellation shader that have one value per patch.
+    /// Lists the variables of a tessellation shader that have one value per patch.
     pub(super) fn per_patch(
         declarations: &'d Declarations,
         entry: &EntryPoint,
@@ -75,7 +77,8 @@ impl<'d> Interface<'d> {
     }
 }
 
-/// Whether a variable of a tessellation shader has one value per patch.
+/// Whether a variable of a tessellation shader has one value per patch: it has the decoration
+/// `Patch`, or contains the tessellation levels.
 pub(super) fn is_per_patch(declarations: &Declarations, variable: &Variable) -> bool {
     let levels = [BuiltIn::TessLevelOuter as u32, BuiltIn::TessLevelInner as u32];
     let of_members = || match declarations.ty(variable.pointee) {
@@ -94,13 +97,13 @@ pub(super) fn is_per_patch(declarations: &Declarations, variable: &Variable) -> 
 #[derive(Debug, Default)]
 pub(crate) struct Passing {
     outputs: Vec<Leaf>,
-    /// For each input, the source of each of its components.
+    /// The inputs, each with the sources of its components; `None` for components that become 0.
     inputs: Vec<(Leaf, Vec<Option<Source>>)>,
-    /// Whether the outputs have one element per vertex, and whether the inputs have.
+    /// Whether the outputs have one element per vertex, and whether the inputs have one.
     are_per_vertex: [bool; 2],
 }
 
-/// A component of an output.
+/// A component of an output, which is copied to a component of an input.
 #[derive(Debug, Clone, Copy)]
 struct Source {
     /// The index of the output in [`Passing::outputs`].
@@ -143,8 +146,8 @@ impl Passing {
         Ok(Self { outputs, inputs: passed, are_per_vertex: [from.is_per_vertex, to.is_per_vertex] })
     }
 
-    /// Returns the body of a function that copies outputs to inputs. Of variables with one element per vertex, it
-    /// copies only element `slot`.
+    /// Generates the body of a function that copies outputs to inputs. In variables with one
+    /// element per vertex, it accesses only the element `slot`.
     pub(crate) fn pass(
         &self,
         builder: &mut Builder<'_>,
@@ -175,7 +178,8 @@ struct Copy<'c, 'm> {
 }
 
 impl Copy<'_, '_> {
-    /// A pointer to a leaf, in element `slot` if the variable has one element per vertex.
+    /// Generates a pointer to a leaf, in the element `slot` if the variable has one element per
+    /// vertex.
     fn pointer(&mut self, leaf: &Leaf, slot: Option<Id>) -> Id {
         let constants = leaf.path.iter().map(|index| self.builder.constant(*index).0);
         let indices: Vec<u32> = slot.map(|slot| slot.0).into_iter().chain(constants).collect();
@@ -223,7 +227,8 @@ impl Copy<'_, '_> {
                 this.code.value(this.builder, Op::Load, output.ty, &[pointer.0])
             })
         };
-        // The common case: the input and the output have the same type.
+        // In the common case, input and output have the same type, and the value is copied as a
+        // whole.
         if let [Some(first), ..] = sources
             && let Some(output) = passing.outputs.get(first.output)
             && output.ty == input.ty

@@ -1,10 +1,11 @@
-//! Cuts a tessellation control shader at its barriers, so that its invocations can run one after the other: all
-//! invocations run up to the first barrier, then all run up to the next barrier.
+//! This module cuts a tessellation control shader at its barriers, so that one invocation of the
+//! compute shader can run all invocations of the control shader one after the other: first each up
+//! to the first barrier, then each up to the next one.
 //!
-//! The parts of the shader between barriers are its *phases*. The function of the entry point becomes one `OpSwitch`
-//! over them. If a phase uses what an earlier phase of the same invocation has computed, that is saved in an array
-//! with one element per invocation: values, variables of the function, and the shader's `Private` variables. Outputs
-//! need not be saved, because all invocations share them.
+//! The parts of the shader between barriers are its *phases*. The function of the entry point
+//! becomes one `OpSwitch`, whose cases are the phases. What later phases of the same invocation may
+//! use is saved in arrays with one element per invocation: values, variables of the function, and
+//! `Private` variables. Outputs need not be saved, because all invocations share them.
 //!
 //! A barrier must be where every invocation executes it exactly once: in the function of the entry point, outside of
 //! loops and selections, and before any return. GLSL requires the same.
@@ -24,20 +25,21 @@ use crate::spirv::{Id, Instruction, Module, Section, ids_of, result_of, visit_id
 #[derive(Debug, Clone)]
 pub(in crate::lower) struct Phases {
     pub(super) count: u32,
-    /// The `Private` variables with the numbers of the phase and of the invocation that are to run.
+    /// The `Private` variables from which the shader reads the numbers of the phase and of the
+    /// invocation to run.
     pub(super) phase: Id,
     pub(super) invocation: Id,
-    /// The variables that keep their values between runs of the shader, so that a run must not clear them: `phase`,
-    /// `invocation`, and the arrays of saved values.
+    /// The variables that must not be cleared before the shader runs: `phase`, `invocation`, and
+    /// the arrays of saved values.
     pub(super) kept: FxHashSet<Id>,
 }
 
-/// A block, or the part of a block between barriers.
+/// A block of the original function, or the part of a block before, between or after barriers.
 struct Block {
     label: Id,
     /// The instructions after the label.
     code: Vec<Vec<u32>>,
-    /// Whether a barrier follows. Otherwise the last instruction ends the block.
+    /// Whether the block ends at a barrier. Otherwise its last instruction is a terminator.
     ends_at_barrier: bool,
 }
 
@@ -99,7 +101,7 @@ pub(super) fn split(
     let [phase, invocation] = [(); 2].map(|()| builder.variable(StorageClass::Private, uint));
     let mut kept = FxHashSet::from_iter([phase, invocation]);
     let length = builder.constant(invocations);
-    // For each variable and value: the array in which it is saved.
+    // For each variable and each value: the array in which it is saved.
     let mut arrays = FxHashMap::default();
     for (id, ty) in persistent.iter().chain(&crossing.values) {
         let array = builder.declare_new(Op::TypeArray, &[ty.0, length.0]);
@@ -110,8 +112,8 @@ pub(super) fn split(
     entry.interface.extend(&kept);
     let saved = Saved { arrays, invocation };
     for (number, part) in parts.iter().enumerate() {
-        // The code at the beginning of the phase. It restores variables, loads the saved values that the phase uses,
-        // and computes pointers again.
+        // The code at the beginning of the phase restores variables, loads the saved values that
+        // the phase uses, and computes pointers again.
         let mut before = Code::default();
         let mut renamed = FxHashMap::default();
         if number > 0 {
@@ -140,7 +142,8 @@ pub(super) fn split(
                 }
             }
         }
-        // The code at the end of the phase. It saves variables, and the phase's own values that later phases use.
+        // The code at the end of the phase saves variables, and the phase's own values that later
+        // phases use.
         let mut after = Code::default();
         if number + 1 < parts.len() {
             for (variable, ty) in &persistent {
@@ -194,8 +197,8 @@ pub(super) fn split(
     Ok(Some(Phases { count: parts.len() as u32, phase, invocation, kept }))
 }
 
-/// Returns the range of the instructions of the entry point's function. `None` if no function has barriers,
-/// `Some(None)` if another function has them.
+/// Returns the range of the instructions of the entry point's function. `None` if no function has
+/// barriers, `Some(None)` if a function other than that of the entry point has one.
 #[allow(clippy::option_option, reason = "two questions")]
 fn function_with_barriers(
     module: &Module,
@@ -222,12 +225,12 @@ fn function_with_barriers(
     }
 }
 
-/// Reads a function: its first instruction, its variables, and its blocks, cut at barriers. Line information
-/// (`OpLine`) is dropped.
+/// Reads a function. Returns its `OpFunction`, its variables, and its blocks, cut at barriers. Line
+/// information (`OpLine`) is dropped.
 fn read(module: &mut Module, function: &[Vec<u32>]) -> (Vec<u32>, Vec<Vec<u32>>, Vec<Block>) {
     let (mut head, mut variables, mut blocks) = (Vec::new(), Vec::new(), Vec::<Block>::new());
-    // For each block that was cut: its label, and the label of its last part. Phis must name the last part as their
-    // parent.
+    // For each block that was cut: its label, and the label of its last part, which phis must name
+    // as the parent.
     let mut lasts = FxHashMap::default();
     let mut label = Id(0);
     for words in function {
@@ -262,8 +265,9 @@ fn read(module: &mut Module, function: &[Vec<u32>]) -> (Vec<u32>, Vec<Vec<u32>>,
     (head, variables, blocks)
 }
 
-/// Returns the numbers of the blocks of each phase, the first block of the phase first. `None` if a phase may end at
-/// different barriers, or both at a barrier and by a return, or if a block belongs to several phases.
+/// Returns, for each phase, the indices of its blocks; the block with which the phase begins is the
+/// first. `None` if a phase may end at different barriers, or either at a barrier or by a return,
+/// or if a block belongs to several phases.
 fn parts(blocks: &[Block]) -> Option<Vec<Vec<usize>>> {
     let numbers: FxHashMap<Id, usize> =
         (0..).zip(blocks).map(|(n, block)| (block.label, n)).collect();
@@ -271,7 +275,8 @@ fn parts(blocks: &[Block]) -> Option<Vec<Vec<usize>>> {
     let mut start = Some(0);
     while let Some(first) = start {
         let (mut part, mut open) = (FxHashSet::default(), vec![first]);
-        // The blocks behind the barriers at which the phase ends, and whether it may return.
+        // `ends` are the blocks after the barriers at which the phase may end; `returns` is true if
+        // it may end by a return.
         let (mut ends, mut returns) = (FxHashSet::default(), false);
         while let Some(number) = open.pop() {
             if !part.insert(number) {
@@ -282,7 +287,8 @@ fn parts(blocks: &[Block]) -> Option<Vec<Vec<usize>>> {
                 ends.insert(number + 1);
                 continue;
             };
-            // Merge and continue blocks must stay with their constructs, even those that nothing branches to.
+            // Merge blocks and continue targets must stay in the phase of their construct, even if
+            // nothing branches to them.
             let before = block.code.iter().rev().nth(1).map(|words| Instruction::new(words));
             for label in before.into_iter().flat_map(merges) {
                 open.push(*numbers.get(&label)?);
@@ -294,7 +300,7 @@ fn parts(blocks: &[Block]) -> Option<Vec<Vec<usize>>> {
                         open.push(*numbers.get(&label)?);
                     }
                 }
-                // The block is unreachable, or ends the shader.
+                // Control does not continue after other terminators, such as `OpUnreachable`.
                 _ => {}
             }
         }
@@ -304,7 +310,7 @@ fn parts(blocks: &[Block]) -> Option<Vec<Vec<usize>>> {
         }
         let mut part: Vec<usize> = part.into_iter().collect();
         part.sort_unstable();
-        // The first block is the one that the switch branches to.
+        // The block to which the `OpSwitch` branches has to be the first.
         part.sort_by_key(|number| *number != first);
         parts.push(part);
         start = ends.into_iter().next();
@@ -312,7 +318,8 @@ fn parts(blocks: &[Block]) -> Option<Vec<Vec<usize>>> {
     Some(parts)
 }
 
-/// Removes the operands of phis that name blocks outside of all phases: unreachable blocks, which are dropped.
+/// Removes the operands of phis whose parent is in no phase: it is unreachable, so it is left out of
+/// the rewritten function.
 fn drop_dead_parents(blocks: &mut [Block], parts: &[Vec<usize>]) {
     let live: FxHashSet<u32> =
         parts.iter().flatten().map(|number| blocks[*number].label.0).collect();
@@ -327,8 +334,8 @@ fn drop_dead_parents(blocks: &mut [Block], parts: &[Vec<usize>]) {
     }
 }
 
-/// Returns the merge block and, for a loop, the continue target that an instruction declares. Empty for other
-/// instructions.
+/// Returns the merge block of an `OpSelectionMerge`, or the merge block and the continue target of
+/// an `OpLoopMerge`. Empty for other instructions.
 fn merges(i: Instruction<'_>) -> impl Iterator<Item = Id> + use<> {
     let count = match i.op() {
         Some(Op::SelectionMerge) => 1,
@@ -348,7 +355,7 @@ struct Crossing {
     pointers: Vec<(Id, Vec<u32>)>,
     /// The phase that computes each value.
     of: FxHashMap<Id, usize>,
-    /// The phases that use a value.
+    /// Pairs of a value and a phase that uses it.
     uses: FxHashSet<(Id, usize)>,
     /// The ids that several phases use.
     several: FxHashSet<Id>,
@@ -375,8 +382,9 @@ impl Crossing {
                 }
             }
         }
-        // A phase that computes a pointer again uses the operands of its instruction, too. An operand may be an
-        // earlier pointer, so the last pointers come first.
+        // A phase that computes a pointer again also uses the operands of the instruction that
+        // computes it. An operand may be an earlier pointer, so the pointers are visited from the
+        // last to the first.
         for (pointer, words) in pointers.iter().rev() {
             for part in 0..parts.len() {
                 if of.get(pointer) != Some(&part) && uses.contains(&(*pointer, part)) {
@@ -412,7 +420,7 @@ impl Crossing {
     }
 }
 
-/// Whether values of a type can be elements of an array: numbers, booleans, and composites of these.
+/// Whether values of a type can be saved: numbers, booleans, and composites of these.
 fn can_be_saved(declarations: &Declarations, ty: Id) -> bool {
     match declarations.ty(ty) {
         Some(Type::Int { .. } | Type::Float { .. } | Type::Other(Op::TypeBool)) => true,
@@ -426,7 +434,7 @@ fn can_be_saved(declarations: &Declarations, ty: Id) -> bool {
     }
 }
 
-/// The arrays in which values are saved.
+/// The arrays in which values are saved between phases.
 struct Saved {
     arrays: FxHashMap<Id, Id>,
     invocation: Id,
@@ -452,7 +460,7 @@ impl Saved {
     }
 }
 
-/// Replaces ids in an instruction.
+/// Replaces ids in the words of an instruction.
 fn rename(words: &mut [u32], renamed: &FxHashMap<Id, Id>) {
     let mut places = Vec::new();
     visit_ids(Instruction::new(words), |place| places.push(place + 1));

@@ -1,7 +1,8 @@
-//! Restores variables before a stage runs again in the same invocation.
+//! This module resets variables before a stage runs again in the same invocation.
 //!
-//! When an invocation begins, a module-scope variable has the value of its initializer. In a capture of a later stage
-//! one invocation runs the vertex shader for several vertices, and each run must begin with the same values.
+//! When an invocation begins, a module-scope variable has the value of its initializer. In a
+//! capture of a geometry or tessellation shader, one invocation runs the vertex shader for several
+//! vertices, and each run must begin with the same values.
 
 use spirv::{Op, StorageClass};
 
@@ -14,15 +15,16 @@ use crate::spirv::{Id, Module, Section};
 /// The values that variables must have before a stage runs.
 #[derive(Debug, Default)]
 pub(crate) struct Resets {
-    /// Variables, and the constants that initialize them.
+    /// The variables with an initializer, and the constants that initialize them.
     initialized: Vec<(Id, Id)>,
-    /// Variables that are set to 0, and their types.
+    /// The variables that are set to 0, and their types.
     cleared: Vec<(Id, Id)>,
 }
 
 impl Resets {
-    /// The initializers of the variables that an entry point uses. Its other outputs are set to 0 if
-    /// `clears_outputs`: another stage may read them even if this one does not write them.
+    /// Finds the `Private` and `Output` variables of an entry point that have initializers. If
+    /// `clears_outputs` is true, its other outputs are set to 0, because the next stage may read
+    /// them even if this stage does not write them.
     pub(super) fn of(
         module: &Module,
         declarations: &Declarations,
@@ -44,8 +46,8 @@ impl Resets {
         Self { cleared: cleared.collect(), initialized }
     }
 
-    /// Moves the outputs to a second list. A tessellation control shader keeps its outputs between its runs
-    /// for one patch, so they are reset at another time than the other variables.
+    /// Moves the outputs to the returned resets. A tessellation control shader keeps its outputs
+    /// between its runs for one patch, so they are reset at another time than the other variables.
     pub(super) fn take_outputs(&mut self, declarations: &Declarations) -> Self {
         let is_output = |id: Id| {
             let storage = declarations.variable(id).map(|variable| variable.storage);
@@ -57,7 +59,7 @@ impl Resets {
         Self { initialized: outputs, cleared: std::mem::take(&mut self.cleared) }
     }
 
-    /// Generates the stores.
+    /// Generates the stores that reset the variables.
     pub(crate) fn store(&self, builder: &mut Builder<'_>, code: &mut Code) {
         for (variable, value) in &self.initialized {
             code.push(Op::Store, &[variable.0, value.0]);

@@ -1,4 +1,5 @@
-//! Tessellation shaders: their execution modes, and the code that runs them for a patch.
+//! This module reads the execution modes of tessellation shaders, and generates the code that runs
+//! these shaders for a patch.
 //!
 //! One invocation of the compute shader runs all invocations of the control shader for a patch, one after the other.
 //! If the control shader has barriers, all its invocations run up to a barrier before any of them continues
@@ -24,24 +25,26 @@ use crate::spirv::link::{Linker, Stub};
 use crate::spirv::{Id, Instruction, Module, Section};
 use crate::tessellator::{Domain, Spacing, Tessellator};
 
-/// The largest number of control points of a patch, before and after the control shader: every device has at least this
-/// `maxTessellationPatchSize`.
+/// The largest number of control points of a patch, before and after the control shader. Every
+/// device supports this `maxTessellationPatchSize`.
 pub(crate) const MAX_PATCH_SIZE: u32 = 32;
 
-/// What tessellation shaders declare.
+/// The properties that only tessellation shaders declare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoweredTessellation {
-    /// How patches are divided.
+    /// The rules by which patches are divided into primitives.
     pub tessellator: Tessellator,
     /// The number of control points that the control shader returns for each patch.
     pub control_points: u32,
-    /// The largest number of control points of a patch that the control shader has room for, at most 32.
+    /// The largest number of control points that a patch may have before the control shader: the
+    /// smallest length of the control shader's input arrays, at most 32.
     pub most_taken: u32,
 }
 
 impl LoweredGeometry {
-    /// Reads the execution modes of the stages after a vertex shader, each with its module. `None` if there are none.
+    /// Reads the execution modes of the stages `later` after a vertex shader, each with its module.
+    /// Returns `None` if there are no such stages.
     ///
     /// # Errors
     /// [`LowerError`]: a mode is missing, or the stages do not match.
@@ -60,7 +63,8 @@ impl LoweredGeometry {
         }))
     }
 
-    /// Reads the execution modes of tessellation shaders. Each mode may be declared by either of them.
+    /// Reads the execution modes of a tessellation control and evaluation shader. Either of the two
+    /// may declare a mode.
     ///
     /// # Errors
     /// [`LowerError::TessellationModes`].
@@ -98,7 +102,9 @@ impl LoweredGeometry {
         let declarations = Declarations::of(control_module);
         let taken = Interface::per_vertex(&declarations, control, StorageClass::Input);
         let most_taken = taken.least_elements(&declarations).unwrap_or(MAX_PATCH_SIZE);
-        // u points to the right, and v away from the origin: down from an upper corner.
+        // In the tessellation domain, u points to the right, and v points down from an upper left
+        // origin, but up from a lower left one. The other origin therefore exchanges clockwise and
+        // counterclockwise.
         let flipped = is_clockwise == (origin == DomainOrigin::LowerLeft);
         let tessellator = Tessellator { domain, spacing, flipped, points };
         let output_vertices = tessellator.primitive_vertices();
@@ -119,7 +125,8 @@ impl LoweredGeometry {
 }
 
 impl LoweredGeometry {
-    /// The modes of a geometry shader behind tessellation shaders.
+    /// Returns the modes of this geometry shader after the tessellation shaders with the modes
+    /// `before`: the input primitives become patches.
     ///
     /// # Errors
     /// [`LowerError::TessellatedPrimitives`].
@@ -136,7 +143,7 @@ impl LoweredGeometry {
     }
 }
 
-/// The instructions that declare the execution modes of an entry point.
+/// Returns the instructions that declare the execution modes of an entry point.
 fn execution_modes<'m>(
     module: &'m Module,
     entry: &EntryPoint,
@@ -145,8 +152,8 @@ fn execution_modes<'m>(
     module.section(Section::ExecutionModes).filter(move |i| i.id(0) == function)
 }
 
-/// Declares the opposite order of vertices for the tessellation shaders of a pipeline. That order is all that the
-/// origin of the tessellation domain affects.
+/// Declares the opposite order of vertices for the tessellation shaders of a pipeline. This has the
+/// same effect as the other origin of the tessellation domain.
 pub(in crate::lower) fn reverse_order([control, evaluation]: [(&mut Module, &EntryPoint); 2]) {
     let order = |i: Instruction<'_>| {
         let mode = ExecutionMode::from_u32(i.operand(1));
@@ -168,32 +175,36 @@ pub(in crate::lower) fn reverse_order([control, evaluation]: [(&mut Module, &Ent
     evaluation.0.push(Section::ExecutionModes, Op::ExecutionMode, &operands);
 }
 
-/// The tessellation shaders of a module.
+/// The data from which the stubs for tessellation shaders are generated.
 pub(super) struct Tessellation<'a> {
     declarations: &'a Declarations,
     control: Stage<'a>,
     control_undefined: Undefined,
     phases: Option<Phases>,
-    /// The values of the control shader's outputs before its first invocation for a patch.
+    /// The values that the control shader's outputs get before its first invocation for a patch.
     cleared: Resets,
-    /// The outputs `TessLevelOuter` and `TessLevelInner`.
+    /// The control shader's outputs `TessLevelOuter` and `TessLevelInner`; `None` if it does not
+    /// have them.
     outer: Option<Id>,
     inner: Option<Id>,
-    /// The copies from the control shader to the evaluation shader: of control points, and of values per patch.
+    /// The copies from outputs of the control shader to inputs of the evaluation shader: those with
+    /// one element per control point, and those with one value per patch.
     points: Passing,
     patch: Passing,
-    /// The number of control points that the evaluation shader has room for.
+    /// The number of control points for which the outputs of the control shader and the inputs of
+    /// the evaluation shader have elements.
     most_passed: u32,
     evaluation: Stage<'a>,
-    /// If a geometry shader follows: the copies from the evaluation shader to it, and the undefined values of the
-    /// evaluation shader.
+    /// The copies from the evaluation shader to a geometry shader, and the undefined values of the
+    /// evaluation shader. `None` if no geometry shader follows.
     evaluated: Option<(Passing, Undefined)>,
     modes: LoweredTessellation,
 }
 
 impl<'a> Tessellation<'a> {
-    /// Finds out which outputs are passed on, also those to a geometry shader `behind` the evaluation shader.
-    /// Undefined values of the stages that are not captured are replaced.
+    /// Matches the outputs of the control shader with the inputs of the evaluation shader, and the
+    /// outputs of the evaluation shader with the inputs of the geometry shader `behind` it. Also
+    /// replaces undefined values by 0 in the stages that are not captured.
     ///
     /// # Errors
     /// [`LowerError::PassedType`], [`LowerError::NoLocation`].
@@ -257,7 +268,7 @@ impl<'a> Tessellation<'a> {
         })
     }
 
-    /// Sets the phases of the control shader, if it has barriers.
+    /// Sets the phases of the control shader; `None` if it has no barriers.
     pub(super) fn set_phases(&mut self, phases: Option<Phases>) {
         if let Some(phases) = &phases {
             self.control_undefined.keep(&phases.kept);
@@ -265,7 +276,7 @@ impl<'a> Tessellation<'a> {
         self.phases = phases;
     }
 
-    /// The body of a stub; `None` if the stub is not one of tessellation shaders.
+    /// Generates the body of a stub; `None` if the stub does not belong to tessellation shaders.
     ///
     /// # Errors
     /// [`LowerError::BuiltIn`]
@@ -355,13 +366,13 @@ impl<'a> Tessellation<'a> {
         }))
     }
 
-    /// Input variables of the compute shader that built-ins are copied from.
+    /// Returns the input variables of the compute shader from which built-ins are copied.
     pub(super) fn interface(self) -> impl Iterator<Item = Id> {
         self.control.inputs.interface.into_iter().chain(self.evaluation.inputs.interface)
     }
 }
 
-/// The body of a stub that returns what a function of the library returns.
+/// Generates the body of a stub that returns the result of a function of the shader library.
 fn returning(linker: &mut Linker<'_, '_>, function: Function) -> Result<Code, LowerError> {
     let function = function.id(linker)?;
     let (uint, mut code) = (linker.builder.uint(), Code::default());
@@ -370,8 +381,8 @@ fn returning(linker: &mut Linker<'_, '_>, function: Function) -> Result<Code, Lo
     Ok(code)
 }
 
-/// Returns the body of a function that returns the bits of the tessellation levels, or 0 if the shader does not write
-/// them.
+/// Generates the body of a stub that returns the bits of `count` tessellation levels. `levels` is
+/// the output with the levels; if the shader has none, the levels are 0.
 fn level_bits(builder: &mut Builder<'_>, levels: Option<Id>, count: u32) -> Code {
     let mut code = Code::default();
     let (uint, vector) = (builder.uint(), builder.uvec(count));

@@ -1,12 +1,15 @@
-//! Finds the number of primitives that a geometry shader emits, if its code determines that.
+//! This module finds the number of primitives that a geometry shader emits, if its code determines
+//! the number.
 //!
-//! The walk simulates the code with the integers and booleans that are known: constants, results of operations on
-//! known values, and contents of variables. It takes a branch if the condition is known.
+//! The walk simulates the code with the integers and booleans that are known: constants, results of
+//! operations on known values, and contents of variables. If the condition of a branch is known,
+//! the walk continues at the branch's target.
 //!
-//! If the condition of a construct is not known, the walk skips the construct, provided that all of its paths lead to
-//! its merge block, and none emits. It also skips all loops and function calls that do not emit. After skipped code,
-//! everything that the code may have changed is unknown. In all other cases, and at unsupported code, the walk ends
-//! without a number. A wrong number would lose primitives; without a number they are counted at run time.
+//! If the condition is not known, the walk skips the selection construct, provided that all paths
+//! lead to its merge block and none emits vertices. It also skips all loops and function calls that
+//! do not emit. After skipped code, everything that the code may have changed is unknown. In all
+//! other cases, and at unsupported code, the walk ends without a number. A wrong number would lose
+//! primitives; without a number, a first run of the shader counts them.
 
 use std::rc::Rc;
 
@@ -20,16 +23,17 @@ use crate::spirv::optimize::source::{Block, Function, Merge, Source, phi_value, 
 use crate::spirv::specialization::fold::{Scalar, Value, fold};
 use crate::spirv::{Id, Instruction, Module, Section, result_of};
 
-/// The largest number of instruction words to simulate. Loops that emit a few hundred vertices have fewer
-/// words, and devices allow no more vertices. Endless or very long loops reach this number within
-/// milliseconds.
+/// The largest number of instruction words to simulate. A loop that emits a few hundred vertices,
+/// the most that devices allow, takes fewer words. Endless or very long loops reach this number
+/// within milliseconds.
 const MAX_WORDS: usize = 1 << 17;
-/// The largest depth of calls. Valid modules have no recursion.
+/// The largest depth of calls, for invalid modules with recursion.
 const MAX_CALLS: usize = 64;
 
-/// The number of primitives, with `vertices` vertices each, that a shader emits to stream 0, if the code
-/// shows that every run emits the same number; otherwise `None`. Also `None` if it emits more vertices than
-/// `most`, the maximum that it declares, because the result is undefined then.
+/// Returns the number of primitives, with `vertices` vertices each, that a shader emits, if the
+/// walk finds that every run emits the same number. Otherwise returns `None`, also if the number is
+/// 0, if the shader uses instructions for vertex streams, or if it emits more vertices than `most`,
+/// the maximum that it declares, because the result is undefined then.
 pub(super) fn always_emitted(
     module: &Module,
     function: Id,
@@ -65,32 +69,33 @@ struct Walk<'s> {
     source: &'s Source<'s>,
     declarations: &'s Declarations,
     followed: FxHashSet<Id>,
-    /// The variable that each followed pointer points to: a variable to itself, a parameter of a simulated function
-    /// to its argument.
+    /// For each followed pointer, the variable that it points to: for a variable itself, for a
+    /// parameter of a simulated function the variable that was passed.
     variables: FxHashMap<Id, Id>,
     /// The known values of constants, results and contents of variables.
     known: FxHashMap<Id, Value>,
-    /// For each function, and each header of a construct: the values that are unknown after the walk skipped
-    /// it; `None` if the walk cannot skip it.
+    /// For each function, by its id, and each construct, by its header's label: the values that are
+    /// unknown after the walk has skipped it; `None` if the walk cannot skip it.
     lost: FxHashMap<Id, Option<Rc<[Id]>>>,
-    /// Whether literals of an `OpSwitch` may have two words.
+    /// Whether the module has integers of more than 32 bits, so that literals of an `OpSwitch` may
+    /// have two words.
     has_wide_literals: bool,
     /// The number of words that may still be simulated.
     words: usize,
     calls: usize,
     /// The number of vertices of a primitive.
     vertices: u32,
-    /// The number of vertices that may still be emitted.
+    /// The number of vertices that the shader may still emit.
     left: u32,
-    /// The number of vertices of the current strip.
+    /// The number of vertices emitted so far for the current strip.
     strip: u32,
     /// The number of primitives of the strips before the current one.
     primitives: u32,
 }
 
 impl<'s> Walk<'s> {
-    /// Reads the constants and variables of the module. Variables begin with the values of their initializers in
-    /// every run: [`Resets`](super::resets::Resets) stores them.
+    /// Reads the constants and variables of the module. In every run, variables begin with the
+    /// values of their initializers, which [`Resets`](super::resets::Resets) stores.
     fn declare(&mut self, module: &Module) {
         for i in module.section(Section::Declarations) {
             match i.op() {
@@ -125,13 +130,16 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Counts simulated words; `None` if there are too many.
+    /// Subtracts `words` from the number of words that may still be simulated. Returns `None` if
+    /// fewer are left.
     fn spend(&mut self, words: usize) -> Option<()> {
         self.words = self.words.checked_sub(words)?;
         Some(())
     }
 
-    /// Simulates a function. Returns its result if that is known. The outer `None` ends the walk.
+    /// Simulates a function. Returns the value that the function returns, in the inner `Option`,
+    /// which is `None` if the value is unknown. If the outer `Option` is `None`, the walk ends
+    /// without a number.
     fn call(&mut self, function: Id) -> Option<Option<Value>> {
         let source = self.source;
         let function = source.get(function)?;
@@ -180,7 +188,8 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Sets the phis of a block: all at once, because one may be an operand of another.
+    /// Sets the values of a block's phis. `from` is the label of the block before; `None` if it is
+    /// unknown. All phis are set at once, because one may be an operand of another.
     fn enter(&mut self, block: &Block, from: Option<Id>) -> Option<()> {
         self.spend(block.places())?;
         let mut values = Vec::new();
@@ -201,7 +210,8 @@ impl<'s> Walk<'s> {
                 self.strip += 1;
             }
             Op::EndPrimitive => self.end_primitive(),
-            // The stream is an operand, and only stream 0 is counted.
+            // Only stream 0 is counted, and these instructions may be for another stream, so the
+            // walk ends.
             Op::EmitStreamVertex | Op::EndStreamPrimitive => return None,
             Op::Store => {
                 if let Some(variable) = self.variables.get(&i.id(0)) {
@@ -232,7 +242,7 @@ impl<'s> Walk<'s> {
             Op::CopyObject => self.value(i.id(2)),
             _ => {
                 let scalar = Scalar::of(self.declarations, ty)?;
-                // Foldable instructions have no literal operands.
+                // The instructions that `fold` supports have no literal operands.
                 let operands = i.operands().iter().skip(2).map(|id| self.value(Id(*id)));
                 fold(op, scalar, &operands.collect::<Option<Vec<_>>>()?)
             }
@@ -274,9 +284,10 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Skips code of a function, if possible. `starts` are the labels at which the code begins; it ends at
-    /// the merge block, or at the end of the function. `key` is the label of the construct's header, or the
-    /// id of the function.
+    /// Skips a construct or a whole function: marks the values as unknown that it may change.
+    /// Returns false if the code cannot be skipped. `starts` are the labels at which the code
+    /// begins; it ends at the block `merge`, or with `None` at the end of the function. `key` is
+    /// the label of the construct's header, or the id of the function.
     fn pass_over(
         &mut self,
         key: Id,
@@ -293,14 +304,15 @@ impl<'s> Walk<'s> {
             self.known.remove(id);
             self.forget(*id);
         }
-        // Spend at least one word: in invalid modules the merge blocks of loops may be headers of each other, without
-        // end.
+        // At least one word is spent, so that the walk ends in invalid modules, in which the merge
+        // blocks of loops may be headers of each other.
         self.spend(1 + lost.len()).is_some()
     }
 
-    /// The values that are unknown after skipped code: its results, and the variables that it, or a function
-    /// that it calls, may store to. `None` if the code may emit vertices, or may leave the function or the
-    /// construct otherwise than at its end.
+    /// Returns the values that are unknown after the code that [`pass_over`](Self::pass_over)
+    /// skips: the results of its instructions, and the variables that the code, or a function that
+    /// it calls, may store to. `None` if the code may emit vertices, or may be left in another way
+    /// than at its end.
     fn lost_by(
         &mut self,
         function: &'s Function,
@@ -351,7 +363,8 @@ impl<'s> Walk<'s> {
         is_left.then_some(lost)
     }
 
-    /// The labels that a terminator branches to.
+    /// Returns the labels to which a terminator branches; `None` for an `OpSwitch` whose literals
+    /// may have two words.
     fn successors(&self, terminator: Instruction<'_>) -> Option<Vec<Id>> {
         let is_understood = !(terminator.is(Op::Switch) && self.has_wide_literals);
         is_understood.then(|| successors(terminator).collect())
@@ -364,7 +377,8 @@ fn emits(i: Instruction<'_>) -> bool {
     i.op().is_some_and(|op| emitting.contains(&op))
 }
 
-/// The label that an `OpSwitch` branches to.
+/// Returns the label to which an `OpSwitch` branches; `None` if the selector is not an integer of
+/// at most 32 bits.
 fn case(switch: Instruction<'_>, selector: Value) -> Option<Id> {
     let (Op::Constant, [selector, _], 1) = selector.literal() else { return None };
     let (cases, _) = switch.operands().get(2..)?.as_chunks::<2>();
