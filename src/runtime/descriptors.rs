@@ -7,9 +7,8 @@
 //!
 //! | array elements | set for captures | set for fused captures | set for kernels |
 //! |---|---|---|---|
-//! | binding 0, the first [`TableLimits::writes`] elements | scratch memory, if the capture reads it | unused |
-//! [`Purpose::State`] |
-//! | binding 0, the other elements | [`Purpose::Read`] | [`Purpose::Read`] | [`Purpose::Read`] |
+//! | binding 0, the first [`TableLimits::writes`] | scratch memory, if read | unused | [`Purpose::State`] |
+//! | binding 0, the others | [`Purpose::Read`] | [`Purpose::Read`] | [`Purpose::Read`] |
 //! | binding 1 | [`Purpose::Capture`] | [`Purpose::State`], then [`Purpose::Capture`] | [`Purpose::State`] |
 //!
 //! So each kind of command ([`User`]) has its own sets, with only the buffers that commands of this kind access. With
