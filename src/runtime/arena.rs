@@ -255,7 +255,7 @@ impl Arena {
     ) -> Result<Self, RuntimeError> {
         // SAFETY: the caller's contract.
         let upload = unsafe { Part::new(ctx, allocator, Kind::Upload, desc.upload) }?;
-        // SAFETY: as above.
+        // SAFETY: the caller's contract.
         let scratch = unsafe { Part::new(ctx, allocator, Kind::Scratch, desc.scratch) };
         let scratch = match scratch {
             Ok(scratch) => scratch,
@@ -267,11 +267,11 @@ impl Arena {
         };
         let context = ctx.id();
         let mut this = Self { upload, scratch, sets: Vec::new(), reused: None, context };
-        // SAFETY: as above.
+        // SAFETY: the caller's contract.
         match unsafe { this.add_sets(ctx, desc.descriptor_sets) } {
             Ok(()) => Ok(this),
             Err(error) => {
-                // SAFETY: as above.
+                // SAFETY: the arena was just made, and nothing uses it.
                 unsafe { ctx.destroy(this, allocator) };
                 Err(error)
             }
@@ -491,7 +491,7 @@ impl ArenaAccess<'_> {
     /// [`RuntimeError::NoDescriptorSet`], or the error of a failed command.
     ///
     /// # Safety
-    /// As [`reserve`](Self::reserve).
+    /// The requirements of [`reserve`](Self::reserve) apply.
     pub(super) unsafe fn take_set(
         &mut self,
         ctx: &Context,

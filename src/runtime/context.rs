@@ -276,7 +276,7 @@ impl Context {
     /// in everything else its target may differ from [`compute_target`](Self::compute_target).
     ///
     /// # Errors
-    /// As [`compute_target`](Self::compute_target).
+    /// The errors of [`compute_target`](Self::compute_target).
     #[doc(hidden)]
     pub fn resource_plan(&self) -> Result<ResourcePlan, RuntimeError> {
         match &self.shared.table {
@@ -556,7 +556,7 @@ impl Context {
     }
 
     /// # Safety
-    /// As [`memory_barrier`](Self::memory_barrier).
+    /// The requirements of [`memory_barrier`](Self::memory_barrier) apply.
     unsafe fn barrier(
         &self,
         cmd: vk::CommandBuffer,

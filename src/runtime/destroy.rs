@@ -18,7 +18,7 @@ impl<A: ?Sized, T: DestroyObject<A>> Destroy<A> for T {}
 /// the only way to destroy an object.
 pub trait DestroyObject<A: ?Sized> {
     /// # Safety
-    /// As [`Context::destroy`].
+    /// The requirements of [`Context::destroy`] apply.
     unsafe fn destroy(self, ctx: &Context, allocator: &mut A);
 }
 
@@ -47,8 +47,8 @@ impl Context {
     /// * The device is live, the objects were made with this context or a clone of it, and their memory is from
     ///   `allocator`.
     /// * The device no longer uses the objects: no command buffer that was recorded with them is executing or will be
-    /// submitted. No [`Capture`](super::Capture) that uses the objects, or whose draws were flushed with the arena, is
-    /// recorded to or played any more.
+    ///   submitted. No [`Capture`](super::Capture) that uses the objects, or whose draws were flushed with the arena, is
+    ///   recorded to or played any more.
     /// * Only one clone of an object is destroyed. After that the other clones are only dropped.
     pub unsafe fn destroy<A: ?Sized>(&self, objects: impl Destroy<A>, allocator: &mut A) {
         // SAFETY: the caller's contract.

@@ -343,7 +343,7 @@ impl RequiredFeatures {
     /// ```
     ///
     /// # Safety
-    /// As [`add_to`](Self::add_to).
+    /// The requirements of [`add_to`](Self::add_to) apply.
     pub unsafe fn with_create_info<R>(
         &self,
         info: vk::DeviceCreateInfo<'_>,

@@ -72,10 +72,10 @@ impl<'a> Job<'a> {
     /// it is passed to a shader.
     ///
     /// # Errors
-    /// Those of [`address`].
+    /// The errors of [`address`].
     ///
     /// # Safety
-    /// As [`address`]. The contract must hold until the command buffer is reset.
+    /// The requirements of [`address`] apply until the command buffer is reset.
     pub(super) unsafe fn address(
         &mut self,
         purpose: Purpose,

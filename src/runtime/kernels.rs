@@ -75,10 +75,10 @@ impl Kernels {
     /// Like [`prepare`](Self::prepare), but creates only the pipelines of `kernels`.
     ///
     /// # Errors
-    /// As [`prepare`](Self::prepare).
+    /// The errors of [`prepare`](Self::prepare).
     ///
     /// # Safety
-    /// As for [`prepare`](Self::prepare).
+    /// The requirements of [`prepare`](Self::prepare) apply.
     #[doc(hidden)]
     pub unsafe fn prepare_each(
         &self,
@@ -123,7 +123,7 @@ impl<A: ?Sized> DestroyObject<A> for Kernels {
 
 impl Pipelines {
     /// # Safety
-    /// As [`Kernels::new`].
+    /// The requirements of [`Kernels::new`] apply.
     unsafe fn new(ctx: &Context) -> Result<Self, RuntimeError> {
         let ranges = [vk::PushConstantRange {
             stage_flags: vk::ShaderStageFlags::COMPUTE,
@@ -150,10 +150,10 @@ impl Pipelines {
     /// Returns the pipeline of a kernel, and creates it if it does not exist.
     ///
     /// # Errors
-    /// As [`Kernels::prepare`].
+    /// The errors of [`Kernels::prepare`].
     ///
     /// # Safety
-    /// As [`Kernels::prepare`].
+    /// The requirements of [`Kernels::prepare`] apply.
     pub(super) unsafe fn get(
         &self,
         ctx: &Context,
@@ -183,7 +183,7 @@ impl Pipelines {
     /// Binds a kernel, sets its parameters and dispatches it.
     ///
     /// # Errors
-    /// As [`Kernels::prepare`], if the pipeline does not exist yet.
+    /// The errors of [`Kernels::prepare`], if the pipeline does not exist yet.
     ///
     /// # Safety
     /// `cmd` is in the recording state, outside of a render pass instance. `parameters` is the address of the kernel's

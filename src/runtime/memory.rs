@@ -116,7 +116,7 @@ impl fmt::Debug for Allocation {
 /// # Safety
 /// Until it is freed, an [`Allocation`] that [`allocate`](Self::allocate) returned meets these conditions:
 /// * its memory belongs to the allocator's device, has a type in `memoryTypeBits`, the requested alignment and at least
-/// the requested size, and belongs to no other allocation;
+///   the requested size, and belongs to no other allocation;
 /// * `mapped` is `None`, or the host address of all its bytes, which stay mapped there and which nobody else accesses;
 /// * `coherent` is set only if the memory type is `HOST_COHERENT`.
 pub unsafe trait MemoryAllocator {
@@ -259,7 +259,7 @@ impl Buffer {
     }
 
     /// # Safety
-    /// As [`new`](Self::new); `raw` was created from `desc` and is not bound to memory.
+    /// The requirements of [`new`](Self::new) apply. `raw` was created from `desc` and is not bound to memory.
     unsafe fn with_memory(
         ctx: &Context,
         allocator: &mut dyn MemoryAllocator,
@@ -451,12 +451,12 @@ impl Buffer {
     /// The error of a failed `vkFlushMappedMemoryRanges`.
     ///
     /// # Safety
-    /// As [`invalidate`](Self::invalidate).
+    /// The requirements of [`invalidate`](Self::invalidate) apply.
     pub unsafe fn flush(&self, ctx: &Context) -> Result<(), RuntimeError> {
         if self.allocation.coherent {
             return Ok(());
         }
-        // SAFETY: as in `invalidate`.
+        // SAFETY: the range is mapped, and its offset and size are multiples of the atom, as in `invalidate`.
         unsafe { ctx.device().flush_mapped_memory_ranges(&[self.mapped_range(ctx)]) }
             .map_err(RuntimeError::vulkan("vkFlushMappedMemoryRanges"))
     }

@@ -13,20 +13,20 @@
 //! * [`RequiredFeatures`] is what the application must enable when it creates its device. The application owns the
 //!   device, its queues and its memory.
 //! * [`Context`] holds the device functions (`vkCmd...`) that captures call, and the features that the device was
-//! created with.
+//!   created with.
 //! * [`Pipeline`] is one lowered shader as a Vulkan pipeline with its layout.
 //! * [`Variants`] creates capture pipelines on first use, from the create infos of the application's graphics
-//! pipelines. [`vulkan`] reads Vulkan's own structures, makes set layouts visible to the compute stage, and checks
-//! pipeline layouts against shaders.
+//!   pipelines. [`vulkan`] reads Vulkan's own structures, makes set layouts visible to the compute stage, and checks
+//!   pipeline layouts against shaders.
 //! * [`Recorder`] takes the place of `vkCmdBeginTransformFeedbackEXT`, the draws and `vkCmdEndTransformFeedbackEXT`. If
-//! the CPU knows all vertex counts and counters, it computes during recording where each draw writes
-//! ([`counts`](crate::counts)), and the GPU only runs the shader and stores the records. Otherwise the GPU first runs
-//! one dispatch of the setup kernel, which computes where each draw of the capture writes. The draws of a capture need
-//! no barriers between each other, because they write disjoint ranges.
+//!   the CPU knows all vertex counts and counters, it computes during recording where each draw writes
+//!   ([`counts`](crate::counts)), and the GPU only runs the shader and stores the records. Otherwise the GPU first runs
+//!   one dispatch of the setup kernel, which computes where each draw of the capture writes. The draws of a capture need
+//!   no barriers between each other, because they write disjoint ranges.
 //! * [`Kernels`] are the pipelines of the setup kernel and the other kernels, one set per device.
 //! * [`QueryPool`] contains queries, like `VkQueryPool`.
 //! * [`Capture`] contains what a recorder of the compute backend collects: the bound state, and the draws. A capture
-//! borrows nothing, so it can be kept, and it can be played into command buffers any number of times.
+//!   borrows nothing, so it can be kept, and it can be played into command buffers any number of times.
 //! * [`Arena`] contains the data of a recording that does not fit into push constants, and the
 //!   scratch memory of the kernels. [`ArenaRing`] has one arena for each frame in flight.
 //!

@@ -81,7 +81,7 @@ impl Kind {
 
 impl Block {
     /// # Safety
-    /// As [`Arena::new`](super::Arena::new).
+    /// The requirements of [`Arena::new`](super::Arena::new) apply.
     unsafe fn new(
         ctx: &Context,
         allocator: &mut dyn MemoryAllocator,
@@ -122,10 +122,10 @@ impl Block {
 
 impl Part {
     /// # Errors
-    /// As [`Arena::new`](super::Arena::new).
+    /// The errors of [`Arena::new`](super::Arena::new).
     ///
     /// # Safety
-    /// As [`Arena::new`](super::Arena::new).
+    /// The requirements of [`Arena::new`](super::Arena::new) apply.
     pub(super) unsafe fn new(
         ctx: &Context,
         allocator: &mut dyn MemoryAllocator,
@@ -191,7 +191,7 @@ impl Part {
     /// command or allocation.
     ///
     /// # Safety
-    /// As [`Arena::growing`](super::Arena::growing).
+    /// The requirements of [`Arena::growing`](super::Arena::growing) apply.
     pub(super) unsafe fn reserve(
         &mut self,
         ctx: &Context,
@@ -220,7 +220,7 @@ impl Part {
         let mut block = unsafe { Block::new(ctx, allocator, self.kind, size) };
         if block.is_err() && size > bytes {
             // The allocator may have `bytes` bytes left even if it does not have as many as the whole capacity.
-            // SAFETY: as above.
+            // SAFETY: the caller's contract.
             block = unsafe { Block::new(ctx, allocator, self.kind, bytes.max(READABLE)) };
         }
         let block = block?;
@@ -261,7 +261,7 @@ impl Part {
     /// Copies values into upload memory.
     ///
     /// # Errors
-    /// As [`take`](Self::take).
+    /// The errors of [`take`](Self::take).
     pub(in crate::runtime) fn push<T: bytemuck::NoUninit>(
         &mut self,
         values: impl ExactSizeIterator<Item = T>,
@@ -277,7 +277,7 @@ impl Part {
     /// Copies a value into upload memory.
     ///
     /// # Errors
-    /// As [`take`](Self::take).
+    /// The errors of [`take`](Self::take).
     pub(in crate::runtime) fn push_one<T: bytemuck::NoUninit>(
         &mut self,
         value: T,
@@ -293,7 +293,7 @@ impl Part {
     /// Copies `first` and, directly after it, `second` into upload memory.
     ///
     /// # Errors
-    /// As [`take`](Self::take).
+    /// The errors of [`take`](Self::take).
     pub(in crate::runtime) fn push_both(
         &mut self,
         first: &[u8],
@@ -308,7 +308,7 @@ impl Part {
     /// Takes `bytes` bytes of upload memory and lets `write` fill them.
     ///
     /// # Errors
-    /// As [`take`](Self::take).
+    /// The errors of [`take`](Self::take).
     pub(in crate::runtime) fn push_with(
         &mut self,
         bytes: usize,
@@ -344,7 +344,7 @@ impl Part {
     }
 
     /// # Safety
-    /// As [`Context::destroy`].
+    /// The requirements of [`Context::destroy`] apply.
     pub(super) unsafe fn destroy(
         self,
         ctx: &Context,

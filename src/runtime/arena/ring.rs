@@ -37,10 +37,10 @@ impl ArenaRing {
     /// Creates `frames` arenas, each with the capacity `desc`. A `frames` of 0 counts as 1.
     ///
     /// # Errors
-    /// As [`Arena::new`].
+    /// The errors of [`Arena::new`].
     ///
     /// # Safety
-    /// As [`Arena::new`].
+    /// The requirements of [`Arena::new`] apply.
     pub unsafe fn new(
         ctx: &Context,
         allocator: &mut dyn MemoryAllocator,

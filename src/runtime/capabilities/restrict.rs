@@ -45,7 +45,7 @@ impl Capabilities {
         // SAFETY: the caller's contract.
         let (names, core) =
             unsafe { (extensions::extension_names(info), extensions::core_features(info)) };
-        // SAFETY: as above.
+        // SAFETY: the caller's contract.
         let has = |feature: ChainedFeature| unsafe { feature.is_enabled(info.p_next) };
         self.restricted = true;
         self.extensions.retain(|name| names.contains(&name.as_c_str()));

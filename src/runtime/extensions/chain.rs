@@ -251,6 +251,6 @@ pub(in crate::runtime) unsafe fn extension_names<'a>(
     // SAFETY: the caller's contract.
     let names: &[*const c_char] =
         unsafe { std::slice::from_raw_parts(info.pp_enabled_extension_names, count) };
-    // SAFETY: as above.
+    // SAFETY: the caller's contract.
     names.iter().map(|&name| unsafe { CStr::from_ptr(name) }).collect()
 }

@@ -70,7 +70,7 @@ impl<'a> Query2<'a> {
     }
 
     /// # Safety
-    /// As [`features`](Self::features).
+    /// The requirements of [`features`](Self::features) apply.
     unsafe fn properties(
         &self,
         pd: vk::PhysicalDevice,

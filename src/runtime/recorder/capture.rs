@@ -93,7 +93,7 @@ impl Capture {
     /// Begins counting draws that are not captured, as [`Recorder::begin_inactive`] does.
     ///
     /// # Errors
-    /// As [`Recorder::begin_inactive`].
+    /// The errors of [`Recorder::begin_inactive`].
     pub fn begin_inactive(&mut self) -> Result<(), RuntimeError> {
         self.clear();
         self.kernels.pipelines()?;
@@ -131,7 +131,7 @@ impl Capture {
     /// [`RuntimeError::NoAddress`], [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`].
     ///
     /// # Safety
-    /// As [`Recorder::end`].
+    /// The requirements of [`Recorder::end`] apply.
     pub unsafe fn end(&mut self, counters: &[Option<CounterBuffer>]) -> Result<(), RuntimeError> {
         // SAFETY: the caller's contract.
         unsafe { self.streams.end(counters) }?;
@@ -192,7 +192,7 @@ impl Capture {
     /// records a barrier or calls `forget`.
     ///
     /// # Errors
-    /// As [`play`](Self::play).
+    /// The errors of [`play`](Self::play).
     ///
     /// # Safety
     /// As [`play`](Self::play). All captures since `forget` were played into `cmd` with `order`,
@@ -216,7 +216,7 @@ impl Capture {
     }
 
     /// # Safety
-    /// As [`play`](Self::play).
+    /// The requirements of [`play`](Self::play) apply.
     unsafe fn play_with(&mut self, playback: &mut Playback<'_>) -> Result<Recorded, RuntimeError> {
         if self.is_abandoned {
             return Err(RuntimeError::NotEnded);
@@ -238,10 +238,10 @@ impl Capture {
     /// draws, in the same command buffer.
     ///
     /// # Errors
-    /// As [`play`](Self::play).
+    /// The errors of [`play`](Self::play).
     ///
     /// # Safety
-    /// As [`play`](Self::play).
+    /// The requirements of [`play`](Self::play) apply.
     pub(super) unsafe fn flush(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
         // SAFETY: the caller's contract.
         let after = unsafe { self.record(playback, false) }?;
@@ -292,7 +292,7 @@ impl Capture {
     /// their recorded draws.
     ///
     /// # Safety
-    /// As [`play`](Self::play).
+    /// The requirements of [`play`](Self::play) apply.
     unsafe fn record(
         &mut self,
         playback: &mut Playback<'_>,
@@ -323,7 +323,7 @@ impl Capture {
     /// Does what [`record`](Self::record) does, but only for one stream.
     ///
     /// # Safety
-    /// As [`play`](Self::play).
+    /// The requirements of [`play`](Self::play) apply.
     unsafe fn record_stream(
         &mut self,
         playback: &mut Playback<'_>,
@@ -411,7 +411,7 @@ impl Recording<'_> {
     /// Records the draws of one [part](super::collect::Collected::parts).
     ///
     /// # Safety
-    /// As [`Capture::play`].
+    /// The requirements of [`Capture::play`] apply.
     unsafe fn record_part(
         &mut self,
         playback: &mut Playback<'_>,

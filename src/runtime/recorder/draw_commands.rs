@@ -74,7 +74,7 @@ impl Recorder<'_> {
     /// bytes](crate::lower::compute::Target::byte_loads) can read.
     ///
     /// # Safety
-    /// As [`draw`](Self::draw).
+    /// The requirements of [`draw`](Self::draw) apply.
     pub unsafe fn draw_indexed(
         &mut self,
         topology: PrimitiveTopology,
@@ -92,7 +92,7 @@ impl Recorder<'_> {
     /// captured. [`RuntimeError::Unsupported`] (native and vertex).
     ///
     /// # Safety
-    /// As [`draw`](Self::draw).
+    /// The requirements of [`draw`](Self::draw) apply.
     pub unsafe fn draw_multi(
         &mut self,
         topology: PrimitiveTopology,
@@ -114,7 +114,7 @@ impl Recorder<'_> {
     /// As [`draw_multi`](Self::draw_multi) and [`draw_indexed`](Self::draw_indexed).
     ///
     /// # Safety
-    /// As [`draw`](Self::draw).
+    /// The requirements of [`draw`](Self::draw) apply.
     pub unsafe fn draw_multi_indexed(
         &mut self,
         topology: PrimitiveTopology,
@@ -173,7 +173,7 @@ impl Recorder<'_> {
     /// [`RuntimeError::PartialDword`].
     ///
     /// # Safety
-    /// As [`draw_indirect`](Self::draw_indirect).
+    /// The requirements of [`draw_indirect`](Self::draw_indirect) apply.
     pub unsafe fn draw_indexed_indirect(
         &mut self,
         topology: PrimitiveTopology,
@@ -192,7 +192,7 @@ impl Recorder<'_> {
     /// (native, without `transformFeedbackDraw`).
     ///
     /// # Safety
-    /// As [`draw_indirect`](Self::draw_indirect).
+    /// The requirements of [`draw_indirect`](Self::draw_indirect) apply.
     pub unsafe fn draw_indirect_byte_count(
         &mut self,
         topology: PrimitiveTopology,
@@ -204,7 +204,7 @@ impl Recorder<'_> {
     }
 
     /// # Safety
-    /// As [`draw`](Self::draw).
+    /// The requirements of [`draw`](Self::draw) apply.
     unsafe fn record(
         &mut self,
         topology: PrimitiveTopology,
@@ -222,7 +222,7 @@ impl Recorder<'_> {
     }
 
     /// # Safety
-    /// As [`draw`](Self::draw).
+    /// The requirements of [`draw`](Self::draw) apply.
     unsafe fn record_multi(
         &mut self,
         topology: PrimitiveTopology,

@@ -49,7 +49,7 @@ pub(super) struct Graphics<'a> {
 
 impl<'a> Graphics<'a> {
     /// # Safety
-    /// As [`Recorder::begin`](super::Recorder::begin).
+    /// The requirements of [`Recorder::begin`](super::Recorder::begin) apply.
     pub(super) unsafe fn begin(
         ctx: &Context,
         arena: ArenaAccess<'a>,
@@ -113,7 +113,7 @@ impl<'a> Graphics<'a> {
     }
 
     /// # Safety
-    /// As [`Recorder::begin`](super::Recorder::begin).
+    /// The requirements of [`Recorder::begin`](super::Recorder::begin) apply.
     unsafe fn record_pipeline(&self) {
         let (point, raw) = (self.pipeline.bind_point(), self.pipeline.raw());
         // SAFETY: the caller's contract.
@@ -121,10 +121,10 @@ impl<'a> Graphics<'a> {
     }
 
     /// # Errors
-    /// As [`Recorder::bind_pipeline`](super::Recorder::bind_pipeline).
+    /// The errors of [`Recorder::bind_pipeline`](super::Recorder::bind_pipeline).
     ///
     /// # Safety
-    /// As [`Recorder::bind_pipeline`](super::Recorder::bind_pipeline).
+    /// The requirements of [`Recorder::bind_pipeline`](super::Recorder::bind_pipeline) apply.
     pub(super) unsafe fn bind_pipeline(&mut self, pipeline: &Pipeline) -> Result<(), RuntimeError> {
         self.ctx.check_made(pipeline.context(), "the pipeline")?;
         let is_other = pipeline.backend() != self.pipeline.backend();
@@ -157,7 +157,7 @@ impl<'a> Graphics<'a> {
     }
 
     /// # Errors
-    /// As [`Recorder::push_constants`](super::Recorder::push_constants).
+    /// The errors of [`Recorder::push_constants`](super::Recorder::push_constants).
     pub(super) fn push_constants(&mut self, offset: u32, bytes: &[u8]) -> Result<(), RuntimeError> {
         check_push_constants(&self.ctx, offset, bytes)?;
         self.constants.push(offset, bytes);
@@ -168,7 +168,7 @@ impl<'a> Graphics<'a> {
     /// Records the push constants that a native pipeline reads, if they changed.
     ///
     /// # Safety
-    /// As [`Recorder::draw`](super::Recorder::draw).
+    /// The requirements of [`Recorder::draw`](super::Recorder::draw) apply.
     unsafe fn record_constants(&mut self) {
         let end = self.pipeline.push_constants().end;
         if end == 0 || !std::mem::take(&mut self.are_constants_new) {
@@ -184,7 +184,7 @@ impl<'a> Graphics<'a> {
     /// address.
     ///
     /// # Safety
-    /// As [`Recorder::draw`](super::Recorder::draw).
+    /// The requirements of [`Recorder::draw`](super::Recorder::draw) apply.
     unsafe fn place_constants(&mut self) -> Result<Address, RuntimeError> {
         let range = self.pipeline.push_constants();
         if range.is_empty() {
@@ -223,7 +223,7 @@ impl<'a> Graphics<'a> {
     /// [`RuntimeError::DescriptorSetRange`].
     ///
     /// # Safety
-    /// As [`Recorder::bind_descriptor_sets`](super::Recorder::bind_descriptor_sets).
+    /// The requirements of [`Recorder::bind_descriptor_sets`](super::Recorder::bind_descriptor_sets) apply.
     pub(super) unsafe fn bind_descriptor_sets(
         &mut self,
         first: u32,
@@ -277,7 +277,7 @@ impl<'a> Graphics<'a> {
     }
 
     /// # Safety
-    /// As [`Recorder::begin`](super::Recorder::begin).
+    /// The requirements of [`Recorder::begin`](super::Recorder::begin) apply.
     unsafe fn record_vertex_buffers(&self, buffers: &[VertexBuffer]) {
         for b in buffers {
             let (buffers, offsets) = ([b.buffer], [b.offset]);
@@ -288,7 +288,7 @@ impl<'a> Graphics<'a> {
     }
 
     /// # Safety
-    /// As [`Recorder::begin`](super::Recorder::begin).
+    /// The requirements of [`Recorder::begin`](super::Recorder::begin) apply.
     pub(super) unsafe fn bind_vertex_buffers(
         &mut self,
         buffers: &[VertexBuffer],
@@ -300,7 +300,7 @@ impl<'a> Graphics<'a> {
     }
 
     /// # Safety
-    /// As [`Recorder::begin`](super::Recorder::begin).
+    /// The requirements of [`Recorder::begin`](super::Recorder::begin) apply.
     pub(super) unsafe fn bind_index_buffer(
         &mut self,
         buffer: &IndexBuffer,
@@ -322,7 +322,7 @@ impl<'a> Graphics<'a> {
     }
 
     /// # Safety
-    /// As [`Recorder::draw`](super::Recorder::draw).
+    /// The requirements of [`Recorder::draw`](super::Recorder::draw) apply.
     pub(super) unsafe fn record(
         &mut self,
         topology: PrimitiveTopology,
@@ -386,7 +386,7 @@ impl<'a> Graphics<'a> {
     }
 
     /// # Safety
-    /// As [`Recorder::draw`](super::Recorder::draw).
+    /// The requirements of [`Recorder::draw`](super::Recorder::draw) apply.
     unsafe fn indirect(&self, draw: &IndirectDraw, indexed: bool) -> Result<(), RuntimeError> {
         let (device, cmd) = (self.ctx.device(), self.cmd);
         let (buffer, offset, count) = (draw.buffer, draw.offset, draw.draw_count);
@@ -415,7 +415,7 @@ impl<'a> Graphics<'a> {
     /// Captures a draw on the vertex backend.
     ///
     /// # Safety
-    /// As [`Recorder::draw`](super::Recorder::draw).
+    /// The requirements of [`Recorder::draw`](super::Recorder::draw) apply.
     unsafe fn vertex_draw(
         &mut self,
         topology: PrimitiveTopology,
@@ -493,7 +493,7 @@ impl<'a> Graphics<'a> {
     }
 
     /// # Safety
-    /// As [`Recorder::draw`](super::Recorder::draw).
+    /// The requirements of [`Recorder::draw`](super::Recorder::draw) apply.
     unsafe fn cmd_draw(&self, draw: &Draw) {
         // SAFETY: the caller's contract.
         unsafe {
@@ -508,7 +508,7 @@ impl<'a> Graphics<'a> {
     }
 
     /// # Safety
-    /// As [`Recorder::end`](super::Recorder::end).
+    /// The requirements of [`Recorder::end`](super::Recorder::end) apply.
     pub(super) unsafe fn end(
         &self,
         counters: &[Option<CounterBuffer>],
@@ -550,7 +550,7 @@ fn native<'c>(
 /// Those of [`ArenaAccess::reserve`].
 ///
 /// # Safety
-/// As [`Recorder::draw`](super::Recorder::draw).
+/// The requirements of [`Recorder::draw`](super::Recorder::draw) apply.
 unsafe fn place(
     ctx: &Context,
     arena: &mut ArenaAccess<'_>,

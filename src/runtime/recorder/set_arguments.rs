@@ -96,7 +96,7 @@ impl<'a> SetArguments<'a> {
     /// Records the command.
     ///
     /// # Safety
-    /// As [`Recorder::bind_descriptor_sets`](super::Recorder::bind_descriptor_sets).
+    /// The requirements of [`Recorder::bind_descriptor_sets`](super::Recorder::bind_descriptor_sets) apply.
     pub(super) unsafe fn record(
         self,
         device: &ash::Device,

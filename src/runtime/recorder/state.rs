@@ -112,7 +112,7 @@ impl<'a> Recorder<'a> {
     /// [`RuntimeError::OtherContext`].
     ///
     /// # Safety
-    /// As [`begin`](Self::begin).
+    /// The requirements of [`begin`](Self::begin) apply.
     pub unsafe fn bind_pipeline(&mut self, pipeline: &Pipeline) -> Result<(), RuntimeError> {
         match self.backing() {
             // SAFETY: the caller's contract.
@@ -390,10 +390,10 @@ impl<'a> Recorder<'a> {
     /// If it ended in this recording, call [`flush`](Self::flush) before the reset.
     ///
     /// # Errors
-    /// As [`begin_query_indexed`](Self::begin_query_indexed).
+    /// The errors of [`begin_query_indexed`](Self::begin_query_indexed).
     ///
     /// # Safety
-    /// As [`begin_query_indexed`](Self::begin_query_indexed).
+    /// The requirements of [`begin_query_indexed`](Self::begin_query_indexed) apply.
     pub unsafe fn begin_query(&mut self, pool: &QueryPool, query: u32) -> Result<(), RuntimeError> {
         // SAFETY: the caller's contract.
         unsafe { self.begin_query_indexed(pool, query, 0) }
@@ -438,7 +438,7 @@ impl<'a> Recorder<'a> {
     /// ([`vkCmdEndQueryIndexedEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdEndQueryIndexedEXT.html)).
     ///
     /// # Errors
-    /// As [`end_query`](Self::end_query).
+    /// The errors of [`end_query`](Self::end_query).
     pub fn end_query_indexed(&mut self, kind: QueryKind, stream: u32) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => Err(graphics.unsupported("queries of vkxfb")),
@@ -455,7 +455,7 @@ impl<'a> Recorder<'a> {
     /// for the [recorder of a capture](Capture::recorder), which has no command buffer.
     ///
     /// # Safety
-    /// As [`begin`](Self::begin).
+    /// The requirements of [`begin`](Self::begin) apply.
     pub unsafe fn flush(&mut self) -> Result<(), RuntimeError> {
         match &mut self.inner {
             Inner::Graphics(_) => Ok(()),
@@ -489,7 +489,7 @@ impl<'a> Recorder<'a> {
     /// [`Capture::play`] with more memory.
     ///
     /// # Safety
-    /// As [`draw`](Self::draw).
+    /// The requirements of [`draw`](Self::draw) apply.
     pub unsafe fn end(
         mut self,
         counters: &[Option<CounterBuffer>],

@@ -106,10 +106,10 @@ impl Collector {
     /// Calls [`address()`] for a buffer that the draws access.
     ///
     /// # Errors
-    /// As [`address()`].
+    /// The errors of [`address()`].
     ///
     /// # Safety
-    /// As [`address()`].
+    /// The requirements of [`address()`] apply.
     pub(super) unsafe fn address(
         &mut self,
         purpose: Purpose,
@@ -127,7 +127,7 @@ impl Collector {
     /// [`BoundIndices::partial_end`](super::BoundIndices::partial_end).
     ///
     /// # Errors
-    /// As [`address()`].
+    /// The errors of [`address()`].
     ///
     /// # Safety
     /// As [`address()`]; where single bytes are loaded, the buffer contains the range alone.

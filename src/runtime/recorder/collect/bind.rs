@@ -17,7 +17,7 @@ use crate::vertex_input::InputRate;
 
 impl Collector {
     /// # Errors
-    /// As [`Recorder::bind_pipeline`](super::super::Recorder::bind_pipeline).
+    /// The errors of [`Recorder::bind_pipeline`](super::super::Recorder::bind_pipeline).
     pub(in super::super) fn bind_pipeline(
         &mut self,
         pipeline: &Pipeline,
@@ -73,7 +73,7 @@ impl Collector {
     /// Those of [`Recorder::draw`](super::super::Recorder::draw) for vertex buffers.
     ///
     /// # Safety
-    /// As [`Recorder::draw`](super::super::Recorder::draw).
+    /// The requirements of [`Recorder::draw`](super::super::Recorder::draw) apply.
     pub(super) unsafe fn find_attributes(&mut self) -> Result<(), RuntimeError> {
         if self.bound.has_attributes {
             return Ok(());
@@ -91,7 +91,7 @@ impl Collector {
     /// Returns the attributes that a pipeline reads from vertex buffers; none without a pipeline.
     ///
     /// # Safety
-    /// As [`find_attributes`](Self::find_attributes).
+    /// The requirements of [`find_attributes`](Self::find_attributes) apply.
     unsafe fn attributes_of(
         &mut self,
         pipeline: Option<&Pipeline>,
@@ -139,7 +139,7 @@ impl Collector {
     }
 
     /// # Errors
-    /// As [`Recorder::push_constants`](super::super::Recorder::push_constants).
+    /// The errors of [`Recorder::push_constants`](super::super::Recorder::push_constants).
     pub(in super::super) fn push_constants(
         &mut self,
         offset: u32,
@@ -205,7 +205,7 @@ impl Collector {
     }
 
     /// # Safety
-    /// As [`Recorder::begin`](super::super::Recorder::begin).
+    /// The requirements of [`Recorder::begin`](super::super::Recorder::begin) apply.
     pub(in super::super) unsafe fn bind_index_buffer(
         &mut self,
         buffer: &IndexBuffer,
@@ -267,7 +267,7 @@ impl Collector {
     }
 
     /// # Safety
-    /// As [`Recorder::begin_conditional_rendering`](super::super::Recorder::begin_conditional_rendering).
+    /// The requirements of [`Recorder::begin_conditional_rendering`](super::super::Recorder::begin_conditional_rendering) apply.
     pub(in super::super) unsafe fn begin_conditional_rendering(
         &mut self,
         condition: &ConditionalRendering,

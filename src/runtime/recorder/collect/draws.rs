@@ -96,7 +96,7 @@ impl Collector {
     }
 
     /// # Safety
-    /// As [`Recorder::draw`](super::super::Recorder::draw).
+    /// The requirements of [`Recorder::draw`](super::super::Recorder::draw) apply.
     pub(in super::super) unsafe fn push(
         &mut self,
         topology: PrimitiveTopology,
@@ -166,7 +166,7 @@ impl Collector {
     }
 
     /// # Safety
-    /// As [`Recorder::draw_indirect`](super::super::Recorder::draw_indirect).
+    /// The requirements of [`Recorder::draw_indirect`](super::super::Recorder::draw_indirect) apply.
     unsafe fn push_indirect(
         &mut self,
         topology: PrimitiveTopology,
@@ -202,7 +202,7 @@ impl Collector {
     /// [`RuntimeError::CommandsPastTheEnd`].
     ///
     /// # Safety
-    /// As [`Recorder::draw_indirect`](super::super::Recorder::draw_indirect).
+    /// The requirements of [`Recorder::draw_indirect`](super::super::Recorder::draw_indirect) apply.
     unsafe fn check_commands(&self, draw: &IndirectDraw, size: u64) -> Result<(), RuntimeError> {
         if self.ctx.table().is_none() || draw.draw_count <= 1 {
             return Ok(());

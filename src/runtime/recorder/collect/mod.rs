@@ -153,7 +153,7 @@ impl Collector {
     /// backends.
     ///
     /// # Safety
-    /// As [`Recorder::begin`](super::Recorder::begin).
+    /// The requirements of [`Recorder::begin`](super::Recorder::begin) apply.
     pub(super) unsafe fn begin(&mut self, desc: &CaptureDesc<'_>) -> Result<(), RuntimeError> {
         let pipeline = desc.pipeline;
         self.begin_inactive();
@@ -197,10 +197,10 @@ impl Collector {
     /// Checks the counters that the end of the capture writes, and returns their addresses.
     ///
     /// # Errors
-    /// As [`Capture::end`](super::Capture::end).
+    /// The errors of [`Capture::end`](super::Capture::end).
     ///
     /// # Safety
-    /// As [`Recorder::end`](super::Recorder::end).
+    /// The requirements of [`Recorder::end`](super::Recorder::end) apply.
     pub(super) unsafe fn end(
         &mut self,
         counters: &[Option<CounterBuffer>],

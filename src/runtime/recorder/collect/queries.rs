@@ -36,7 +36,7 @@ impl Collector {
     /// Begins a query that has neither begun nor ended.
     ///
     /// # Safety
-    /// As [`Recorder::begin_query_indexed`](super::super::Recorder::begin_query_indexed).
+    /// The requirements of [`Recorder::begin_query_indexed`](super::super::Recorder::begin_query_indexed) apply.
     pub(super) unsafe fn begin_query(
         &mut self,
         pool: &QueryPool,

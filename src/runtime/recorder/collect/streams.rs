@@ -72,10 +72,10 @@ impl Streams {
     /// Begins a capture, as [`Collector::begin`].
     ///
     /// # Errors
-    /// As [`Collector::begin`].
+    /// The errors of [`Collector::begin`].
     ///
     /// # Safety
-    /// As [`Collector::begin`].
+    /// The requirements of [`Collector::begin`] apply.
     pub(in super::super) unsafe fn begin(
         &mut self,
         desc: &CaptureDesc<'_>,
@@ -104,10 +104,10 @@ impl Streams {
     /// error the previous addresses stay.
     ///
     /// # Errors
-    /// As [`Collector::end`].
+    /// The errors of [`Collector::end`].
     ///
     /// # Safety
-    /// As [`Collector::end`].
+    /// The requirements of [`Collector::end`] apply.
     pub(in super::super) unsafe fn end(
         &mut self,
         counters: &[Option<CounterBuffer>],
@@ -142,7 +142,7 @@ impl Streams {
     }
 
     /// # Errors
-    /// As [`Recorder::bind_pipeline`](super::super::Recorder::bind_pipeline).
+    /// The errors of [`Recorder::bind_pipeline`](super::super::Recorder::bind_pipeline).
     pub(in super::super) fn bind_pipeline(
         &mut self,
         pipeline: &Pipeline,
@@ -155,7 +155,7 @@ impl Streams {
     }
 
     /// # Safety
-    /// As [`Recorder::draw`](super::super::Recorder::draw).
+    /// The requirements of [`Recorder::draw`](super::super::Recorder::draw) apply.
     pub(in super::super) unsafe fn push(
         &mut self,
         topology: PrimitiveTopology,
@@ -179,10 +179,10 @@ impl Streams {
     }
 
     /// # Errors
-    /// As [`Recorder::begin_query_indexed`](super::super::Recorder::begin_query_indexed).
+    /// The errors of [`Recorder::begin_query_indexed`](super::super::Recorder::begin_query_indexed).
     ///
     /// # Safety
-    /// As [`Recorder::begin_query_indexed`](super::super::Recorder::begin_query_indexed).
+    /// The requirements of [`Recorder::begin_query_indexed`](super::super::Recorder::begin_query_indexed) apply.
     pub(in super::super) unsafe fn begin_query(
         &mut self,
         pool: &QueryPool,
@@ -214,7 +214,7 @@ impl Streams {
     }
 
     /// # Errors
-    /// As [`Recorder::end_query_indexed`](super::super::Recorder::end_query_indexed).
+    /// The errors of [`Recorder::end_query_indexed`](super::super::Recorder::end_query_indexed).
     pub(in super::super) fn end_query(
         &mut self,
         kind: QueryKind,

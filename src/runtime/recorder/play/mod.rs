@@ -158,10 +158,10 @@ impl Player<'_> {
     /// Records the collected draws. Returns where the capture continues. In case of an error nothing is recorded.
     ///
     /// # Errors
-    /// As [`Capture::play`](super::Capture::play).
+    /// The errors of [`Capture::play`](super::Capture::play).
     ///
     /// # Safety
-    /// As [`Capture::play`](super::Capture::play).
+    /// The requirements of [`Capture::play`](super::Capture::play) apply.
     pub(super) unsafe fn record(
         &mut self,
         playback: &mut Playback<'_>,
@@ -177,7 +177,7 @@ impl Player<'_> {
     }
 
     /// # Safety
-    /// As [`record`](Self::record).
+    /// The requirements of [`record`](Self::record) apply.
     unsafe fn record_planned(
         &mut self,
         playback: &mut Playback<'_>,
@@ -215,7 +215,7 @@ impl Player<'_> {
     /// Those of [`Pipeline::prepare`] and [`ArenaAccess::reserve`]; [`RuntimeError::DispatchTooLarge`].
     ///
     /// # Safety
-    /// As [`record`](Self::record).
+    /// The requirements of [`record`](Self::record) apply.
     unsafe fn prepare(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
         for step in &self.plan.steps {
             match step {
@@ -246,7 +246,7 @@ impl Player<'_> {
     /// [`RuntimeError::NoDescriptorSet`].
     ///
     /// # Safety
-    /// As [`record`](Self::record).
+    /// The requirements of [`record`](Self::record) apply.
     unsafe fn find_sets(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
         let has_kernels = self.plan.steps.iter().any(|step| matches!(step, Step::Kernel { .. }));
         let user = self.plan.capture_steps().find_map(|capture| match capture.draws {
@@ -276,7 +276,7 @@ impl Player<'_> {
     /// [`RuntimeError::NoDescriptorSet`].
     ///
     /// # Safety
-    /// As [`record`](Self::record).
+    /// The requirements of [`record`](Self::record) apply.
     unsafe fn descriptor_set(
         &self,
         playback: &mut Playback<'_>,

@@ -179,7 +179,7 @@ impl Player<'_> {
     /// they always get a barrier.
     ///
     /// # Safety
-    /// As [`record`](Self::record).
+    /// The requirements of [`record`](Self::record) apply.
     pub(super) unsafe fn barrier_before(&self, playback: &mut Playback<'_>, which: Barrier) {
         let needs_barrier = match &playback.order {
             Some(order) => self.ctx.table().is_some() || order.precludes(&self.places.accesses),

@@ -20,7 +20,7 @@ impl Player<'_> {
     /// Records the steps.
     ///
     /// # Safety
-    /// As [`record`](Self::record).
+    /// The requirements of [`record`](Self::record) apply.
     pub(super) unsafe fn record_steps(
         &mut self,
         playback: &mut Playback<'_>,
@@ -79,7 +79,7 @@ impl Player<'_> {
     /// Records a barrier, if one is needed.
     ///
     /// # Safety
-    /// As [`record`](Self::record).
+    /// The requirements of [`record`](Self::record) apply.
     unsafe fn record_barrier(
         &mut self,
         playback: &mut Playback<'_>,
@@ -108,7 +108,7 @@ impl Player<'_> {
     /// Records a barrier.
     ///
     /// # Safety
-    /// As [`record`](Self::record).
+    /// The requirements of [`record`](Self::record) apply.
     pub(super) unsafe fn barrier(&self, playback: &mut Playback<'_>, which: Barrier) {
         // SAFETY: the caller's contract.
         playback.recorded.barriers += unsafe { self.ctx.kernel_barrier(playback.cmd, which) };
@@ -118,7 +118,7 @@ impl Player<'_> {
     /// cover more bytes than are accessed.
     ///
     /// # Safety
-    /// As [`record`](Self::record).
+    /// The requirements of [`record`](Self::record) apply.
     pub(super) unsafe fn scarce_barrier(&self, playback: &mut Playback<'_>, is_needed: bool) {
         if is_needed {
             // SAFETY: the caller's contract.
@@ -154,7 +154,7 @@ impl Player<'_> {
     /// Records a dispatch of a capture.
     ///
     /// # Safety
-    /// As [`record`](Self::record).
+    /// The requirements of [`record`](Self::record) apply.
     unsafe fn record_capture(
         &mut self,
         playback: &mut Playback<'_>,

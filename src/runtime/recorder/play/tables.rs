@@ -15,7 +15,7 @@ impl Player<'_> {
     /// Those of [`ArenaAccess::reserve`](crate::runtime::ArenaAccess).
     ///
     /// # Safety
-    /// As [`record`](Self::record).
+    /// The requirements of [`record`](Self::record) apply.
     pub(super) unsafe fn reserve(
         &mut self,
         playback: &mut Playback<'_>,
