@@ -128,7 +128,8 @@ impl ExpectedDraws {
             keys.push(pushed);
         }
         if !indirect && large {
-            // Very large draws use the checked pipeline, because only checked pipelines stage records.
+            // If the pipeline stages records, a large draw uses a checked Vulkan pipeline, because only checked ones stage.
+            // A draw with more workgroups than one axis allows uses a checked one, too.
             keys.push(Key { checked: true, ..pushed });
         }
         keys

@@ -1,4 +1,4 @@
-//! Captures with a graphics pipeline: captures of the native and of the vertex backend.
+//! Captures with a graphics pipeline, that is, on the native and the vertex backend. Draws are recorded immediately.
 
 use ash::vk;
 
@@ -29,19 +29,19 @@ pub(super) struct Graphics<'a> {
     pipeline: Pipeline,
     provoking_vertex: ProvokingVertex,
     vertex_buffers: Vec<VertexBuffer>,
-    /// Whether the vertex buffers were checked against the pipeline.
+    /// Whether the bound vertex buffers were checked against the pipeline.
     are_buffers_checked: bool,
     /// The numbers of the descriptor sets that are bound.
     bound_sets: SetNumbers,
     constants: Constants,
-    /// Whether push constants must be recorded before the next draw, on the native backend.
+    /// Whether push constants must be recorded before the next draw. Used on the native backend.
     are_constants_new: bool,
-    /// The address of the current push constants in memory, on the vertex backend. `None` if they
-    /// were not written yet.
+    /// The address of the current push constants in memory, or `None` if they were not written yet. Used on the vertex
+    /// backend.
     table: Option<Address>,
-    /// The capture buffers and the device addresses of their ranges, on the vertex backend.
+    /// The capture buffers, with the device addresses of their ranges. Used on the vertex backend.
     targets: [Option<(BoundBuffer, u64)>; MAX_XFB_BUFFERS],
-    /// The result of the draws so far. `None` if the CPU does not know it.
+    /// The result of the draws so far, or `None` if the CPU does not know it.
     captured: Option<Captured>,
     base_record: u32,
     has_indices: bool,
@@ -165,7 +165,7 @@ impl<'a> Graphics<'a> {
         Ok(())
     }
 
-    /// Records the push constants that a native pipeline reads, if they changed.
+    /// Records the push constants that a native pipeline reads, if they have changed.
     ///
     /// # Safety
     /// The requirements of [`Recorder::draw`](super::Recorder::draw) apply.
@@ -180,8 +180,8 @@ impl<'a> Graphics<'a> {
         unsafe { self.ctx.device().cmd_push_constants(self.cmd, layout, stages, 0, bytes) };
     }
 
-    /// Writes the application's push constants to memory for the vertex backend. Returns their
-    /// address.
+    /// Copies the push constants that the shader reads to memory, unless the current ones were copied before. Returns
+    /// their address. Used on the vertex backend.
     ///
     /// # Safety
     /// The requirements of [`Recorder::draw`](super::Recorder::draw) apply.
@@ -202,10 +202,10 @@ impl<'a> Graphics<'a> {
         Ok(address)
     }
 
-    /// Checks the vertex buffers against the attributes that the pipeline reads.
+    /// Checks the vertex buffers against the attributes that the pipeline reads, unless that was done before.
     ///
     /// # Errors
-    /// Those of [`Recorder::draw`](super::Recorder::draw) for vertex buffers.
+    /// The errors that [`Recorder::draw`](super::Recorder::draw) returns because of vertex buffers.
     fn check_buffers(&mut self) -> Result<(), RuntimeError> {
         if !self.are_buffers_checked {
             let (backend, attributes) = (self.pipeline.backend(), self.pipeline.attributes());
@@ -257,7 +257,7 @@ impl<'a> Graphics<'a> {
         RuntimeError::Unsupported { backend: self.pipeline.backend(), what }
     }
 
-    /// Checks vertex buffers, and binds them in place of the previous ones.
+    /// Checks vertex buffers, and stores them in place of those with the same bindings.
     fn set_vertex_buffers(&mut self, buffers: &[VertexBuffer]) -> Result<(), RuntimeError> {
         pulling::check_bound(buffers)?;
         for b in buffers {
@@ -372,7 +372,7 @@ impl<'a> Graphics<'a> {
             }
         }
         match arguments {
-            // Only the device knows how many primitives a geometry shader emits.
+            // The CPU does not know how many primitives a geometry shader emits.
             _ if self.pipeline.geometry().is_some() => self.captured = None,
             Arguments::Draw(draw) => {
                 self.advance(&self.counts(topology, draw.vertex_count, draw.instance_count));
@@ -390,7 +390,8 @@ impl<'a> Graphics<'a> {
     unsafe fn indirect(&self, draw: &IndirectDraw, indexed: bool) -> Result<(), RuntimeError> {
         let (device, cmd) = (self.ctx.device(), self.cmd);
         let (buffer, offset, count) = (draw.buffer, draw.offset, draw.draw_count);
-        // If the draw count is in a buffer, Vulkan requires a valid stride even for one draw.
+        // Without a count in a buffer, the stride of a single draw is ignored. With one, Vulkan requires a valid
+        // stride.
         let stride = if count > 1 { draw.stride } else { IndirectDraw::command_size(indexed) };
         // SAFETY: the caller's contract.
         unsafe {
@@ -463,7 +464,7 @@ impl<'a> Graphics<'a> {
             }
         };
         let (layout, stage) = (self.pipeline.raw_layout(), vk::ShaderStageFlags::VERTEX);
-        // SAFETY: the caller's contract; the layout has that range for that stage.
+        // SAFETY: the caller's contract; the layout has that range of push constants for that stage.
         unsafe {
             let device = self.ctx.device();
             device.cmd_push_constants(self.cmd, layout, stage, sysvals_place.offset(), pushed);
@@ -473,13 +474,13 @@ impl<'a> Graphics<'a> {
         Ok(())
     }
 
-    /// The counts of a draw. They are correct only if the CPU knows the write positions.
+    /// The counts of a draw. They are correct only if the CPU knows where the draw is captured.
     fn counts(&self, topology: PrimitiveTopology, count: u32, instances: u32) -> DrawCounts {
         let buffers = self.targets.iter().flatten().map(|(buffer, _)| *buffer);
         DrawCounts::new(topology, count, instances, buffers)
     }
 
-    /// Advances the write positions by a draw.
+    /// Moves the write positions behind the records of a draw.
     fn advance(&mut self, counts: &DrawCounts) {
         if let Some(captured) = &mut self.captured
             && !self.pipeline.layout().outputs.is_empty()
@@ -515,8 +516,8 @@ impl<'a> Graphics<'a> {
     ) -> Result<Recorded, RuntimeError> {
         let checked = check_counters(&self.ctx, self.pipeline.backend(), counters)
             .and_then(|()| check_distinct(counters));
-        // vkCmdBeginTransformFeedbackEXT was recorded, so the matching end must be recorded even if the
-        // counters are invalid.
+        // `begin` recorded vkCmdBeginTransformFeedbackEXT, so its end must be recorded even if the counters are
+        // invalid.
         let counters = if checked.is_ok() { counters } else { &[] };
         match native(&self.ctx, &self.pipeline)? {
             // SAFETY: the caller's contract; `begin` recorded vkCmdBeginTransformFeedbackEXT.
@@ -533,7 +534,7 @@ impl<'a> Graphics<'a> {
     }
 }
 
-/// Returns the driver's transform feedback commands; `None` if the backend is not native.
+/// Returns the device's transform feedback commands, or `None` on another backend than the native one.
 fn native<'c>(
     ctx: &'c Context,
     pipeline: &Pipeline,
@@ -544,10 +545,10 @@ fn native<'c>(
     }
 }
 
-/// Copies bytes into upload memory, and returns their address.
+/// Copies bytes into upload memory, and returns their address for shaders.
 ///
 /// # Errors
-/// Those of [`ArenaAccess::reserve`].
+/// The errors of [`ArenaAccess::reserve`].
 ///
 /// # Safety
 /// The requirements of [`Recorder::draw`](super::Recorder::draw) apply.
