@@ -1,4 +1,4 @@
-//! The vertex streams of a capture.
+//! [`Streams`]: the vertex streams of a capture.
 
 use std::collections::HashSet;
 
@@ -13,18 +13,18 @@ use crate::runtime::{Context, Pipeline, QueryKind, QueryPool, RuntimeError};
 use crate::sysval::Address;
 use crate::topology::PrimitiveTopology;
 
-/// Collects the draws of a capture separately for each vertex stream. The streams are independent,
-/// because no buffer captures two streams: a capture with several streams is planned and played
-/// stream by stream.
+/// Collects the draws of a capture separately for each vertex stream. The streams are independent, because no buffer
+/// captures two streams. So a capture with several streams is planned and played stream by stream.
 #[derive(Debug)]
 pub(in super::super) struct Streams {
-    /// The collectors, indexed by stream. The capture uses the first `count`; further collectors keep their
-    /// memory for later captures.
+    /// The collectors, by stream. The capture uses the first `count`; the others keep their heap memory for later
+    /// captures.
     collectors: Vec<Collector>,
-    /// The number of streams of the capture: it includes the streams that the first pipeline may emit to, and
-    /// streams with queries.
+    /// The number of streams of the capture. It includes the streams that the first pipeline may emit to, and all
+    /// streams up to the last one that has a query.
     count: usize,
-    /// The number of streams that the first pipeline may emit to. Only these streams have bindings.
+    /// The number of streams that the first pipeline may emit to. Only the collectors of these streams get bindings and
+    /// draws.
     bound: usize,
     ended_queries: HashSet<QueryName>,
 }
@@ -49,7 +49,7 @@ impl Streams {
         &mut self.collectors[..self.count]
     }
 
-    /// Calls `f` for every stream that has bindings.
+    /// Calls `f` for each stream that the first pipeline may emit to.
     ///
     /// # Errors
     /// The first error of `f`.
@@ -60,7 +60,7 @@ impl Streams {
         self.collectors[..self.bound].iter_mut().try_for_each(f)
     }
 
-    /// Ensures that the capture has at least `count` streams.
+    /// Ensures that the capture has at least `count` streams, and adds collectors if necessary.
     fn widen(&mut self, count: usize) {
         for stream in self.collectors.len()..count {
             let collector = Collector::new(&self.collectors[0].ctx, stream as u32);
@@ -69,7 +69,7 @@ impl Streams {
         self.count = self.count.max(count);
     }
 
-    /// Begins a capture, as [`Collector::begin`].
+    /// Begins a capture: calls [`Collector::begin`] for each stream.
     ///
     /// # Errors
     /// The errors of [`Collector::begin`].
@@ -84,8 +84,8 @@ impl Streams {
         self.widen(self.bound);
         // SAFETY: the caller's contract.
         self.each(|collector| unsafe { collector.begin(desc) })?;
-        // The vertex and geometry shaders run once for each stream, but their side effects must
-        // happen only in the run for one stream.
+        // The vertex and geometry shaders run once for each stream. Their side effects must happen only once, so only
+        // the run for the first captured stream has them.
         let mut is_first = true;
         for collector in self.all_mut() {
             let collected = &mut collector.collected;
@@ -100,8 +100,8 @@ impl Streams {
         self.all_mut().iter_mut().for_each(Collector::begin_inactive);
     }
 
-    /// Checks the counters that the end of the capture writes, and stores their addresses. After an
-    /// error the previous addresses stay.
+    /// Checks the counters that the end of the capture writes, and stores their addresses. After an error the
+    /// previously stored addresses stay.
     ///
     /// # Errors
     /// The errors of [`Collector::end`].
@@ -123,7 +123,7 @@ impl Streams {
         Ok(())
     }
 
-    /// Removes everything. The memory is kept.
+    /// Removes all draws and bindings. The heap memory is kept.
     pub(in super::super) fn clear(&mut self) {
         self.all_mut().iter_mut().for_each(Collector::clear);
         (self.count, self.bound) = (1, 1);
@@ -136,7 +136,7 @@ impl Streams {
         self.all().iter().try_for_each(Collector::check_begun)
     }
 
-    /// Forgets which queries have ended, because their ends were recorded.
+    /// Forgets which queries have ended. Must be called when their ends have been recorded.
     pub(in super::super) fn forget_ended(&mut self) {
         self.ended_queries.clear();
     }
@@ -204,8 +204,7 @@ impl Streams {
         }
         let (stream, first) = (stream as usize, self.count);
         if stream >= first {
-            // No draw of the capture emits to a stream that the first pipeline does not emit to, so the query
-            // counts 0.
+            // No draw of the capture emits to the streams that are added here, so the query counts 0.
             self.widen(stream + 1);
             self.all_mut()[first..].iter_mut().for_each(Collector::begin_inactive);
         }
