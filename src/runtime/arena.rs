@@ -238,7 +238,7 @@ pub(super) struct Mark {
 }
 
 impl Arena {
-    /// Makes an arena.
+    /// Allocates an arena with the capacity `desc`.
     ///
     /// # Errors
     /// The error of a failed command or allocation; [`RuntimeError::WrongMemory`] if the upload memory is not
@@ -260,7 +260,7 @@ impl Arena {
         let scratch = match scratch {
             Ok(scratch) => scratch,
             Err(error) => {
-                // SAFETY: it was just made, and nothing uses it.
+                // SAFETY: the part was just made, and nothing uses it.
                 unsafe { upload.destroy(ctx, allocator) };
                 return Err(error);
             }

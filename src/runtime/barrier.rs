@@ -54,7 +54,7 @@ pub enum Barrier {
     BeforeJob,
     /// From the kernel that writes query results to a buffer to transfers that access this buffer.
     ResultsToTransfer,
-    /// After a kernel has written `VkDrawIndirectCommand`s for draws of captured vertices.
+    /// From the kernel that writes `VkDrawIndirectCommand`s for draws of captured vertices to these draws.
     ArgumentsToDraw,
     /// Before and after captures and kernels, if a descriptor also covers bytes that other commands may access. That
     /// happens if there are few descriptors or if bound ranges are close to each other.

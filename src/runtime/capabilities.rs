@@ -275,7 +275,7 @@ impl Capabilities {
         Ok(capabilities)
     }
 
-    /// Name and version of the driver, as the driver reports them.
+    /// The name and version of the driver, as the driver reports them.
     pub fn driver(&self) -> String {
         format!("{} {}", self.driver_name, self.driver_info).trim().to_owned()
     }

@@ -50,23 +50,23 @@ pub enum RuntimeError {
     /// The device cannot run the backend.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
-    /// A feature that the pipeline needs was not enabled.
+    /// An object or a command needs a feature that the device was created without.
     #[error("{what} needs the feature {feature}, which the device was created without")]
     FeatureNotEnabled {
         /// The object or option that requires the feature.
         what: String,
-        /// The feature.
+        /// The name of the feature.
         feature: &'static str,
     },
-    /// A property of the device says that it does not support the command.
+    /// An object or a command needs a property (a `VkBool32` of a properties structure) that the device does not have.
     #[error("{what} needs {property}, which the device does not have")]
     MissingProperty {
         /// The object, command or option that requires the property.
         what: String,
-        /// The property.
+        /// The name of the property.
         property: &'static str,
     },
-    /// A value beyond a limit of the device.
+    /// A value exceeds a limit of the device.
     #[error("{what} is {value}: {limit} is {max}")]
     Limit {
         /// The name of the value.
@@ -116,7 +116,7 @@ pub enum RuntimeError {
         "the vertex attribute at location {location} is {given:?}: the shader was lowered for {lowered:?}"
     )]
     AttributeFormat {
-        /// The location.
+        /// The location of the attribute.
         location: u32,
         /// The format that the shader was lowered for.
         lowered: VertexFormat,
@@ -129,7 +129,7 @@ pub enum RuntimeError {
          {lowered:?}"
     )]
     AttributeRate {
-        /// The location.
+        /// The location of the attribute.
         location: u32,
         /// The input rate that the shader was lowered for.
         lowered: InputRate,
@@ -245,7 +245,7 @@ pub enum RuntimeError {
     /// The vertex size of a byte-count draw is 0, but the counter is divided by it.
     #[error("vertexStride is 0: the counter is divided by it")]
     ZeroStride,
-    /// The device returned no address for a buffer that shaders access by its device address.
+    /// A buffer that shaders access has no device address: the usage or the feature for addresses is missing.
     #[error("the {what} has no device address: it needs the usage SHADER_DEVICE_ADDRESS")]
     NoAddress {
         /// The name of the buffer.
@@ -275,7 +275,7 @@ pub enum RuntimeError {
         /// The number of sets that the arena has.
         capacity: u32,
     },
-    /// The shader was lowered for another resource plan.
+    /// The shader was lowered for another resource plan than the one that the context needs.
     #[error("the shader reaches memory by {lowered}: this device takes {needed}")]
     ResourcePlan {
         /// The plan that the shader was lowered for.
@@ -480,7 +480,7 @@ pub enum RuntimeError {
     /// A draw has the topology patch list, but the pipeline has no tessellation shaders.
     #[error("the draw has topology patch-list, and the pipeline no tessellation shaders")]
     NoTessellation,
-    /// A pipeline with tessellation shaders was described without `patchControlPoints`.
+    /// The number of control points of a patch is 0, but the pipeline has tessellation shaders.
     #[error(
         "a pipeline with tessellation shaders needs a number of control points of a patch, at least 1"
     )]
@@ -505,7 +505,7 @@ pub enum RuntimeError {
         /// The largest supported number.
         max: u64,
     },
-    /// Primitive restart was enabled with a pipeline that was lowered without it.
+    /// Primitive restart was enabled with a pipeline that was created without it.
     #[error("primitive restart is enabled for a pipeline that was made without primitive restart")]
     NoRestart,
     /// An indexed draw was recorded while no index buffer was bound.

@@ -164,7 +164,6 @@ impl<'a> PipelineDesc<'a> {
         }
     }
 
-    /// The number of set layouts of the application.
     const fn set_count(&self) -> u32 {
         self.set_layouts.len() as u32
     }
@@ -235,14 +234,11 @@ struct Shared {
     workgroup_sizes: WorkgroupSizes,
     geometry: Option<LoweredGeometry>,
     stream_count: u32,
-    /// The stages that read the push constants.
     stages: vk::ShaderStageFlags,
     is_staged: bool,
     byte_loads: bool,
-    /// The number of the application's set layouts.
     set_count: u32,
     used_sets: Vec<u32>,
-    /// The range of bytes of the application's push constants that the shader reads.
     push_constants: Range<u32>,
     sysvals: SysvalsPlace,
     context: ContextId,

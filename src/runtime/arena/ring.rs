@@ -70,6 +70,7 @@ impl ArenaRing {
     /// Moves to the next frame: [resets](Arena::reset) the least recently used arena and returns
     /// it.
     ///
+    /// # Safety
     /// The requirements of [`Arena::reset`] apply to everything that was recorded with the returned arena, which is the
     /// arena that this function returned [`frames`](Self::frames) calls ago.
     pub unsafe fn next_frame(&mut self) -> &mut Arena {

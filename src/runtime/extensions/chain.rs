@@ -64,7 +64,6 @@ const fn position_in_vulkan14(member: usize) -> FeaturePosition {
 }
 
 impl ChainedFeature {
-    /// The name of the feature in Vulkan.
     pub(in crate::runtime) const fn name(self) -> &'static str {
         match self {
             Self::TransformFeedback => "transformFeedback",

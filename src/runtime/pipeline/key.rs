@@ -35,8 +35,8 @@ pub(in crate::runtime) enum Source {
     /// Draws that the CPU placed. Their parameters are in memory, together with a list that contains the draw of each
     /// workgroup. All elements of an attribute begin within 4 GiB.
     Listed,
-    /// Draws that a kernel placed, whose parameters are in memory. Or a single draw that the CPU placed, whose
-    /// parameters are push constants; it needs nothing that the other sources require.
+    /// Draws that a kernel placed, whose parameters are in memory; or a single draw that the CPU placed, whose
+    /// parameters are push constants. Elements of attributes may begin anywhere.
     General,
     /// One draw that the workgroups of its dispatch place themselves. Its parameters are push constants, and all
     /// elements of an attribute begin within 4 GiB.

@@ -147,7 +147,8 @@ pub(super) fn check_set_range(
     }
 }
 
-/// Checks that every set that the pipeline's shader reads is bound. `is_bound` says whether a set number is.
+/// Checks that every set that the pipeline's shader reads is bound. `is_bound` says whether the set with a number is
+/// bound.
 pub(super) fn check_used_sets(
     pipeline: &Pipeline,
     is_bound: impl Fn(u32) -> bool,

@@ -32,6 +32,7 @@ impl Recorder<'_> {
     ///
     /// `VertexIndex` and `InstanceIndex` are computed modulo 2^32, as in all draws.
     ///
+    /// # Errors
     /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::GeometryInput`], [`RuntimeError::NoTessellation`],
     /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::NotBegun`]; [`RuntimeError::MissingDescriptorSet`] for a set
     /// that the shader reads.

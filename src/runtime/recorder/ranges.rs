@@ -13,7 +13,6 @@ impl Ranges {
         Self(Vec::new())
     }
 
-    /// Returns the ranges in ascending order.
     pub(super) fn as_slice(&self) -> &[Range<u64>] {
         &self.0
     }

@@ -234,7 +234,7 @@ impl<'a> Recorder<'a> {
     ///
     /// # Safety
     /// The sets are bound at the pipeline's bind point when the draws that read them are recorded. On the compute
-    /// backend [`flush`](Self::flush), [`end`](Self::end) or [`Capture::play`] records them.
+    /// backend [`flush`](Self::flush), [`end`](Self::end) or [`Capture::play`] records the draws.
     pub unsafe fn assume_descriptor_sets(
         &mut self,
         first: u32,

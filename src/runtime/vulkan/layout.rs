@@ -150,7 +150,7 @@ pub enum PipelineLayoutError {
         set: u32,
         /// The number of the binding.
         binding: u32,
-        /// The shader's variable.
+        /// The name of the shader's variable.
         variable: String,
     },
     /// The descriptor type of a binding does not match the shader's variable.
@@ -162,7 +162,7 @@ pub enum PipelineLayoutError {
         set: u32,
         /// The number of the binding.
         binding: u32,
-        /// The shader's variable.
+        /// The name of the shader's variable.
         variable: String,
         /// The type of the variable.
         resource: ResourceType,
@@ -178,7 +178,7 @@ pub enum PipelineLayoutError {
         set: u32,
         /// The number of the binding.
         binding: u32,
-        /// The shader's variable.
+        /// The name of the shader's variable.
         variable: String,
         /// The number of descriptors of the shader's array. For an array without a length this is 1.
         needed: u32,
@@ -194,7 +194,7 @@ pub enum PipelineLayoutError {
         set: u32,
         /// The number of the binding.
         binding: u32,
-        /// The shader's variable.
+        /// The name of the shader's variable.
         variable: String,
     },
     /// A binding is not visible to the stage that captures. [`SetLayoutInfo::with_compute`] makes it visible.
@@ -207,7 +207,7 @@ pub enum PipelineLayoutError {
         set: u32,
         /// The number of the binding.
         binding: u32,
-        /// The shader's variable.
+        /// The name of the shader's variable.
         variable: String,
         /// The backend that captures.
         backend: Backend,

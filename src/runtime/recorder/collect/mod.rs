@@ -48,7 +48,6 @@ pub(super) struct Collector {
     pub(super) table: Table,
     /// For each capture buffer, the address of the counter that the end of the capture writes, or 0.
     pub(super) end_counters: [Address; MAX_XFB_BUFFERS],
-    /// Whether the capture was begun.
     begun: bool,
     bound: Bound,
     /// A list that is kept for its heap memory: the descriptors of the attributes that are being bound.
@@ -65,7 +64,6 @@ struct Bound {
     has_attributes: bool,
     indices: Option<BoundIndices>,
     provoking_vertex: ProvokingVertex,
-    /// The number of control points of a patch.
     patch_control_points: u32,
     restart: bool,
     /// For each capture buffer: the record stride, and in `streams` the vertex stream that it captures.
@@ -82,7 +80,6 @@ struct BoundIndices {
     address: u64,
     limit: u32,
     size: u32,
-    /// The index that restarts primitives.
     restart_index: u32,
     /// Where the bound range ends in the buffer, and the size of the buffer's memory, both in bytes, if shaders that
     /// cannot load single bytes would read beyond that memory. `None` if they would not.
@@ -103,9 +100,7 @@ pub(super) struct Bindings {
     pub(super) attributes: Vec<Attributes>,
     /// The attribute descriptors of all [`Attributes`], except for the inline ones.
     pub(super) attribute_table: Vec<AttributeDescriptor>,
-    /// The push constants of the application.
     pub(super) constants: Constants,
-    /// The descriptor sets of the application.
     pub(super) sets: BoundSets,
 }
 
@@ -283,7 +278,6 @@ impl Bindings {
         self.pipelines.get(state.pipeline)
     }
 
-    /// Removes everything.
     fn clear(&mut self) {
         self.pipelines.clear();
         self.attributes.clear();

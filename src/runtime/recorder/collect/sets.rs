@@ -31,7 +31,6 @@ struct Command {
 pub(in super::super) struct SetNumbers(Vec<u32>);
 
 impl SetNumbers {
-    /// Adds `count` numbers from `first` on.
     pub(in super::super) fn add(&mut self, first: u32, count: u32) {
         for number in first..first.saturating_add(count) {
             if !self.contains(number) {
@@ -97,7 +96,6 @@ impl BoundSets {
         self.count = new;
     }
 
-    /// The index of the current snapshot.
     pub(super) const fn current(&self) -> usize {
         self.current
     }

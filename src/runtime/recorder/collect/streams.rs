@@ -35,7 +35,6 @@ impl Streams {
         Self { collectors, count: 1, bound: 1, ended_queries: HashSet::new() }
     }
 
-    /// The number of streams that the first pipeline may emit to.
     pub(in super::super) const fn bound(&self) -> usize {
         self.bound
     }
@@ -85,7 +84,7 @@ impl Streams {
         // SAFETY: the caller's contract.
         self.each(|collector| unsafe { collector.begin(desc) })?;
         // The vertex and geometry shaders run once for each stream. Their side effects must happen only once, so only
-        // the run for the first captured stream has them.
+        // the run that stores the records of the first captured stream has them.
         let mut is_first = true;
         for collector in self.all_mut() {
             let collected = &mut collector.collected;

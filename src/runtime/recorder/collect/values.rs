@@ -28,7 +28,6 @@ const MAX_ASSEMBLED_COMMANDS: usize = 1 << 12;
 /// before shaders use them.
 #[derive(Debug)]
 pub(in super::super) struct Collected {
-    /// The vertex stream that is captured.
     pub(in super::super) stream: u32,
     /// Whether the side effects of the shaders happen when this stream stores its records. The shaders run for each
     /// stream, but their side effects must happen for one stream only.
@@ -165,7 +164,6 @@ impl Collected {
         self.draws.is_empty() && self.ends.is_empty()
     }
 
-    /// The capture buffers that are bound.
     pub(in super::super) fn bound_targets(&self) -> impl Iterator<Item = &Target> {
         self.targets.iter().flatten()
     }

@@ -144,7 +144,6 @@ pub(in super::super) struct Queries {
 }
 
 impl Queries {
-    /// Returns the queries that a draw adds to.
     pub(super) const fn of(input: &Input) -> Self {
         Self { stream: input.stream_query, generated: input.generated_query }
     }

@@ -331,7 +331,6 @@ impl Planner<'_> {
     }
 }
 
-/// The number of entries in `blocks` blocks of entries.
 const fn entries_of(blocks: u64) -> u64 {
     blocks * ENTRIES_PER_BLOCK as u64
 }

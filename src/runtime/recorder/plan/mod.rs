@@ -81,7 +81,6 @@ pub(super) const POSITIONS_SIZE: u64 = size_of::<[u32; MAX_XFB_BUFFERS]>() as u6
 /// before shaders use them. A `Plan` is reused for later recordings, so that its heap memory is allocated once.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    /// The steps, in order.
     pub(super) steps: Vec<Step>,
     /// The memory that the steps read and write, in the order in which it is taken from the arena.
     pub(super) blocks: Vec<Block>,

@@ -87,7 +87,7 @@ pub(super) fn shared_topology(
 }
 
 /// The primitives that the CPU has counted for the query at the address `slot`, but that it has not added to the query
-/// yet. They wrap like the sums on the GPU.
+/// yet. The numbers wrap like the sums on the GPU.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tally {
     slot: Address,
@@ -282,7 +282,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Adds an operation, unless its address is 0, because there is no query or counter.
+    /// Adds an operation, unless its address is 0: in that case there is no such query or counter.
     fn push_operation(&mut self, operation: Operation) {
         if operation.address != Address::default() {
             self.plan.operations.push(operation);

@@ -68,7 +68,6 @@ impl RestartTables {
         })
     }
 
-    /// The number of [`ranges`](Self::ranges).
     pub(in super::super) const fn range_count(&self) -> usize {
         self.tables.len()
     }

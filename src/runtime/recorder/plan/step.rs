@@ -6,7 +6,6 @@ use crate::runtime::Barrier;
 use crate::runtime::pipeline::Key;
 use crate::sysval::DrawSysvals;
 
-/// A step of a plan.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in super::super) enum Step {
     /// Copies the positions of an earlier recording to a block that descriptors cover. Does nothing if descriptors

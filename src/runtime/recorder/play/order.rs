@@ -19,9 +19,9 @@ const MOST_RANGES: usize = 1024;
 const COUNTER: u64 = 4;
 const VALUES: u64 = 16;
 
-/// The memory that captures in a command buffer have accessed since the last barrier that orders them. For
-/// [`Capture::play_in_order`](crate::runtime::Capture::play_in_order): another barrier is needed only before a capture
-/// that accesses the same bytes, and one of the two accesses is a write.
+/// The memory that captures in a command buffer have accessed since the last barrier that orders them.
+/// [`Capture::play_in_order`](crate::runtime::Capture::play_in_order) records another barrier only before a capture
+/// that accesses the same bytes, if the earlier or the later access is a write.
 ///
 /// ```no_run
 /// # use ash::vk;
