@@ -16,7 +16,7 @@ pub enum Barrier {
     /// Before the kernels of a capture: orders them after earlier captures. If the command buffer is executed again, it
     /// also orders them after the reads of scratch memory by the earlier execution.
     BeforeSetup,
-    /// From the kernel that finds restarts to the kernel that computes a prefix sum over them.
+    /// From the kernel that finds restarts to the kernel that scans over the results of its workgroups.
     RestartToScan,
     /// From the kernels of primitive restart to the setup kernel, or to the captures if these need no setup kernel.
     RestartToSetup,

@@ -246,7 +246,7 @@ struct Shared {
 
 impl Pipeline {
     /// Creates the pipeline. On the compute backend this creates the pipeline layout, and only the Vulkan pipelines for
-    /// the [`prepared`](PipelineDesc::prepared) draws.
+    /// the [`prepared`](field@PipelineDesc::prepared) draws.
     ///
     /// # Errors
     /// Errors that precede all Vulkan calls:

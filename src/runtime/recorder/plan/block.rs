@@ -121,8 +121,7 @@ pub(in super::super) enum Upload {
     PlaceEntries { jobs: BlockId, count: u32 },
     /// The ranges of indices whose tables of restarts are computed.
     RestartRanges,
-    /// The parameters of the kernel that finds restarts, and of the kernel that computes the prefix sums of its
-    /// results.
+    /// The parameters of the kernel that finds restarts, and of the kernel that scans over the results of its workgroups.
     Reduction { ranges: BlockId, count: u32, scan_count: u32 },
 }
 

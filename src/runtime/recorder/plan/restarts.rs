@@ -37,7 +37,7 @@ impl RestartTables {
         self.has_patches = false;
     }
 
-    /// The kernel that finds restarts, and the kernel that computes prefix sums of its results.
+    /// The kernel that finds restarts, and the kernel that scans over the results of its workgroups.
     pub(super) const fn kernels(&self) -> [Kernel; 2] {
         match self.has_patches {
             true => [Kernel::PatchRestart, Kernel::PatchRestartScan],
