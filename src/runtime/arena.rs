@@ -1,12 +1,13 @@
 //! Memory for the data of a recording that does not fit into push constants.
 //!
-//! An arena is made before recording. Recording takes memory from its front to its back and does
-//! not return any: a command buffer may be executed many times, so the memory must stay valid until
-//! the command buffer is reset. The application then calls [`Arena::reset`].
+//! An arena is created before recording. Recordings take memory from front to back and return none of it: a command
+//! buffer may be executed many times, so the memory must stay valid until the command buffer is reset. The application
+//! then calls [`Arena::reset`].
 //!
-//! It has two parts. The host writes *upload* memory during recording, and the device reads it; fused captures also
-//! count in it, and reset their counts. Only the device writes and reads *scratch* memory, at each execution. Under the
-//! descriptor plan the arena also has descriptor sets. Each part is a list of blocks. A
+//! An arena has two parts. The host writes *upload* memory during recording, and the device reads it. Only a fused
+//! capture also writes to it: its workgroups count there how many of them have arrived, and the last one resets that
+//! number. Only the device writes and reads *scratch* memory, each time that the command buffer is executed. Under the
+//! descriptor plan the arena also has descriptor sets. Each part is a list of blocks, which are buffers. A
 //! [recording](super::Capture::play) reserves all the memory that it needs before it records the first command, from
 //! one block of each part. If no block has enough room, a [growing](Arena::growing) arena allocates a new one.
 
@@ -37,31 +38,31 @@ pub use self::ring::ArenaRing;
 /// The alignment of all suballocations in bytes, which is the alignment of a `vec4`.
 pub(super) const ALIGNMENT: u64 = 16;
 
-/// The number of descriptor sets that an arena grows by.
+/// The number of descriptor sets that a growing arena allocates when all its sets are taken.
 const SETS_GROWTH: u32 = 16;
 
 /// The capacity of an arena.
 ///
 /// A description that is too small causes no error if the arena may [grow](Arena::growing).
 ///
-/// A capture takes 16 bytes of upload memory for each vertex attribute beyond the first, plus the push constant bytes that the
-/// shader reads. It takes them again each time a pipeline, vertex buffers or push constants change
-/// between its draws. Counters, indirect arguments, conditional rendering, primitive restart and queries take memory
-/// per capture and per draw; [`for_draws`](Self::for_draws) includes it. Primitive restart also takes
-/// [`restart_scratch`](Self::restart_scratch). The end of a query counts as a draw, a flush counts
-/// as a capture, and each draw of a multi-draw counts as one draw.
+/// A capture takes 16 bytes of upload memory for each vertex attribute beyond the first, plus the push constant bytes
+/// that the shader reads. It takes as much again each time that the pipeline, the vertex buffers or the push constants
+/// change between its draws. Counters, indirect arguments, conditional rendering, primitive restart and queries take
+/// memory per capture and per draw, which [`for_draws`](Self::for_draws) includes. Primitive restart also takes
+/// [`restart_scratch`](Self::restart_scratch). The end of a query counts as a draw, a [`flush`](super::Recorder::flush)
+/// counts as a capture, and each draw of a multi-draw counts as one draw.
 ///
-/// An indirect draw counts as one draw for upload, whatever its `draw_count`. For scratch it counts
-/// as `draw_count` draws, but all draws of a capture together need scratch for no more draws than
-/// records fit in its smallest capture buffer, plus one per dispatch.
+/// An indirect draw counts as one draw for upload memory, whatever its `draw_count`. For scratch memory it counts as
+/// `draw_count` draws. But for all draws of a capture together, scratch memory is taken for at most as many draws as
+/// records fit in the smallest capture buffer, plus one per dispatch.
 ///
 /// With a geometry shader that emits to several vertex streams, a capture counts once for each stream
-/// ([`Pipeline::stream_count`]), and so does each of its draws. A stream that only a query uses also counts as a
-/// capture.
+/// ([`Pipeline::stream_count`]), and each of its draws counts once for each stream, too. A stream that only a query
+/// uses counts as a capture as well.
 ///
-/// Under the descriptor plan, a capture takes one descriptor set, and one more if it needs kernels.
-/// Each [`flush`](super::Recorder::flush) takes as many again, unless the draws after it reach the
-/// same buffers as those before it.
+/// Under the descriptor plan, a capture takes one descriptor set, and one more if it needs kernels. Each
+/// [`flush`](super::Recorder::flush) takes the same number of sets again, unless the draws after it access the same
+/// buffers as the draws before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[must_use]
@@ -70,7 +71,7 @@ pub struct ArenaDesc {
     pub upload: u64,
     /// The number of bytes of device memory.
     pub scratch: u64,
-    /// The number of descriptor sets. None are created if the device uses addresses.
+    /// The number of descriptor sets. It is ignored if the device uses addresses instead of descriptors.
     pub descriptor_sets: u32,
 }
 
@@ -84,10 +85,9 @@ impl ArenaDesc {
     /// The largest amount of scratch memory in bytes that a capture takes in addition to its draws.
     const SCRATCH_PER_SETUP: u64 = 64;
 
-    /// Scratch memory in bytes for the restarts of a draw with `index_count` indices within the
-    /// bound range. An indirect draw takes memory for all indices of the bound range. Indirect
-    /// draws of one capture, or between two flushes, share that memory if they have the same index
-    /// range, index type, restart index and topology.
+    /// The scratch memory in bytes for the restarts of a draw with `index_count` indices within the bound range. For an
+    /// indirect draw, pass the number of all indices in the bound range. Indirect draws of one capture, or between two
+    /// flushes, share that memory if they have the same index range, index type, restart index and topology.
     pub const fn restart_scratch(index_count: u64) -> u64 {
         use crate::sysval::setup::{restart_blocks, restart_table_size};
         restart_table_size(restart_blocks(index_count))
@@ -98,9 +98,9 @@ impl ArenaDesc {
         Self { upload, scratch, descriptor_sets: 0 }
     }
 
-    /// Describes an arena for `captures` captures that have `draws` draws in all, without primitive
-    /// restart, of shaders that have at most one attribute and read no push constants.
-    /// [`with_pipeline`](Self::with_pipeline) adds memory for other shaders. The sizes saturate.
+    /// Describes an arena for `captures` captures that have `draws` draws in all, without primitive restart, of shaders
+    /// that have at most one attribute and read no push constants. [`with_pipeline`](Self::with_pipeline) adds memory
+    /// for other shaders. A size that would overflow is `u64::MAX`.
     pub const fn for_draws(captures: u64, draws: u64) -> Self {
         const fn size(captures: u64, per_setup: u64, draws: u64, per_draw: u64) -> u64 {
             captures.saturating_mul(per_setup).saturating_add(draws.saturating_mul(per_draw))
@@ -121,9 +121,9 @@ impl ArenaDesc {
         descriptor_sets: u32,
     }
 
-    /// Adds the memory for the attributes and push constants of a pipeline that is bound `times`
-    /// times: once for each capture with it, and once more each time pipeline, vertex buffers or
-    /// push constants change between its draws.
+    /// Adds the memory for the attributes and push constants of a pipeline that is bound `times` times. `times` counts
+    /// each capture with the pipeline, and each change of the pipeline, the vertex buffers or the push constants
+    /// between the draws of a capture.
     pub fn with_pipeline(mut self, pipeline: &Pipeline, times: u64) -> Self {
         let constants = pipeline.push_constants();
         let constants = aligned(u64::from(constants.end.saturating_sub(constants.start)));
@@ -135,14 +135,14 @@ impl ArenaDesc {
     /// Adds the memory for `draws` draws of a pipeline with a geometry shader or tessellation shaders, which
     /// [`for_draws`](Self::for_draws) does not include. Adds nothing for other pipelines and backends. `primitives` is
     /// the number of input primitives or patches of all draws and instances; with primitive restart it is the number of
-    /// indices. The memory does not depend on
-    /// what the shader emits: it is 16 to 32 bytes per primitive, up to about 128 MiB, and a little per draw; for patches a multiple. All
-    /// vertex streams are included.
+    /// indices. The size does not depend on what the shader emits: it is 16 to 32 bytes per primitive, up to about 128
+    /// MiB, and a little per draw. For patches it is a multiple of that. All vertex streams are included.
     ///
     /// For draws whose number of primitives only the GPU knows, call this function again with
     /// `u64::MAX` as `primitives`, which adds 8 MiB.
     ///
-    /// The captures of one command buffer share most of this memory. Call it again for each further command buffer.
+    /// The captures of one command buffer share most of this memory. Call this function again for each further command
+    /// buffer.
     pub fn with_geometry(mut self, pipeline: &Pipeline, draws: u64, primitives: u64) -> Self {
         if pipeline.geometry().is_none() || pipeline.backend() != Backend::Compute {
             return self;
@@ -152,17 +152,17 @@ impl ArenaDesc {
         let (sizes, streams) = (pipeline.workgroup_sizes(), u64::from(pipeline.stream_count()));
         let each = || sizes.each().into_iter().map(|(size, _)| u64::from(size).max(1));
         let (least, most) = (each().min().unwrap_or(1), each().max().unwrap_or(1));
-        // Each draw may need one more entry than its share, and its last workgroup and its last
-        // block of entries may be partly unused.
+        // Each draw may need one more entry (a run of primitives that one invocation processes) than its share of the
+        // entries of the dispatch, and its last workgroup and its last block of entries may be partly unused.
         let block = u64::from(ENTRIES_PER_BLOCK);
         let blocks = draws.saturating_mul(most.div_ceil(block) + 1);
         let blocks = blocks.saturating_add(most_entries(primitives).div_ceil(block));
-        // Captures in one command buffer reuse the memory of entries. If a capture needs more than
-        // the earlier ones took, it takes new memory of at least twice the size, so that all of it
-        // together is less than twice the largest.
+        // Captures in one command buffer reuse the memory of entries. If a capture needs more than the earlier captures
+        // took, it takes new memory of at least twice the size. So all memory for entries together is less than twice
+        // the largest allocation.
         let shared = blocks.checked_next_power_of_two().unwrap_or(u64::MAX).saturating_mul(2);
-        // If the CPU knows the draws, it lists the workgroups of their entries, once for each
-        // stream that a capture captures.
+        // If the CPU knows the draws, it writes a list of the workgroups that process their entries. A capture needs
+        // one list for each stream that it captures.
         let known = if primitives == u64::MAX { 0 } else { primitives };
         let listed = blocks.saturating_add(known.min(draws.saturating_mul(MAX_ENTRIES)) / block);
         let lists = listed.saturating_mul(block.div_ceil(least) + 1).saturating_mul(LISTED_BYTES);
@@ -182,14 +182,14 @@ impl ArenaDesc {
     }
 }
 
-// Check the constants above. The upload memory of a draw that the setup kernel places is its input,
-// its group and the range of its restarts; its scratch memory is the resulting draw, in a group
-// that contains only that draw. A draw that the CPU places takes upload memory only.
+// Checks that the `*_PER_DRAW` constants are large enough. A draw that the setup kernel places takes upload memory for
+// its input, its group and the range of its restarts, and scratch memory for the resulting draw, in a group that
+// contains only that draw. A draw that the CPU places takes upload memory only.
 const _: () = {
     use super::recorder::SMALL;
     use crate::sysval::{Batch, DrawSysvals};
     let placed = size_of::<DrawSysvals>() as u64 + SMALL as u64 * LISTED_BYTES;
-    // A list has at least two draws, so that the memory of its batch is shared by two draws.
+    // A dispatch of listed draws has at least two draws, so at least two draws share the memory of its batch.
     assert!(2 * placed + size_of::<Batch>() as u64 <= 2 * ArenaDesc::UPLOAD_PER_DRAW);
     use crate::sysval::setup::{BATCH_SIZE, Input, RestartRange, RestartedDraw};
     let upload = size_of::<Input>() + size_of::<u32>() + size_of::<RestartRange>();
@@ -203,24 +203,24 @@ const _: () = {
 pub struct Arena {
     upload: Part,
     scratch: Part,
-    /// Pools of descriptor sets. There are none if the device uses addresses.
+    /// Pools of descriptor sets. The list is empty if the device uses addresses.
     sets: Vec<Sets>,
-    /// Scratch memory that the captures in one command buffer use one after the other. `None` if no
-    /// recording has taken such memory since the last reset.
+    /// Scratch memory that the captures in one command buffer use one after the other. `None` if no recording has taken
+    /// such memory since the last reset.
     reused: Option<Reused>,
     context: ContextId,
 }
 
-/// An [`Arena`], and the allocator with which it may grow.
+/// An [`Arena`], and optionally the allocator with which it may grow.
 ///
-/// `&mut Arena` converts to an access that does not grow; [`Arena::growing`] returns one that does. A reference to an
-/// access converts to another access, so one access can be used for several recordings.
+/// `&mut Arena` converts to an access without an allocator; [`Arena::growing`] returns an access with one. `&mut
+/// ArenaAccess` converts to another access, so one access can be used for several recordings.
 pub struct ArenaAccess<'a> {
     arena: &'a mut Arena,
     allocator: Option<&'a mut (dyn MemoryAllocator + Send + Sync + 'a)>,
 }
 
-/// Scratch memory that captures in a command buffer use one after the other.
+/// Scratch memory that captures in the command buffer `cmd` use one after the other.
 #[derive(Debug, Clone, Copy)]
 struct Reused {
     cmd: vk::CommandBuffer,
@@ -228,8 +228,7 @@ struct Reused {
     size: u64,
 }
 
-/// The amount of memory that was taken from an arena at some time, to which `rewind` can
-/// return.
+/// How much of an arena was taken at some time. `rewind` returns everything that was taken after that.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark {
     reused: Option<Reused>,
@@ -239,16 +238,16 @@ pub(super) struct Mark {
 }
 
 impl Arena {
-    /// Makes an arena.
+    /// Allocates an arena with the capacity `desc`.
     ///
     /// # Errors
-    /// A failed command or allocation; [`RuntimeError::WrongMemory`] if the upload memory is not
-    /// mapped and coherent (every device has such memory); [`RuntimeError::Limit`] if a part is
-    /// larger than a descriptor can cover.
+    /// The error of a failed command or allocation; [`RuntimeError::WrongMemory`] if the upload memory is not
+    /// host-visible and coherent (every device has such memory); [`RuntimeError::Limit`] if a part is larger than the
+    /// range that one descriptor can cover.
     ///
     /// # Safety
-    /// The device of `ctx` is live and is the device of the allocator, which was made as its
-    /// implementation requires.
+    /// The device of `ctx` is live, and `allocator` belongs to that device and was created as its implementation
+    /// requires.
     pub unsafe fn new(
         ctx: &Context,
         allocator: &mut dyn MemoryAllocator,
@@ -256,35 +255,36 @@ impl Arena {
     ) -> Result<Self, RuntimeError> {
         // SAFETY: the caller's contract.
         let upload = unsafe { Part::new(ctx, allocator, Kind::Upload, desc.upload) }?;
-        // SAFETY: as above.
+        // SAFETY: the caller's contract.
         let scratch = unsafe { Part::new(ctx, allocator, Kind::Scratch, desc.scratch) };
         let scratch = match scratch {
             Ok(scratch) => scratch,
             Err(error) => {
-                // SAFETY: it was just made, and nothing uses it.
+                // SAFETY: the part was just made, and nothing uses it.
                 unsafe { upload.destroy(ctx, allocator) };
                 return Err(error);
             }
         };
         let context = ctx.id();
         let mut this = Self { upload, scratch, sets: Vec::new(), reused: None, context };
-        // SAFETY: as above.
+        // SAFETY: the caller's contract.
         match unsafe { this.add_sets(ctx, desc.descriptor_sets) } {
             Ok(()) => Ok(this),
             Err(error) => {
-                // SAFETY: as above.
+                // SAFETY: the arena was just made, and nothing uses it.
                 unsafe { ctx.destroy(this, allocator) };
                 Err(error)
             }
         }
     }
 
-    /// Lets the arena grow: if a recording needs more than the arena has, it allocates more from
-    /// `allocator`. The arena keeps that memory until it is [destroyed](Context::destroy).
+    /// Lets the arena grow: if a recording needs more memory or descriptor sets than the arena has, the arena allocates
+    /// more. Memory comes from `allocator`. The arena keeps what it allocated until it is
+    /// [destroyed](Context::destroy).
     ///
     /// # Safety
-    /// The allocator was made for the arena's device, as the safety requirements of its constructor ask. The same
-    /// allocator is passed to [`Context::destroy`].
+    /// The allocator was created for the arena's device, and the safety requirements of its constructor are met. The
+    /// same allocator is passed to [`Context::destroy`].
     pub unsafe fn growing<'a>(
         &'a mut self,
         allocator: &'a mut (dyn MemoryAllocator + Send + Sync + 'a),
@@ -297,7 +297,7 @@ impl Arena {
         self.context
     }
 
-    /// The total capacity.
+    /// The total capacity, including what the arena has grown by.
     pub fn capacity(&self) -> ArenaDesc {
         ArenaDesc {
             upload: self.upload.capacity(),
@@ -306,7 +306,7 @@ impl Arena {
         }
     }
 
-    /// The amount of the capacity that is taken.
+    /// How much of the capacity is taken.
     pub fn used(&self) -> ArenaDesc {
         ArenaDesc {
             upload: self.upload.used(),
@@ -328,9 +328,8 @@ impl Arena {
     /// Returns all memory to the arena.
     ///
     /// # Safety
-    /// Every command buffer that was recorded with the arena has been reset or freed. A
-    /// [`Capture`](super::Capture) with draws that were flushed with the arena is not played any
-    /// more.
+    /// Every command buffer that was recorded with the arena has been reset or freed. A [`Capture`](super::Capture)
+    /// whose draws were flushed with the arena is not played any more.
     pub unsafe fn reset(&mut self) {
         self.upload.was_reset = true;
         self.scratch.was_reset = true;
@@ -338,8 +337,8 @@ impl Arena {
         self.rewind(Mark { reused: None, upload, scratch, sets: 0 });
     }
 
-    /// The memory in the current block that earlier recordings into `cmd` took with `take_reused`,
-    /// if it has at least `size` bytes.
+    /// The memory in the current block that an earlier recording into `cmd` took with `take_reused`, or `None` if it
+    /// has fewer than `size` bytes.
     fn reused(&self, cmd: vk::CommandBuffer, size: u64) -> Option<Suballocation> {
         let block = self.scratch.window().buffer;
         let fits = |reused: &Reused| {
@@ -397,7 +396,7 @@ impl<'a> From<&'a mut ArenaAccess<'_>> for ArenaAccess<'a> {
 }
 
 impl ArenaAccess<'_> {
-    /// Returns how much is taken now, for [`rewind`](Self::rewind).
+    /// How much of the arena is taken now, for [`rewind`](Self::rewind).
     pub(super) fn mark(&self) -> Mark {
         Mark {
             upload: self.arena.upload.level(),
@@ -407,18 +406,19 @@ impl ArenaAccess<'_> {
         }
     }
 
-    /// Returns the memory that was taken since `mark`. No recorded command may use it.
+    /// Returns to the arena all memory and descriptor sets that were taken after `mark` was read. No recorded command
+    /// may use them.
     pub(super) fn rewind(&mut self, mark: Mark) {
         self.arena.rewind(mark);
     }
 
-    /// Ensures that `upload` and `scratch` bytes, counted as [`aligned`] does, can be taken from one block of each
-    /// part.
+    /// Ensures that `upload` and `scratch` bytes can be taken from one block of each part. Both sizes are sums of
+    /// [`aligned`] sizes.
     ///
     /// # Errors
-    /// [`RuntimeError::ArenaFull`]; [`RuntimeError::NoAddress`] if shaders cannot reach the arena;
-    /// [`RuntimeError::Limit`] for more than a descriptor can cover; a failed command or
-    /// allocation.
+    /// [`RuntimeError::ArenaFull`]; [`RuntimeError::NoAddress`] if the arena has no device address;
+    /// [`RuntimeError::Limit`] if a size exceeds the range that one descriptor can cover; the error of a failed command
+    /// or allocation.
     ///
     /// # Safety
     /// The arena was made with `ctx` or a clone of it, and the device of `ctx` is live.
@@ -429,7 +429,7 @@ impl ArenaAccess<'_> {
         scratch: u64,
     ) -> Result<(), RuntimeError> {
         let Self { arena, allocator } = self;
-        // SAFETY: the caller's contract, and that of `growing`, which gave the allocator.
+        // SAFETY: the caller's contract, and the contract of `growing`, which returned the allocator.
         unsafe {
             arena.upload.reserve(ctx, allocator.as_deref_mut(), upload)?;
             arena.scratch.reserve(ctx, allocator.as_deref_mut(), scratch)
@@ -444,11 +444,11 @@ impl ArenaAccess<'_> {
         &mut self.arena.scratch
     }
 
-    /// Returns the number of bytes that have to be reserved for a recording that takes `scratch` bytes, of
-    /// which `reused` bytes come from [`take_reused`](Self::take_reused).
+    /// Returns the number of bytes of scratch memory that have to be reserved for a recording that takes `scratch`
+    /// bytes in all. `reused` bytes of these are taken with [`take_reused`](Self::take_reused): they need no
+    /// reservation if an earlier recording into `cmd` took enough.
     pub(super) fn without_reused(&self, cmd: vk::CommandBuffer, scratch: u64, reused: u64) -> u64 {
-        // Reused memory must be in the block that the other scratch memory of the recording comes
-        // from.
+        // Reused memory must be in the same block as the other scratch memory of the recording.
         let others = scratch.saturating_sub(aligned(reused));
         match self.arena.reused(cmd, reused) {
             Some(_) if others <= self.arena.scratch.left() => others,
@@ -456,12 +456,12 @@ impl ArenaAccess<'_> {
         }
     }
 
-    /// Takes scratch memory that later recordings into `cmd` may take again. It is in the same
-    /// block as the other scratch memory of the recording. Each recording has to order its accesses
-    /// to this memory after those of earlier recordings.
+    /// Takes scratch memory that later recordings into `cmd` may take again. It is in the same block as the other
+    /// scratch memory of the recording. Each recording has to order its accesses to this memory after the accesses of
+    /// earlier recordings.
     ///
     /// # Errors
-    /// [`RuntimeError::ArenaFull`], unless the memory is reserved.
+    /// [`RuntimeError::ArenaFull`] if the memory was not reserved and does not fit.
     pub(super) fn take_reused(
         &mut self,
         cmd: vk::CommandBuffer,
@@ -475,23 +475,23 @@ impl ArenaAccess<'_> {
         Ok(place)
     }
 
-    /// The blocks that upload and scratch memory are taken from.
+    /// The blocks from which upload and scratch memory are taken, in this order.
     pub(super) fn windows(&self) -> [Window; 2] {
         [self.arena.upload.window(), self.arena.scratch.window()]
     }
 
-    /// The address of the first byte of the block that upload memory is taken from.
+    /// The address of the first byte of the current block of upload memory.
     pub(super) fn upload_address(&self) -> u64 {
         self.arena.upload.block_address()
     }
 
-    /// Takes an unused descriptor set.
+    /// Takes an unused descriptor set. If there is none, a growing arena allocates more.
     ///
     /// # Errors
-    /// [`RuntimeError::NoDescriptorSet`], a failed command.
+    /// [`RuntimeError::NoDescriptorSet`], or the error of a failed command.
     ///
     /// # Safety
-    /// As [`reserve`](Self::reserve).
+    /// The requirements of [`reserve`](Self::reserve) apply.
     pub(super) unsafe fn take_set(
         &mut self,
         ctx: &Context,

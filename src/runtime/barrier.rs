@@ -1,75 +1,71 @@
-//! The barriers of the runtime, named by their places, and the synchronization scopes of commands
-//! that consume captures.
+//! The barriers that the runtime records, each named by its place in a recording, and the synchronization scopes of
+//! commands that consume captures.
 
 #![forbid(unsafe_code)]
 
 use ash::vk;
 
-/// Pipeline stages and access types.
+/// A synchronization scope: pipeline stages, and the accesses of these stages.
 pub(super) type Scope = (vk::PipelineStageFlags, vk::AccessFlags);
 
-/// A barrier of the runtime, named by its place.
+/// A barrier that the runtime records, named by its place in a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Barrier {
     /// The barrier that [`Context::capture_barrier`](super::Context::capture_barrier) records.
     CaptureToConsumer,
-    /// Before the kernels of a capture: orders them after earlier captures, and after earlier reads
-    /// of the scratch memory if the command buffer is executed again.
+    /// Before the kernels of a capture: orders them after earlier captures. If the command buffer is executed again, it
+    /// also orders them after the reads of scratch memory by the earlier execution.
     BeforeSetup,
-    /// From the restart kernel to the scan over the restarts that it found.
+    /// From the kernel that finds restarts to the kernel that scans over the results of its workgroups.
     RestartToScan,
-    /// From the kernels of primitive restart to the setup kernel, and to captures that need no setup
-    /// kernel.
+    /// From the kernels of primitive restart to the setup kernel, or to the captures if these need no setup kernel.
     RestartToSetup,
     /// From the setup kernel to the captures.
     SetupToCapture,
-    /// Before the counting run of geometry shaders: orders it as [`Self::BeforeSetup`] orders
-    /// kernels.
+    /// Before the dispatch that counts what geometry shaders emit: orders it after the same commands as
+    /// [`Self::BeforeSetup`].
     BeforeCounting,
-    /// From the counting run of geometry shaders to the kernel that adds up the counts of the
-    /// entries.
+    /// From the dispatch that counts what geometry shaders emit to the kernel that adds up the counts of the entries
+    /// (runs of primitives).
     CountsToSums,
-    /// From the kernel that adds up the counts to the kernel that places the records of the
-    /// entries.
+    /// From the kernel that adds up the counts to the kernel that computes where the records of each entry are written.
     SumsToPlace,
-    /// After the kernel that computes where the records of each entry go, and before the captures.
+    /// From the kernel that computes where the records of each entry are written to the captures.
     PlaceToCapture,
     /// Before the kernel that writes counters and query results that the CPU computed.
     BeforeFinish,
-    /// Before a fused capture: orders it as [`Self::BeforeSetup`] orders kernels.
+    /// Before a fused capture: orders it after the same commands as [`Self::BeforeSetup`], except reads of indirect
+    /// dispatches.
     BeforeFused,
-    /// Before a capture without counters and queries that is [played in
-    /// order](super::Capture::play_in_order), if it accesses memory that earlier captures accessed.
+    /// Before a capture without counters and queries that is [played in order](super::Capture::play_in_order), if it
+    /// accesses memory that earlier captures accessed.
     BetweenCaptures,
-    /// Before the positions that an earlier flush wrote are copied to the current block of scratch
-    /// memory, which descriptors cover.
+    /// Before the counter positions that an earlier flush wrote are copied to the current block of scratch memory.
+    /// Under the descriptor plan, descriptors cover only that block.
     BeforeMove,
     /// The barrier after the copy that [`Self::BeforeMove`] precedes.
     AfterMove,
-    /// From the kernels and captures that write the values of queries to the kernel that writes
-    /// these values to results.
+    /// From the kernels and captures that write the values of queries to the kernel that copies these values to the
+    /// query results.
     ValuesToEnds,
-    /// From the kernel that writes the values of queries to results to the host, which waits for
-    /// the results.
+    /// From the kernel that writes query results to the host, which waits for them.
     EndsToHost,
-    /// Before a kernel that is recorded independently of a capture.
+    /// Before a kernel that is recorded on its own, not as a part of a capture.
     BeforeJob,
-    /// Between the kernel that writes results of queries to a buffer and transfers that access the
-    /// buffer.
+    /// From the kernel that writes query results to a buffer to transfers that access this buffer.
     ResultsToTransfer,
-    /// After `VkDrawIndirectCommand`s are written for draws of captured vertices.
+    /// From the kernel that writes `VkDrawIndirectCommand`s for draws of captured vertices to these draws.
     ArgumentsToDraw,
-    /// Around captures and kernels, if a descriptor also covers bytes that other commands may access,
-    /// because there are few descriptors or ranges are close together.
+    /// Before and after captures and kernels, if a descriptor also covers bytes that other commands may access. That
+    /// happens if there are few descriptors or if bound ranges are close to each other.
     Scarce,
 }
 
 impl Barrier {
     /// Returns the first and the second [synchronization
-    /// scope](https://docs.vulkan.org/spec/latest/chapters/synchronization.html#synchronization-dependencies-scopes)
-    /// of a barrier around kernels. `capture_barrier` does not use the scopes that are returned for
-    /// [`Self::CaptureToConsumer`]: its caller passes the consumer. They are the scopes for another capture
-    /// as the consumer.
+    /// scope](https://docs.vulkan.org/spec/latest/chapters/synchronization.html#synchronization-dependencies-scopes) of
+    /// a barrier. For [`Self::CaptureToConsumer`] the scopes are those for another compute capture as the consumer;
+    /// `capture_barrier` does not use them, because its caller passes the consumer.
     pub(super) fn scopes(self) -> (Scope, Scope) {
         use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
         let write = (Stage::COMPUTE_SHADER, Access::SHADER_WRITE);
@@ -81,8 +77,8 @@ impl Barrier {
             captures.1 | Access::INDIRECT_COMMAND_READ,
         );
         match self {
-            // The first scope also contains reads that must not be overtaken: kernels overwrite the
-            // arguments of earlier indirect dispatches, and queries that transfers copied.
+            // The first scope also contains stages whose reads must finish before: kernels overwrite the arguments that
+            // earlier indirect dispatches read, and the queries that earlier transfers read.
             Self::BeforeSetup | Self::BeforeFinish => {
                 let earlier = Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT | Stage::TRANSFER;
                 ((earlier, Access::SHADER_WRITE), both)
@@ -91,8 +87,8 @@ impl Barrier {
                 let earlier = Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT | Stage::TRANSFER;
                 ((earlier, Access::SHADER_WRITE), indirect_captures)
             }
-            // A fused capture writes no arguments of indirect dispatches, so the first scope does
-            // not contain `DRAW_INDIRECT`.
+            // A fused capture does not write arguments of indirect dispatches, so the first scope does not contain
+            // `DRAW_INDIRECT`.
             Self::BeforeFused => {
                 let earlier = Stage::COMPUTE_SHADER | Stage::TRANSFER;
                 ((earlier, Access::SHADER_WRITE), captures)
@@ -107,8 +103,8 @@ impl Barrier {
                 (write, (Stage::TRANSFER, Access::TRANSFER_READ | Access::TRANSFER_WRITE))
             }
             Self::ArgumentsToDraw => (write, (Stage::DRAW_INDIRECT, Access::INDIRECT_COMMAND_READ)),
-            // The second scope contains writes, because with few descriptors the window of a
-            // counter may overlap a capture buffer.
+            // The second scope contains writes, because with few descriptors the window (the range of a descriptor) of
+            // a counter may overlap a capture buffer.
             Self::SetupToCapture | Self::PlaceToCapture => (write, indirect_captures),
             Self::BeforeMove => (
                 // The copy of an earlier execution of the command buffer may still be running, or its
@@ -127,7 +123,7 @@ impl Barrier {
     }
 }
 
-/// The stages and accesses that read a capture.
+/// The pipeline stages and accesses of commands that read a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConsumerScope {
     /// The stages that read.

@@ -1,4 +1,4 @@
-//! The properties, features and limits of a device that matter for captures.
+//! [`Capabilities`]: the properties, features and limits of a physical device that matter for captures.
 
 mod availability;
 mod restrict;
@@ -81,17 +81,18 @@ impl Limits {
     }
 }
 
-/// The results of all queries of a physical device. The default is a device without any capability.
+/// The results of all queries of a physical device. A `bool` says whether the device supports a feature. The default is
+/// a device without any capability.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Capabilities {
     /// `deviceName`.
     pub device_name: String,
-    /// `driverID`, 0 if the device does not report it.
+    /// `driverID`, or 0 if the device does not report it.
     pub driver_id: vk::DriverId,
-    /// `driverName`, empty if the device does not report it.
+    /// `driverName`, or empty if the device does not report it.
     pub driver_name: String,
-    /// `driverInfo`, empty if the device does not report it.
+    /// `driverInfo`, or empty if the device does not report it.
     pub driver_info: String,
     /// The effective Vulkan version: the lower of the instance's and the device's.
     pub api_version: u32,
@@ -107,43 +108,45 @@ pub struct Capabilities {
     pub device_type: vk::PhysicalDeviceType,
     /// The names of the device extensions.
     pub extensions: BTreeSet<CString>,
-    /// `VK_EXT_transform_feedback` with its feature `transformFeedback`.
+    /// The properties of `VK_EXT_transform_feedback`, or `None` if the device lacks the extension or its feature
+    /// `transformFeedback`.
     pub transform_feedback: Option<TransformFeedbackSupport>,
-    /// `VK_EXT_provoking_vertex`.
+    /// The features of `VK_EXT_provoking_vertex`, or `None` if the device lacks the extension.
     pub provoking_vertex: Option<ProvokingVertexSupport>,
-    /// `VK_EXT_vertex_attribute_divisor` with its feature `vertexAttributeInstanceRateDivisor`. The
-    /// compute backend does not need it.
+    /// The features of `VK_EXT_vertex_attribute_divisor`, or `None` if the device lacks the extension or its feature
+    /// `vertexAttributeInstanceRateDivisor`. The compute backend does not need them.
     pub vertex_divisor: Option<VertexDivisorSupport>,
-    /// The feature `bufferDeviceAddress`. If it is `None`, the compute backend uses descriptors. An
-    /// application may clear it before it calls [`required_features`](super::required_features).
+    /// Where the feature `bufferDeviceAddress` comes from. If `None`, the device has no addresses and the compute
+    /// backend uses descriptors. An application that wants descriptors may set it to `None` before it calls
+    /// [`required_features`](super::required_features).
     pub buffer_device_address: Option<AddressSource>,
     /// The feature `shaderStorageBufferArrayDynamicIndexing`, which the compute backend needs if
     /// the device has no device addresses.
     pub storage_buffer_indexing: bool,
-    /// The feature `multiDrawIndirect`: native indirect commands with more than one draw.
+    /// The feature `multiDrawIndirect`, which native indirect draws with a `draw_count` above 1 need.
     pub multi_draw_indirect: bool,
-    /// The feature `geometryShader`, which graphics pipelines of adjacency topologies or with a geometry
-    /// shader need.
+    /// The feature `geometryShader`, which graphics pipelines with an adjacency topology or with a geometry shader
+    /// need.
     pub geometry_shader: bool,
     /// The feature `tessellationShader`, which graphics pipelines with tessellation shaders need.
     pub tessellation_shader: bool,
     /// The feature `vertexPipelineStoresAndAtomics`.
     pub vertex_stores: bool,
-    /// The feature `shaderInt64`. No generated shader needs it, but some devices
-    /// gain from it; an application's own shader may need it.
+    /// The feature `shaderInt64`. No generated shader needs it, but captures are faster with it on some devices. An
+    /// application's own shader may need it.
     pub shader_int64: bool,
     /// The features `storageBuffer8BitAccess` and `shaderInt8` (Vulkan 1.2, or `VK_KHR_8bit_storage` and
-    /// `VK_KHR_shader_float16_int8`). The compute backend does not need them. With them, an index buffer
-    /// may end within a dword; without them, its bytes must be readable up to the end of its last dword.
+    /// `VK_KHR_shader_float16_int8`). The compute backend works without them, but then an index buffer must be readable
+    /// up to the end of its last dword, because shaders read whole dwords.
     pub byte_loads: bool,
-    /// The feature `vulkanMemoryModelDeviceScope`, which barriers and atomics of captures need if the application
+    /// The feature `vulkanMemoryModelDeviceScope`, which the barriers and atomics of captures need if the application
     /// enables `vulkanMemoryModel`.
     pub memory_model_device_scope: bool,
-    /// The feature `shaderFloat64`. No generated shader needs it; an application's own may.
+    /// The feature `shaderFloat64`. No generated shader needs it; an application's own shader may need it.
     pub shader_float64: bool,
-    /// The feature `shaderClipDistance`. No generated shader needs it; an application's own may.
+    /// The feature `shaderClipDistance`. No generated shader needs it; an application's own shader may need it.
     pub shader_clip_distance: bool,
-    /// The feature `shaderCullDistance`. No generated shader needs it; an application's own may.
+    /// The feature `shaderCullDistance`. No generated shader needs it; an application's own shader may need it.
     pub shader_cull_distance: bool,
     /// The feature `shaderDrawParameters`.
     pub shader_draw_parameters: bool,
@@ -153,8 +156,8 @@ pub struct Capabilities {
     pub synchronization2: bool,
     /// The limits that captures depend on.
     pub limits: Limits,
-    /// Whether these are the capabilities that a device was created with ([`restrict`](Self::restrict)): the physical
-    /// device may have more.
+    /// Whether [`restrict`](Self::restrict) has removed everything that a device was created without. If so, the
+    /// physical device may be capable of more.
     pub restricted: bool,
 }
 
@@ -179,33 +182,34 @@ impl Capabilities {
     }
 
     /// Whether captures with device addresses test at run time whether accesses are aligned to their size, and then
-    /// declare the alignment to the device. Most GPUs split a vector access that is only aligned to 4 bytes: an NVIDIA
-    /// H200 captures three times as fast with the declaration. A [tuning](TuningEffect::NarrowAccesses) disables it for
-    /// devices that do not gain from it. Accesses that are always aligned are declared as such without a test.
+    /// declare that alignment to the driver. Most GPUs split a vector access that is declared as aligned to 4 bytes
+    /// only: an NVIDIA H200 captures three times as fast with the larger alignment. A
+    /// [tuning](TuningEffect::NarrowAccesses) disables the test for devices that do not gain from it. Accesses that are
+    /// always aligned are declared so without a test.
     #[doc(hidden)]
     pub fn wide_accesses(&self) -> bool {
         !self.identity().gains_from(TuningEffect::NarrowAccesses)
     }
 
-    /// Whether captures access pairs of dwords as 64-bit integers, which needs `shaderInt64`. Only llvmpipe
-    /// becomes faster by it (1.5 to 1.7 times as fast), see the [tuning](TuningEffect::Int64Accesses).
+    /// Whether captures access pairs of dwords as 64-bit integers, which needs `shaderInt64`. Only llvmpipe becomes
+    /// faster by it (1.5 to 1.7 times as fast), so a [tuning](TuningEffect::Int64Accesses) enables it there only.
     #[doc(hidden)]
     pub fn int64_accesses(&self) -> bool {
         self.shader_int64 && self.identity().gains_from(TuningEffect::Int64Accesses)
     }
 
-    /// Whether the invocations of a workgroup load the parameters of their draw together. Only llvmpipe
-    /// becomes faster by it (twice as fast for a thousand small draws), see the
-    /// [tuning](TuningEffect::SharedDraws).
+    /// Whether the invocations of a workgroup load the parameters of their draw together. Only llvmpipe becomes faster
+    /// by it (twice as fast for a thousand small draws), so a [tuning](TuningEffect::SharedDraws) enables it there
+    /// only.
     #[doc(hidden)]
     pub fn shared_draws(&self) -> bool {
         self.identity().gains_from(TuningEffect::SharedDraws)
     }
 
-    /// The bytes of shared memory in which a workgroup collects records, or 0 for devices that do
-    /// not gain from it, see the [tuning](TuningEffect::NoStaging). An NVIDIA H200 captures strips
-    /// three times as fast with staging; other GPUs are assumed to gain too. Set another value in
-    /// [`Target`](crate::lower::compute::Target) to override it.
+    /// The bytes of shared memory in which a workgroup collects its records before it stores them, or 0 for devices
+    /// that a [tuning](TuningEffect::NoStaging) excludes because they do not gain from it. An NVIDIA H200 captures
+    /// strips three times as fast with staging; other GPUs are assumed to gain, too. To override the number, set
+    /// another one in [`Target`](crate::lower::compute::Target).
     #[doc(hidden)]
     pub fn staging(&self) -> u32 {
         // The minimum of `maxComputeSharedMemorySize` that Vulkan guarantees.
@@ -216,15 +220,15 @@ impl Capabilities {
         }
     }
 
-    /// Invocations per workgroup: 64, except for draws that are faster with another number.
+    /// The number of invocations per workgroup for each kind of draw: 64, except for draws that are faster with another
+    /// number.
     ///
-    /// Draws with primitive restart have [128 on some
-    /// devices](TuningEffect::LargeRestartedWorkgroups): an NVIDIA H200 then captures them at 0.90
-    /// of the speed of a copy, instead of 0.84 with 64 invocations. A draw of a grid with indices
-    /// and without primitive restart would become slower with 128: 0.80 instead of 0.89.
+    /// Draws with primitive restart use [128 on some devices](TuningEffect::LargeRestartedWorkgroups): an NVIDIA H200
+    /// then captures them at 0.90 of the speed of a copy, instead of 0.84 with 64 invocations. Draws without primitive
+    /// restart keep 64, because an indexed draw of a grid becomes slower with 128: 0.80 instead of 0.89.
     ///
-    /// Several small draws in one dispatch have [32 on some devices](TuningEffect::SmallBatchedWorkgroups):
-    /// llvmpipe then captures draws of 3 vertices 1.5 times as fast.
+    /// Dispatches of several small draws use [32 on some devices](TuningEffect::SmallBatchedWorkgroups): llvmpipe then
+    /// captures draws of 3 vertices 1.5 times as fast.
     #[doc(hidden)]
     pub fn workgroup_sizes(&self) -> WorkgroupSizes {
         let mut sizes = WorkgroupSizes::default();
@@ -244,11 +248,11 @@ impl Capabilities {
     /// `VK_KHR_get_physical_device_properties2` enabled.
     ///
     /// # Errors
-    /// [`RuntimeError::MissingInstanceExtension`], or a failed enumeration.
+    /// [`RuntimeError::MissingInstanceExtension`], or the error of a failed enumeration.
     ///
     /// # Safety
-    /// `physical_device` belongs to `instance`, which was created through `entry` with that
-    /// version.
+    /// `physical_device` belongs to `instance`, which was created through `entry` with the version
+    /// `instance_api_version`.
     #[tracing::instrument(name = "capabilities", level = "debug", skip_all)]
     pub unsafe fn query(
         entry: &ash::Entry,
@@ -271,7 +275,7 @@ impl Capabilities {
         Ok(capabilities)
     }
 
-    /// Name and version of the driver, as the driver reports them.
+    /// The name and version of the driver, as the driver reports them.
     pub fn driver(&self) -> String {
         format!("{} {}", self.driver_name, self.driver_info).trim().to_owned()
     }
@@ -282,7 +286,8 @@ impl Capabilities {
         self.extensions.contains(name)
     }
 
-    /// Removes everything beyond the *floor*, the least capable device that is supported: the "bifrost" profile.
+    /// Removes all capabilities that the *floor* lacks, which is the least capable supported device (the profile
+    /// "bifrost").
     ///
     /// The floor is the open driver of a Mali-G52: Vulkan 1.0 with `VK_KHR_buffer_device_address`, push descriptors,
     /// dynamic rendering and synchronization2 as extensions and `shaderInt64`; 65535 workgroups per axis, 256
@@ -414,9 +419,9 @@ pub(super) mod tests {
         assert_eq!(caps.limits.max_workgroup_size, [256, 256, 64]);
         assert_eq!(caps.limits.max_push_constants, 128);
         assert!(!caps.has_extension(ash::ext::transform_feedback::NAME));
-        // The floor has dynamic rendering only as an extension.
+        // The floor has dynamic rendering as an extension, but not as a core feature.
         assert!(!caps.dynamic_rendering);
-        // Properties that identify the device do not change.
+        // Properties that identify the device are not restricted.
         assert_eq!(version_string(caps.device_api_version), "1.3.230");
     }
 }

@@ -1,4 +1,4 @@
-//! Checks that apply to many values. `what` names the value in the error.
+//! Checks of sizes, offsets and limits. The argument `what` names the checked value in the error.
 
 #![forbid(unsafe_code)]
 
@@ -41,7 +41,7 @@ pub fn check_limit(
     }
 }
 
-/// Returns an error for `VK_WHOLE_SIZE`: captures need the size of a bound range in bytes.
+/// Returns an error if `size` is `VK_WHOLE_SIZE`: captures need the size of a bound range in bytes.
 pub(super) fn not_whole_size(
     what: impl FnOnce() -> String,
     size: vk::DeviceSize,
@@ -52,8 +52,7 @@ pub(super) fn not_whole_size(
     }
 }
 
-/// Checks that the stride of a vertex binding is a multiple of the alignment that one of its
-/// attributes needs.
+/// Checks that the stride of a vertex binding is a multiple of `alignment`, which the attribute at `location` needs.
 pub(super) fn check_stride(
     binding: u32,
     location: u32,

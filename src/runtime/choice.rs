@@ -1,4 +1,4 @@
-//! Chooses the backend, if the application does not.
+//! Chooses the backend if the application does not choose one itself.
 
 #![forbid(unsafe_code)]
 
@@ -6,19 +6,19 @@ use super::RequiredFeatures;
 use crate::lower::Backend;
 use crate::lower::vertex::MAX_FAN_VERTICES;
 
-/// The features that an application will use in captures of a pipeline. By default it uses none of them.
+/// What an application will use in captures of a pipeline. By default it uses none of these.
 ///
 /// Later versions may add members, so end a value of this type with `..CaptureNeeds::default()`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CaptureNeeds {
-    /// Indexed draws, with primitive restart or without.
+    /// Indexed draws, with or without primitive restart.
     pub indexed: bool,
     /// Draws with and without primitive restart in one capture
     /// ([`Recorder::set_primitive_restart`](super::Recorder::set_primitive_restart)).
     pub dynamic_restart: bool,
-    /// Draws of several topologies with one pipeline.
+    /// Draws with different topologies and the same pipeline.
     pub dynamic_topology: bool,
-    /// Draws of several provoking vertices with one pipeline
+    /// Draws with different provoking vertices and the same pipeline
     /// ([`Recorder::set_provoking_vertex`](super::Recorder::set_provoking_vertex)).
     pub dynamic_provoking_vertex: bool,
     /// Draws with several pipelines in one capture
@@ -30,9 +30,9 @@ pub struct CaptureNeeds {
     /// [`RequiredFeatures::draw_indirect_count`],
     /// [`TransformFeedbackSupport::draw`](super::TransformFeedbackSupport::draw).
     pub indirect: bool,
-    /// Multi-draws.
+    /// Draws that `VK_EXT_multi_draw` records (`vkCmdDrawMultiEXT`).
     pub multi_draw: bool,
-    /// Counters, at the begin or the end of a capture.
+    /// Counter buffers at the begin or the end of a capture.
     pub counters: bool,
     /// Queries of a [`QueryPool`](super::QueryPool) of this crate.
     pub queries: bool,
@@ -42,20 +42,19 @@ pub struct CaptureNeeds {
     pub tessellation_shaders: bool,
     /// A geometry shader that emits to several vertex streams.
     pub geometry_streams: bool,
-    /// The number of vertices per instance of the largest triangle fan; 0 if no fans are drawn.
+    /// The largest number of vertices per instance of a triangle fan, or 0 if no fans are drawn.
     pub fan_vertices: u32,
-    /// The shader has side effects: it writes storage buffers or images, or uses atomics
-    /// ([`Effects::side_effects`](crate::lower::Effects::side_effects)). If the application
-    /// also draws with the shader, a compute capture causes them a second time.
+    /// Whether the shader has side effects: it writes storage buffers or images, or uses atomics
+    /// ([`Effects::side_effects`](crate::lower::Effects::side_effects)). If the application also draws with the shader,
+    /// a compute capture repeats the side effects.
     pub side_effects: bool,
 }
 
 impl Backend {
-    /// The first need that the backend does not meet, in words, or `None` if it meets all of them.
+    /// The first of `needs` that the backend cannot meet, as a phrase for messages, or `None` if it meets all of them.
     ///
-    /// The vertex backend captures direct draws without indices of the application's own pipeline,
-    /// into buffers that are written from their start. It has [a
-    /// limit](crate::lower::vertex::MAX_FAN_PRIMITIVES) for triangle fans.
+    /// The vertex backend captures only direct draws without indices, with the application's own pipeline, into buffers
+    /// that are written from their start. It has [a limit](crate::lower::vertex::MAX_FAN_PRIMITIVES) for triangle fans.
     pub const fn refuses(self, needs: &CaptureNeeds) -> Option<&'static str> {
         match self {
             Self::Compute => None,
@@ -86,14 +85,14 @@ impl Backend {
 }
 
 impl RequiredFeatures {
-    /// The backend that captures on a device with these features, or `None` if no backend meets the
-    /// needs. It is the compute backend, which was the fastest in all measurements, unless the
-    /// shader has side effects. Such shaders should run only once, as on the native and vertex
-    /// backends, so these are preferred if they meet the needs. The vertex backend is not preferred
-    /// on devices whose drivers are known to shade vertices that are not in the draw. Geometry
-    /// shaders are captured natively if [`geometry_shader`](Self::geometry_shader) is enabled; if
-    /// they emit to several vertex streams, also [`geometry_streams`](Self::geometry_streams) must
-    /// be enabled; for tessellation shaders it is [`tessellation_shader`](Self::tessellation_shader).
+    /// The backend that captures on a device with these features, or `None` if no backend meets the needs.
+    ///
+    /// It is the compute backend, which was the fastest in all measurements, unless the shader has side effects. Such a
+    /// shader should run only once, as it does on the native and the vertex backend, so one of these is chosen if it
+    /// meets the needs. The vertex backend is not preferred on devices whose drivers are known to shade vertices that
+    /// are not in the draw. Natively, geometry shaders are captured only if [`geometry_shader`](Self::geometry_shader)
+    /// is enabled, several vertex streams only if [`geometry_streams`](Self::geometry_streams) is enabled, and
+    /// tessellation shaders only if [`tessellation_shader`](Self::tessellation_shader) is enabled.
     pub fn choose(&self, needs: &CaptureNeeds) -> Option<Backend> {
         let can_run = |backend: &&Backend| {
             let has_stage = self.geometry_shader || !needs.geometry_shader;

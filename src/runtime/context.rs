@@ -1,5 +1,5 @@
-//! One device, ready for captures: its entry points, its capabilities, the features it was created
-//! with, and the commands that record [barriers](super::barrier).
+//! [`Context`]: a device with its functions, its capabilities, and the features that it was created with. It also
+//! records [barriers](super::barrier).
 
 pub mod overrides;
 
@@ -21,8 +21,8 @@ use crate::lower::{Backend, ResourcePlan, compute};
 /// The number of workgroups per axis that every device supports.
 const WORKGROUPS_EVERYWHERE: u32 = 65535;
 
-/// Identifies a context and thereby its device. A `VkDevice` handle would not do: the
-/// implementation may reuse it after the device is destroyed.
+/// Identifies a context and thereby its device. The `VkDevice` handle cannot identify it, because the implementation
+/// may reuse the handle after the device is destroyed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContextId(u64);
 
@@ -52,7 +52,7 @@ pub struct RawDevice {
 }
 
 impl RawDevice {
-    /// The handles of a device.
+    /// Combines the handles of a device.
     pub const fn new(
         get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
         instance: vk::Instance,
@@ -75,10 +75,9 @@ impl fmt::Debug for RawDevice {
     }
 }
 
-/// A `VkDevice` with the entry points that captures call. The application keeps ownership of the
-/// device.
+/// A `VkDevice` with the functions that captures call. The application keeps ownership of the device.
 ///
-/// Clones share their contents until one of them is changed.
+/// Clones share their contents until a setter changes one of them.
 #[derive(Clone)]
 pub struct Context {
     shared: Arc<Shared>,
@@ -113,11 +112,11 @@ impl fmt::Debug for Context {
 }
 
 impl Context {
-    /// Loads the entry points for the enabled features.
+    /// Loads the device functions that the enabled features need.
     ///
     /// # Errors
-    /// [`RuntimeError::MissingFunction`] if the device was created without the extension or feature
-    /// of an entry point.
+    /// [`RuntimeError::MissingFunction`] if a function cannot be loaded because the device was created without its
+    /// extension or feature.
     ///
     /// # Safety
     /// `device` was created from `instance` with `enabled`, on the physical device that
@@ -176,8 +175,8 @@ impl Context {
     /// was created with, see [`Capabilities::restrict`].
     ///
     /// # Errors
-    /// [`RuntimeError::Unavailable`] for the first of `backends` that the device was not created
-    /// for; the errors of [`Capabilities::query`] and [`new`](Self::new).
+    /// [`RuntimeError::Unavailable`] for the first of `backends` that the device, as it was created, cannot run; the
+    /// errors of [`Capabilities::query`] and [`new`](Self::new).
     ///
     /// # Safety
     /// The handles belong together. `info` is valid as [`Capabilities::restrict`] requires, and
@@ -204,12 +203,13 @@ impl Context {
         }
     }
 
-    /// The id that only this context and its clones have.
+    /// The id that this context shares only with its clones.
     pub(crate) fn id(&self) -> ContextId {
         self.shared.id
     }
 
-    /// Checks that an object with this context id was made with this context or a clone of it.
+    /// Checks that an object that stores the context id `id` was made with this context or a clone of it. `what` names
+    /// the object in the error.
     ///
     /// # Errors
     /// [`RuntimeError::OtherContext`].
@@ -238,7 +238,7 @@ impl Context {
         Arc::make_mut(&mut self.shared).debug_utils = Some(Arc::new(functions));
     }
 
-    /// The features that the device was created with.
+    /// The features that the device was created with, as they were passed to [`new`](Self::new).
     pub fn enabled(&self) -> &RequiredFeatures {
         &self.shared.enabled
     }
@@ -248,8 +248,8 @@ impl Context {
         self.shared.addresses.is_some()
     }
 
-    /// Flags for `VkMemoryAllocateFlagsInfo` when memory is allocated for buffers with the usages of this
-    /// context: `DEVICE_ADDRESS`, or none.
+    /// The flags for `VkMemoryAllocateFlagsInfo` with which an application allocates memory for buffers that captures
+    /// access: `DEVICE_ADDRESS` if the context has device addresses, otherwise empty.
     pub fn memory_allocate_flags(&self) -> vk::MemoryAllocateFlags {
         match self.has_addresses() {
             true => vk::MemoryAllocateFlags::DEVICE_ADDRESS,
@@ -257,8 +257,7 @@ impl Context {
         }
     }
 
-    /// Returns the target with which shaders have to be lowered for compute captures on this
-    /// device.
+    /// Returns the target for which shaders have to be lowered so that compute captures can run them on this device.
     ///
     /// # Errors
     /// [`RuntimeError::FeatureNotEnabled`] if the device was not created for the compute backend.
@@ -273,11 +272,11 @@ impl Context {
         })
     }
 
-    /// The way in which compute captures access memory. A pipeline must be lowered for this plan; in
-    /// everything else it may differ from [`compute_target`](Self::compute_target).
+    /// The [`ResourcePlan`] by which compute captures access memory on this device. A pipeline must be lowered for it;
+    /// in everything else its target may differ from [`compute_target`](Self::compute_target).
     ///
     /// # Errors
-    /// As [`compute_target`](Self::compute_target).
+    /// The errors of [`compute_target`](Self::compute_target).
     #[doc(hidden)]
     pub fn resource_plan(&self) -> Result<ResourcePlan, RuntimeError> {
         match &self.shared.table {
@@ -290,13 +289,13 @@ impl Context {
         }
     }
 
-    /// The size in bytes of the largest range that a capture buffer can be bound with on the
-    /// compute backend.
+    /// The largest size in bytes of the range of a capture buffer on the compute backend.
     pub fn max_capture_buffer(&self) -> u64 {
         self.table().map_or(MAX_BUFFER_SIZE, |table| table.max_range.min(MAX_BUFFER_SIZE))
     }
 
-    /// The limits of the descriptor plan, or `None` if this device uses addresses.
+    /// The limits of the descriptor plan, or `None` if the device uses addresses or was not created for the compute
+    /// backend.
     pub(super) fn table(&self) -> Option<&TableLimits> {
         self.shared.table.as_ref()
     }
@@ -307,7 +306,7 @@ impl Context {
         self.shared.table.is_none() && self.capabilities().wide_accesses()
     }
 
-    /// The usage that a buffer needs so that shaders can reach it.
+    /// The usage that a buffer needs so that shaders can access it.
     pub(super) fn shader_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
         match (&self.shared.table, backend) {
             (Some(_), Backend::Compute) => vk::BufferUsageFlags::STORAGE_BUFFER,
@@ -336,7 +335,7 @@ impl Context {
     /// The commands of `VK_EXT_transform_feedback`.
     ///
     /// # Errors
-    /// [`RuntimeError::FeatureNotEnabled`].
+    /// [`RuntimeError::FeatureNotEnabled`] if the device was not created for the native backend.
     pub(super) fn transform_feedback(&self) -> Result<&TransformFeedbackFn, RuntimeError> {
         self.shared.transform_feedback.as_ref().ok_or_else(|| RuntimeError::FeatureNotEnabled {
             what: "the native backend".to_owned(),
@@ -351,14 +350,14 @@ impl Context {
         self.shared.max_workgroups_per_axis
     }
 
-    /// The largest number of workgroups of a draw that shares a dispatch with other draws: [`SMALL`]. A
-    /// larger draw has its own dispatch, and pipelines for its topology.
+    /// The largest number of workgroups with which a draw shares a dispatch with other draws: [`SMALL`], or less in
+    /// tests. A larger draw has its own dispatch, and pipelines for its topology.
     pub(super) fn max_shared_workgroups(&self) -> u32 {
         self.shared.max_shared_workgroups
     }
 
-    /// The largest number of entries of a dispatch of geometry shaders: [`MAX_ENTRIES`], or less in
-    /// tests.
+    /// The largest number of entries (runs of primitives) of a dispatch of geometry shaders: [`MAX_ENTRIES`], or less
+    /// in tests.
     pub(super) fn max_entries(&self) -> u64 {
         self.shared.max_entries
     }
@@ -369,9 +368,9 @@ impl Context {
         self.shared.optimizes_shaders
     }
 
-    /// Sets whether shaders are optimized, for all pipelines and [`Kernels`](super::Kernels) that are created
-    /// afterwards. They capture the same without it, but drivers take longer to compile them, and some
-    /// generate slower code. Use it to rule out a fault of the optimizer.
+    /// Sets whether shaders are optimized in all pipelines and [`Kernels`](super::Kernels) that are created afterwards.
+    /// They capture the same data either way, but without it drivers take longer to compile them, and some drivers
+    /// generate slower code. Disable it to rule out a fault of the optimizer.
     pub fn set_optimizes_shaders(&mut self, optimizes: bool) {
         Arc::make_mut(&mut self.shared).optimizes_shaders = optimizes;
     }
@@ -382,18 +381,17 @@ impl Context {
         self.shared.indirect_dispatch
     }
 
-    /// Sets whether captures may use `vkCmdDispatchIndirect`. No device reports that the command
-    /// does not work; it is used by default, except on drivers where it is known to do nothing (`vkxfb info`).
-    /// Without it, a capture whose size only the GPU knows is dispatched with the largest
-    /// number of invocations that its capture buffers allow, and the surplus invocations do
-    /// nothing. For an indirect draw with primitive restart this can be the number of bound indices
-    /// times the number of primitives that fit, which can take longer than the driver's timeout: do
-    /// not bind larger index ranges and capture buffers than needed.
+    /// Sets whether captures may use `vkCmdDispatchIndirect`. No device reports that the command does not work; by
+    /// default it is used, except on drivers where it is known to do nothing (`vkxfb info`). Without the command, a
+    /// capture whose size only the GPU knows is dispatched with the largest number of invocations that its capture
+    /// buffers allow, and the surplus invocations do nothing. For an indirect draw with primitive restart this can be
+    /// the number of bound indices times the number of primitives that fit, which can take longer than the driver's
+    /// timeout: do not bind larger index ranges and capture buffers than needed.
     pub fn set_indirect_dispatch(&mut self, works: bool) {
         Arc::make_mut(&mut self.shared).indirect_dispatch = works;
     }
 
-    /// Whether a [workaround](WorkaroundEffect::ShortLoops) limits the iterations of loops.
+    /// Whether a [workaround](WorkaroundEffect::ShortLoops) limits how often loops iterate.
     pub(super) fn limits_loops(&self) -> bool {
         self.shared.capabilities.identity().needs(WorkaroundEffect::ShortLoops)
     }
@@ -403,10 +401,9 @@ impl Context {
         self.shared.indirect_draws
     }
 
-    /// Sets whether `vkCmdDrawIndirect` works. No device reports that it does not; the command is
-    /// used by default, except on drivers where it is known to do nothing (`vkxfb info`). If it does not
-    /// work, [`Kernels::write_draw_commands`](super::Kernels::write_draw_commands) returns an
-    /// error.
+    /// Sets whether `vkCmdDrawIndirect` works. No device reports that the command does not work; by default it is
+    /// assumed to work, except on drivers where it is known to do nothing (`vkxfb info`). If it does not work,
+    /// [`Kernels::write_draw_commands`](super::Kernels::write_draw_commands) returns an error.
     pub fn set_indirect_draws(&mut self, work: bool) {
         Arc::make_mut(&mut self.shared).indirect_draws = work;
     }
@@ -414,7 +411,7 @@ impl Context {
     /// The command `vkCmdDrawIndirectCount`, for native captures.
     ///
     /// # Errors
-    /// [`RuntimeError::FeatureNotEnabled`].
+    /// [`RuntimeError::FeatureNotEnabled`] if the device was created without `drawIndirectCount`.
     pub(super) fn draw_indirect_count(&self) -> Result<&DrawIndirectCountFn, RuntimeError> {
         self.shared.draw_indirect_count.as_ref().ok_or_else(|| RuntimeError::FeatureNotEnabled {
             what: "a native indirect draw with a count".to_owned(),
@@ -454,8 +451,8 @@ impl Context {
         }
     }
 
-    /// The usage that a counter buffer needs for a backend, including for draws that read their vertex count
-    /// from the counter.
+    /// The usage that a counter buffer needs for a backend. It also allows byte-count draws, which read their vertex
+    /// count from the counter.
     pub fn counter_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
         use vk::BufferUsageFlags as Usage;
         match backend {
@@ -480,14 +477,14 @@ impl Context {
         self.shader_usage(Backend::Compute) | vk::BufferUsageFlags::INDIRECT_BUFFER
     }
 
-    /// The stages and accesses with which a backend reads index buffers, indirect arguments, predicates and
-    /// counters that the GPU wrote, including the counters that a capture resumes from.
+    /// The stages and accesses with which a backend reads index buffers, indirect arguments, predicates and counters.
+    /// Data that the GPU wrote to these must be visible to that scope, also counters that a capture resumes from.
     pub const fn argument_scope(backend: Backend) -> (vk::PipelineStageFlags, vk::AccessFlags) {
         use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
         let stages = Stage::DRAW_INDIRECT.as_raw() | Stage::VERTEX_INPUT.as_raw();
         let accesses = Access::INDIRECT_COMMAND_READ.as_raw() | Access::INDEX_READ.as_raw();
         match backend {
-            // vkCmdBeginTransformFeedbackEXT reads counters in TRANSFORM_FEEDBACK, byte-count draws
+            // vkCmdBeginTransformFeedbackEXT reads counters in the stage TRANSFORM_FEEDBACK; byte-count draws read them
             // in DRAW_INDIRECT.
             Backend::Native => (
                 Stage::from_raw(Stage::TRANSFORM_FEEDBACK_EXT.as_raw() | stages),
@@ -500,11 +497,10 @@ impl Context {
 
     /// The stage and accesses with which a backend writes its capture buffers and counters.
     ///
-    /// Before a capture the application must make earlier writes to them available and visible to
-    /// this scope, and order earlier reads before it, as before `vkCmdBeginTransformFeedbackEXT`.
-    /// Vertex data that the GPU wrote must become visible to `VERTEX_INPUT` /
-    /// `VERTEX_ATTRIBUTE_READ` on the native and vertex backends, and to `COMPUTE_SHADER` /
-    /// `SHADER_READ` on the compute backend.
+    /// Before a capture, the application must make earlier writes to these buffers available and visible to this scope,
+    /// and order earlier reads before it, as before `vkCmdBeginTransformFeedbackEXT`. Vertex data that the GPU wrote
+    /// must become visible to `VERTEX_INPUT` / `VERTEX_ATTRIBUTE_READ` on the native and vertex backends, and to
+    /// `COMPUTE_SHADER` / `SHADER_READ` on the compute backend.
     pub const fn write_scope(backend: Backend) -> (vk::PipelineStageFlags, vk::AccessFlags) {
         use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
         match backend {
@@ -522,9 +518,9 @@ impl Context {
 
     /// Records the barrier between captures and the commands that consume them.
     ///
-    /// The barrier is one `vkCmdPipelineBarrier` with one global memory barrier from
-    /// [`write_scope`](Self::write_scope) to the consumer. It covers every capture of that backend
-    /// that was recorded before it. It changes no bound state of the command buffer.
+    /// The barrier is one `vkCmdPipelineBarrier` with one global memory barrier from [`write_scope`](Self::write_scope)
+    /// to the consumer. It covers every capture of `backend` that was recorded before it, and changes no bound state of
+    /// the command buffer.
     ///
     /// # Safety
     /// `cmd` is in the recording state, for a queue that supports the stages of `backend` and
@@ -542,8 +538,8 @@ impl Context {
         };
     }
 
-    /// Records a barrier before or after the kernels of [`Kernels`](super::Kernels). Returns the
-    /// number of barriers recorded: 0 if it is [omitted](overrides::omit_barrier), otherwise 1.
+    /// Records the barrier `which`, with the [scopes](Barrier::scopes) for kernels. Returns the number of barriers
+    /// recorded: 0 if a test [omits](overrides::omit_barrier) the barrier, otherwise 1.
     ///
     /// # Safety
     /// `cmd` is in the recording state, for a queue that supports compute, and is outside of a
@@ -554,13 +550,13 @@ impl Context {
         unsafe { self.barrier(cmd, which, from, to) }
     }
 
-    /// Whether a barrier is [omitted](overrides::omit_barrier).
+    /// Whether a test [omits](overrides::omit_barrier) the barrier.
     pub(super) fn omits(&self, which: Barrier) -> bool {
         self.shared.omitted == Some(which)
     }
 
     /// # Safety
-    /// As [`memory_barrier`](Self::memory_barrier).
+    /// The requirements of [`memory_barrier`](Self::memory_barrier) apply.
     unsafe fn barrier(
         &self,
         cmd: vk::CommandBuffer,

@@ -1,5 +1,4 @@
-//! Creates a device and its context in one step, for applications that do not need the separate
-//! steps.
+//! Creates a device and its context in one step, for applications that need nothing between the steps.
 
 use ash::vk;
 
@@ -7,9 +6,9 @@ use super::{Capabilities, Context, CreateInfoAdditions, RuntimeError, required_f
 use crate::lower::Backend;
 
 impl Context {
-    /// Creates a device with `info` and everything that captures require, and its context:
-    /// [`Capabilities::query`], [`required_features`], [`RequiredFeatures::add_to`], `vkCreateDevice`
-    /// and [`new`](Self::new). The application destroys the device.
+    /// Creates a device with `info` and everything that captures require, and creates its context. Calls
+    /// [`Capabilities::query`], [`required_features`], [`RequiredFeatures::add_to`], `vkCreateDevice` and
+    /// [`new`](Self::new). The application destroys the device.
     ///
     /// `instance_api_version` is the `apiVersion` that the instance was created with.
     ///
@@ -28,13 +27,13 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// [`RuntimeError::Unavailable`] for the first of `backends` that the device cannot run; a
-    /// failed `vkCreateDevice`; the errors of the functions above.
+    /// [`RuntimeError::Unavailable`] for the first of `backends` that the device cannot run; a failed `vkCreateDevice`;
+    /// the errors of the called functions.
     ///
     /// # Safety
-    /// As [`RequiredFeatures::add_to`] for `info`. `instance` is live, came from `entry` and has
-    /// that version, and `physical_device` is one of its devices. The device outlives the context
-    /// and all clones of it, including those that captures hold.
+    /// `info` meets the requirements of [`RequiredFeatures::add_to`]. `instance` is live, was created through `entry`
+    /// with the version `instance_api_version`, and has `physical_device`. The device outlives the context and all
+    /// clones of it, including those that captures hold.
     ///
     /// [`RequiredFeatures::add_to`]: super::RequiredFeatures::add_to
     pub unsafe fn create_device(

@@ -9,8 +9,9 @@ use ash::{ext, vk};
 use super::Context;
 
 impl Context {
-    /// Names the objects that are created from now on with this context and its clones, such as `vkxfb upload` or the
-    /// kernel `setup`, and labels the commands of compute captures. Without this call the context does neither.
+    /// Names the objects that are created afterwards with this context and its clones, such as `vkxfb upload` or the
+    /// kernel `setup`, and labels the commands of compute captures. Without this call objects have no names and
+    /// commands no labels.
     ///
     /// # Safety
     /// `instance` is the one that the context was created with, and was created with `VK_EXT_debug_utils`.
@@ -31,10 +32,10 @@ impl Context {
         }
     }
 
-    /// Labels the commands that are recorded until the label is dropped.
+    /// Begins a label for the commands that are recorded until the returned value is dropped.
     ///
     /// # Safety
-    /// `cmd` is being recorded until then.
+    /// `cmd` is in the recording state, and stays in it until the label is dropped.
     pub(super) unsafe fn label(&self, cmd: vk::CommandBuffer, name: &CStr) -> Label {
         let functions = self.debug_utils().cloned();
         if let Some(functions) = &functions {

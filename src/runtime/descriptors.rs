@@ -1,31 +1,30 @@
-//! The descriptor plan: the storage buffers that a recording accesses, and the descriptor sets for them.
+//! The descriptor plan: a table of the storage buffers that a recording accesses, and the descriptor sets for them.
 //!
 //! A [`Table`] assigns descriptors to windows, which are ranges of buffers. The address of a byte
 //! in a window has the number of the window, counted from 1, in its upper 32 bits, and the offset
 //! in the window in its lower 32 bits. Within a window, address arithmetic is therefore the same as
 //! with device addresses.
 //!
-//! | elements of | set for captures | set for fused captures | set for kernels |
+//! | array elements | set for captures | set for fused captures | set for kernels |
 //! |---|---|---|---|
-//! | binding 0, the first [`TableLimits::writes`] | scratch memory, if read | none | [`Purpose::State`] |
+//! | binding 0, the first [`TableLimits::writes`] | scratch memory, if read | unused | [`Purpose::State`] |
 //! | binding 0, the others | [`Purpose::Read`] | [`Purpose::Read`] | [`Purpose::Read`] |
 //! | binding 1 | [`Purpose::Capture`] | [`Purpose::State`], then [`Purpose::Capture`] | [`Purpose::State`] |
 //!
-//! A set therefore contains only buffers of the kinds that the commands which use it ([`User`])
-//! access. Otherwise synchronization validation would report accesses that do not happen, because
-//! it takes every range in a set as accessed.
+//! So each kind of command ([`User`]) has its own sets, with only the buffers that commands of this kind access. With
+//! other buffers in the sets, synchronization validation would report accesses that do not happen, because it takes
+//! every range in a set as accessed.
 //!
-//! Windows are assigned when draws are recorded ([`Table::assign`]), because only then all ranges
-//! are known. Until then addresses are provisional: they contain the number of a range in place of
-//! the number of a window. Each flush assigns windows anew, and takes a new set, because a set must
-//! not be updated after it was bound.
+//! Windows are assigned when the draws are recorded ([`Table::assign`]), because all ranges are known only then. Until
+//! then addresses are provisional: in place of the number of a window they contain the number of a range. Each flush
+//! assigns windows anew, and takes a new set, because a set must not be updated after it was bound.
 //!
-//! As long as there are enough descriptors, each range has its own window. If a window also covers
-//! bytes between ranges, barriers are recorded before and after the draws ([`Table::is_scarce`]).
-//! A *span* is a range of one buffer that one window can cover. Each range belongs to a span, and
-//! ranges that one window cannot cover together belong to different spans. All ranges that are
-//! bound in a recording have at most as many spans as there are descriptors, so that windows can be
-//! found for any subset of these ranges.
+//! As long as there are enough descriptors, each range has its own window. If there are too few, a window also covers
+//! the bytes between several ranges; then barriers are recorded before and after the draws ([`Table::is_scarce`]).
+//!
+//! A *span* is a range of one buffer that one window can cover. Each range belongs to a span, and ranges that do not
+//! fit into one window together belong to different spans. The ranges that are bound in a recording have at most as
+//! many spans as there are descriptors. So windows can be found for any subset of these ranges.
 
 mod sets;
 #[cfg(test)]
@@ -45,24 +44,24 @@ use super::recorder::BufferRange;
 use super::{ArenaAccess, Context, RuntimeError};
 use crate::lower::ResourcePlan;
 
-/// The smallest number of storage buffers that suffices: both parts of the arena, one capture buffer, and
-/// one more.
+/// The smallest number of storage buffers with which captures work: both parts of the arena, one capture buffer, and
+/// one buffer that shaders read.
 pub(super) const MIN_STORAGE_BUFFERS: u32 = 4;
 
-/// Windows begin at multiples of at least the largest access, even if the device allows a smaller
-/// alignment. Therefore an offset in a window has the same alignment as the offset in the buffer.
+/// The minimum alignment of windows, even if the device allows a smaller one. It is the size of the largest access, so
+/// that an offset in a window has the same alignment as the offset in the buffer.
 const MIN_ALIGNMENT: u64 = MAX_ACCESS;
 
 /// The size in bytes of the largest access of a shader.
 pub(super) const MAX_ACCESS: u64 = 16;
 
-/// The use of a buffer in a recording.
+/// The use of a buffer in a recording, which decides in which array elements its windows are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Purpose {
-    /// Buffers that are only read: vertices, indices, arguments of draws.
+    /// Buffers that shaders only read: vertices, indices, arguments of draws.
     Read,
-    /// Buffers that kernels and fused captures read and write: scratch memory (which captures read too),
-    /// counters, queries.
+    /// Buffers that kernels and fused captures read and write: counters, queries, and the scratch memory, which
+    /// captures read, too.
     State,
     /// Buffers that captures write.
     Capture,
@@ -72,16 +71,16 @@ impl Purpose {
     const ALL: [Self; 3] = [Self::Read, Self::State, Self::Capture];
 }
 
-/// The numbers of descriptors of a table, and the limits of the device for the ranges in them.
+/// The numbers of descriptors in a set, and the limits of the device for the ranges in them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TableLimits {
     /// The number of array elements of binding 0.
     pub(super) reads: u32,
     /// The number of array elements of binding 1.
     pub(super) writes: u32,
-    /// `maxStorageBufferRange`
+    /// `maxStorageBufferRange` in bytes.
     pub(super) max_range: u64,
-    /// `minStorageBufferOffsetAlignment`
+    /// `minStorageBufferOffsetAlignment` in bytes, but at least [`MIN_ALIGNMENT`].
     pub(super) alignment: u64,
 }
 
@@ -90,67 +89,65 @@ pub(super) struct TableLimits {
 pub(super) struct Table {
     upload: Window,
     scratch: Window,
-    /// The ranges that addresses were requested for.
+    /// The ranges that [`address`](Self::address) was called for, without duplicates.
     ranges: Vec<Reached>,
-    /// The index in `ranges` of each range.
+    /// The index in `ranges` of each range, with the purpose that it was requested for.
     numbers: HashMap<(Purpose, Window), u32>,
-    /// The indices in `ranges` of the ranges that windows are assigned to.
+    /// The indices in `ranges` of the ranges that currently have windows.
     used: Vec<usize>,
-    /// For each [`Purpose`], the spans of its ranges: each extends from the lowest start to the
-    /// highest end.
+    /// For each [`Purpose`], the spans of its ranges: each extends from the lowest start to the highest end of the
+    /// ranges that belong to it.
     spans: [Vec<Window>; 3],
-    /// The assigned windows for each [`Purpose`]; the window of the arena is the first.
+    /// The assigned windows for each [`Purpose`]. If the purpose has a window for the arena, it is the first.
     windows: [Vec<Window>; 3],
-    /// Whether windows also cover bytes that belong to no range.
+    /// Whether a window also covers bytes between ranges.
     covers_gaps: bool,
 }
 
-/// For each [`User`], the descriptor set that was written last, with its contents: if the next
-/// draws access the same windows, they use this set again.
+/// For each [`User`], the descriptor set that was written last, with its contents. If the next draws access the same
+/// windows, that set is bound for them again.
 #[derive(Debug, Default)]
 pub(super) struct LastSets {
     sets: [Option<(vk::DescriptorSet, Bindings)>; 4],
 }
 
-/// A range that an address was requested for.
+/// A range that [`Table::address`] was called for.
 #[derive(Debug)]
 struct Reached {
     purpose: Purpose,
-    /// The start is a multiple of the alignment.
+    /// The start of its window is rounded down to a multiple of the alignment.
     range: Range,
     is_used: bool,
-    /// The address of the first byte of the range, in the window that is assigned to the range.
-    /// `None` if no window is assigned.
+    /// The address of the first byte of `range` in the assigned window, or `None` if no window is assigned.
     address: Option<u64>,
 }
 
-/// The windows in binding 0 and in binding 1 of a set.
+/// The windows in binding 0 and in binding 1 of a descriptor set.
 type Bindings = [Vec<Window>; 2];
 
-/// A flag in the upper 32 bits of an address: the bits below are the number of a range, not of a
-/// window.
+/// A flag in the upper 32 bits of a provisional address: the bits below are the number of a range, not of a window.
 const PROVISIONAL: u32 = 1 << 31;
 
-/// The address of a byte at `offset` in a window.
+/// The address of the byte at `offset` in the window at the index `window`.
 const fn address(window: u32, offset: u64) -> u64 {
     (window as u64 + 1) << 32 | offset
 }
 
 impl TableLimits {
-    /// The limits for `storage_buffers` storage buffers in all. A quarter of them is in binding 1.
+    /// The limits for `storage_buffers` storage buffers in all, a quarter of which are in binding 1.
     pub(super) fn new(storage_buffers: u32, max_range: u64, alignment: u64) -> Self {
         let all = storage_buffers.clamp(MIN_STORAGE_BUFFERS, ResourcePlan::MAX_STORAGE_BUFFERS);
         let writes = all / 4;
         Self { reads: all - writes, writes, max_range, alignment: alignment.max(MIN_ALIGNMENT) }
     }
 
-    /// The resource plan.
+    /// The resource plan for which shaders are lowered to use these bindings.
     pub(super) const fn plan(&self) -> ResourcePlan {
         ResourcePlan::Descriptors { reads: self.reads, writes: self.writes }
     }
 
-    /// The number of descriptors for the windows of a purpose. The first descriptor for `Read`, and the first
-    /// for `State`, is for the memory of the arena.
+    /// The number of descriptors for the windows of a purpose. For `Read` and for `State`, the first of these is for
+    /// the memory of the arena.
     const fn count(&self, purpose: Purpose) -> u32 {
         match purpose {
             Purpose::Read => self.reads - self.writes,
@@ -158,7 +155,7 @@ impl TableLimits {
         }
     }
 
-    /// The number of windows of a purpose that are free for ranges: all but the window of the arena.
+    /// The number of windows of a purpose that are left for ranges, without the window of the arena.
     const fn most_ranges(&self, purpose: Purpose) -> usize {
         match purpose {
             Purpose::Read | Purpose::State => self.count(purpose) as usize - 1,
@@ -166,7 +163,7 @@ impl TableLimits {
         }
     }
 
-    /// The index in its binding of the descriptor for the first window of a purpose.
+    /// The index in its binding of the first descriptor for a purpose.
     const fn first(&self, purpose: Purpose) -> u32 {
         match purpose {
             Purpose::Read => self.writes,
@@ -185,7 +182,7 @@ impl TableLimits {
 }
 
 impl Table {
-    /// Removes all buffers, for a new recording.
+    /// Removes all buffers, to begin a new recording. Allocated memory is kept.
     pub(super) fn restart(&mut self) {
         let Self { mut ranges, mut numbers, mut used, .. } = std::mem::take(self);
         ranges.clear();
@@ -194,17 +191,18 @@ impl Table {
         *self = Self { ranges, numbers, used, ..Self::default() };
     }
 
-    /// Sets the memory of the arena, which the first windows cover. Must be called before
+    /// Sets the blocks of the arena, which become the first windows of their purposes. Must be called before
     /// [`assign`](Self::assign).
     pub(super) const fn set_arena(&mut self, upload: Window, scratch: Window) {
         (self.upload, self.scratch) = (upload, scratch);
     }
 
-    /// Returns a provisional address of a range, for [`assign`](Self::assign) and
-    /// [`resolve`](Self::resolve).
+    /// Returns a provisional address of a range. After [`assign`](Self::assign), [`resolve`](Self::resolve) translates
+    /// it. `what` names the range in errors.
     ///
     /// # Errors
-    /// [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`].
+    /// [`RuntimeError::Limit`] if the range is larger than a descriptor can cover, [`RuntimeError::TooManyBuffers`] if
+    /// too few descriptors are left.
     pub(super) fn address(
         &mut self,
         limits: &TableLimits,
@@ -212,8 +210,8 @@ impl Table {
         what: fmt::Arguments<'_>,
         (buffer, offset, size): BufferRange,
     ) -> Result<u64, RuntimeError> {
-        // Nothing is accessed in an empty range. Its address must still not be 0, which means that nothing
-        // is bound.
+        // Nothing is accessed in an empty range. Its address must still differ from 0, because shaders take the address
+        // 0 to mean that no range is bound.
         if size == 0 {
             return Ok(limits.first_address(purpose));
         }
@@ -250,8 +248,8 @@ impl Table {
         Ok(u64::from(PROVISIONAL | number) << 32 | (offset - start))
     }
 
-    /// The window for the arena's memory among those of a purpose. `None` for the purpose of capture buffers,
-    /// because captures do not write the arena.
+    /// The window of the arena's memory for a purpose: upload memory is read, scratch memory belongs to `State`. `None`
+    /// for capture buffers, because captures do not write to the arena.
     const fn of_arena(&self, purpose: Purpose) -> Option<Window> {
         match purpose {
             Purpose::Read => Some(self.upload),
@@ -260,7 +258,7 @@ impl Table {
         }
     }
 
-    /// Assigns windows to the ranges of provisional addresses. Replaces the previous assignment.
+    /// Assigns windows to the ranges that `addresses` (provisional addresses) lie in, and removes all earlier windows.
     pub(super) fn assign(&mut self, limits: &TableLimits, addresses: impl Iterator<Item = u64>) {
         for number in self.used.drain(..) {
             let reached = &mut self.ranges[number];
@@ -278,8 +276,7 @@ impl Table {
             let of_arena = self.of_arena(purpose);
             let most = limits.most_ranges(purpose);
             let used = self.used.iter().map(|number| &self.ranges[*number]);
-            // The capacity is an upper bound, so that the number of allocations does not depend on
-            // the draws.
+            // The capacity is an upper bound, so that this is always one allocation, whatever the draws are.
             let mut asked = Vec::with_capacity(self.used.len());
             asked.extend(used.clone().filter(|r| r.purpose == purpose).map(|r| r.range));
             let others = used.filter(|r| r.purpose != purpose).map(|r| r.range.window);
@@ -303,47 +300,47 @@ impl Table {
         }
     }
 
-    /// Translates a provisional address of a range that windows were [assigned](Self::assign) to.
-    /// Returns any other address unchanged.
+    /// Translates a provisional address whose range has a window. Returns any other address unchanged.
     pub(super) fn resolve(&self, address: u64) -> u64 {
         let range = range_number(address).and_then(|number| self.ranges.get(number)?.address);
         range.map_or(address, |start| start + (address & u64::from(u32::MAX)))
     }
 
-    /// Whether a window that captures write overlaps a window that captures read. Synchronization validation
-    /// then assumes that captures read data that other captures write.
+    /// Whether a window that captures write overlaps a window that captures read. Synchronization validation then
+    /// assumes that captures read what other captures write.
     pub(super) fn captures_overlap(&self) -> bool {
         let [read, _, captured] = &self.windows;
         captured.iter().any(|window| read.iter().any(|other| window.overlaps(other)))
     }
 
-    /// Whether a window may cover bytes that other commands access.
+    /// Whether a window may also cover bytes that other commands access, so that barriers are needed.
     pub(super) fn is_scarce(&self) -> bool {
         self.covers_gaps || self.captures_overlap()
     }
 
-    /// Whether a set for fused captures has room for all windows.
+    /// Whether a set for fused captures has enough elements for the windows of [`Purpose::State`] and
+    /// [`Purpose::Capture`], which share binding 1, and no window is [scarce](Self::is_scarce).
     pub(super) fn fits_fused(&self, limits: &TableLimits) -> bool {
         let [_, state, captured] = &self.windows;
         !self.is_scarce() && state.len() + captured.len() <= limits.writes as usize
     }
 
-    /// Converts an address in a window of [`Purpose::Capture`] for fused captures: their set has the windows
-    /// of [`Purpose::State`] first, so that the numbers of the windows differ from those for other captures.
+    /// Converts an address in a window of [`Purpose::Capture`] for fused captures. In their sets the windows of
+    /// [`Purpose::State`] come first, so capture windows have higher numbers than in the sets of other captures.
     pub(super) fn behind_state(&self, address: u64) -> u64 {
         let [_, state, _] = &self.windows;
         address + ((state.len() as u64) << 32)
     }
 
-    /// The contents of a user's descriptor set.
+    /// The contents of the descriptor set for a kind of command.
     fn bindings(&self, limits: &TableLimits, user: User) -> Bindings {
         let of =
             |purpose| filled(&self.windows[purpose as usize], self.scratch, limits.count(purpose));
         match user {
             User::Kernels => [[of(Purpose::State), of(Purpose::Read)].concat(), of(Purpose::State)],
             User::CapturesBySetup | User::DirectCaptures | User::FusedCaptures => {
-                // Only captures that a setup kernel placed read scratch memory. For other captures
-                // these elements contain the upload memory instead.
+                // Only captures that a setup kernel placed read scratch memory. For other captures the upload memory
+                // fills these elements.
                 let first = match user {
                     User::CapturesBySetup => self.scratch,
                     _ => self.upload,
@@ -363,16 +360,15 @@ impl Table {
 }
 
 impl LastSets {
-    /// Returns the descriptor set with the windows of a table: the last one if it is equal,
-    /// otherwise a new one from the arena.
+    /// Returns a descriptor set with the windows of `table` for a kind of command: the last one if its contents are
+    /// equal, otherwise a new one from the arena.
     ///
     /// # Errors
-    /// [`RuntimeError::NoDescriptorSet`].
+    /// [`RuntimeError::NoDescriptorSet`] if the arena has none left, or the error of a failed command.
     ///
     /// # Safety
-    /// The buffers are live buffers of the device of `ctx`, which `arena` was made for, and contain
-    /// their windows. `self` was used with no other arena, and was cleared when the arena was
-    /// reset.
+    /// The buffers are live buffers of the device of `ctx`, and contain their windows. `arena` was made for that
+    /// device. Since `self` was last cleared, it was used with no other arena, and the arena was not reset.
     pub(super) unsafe fn get(
         &mut self,
         ctx: &Context,
@@ -409,27 +405,26 @@ impl LastSets {
         Ok(set)
     }
 
-    /// Removes the sets, because the arena was reset.
+    /// Forgets the sets. Must be called when the arena is reset, because it may then return the sets again.
     pub(super) fn clear(&mut self) {
         *self = Self::default();
     }
 }
 
-/// The kinds of commands that use a descriptor set. The sets of each kind contain a different selection of
-/// windows.
+/// The kinds of commands that use descriptor sets. Their sets contain different windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum User {
-    /// Captures whose draws the setup kernel wrote to the scratch memory.
+    /// Captures whose draws the setup kernel writes to scratch memory.
     CapturesBySetup,
-    /// Captures of direct draws.
+    /// Captures whose draws the CPU writes to push constants or upload memory.
     DirectCaptures,
     /// [Fused](crate::sysval::setup::Fused) captures.
     FusedCaptures,
     Kernels,
 }
 
-/// Returns the index of the span that contains `window`. Extends a span or adds one if necessary;
-/// `None` if that takes more than `most` spans.
+/// Returns the index of the span that contains `window`, extending a span or adding one if necessary. Returns `None` if
+/// there would be more than `most` spans.
 fn span(spans: &mut Vec<Window>, most: usize, max_range: u64, window: Window) -> Option<usize> {
     let holds =
         |span: &Window| span.buffer == window.buffer && span.union(window).size() <= max_range;
@@ -446,14 +441,14 @@ fn span(spans: &mut Vec<Window>, most: usize, max_range: u64, window: Window) ->
     }
 }
 
-/// Returns the index of the range in a provisional address, or `None` for any other address.
+/// The index of the range in a provisional address, or `None` for any other address.
 const fn range_number(address: u64) -> Option<usize> {
     let number = (address >> 32) as u32;
     if number & PROVISIONAL == 0 { None } else { Some((number ^ PROVISIONAL) as usize) }
 }
 
-/// Fills `windows` up to `count`, because every descriptor must be valid even if it is not used:
-/// with the first window, or with `other` if there is none.
+/// Fills `windows` up to `count` elements, because every descriptor must be valid even if no shader accesses it: with
+/// the first window, or with `other` if `windows` is empty.
 fn filled(windows: &[Window], other: Window, count: u32) -> Vec<Window> {
     let mut filled = windows.to_vec();
     filled.resize(count as usize, windows.first().copied().unwrap_or(other));

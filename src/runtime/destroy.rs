@@ -1,13 +1,13 @@
-//! Destroying what the runtime made: one function for every kind of object.
+//! [`Context::destroy`], the function that destroys every kind of object of the runtime.
 
 use super::Context;
 
-/// The arguments of [`Context::destroy`]: objects of this crate, and tuples, arrays, `Vec` and `Option` of
-/// them.
+/// The arguments of [`Context::destroy`]: objects of this crate, and tuples, arrays, `Vec` and `Option` of them.
 ///
-/// `A` is the allocator that [`Buffer`](super::Buffer), [`Arena`](super::Arena), [`ArenaRing`](super::ArenaRing) and
-/// [`QueryPool`](super::QueryPool) have their memory from. [`Pipeline`](super::Pipeline), [`Kernels`](super::Kernels) and
-/// [`Variants`](super::Variants) have no memory: for them `A` is any type.
+/// `A` is the type of the allocator from which [`Buffer`](super::Buffer), [`Arena`](super::Arena),
+/// [`ArenaRing`](super::ArenaRing) and [`QueryPool`](super::QueryPool) have their memory.
+/// [`Pipeline`](super::Pipeline), [`Kernels`](super::Kernels) and [`Variants`](super::Variants) have no memory, so for
+/// these `A` may be any type.
 ///
 /// The trait cannot be implemented outside of this crate.
 pub trait Destroy<A: ?Sized>: DestroyObject<A> {}
@@ -18,7 +18,7 @@ impl<A: ?Sized, T: DestroyObject<A>> Destroy<A> for T {}
 /// the only way to destroy an object.
 pub trait DestroyObject<A: ?Sized> {
     /// # Safety
-    /// As [`Context::destroy`].
+    /// The requirements of [`Context::destroy`] apply.
     unsafe fn destroy(self, ctx: &Context, allocator: &mut A);
 }
 
@@ -26,8 +26,8 @@ impl Context {
     /// Destroys objects that were made with this context, and frees their memory. Dropping an object of this crate
     /// destroys nothing.
     ///
-    /// Several objects are given as a tuple, an array or a `Vec`, in any order. `allocator` is the one that they were
-    /// made with; for pipelines, kernels and variants alone, which have no memory, it may be `&mut ()`.
+    /// To destroy several objects, pass a tuple, an array or a `Vec`, in any order. `allocator` is the one that the
+    /// objects were made with. Pipelines, kernels and variants have no memory: to destroy only these, pass `&mut ()`.
     ///
     /// ```no_run
     /// # use vkxfb::{Arena, Buffer, Context, Kernels, Pipeline, SimpleAllocator};
@@ -47,9 +47,9 @@ impl Context {
     /// * The device is live, the objects were made with this context or a clone of it, and their memory is from
     ///   `allocator`.
     /// * The device no longer uses the objects: no command buffer that was recorded with them is executing or will be
-    ///   submitted. No [`Capture`](super::Capture) that has them, or was flushed with the arena, is recorded to or
-    ///   played any more.
-    /// * Of the clones of an object only one is destroyed, and the others are only dropped afterwards.
+    ///   submitted. No [`Capture`](super::Capture) that uses the objects, or whose draws were flushed with the arena, is
+    ///   recorded to or played any more.
+    /// * Only one clone of an object is destroyed. After that the other clones are only dropped.
     pub unsafe fn destroy<A: ?Sized>(&self, objects: impl Destroy<A>, allocator: &mut A) {
         // SAFETY: the caller's contract.
         unsafe { objects.destroy(self, allocator) };

@@ -1,5 +1,5 @@
-//! Draws captured vertices whose number only the GPU knows: a kernel converts counters to arguments
-//! of `vkCmdDrawIndirect`.
+//! Draws of captured vertices whose number only the GPU knows: a kernel converts counters to arguments of
+//! `vkCmdDrawIndirect`.
 
 use ash::vk;
 
@@ -39,20 +39,20 @@ impl Kernels {
     /// `vkCmdDrawIndirect` with the number of draws and the stride of `commands`. Any topology may
     /// be used.
     ///
-    /// Records a kernel between two barriers. The barrier before it orders it after compute
-    /// captures, after draws that read earlier commands, and after transfers. Counters that other
-    /// commands wrote, including native captures, must be visible to [`Context::argument_scope`] of
-    /// the compute backend. The barrier after it makes the commands visible to `DRAW_INDIRECT` with
-    /// `INDIRECT_COMMAND_READ`. It does not make the captured vertices visible to draws: use
-    /// [`Context::capture_barrier`] with
-    /// [`ConsumerScope::VERTEX_BUFFER`](super::ConsumerScope::VERTEX_BUFFER) for them. The compute
-    /// pipeline and its push constants are disturbed, and under the descriptor plan all descriptor
-    /// sets of the compute bind point. The function takes 32 bytes of upload memory and 32 per draw
-    /// from `arena`, and under the descriptor plan one descriptor set.
+    /// Records a kernel between two barriers. The barrier before it orders it after compute captures, after draws that
+    /// read earlier commands, and after transfers. If other commands wrote the counters, including native captures,
+    /// their writes must be visible to [`Context::argument_scope`] of the compute backend. The barrier after it makes
+    /// the commands visible to `DRAW_INDIRECT` with `INDIRECT_COMMAND_READ`. It does not make the captured vertices
+    /// visible to draws: use [`Context::capture_barrier`] with
+    /// [`ConsumerScope::VERTEX_BUFFER`](super::ConsumerScope::VERTEX_BUFFER) for that.
+    ///
+    /// The bound compute pipeline and its push constants are disturbed, and under the descriptor plan all descriptor
+    /// sets of the compute bind point. The function takes 32 bytes of upload memory and another 32 per draw from
+    /// `arena`, and under the descriptor plan one descriptor set.
     ///
     /// # Errors
-    /// [`RuntimeError::NoIndirectDraws`] on devices where indirect draws do not work: the
-    /// application must read the counters back there and compute the vertex counts itself.
+    /// [`RuntimeError::NoIndirectDraws`] on devices where indirect draws do not work: on these, the application must
+    /// read the counters back and compute the vertex counts itself.
     /// [`RuntimeError::Misaligned`], [`RuntimeError::SmallStride`],
     /// [`RuntimeError::ZeroStride`], [`RuntimeError::PastTheEnd`], [`RuntimeError::NoKernels`],
     /// [`RuntimeError::NoAddress`], [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`],
@@ -60,12 +60,11 @@ impl Kernels {
     /// [`RuntimeError::NoDescriptorSet`]. Nothing is recorded in case of an error.
     ///
     /// # Safety
-    /// `cmd` is in the recording state, for a queue that supports graphics and compute, outside of
-    /// a render pass instance and outside of conditional rendering, which would discard the
-    /// dispatch. The kernels, the memory of the arena and the buffers belong to the device of
-    /// `ctx`, and live until `cmd` is reset. The buffers have the usages that [`Context`] names,
-    /// and that of `commands` is large enough for all commands. The `first_instance` of the draws
-    /// is 0 unless `drawIndirectFirstInstance` is enabled.
+    /// `cmd` is in the recording state, for a queue that supports graphics and compute, outside of a render pass
+    /// instance and outside of conditional rendering, which would discard the dispatch. The kernels, the memory of the
+    /// arena and the buffers belong to the device of `ctx`, and live until `cmd` is reset. The buffers have the usages
+    /// that [`Context`] returns for their use, and the buffer of `commands` is large enough for all commands. The
+    /// `first_instance` of the draws is 0 unless `drawIndirectFirstInstance` is enabled.
     pub unsafe fn write_draw_commands<'a>(
         &'a self,
         ctx: &'a Context,
@@ -119,18 +118,18 @@ impl Kernels {
         }
     }
 
-    /// Like [`write_draw_commands`](Self::write_draw_commands), for draws that are not known yet: they
-    /// can be [added](LateDraws::push) until the command buffer is submitted. This allows recording a
-    /// render pass whose draws need arguments that must be computed before the pass.
+    /// Like [`write_draw_commands`](Self::write_draw_commands), but the draws can be [added](LateDraws::push) until the
+    /// command buffer is submitted. So a render pass can be recorded before its draws are known, although the kernel
+    /// that writes their arguments must precede the pass.
     ///
     /// The function takes 16 bytes of upload memory from `arena`.
     ///
     /// # Errors
-    /// Those errors of `write_draw_commands` that do not concern a single draw;
-    /// [`RuntimeError::FeatureNotEnabled`] under the descriptor plan, where all buffers must be known.
+    /// The errors of `write_draw_commands` that do not concern a single draw; [`RuntimeError::FeatureNotEnabled`] under
+    /// the descriptor plan, which needs to know all buffers when the kernel is recorded.
     ///
     /// # Safety
-    /// As `write_draw_commands`.
+    /// The requirements of `write_draw_commands` apply.
     pub unsafe fn write_draw_commands_later<'a>(
         &'a self,
         ctx: &'a Context,
@@ -156,37 +155,38 @@ impl Kernels {
     }
 }
 
-/// The number of workgroups of a kernel whose draws are added later. It has to be fixed before the
-/// number of draws is known.
+/// The number of workgroups of a kernel whose draws are added later. It is fixed, because the kernel is recorded before
+/// the number of draws is known. The invocations loop over the draws.
 const LATE_WORKGROUPS: u64 = 16;
 
-/// The number of draws that the first allocation has room for. The room doubles whenever it is full.
+/// The number of draws that fit into the first allocation. When an allocation is full, a new one for twice as many
+/// draws replaces it.
 const FIRST_LATE_DRAWS: usize = 16;
 
 /// Draws that are added to a kernel after it was recorded
 /// ([`Kernels::write_draw_commands_later`]).
 #[derive(Debug)]
 pub struct LateDraws {
-    /// A [`DrawArguments`] in upload memory.
+    /// The kernel's [`DrawArguments`] in upload memory, which contain the address and the number of the draws.
     parameters: Suballocation,
     draws: Vec<CountedDraw>,
-    /// Upload memory for draws, and the number of draws that fit. `None` as long as no draw was
+    /// Upload memory that contains the draws, and the number of draws that fit into it. `None` as long as no draw was
     /// added.
     memory: Option<(Suballocation, usize)>,
 }
 
 impl LateDraws {
-    /// Adds a draw: the kernel writes its command at the offset of `commands`; the stride of `commands`
-    /// is ignored. The function takes 32 bytes of upload memory per draw, and again as much whenever
-    /// the memory is replaced by a larger one.
+    /// Adds a draw. The kernel writes its command at the offset of `commands`; the stride of `commands` is ignored. The
+    /// function takes 32 bytes of upload memory per draw, and as much again whenever a larger allocation replaces the
+    /// memory of the draws.
     ///
     /// # Errors
-    /// Those errors of [`Kernels::write_draw_commands`] that concern a single draw, and
-    /// [`RuntimeError::ArenaFull`]. In case of an error the draw is not added.
+    /// The errors of [`Kernels::write_draw_commands`] that concern a single draw, and [`RuntimeError::ArenaFull`]. In
+    /// case of an error the draw is not added.
     ///
     /// # Safety
-    /// As `write_draw_commands`, which was called with the same `ctx` and `arena`; the arena was not
-    /// reset since. The command buffer is not pending execution.
+    /// The requirements of `write_draw_commands` apply. `ctx` and `arena` are those of the call that returned `self`,
+    /// and the arena was not reset since. The command buffer is not pending execution.
     pub unsafe fn push<'a>(
         &mut self,
         ctx: &Context,
@@ -228,7 +228,8 @@ impl LateDraws {
         let (draws, count) = (split(memory.address), self.draws.len() as u32);
         let parameters = DrawArguments { draws, count, reserved: 0 };
         let (upload, at) = (arena.upload(), number * size_of::<CountedDraw>());
-        // SAFETY: the command buffer is not pending execution.
+        // SAFETY: the caller's contract: the command buffer is not pending execution, so the device does not access the
+        // memory.
         unsafe {
             upload.write(memory, at, bytemuck::bytes_of(&counted));
             upload.write(self.parameters, 0, bytemuck::bytes_of(&parameters));

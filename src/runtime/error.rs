@@ -1,4 +1,4 @@
-//! The errors of the runtime.
+//! [`RuntimeError`], the error type of the runtime.
 
 mod kind;
 
@@ -15,25 +15,26 @@ use crate::spirv::headers::ExecutionModel;
 use crate::topology::PrimitiveTopology;
 use crate::vertex_input::{InputRate, VertexFormat};
 
-/// An error of [`runtime`](crate::runtime). The message names the rule, the limit and the value.
+/// An error of [`runtime`](crate::runtime). The message names the value that is wrong, and the rule or limit that it
+/// breaks.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RuntimeError {
     /// A Vulkan command failed.
     #[error("{call}: {result}")]
     Vulkan {
-        /// The command.
+        /// The name of the command.
         call: &'static str,
         /// The result of the command.
         result: vk::Result,
     },
-    /// An instance below Vulkan 1.1 without `VK_KHR_get_physical_device_properties2`.
+    /// The instance has a version below Vulkan 1.1 and does not enable `VK_KHR_get_physical_device_properties2`.
     #[error(
         "the instance has Vulkan {}.{}: below 1.1 it has to enable {name}",
         vk::api_version_major(*.api_version), vk::api_version_minor(*.api_version)
     )]
     MissingInstanceExtension {
-        /// The extension.
+        /// The name of the extension.
         name: &'static str,
         /// The version of the instance or of the device, whichever is lower.
         api_version: u32,
@@ -49,23 +50,23 @@ pub enum RuntimeError {
     /// The device cannot run the backend.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
-    /// A feature that the pipeline needs was not enabled.
+    /// An object or a command needs a feature that the device was created without.
     #[error("{what} needs the feature {feature}, which the device was created without")]
     FeatureNotEnabled {
         /// The object or option that requires the feature.
         what: String,
-        /// The feature.
+        /// The name of the feature.
         feature: &'static str,
     },
-    /// A property of the device says that it does not support the command.
+    /// An object or a command needs a property (a `VkBool32` of a properties structure) that the device does not have.
     #[error("{what} needs {property}, which the device does not have")]
     MissingProperty {
-        /// The object or option that requires the property.
+        /// The object, command or option that requires the property.
         what: String,
-        /// The property.
+        /// The name of the property.
         property: &'static str,
     },
-    /// A value beyond a limit of the device.
+    /// A value exceeds a limit of the device.
     #[error("{what} is {value}: {limit} is {max}")]
     Limit {
         /// The name of the value.
@@ -77,15 +78,15 @@ pub enum RuntimeError {
         /// The limit of this device.
         max: u64,
     },
-    /// Two vertex input bindings or attributes have the same number.
+    /// The vertex input state describes a binding or an attribute location twice.
     #[error("vertex input {what} {number} is described twice")]
     DuplicateVertexInput {
-        /// `binding` or `attribute location`.
+        /// `binding` or `attribute location`: what `number` is the number of.
         what: &'static str,
-        /// The number.
+        /// The number of the binding or location.
         number: u32,
     },
-    /// An attribute of a binding that does not exist.
+    /// An attribute reads a binding that the vertex input state does not describe.
     #[error(
         "the vertex attribute at location {location} reads binding {binding}, which the vertex input \
          state does not describe"
@@ -101,51 +102,51 @@ pub enum RuntimeError {
         "the shader reads vertex attribute location {location}, which the vertex input state does not describe"
     )]
     MissingAttribute {
-        /// The location.
+        /// The location of the missing attribute.
         location: u32,
     },
-    /// A graphics pipeline of the native or the vertex backend is described without a vertex input state.
+    /// A pipeline for the native or the vertex backend is described without a vertex input state.
     #[error(
         "the vertex input state is missing, which a pipeline of the {} backend is made with",
         .0.name()
     )]
     MissingVertexInput(Backend),
-    /// The format differs from the one that the shader was lowered for.
+    /// The format of an attribute differs from the format that the shader was lowered for.
     #[error(
         "the vertex attribute at location {location} is {given:?}: the shader was lowered for {lowered:?}"
     )]
     AttributeFormat {
-        /// The location.
+        /// The location of the attribute.
         location: u32,
         /// The format that the shader was lowered for.
         lowered: VertexFormat,
         /// The format in the pipeline's vertex input state.
         given: VertexFormat,
     },
-    /// The input rate differs from the one that the shader was lowered for.
+    /// The input rate of an attribute differs from the one that the shader was lowered for.
     #[error(
         "the vertex attribute at location {location} advances by {given:?}: the shader was lowered for \
          {lowered:?}"
     )]
     AttributeRate {
-        /// The location.
+        /// The location of the attribute.
         location: u32,
         /// The input rate that the shader was lowered for.
         lowered: InputRate,
         /// The input rate in the pipeline's vertex input state.
         given: InputRate,
     },
-    /// The pipeline has no set layout for a descriptor set that the shader uses.
+    /// The application gave no set layout for a descriptor set that the shader uses.
     #[error(
         "the shader uses descriptor set {set}, for which the {layouts} set layouts of the pipeline have none"
     )]
     MissingSetLayout {
         /// The number of the set.
         set: u32,
-        /// The number of set layouts.
+        /// The number of set layouts that the application gave.
         layouts: usize,
     },
-    /// No buffer is bound to a binding that attributes read.
+    /// No buffer is bound to a vertex binding that an attribute reads.
     #[error(
         "no vertex buffer is bound to binding {binding}, which the attribute at location {location} reads"
     )]
@@ -155,13 +156,13 @@ pub enum RuntimeError {
         /// The location of the first attribute that reads the binding.
         location: u32,
     },
-    /// Two vertex buffers are given for one binding.
+    /// Two vertex buffers are bound to the same binding.
     #[error("two vertex buffers are bound to binding {binding}")]
     DuplicateVertexBuffer {
         /// The number of the binding.
         binding: u32,
     },
-    /// The stride differs from the one that the graphics pipeline was created with.
+    /// The stride of a vertex buffer differs from the stride that the graphics pipeline was created with.
     #[error(
         "vertex binding {binding} is bound with stride {stride}: the pipeline was made with \
          {pipeline}, and only compute captures take another"
@@ -206,8 +207,8 @@ pub enum RuntimeError {
         /// `VkMemoryRequirements::size` of the buffer.
         memory: u64,
     },
-    /// The buffer of an indirect draw does not contain all `draw_count` commands. A descriptor
-    /// covers all of them.
+    /// The buffer of an indirect draw does not contain all `draw_count` commands. It must, even if the GPU counts
+    /// fewer, because a descriptor covers them all.
     #[error(
         "the {draw_count} commands that an indirect draw may read end at byte {end} of their buffer, \
          which takes {memory} bytes of memory: the buffer has to hold all of them, however few are \
@@ -221,7 +222,7 @@ pub enum RuntimeError {
         /// `VkMemoryRequirements::size` of the buffer.
         memory: u64,
     },
-    /// The end of a range exceeds 2^64.
+    /// The end of a range exceeds 2^64 - 1.
     #[error("{what} has {size} bytes from byte {offset} on, which pass 2^64")]
     PastTheEnd {
         /// The name of the range.
@@ -231,41 +232,41 @@ pub enum RuntimeError {
         /// The size of the range in bytes.
         size: u64,
     },
-    /// The stride is too small: results or indirect commands would overlap.
+    /// The stride of an array is smaller than its elements, so that query results or indirect commands would overlap.
     #[error("the stride of {what} is {stride} bytes: each takes {size}")]
     SmallStride {
-        /// The name of the array that has the stride.
+        /// The name of the array.
         what: &'static str,
         /// The stride in bytes.
         stride: u64,
         /// The size of one element in bytes.
         size: u64,
     },
-    /// The size of a vertex of a byte-count draw, by which the counter is divided, is 0.
+    /// The vertex size of a byte-count draw is 0, but the counter is divided by it.
     #[error("vertexStride is 0: the counter is divided by it")]
     ZeroStride,
-    /// The buffer needs a device address but has none.
+    /// A buffer that shaders access has no device address: the usage or the feature for addresses is missing.
     #[error("the {what} has no device address: it needs the usage SHADER_DEVICE_ADDRESS")]
     NoAddress {
         /// The name of the buffer.
         what: String,
     },
-    /// A capture accesses more buffers than it has descriptors for. All buffers that were bound since
-    /// [`Recorder::begin`](super::Recorder::begin) count, even if no draw uses them or they were flushed.
+    /// A capture accesses more buffers than it has descriptors for. All buffers count that were bound since
+    /// [`Recorder::begin`](super::Recorder::begin), even if no draw uses them or their draws were flushed.
     #[error(
         "no descriptor is left for {what}: of the {storage_buffers} storage buffers that captures take of \
          maxPerStageDescriptorStorageBuffers, {max} are for buffers with the same use"
     )]
     TooManyBuffers {
-        /// The buffer that there is no descriptor for.
+        /// The name of the buffer that is left without a descriptor.
         what: String,
-        /// The number of descriptors for buffers with the same use: captured to, written by
-        /// kernels, or read.
+        /// The number of descriptors for buffers with the same use: capture buffers, buffers that kernels write, or
+        /// buffers that are only read.
         max: u32,
-        /// The total number of descriptors.
+        /// The total number of descriptors of a set.
         storage_buffers: u32,
     },
-    /// The arena has no descriptor set left.
+    /// The arena has no unused descriptor set left.
     #[error(
         "the arena's {capacity} descriptor sets are used up: reset it when the device is done with what was \
          recorded, make it with more or let it grow"
@@ -274,7 +275,7 @@ pub enum RuntimeError {
         /// The number of sets that the arena has.
         capacity: u32,
     },
-    /// The shader was lowered for another resource plan.
+    /// The shader was lowered for another resource plan than the one that the context needs.
     #[error("the shader reaches memory by {lowered}: this device takes {needed}")]
     ResourcePlan {
         /// The plan that the shader was lowered for.
@@ -282,7 +283,7 @@ pub enum RuntimeError {
         /// The plan that [`Context::resource_plan`](super::Context::resource_plan) returns.
         needed: ResourcePlan,
     },
-    /// A shader reads a descriptor set that is not bound.
+    /// A shader reads a descriptor set that is not bound in the capture.
     #[error(
         "the shader reads descriptor set {set}, and it is not bound: bind it in the capture \
          (bind_descriptor_sets), or say there that the command buffer has it (assume_descriptor_sets)"
@@ -291,7 +292,8 @@ pub enum RuntimeError {
         /// The number of the set.
         set: u32,
     },
-    /// Kernels disturb a descriptor set that the application bound itself and that the shader reads.
+    /// A shader reads a descriptor set that the application bound outside of the capture, but commands that are
+    /// recorded before the draws disturb it.
     #[error(
         "what is recorded before the draws disturbs descriptor set {set}, which the shader reads: \
          bind it in the capture (bind_descriptor_sets)"
@@ -314,7 +316,7 @@ pub enum RuntimeError {
         /// The number of set layouts of the application.
         sets: u32,
     },
-    /// More capture buffers than a shader can use.
+    /// More capture buffers are bound than a shader can use.
     #[error("{count} capture buffers are bound: a shader has at most {max}")]
     TooManyCaptureBuffers {
         /// The number of capture buffers that were passed.
@@ -322,7 +324,7 @@ pub enum RuntimeError {
         /// The largest number that a shader can use.
         max: usize,
     },
-    /// More counters than a shader can have capture buffers.
+    /// There are more counters than a shader can have capture buffers.
     #[error("{count} counters are given: a shader has at most {max} capture buffers")]
     TooManyCounters {
         /// The number of counters that were passed.
@@ -330,12 +332,12 @@ pub enum RuntimeError {
         /// The largest number of capture buffers that a shader can use.
         max: usize,
     },
-    /// Two capture buffers would write their counters to the same address.
+    /// At the end of a capture, two counters would be written to the same address.
     #[error("counters {first} and {second} of the end of a capture are the same four bytes")]
     DuplicateCounter {
-        /// The number of one of the two capture buffers.
+        /// The number of the capture buffer of one of the two counters.
         first: usize,
-        /// The number of the other capture buffer.
+        /// The number of the capture buffer of the other counter.
         second: usize,
     },
     /// The format of a vertex attribute is not supported.
@@ -343,10 +345,10 @@ pub enum RuntimeError {
     VertexFormat {
         /// The location of the attribute.
         location: u32,
-        /// The error with the format.
+        /// Why the format is not supported.
         source: crate::vertex_input::UnsupportedFormat,
     },
-    /// A `VkSpecializationMapEntry` lies outside of the data.
+    /// A `VkSpecializationMapEntry` exceeds the data of its `VkSpecializationInfo`.
     #[error(
         "specialisation constant {constant_id} lies at byte {offset} with {size} bytes, of data of {data_size} bytes"
     )]
@@ -360,7 +362,7 @@ pub enum RuntimeError {
         /// The size of the data in bytes.
         data_size: usize,
     },
-    /// The capture was not begun, or was cleared after that.
+    /// The capture was not begun, or it was cleared since it was begun.
     #[error("the capture was not begun")]
     NotBegun,
     /// The [`Recorder`](super::Recorder) of the capture was dropped without
@@ -377,7 +379,7 @@ pub enum RuntimeError {
         /// The name of the object.
         what: &'static str,
     },
-    /// A query is begun again in the recording in which it ended, without a flush in between.
+    /// A query is begun again in the recording in which it was ended, without a flush in between.
     #[error(
         "query {query} ended in this recording: it begins again after the draws are recorded and the query is \
          reset"
@@ -420,7 +422,7 @@ pub enum RuntimeError {
         /// The number of the stream.
         stream: u32,
     },
-    /// A shader with captured outputs was used natively without any capture buffer.
+    /// Native transform feedback of a shader with captured outputs was begun without any capture buffer.
     #[error("no capture buffer is bound: native transform feedback needs one at least")]
     NoCaptureBuffer,
     /// The topology of a draw differs from the one that the pipeline was created for.
@@ -456,8 +458,8 @@ pub enum RuntimeError {
         /// Whether [`Arena::reset`](super::Arena::reset) was ever called.
         was_reset: bool,
     },
-    /// The backend does not support the operation, or the application has to record Vulkan's own
-    /// command for it.
+    /// The backend does not support an operation. For some operations the application has to record Vulkan's own
+    /// command instead.
     #[error("the {backend} backend does not do {what}")]
     Unsupported {
         /// The backend.
@@ -475,15 +477,15 @@ pub enum RuntimeError {
         /// The topology of the draw.
         topology: PrimitiveTopology,
     },
-    /// A patch list needs tessellation shaders.
+    /// A draw has the topology patch list, but the pipeline has no tessellation shaders.
     #[error("the draw has topology patch-list, and the pipeline no tessellation shaders")]
     NoTessellation,
-    /// A pipeline with tessellation shaders was described without the number of control points of a patch.
+    /// The number of control points of a patch is 0, but the pipeline has tessellation shaders.
     #[error(
         "a pipeline with tessellation shaders needs a number of control points of a patch, at least 1"
     )]
     NoControlPoints,
-    /// A draw with a geometry shader has too many primitives.
+    /// A draw with a geometry shader has more primitives than the compute backend supports.
     #[error(
         "a draw with a geometry shader has {primitives} primitives with all its instances; at most {max} are supported"
     )]
@@ -493,12 +495,12 @@ pub enum RuntimeError {
         /// The largest supported number.
         max: u64,
     },
-    /// An indirect command may have too many draws for a geometry shader.
+    /// The `draw_count` of an indirect draw with a geometry shader is larger than the compute backend supports.
     #[error(
         "an indirect command may be {draws} draws with a geometry shader; at most {max} are supported"
     )]
     TooManyDraws {
-        /// The largest number of draws that the command may have.
+        /// The `draw_count` of the command.
         draws: u64,
         /// The largest supported number.
         max: u64,
@@ -551,7 +553,7 @@ pub enum RuntimeError {
         /// The unsupported flags.
         flags: vk::QueryResultFlags,
     },
-    /// The caller's memory is too small for the query results.
+    /// The memory that the caller passed is too small for the query results.
     #[error("the query results take {needed} bytes: there are {len}")]
     ResultsTooLong {
         /// The number of bytes from the first result to the end of the last.
@@ -564,10 +566,10 @@ pub enum RuntimeError {
     QueryTimeout {
         /// The number of the query.
         query: u32,
-        /// The time that the call waited for this query and the previous ones.
+        /// How long the call waited for this query and the queries before it.
         timeout: Duration,
     },
-    /// A pipeline was described with a shader of another stage, or with a tessellation evaluation shader or a geometry
+    /// A pipeline was described with a shader of an unsupported stage, or with a tessellation evaluation or geometry
     /// shader that was lowered without the shaders before it.
     #[error(
         "a pipeline that captures takes a vertex shader, or a later shader lowered together with those before it: \
@@ -584,7 +586,7 @@ pub enum RuntimeError {
         /// The name.
         name: String,
     },
-    /// The lowered shader is inconsistent.
+    /// The lowered shader contradicts itself: its words do not match its description.
     #[error("invalid lowered shader: {0}")]
     InvalidShader(String),
     /// The allocator failed.
@@ -609,9 +611,9 @@ pub enum RuntimeError {
 }
 
 impl RuntimeError {
-    /// The `VkResult` of errors that are caused by the state of the device or the host, not by a
-    /// mistake of the caller: the result of the failed command, or `VK_ERROR_OUT_OF_DEVICE_MEMORY`
-    /// if an arena or an allocator has too little memory.
+    /// The `VkResult` of an error that the state of the device or the host caused: the result of the failed command, or
+    /// `VK_ERROR_OUT_OF_DEVICE_MEMORY` if an arena or an allocator has too little memory. `None` for a mistake of the
+    /// caller.
     #[must_use]
     pub const fn vk_result(&self) -> Option<vk::Result> {
         match self {
@@ -623,13 +625,13 @@ impl RuntimeError {
         }
     }
 
-    /// For `map_err`: makes an error from the name of the failed command and its result.
+    /// Returns a function for `map_err` that makes an error from the result of the command `call`.
     pub(crate) fn vulkan(call: &'static str) -> impl FnOnce(vk::Result) -> Self {
         move |result| Self::Vulkan { call, result }
     }
 }
 
-/// For messages: advice on how to give a full arena more room.
+/// Returns advice on how to make room in a full arena, for the message of [`RuntimeError::ArenaFull`].
 const fn room_for(needed: u64, capacity: u64, was_reset: bool) -> &'static str {
     match (needed > capacity, was_reset) {
         (true, _) => "it has to be made larger, or to grow",
@@ -642,7 +644,7 @@ const fn room_for(needed: u64, capacity: u64, was_reset: bool) -> &'static str {
     }
 }
 
-/// For messages: formats a stride, or `None` for a buffer that a pipeline does not write to.
+/// Formats a stride for a message. `None` is the stride of a buffer that the pipeline does not write to.
 fn bytes(stride: &Option<u32>) -> String {
     stride.map_or_else(|| "nothing".to_owned(), |stride| format!("{stride} bytes"))
 }

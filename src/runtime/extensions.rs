@@ -1,8 +1,9 @@
-//! All `pNext` chains and extension function tables of the runtime are in this module, because `ash` changes how they
-//! are spelled between releases.
+//! All `pNext` chains and extension function tables of the runtime are in this module, because `ash` changes their
+//! spelling between releases.
 //!
-//! This file builds the chains that the runtime passes to Vulkan. `chain` reads and changes chains
-//! of an application, `query` builds the chains of queries, and `functions` loads commands.
+//! This file builds the chains that the runtime passes to Vulkan. `chain` reads and changes the chain of an
+//! application's `VkDeviceCreateInfo`, `query` builds the chains for queries of a physical device, and `functions`
+//! loads commands.
 
 mod chain;
 mod functions;
@@ -18,11 +19,12 @@ pub(super) use self::functions::{AddressFn, DrawIndirectCountFn, TransformFeedba
 pub(super) use self::query::query;
 use crate::topology::ProvokingVertex;
 
-/// The origin of the feature `bufferDeviceAddress`.
+/// Where the feature `bufferDeviceAddress` comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AddressSource {
     /// Vulkan 1.2.
     Core,
+    /// The extension
     /// [`VK_KHR_buffer_device_address`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_KHR_buffer_device_address.html).
     Extension,
 }
@@ -83,18 +85,18 @@ pub struct VertexDivisorSupport {
     pub max: u32,
 }
 
-/// Data that a `VkDeviceCreateInfo` points to after [`RequiredFeatures::add_to`](super::RequiredFeatures::add_to):
-/// the extensions, and the feature structures that its own chain does not contain.
+/// Owns what the result of [`RequiredFeatures::add_to`](super::RequiredFeatures::add_to) points to: the extension
+/// names, and the feature structures that the application's own chain does not contain.
 #[derive(Default)]
 pub struct CreateInfoAdditions {
     names: Vec<*const c_char>,
-    /// Boxed, so that the chain stays valid if the additions are moved.
+    /// The structures are boxed, so that the chain stays valid if the additions are moved.
     structures: Box<Structures>,
 }
 
 // SAFETY: like ash's structures, the additions hold pointers but do not dereference them.
 unsafe impl Send for CreateInfoAdditions {}
-// SAFETY: as above.
+// SAFETY: the additions hold pointers but do not dereference them.
 unsafe impl Sync for CreateInfoAdditions {}
 
 impl fmt::Debug for CreateInfoAdditions {
@@ -116,8 +118,8 @@ struct Structures {
 }
 
 impl CreateInfoAdditions {
-    /// Returns `info` with these extensions and features enabled: in structures of its chain if these contain them,
-    /// otherwise in structures that are put before its chain.
+    /// Returns `info` with these extensions and features enabled. A feature is set in the structure of the chain that
+    /// contains it. If the chain has no such structure, one of `self` is put before the chain.
     ///
     /// # Safety
     /// `info` is valid, and the structures of its chain may be written.
@@ -132,13 +134,13 @@ impl CreateInfoAdditions {
         let mut info = info.enabled_extension_names(&self.names);
         // SAFETY: the caller's contract.
         let chained_core = unsafe { chain::find_core_features(info.p_next) };
-        // SAFETY: as above.
+        // SAFETY: the caller's contract.
         let is_missing = |feature: &&ChainedFeature| !unsafe { feature.enable(info.p_next) };
         let missing: Vec<ChainedFeature> = features.iter().filter(is_missing).copied().collect();
 
         let structures = &mut *self.structures;
         match chained_core {
-            // SAFETY: as above.
+            // SAFETY: the caller's contract.
             Some(chained) => unsafe { *chained = *core },
             None => {
                 structures.core = *core;
@@ -147,9 +149,9 @@ impl CreateInfoAdditions {
         }
         macro_rules! chain {
             ($($structure:ident)*) => {
-                // A missing structure is reset first, because after an earlier call it points into the chain
-                // of that call. Structures that were not missing stay as they are: this chain may still
-                // contain them from an earlier call.
+                // A structure that is missing in this chain is reset first, because an earlier call may have linked it
+                // into another chain. Structures that are not missing must not be reset: after an earlier call this
+                // chain may contain them.
                 $(if missing.iter().any(|feature| feature.is_in(structures.$structure.s_type)) {
                     structures.$structure = Default::default();
                     info = info.push_next(&mut structures.$structure);
@@ -159,14 +161,14 @@ impl CreateInfoAdditions {
         chain! { transform_feedback buffer_device_address provoking_vertex draw_parameters }
         chain! { storage_8bit int8 vertex_divisor }
         for feature in missing {
-            // SAFETY: as above; the structures that were missing may be written, too.
+            // SAFETY: the caller's contract; the added structures may be written, too.
             unsafe { feature.enable(info.p_next) };
         }
         info
     }
 }
 
-/// Calls `f` with the vertex input state that these descriptions make.
+/// Calls `f` with the vertex input state that consists of these descriptions.
 pub(super) fn with_vertex_input_state<R>(
     bindings: &[vk::VertexInputBindingDescription],
     attributes: &[vk::VertexInputAttributeDescription],
@@ -185,8 +187,7 @@ pub(super) fn with_vertex_input_state<R>(
     f(&state)
 }
 
-/// Calls `f` with a rasterization state that discards everything and has the given provoking
-/// vertex.
+/// Calls `f` with a rasterization state that enables rasterizer discard and has the given provoking vertex.
 pub(super) fn with_discard_state<R>(
     provoking: ProvokingVertex,
     f: impl FnOnce(&vk::PipelineRasterizationStateCreateInfo<'_>) -> R,

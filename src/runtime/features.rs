@@ -9,18 +9,17 @@ use super::workarounds::WorkaroundEffect;
 use super::{Capabilities, Unavailable};
 use crate::lower::{Backend, ResourcePlan};
 
-/// Borrows one member of `VkPhysicalDeviceFeatures`.
+/// Returns a reference to one member of `VkPhysicalDeviceFeatures`.
 type CoreFeature = fn(&mut vk::PhysicalDeviceFeatures) -> &mut vk::Bool32;
 
-/// The extensions and features for a set of backends: the required ones, and optional ones.
+/// The extensions and features for a set of backends, required and optional ones.
 ///
-/// The required ones follow from the backends. The public fields are the optional ones: each is set if the device has
-/// the feature, and the application may clear it.
+/// The required ones follow from the backends. Each public field is an optional one: it is set if the device has the
+/// feature, and the application may clear it. (The exception is [`storage_buffers`](Self::storage_buffers), a number.)
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequiredFeatures {
     backends: Vec<Backend>,
-    /// The Vulkan version or extension that the address function is loaded from. `None` if no
-    /// backend uses device addresses.
+    /// Where `bufferDeviceAddress` and its command come from. `None` if no backend uses device addresses.
     address_source: Option<AddressSource>,
     descriptors: bool,
     below_1_1: bool,
@@ -34,48 +33,48 @@ pub struct RequiredFeatures {
     memory_model_device_scope: bool,
     /// Whether the driver may run vertex shaders for vertices that are not in the draw.
     pub(super) speculative_vertices: bool,
-    /// `provokingVertexLast`: for native pipelines with [`ProvokingVertex::Last`].
+    /// `provokingVertexLast`, which native pipelines with [`ProvokingVertex::Last`] need.
     ///
     /// [`ProvokingVertex::Last`]: crate::topology::ProvokingVertex::Last
     pub provoking_vertex_last: bool,
-    /// `transformFeedbackPreservesProvokingVertex`: without it a native capture may rotate the
-    /// vertices of each primitive.
+    /// `transformFeedbackPreservesProvokingVertex`. Without this feature a native capture may rotate the vertices of
+    /// each primitive.
     pub preserve_provoking_vertex: bool,
-    /// `geometryShader`: for adjacency topologies on the native and vertex backends, and geometry shaders
-    /// on the native backend. The compute backend does not need it.
+    /// `geometryShader`, which the native and vertex backends need for adjacency topologies, and the native backend for
+    /// geometry shaders. The compute backend does not need it.
     pub geometry_shader: bool,
-    /// `tessellationShader`: for tessellation shaders on the native backend. The compute backend does not need it.
+    /// `tessellationShader`, which the native backend needs for tessellation shaders. The compute backend does not need
+    /// it.
     pub tessellation_shader: bool,
-    /// `geometryStreams`: for geometry shaders on the native backend that emit to vertex streams other than 0. The
-    /// compute backend does not need it.
-    pub geometry_streams: bool,
-    /// `shaderDrawParameters`: for shaders that use `BaseVertex`, `BaseInstance` or `DrawIndex` on
-    /// the native and vertex backends. The compute backend does not need it.
-    pub shader_draw_parameters: bool,
-    /// `vertexAttributeInstanceRateDivisor`: for instance divisors other than 1 on the native and
-    /// vertex backends. The compute backend does not need it.
-    pub vertex_divisor: bool,
-    /// `vertexAttributeInstanceRateZeroDivisor`: for the instance divisor 0 on the native and
-    /// vertex backends, together with [`vertex_divisor`](Self::vertex_divisor).
-    pub vertex_zero_divisor: bool,
-    /// `multiDrawIndirect`: for indirect commands with more than one draw on the native backend.
+    /// `geometryStreams`, which the native backend needs for geometry shaders that emit to vertex streams other than 0.
     /// The compute backend does not need it.
+    pub geometry_streams: bool,
+    /// `shaderDrawParameters`, which the native and vertex backends need for shaders that use `BaseVertex`,
+    /// `BaseInstance` or `DrawIndex`. The compute backend does not need it.
+    pub shader_draw_parameters: bool,
+    /// `vertexAttributeInstanceRateDivisor`, which the native and vertex backends need for instance divisors other than
+    /// 1. The compute backend does not need it.
+    pub vertex_divisor: bool,
+    /// `vertexAttributeInstanceRateZeroDivisor`, which the native and vertex backends need for the instance divisor 0.
+    /// It has no effect without [`vertex_divisor`](Self::vertex_divisor). The compute backend does not need it.
+    pub vertex_zero_divisor: bool,
+    /// `multiDrawIndirect`, which the native backend needs for indirect draws with a `draw_count` above 1. The compute
+    /// backend does not need it.
     pub multi_draw_indirect: bool,
-    /// `VK_KHR_draw_indirect_count`: for indirect commands whose draw count is in a buffer, on the
-    /// native backend. The compute backend does not need it. An application that enables
-    /// `drawIndirectCount` of Vulkan 1.2 itself, on a device without the extension, must set this
-    /// field.
+    /// `VK_KHR_draw_indirect_count`, which the native backend needs for indirect draws whose draw count is in a buffer.
+    /// The compute backend does not need it. If the device lacks the extension and the application enables
+    /// `drawIndirectCount` of Vulkan 1.2 itself, it must set this field.
     pub draw_indirect_count: bool,
-    /// `shaderInt64`: for [`Capabilities::int64_accesses`] of the compute backend. The backend also works without it.
+    /// `shaderInt64`, which the compute backend uses for [`Capabilities::int64_accesses`]. The backend also works
+    /// without it.
     pub shader_int64: bool,
-    /// `storageBuffer8BitAccess` and `shaderInt8`: for index buffers that end within a dword. Without these features
-    /// the compute backend reads the whole dword, which the buffer then has to contain.
+    /// `storageBuffer8BitAccess` and `shaderInt8`, which the compute backend needs to read index buffers that end
+    /// within a dword. Without these features it reads the whole dword, so the buffer must contain all of it.
     pub byte_loads: bool,
-    /// The number of storage buffers that a compute capture can reach under the descriptor plan, 4
-    /// to 24, and 0 if the device uses addresses. A quarter of them is for capture buffers, another
-    /// quarter for buffers that kernels write: the scratch memory of the arena, counters, queries.
-    /// The rest is for buffers that are read: the upload memory of the arena, vertices, indices,
-    /// arguments of draws.
+    /// The number of storage buffers that a compute capture can access under the descriptor plan, 4 to 24, or 0 if the
+    /// device uses addresses. A quarter of them is for capture buffers, another quarter for buffers that kernels write
+    /// (the scratch memory of the arena, counters, queries), and the rest for buffers that are only read (the upload
+    /// memory of the arena, vertices, indices, arguments of draws).
     ///
     /// These storage buffers count against `maxPerStageDescriptorStorageBuffers`, together with the
     /// storage buffers in the application's set layouts. An application that exceeds the limit must
@@ -150,7 +149,7 @@ impl RequiredFeatures {
         self.backends.contains(&backend)
     }
 
-    /// The origin of `bufferDeviceAddress`, or `None` if the feature is not enabled.
+    /// Where the feature `bufferDeviceAddress` comes from, or `None` if no backend uses device addresses.
     #[doc(hidden)]
     pub const fn address_source(&self) -> Option<AddressSource> {
         self.address_source
@@ -162,7 +161,8 @@ impl RequiredFeatures {
         self.descriptors
     }
 
-    /// The instance extensions that the device extensions depend on, for an instance below Vulkan 1.1.
+    /// The instance extensions that the device extensions depend on. They are needed only if `api_version`, the version
+    /// of the instance, is below 1.1.
     pub fn instance_extensions(api_version: u32) -> &'static [&'static CStr] {
         if api_version >= vk::API_VERSION_1_1 {
             return &[];
@@ -170,7 +170,7 @@ impl RequiredFeatures {
         &[khr::get_physical_device_properties2::NAME, khr::device_group_creation::NAME]
     }
 
-    /// The device extensions to enable, including those that they depend on.
+    /// The device extensions to enable, including the extensions that these depend on.
     pub fn extensions(&self) -> Vec<&'static CStr> {
         let mut names = Vec::new();
         if self.has(Backend::Native) {
@@ -182,7 +182,7 @@ impl RequiredFeatures {
                 names.push(khr::device_group::NAME);
             }
         }
-        // SPIR-V before 1.3 declares the extension that defines the storage class.
+        // SPIR-V before version 1.3 needs SPV_KHR_storage_buffer_storage_class, which this Vulkan extension allows.
         if self.storage_buffer_storage_class {
             names.push(khr::storage_buffer_storage_class::NAME);
         }
@@ -221,15 +221,15 @@ impl RequiredFeatures {
         features
     }
 
-    /// The Vulkan names of the features to enable, for an application that builds its `pNext` chain itself. For example
-    /// `bufferDeviceAddress`, which is a member of `VkPhysicalDeviceVulkan12Features` and of
-    /// `VkPhysicalDeviceBufferDeviceAddressFeatures`. With [`add_to`](Self::add_to) an application does not need this
-    /// list.
+    /// The Vulkan names of the features to enable, for an application that builds its `pNext` chain itself. An example
+    /// is `bufferDeviceAddress`, which is a member of `VkPhysicalDeviceVulkan12Features` and of
+    /// `VkPhysicalDeviceBufferDeviceAddressFeatures`. An application that calls [`add_to`](Self::add_to) does not need
+    /// this list.
     ///
     /// The list does not contain `vulkanMemoryModelDeviceScope`. An application that enables `vulkanMemoryModel` must
-    /// also enable it:
+    /// also enable that feature: without it
     /// [VUID-RuntimeSpirv-vulkanMemoryModel-06265](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html#VUID-RuntimeSpirv-vulkanMemoryModel-06265)
-    /// forbids the scope `Device` of captures without it.
+    /// forbids the scope `Device`, which captures use.
     pub fn features(&self) -> Vec<&'static str> {
         let core = self.needed_core_features().map(|(name, _)| name);
         core.chain(self.chained_features().into_iter().map(ChainedFeature::name)).collect()
@@ -300,10 +300,9 @@ impl RequiredFeatures {
     /// ```
     ///
     /// # Safety
-    /// `info` is valid, as for
-    /// [`vkCreateDevice`](https://docs.vulkan.org/refpages/latest/refpages/source/VkDeviceCreateInfo.html):
-    /// its pointers and its chain. Nothing else accesses the structures of the chain while the
-    /// result is in use, as `push_next` guarantees.
+    /// `info`, its pointers and its chain are valid, as for
+    /// [`vkCreateDevice`](https://docs.vulkan.org/refpages/latest/refpages/source/VkDeviceCreateInfo.html). Nothing
+    /// else accesses the structures of the chain while the result is in use; ash's `push_next` guarantees that.
     pub unsafe fn add_to<'a>(
         &self,
         info: vk::DeviceCreateInfo<'a>,
@@ -318,9 +317,9 @@ impl RequiredFeatures {
         all.sort_unstable();
         all.dedup();
         let mut chained = self.chained_features();
-        // Captures and kernels have barriers and atomics with the scope Device. If the Vulkan memory model is enabled,
-        // this scope needs another feature, in modules of any memory model (VUID-RuntimeSpirv-vulkanMemoryModel-06265).
-        // SAFETY: the caller's contract.
+        // Captures and kernels have barriers and atomics with the scope Device. If `vulkanMemoryModel` is enabled, this
+        // scope needs vulkanMemoryModelDeviceScope, even in modules that declare another memory model
+        // (VUID-RuntimeSpirv-vulkanMemoryModel-06265). SAFETY: the caller's contract.
         let has_memory_model = unsafe { ChainedFeature::VulkanMemoryModel.is_enabled(info.p_next) };
         if self.memory_model_device_scope && has_memory_model {
             chained.push(ChainedFeature::VulkanMemoryModelDeviceScope);
@@ -330,7 +329,7 @@ impl RequiredFeatures {
         unsafe { additions.add_to(info, &all, &core, &chained) }
     }
 
-    /// Calls `f`, which creates the device, with the result of [`add_to`](Self::add_to) for `info`.
+    /// Calls `f`, which creates the device, with the structure that [`add_to`](Self::add_to) returns for `info`.
     ///
     /// ```no_run
     /// # use ash::vk;
@@ -344,7 +343,7 @@ impl RequiredFeatures {
     /// ```
     ///
     /// # Safety
-    /// As [`add_to`](Self::add_to).
+    /// The requirements of [`add_to`](Self::add_to) apply.
     pub unsafe fn with_create_info<R>(
         &self,
         info: vk::DeviceCreateInfo<'_>,
@@ -442,13 +441,13 @@ mod tests {
         let mut required = native(&caps);
         assert!(!required.multi_draw_indirect && !required.draw_indirect_count);
         assert_eq!(core(&required), vk::FALSE);
-        // The application enables Vulkan 1.2's feature itself; the extension is not requested.
+        // If the application enables Vulkan 1.2's feature itself, the extension is not requested.
         required.draw_indirect_count = true;
         assert!(!required.extensions().contains(&khr::draw_indirect_count::NAME));
     }
 
-    /// Returns the contents of the create info after the required features were added: the extensions, the
-    /// core features, and the types of the structures in the chain.
+    /// Returns what the create info contains after the required features were added: the extensions, the core features,
+    /// and the types of the structures in the chain.
     fn created(
         required: &RequiredFeatures,
         info: vk::DeviceCreateInfo<'_>,
@@ -505,8 +504,7 @@ mod tests {
             .push_next(&mut vulkan12)
             .push_next(&mut provoking);
         let (_, core, types) = created(&required, info);
-        // One structure is added for the features without a structure in the chain, and no feature
-        // occurs twice.
+        // Each structure that the chain lacks is added, but not a second structure with the same feature.
         assert_eq!(
             types,
             [
@@ -533,8 +531,8 @@ mod tests {
         assert_eq!(all, [vk::TRUE; 7]);
     }
 
-    /// ash does not have `VkPhysicalDeviceVulkan14Features`. A chain with this structure must not
-    /// contain the structures of the extensions whose features it contains.
+    /// Features are set in `VkPhysicalDeviceVulkan14Features`, although ash does not have that structure. A chain that
+    /// contains it must not contain the structures of the extensions that it includes.
     #[test]
     fn features_of_vulkan_1_4_are_set_in_its_structure() {
         #[repr(C)]
@@ -553,15 +551,14 @@ mod tests {
         assert_eq!(types.iter().filter(|found| **found == s_type).count(), 1);
         let divisor = vk::StructureType::PHYSICAL_DEVICE_VERTEX_ATTRIBUTE_DIVISOR_FEATURES_KHR;
         assert!(!types.contains(&divisor), "{types:?}");
-        // SAFETY: the structure lives; it may have been written by pointers.
+        // SAFETY: the structure is live; it may have been written through pointers.
         let members = unsafe { (&raw const vulkan14.members).read_volatile() };
         let set: Vec<_> = (0..members.len()).filter(|member| members[*member] != 0).collect();
         // 11 and 12 are vertexAttributeInstanceRateDivisor and vertexAttributeInstanceRateZeroDivisor.
         assert_eq!(set, [11, 12]);
     }
 
-    /// If the application enables `vulkanMemoryModel`, `vulkanMemoryModelDeviceScope` is enabled
-    /// too.
+    /// If the application enables `vulkanMemoryModel`, `vulkanMemoryModelDeviceScope` is enabled, too.
     #[test]
     fn the_memory_model_of_the_application_gets_the_scope_of_the_device() {
         let scope = |caps: &Capabilities, model: bool| {

@@ -1,16 +1,16 @@
-//! Folds a number of workgroups into a two-dimensional dispatch.
+//! Distributes a number of workgroups over the x and y axes of a dispatch.
 //!
 //! Many devices allow only 65535 workgroups per axis. The kernels compute the number of a workgroup as `y *
-//! num_workgroups.x + x` and skip workgroups beyond the count, so every rectangle that has enough workgroups
-//! is correct. The rectangle with the fewest rows is used, and of these the narrowest, so that the surplus is
-//! less than the number of rows.
+//! num_workgroups.x + x` and skip workgroups beyond the count, so every rectangle with enough workgroups is correct.
+//! The rectangle with the fewest rows is used, and of these the narrowest, so that there are fewer surplus workgroups
+//! than rows.
 
 #![forbid(unsafe_code)]
 
 use super::RuntimeError;
 
-/// Returns the numbers of workgroups along x and y for at least `workgroups` (at least 1)
-/// workgroups, at most `per_axis` each.
+/// Returns how many workgroups to dispatch along x and y, at most `per_axis` each, so that there are at least
+/// `workgroups` in all. `workgroups` is at least 1.
 ///
 /// # Errors
 /// [`RuntimeError::DispatchTooLarge`].
@@ -30,8 +30,8 @@ pub fn fold(workgroups: u64, per_axis: u32) -> Result<[u32; 2], RuntimeError> {
     }
 }
 
-/// Folds the workgroups of a compute capture of `invocations` invocations. The invocation indices,
-/// also those of surplus invocations, must fit into the 32 bits that the kernels use.
+/// Returns how many workgroups to dispatch along x and y for a compute capture of `invocations` invocations. Shaders
+/// compute the index of an invocation in 32 bits, so the indices of surplus invocations must fit, too.
 ///
 /// # Errors
 /// [`RuntimeError::DispatchTooLarge`].

@@ -1,5 +1,5 @@
-//! Identifies a device and its driver. Only [workarounds](super::workarounds) and [tunings](super::tunings)
-//! depend on it.
+//! [`DeviceIdentity`]: identifies a device and its driver. Only [workarounds](super::workarounds) and
+//! [tunings](super::tunings) depend on it.
 
 #![forbid(unsafe_code)]
 
@@ -31,15 +31,15 @@ impl DeviceIdentity {
         self.vendor_id == ARM || self.driver_id == DriverId::MESA_PANVK
     }
 
-    /// The major version of a Mali's architecture: 6 and 7 are Bifrost, 9 to 11 Valhall. Arm's
-    /// driver and panvk report it in the upper four bits of `deviceID`. Old versions of panvk
-    /// report 0; they support no architecture after 7.
+    /// The major version of the architecture of a Mali: 6 and 7 are Bifrost, 9 to 11 are Valhall. Arm's driver and
+    /// panvk report it in the upper four bits of `deviceID`. Old versions of panvk report 0; they support no
+    /// architecture above 7.
     pub(super) const fn mali_architecture(&self) -> u32 {
         self.device_id >> 28
     }
 
     pub(super) fn is_mesa_before(&self, major: u32, minor: u32) -> bool {
-        // A development version counts as the last version of the release before.
+        // The driver version of a development version of Mesa is lower: 25.2.99 for 25.3.0-devel.
         self.driver_version < vk::make_api_version(0, major, minor, 0)
     }
 }

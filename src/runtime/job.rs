@@ -1,4 +1,4 @@
-//! A kernel that is recorded independently of a capture, with its parameters and the barriers
+//! A [`Job`] is a kernel that is recorded on its own, not as a part of a capture, with its parameters and the barriers
 //! around it.
 
 use std::fmt;
@@ -14,7 +14,7 @@ use super::{ArenaAccess, Barrier, Context, Kernels, RuntimeError};
 use crate::lower::kernel::Kernel;
 use crate::sysval::{Address, join, split};
 
-/// Writes the parameters of a kernel: the argument of `place` in [`Job::record`].
+/// Lets the argument `place` of [`Job::record`] write the parameters of the kernel.
 pub(super) struct Placing<'j, 'a> {
     ctx: &'j Context,
     table: &'j Table,
@@ -27,7 +27,7 @@ impl Placing<'_, '_> {
         resolve(self.ctx, self.table, address)
     }
 
-    /// Copies values into the upload memory.
+    /// Copies values into the upload memory of the arena.
     ///
     /// # Errors
     /// [`RuntimeError::ArenaFull`].
@@ -39,7 +39,7 @@ impl Placing<'_, '_> {
     }
 }
 
-/// A dispatch of a kernel, before it is recorded.
+/// A dispatch of a kernel that is being prepared.
 pub(super) struct Job<'a> {
     ctx: &'a Context,
     arena: ArenaAccess<'a>,
@@ -72,10 +72,10 @@ impl<'a> Job<'a> {
     /// it is passed to a shader.
     ///
     /// # Errors
-    /// Those of [`address`].
+    /// The errors of [`address`].
     ///
     /// # Safety
-    /// As [`address`]. The contract must hold until the command buffer is reset.
+    /// The requirements of [`address`] apply until the command buffer is reset.
     pub(super) unsafe fn address(
         &mut self,
         purpose: Purpose,
@@ -86,17 +86,17 @@ impl<'a> Job<'a> {
         unsafe { address(self.ctx, &mut self.table, purpose, what, range) }.map(split)
     }
 
-    /// Records the kernel between two barriers: the first orders the kernel after all earlier captures,
-    /// kernels and transfers, and the caller chooses the second, `behind`. `place` writes the kernel's data,
-    /// at most `upload` bytes, and returns the memory of its parameters, which this function also returns.
-    /// `reached` are all addresses that the kernel accesses.
+    /// Records the kernel between two barriers. The first barrier orders the kernel after all earlier captures, kernels
+    /// and transfers; the caller chooses the second barrier, `behind`. `place` writes the kernel's data and returns the
+    /// memory of its parameters, which this function also returns. `upload` contains the sizes in bytes of all
+    /// allocations that `place` makes, and `reached` all addresses that the kernel accesses.
     ///
     /// # Errors
-    /// [`RuntimeError::DispatchTooLarge`], and those of [`Kernels::prepare`] and
+    /// [`RuntimeError::DispatchTooLarge`], and the errors of `place`, [`Kernels::prepare`] and
     /// [`ArenaAccess::reserve`]. Nothing is recorded in case of an error.
     ///
     /// # Safety
-    /// As [`begin`](Self::begin); `place` returns the parameters of this kernel.
+    /// The requirements of [`begin`](Self::begin) apply, and `place` returns parameters of `kernel`.
     pub(super) unsafe fn record(
         self,
         kernel: Kernel,

@@ -1,4 +1,4 @@
-//! The pipelines of the kernels that prepare captures on the GPU, one set per device.
+//! [`Kernels`]: the pipelines of the kernels, which prepare captures on the GPU. A device needs one set of them.
 
 use std::sync::Arc;
 
@@ -13,12 +13,11 @@ use super::{Context, RuntimeError};
 use crate::lower::Backend;
 use crate::lower::kernel::{self, KERNEL_CONSTANTS_SIZE, Kernel};
 
-/// The pipelines of the kernels. Kernels are compute shaders of this crate that count primitives,
-/// place draws and write results. Only the compute backend uses kernels, so there are no pipelines
-/// on a device without it.
+/// The pipelines of the kernels. Kernels are compute shaders of this crate that count primitives, place draws and write
+/// results. Only the compute backend uses them, so on a device without that backend this object is empty.
 ///
-/// Each pipeline is created by [`prepare`](Self::prepare) or when a recording first needs it, and
-/// then the recording waits for the driver's compiler. Clones share the pipelines.
+/// Each pipeline is created by [`prepare`](Self::prepare), or otherwise when a recording first needs it: that recording
+/// waits for the driver's compiler. Clones share the pipelines.
 #[derive(Debug, Clone)]
 pub struct Kernels {
     pipelines: Option<Arc<Pipelines>>,
@@ -33,8 +32,8 @@ pub(super) struct Pipelines {
 }
 
 impl Kernels {
-    /// Creates the layout of the pipelines, or nothing if the device was not created for the
-    /// compute backend.
+    /// Creates the pipeline layout, but no pipelines yet. Creates nothing if the device was not created for the compute
+    /// backend.
     ///
     /// # Errors
     /// A failed command, or [`RuntimeError::Limit`].
@@ -54,16 +53,16 @@ impl Kernels {
         Ok(Self { pipelines: Some(Arc::new(pipelines)) })
     }
 
-    /// Creates the pipelines of kernels that do not exist yet, so that no recording waits for a compiler. Any
-    /// thread may do so while others record. Only this function uses a pipeline cache: recording creates
-    /// pipelines without one.
+    /// Creates the pipelines that do not exist yet, so that no recording waits for a compiler. Any thread may call this
+    /// function while other threads record. Only this function uses a pipeline cache: recordings create pipelines
+    /// without one.
     ///
     /// # Errors
-    /// A failed command, or [`RuntimeError::InvalidShader`] for a mistake in this crate's shaders.
+    /// The error of a failed command, or [`RuntimeError::InvalidShader`] for a fault of this crate's shaders.
     ///
     /// # Safety
-    /// The device of `ctx` is live, and `ctx` is the context that the kernels were made with.
-    /// `cache` is a pipeline cache of that device or null. The kernels were not destroyed.
+    /// The device of `ctx` is live, and `ctx` is the context that the kernels were made with. `cache` is a pipeline
+    /// cache of that device or null. The kernels were not destroyed.
     pub unsafe fn prepare(
         &self,
         ctx: &Context,
@@ -73,13 +72,13 @@ impl Kernels {
         unsafe { self.prepare_each(ctx, &Kernel::ALL, cache) }
     }
 
-    /// Like [`prepare`](Self::prepare), for the given kernels only.
+    /// Like [`prepare`](Self::prepare), but creates only the pipelines of `kernels`.
     ///
     /// # Errors
-    /// As [`prepare`](Self::prepare).
+    /// The errors of [`prepare`](Self::prepare).
     ///
     /// # Safety
-    /// As for [`prepare`](Self::prepare).
+    /// The requirements of [`prepare`](Self::prepare) apply.
     #[doc(hidden)]
     pub unsafe fn prepare_each(
         &self,
@@ -95,7 +94,7 @@ impl Kernels {
         Ok(())
     }
 
-    /// The kernels for a device that was created without the compute backend: there are none.
+    /// Makes an object without pipelines, for a device that was created without the compute backend.
     pub(crate) const fn none() -> Self {
         Self { pipelines: None }
     }
@@ -103,7 +102,7 @@ impl Kernels {
     /// The pipelines of the kernels.
     ///
     /// # Errors
-    /// [`RuntimeError::NoKernels`].
+    /// [`RuntimeError::NoKernels`] if the device was created without the compute backend.
     pub(super) fn pipelines(&self) -> Result<&Pipelines, RuntimeError> {
         self.pipelines.as_deref().ok_or(RuntimeError::NoKernels)
     }
@@ -124,7 +123,7 @@ impl<A: ?Sized> DestroyObject<A> for Kernels {
 
 impl Pipelines {
     /// # Safety
-    /// As [`Kernels::new`].
+    /// The requirements of [`Kernels::new`] apply.
     unsafe fn new(ctx: &Context) -> Result<Self, RuntimeError> {
         let ranges = [vk::PushConstantRange {
             stage_flags: vk::ShaderStageFlags::COMPUTE,
@@ -151,10 +150,10 @@ impl Pipelines {
     /// Returns the pipeline of a kernel, and creates it if it does not exist.
     ///
     /// # Errors
-    /// As [`Kernels::prepare`].
+    /// The errors of [`Kernels::prepare`].
     ///
     /// # Safety
-    /// As [`Kernels::prepare`].
+    /// The requirements of [`Kernels::prepare`] apply.
     pub(super) unsafe fn get(
         &self,
         ctx: &Context,
@@ -184,12 +183,12 @@ impl Pipelines {
     /// Binds a kernel, sets its parameters and dispatches it.
     ///
     /// # Errors
-    /// As [`Kernels::prepare`], if the pipeline does not exist yet.
+    /// The errors of [`Kernels::prepare`], if the pipeline does not exist yet.
     ///
     /// # Safety
-    /// `cmd` is in the recording state, outside of a render pass instance. `parameters` is the
-    /// address of the kernel's parameters. They stay valid while the command buffer is executed, as
-    /// does `set`, which contains the buffers under the descriptor plan.
+    /// `cmd` is in the recording state, outside of a render pass instance. `parameters` is the address of the kernel's
+    /// parameters. Under the descriptor plan `set` contains the buffers that the kernel accesses. The parameters and
+    /// the set stay valid while the command buffer is executed.
     pub(super) unsafe fn dispatch(
         &self,
         ctx: &Context,

@@ -1,4 +1,4 @@
-//! Vulkan pipelines that are created when they are first needed.
+//! [`LazyPipeline`]: a Vulkan pipeline that is created when it is first needed.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -6,8 +6,8 @@ use ash::vk;
 
 use super::RuntimeError;
 
-/// A pipeline that may not exist yet. Any thread may create it, while other threads that need it wait. After
-/// that, no thread takes a lock.
+/// A pipeline that may not exist yet. The first thread that needs it creates it, while other threads that need it wait.
+/// Once it exists, no thread takes the lock.
 #[derive(Debug, Default)]
 pub(super) struct LazyPipeline {
     made: OnceLock<vk::Pipeline>,
@@ -27,7 +27,7 @@ impl LazyPipeline {
         if let Some(made) = self.made.get() {
             return Ok(*made);
         }
-        // If creation panicked, there is no pipeline, and the next call tries again.
+        // If an earlier `make` panicked, the lock is poisoned, but there is no pipeline, so this call tries again.
         let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(made) = self.made.get() {
             return Ok(*made);
@@ -36,7 +36,7 @@ impl LazyPipeline {
         Ok(*self.made.get_or_init(|| made))
     }
 
-    /// The pipeline, or a null handle if it was not created.
+    /// The pipeline, or a null handle if it does not exist yet.
     pub(super) fn raw(&self) -> vk::Pipeline {
         self.made.get().copied().unwrap_or_default()
     }

@@ -1,7 +1,6 @@
-//! Memory for the few buffers of the runtime. The application provides it through a trait with two
-//! methods.
+//! Buffers with memory for the runtime. The application provides the memory through the trait [`MemoryAllocator`].
 //!
-//! With the cargo feature `gpu-allocator`, [`gpu_allocator::vulkan::Allocator`] implements it.
+//! With the cargo feature `gpu-allocator`, [`gpu_allocator::vulkan::Allocator`] implements that trait.
 
 use std::any::Any;
 use std::error::Error;
@@ -19,15 +18,15 @@ use super::{Context, RuntimeError};
 /// The size in bytes of a dword.
 const DWORD: u64 = size_of::<AtomicU32>() as u64;
 
-/// Who accesses the memory.
+/// Who accesses the memory, and the memory properties that this requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MemoryLocation {
-    /// The device alone: `DEVICE_LOCAL`.
+    /// Only the device accesses it: `DEVICE_LOCAL`.
     Device,
-    /// Written by the host, read by the device: `HOST_VISIBLE`, `HOST_COHERENT` and mapped.
+    /// The host writes it and the device reads it: `HOST_VISIBLE`, `HOST_COHERENT` and mapped.
     Upload,
-    /// Written by the device, read by the host: `HOST_VISIBLE` and mapped, `HOST_CACHED` if there
-    /// is such memory. It need not be coherent.
+    /// The device writes it and the host reads it: `HOST_VISIBLE` and mapped, and `HOST_CACHED` if there is such
+    /// memory. The memory need not be coherent.
     Readback,
 }
 
@@ -35,18 +34,18 @@ pub enum MemoryLocation {
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct AllocationRequest<'a> {
-    /// The name of the buffer, for messages.
+    /// The name of the buffer, for messages and debug tools.
     pub name: &'a str,
-    /// The result of `vkGetBufferMemoryRequirements`, increased if the runtime needs more.
+    /// The result of `vkGetBufferMemoryRequirements`, with a larger alignment and size if the runtime needs them.
     pub requirements: vk::MemoryRequirements,
     /// Who accesses the memory.
     pub location: MemoryLocation,
-    /// Whether it must be allocated with `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`.
+    /// Whether the memory must be allocated with `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`.
     pub device_address: bool,
 }
 
 impl<'a> AllocationRequest<'a> {
-    /// A request without a device address, for tests of an allocator.
+    /// Makes a request without a device address, to test an allocator.
     pub const fn new(
         name: &'a str,
         requirements: vk::MemoryRequirements,
@@ -63,13 +62,14 @@ pub struct Allocation {
     pub memory: vk::DeviceMemory,
     /// The offset in bytes from the start of the memory object.
     pub offset: u64,
-    /// The size in bytes, at least the requested size.
+    /// The size of the allocation in bytes, at least the requested size.
     pub size: u64,
-    /// The mapped bytes. Required for [`MemoryLocation::Upload`] and [`MemoryLocation::Readback`].
+    /// The host address of the first byte, or `None` if the memory is not mapped. It is required for
+    /// [`MemoryLocation::Upload`] and [`MemoryLocation::Readback`].
     pub mapped: Option<NonNull<u8>>,
     /// Whether the memory type is `HOST_COHERENT`.
     pub coherent: bool,
-    /// Data that the allocator needs to free the memory.
+    /// Whatever the allocator needs to free the memory.
     pub backing: Box<dyn Any + Send + Sync>,
 }
 
@@ -93,10 +93,10 @@ impl Allocation {
     }
 }
 
-// SAFETY: the pointer is to memory that stays mapped at that address as long as the allocation
-// lives, on any thread; it is only read or written through `&mut` or unsafe code.
+// SAFETY: the pointer is to memory that stays mapped at that address as long as the allocation lives, on any thread.
+// The memory is accessed only through `&mut` or unsafe code.
 unsafe impl Send for Allocation {}
-// SAFETY: as above; nothing is written through a shared reference.
+// SAFETY: a shared reference to an allocation does not give safe write access to its memory.
 unsafe impl Sync for Allocation {}
 
 impl fmt::Debug for Allocation {
@@ -114,22 +114,19 @@ impl fmt::Debug for Allocation {
 /// Provides device memory for buffers.
 ///
 /// # Safety
-/// [`allocate`](Self::allocate) returns an [`Allocation`] for which the following is true until it
-/// is freed:
-/// * the memory belongs to the allocator's device, has a type in `memoryTypeBits`, the requested
-///   alignment and at least the requested size, and is returned to nobody else;
-/// * `mapped` is `None` or the address of all of its bytes, which stay mapped there and are not
-///   accessed by anybody else;
+/// Until it is freed, an [`Allocation`] that [`allocate`](Self::allocate) returned meets these conditions:
+/// * its memory belongs to the allocator's device, has a type in `memoryTypeBits`, the requested alignment and at least
+///   the requested size, and belongs to no other allocation;
+/// * `mapped` is `None`, or the host address of all its bytes, which stay mapped there and which nobody else accesses;
 /// * `coherent` is set only if the memory type is `HOST_COHERENT`.
 pub unsafe trait MemoryAllocator {
     /// Allocates memory for one buffer, mapped if the location requires it.
     ///
     /// # Errors
-    /// The allocator's own error: the source of [`RuntimeError::Allocation`].
+    /// The allocator's own error, which becomes the source of [`RuntimeError::Allocation`].
     ///
     /// # Safety
-    /// The device of the allocator is live, and the allocator was made as its implementation
-    /// requires.
+    /// The device of the allocator is live, and the allocator was created as its implementation requires.
     unsafe fn allocate(
         &mut self,
         request: &AllocationRequest<'_>,
@@ -142,8 +139,8 @@ pub unsafe trait MemoryAllocator {
     unsafe fn free(&mut self, allocation: Allocation);
 }
 
-/// If buffer device addresses are enabled, the allocator must be created with
-/// `buffer_device_address: true`, because it allocates all of its memory with the same flags.
+/// Before buffer device addresses are used, the allocator must be created with `buffer_device_address: true`, because
+/// it allocates all of its memory with the same flags.
 // SAFETY: this allocator returns each piece of memory to one allocation only, keeps host-visible memory
 // mapped, and reports the properties of the memory type.
 #[cfg(feature = "gpu-allocator")]
@@ -165,7 +162,7 @@ unsafe impl MemoryAllocator for gpu_allocator::vulkan::Allocator {
             allocation_scheme: gpu_allocator::vulkan::AllocationScheme::GpuAllocatorManaged,
         })?;
         Ok(Allocation {
-            // SAFETY: the memory is freed by the allocator alone.
+            // SAFETY: the memory is freed only through the allocator.
             memory: unsafe { allocation.memory() },
             offset: allocation.offset(),
             size: allocation.size(),
@@ -189,12 +186,12 @@ unsafe impl MemoryAllocator for gpu_allocator::vulkan::Allocator {
     }
 }
 
-/// Describes a [`Buffer`] to be created.
+/// Describes a [`Buffer`] that is to be created.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 #[must_use]
 pub struct BufferDesc<'a> {
-    /// The name of the buffer, for messages.
+    /// The name of the buffer, for messages and debug tools.
     pub name: &'a str,
     /// The size in bytes. 0 counts as 1.
     pub size: u64,
@@ -216,7 +213,7 @@ impl<'a> BufferDesc<'a> {
     }
 }
 
-/// A buffer with memory that only it uses.
+/// A buffer that has its own memory allocation.
 #[derive(Debug)]
 pub struct Buffer {
     raw: vk::Buffer,
@@ -231,12 +228,12 @@ impl Buffer {
     /// Creates a buffer and binds it to memory of `allocator`.
     ///
     /// # Errors
-    /// A failed command, a failed allocation, or [`RuntimeError::WrongMemory`] if the location
-    /// requires mapped memory and the allocator returned memory that is not mapped.
+    /// The error of a failed command or allocation, or [`RuntimeError::WrongMemory`] if the allocator returned memory
+    /// without the properties that the location requires.
     ///
     /// # Safety
-    /// The device of `ctx` is live and is the device of the allocator, which was made as its
-    /// implementation requires; `desc` is valid for the device.
+    /// The device of `ctx` is live, and `allocator` belongs to that device and was created as its implementation
+    /// requires. `desc` is valid for the device.
     pub unsafe fn new(
         ctx: &Context,
         allocator: &mut dyn MemoryAllocator,
@@ -254,7 +251,7 @@ impl Buffer {
         match unsafe { Self::with_memory(ctx, allocator, desc, raw) } {
             Ok(buffer) => Ok(buffer),
             Err(error) => {
-                // SAFETY: as above.
+                // SAFETY: `raw` was just created and is not used elsewhere.
                 unsafe { device.destroy_buffer(raw, None) };
                 Err(error)
             }
@@ -262,7 +259,7 @@ impl Buffer {
     }
 
     /// # Safety
-    /// As [`new`](Self::new); `raw` was created from `desc` and is not bound to memory.
+    /// The requirements of [`new`](Self::new) apply. `raw` was created from `desc` and is not bound to memory.
     unsafe fn with_memory(
         ctx: &Context,
         allocator: &mut dyn MemoryAllocator,
@@ -272,10 +269,11 @@ impl Buffer {
         let device = ctx.device();
         // SAFETY: `raw` is live.
         let mut requirements = unsafe { device.get_buffer_memory_requirements(raw) };
-        // Shaders load parameters 16 bytes at a time.
+        // Shaders load the parameters of captures and kernels 16 bytes at a time.
         requirements.alignment = requirements.alignment.max(ALIGNMENT);
         if desc.location == MemoryLocation::Readback {
-            // An invalidation covers whole atoms (`nonCoherentAtomSize`), and no other buffer may share them.
+            // Invalidating memory affects whole atoms (`nonCoherentAtomSize`), so no other buffer may share an atom
+            // with this one.
             let atom = ctx.capabilities().limits.non_coherent_atom.max(1);
             requirements.alignment = requirements.alignment.max(atom);
             let size = requirements.size;
@@ -350,26 +348,26 @@ impl Buffer {
         self.allocation.coherent
     }
 
-    /// Device address, or 0 without the usage `SHADER_DEVICE_ADDRESS`.
+    /// The device address, or 0 without the usage `SHADER_DEVICE_ADDRESS`.
     pub const fn address(&self) -> u64 {
         self.address
     }
 
-    /// The mapped bytes; empty if the memory is not mapped.
+    /// The contents of the buffer in host memory, or an empty slice if the memory is not mapped.
     ///
     /// # Safety
-    /// The device does not write the bytes while the slice lives. For non-coherent memory,
-    /// [`invalidate`](Self::invalidate) must be called first.
+    /// The device does not write the bytes while the slice lives. If the memory is not coherent,
+    /// [`invalidate`](Self::invalidate) was called after the device wrote the bytes.
     pub unsafe fn mapped(&self) -> &[u8] {
         // SAFETY: the caller's contract.
         unsafe { self.mapped_part(0, self.size) }
     }
 
-    /// `size` mapped bytes from `offset` on; empty if the memory is not mapped or the buffer is too
-    /// short.
+    /// The `size` bytes of [`mapped`](Self::mapped) from `offset` on, or an empty slice if the memory is not mapped or
+    /// the buffer is too short.
     ///
     /// # Safety
-    /// As [`mapped`](Self::mapped), for these bytes only.
+    /// The requirements of [`mapped`](Self::mapped) apply to these bytes.
     pub(super) unsafe fn mapped_part(&self, offset: u64, size: u64) -> &[u8] {
         match self.pointer_to(offset, size) {
             // SAFETY: the allocator mapped these bytes; nothing writes them.
@@ -378,7 +376,7 @@ impl Buffer {
         }
     }
 
-    /// The mapped bytes; empty if the memory is not mapped.
+    /// The contents of the buffer in host memory, or an empty slice if the memory is not mapped.
     ///
     /// # Safety
     /// The device does not access the bytes while the slice lives.
@@ -387,11 +385,11 @@ impl Buffer {
         unsafe { self.mapped_part_mut(0, self.size) }
     }
 
-    /// `size` mapped bytes from `offset` on; empty if the memory is not mapped or the buffer is too
-    /// short.
+    /// The `size` bytes of [`mapped_mut`](Self::mapped_mut) from `offset` on, or an empty slice if the memory is not
+    /// mapped or the buffer is too short.
     ///
     /// # Safety
-    /// As [`mapped_mut`](Self::mapped_mut), for these bytes only.
+    /// The requirements of [`mapped_mut`](Self::mapped_mut) apply to these bytes.
     pub(super) unsafe fn mapped_part_mut(&mut self, offset: u64, size: u64) -> &mut [u8] {
         match self.pointer_to(offset, size) {
             // SAFETY: the allocator mapped these bytes, and `self` is borrowed exclusively.
@@ -400,11 +398,12 @@ impl Buffer {
         }
     }
 
-    /// The mapped dwords, which may be written concurrently; empty if the memory is not mapped.
+    /// The contents of the buffer as dwords that may be written while the slice lives. The slice is empty if the memory
+    /// is not mapped.
     ///
     /// # Safety
-    /// The memory is mapped, its device is live, and no slice of [`mapped`](Self::mapped) or a
-    /// similar function lives at the same time.
+    /// The device is live, and no slice that [`mapped`](Self::mapped) or a similar function returned lives at the same
+    /// time.
     pub(super) unsafe fn mapped_dwords(&self) -> &[AtomicU32] {
         let dwords = self.size / DWORD;
         match self.pointer_to(0, dwords * DWORD) {
@@ -416,53 +415,53 @@ impl Buffer {
         }
     }
 
-    /// The host address that a range of the buffer is mapped at, and the size of the range. `None`
-    /// if the memory is not mapped or the buffer does not contain the range.
+    /// The host address of a range of the buffer, and the size of the range. `None` if the memory is not mapped or the
+    /// buffer does not contain the range.
     fn pointer_to(&self, offset: u64, size: u64) -> Option<(*mut u8, usize)> {
         let is_within = offset.checked_add(size).is_some_and(|end| end <= self.size);
         let start = self.allocation.mapped.filter(|_| is_within)?;
         let (offset, size) = (usize::try_from(offset).ok()?, usize::try_from(size).ok()?);
-        // The pointer stays within the mapped bytes.
+        // The whole range lies within the mapped bytes.
         Some((start.as_ptr().wrapping_add(offset), size))
     }
 
-    /// Makes the writes of the device visible in [`mapped`](Self::mapped). Does nothing for
+    /// Makes writes of the device visible to the host, which reads them with [`mapped`](Self::mapped). Does nothing for
     /// coherent memory.
     ///
     /// # Errors
-    /// A failed `vkInvalidateMappedMemoryRanges`.
+    /// The error of a failed `vkInvalidateMappedMemoryRanges`.
     ///
     /// # Safety
-    /// The buffer was made for [`MemoryLocation::Readback`], or for [`MemoryLocation::Upload`], which is
-    /// coherent, and `ctx` is the context that it was made with.
+    /// `ctx` is the context that the buffer was created with. The location of the buffer is not
+    /// [`MemoryLocation::Device`].
     pub unsafe fn invalidate(&self, ctx: &Context) -> Result<(), RuntimeError> {
         if self.allocation.coherent {
             return Ok(());
         }
-        // SAFETY: the range is mapped; offset and size are multiples of the atom, because the
-        // allocation was requested with such an alignment and size.
+        // SAFETY: the range is mapped. Its offset and size are multiples of the atom, because the allocation was
+        // requested with such an alignment and size.
         unsafe { ctx.device().invalidate_mapped_memory_ranges(&[self.mapped_range(ctx)]) }
             .map_err(RuntimeError::vulkan("vkInvalidateMappedMemoryRanges"))
     }
 
-    /// Makes the bytes written through [`mapped_mut`](Self::mapped_mut) available to the device.
-    /// Does nothing for coherent memory.
+    /// Makes bytes that the host wrote with [`mapped_mut`](Self::mapped_mut) available to the device. Does nothing for
+    /// coherent memory.
     ///
     /// # Errors
-    /// A failed `vkFlushMappedMemoryRanges`.
+    /// The error of a failed `vkFlushMappedMemoryRanges`.
     ///
     /// # Safety
-    /// As [`invalidate`](Self::invalidate).
+    /// The requirements of [`invalidate`](Self::invalidate) apply.
     pub unsafe fn flush(&self, ctx: &Context) -> Result<(), RuntimeError> {
         if self.allocation.coherent {
             return Ok(());
         }
-        // SAFETY: as in `invalidate`.
+        // SAFETY: the range is mapped, and its offset and size are multiples of the atom, as in `invalidate`.
         unsafe { ctx.device().flush_mapped_memory_ranges(&[self.mapped_range(ctx)]) }
             .map_err(RuntimeError::vulkan("vkFlushMappedMemoryRanges"))
     }
 
-    /// The memory range of the whole buffer, rounded up to a multiple of `nonCoherentAtomSize`.
+    /// The memory range of the buffer, with the size rounded up to a multiple of `nonCoherentAtomSize`.
     fn mapped_range(&self, ctx: &Context) -> vk::MappedMemoryRange<'static> {
         let atom = ctx.capabilities().limits.non_coherent_atom.max(1);
         vk::MappedMemoryRange::default()

@@ -12,20 +12,21 @@
 //!   lists the reasons why a backend is not available.
 //! * [`RequiredFeatures`] is what the application must enable when it creates its device. The application owns the
 //!   device, its queues and its memory.
-//! * [`Context`] holds the entry points of the device that captures call.
+//! * [`Context`] holds the device functions (`vkCmd...`) that captures call, and the features that the device was
+//!   created with.
 //! * [`Pipeline`] is one lowered shader as a Vulkan pipeline with its layout.
-//! * [`Variants`] creates capture pipelines on first use, from the parameters of the application's graphics pipelines.
-//!   [`vulkan`] reads Vulkan's own structures, makes set layouts visible to the compute stage, and checks pipeline
-//!   layouts against shaders.
+//! * [`Variants`] creates capture pipelines on first use, from the create infos of the application's graphics
+//!   pipelines. [`vulkan`] reads Vulkan's own structures, makes set layouts visible to the compute stage, and checks
+//!   pipeline layouts against shaders.
 //! * [`Recorder`] takes the place of `vkCmdBeginTransformFeedbackEXT`, the draws and `vkCmdEndTransformFeedbackEXT`. If
 //!   the CPU knows all vertex counts and counters, it computes during recording where each draw writes
-//!   ([`counts`](crate::counts)), and the GPU only runs the shader and stores the records. Otherwise
-//!   one dispatch of a setup kernel computes that for all draws. The draws of a capture need no barriers between them,
-//!   because they write disjoint ranges.
+//!   ([`counts`](crate::counts)), and the GPU only runs the shader and stores the records. Otherwise the GPU first runs
+//!   one dispatch of the setup kernel, which computes where each draw of the capture writes. The draws of a capture need
+//!   no barriers between each other, because they write disjoint ranges.
 //! * [`Kernels`] are the pipelines of the setup kernel and the other kernels, one set per device.
 //! * [`QueryPool`] contains queries, like `VkQueryPool`.
-//! * [`Capture`] is what a recorder of the compute backend collects: the bound state, and the draws. It borrows
-//!   nothing, can be kept, and can be played into command buffers any number of times.
+//! * [`Capture`] contains what a recorder of the compute backend collects: the bound state, and the draws. A capture
+//!   borrows nothing, so it can be kept, and it can be played into command buffers any number of times.
 //! * [`Arena`] contains the data of a recording that does not fit into push constants, and the
 //!   scratch memory of the kernels. [`ArenaRing`] has one arena for each frame in flight.
 //!
@@ -33,8 +34,9 @@
 //!
 //! The runtime does not submit, wait or allocate device memory by itself. Recording only records commands, with one
 //! exception: it creates Vulkan pipelines that do not exist yet, unless they were prepared ([`Pipeline::prepare`],
-//! [`Kernels::prepare`]). Memory comes from an [`Arena`] that was created before through a [`MemoryAllocator`]; the
-//! arena allocates more only if the caller lets it [grow](Arena::growing). Objects live until [`Context::destroy`]. The
+//! [`Kernels::prepare`]). The memory of a recording comes from an [`Arena`], which the application created before
+//! through a [`MemoryAllocator`]; the arena allocates more only if the caller lets it [grow](Arena::growing). Objects
+//! live until [`Context::destroy`]. The
 //! application asks for barriers between captures and its own commands ([`Context::capture_barrier`]). The barriers
 //! between kernels and captures, and the command buffer state that captures disturb, are listed in
 //! [synchronization](crate::guide::synchronization).

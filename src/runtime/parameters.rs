@@ -1,11 +1,11 @@
-//! The parameters of commands between Begin and End: bound buffers, and the arguments of draws.
+//! The parameters of the commands of a capture: the buffers that it binds, and the arguments of its draws.
 
 use ash::vk;
 
 use crate::setters::setters;
 use crate::sysval::flags;
 
-/// The range that a capture buffer is bound with:
+/// The buffer range of a capture buffer, as in
 /// [`vkCmdBindTransformFeedbackBuffersEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindTransformFeedbackBuffersEXT.html).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CaptureBuffer {
@@ -13,13 +13,13 @@ pub struct CaptureBuffer {
     pub buffer: vk::Buffer,
     /// The offset in bytes from the start of the buffer, a multiple of 4.
     pub offset: u64,
-    /// Bytes, at most [`MAX_BUFFER_SIZE`](crate::counts::MAX_BUFFER_SIZE). `VK_WHOLE_SIZE` is an error,
+    /// The size in bytes, at most [`MAX_BUFFER_SIZE`](crate::counts::MAX_BUFFER_SIZE). `VK_WHOLE_SIZE` is an error,
     /// because the runtime cannot query the size of a buffer.
     pub size: u64,
 }
 
 impl CaptureBuffer {
-    /// The first `size` bytes of a buffer.
+    /// Describes the first `size` bytes of a buffer.
     pub const fn new(buffer: vk::Buffer, size: u64) -> Self {
         Self { buffer, offset: 0, size }
     }
@@ -29,8 +29,8 @@ impl CaptureBuffer {
     }
 }
 
-/// A counter: one dword with the byte offset in a capture buffer's bound range at which the next
-/// record is written.
+/// A counter: a dword with a byte offset from the start of a capture buffer's bound range. The next record is written
+/// at that offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CounterBuffer {
     /// A buffer with the usage [`Context::counter_buffer_usage`](super::Context::counter_buffer_usage).
@@ -40,7 +40,7 @@ pub struct CounterBuffer {
 }
 
 impl CounterBuffer {
-    /// The first four bytes of a buffer.
+    /// Describes a counter in the first four bytes of a buffer.
     pub const fn new(buffer: vk::Buffer) -> Self {
         Self { buffer, offset: 0 }
     }
@@ -50,36 +50,36 @@ impl CounterBuffer {
     }
 }
 
-/// The range that a vertex buffer is bound with.
+/// The buffer range that is bound to a vertex binding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VertexBuffer {
     /// The number of the binding.
     pub binding: u32,
-    /// A buffer with the usage
-    /// [`Context::vertex_buffer_usage`](super::Context::vertex_buffer_usage), or null. If it is
-    /// null, every attribute is out of range; the native and vertex backends need the feature
-    /// `nullDescriptor` for that.
+    /// A buffer with the usage [`Context::vertex_buffer_usage`](super::Context::vertex_buffer_usage), or null. If it is
+    /// null, every attribute is out of range. For a null buffer the native and vertex backends need the feature
+    /// `nullDescriptor`.
     pub buffer: vk::Buffer,
     /// The offset in bytes from the start of the buffer. The sum of this offset and the offset of
     /// an attribute must be a multiple of the attribute's
     /// [`alignment`](crate::vertex_input::VertexFormat::alignment).
     pub offset: u64,
-    /// The size in bytes. `VK_WHOLE_SIZE` is refused. On the compute backend shaders read whole dwords: the
-    /// buffer must contain the range rounded up to the next multiple of 4 bytes
-    /// ([`RuntimeError::PartialDword`](super::RuntimeError::PartialDword)). There, an attribute
-    /// that exceeds the range is out of range, and its components are zero, as under
+    /// The size in bytes. `VK_WHOLE_SIZE` is an error.
+    ///
+    /// On the compute backend shaders read whole dwords, so the buffer must contain the range rounded up to the next
+    /// multiple of 4 bytes ([`RuntimeError::PartialDword`](super::RuntimeError::PartialDword)). An attribute that
+    /// exceeds the range is out of range, and its components are zero, as under
     /// [`robustBufferAccess2`](https://docs.vulkan.org/spec/latest/chapters/features.html#features-robustBufferAccess2).
+    ///
     /// On the other backends the rules of the device apply.
     pub size: u64,
-    /// The number of bytes from one element to the next, if it differs from the pipeline's stride:
-    /// `pStrides` of
+    /// The number of bytes from one element to the next, as in `pStrides` of
     /// [`vkCmdBindVertexBuffers2`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindVertexBuffers2.html).
-    /// Only the compute backend supports another stride.
+    /// `None` stands for the stride of the pipeline. Only the compute backend supports another stride.
     pub stride: Option<u32>,
 }
 
 impl VertexBuffer {
-    /// The first `size` bytes of a buffer, with the stride that the pipeline was made with.
+    /// Describes the first `size` bytes of a buffer, with the stride of the pipeline.
     pub const fn new(binding: u32, buffer: vk::Buffer, size: u64) -> Self {
         Self { binding, buffer, offset: 0, size, stride: None }
     }
@@ -90,7 +90,7 @@ impl VertexBuffer {
     }
 }
 
-/// `VkIndexType`.
+/// The type of the indices in an index buffer (`VkIndexType`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum IndexType {
     /// One byte. The native backend needs `VK_EXT_index_type_uint8` for it, the compute backend
@@ -126,8 +126,7 @@ impl IndexType {
     }
 }
 
-// The bits for the size of an index in the flags of the sysvals are wide enough for all index
-// types.
+// Check that the bits for the size of an index in the flags of the sysvals are wide enough for all index types.
 const _: () = {
     let mut number = 0;
     while number < IndexType::ALL.len() {
@@ -136,27 +135,30 @@ const _: () = {
     }
 };
 
-/// The range that an index buffer is bound with:
+/// The buffer range that is bound as index buffer, as in
 /// [`vkCmdBindIndexBuffer2`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindIndexBuffer2.html).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexBuffer {
-    /// A buffer with the usage [`Context::index_buffer_usage`](super::Context::index_buffer_usage). The
-    /// compute backend also accepts null: then every index is 0.
+    /// A buffer with the usage [`Context::index_buffer_usage`](super::Context::index_buffer_usage). The compute backend
+    /// also accepts null: every index is then 0.
     pub buffer: vk::Buffer,
     /// The offset in bytes from the start of the buffer, a multiple of the size of an index.
     pub offset: u64,
-    /// The size in bytes. `VK_WHOLE_SIZE` is an error. On the compute backend indices beyond the range are 0. Without
-    /// [`byte_loads`](super::RequiredFeatures::byte_loads) its shaders read whole dwords: then the buffer
-    /// must contain the range rounded up to the next multiple of 4 bytes
-    /// ([`RuntimeError::PartialDword`](super::RuntimeError::PartialDword)). On the native backend the
-    /// rules of the device apply, and the range ends at the end of the buffer.
+    /// The size in bytes. `VK_WHOLE_SIZE` is an error.
+    ///
+    /// On the compute backend indices beyond the range are 0. Without
+    /// [`byte_loads`](super::RequiredFeatures::byte_loads) its shaders read whole dwords, so the buffer must contain
+    /// the range rounded up to the next multiple of 4 bytes
+    /// ([`RuntimeError::PartialDword`](super::RuntimeError::PartialDword)).
+    ///
+    /// On the native backend the rules of the device apply, and the range extends to the end of the buffer.
     pub size: u64,
     /// The type of the indices.
     pub index_type: IndexType,
 }
 
 impl IndexBuffer {
-    /// The first `size` bytes of a buffer.
+    /// Describes the first `size` bytes of a buffer.
     pub const fn new(buffer: vk::Buffer, size: u64, index_type: IndexType) -> Self {
         Self { buffer, offset: 0, size, index_type }
     }
@@ -181,7 +183,7 @@ pub struct Draw {
 }
 
 impl Draw {
-    /// Draws one instance, from vertex 0 on.
+    /// Draws one instance, with `VertexIndex` from 0 on.
     pub const fn new(vertex_count: u32) -> Self {
         Self { vertex_count, instance_count: 1, first_vertex: 0, first_instance: 0 }
     }
@@ -216,9 +218,9 @@ pub struct DrawIndexed {
     pub index_count: u32,
     /// The number of instances.
     pub instance_count: u32,
-    /// First index, counted from the start of the bound range.
+    /// The first index that is read, counted from the start of the bound range.
     pub first_index: u32,
-    /// The value that is added to each index.
+    /// The value that is added to each index, which gives `VertexIndex`.
     pub vertex_offset: i32,
     /// The first value of `InstanceIndex`.
     pub first_instance: u32,
@@ -268,20 +270,20 @@ pub struct IndirectDraw {
     pub buffer: vk::Buffer,
     /// The number of bytes from the start of the buffer to the first command, a multiple of 4.
     pub offset: u64,
-    /// The number of draws, or its maximum if there is a `count`. The buffer must contain `draw_count`
+    /// The number of draws, or if there is a `count`, the largest number of draws. The buffer must contain `draw_count`
     /// commands, even if the count is lower
     /// ([VUID-vkCmdDrawIndirectCount-maxDrawCount-03111](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectCount.html#VUID-vkCmdDrawIndirectCount-maxDrawCount-03111)).
     pub draw_count: u32,
-    /// The number of bytes from one command to the next, a multiple of 4 and at least the size of a
-    /// command. Ignored if there are fewer than two draws.
+    /// The number of bytes from one command to the next, a multiple of 4 and at least the size of a command. It is
+    /// ignored if there are fewer than two draws.
     pub stride: u32,
-    /// The location of the draw count: a buffer with the same usage, and the bytes from its start,
-    /// a multiple of 4. The count is clamped to `draw_count`.
+    /// Where the GPU finds the draw count: a buffer with the same usage, and the offset of a dword in bytes, a multiple
+    /// of 4. A count above `draw_count` counts as `draw_count`. `None` stands for `draw_count` draws.
     pub count: Option<(vk::Buffer, u64)>,
 }
 
 impl IndirectDraw {
-    /// `draw_count` commands from the start of a buffer on, `stride` bytes apart.
+    /// Describes `draw_count` commands from the start of a buffer on, `stride` bytes apart.
     pub const fn new(buffer: vk::Buffer, draw_count: u32, stride: u32) -> Self {
         Self { buffer, offset: 0, draw_count, stride, count: None }
     }
@@ -311,10 +313,10 @@ impl IndirectDraw {
 pub struct ConditionalRendering {
     /// A buffer with the usage [`Context::indirect_buffer_usage`](super::Context::indirect_buffer_usage).
     pub buffer: vk::Buffer,
-    /// The number of bytes from the start of the buffer to the dword, a multiple of 4. Draws are
+    /// The number of bytes from the start of the buffer to the predicate, which is a dword; a multiple of 4. Draws are
     /// discarded if the dword is 0.
     pub offset: u64,
-    /// `VK_CONDITIONAL_RENDERING_INVERTED_BIT_EXT`: draws are discarded if the dword is not 0.
+    /// Whether draws are discarded if the dword is *not* 0 (`VK_CONDITIONAL_RENDERING_INVERTED_BIT_EXT`).
     pub inverted: bool,
 }
 
@@ -338,7 +340,7 @@ pub struct ByteCountDraw {
     pub instance_count: u32,
     /// The first value of `InstanceIndex`.
     pub first_instance: u32,
-    /// The counter with the captured bytes.
+    /// The counter, which a capture has set to the number of bytes captured.
     pub counter: CounterBuffer,
     /// The number of bytes that are subtracted from the counter, a multiple of 4.
     pub counter_offset: u32,

@@ -1,17 +1,16 @@
-//! A lowered shader as a Vulkan pipeline.
+//! [`Pipeline`]: a lowered shader as a Vulkan pipeline.
 //!
-//! | backend | pipeline | push constants |
+//! | backend | pipeline | push constants of its layout |
 //! |---|---|---|
-//! | native | graphics, rasterizer discard | the application's, for `VERTEX` and the stages after it |
-//! | vertex | graphics, rasterizer discard | [`Sysvals`](crate::sysval::Sysvals) for `VERTEX`, or their address |
+//! | native | graphics, rasterizer discard | the application's, for the stages up to the captured one |
+//! | vertex | graphics, rasterizer discard | [`Sysvals`](crate::sysval::Sysvals) for `VERTEX`, or only their address |
 //! | compute | compute | [`Sysvals`](crate::sysval::Sysvals) for `COMPUTE` |
 //!
 //! A pipeline of the vertex backend may also be the application's own pipeline, which rasterizes
 //! ([`Pipeline::from_raw`]).
 //!
-//! The set layouts are those of the application. Under the descriptor plan
-//! ([`ResourcePlan`](crate::lower::ResourcePlan)) a compute pipeline has one more set layout after
-//! them.
+//! The pipeline layout has the set layouts of the application. Under the descriptor plan
+//! ([`ResourcePlan`](crate::lower::ResourcePlan)) the layout of a compute pipeline has one more set layout behind them.
 
 mod check;
 mod compute;
@@ -46,8 +45,8 @@ use crate::vertex_input::VertexInput;
 
 /// The description of a pipeline.
 ///
-/// [`new`](Self::new) takes the members without a default, and the other functions set the others,
-/// like the builders of ash. A later version may have more members:
+/// [`new`](Self::new) takes the members that have no default, and the other functions set the other members. A later
+/// version may have more members:
 ///
 /// ```
 /// # use vkxfb::lower::Lowered;
@@ -68,52 +67,53 @@ pub struct PipelineDesc<'a> {
     pub shader: &'a Lowered,
     /// The topology of the draws. If `dynamic_topology` is set, each draw chooses its topology.
     pub topology: PrimitiveTopology,
-    /// The vertex of a primitive that is the provoking vertex. It determines the order in which the vertices
-    /// of a primitive are captured. On the native backend it is pipeline state, and
-    /// [`Last`](ProvokingVertex::Last) needs `provokingVertexLast`.
+    /// Which vertex of a primitive is the provoking vertex. It determines the order in which the vertices of a
+    /// primitive are captured. On the native backend [`Last`](ProvokingVertex::Last) needs `provokingVertexLast`.
     pub provoking_vertex: ProvokingVertex,
-    /// Whether the largest index restarts primitives. On the compute backend draws can disable it,
-    /// but cannot enable it if the pipeline was created without it.
+    /// Whether the largest index restarts primitives. On the compute backend draws can disable primitive restart, but
+    /// they cannot enable it if the pipeline was created without it.
     pub primitive_restart: bool,
     /// The number of control points of a patch, for a pipeline with tessellation shaders, whose topology is always
     /// [`PatchList`](PrimitiveTopology::PatchList). Other pipelines ignore it.
     pub patch_control_points: u32,
-    /// Vertex input state. On the compute backend, `None` stands for the state that the shader was lowered for; in any
-    /// other state the attributes that the shader reads must have the same formats and input rates, while bindings,
-    /// offsets and strides may differ. On the native and vertex backends the state is required. Strides must be
-    /// multiples of the [`alignment`](crate::vertex_input::VertexFormat::alignment) of each attribute.
+    /// The vertex input state.
+    ///
+    /// On the compute backend, `None` stands for the state that the shader was lowered for. Another state must have the
+    /// same formats and input rates for the attributes that the shader reads; bindings, offsets and strides may differ.
+    /// On the native and vertex backends the state is required.
+    ///
+    /// Strides must be multiples of the [`alignment`](crate::vertex_input::VertexFormat::alignment) of each attribute.
     pub vertex_input: Option<&'a VertexInput>,
-    /// The application's descriptor set layouts. They must include the layouts of all sets that the shader uses
-    /// ([`Lowered::descriptor_sets`]). Each binding that the shader uses must be visible to the stages that run:
-    /// compute, or vertex and, on the native backend, those after it. [`SetLayoutInfo`](super::vulkan::SetLayoutInfo) creates
-    /// such set layouts, and [`PipelineLayoutDesc::check`](super::vulkan::PipelineLayoutDesc::check) reports
-    /// mismatches.
+    /// The application's descriptor set layouts, at least up to the last set that the shader uses
+    /// ([`Lowered::descriptor_sets`]). Each binding that the shader uses must be visible to the stages that run: the
+    /// compute stage, or the vertex stage, and on the native backend also the captured stage and those before it.
+    /// [`SetLayoutInfo`](super::vulkan::SetLayoutInfo) makes set layouts visible to the compute stage, and
+    /// [`PipelineLayoutDesc::check`](super::vulkan::PipelineLayoutDesc::check) reports mismatches.
     pub set_layouts: &'a [vk::DescriptorSetLayout],
-    /// Whether each draw chooses its topology, as with `VK_DYNAMIC_STATE_PRIMITIVE_TOPOLOGY`. If not, specialisation
-    /// constants restrict the shader to `topology`. If so, there are pipelines for each topology, and dispatches that
-    /// mix topologies are slower: by up to a quarter on an NVIDIA H200, by up to half on llvmpipe. Pipelines of the
-    /// native and vertex backends always have a single topology.
+    /// Whether each draw chooses its topology, as with `VK_DYNAMIC_STATE_PRIMITIVE_TOPOLOGY`. If false, specialisation
+    /// constants restrict the shader to `topology`. If true, there are Vulkan pipelines for each topology, and
+    /// dispatches that mix topologies are slower: by up to a quarter on an NVIDIA H200, by up to half on llvmpipe.
+    /// Pipelines of the native and vertex backends always have a single topology.
     pub dynamic_topology: bool,
-    /// For the native and vertex backends: a render pass that is compatible with the draws' render pass
-    /// instance; the pipeline is for subpass 0. Ignored by the compute backend. If it is null, the pipeline
-    /// is created for [dynamic
-    /// rendering](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineRenderingCreateInfo.html)
-    /// without attachments, which needs the feature `dynamicRendering`.
+    /// The render pass for the native and vertex backends: compatible with the render pass of the draws, whose subpass
+    /// 0 they use. If it is null, the pipeline is created for [dynamic
+    /// rendering](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineRenderingCreateInfo.html) without
+    /// attachments, which needs the feature `dynamicRendering`. The compute backend ignores it.
     pub render_pass: vk::RenderPass,
-    /// The draws for which [`Pipeline::new`] creates Vulkan pipelines, on the compute backend. Other Vulkan pipelines
-    /// are created when a draw first needs them.
+    /// The kinds of draws for which [`Pipeline::new`] creates Vulkan pipelines on the compute backend. Other Vulkan
+    /// pipelines are created when a draw first needs them.
     pub prepared: &'a [ExpectedDraws],
     /// The pipeline cache that [`Pipeline::new`] uses, or null.
     pub cache: vk::PipelineCache,
-    /// For the compute backend: whether the application's sets are in descriptor buffers.
+    /// Whether the application's sets are in descriptor buffers. Only the compute backend reads this.
     #[doc(hidden)]
     pub descriptor_buffers: bool,
 }
 
 impl<'a> PipelineDesc<'a> {
-    /// Describes a pipeline for draws of every topology, with the first vertex as the provoking vertex, without
-    /// primitive restart, descriptor sets, render pass, expected draws and pipeline cache. On the compute backend it
-    /// has the vertex input state that the shader was lowered for. On the native and vertex backends its topology is
+    /// Describes a pipeline with the first vertex as the provoking vertex, without primitive restart, descriptor sets,
+    /// render pass, expected draws and pipeline cache. On the compute backend each draw chooses its topology, and the
+    /// vertex input state is the one that the shader was lowered for. On the native and vertex backends the topology is
     /// the triangle list, and [`vertex_input`](Self::vertex_input) must be called.
     pub const fn new(shader: &'a Lowered) -> Self {
         Self {
@@ -154,7 +154,7 @@ impl<'a> PipelineDesc<'a> {
         vertex_input?: &'a VertexInput,
     }
 
-    /// Returns the vertex input state of this description, or the one that the shader was lowered
+    /// Returns the vertex input state of this description, or if it has none, the state that the shader was lowered
     /// for.
     fn described_vertex_input(&self) -> Result<&'a VertexInput, RuntimeError> {
         match (self.vertex_input, self.shader.compute()) {
@@ -164,28 +164,28 @@ impl<'a> PipelineDesc<'a> {
         }
     }
 
-    /// The number of set layouts of the application.
     const fn set_count(&self) -> u32 {
         self.set_layouts.len() as u32
     }
 
-    /// The push constants that the shader reads. The pipeline layout of an application's own
-    /// pipeline ([`Pipeline::from_raw`]) must have this range for this stage only; its other ranges
-    /// must lie before or after it. [`push_constant_ranges`](super::vulkan::push_constant_ranges)
-    /// computes such ranges.
+    /// The range of push constants that the shader reads. In the pipeline layout of an application's own pipeline
+    /// ([`Pipeline::from_raw`]), this range must be visible only to the stages that it names, and ranges of other
+    /// stages must not overlap it. [`push_constant_ranges`](super::vulkan::push_constant_ranges) computes the ranges of
+    /// such a layout.
     ///
-    /// On the native backend the range may be empty. Vulkan does not allow empty ranges, so it must
-    /// be left out then.
+    /// On the native backend the range may be empty. It must then be left out of the layout, because Vulkan does not
+    /// allow empty ranges.
     pub fn push_constant_range(&self) -> vk::PushConstantRange {
         push_constant_range(self.shader)
     }
 
-    /// The values of specialisation constants for a pipeline of the vertex backend.
-    /// [`Pipeline::new`] creates its pipeline with them, and an application that creates the
-    /// pipeline itself ([`Pipeline::from_raw`]) should use them, too. Without them the shader makes
-    /// all decisions at run time. On the compute backend the values are for any draws without
-    /// primitive restart; before such a pipeline is created, the shader's [descriptor set must be
-    /// moved](Lowered::move_descriptor_set) after the sets of its layout.
+    /// The values of specialisation constants for a pipeline of the vertex backend. [`Pipeline::new`] uses them for its
+    /// pipeline, and an application that creates the pipeline itself ([`Pipeline::from_raw`]) should use them, too:
+    /// without them the shader makes all decisions at run time.
+    ///
+    /// On the compute backend the values are for a pipeline that captures any draws without primitive restart. Before
+    /// an application creates such a pipeline, the shader's [descriptor set must be
+    /// moved](Lowered::move_descriptor_set) after the sets of the pipeline layout.
     pub fn specialization(&self, ctx: &Context) -> PipelineSpecialization {
         let topology = (!self.dynamic_topology).then_some(self.topology);
         let key = Key { topology: topology.map(PrimitiveTopology::xfb_topology), ..Key::ANY };
@@ -196,9 +196,9 @@ impl<'a> PipelineDesc<'a> {
 /// A lowered shader as a Vulkan pipeline, with its pipeline layout. Clones refer to the same
 /// pipeline.
 ///
-/// On the compute backend it consists of several Vulkan pipelines, for draws of different kinds.
-/// Each of these is created by [`prepare`](Self::prepare), in any thread, or when a draw that needs
-/// it is first recorded. Creating one takes as long as the driver's compiler: milliseconds.
+/// On the compute backend it consists of several Vulkan pipelines, for draws of different kinds. Each of these is
+/// created by [`prepare`](Self::prepare), in any thread, or when a draw that needs it is first recorded: that takes the
+/// milliseconds that the driver's compiler needs.
 #[derive(Debug, Clone)]
 pub struct Pipeline {
     shared: Arc<Shared>,
@@ -213,7 +213,7 @@ struct Objects {
 #[derive(Debug)]
 enum Raw {
     Graphics(vk::Pipeline),
-    /// A graphics pipeline that the application owns, as it owns the pipeline layout.
+    /// A graphics pipeline of the application, which also owns the pipeline layout.
     Foreign(vk::Pipeline),
     Compute(Box<ComputePipelines>),
 }
@@ -227,51 +227,49 @@ struct Shared {
     provoking_vertex: ProvokingVertex,
     primitive_restart: bool,
     patch_control_points: u32,
-    /// The attributes for which a capture needs vertex buffers: on the compute backend those that the shader reads, in
-    /// slot order; on the other backends all attributes of the vertex input state.
+    /// The attributes for which a capture needs vertex buffers. On the compute backend these are the attributes that
+    /// the shader reads, in the order of its descriptors; on the other backends all attributes of the vertex input
+    /// state.
     attributes: Vec<PulledAttribute>,
     workgroup_sizes: WorkgroupSizes,
     geometry: Option<LoweredGeometry>,
     stream_count: u32,
-    /// The stages that read the push constants.
     stages: vk::ShaderStageFlags,
     is_staged: bool,
     byte_loads: bool,
-    /// The number of descriptor sets of the application. `used_sets` are the numbers of the sets
-    /// that the shader reads.
     set_count: u32,
     used_sets: Vec<u32>,
-    /// Bytes of the application's push constants that the shader reads.
     push_constants: Range<u32>,
     sysvals: SysvalsPlace,
     context: ContextId,
 }
 
 impl Pipeline {
-    /// Creates the pipeline.
+    /// Creates the pipeline. On the compute backend this creates the pipeline layout, and only the Vulkan pipelines for
+    /// the [`prepared`](field@PipelineDesc::prepared) draws.
     ///
     /// # Errors
-    /// Before any Vulkan call: [`RuntimeError::FeatureNotEnabled`] for a backend that the device
-    /// was not created for, on graphics backends for adjacency and for geometry shaders without
-    /// `geometryShader`, natively for tessellation shaders without `tessellationShader`, and for [`ProvokingVertex::Last`] without `provokingVertexLast`;
-    /// natively for other vertex streams than 0 without `geometryStreams`, and
-    /// [`RuntimeError::MissingProperty`] if lines or triangles go to them without
-    /// `transformFeedbackStreamsLinesTriangles`;
-    /// [`RuntimeError::GeometryInput`]; [`RuntimeError::NoTessellation`], [`RuntimeError::NoControlPoints`];
-    /// an invalid vertex input state, or
-    /// [`RuntimeError::MissingVertexInput`];
-    /// [`RuntimeError::AttributeFormat`] and [`RuntimeError::AttributeRate`] if the shader was
-    /// lowered for another format or rate; [`RuntimeError::MissingSetLayout`];
-    /// [`RuntimeError::LoneStage`]; [`RuntimeError::EntryPointName`]; [`RuntimeError::Limit`];
-    /// [`RuntimeError::ResourcePlan`]; [`RuntimeError::InvalidShader`].
-    /// Afterwards: a failed command.
+    /// Errors that precede all Vulkan calls:
+    ///
+    /// * [`RuntimeError::FeatureNotEnabled`] for a backend that the device was not created for; on the native and
+    ///   vertex backends for an adjacency topology without `geometryShader`; on the native backend for a geometry shader
+    ///   without `geometryShader`, for tessellation shaders without `tessellationShader`, for [`ProvokingVertex::Last`]
+    ///   without `provokingVertexLast`, and for vertex streams other than 0 without `geometryStreams`.
+    /// * [`RuntimeError::MissingProperty`] on the native backend, if lines or triangles are emitted to such streams
+    ///   without `transformFeedbackStreamsLinesTriangles`.
+    /// * An invalid vertex input state, or [`RuntimeError::MissingVertexInput`]; [`RuntimeError::AttributeFormat`] and
+    ///   [`RuntimeError::AttributeRate`] if the shader was lowered for another format or rate.
+    /// * [`RuntimeError::GeometryInput`]; [`RuntimeError::NoTessellation`]; [`RuntimeError::NoControlPoints`];
+    ///   [`RuntimeError::LoneStage`]; [`RuntimeError::EntryPointName`]; [`RuntimeError::MissingSetLayout`];
+    ///   [`RuntimeError::Limit`]; [`RuntimeError::ResourcePlan`]; [`RuntimeError::InvalidShader`].
+    ///
+    /// After these checks: the error of a failed command.
     ///
     /// # Safety
-    /// The device of `ctx` is live, and the handles of `desc` belong to it. [`lower`](crate::lower)
-    /// made the shader from a valid module, and `desc` matches the interface of the shader. Native
-    /// and vertex backends: the device supports the vertex formats
-    /// (`VK_FORMAT_FEATURE_VERTEX_BUFFER_BIT`), and `primitiveTopologyListRestart` is enabled if
-    /// lists are drawn with primitive restart, for patch lists `primitiveTopologyPatchListRestart`.
+    /// The device of `ctx` is live, and the handles of `desc` belong to it. [`lower`](crate::lower) made the shader
+    /// from a valid module, and `desc` matches the interface of the shader. On the native and vertex backends the
+    /// device supports the vertex formats (`VK_FORMAT_FEATURE_VERTEX_BUFFER_BIT`). If lists are drawn with primitive
+    /// restart, `primitiveTopologyListRestart` is enabled, and for patch lists `primitiveTopologyPatchListRestart`.
     #[tracing::instrument(name = "pipeline", level = "debug", skip_all)]
     pub unsafe fn new(ctx: &Context, desc: &PipelineDesc<'_>) -> Result<Self, RuntimeError> {
         let shader = desc.shader;
@@ -304,12 +302,12 @@ impl Pipeline {
         Ok(pipeline)
     }
 
-    /// Creates the Vulkan pipelines that `draws` may need and that do not exist yet, so that no
-    /// recording waits for a compiler. Any thread may do so while others record with the pipeline.
-    /// Does nothing on the native and vertex backends.
+    /// Creates the Vulkan pipelines that `draws` may need and that do not exist yet, so that no recording waits for a
+    /// compiler. Any thread may call this function while others record with the pipeline. It does nothing on the native
+    /// and vertex backends.
     ///
-    /// Only this function uses a pipeline cache. Recording does not, because an application may destroy its cache at
-    /// any time.
+    /// Only this function uses a pipeline cache. Recordings do not, because an application may destroy its cache at any
+    /// time.
     ///
     /// ```
     /// # use ash::vk;
@@ -356,10 +354,10 @@ impl Pipeline {
     /// Returns the `VkPipeline` for a key, and creates it if it does not exist.
     ///
     /// # Errors
-    /// As [`prepare`](Self::prepare).
+    /// The errors of [`prepare`](Self::prepare).
     ///
     /// # Safety
-    /// As [`prepare`](Self::prepare).
+    /// The requirements of [`prepare`](Self::prepare) apply.
     unsafe fn raw_for(
         &self,
         ctx: &Context,
@@ -374,14 +372,13 @@ impl Pipeline {
         }
     }
 
-    /// Returns the `VkPipeline` that recording binds, and creates it without a pipeline cache if it
-    /// does not exist.
+    /// Returns the `VkPipeline` that a recording binds, and creates it without a pipeline cache if it does not exist.
     ///
     /// # Errors
-    /// As [`prepare`](Self::prepare).
+    /// The errors of [`prepare`](Self::prepare).
     ///
     /// # Safety
-    /// As [`prepare`](Self::prepare).
+    /// The requirements of [`prepare`](Self::prepare) apply.
     pub(super) unsafe fn recorded(
         &self,
         ctx: &Context,
@@ -394,12 +391,12 @@ impl Pipeline {
     /// Wraps a graphics pipeline of the application that captures on the vertex backend while it
     /// draws. It rasterizes, and may have any other stages and states.
     ///
-    /// `raw` must be created with [`Lowered::words`] as the vertex stage, with
-    /// [`PipelineDesc::specialization`], with the other stages unchanged, and with `raw_layout`,
-    /// which must contain [`PipelineDesc::push_constant_range`]. If the other stages have push
-    /// constants, [`lower_at`](crate::lower::vertex::lower_at) leaves room for them: on any device
-    /// all but 8 bytes ([`sysvals_place`](super::vulkan::sysvals_place)). Topology, vertex input
-    /// state and set layouts must be those of `desc`; its render pass and cache are not used.
+    /// `raw` must have been created with [`Lowered::words`] as the vertex stage, with [`PipelineDesc::specialization`]
+    /// for that stage, with the application's other stages unchanged, and with `raw_layout`, which must contain
+    /// [`PipelineDesc::push_constant_range`]. If the other stages have push constants, lower the shader with
+    /// [`lower_at`](crate::lower::vertex::lower_at), which leaves room for them: on any device all but 8 bytes
+    /// ([`sysvals_place`](super::vulkan::sysvals_place)). Topology, vertex input state and set layouts must be those of
+    /// `desc`. The render pass and the cache of `desc` are not used.
     ///
     /// The application keeps ownership of the objects: [`Context::destroy`] does not destroy
     /// them.
@@ -433,15 +430,15 @@ impl Pipeline {
     /// ```
     ///
     /// # Errors
-    /// The errors of [`new`](Self::new) that precede all Vulkan calls, and
-    /// [`RuntimeError::Unsupported`] for a shader of another backend.
+    /// The errors of [`new`](Self::new) that precede all Vulkan calls, and [`RuntimeError::Unsupported`] for a shader
+    /// that was lowered for another backend.
     ///
     /// # Safety
-    /// As [`new`](Self::new). Both objects belong to the device of `ctx`, are created as above, and
-    /// live as long as commands are recorded with the pipeline. Every draw with `raw` must be
-    /// recorded by [`Recorder::draw`](super::Recorder::draw): the shader stores to the addresses in
-    /// its push constants, which are stale or undefined in any other draw. To draw without
-    /// capturing, use a pipeline with the application's unchanged module.
+    /// The requirements of [`new`](Self::new) apply. `raw` and `raw_layout` belong to the device of `ctx`, were created
+    /// as described, and live as long as commands are recorded with the pipeline. Every draw with `raw` must be
+    /// recorded by [`Recorder::draw`](super::Recorder::draw): the shader stores to the addresses in its push constants,
+    /// which are stale or undefined in any other draw. To draw without capturing, use a pipeline with the application's
+    /// unchanged module.
     pub unsafe fn from_raw(
         ctx: &Context,
         desc: &PipelineDesc<'_>,
@@ -458,8 +455,8 @@ impl Pipeline {
         Ok(Self::of(ctx, desc, objects, attributes))
     }
 
-    /// Makes a pipeline from a [checked](check) description. `attributes` are the attributes for which
-    /// captures need vertex buffers.
+    /// Makes a pipeline from a [checked](check) description. `attributes` are the attributes for which captures need
+    /// vertex buffers.
     fn of(
         ctx: &Context,
         desc: &PipelineDesc<'_>,
@@ -505,8 +502,8 @@ impl Pipeline {
         self.shared.context
     }
 
-    /// The `VkPipeline` of the native or vertex backend; a null handle on the compute backend, whose Vulkan pipelines
-    /// are created later.
+    /// The `VkPipeline` of the native or vertex backend. On the compute backend the handle is null, because there are
+    /// several Vulkan pipelines, which may not exist yet.
     pub fn raw(&self) -> vk::Pipeline {
         match self.shared.objects.raw {
             Raw::Graphics(raw) | Raw::Foreign(raw) => raw,
@@ -548,7 +545,7 @@ impl Pipeline {
         !self.layout().outputs.is_empty()
     }
 
-    /// The number of vertex streams: one more than the last stream that the shader emits to or captures, 1 to 4.
+    /// The number of vertex streams: one more than the number of the last stream that the shader emits to or captures.
     /// Without a geometry shader it is 1.
     pub fn stream_count(&self) -> u32 {
         self.shared.stream_count
@@ -570,14 +567,13 @@ impl Pipeline {
         self.shared.primitive_restart
     }
 
-    /// The number of control points of a patch, of tessellation shaders.
+    /// The number of control points of a patch, or 0 without tessellation shaders.
     pub(super) fn patch_control_points(&self) -> u32 {
         self.shared.patch_control_points
     }
 
-    /// The number of bytes of upload memory that the attributes take in the
-    /// [`Arena`](super::Arena): once per capture with this pipeline, and once more each time vertex
-    /// buffers are bound.
+    /// The number of bytes of upload memory that the attributes take in the [`Arena`](super::Arena). Each capture with
+    /// this pipeline takes them once, and again each time that vertex buffers are bound.
     #[doc(hidden)]
     pub fn attribute_bytes(&self) -> u64 {
         let beyond = match self.shared.backend {
@@ -587,14 +583,14 @@ impl Pipeline {
         (beyond * size_of::<AttributeDescriptor>()) as u64
     }
 
-    /// The bytes of the application's push constants that the shader reads, rounded to multiples of
-    /// 16; empty if the shader reads none. Like [`attribute_bytes`](Self::attribute_bytes), they
+    /// The range of bytes of the application's push constants that the shader reads, rounded to multiples of 16. It is
+    /// empty if the shader reads none. Like the attributes ([`attribute_bytes`](Self::attribute_bytes)), these bytes
     /// take upload memory in the [`Arena`](super::Arena).
     pub fn push_constants(&self) -> &Range<u32> {
         &self.shared.push_constants
     }
 
-    /// The place from which the shader reads its sysvals.
+    /// Where the shader reads its sysvals: in push constants, or in memory.
     pub(super) fn sysvals(&self) -> SysvalsPlace {
         self.shared.sysvals
     }
@@ -603,7 +599,8 @@ impl Pipeline {
         &self.shared.attributes
     }
 
-    /// The input and output primitives of the geometry shader or tessellation shaders, if one is captured.
+    /// The input and output primitives of the geometry or tessellation shaders, or `None` if a vertex shader is
+    /// captured.
     pub(super) fn geometry(&self) -> Option<LoweredGeometry> {
         self.shared.geometry
     }
@@ -613,19 +610,18 @@ impl Pipeline {
         self.shared.stages
     }
 
-    /// The number of invocations per workgroup on the compute backend, for each kind of draws.
+    /// The number of invocations per workgroup on the compute backend, for each kind of draw.
     pub(super) fn workgroup_sizes(&self) -> WorkgroupSizes {
         self.shared.workgroup_sizes
     }
 
-    /// Whether the shader loads single bytes of index buffers, so that these may end within a
-    /// dword.
+    /// Whether the shader loads single bytes of index buffers, so that an index buffer may end within a dword.
     pub(super) fn byte_loads(&self) -> bool {
         self.shared.byte_loads
     }
 
-    /// Whether workgroups collect records in shared memory (staging). Some Vulkan pipelines store records
-    /// directly nevertheless: those for draws that staging does not make faster.
+    /// Whether workgroups collect records in shared memory before they store them. Some Vulkan pipelines of such a
+    /// pipeline nevertheless store records directly, for draws that staging does not make faster.
     pub(super) fn is_staged(&self) -> bool {
         self.shared.is_staged
     }

@@ -1,5 +1,5 @@
-//! Vertex buffers: the attributes that are read from them, and the attribute descriptors with which
-//! compute captures pull attributes.
+//! The attributes that a pipeline reads from vertex buffers, and the attribute descriptors by which compute captures
+//! read them.
 
 #![forbid(unsafe_code)]
 
@@ -11,7 +11,7 @@ use crate::lower::{Backend, LoweredAttribute};
 use crate::sysval::AttributeDescriptor;
 use crate::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexInput};
 
-/// An attribute that a compute capture reads, and its position in the elements of a binding.
+/// An attribute that a pipeline reads, with the layout of its vertex buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PulledAttribute {
     pub(super) location: u32,
@@ -20,17 +20,16 @@ pub(super) struct PulledAttribute {
     pub(super) offset: u32,
     /// The size in bytes.
     pub(super) size: u32,
-    /// The alignment in bytes that the address of the attribute must have in every element.
+    /// The required alignment in bytes of the attribute's address in every element.
     pub(super) alignment: u32,
-    /// The number of bytes from one element to the next, unless the buffer is bound with another
-    /// stride.
+    /// The number of bytes from one element to the next, if the buffer is bound without a stride.
     pub(super) stride: u32,
     pub(super) input_rate: InputRate,
 }
 
-/// Returns the attributes that a shader was lowered to pull, as `input` describes them, in the
-/// order of `lowered`. It is an error if a format or input rate differs from the one that the
-/// shader was lowered for. `input` must be valid.
+/// Returns the attributes that a shader was lowered to pull, as `input` describes them, in the order of `lowered`.
+/// `input` must be valid. It is an error if an attribute has another format or input rate than the shader was lowered
+/// for.
 pub(super) fn resolve(
     input: &VertexInput,
     lowered: &[LoweredAttribute],
@@ -66,7 +65,7 @@ pub(super) fn resolve_all(input: &VertexInput) -> Result<Vec<PulledAttribute>, R
     input.attributes.iter().map(resolve).collect()
 }
 
-/// Returns the attribute at a location, and its binding.
+/// Returns the attribute at a location, and the description of its binding.
 fn described(
     input: &VertexInput,
     location: u32,
@@ -91,7 +90,7 @@ impl PulledAttribute {
         }
     }
 
-    /// The size in bytes of the widest access to the attribute in an element, see
+    /// The size in bytes of the widest access with which shaders may read the attribute, see
     /// [`WideAccesses`](crate::lower::WideAccesses).
     pub(super) const fn access(&self) -> u32 {
         match self.size {
@@ -102,8 +101,7 @@ impl PulledAttribute {
     }
 }
 
-/// Checks the buffers without their attributes: no binding has two buffers, and no size is
-/// `VK_WHOLE_SIZE`.
+/// Checks vertex buffers independently of attributes: no binding has two buffers, and no size is `VK_WHOLE_SIZE`.
 pub(super) fn check_bound(buffers: &[VertexBuffer]) -> Result<(), RuntimeError> {
     for (i, buffer) in buffers.iter().enumerate() {
         let binding = buffer.binding;
@@ -115,9 +113,8 @@ pub(super) fn check_bound(buffers: &[VertexBuffer]) -> Result<(), RuntimeError> 
     Ok(())
 }
 
-/// Checks that every binding of `attributes` has a buffer, which may be null, and that the
-/// attributes in it are aligned. Graphics pipelines support only the strides that they were created
-/// with.
+/// Checks that every binding of `attributes` has a buffer, which may be null, and that the attributes in it are
+/// aligned. Graphics pipelines support only the strides with which they were created.
 pub(super) fn check_buffers(
     backend: Backend,
     attributes: &[PulledAttribute],
@@ -139,8 +136,8 @@ pub(super) fn check_buffers(
     Ok(())
 }
 
-/// Returns the attribute descriptors of `attributes`, in the same order. `address_of` returns the
-/// address of a bound range.
+/// Returns the attribute descriptors of `attributes`, in the same order. `address_of` returns the address of the range
+/// of a vertex buffer.
 pub(super) fn descriptors(
     attributes: &[PulledAttribute],
     buffers: &[VertexBuffer],
@@ -153,8 +150,7 @@ pub(super) fn descriptors(
         }
         let address = address_of(buffer)?;
         let what = || format!("the address of vertex binding {}", a.binding);
-        // Shaders load dwords, so an alignment of 4 is enough, even if Vulkan requires more for the
-        // format.
+        // Shaders load dwords, so an alignment of 4 is enough, even if Vulkan requires a larger one for the format.
         let alignment = a.alignment.min(4);
         multiple_of(alignment, what, address.wrapping_add(a.offset.into()))?;
         let stride = buffer.stride.unwrap_or(a.stride);
@@ -183,7 +179,7 @@ pub(super) mod tests {
 
     const BUFFER: u64 = 0x7000_0000_1000;
 
-    /// A vertex input state of three attributes in two bindings.
+    /// A vertex input state with three attributes in two bindings.
     pub(crate) fn input() -> VertexInput {
         let binding =
             |binding, stride| VertexBinding { binding, stride, input_rate: InputRate::Vertex };
@@ -199,7 +195,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Returns [`input`], but with the given format and stride in binding 5.
+    /// Returns [`input`], but with another stride of binding 5 and another format of the attribute in it.
     pub(crate) fn with(format: VertexFormat, stride: u32) -> VertexInput {
         let mut input = input();
         input.bindings[1].stride = stride;
@@ -207,8 +203,7 @@ pub(super) mod tests {
         input
     }
 
-    /// The attributes of a shader that was lowered to read `locations`, with the formats of
-    /// `input`.
+    /// The attributes of a shader that was lowered to read `locations`, with the formats of `input`.
     fn lowered(input: &VertexInput, locations: &[u32]) -> Vec<LoweredAttribute> {
         let of = |&location: &u32| {
             let (attribute, binding) = described(input, location).unwrap();

@@ -1,22 +1,21 @@
-//! Queries of captures on the compute backend. They are reset, read back and copied like those of a
-//! [`VkQueryPool`](https://docs.vulkan.org/spec/latest/chapters/queries.html).
+//! [`QueryPool`]: queries of captures on the compute backend. They are reset, read back and copied like the queries of
+//! a [`VkQueryPool`](https://docs.vulkan.org/spec/latest/chapters/queries.html).
 //!
 //! # Results that the host may read at any time
-//! The host may [read results](QueryPool::results) while submissions execute, without a fence. No
-//! barrier guarantees in which order a host sees the writes of a running submission: on an NVIDIA
-//! H200 the host sometimes saw the writes of two fills in the wrong order. So the end of a query
-//! writes each dword of its values together with a number, in one store; each end has a different
-//! number. If the host reads the same number everywhere, before and after it reads the dwords, all
-//! dwords belong to that end.
+//! The host may [read results](QueryPool::results) while submissions execute, without a fence. No barrier guarantees in
+//! which order a host sees the writes of a running submission: on an NVIDIA H200 the host sometimes saw the writes of
+//! two fills in the wrong order. So each end of a query has a different number. It writes each dword of the query's
+//! values together with this number, in one store. If the host finds the same number beside all dwords, before and
+//! after it reads them, all dwords belong to that end.
 //!
-//! Vulkan also does not guarantee that a store of 8 aligned bytes reaches the host as a whole, but
-//! on GPUs it does. Under the descriptor plan and on llvmpipe each dword and its number are two
-//! stores: the number is stored after the dword and after a barrier.
+//! Vulkan also does not guarantee that a store of 8 aligned bytes reaches the host as a whole, but on GPUs it does.
+//! Under the descriptor plan and on llvmpipe the dword and its number are stored separately: the number after the
+//! dword, with a barrier in between.
 //!
 //! # Memory
 //! ```text
 //! queries[count]    a Query: its values, to which kernels add, and its result
-//! ends[count]       a dword: the number of the query's last end, which no reset changes
+//! ends[count]       a dword: the number of the query's last end, which a reset does not change
 //! ```
 //! The memory is coherent. With non-coherent memory, flushing the host's writes would flush whole
 //! atoms (`nonCoherentAtomSize`), and overwrite what the device wrote to neighbouring queries.
@@ -36,11 +35,11 @@ use crate::sysval::results::Query;
 
 pub use results::{QueryResult, ResultTarget};
 
-/// The primitives that a query counts.
+/// Which primitives a query counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum QueryKind {
-    /// `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`: counts the primitives that captured draws write, and
-    /// the primitives that they would write if all buffers were large enough.
+    /// `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`: counts the primitives that captured draws write, and the
+    /// primitives that they would write if all buffers were large enough.
     TransformFeedbackStream,
     /// `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT`: counts the primitives that draws generate,
     /// captured or not.
@@ -90,10 +89,10 @@ pub struct QueryPool {
 
 /// The size of a [`Query`] in bytes.
 const QUERY: u64 = size_of::<Query>() as u64;
-/// The size in bytes of the number of a query's last end.
+/// The size in bytes of the number that identifies the last end of a query.
 const DWORD: u64 = 4;
 
-/// The positions of a query, and of the number of its last end, in the pool's buffer, in bytes.
+/// The offsets in bytes of a query, and of the number of its last end, in the pool's buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct QueryPlace {
     pub(super) query: u64,
@@ -101,15 +100,15 @@ pub(super) struct QueryPlace {
 }
 
 impl QueryPool {
-    /// Makes `count` queries in the reset state.
+    /// Creates a pool of `count` queries, which are in the reset state.
     ///
     /// # Errors
-    /// [`RuntimeError::FeatureNotEnabled`] without the compute backend, or a failed command or
-    /// allocation.
+    /// [`RuntimeError::FeatureNotEnabled`] if the device was not created for the compute backend, or the error of a
+    /// failed command or allocation.
     ///
     /// # Safety
-    /// The device of `ctx` is live and is the device of the allocator, which was made as its
-    /// implementation requires.
+    /// The device of `ctx` is live, and `allocator` belongs to that device and was created as its implementation
+    /// requires.
     pub unsafe fn new(
         ctx: &Context,
         allocator: &mut dyn MemoryAllocator,
@@ -125,7 +124,7 @@ impl QueryPool {
         };
         // SAFETY: the caller's contract.
         let mut buffer = unsafe {
-            // Memory from which the host reads fast is preferred, but only if it is coherent.
+            // Memory from which the host reads fast (`HOST_CACHED`) is preferred, but only if it is coherent.
             let buffer = Buffer::new(ctx, allocator, &desc(MemoryLocation::Readback))?;
             if buffer.is_coherent() {
                 buffer
@@ -134,7 +133,7 @@ impl QueryPool {
                 Buffer::new(ctx, allocator, &desc(MemoryLocation::Upload))?
             }
         };
-        // SAFETY: the device does not use it yet.
+        // SAFETY: the device does not use the buffer yet.
         unsafe { buffer.mapped_mut() }.fill(0);
         Ok(Self { buffer, kind, count })
     }
@@ -164,7 +163,7 @@ impl QueryPool {
         &self.buffer
     }
 
-    /// Returns the position of a query, which must be in range.
+    /// Returns the offsets of a query, which must be in range.
     pub(super) const fn place(&self, query: u32) -> QueryPlace {
         let (query, count) = (query as u64, self.count as u64);
         QueryPlace { query: QUERY * query, ends: QUERY * count + DWORD * query }
@@ -183,13 +182,12 @@ impl QueryPool {
         ctx.check_made(self.context(), "the query pool")
     }
 
-    /// Sets queries to zero and makes them unavailable:
-    /// [`vkCmdResetQueryPool`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdResetQueryPool.html).
+    /// Sets queries to zero and makes them unavailable, as
+    /// [`vkCmdResetQueryPool`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdResetQueryPool.html) does.
     ///
-    /// Records a `vkCmdFillBuffer` with barriers before and after it, which order it after earlier
-    /// captures and copies and before later ones. Draws and ends of queries that a
-    /// [`Recorder`](super::Recorder) has not [flushed](super::Recorder::flush) yet are executed after
-    /// the reset.
+    /// Records a `vkCmdFillBuffer` between two barriers: it is ordered after earlier captures and copies and before
+    /// later ones. Draws and ends of queries that a [`Recorder`](super::Recorder) has not
+    /// [flushed](super::Recorder::flush) yet are executed after the reset.
     ///
     /// # Errors
     /// [`RuntimeError::QueryRange`], [`RuntimeError::OtherContext`].
@@ -223,8 +221,8 @@ impl QueryPool {
         Ok(())
     }
 
-    /// Resets queries immediately, on the host:
-    /// [`vkResetQueryPool`](https://docs.vulkan.org/refpages/latest/refpages/source/vkResetQueryPool.html).
+    /// Resets queries immediately, on the host, as
+    /// [`vkResetQueryPool`](https://docs.vulkan.org/refpages/latest/refpages/source/vkResetQueryPool.html) does.
     ///
     /// # Errors
     /// [`RuntimeError::QueryRange`].

@@ -1,4 +1,4 @@
-//! A memory allocator for applications that have none.
+//! [`SimpleAllocator`], for applications without a memory allocator.
 
 use std::error::Error;
 use std::ptr::NonNull;
@@ -9,9 +9,8 @@ use super::{Allocation, AllocationRequest, Context, MemoryAllocator, MemoryLocat
 
 /// A [`MemoryAllocator`] that allocates a `VkDeviceMemory` for each buffer.
 ///
-/// It is for an application without an allocator of its own. An [`Arena`](super::Arena) takes two
-/// allocations, and two more each time it grows. A device has at most `maxMemoryAllocationCount`
-/// in all, often 4096.
+/// An [`Arena`](super::Arena) takes two allocations, and another one each time that a part of it grows. A device has at
+/// most `maxMemoryAllocationCount` allocations in all, often 4096.
 ///
 /// ```no_run
 /// # use ash::vk;
@@ -25,23 +24,24 @@ use super::{Allocation, AllocationRequest, Context, MemoryAllocator, MemoryLocat
 /// # } }
 /// ```
 ///
-/// Dropping the allocator frees nothing: all memory belongs to the buffers and arenas.
+/// Dropping the allocator frees nothing: the memory belongs to the buffers and arenas, which must be
+/// [destroyed](Context::destroy).
 #[derive(Debug, Clone)]
 pub struct SimpleAllocator {
     context: Context,
     memory: vk::PhysicalDeviceMemoryProperties,
 }
 
-/// Marks the allocations of a [`SimpleAllocator`], because [`free`](MemoryAllocator::free) may be called with
-/// the allocation of another allocator by mistake.
+/// Marks the allocations of a [`SimpleAllocator`], so that [`free`](MemoryAllocator::free) can detect that it is called
+/// with an allocation of another allocator.
 struct Own;
 
 impl SimpleAllocator {
     /// Makes an allocator for the device of `context`.
     ///
     /// # Safety
-    /// The device of `context` was created from `physical_device`, which is of `instance`. The device outlives
-    /// the allocator.
+    /// The device of `context` was created from `physical_device`, which belongs to `instance`. The device outlives the
+    /// allocator.
     pub unsafe fn new(
         instance: &ash::Instance,
         physical_device: vk::PhysicalDevice,
@@ -52,9 +52,9 @@ impl SimpleAllocator {
         Self { context: context.clone(), memory }
     }
 
-    /// Returns the first memory type with the properties that are best for `location`, otherwise one with the
-    /// second-best properties. Vulkan lists types with fewer properties first, so the first type has no
-    /// additional property for which a feature would have to be enabled.
+    /// Returns the index and properties of the memory type to use for `location`: the first type with the best
+    /// properties, or otherwise the first one with the next best. Vulkan lists types with fewer properties first, so
+    /// the first type has no additional property for which a feature would have to be enabled.
     fn memory_type(
         &self,
         type_bits: u32,
@@ -78,10 +78,10 @@ impl SimpleAllocator {
         })
     }
 
-    /// Maps a whole memory object.
+    /// Maps a whole memory object. Returns its host address.
     ///
     /// # Safety
-    /// The memory is live, not mapped, and of a type that is visible to the host.
+    /// The memory is live, not mapped, and `HOST_VISIBLE`.
     unsafe fn map(&self, memory: vk::DeviceMemory) -> Result<Option<NonNull<u8>>, vk::Result> {
         let flags = vk::MemoryMapFlags::empty();
         // SAFETY: the memory was just allocated from a type that is visible to the host.
@@ -90,8 +90,8 @@ impl SimpleAllocator {
     }
 }
 
-// SAFETY: each allocation is a memory object of its own, of a type and a size that fit, mapped as a
-// whole until it is freed.
+// SAFETY: each allocation is its own memory object, of a type and size that fit. If the location requires it, the whole
+// object is mapped until it is freed.
 unsafe impl MemoryAllocator for SimpleAllocator {
     unsafe fn allocate(
         &mut self,
@@ -120,7 +120,7 @@ unsafe impl MemoryAllocator for SimpleAllocator {
             MemoryLocation::Upload | MemoryLocation::Readback => unsafe { self.map(memory) },
         };
         let mapped = mapped.inspect_err(|_| {
-            // SAFETY: nothing uses it yet.
+            // SAFETY: nothing uses the memory yet.
             unsafe { device.free_memory(memory, None) };
         })?;
         let coherent = properties.contains(vk::MemoryPropertyFlags::HOST_COHERENT);

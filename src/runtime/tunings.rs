@@ -1,5 +1,5 @@
-//! Tunings: settings that are faster on some devices. They do not change the captured bytes, so a
-//! wrong tuning only costs time. Each says for which devices it is, and why.
+//! Tunings: settings that are faster on some devices. They do not change the captured bytes, so a wrong tuning only
+//! costs time. Each tuning says for which devices it is, and why these are faster.
 
 #![forbid(unsafe_code)]
 
@@ -7,7 +7,7 @@ use ash::vk::{DriverId, PhysicalDeviceType};
 
 use super::DeviceIdentity;
 
-/// The setting that a tuning changes.
+/// The setting that a tuning changes, see [`Tuning`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TuningEffect {
     /// Captures do not test at run time whether accesses are aligned to their size:
@@ -31,7 +31,7 @@ pub enum TuningEffect {
 }
 
 impl TuningEffect {
-    /// A description for users.
+    /// What the tuning changes, in words for users.
     pub const fn description(self) -> &'static str {
         match self {
             Self::NarrowAccesses => "accesses are not tested for their alignment",
@@ -57,7 +57,7 @@ pub struct Tuning {
     pub effect: TuningEffect,
     /// The devices that the tuning is for.
     pub devices: &'static str,
-    /// The reason why these devices are faster with the tuning.
+    /// Why the tuning makes these devices faster.
     pub reason: &'static str,
     applies: fn(&DeviceIdentity) -> bool,
 }
@@ -130,7 +130,7 @@ impl DeviceIdentity {
         TUNINGS.iter().filter(|tuning| (tuning.applies)(self))
     }
 
-    /// Whether a tuning with this effect is for the device.
+    /// Whether one of the device's tunings has this effect.
     pub(super) fn gains_from(&self, effect: TuningEffect) -> bool {
         self.tunings().any(|tuning| tuning.effect == effect)
     }

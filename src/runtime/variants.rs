@@ -1,4 +1,4 @@
-//! Compute pipelines for an application's shaders, created on first use.
+//! [`Variants`]: compute pipelines for an application's graphics pipelines, created on first use.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,10 +16,9 @@ use crate::setters::setters;
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 use crate::vertex_input::VertexInput;
 
-/// The parts of an application's graphics pipeline that the compute pipeline for its captures
-/// depends on.
+/// The parts of an application's graphics pipeline on which the compute pipeline for its captures depends.
 ///
-/// [`new`](Self::new) takes the members without a default, the other functions set the others.
+/// [`new`](Self::new) takes the members that have no default, and the other functions set the other members.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 #[must_use]
@@ -27,36 +26,35 @@ pub struct VariantDesc<'a> {
     /// The shader to capture, which is the last one before rasterization, and the values of its
     /// specialisation constants.
     pub shader: Shader<'a>,
-    /// The vertex shader that the graphics pipeline runs before the captured shader, if that is
-    /// another one.
+    /// The vertex shader of the graphics pipeline, or `None` if the captured shader is the vertex shader.
     pub vertex_shader: Option<Shader<'a>>,
-    /// The tessellation control shader of the graphics pipeline, if there is one.
+    /// The tessellation control shader of the graphics pipeline, or `None` without tessellation.
     pub control_shader: Option<Shader<'a>>,
-    /// The tessellation evaluation shader that the graphics pipeline runs before the captured
-    /// shader, if that is a geometry shader and there is one.
+    /// The tessellation evaluation shader of the graphics pipeline, or `None` without tessellation or if it is the
+    /// captured shader.
     pub evaluation_shader: Option<Shader<'a>>,
-    /// The origin of the tessellation domain. Ignored without tessellation shaders.
+    /// The origin of the tessellation domain. It is ignored without tessellation shaders.
     pub domain_origin: DomainOrigin,
-    /// The number of control points of a patch, unless a draw sets another one. Ignored without
-    /// tessellation shaders.
+    /// The number of control points of a patch, unless a draw sets another number. It is ignored without tessellation
+    /// shaders.
     pub patch_control_points: u32,
-    /// The vertex input state of the pipeline, or the dynamic state of a draw.
+    /// The vertex input state of the pipeline, or the dynamic vertex input state of a draw.
     pub vertex_input: &'a VertexInput,
-    /// The set layouts of the pipeline layout. Bindings that the shader uses must be visible to the
-    /// compute stage: see [`SetLayoutInfo`](super::vulkan::SetLayoutInfo).
+    /// The set layouts of the pipeline layout. Bindings that the shader uses must be visible to the compute stage:
+    /// [`SetLayoutInfo`](super::vulkan::SetLayoutInfo) makes them visible.
     pub set_layouts: &'a [vk::DescriptorSetLayout],
-    /// The topology, or `None` if each draw chooses.
+    /// The topology of all draws, or `None` if each draw chooses.
     pub topology: Option<PrimitiveTopology>,
     /// The provoking vertex, unless a draw sets another one.
     pub provoking_vertex: ProvokingVertex,
     /// Whether primitive restart may be enabled.
     pub primitive_restart: bool,
-    /// Whether the sets are in descriptor buffers, as their layouts say.
+    /// Whether the sets are in descriptor buffers. The set layouts must have been created for that.
     #[doc(hidden)]
     pub descriptor_buffers: bool,
 }
 
-/// The reason why a variant cannot be created.
+/// Why a variant cannot be created.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VariantError {
@@ -68,18 +66,16 @@ pub enum VariantError {
     Runtime(#[from] RuntimeError),
 }
 
-/// The compute pipelines for the graphics pipelines of a device: one for each distinct
-/// [`VariantDesc`]. The first thread that requests a pipeline creates it; threads that request
-/// others are not blocked.
+/// The compute pipelines for the graphics pipelines of a device: one for each distinct [`VariantDesc`]. The first
+/// thread that requests a pipeline creates it; meanwhile other threads can request other pipelines.
 ///
-/// Descriptions are compared completely: SPIR-V words, capture lists, specialisation constants,
-/// vertex input state, set layouts (by handle), the number of storage buffers and states. A set
-/// layout that is destroyed must therefore be [forgotten](Self::forget_layout), because its handle
-/// may be reused.
+/// Two descriptions are the same if all their members are equal: SPIR-V words, capture lists, specialisation constants,
+/// vertex input state, set layouts (by handle) and states. When a set layout is destroyed, its pipelines must be
+/// [forgotten](Self::forget_layout), because its handle may be reused.
 #[derive(Debug, Default)]
 pub struct Variants {
-    /// The slots of all pipelines, by the digests of their descriptions. A slot holds a pipeline, or room for
-    /// one that is being created.
+    /// The slots of all pipelines, by the digests of their descriptions. A slot contains a pipeline, or waits for one
+    /// that is being created.
     slots: Mutex<HashMap<u128, Vec<Arc<Slot>>>>,
 }
 
@@ -91,15 +87,15 @@ struct Slot {
 
 #[derive(Debug, Default)]
 enum Made {
-    /// The pipeline does not exist. The thread that locks the slot creates it.
+    /// The pipeline does not exist yet. The thread that holds the lock of the slot creates it.
     #[default]
     Nothing,
     Pipeline(Pipeline),
-    /// The slot was removed from `slots`: threads that waited for it must look it up again.
+    /// The slot was removed from `slots`. Threads that waited for its lock must look the pipeline up again.
     Forgotten,
 }
 
-/// A [`Shader`] that owns its data, without the list of its captures.
+/// A [`Shader`] that owns its data, without the capture list.
 #[derive(Debug)]
 struct Stage {
     words: Box<[u32]>,
@@ -112,7 +108,7 @@ struct Stage {
 #[derive(Debug)]
 struct Key {
     shader: Stage,
-    /// The shaders before it.
+    /// The shaders of the stages before the captured one: see [`VariantDesc::before`].
     before: [Option<Stage>; 3],
     captures: Option<CaptureList>,
     captures_nothing: bool,
@@ -124,8 +120,8 @@ struct Key {
 type States = (Option<PrimitiveTopology>, ProvokingVertex, DomainOrigin, u32, bool, bool);
 
 impl<'a> VariantDesc<'a> {
-    /// Describes a variant for draws of every topology, with the first vertex as the provoking one,
-    /// without primitive restart and descriptor sets.
+    /// Describes a variant for draws of every topology, with the first vertex as the provoking vertex, without
+    /// primitive restart and descriptor sets.
     pub const fn new(shader: Shader<'a>, vertex_input: &'a VertexInput) -> Self {
         Self {
             shader,
@@ -168,7 +164,7 @@ impl<'a> VariantDesc<'a> {
         )
     }
 
-    /// Returns the shaders before the captured one.
+    /// Returns the vertex, tessellation control and tessellation evaluation shader that precede the captured shader.
     const fn before(&self) -> [Option<&Shader<'a>>; 3] {
         [self.vertex_shader.as_ref(), self.control_shader.as_ref(), self.evaluation_shader.as_ref()]
     }
@@ -184,8 +180,8 @@ impl<'a> VariantDesc<'a> {
         matches!(self.shader.captures, Captures::Nothing)
     }
 
-    /// Returns a hash of the words and the constants. Descriptions that differ in other members may have the
-    /// same hash, so descriptions with equal hashes are compared.
+    /// Returns a hash of the shaders' words and specialisation constants. Descriptions that differ in other members
+    /// have the same hash, so descriptions with equal hashes must be compared.
     fn digest(&self) -> u128 {
         let mut hash = Xxh3Default::new();
         for shader in std::iter::once(&self.shader).chain(self.before().into_iter().flatten()) {
@@ -211,10 +207,10 @@ impl<'a> VariantDesc<'a> {
     }
 
     /// # Errors
-    /// As [`Variants::get`].
+    /// The errors of [`Variants::get`].
     ///
     /// # Safety
-    /// As [`Variants::get`].
+    /// The requirements of [`Variants::get`] apply.
     unsafe fn make(
         &self,
         ctx: &Context,
@@ -281,7 +277,7 @@ impl Key {
 }
 
 impl Slot {
-    /// Removes the pipeline from the slot, if there is one.
+    /// Marks the slot as forgotten, and returns its pipeline, if there is one.
     fn forget(&self) -> Option<Pipeline> {
         match std::mem::replace(&mut *lock(&self.made), Made::Forgotten) {
             Made::Pipeline(pipeline) => Some(pipeline),
@@ -291,15 +287,14 @@ impl Slot {
 }
 
 impl Variants {
-    /// Returns the pipeline for a description, and creates it if it does not exist. If two threads
-    /// request the same pipeline, the second waits for the first.
+    /// Returns the pipeline for a description, and creates it if it does not exist. If two threads request the same
+    /// pipeline, one waits until the other has created it.
     ///
     /// # Errors
-    /// Those of [`compute::lower`] and [`Pipeline::new`]. An error is not stored: the next call
-    /// tries again.
+    /// The errors of [`compute::lower`] and [`Pipeline::new`]. An error is not stored: the next call tries again.
     ///
     /// # Safety
-    /// As [`Pipeline::new`]; all calls pass the same `ctx` or clones of it.
+    /// The requirements of [`Pipeline::new`] apply. All calls pass the same `ctx` or clones of it.
     pub unsafe fn get(
         &self,
         ctx: &Context,
@@ -328,7 +323,7 @@ impl Variants {
         }
     }
 
-    /// Returns the slot for a description, and creates it if it does not exist.
+    /// Returns the slot for a description. If there is none, adds one without a pipeline.
     fn slot(&self, desc: &VariantDesc<'_>) -> Arc<Slot> {
         let mut slots = lock(&self.slots);
         let slots = slots.entry(desc.digest()).or_default();
@@ -342,7 +337,7 @@ impl Variants {
         }
     }
 
-    /// Removes slots from `slots` and returns them.
+    /// Removes the slots for which `is_removed` returns true from `slots`, and returns them.
     fn remove(&self, is_removed: impl Fn(&Slot) -> bool) -> Vec<Arc<Slot>> {
         let mut removed = Vec::new();
         lock(&self.slots).retain(|_, slots| {
@@ -352,24 +347,25 @@ impl Variants {
         removed
     }
 
-    /// The number of pipelines. Waits for pipelines that are being created.
+    /// The number of pipelines. The call waits for pipelines that are being created.
     #[doc(hidden)]
     pub fn len(&self) -> usize {
         let slots: Vec<Arc<Slot>> = lock(&self.slots).values().flatten().cloned().collect();
         slots.iter().filter(|slot| matches!(*lock(&slot.made), Made::Pipeline(_))).count()
     }
 
-    /// Whether there are no pipelines.
+    /// Whether there are no pipelines. The call waits for pipelines that are being created.
     #[doc(hidden)]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Removes and returns the pipelines with a set layout, because the handle of a destroyed
-    /// layout may be reused. The caller must destroy the pipelines when the device no longer uses
-    /// them. Waits for pipelines that are being created.
+    /// Removes and returns the pipelines that use a set layout, because the handle of a destroyed layout may be reused.
+    /// The caller must destroy the pipelines when the device no longer uses them. The call waits for pipelines that are
+    /// being created.
     pub fn forget_layout(&self, layout: vk::DescriptorSetLayout) -> Vec<Pipeline> {
-        // No other lock is held here, because this waits until the pipeline is created.
+        // `slots` is not locked while this waits for the lock of a slot, which a thread holds while it creates the
+        // pipeline.
         let removed = self.remove(|slot| slot.key.set_layouts.contains(&layout));
         removed.iter().filter_map(|slot| slot.forget()).collect()
     }
@@ -384,8 +380,8 @@ impl<A: ?Sized> DestroyObject<A> for Variants {
     }
 }
 
-/// Locks a mutex, also if it is poisoned: a panic cannot leave a slot inconsistent, because a slot either has
-/// a pipeline or none.
+/// Locks a mutex even if it is poisoned. A panic cannot leave a slot inconsistent, because a slot is only replaced as a
+/// whole.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,13 +1,13 @@
-//! Converts Vulkan structures of an application to the types of this crate.
+//! Converts the Vulkan structures with which an application creates a graphics pipeline to the types of this crate.
 //!
-//! | part of the graphics pipeline | |
+//! | part of the graphics pipeline | functions and types |
 //! |---|---|
 //! | vertex input state | [`vertex_input`], [`vertex_input_descriptions`], [`dynamic_vertex_input`] |
 //! | tessellation state | [`tessellation`] |
 //! | specialisation constants | [`specialization`] |
-//! | descriptor set layouts | [`SetLayoutInfo`]: made visible to compute |
-//! | pipeline layout | [`PipelineLayoutDesc`]: compared with the shader |
-//! | push constant ranges | for a pipeline of its own that captures: [`sysvals_place`], [`push_constant_ranges`] |
+//! | descriptor set layouts | [`SetLayoutInfo`] makes them visible to the compute stage |
+//! | pipeline layout | [`PipelineLayoutDesc`] compares it with the shader |
+//! | push constant ranges of a pipeline that captures on the vertex backend | [`sysvals_place`], [`push_constant_ranges`] |
 //! | topology, formats, index types, rates | `TryFrom` and `From` for the types of [`ash::vk`] |
 
 mod convert;
@@ -25,16 +25,15 @@ use crate::lower::compute::DomainOrigin;
 use crate::spirv::specialization::SpecializationConstant;
 use crate::vertex_input::{VertexAttribute, VertexBinding, VertexInput};
 
-/// The vertex input state of a graphics pipeline, with the divisors in its `pNext` chain
+/// Converts the vertex input state of a graphics pipeline, with the divisors in its `pNext` chain
 /// ([`VkPipelineVertexInputDivisorStateCreateInfo`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineVertexInputDivisorStateCreateInfo.html)).
 ///
 /// # Errors
-/// [`RuntimeError::VertexFormat`].
+/// [`RuntimeError::VertexFormat`] for a format that captures do not support.
 ///
 /// # Safety
-/// The structure is valid, as for
-/// [`vkCreateGraphicsPipelines`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineVertexInputStateCreateInfo.html):
-/// its pointers and its chain.
+/// `info`, its pointers and its chain are valid, as for
+/// [`vkCreateGraphicsPipelines`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineVertexInputStateCreateInfo.html).
 pub unsafe fn vertex_input(
     info: &vk::PipelineVertexInputStateCreateInfo<'_>,
 ) -> Result<VertexInput, RuntimeError> {
@@ -55,7 +54,7 @@ pub unsafe fn vertex_input(
     Ok(input)
 }
 
-/// The vertex input state of binding and attribute descriptions, as most applications have them for
+/// Converts the binding and attribute descriptions that most applications have for their
 /// [`VkPipelineVertexInputStateCreateInfo`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineVertexInputStateCreateInfo.html):
 ///
 /// ```
@@ -74,11 +73,11 @@ pub unsafe fn vertex_input(
 /// # Ok::<(), vkxfb::runtime::RuntimeError>(())
 /// ```
 ///
-/// Bindings of the rate `INSTANCE` have the divisor 1: with others, see [`vertex_input`] or set
+/// Bindings with the rate `INSTANCE` get the divisor 1. For other divisors use [`vertex_input`], or set
 /// [`VertexBinding::input_rate`].
 ///
 /// # Errors
-/// [`RuntimeError::VertexFormat`].
+/// [`RuntimeError::VertexFormat`] for a format that captures do not support.
 pub fn vertex_input_descriptions(
     bindings: &[vk::VertexInputBindingDescription],
     attributes: &[vk::VertexInputAttributeDescription],
@@ -89,12 +88,12 @@ pub fn vertex_input_descriptions(
     })
 }
 
-/// The vertex input state that
+/// Converts the vertex input state that
 /// [`vkCmdSetVertexInputEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdSetVertexInputEXT.html)
 /// sets.
 ///
 /// # Errors
-/// [`RuntimeError::VertexFormat`].
+/// [`RuntimeError::VertexFormat`] for a format that captures do not support.
 pub fn dynamic_vertex_input(
     bindings: &[vk::VertexInputBindingDescription2EXT<'_>],
     attributes: &[vk::VertexInputAttributeDescription2EXT<'_>],
@@ -105,13 +104,14 @@ pub fn dynamic_vertex_input(
     })
 }
 
-/// The number of control points of a patch, and the origin of the tessellation domain, which is in the `pNext` chain
-/// ([`VkPipelineTessellationStateCreateInfo`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineTessellationStateCreateInfo.html)):
-/// for [`PipelineDesc::patch_control_points`](super::PipelineDesc::patch_control_points) and
+/// Returns the number of control points of a patch and the origin of the tessellation domain, which is in the `pNext`
+/// chain
+/// ([`VkPipelineTessellationStateCreateInfo`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineTessellationStateCreateInfo.html)).
+/// They are the values for [`PipelineDesc::patch_control_points`](super::PipelineDesc::patch_control_points) and
 /// [`compute::Options::domain_origin`](crate::lower::compute::Options::domain_origin).
 ///
 /// # Safety
-/// The chain of the structure is valid.
+/// The chain of `info` is valid.
 pub unsafe fn tessellation(
     info: &vk::PipelineTessellationStateCreateInfo<'_>,
 ) -> (u32, DomainOrigin) {
@@ -126,15 +126,14 @@ pub unsafe fn tessellation(
     (info.patch_control_points, origin.map_or(DomainOrigin::UpperLeft, DomainOrigin::from))
 }
 
-/// The values of specialisation constants. They borrow the data of `info`.
+/// Returns the values of specialisation constants, which borrow the data of `info`.
 ///
 /// # Errors
-/// [`RuntimeError::SpecializationData`] for an entry that lies outside of the data.
+/// [`RuntimeError::SpecializationData`] for an entry that exceeds the data.
 ///
 /// # Safety
-/// The structure is valid, as for
-/// [`VkPipelineShaderStageCreateInfo`](https://docs.vulkan.org/refpages/latest/refpages/source/VkSpecializationInfo.html):
-/// its pointers.
+/// `info` and its pointers are valid, as for
+/// [`VkPipelineShaderStageCreateInfo`](https://docs.vulkan.org/refpages/latest/refpages/source/VkSpecializationInfo.html).
 pub unsafe fn specialization<'a>(
     info: &vk::SpecializationInfo<'a>,
 ) -> Result<Vec<SpecializationConstant<'a>>, RuntimeError> {
@@ -160,9 +159,10 @@ pub unsafe fn specialization<'a>(
     entries.iter().map(constant).collect()
 }
 
-/// The stages of a descriptor set layout binding for compute captures: if they include the vertex stage, or one between
-/// it and rasterization, the compute stage is added. [`SetLayoutInfo::with_compute`] does this for all bindings of
-/// a set layout. Push constant ranges need no change, see [`PipelineLayoutDesc`].
+/// Returns the stage flags that a descriptor set layout binding needs for compute captures: the compute stage is added
+/// to bindings that are visible to the vertex stage, or to a tessellation or geometry stage.
+/// [`SetLayoutInfo::with_compute`] does this for all bindings of a set layout. Push constant ranges need no change, see
+/// [`PipelineLayoutDesc`].
 #[doc(hidden)]
 pub const fn with_compute(stages: vk::ShaderStageFlags) -> vk::ShaderStageFlags {
     let captured = vk::ShaderStageFlags::VERTEX.as_raw()
@@ -177,7 +177,7 @@ pub const fn with_compute(stages: vk::ShaderStageFlags) -> vk::ShaderStageFlags 
     }
 }
 
-/// The divisors in a chain, if there are any.
+/// Returns the divisors in the chain of a vertex input state. The slice is empty if there are none.
 ///
 /// # Safety
 /// The chain is valid.
@@ -193,10 +193,10 @@ unsafe fn divisors<'a>(
     }
 }
 
-/// A Vulkan array as a slice. The pointer of an empty array may be invalid.
+/// Converts a Vulkan array to a slice. If `count` is 0, the pointer may be invalid.
 ///
 /// # Safety
-/// The array is valid.
+/// `start` is null, or points to `count` values that live as long as the slice.
 unsafe fn slice<'a, T>(start: *const T, count: u32) -> &'a [T] {
     match count == 0 || start.is_null() {
         true => &[],

@@ -1,7 +1,7 @@
-//! Workarounds for faults of drivers that a device does not report, such as a command that does
-//! nothing. Each workaround says for which devices it is, where the fault is documented, and when
-//! it can be removed. Settings that are only faster on some devices are [tunings](super::tunings).
-//! `vkxfb info` lists both for a device.
+//! Workarounds for faults of drivers that a device does not report, such as a command that does nothing. Each
+//! workaround says which devices it is for, where the fault is documented, and when the workaround can be removed.
+//! Settings that are only faster on some devices are [tunings](super::tunings). `vkxfb info` lists the workarounds and
+//! tunings of a device.
 
 #![forbid(unsafe_code)]
 
@@ -9,27 +9,26 @@ use ash::vk::DriverId;
 
 use super::DeviceIdentity;
 
-/// The setting that a workaround changes. It is the default that changes: an application may still
-/// choose the setting.
+/// The setting that a workaround changes. Only the default changes: an application may override it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WorkaroundEffect {
     /// Captures whose size only the GPU knows are dispatched directly, with the largest number of
     /// invocations possible:
     /// [`Context::set_indirect_dispatch`](super::Context::set_indirect_dispatch).
     DirectDispatch,
-    /// Captured vertices are not drawn by indirect draws:
+    /// Indirect draws of captured vertices are refused:
     /// [`Context::set_indirect_draws`](super::Context::set_indirect_draws).
     NoIndirectDraws,
-    /// Shaders with side effects are captured by compute instead of the vertex backend:
+    /// The vertex backend is not preferred for shaders with side effects:
     /// [`RequiredFeatures::choose`](super::RequiredFeatures::choose).
     SpeculativeVertices,
-    /// Each patch of tessellation shaders is cut into several slices, so that no invocation has too many iterations of
-    /// loops.
+    /// Each patch of tessellation shaders is cut into several slices, so that loops need fewer iterations per
+    /// invocation.
     ShortLoops,
 }
 
 impl WorkaroundEffect {
-    /// A description for users.
+    /// What the workaround changes, in words for users.
     pub const fn description(self) -> &'static str {
         match self {
             Self::DirectDispatch => "captures are dispatched directly",
@@ -49,13 +48,13 @@ pub struct Workaround {
     pub name: &'static str,
     /// The setting that the workaround changes.
     pub effect: WorkaroundEffect,
-    /// The devices that it applies to: drivers, their versions, and GPUs.
+    /// The affected devices: drivers, their versions, and GPUs.
     pub devices: &'static str,
-    /// The fault.
+    /// What is wrong with the driver.
     pub reason: &'static str,
-    /// A link to the documentation of the fault.
+    /// The URL of a page that documents the fault.
     pub link: &'static str,
-    /// The condition for removing the workaround.
+    /// When the workaround can be removed.
     pub removal: &'static str,
     applies: fn(&DeviceIdentity) -> bool,
 }
@@ -124,7 +123,7 @@ impl DeviceIdentity {
         WORKAROUNDS.iter().filter(move |workaround| workaround.applies_to(self))
     }
 
-    /// Whether a workaround with this effect applies to the device.
+    /// Whether one of the workarounds for the device has this effect.
     pub(super) fn needs(&self, effect: WorkaroundEffect) -> bool {
         self.workarounds().any(|workaround| workaround.effect == effect)
     }

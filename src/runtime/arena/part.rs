@@ -1,5 +1,4 @@
-//! One of the two parts of an arena: a list of blocks, from which memory is taken from front to
-//! back.
+//! A part of an arena (upload or scratch): a list of blocks, from which memory is taken from front to back.
 
 use ash::vk;
 
@@ -8,7 +7,7 @@ use crate::runtime::descriptors::{Purpose, Window};
 use crate::runtime::{Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, RuntimeError};
 use crate::sysval::READABLE;
 
-/// The smallest block that an arena grows by, in bytes.
+/// The minimum size in bytes of a block that is added to a growing arena.
 const MIN_GROWTH: u64 = 64 << 10;
 
 /// A bump allocator over blocks. Each suballocation lies within one block.
@@ -16,25 +15,26 @@ const MIN_GROWTH: u64 = 64 << 10;
 pub(in crate::runtime) struct Part {
     kind: Kind,
     blocks: Vec<Block>,
-    /// The index of the block that memory is taken from. Nothing is taken from later blocks.
+    /// The index of the block that memory is taken from. Nothing is taken from the blocks behind it.
     current: usize,
-    /// Whether the arena was ever reset.
+    /// Whether the arena was ever reset. Only the message of [`RuntimeError::ArenaFull`] depends on it.
     pub(super) was_reset: bool,
 }
 
 /// The two parts of an arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Written by the host while recording, and read by shaders. Fused captures also count in it.
+    /// The host writes upload memory while recording, and shaders read it. Fused captures also count their workgroups
+    /// in it.
     Upload,
-    /// Written and read by shaders.
+    /// Shaders write and read scratch memory.
     Scratch,
 }
 
 #[derive(Debug)]
 struct Block {
     buffer: Buffer,
-    /// The address of the first byte for shaders, or 0 if shaders cannot reach the block.
+    /// The address of the first byte for shaders, or 0 if shaders cannot access the block.
     address: u64,
     used: u64,
 }
@@ -42,14 +42,14 @@ struct Block {
 /// Memory that was taken from an arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::runtime) struct Suballocation {
-    /// The address that shaders use, a multiple of 16.
+    /// The address for shaders, a multiple of 16.
     pub(in crate::runtime) address: u64,
     pub(in crate::runtime) buffer: vk::Buffer,
     /// The offset in bytes from the start of the buffer.
     pub(in crate::runtime) offset: u64,
 }
 
-/// The amount of memory that was taken from a part at some time.
+/// How much of a part was taken at some time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Level {
     current: usize,
@@ -81,7 +81,7 @@ impl Kind {
 
 impl Block {
     /// # Safety
-    /// As [`Arena::new`](super::Arena::new).
+    /// The requirements of [`Arena::new`](super::Arena::new) apply.
     unsafe fn new(
         ctx: &Context,
         allocator: &mut dyn MemoryAllocator,
@@ -90,7 +90,8 @@ impl Block {
     ) -> Result<Self, RuntimeError> {
         let addresses = match ctx.has_addresses() {
             true => vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS,
-            // Without addresses, shaders reach the arena through descriptors, or not at all.
+            // Without addresses, shaders access the arena through descriptors. If the context has neither, shaders
+            // cannot access it.
             false => vk::BufferUsageFlags::empty(),
         };
         let desc = BufferDesc {
@@ -106,8 +107,8 @@ impl Block {
         // SAFETY: the caller's contract; the usages are valid where addresses are enabled.
         let buffer = unsafe { Buffer::new(ctx, allocator, &desc) }?;
         let address = match ctx.table() {
-            // Under the descriptor plan an address consists of a window and an offset. The current
-            // block of the arena is always the first window of its purpose.
+            // Under the descriptor plan an address consists of the number of a window and an offset in the window. The
+            // current block of the arena is always the first window of its [`Purpose`].
             Some(limits) => limits.first_address(kind.purpose()),
             None => buffer.address(),
         };
@@ -121,18 +122,17 @@ impl Block {
 
 impl Part {
     /// # Errors
-    /// As [`Arena::new`](super::Arena::new).
+    /// The errors of [`Arena::new`](super::Arena::new).
     ///
     /// # Safety
-    /// As [`Arena::new`](super::Arena::new).
+    /// The requirements of [`Arena::new`](super::Arena::new) apply.
     pub(super) unsafe fn new(
         ctx: &Context,
         allocator: &mut dyn MemoryAllocator,
         kind: Kind,
         size: u64,
     ) -> Result<Self, RuntimeError> {
-        // If the rounded size overflows, the allocation of `size` bytes fails anyway: no device has
-        // that much memory.
+        // If rounding up overflows, the allocation of `size` bytes fails anyway: no device has that much memory.
         let size = size.checked_next_multiple_of(ALIGNMENT).unwrap_or(size).max(READABLE);
         check_size(ctx, kind, size)?;
         // SAFETY: the caller's contract.
@@ -155,7 +155,7 @@ impl Part {
         Level { current: self.current, used: self.taken() }
     }
 
-    /// Returns to the part all memory that was taken since `level` was read.
+    /// Returns to the part all memory that was taken after `level` was read.
     pub(super) fn rewind(&mut self, level: Level) {
         self.current = level.current;
         for (number, block) in self.blocks.iter_mut().enumerate().skip(level.current) {
@@ -168,7 +168,7 @@ impl Part {
         self.blocks.get(self.current).map_or(0, Block::left)
     }
 
-    /// The range of the current block, for descriptors.
+    /// The current block as a range of its buffer, for descriptors.
     pub(super) fn window(&self) -> Window {
         self.blocks.get(self.current).map_or_else(Window::default, |block| Window {
             buffer: block.buffer.raw(),
@@ -182,16 +182,16 @@ impl Part {
         self.blocks.get(self.current).map_or(0, |block| block.address)
     }
 
-    /// Moves to a block with `bytes` left: the current one, a later one, or a new one from the
-    /// allocator.
+    /// Makes a block with at least `bytes` free bytes the current block: the current one, a later one, or a new one
+    /// from the allocator.
     ///
     /// # Errors
-    /// [`RuntimeError::ArenaFull`]; [`RuntimeError::NoAddress`] if shaders cannot reach the arena;
-    /// [`RuntimeError::Limit`] for more than a descriptor can cover; a failed command or
-    /// allocation.
+    /// [`RuntimeError::ArenaFull`]; [`RuntimeError::NoAddress`] if the new block has no device address;
+    /// [`RuntimeError::Limit`] if `bytes` exceeds the range that one descriptor can cover; the error of a failed
+    /// command or allocation.
     ///
     /// # Safety
-    /// As [`Arena::growing`](super::Arena::growing).
+    /// The requirements of [`Arena::growing`](super::Arena::growing) apply.
     pub(super) unsafe fn reserve(
         &mut self,
         ctx: &Context,
@@ -212,15 +212,15 @@ impl Part {
             return Err(self.full(bytes, left));
         };
         check_size(ctx, self.kind, bytes)?;
-        // Doubles the capacity, so that repeated growth allocates few blocks.
+        // The new block doubles the capacity, so that repeated growth allocates few blocks.
         let most = ctx.table().map_or(u64::MAX, |limits| limits.max_range / ALIGNMENT * ALIGNMENT);
         let size = capacity.max(MIN_GROWTH).min(most).max(bytes);
         let size = size.checked_next_multiple_of(ALIGNMENT).unwrap_or(size);
         // SAFETY: the caller's contract.
         let mut block = unsafe { Block::new(ctx, allocator, self.kind, size) };
         if block.is_err() && size > bytes {
-            // `bytes` bytes may be available even if twice the capacity is not.
-            // SAFETY: as above.
+            // The allocator may have `bytes` bytes left even if it does not have as many as the whole capacity.
+            // SAFETY: the caller's contract.
             block = unsafe { Block::new(ctx, allocator, self.kind, bytes.max(READABLE)) };
         }
         let block = block?;
@@ -229,10 +229,10 @@ impl Part {
         Ok(())
     }
 
-    /// Takes memory from the current block.
+    /// Takes `bytes` bytes from the current block.
     ///
     /// # Errors
-    /// [`RuntimeError::ArenaFull`]; [`RuntimeError::NoAddress`] if shaders cannot reach the arena.
+    /// [`RuntimeError::ArenaFull`]; [`RuntimeError::NoAddress`] if shaders cannot access the block.
     pub(in crate::runtime) fn take(&mut self, bytes: u64) -> Result<Suballocation, RuntimeError> {
         let needed = aligned(bytes);
         let left = self.blocks.get(self.current).map_or(0, Block::left);
@@ -247,7 +247,7 @@ impl Part {
         Ok(Suballocation { address: block.address + offset, buffer: block.buffer.raw(), offset })
     }
 
-    /// Makes the error for a block with too little room.
+    /// Returns the error for a part whose blocks have at most `left` of `needed` bytes left.
     fn full(&self, needed: u64, left: u64) -> RuntimeError {
         RuntimeError::ArenaFull {
             part: self.kind.name(),
@@ -261,7 +261,7 @@ impl Part {
     /// Copies values into upload memory.
     ///
     /// # Errors
-    /// As [`take`](Self::take).
+    /// The errors of [`take`](Self::take).
     pub(in crate::runtime) fn push<T: bytemuck::NoUninit>(
         &mut self,
         values: impl ExactSizeIterator<Item = T>,
@@ -277,7 +277,7 @@ impl Part {
     /// Copies a value into upload memory.
     ///
     /// # Errors
-    /// As [`take`](Self::take).
+    /// The errors of [`take`](Self::take).
     pub(in crate::runtime) fn push_one<T: bytemuck::NoUninit>(
         &mut self,
         value: T,
@@ -293,7 +293,7 @@ impl Part {
     /// Copies `first` and, directly after it, `second` into upload memory.
     ///
     /// # Errors
-    /// As [`take`](Self::take).
+    /// The errors of [`take`](Self::take).
     pub(in crate::runtime) fn push_both(
         &mut self,
         first: &[u8],
@@ -308,7 +308,7 @@ impl Part {
     /// Takes `bytes` bytes of upload memory and lets `write` fill them.
     ///
     /// # Errors
-    /// As [`take`](Self::take).
+    /// The errors of [`take`](Self::take).
     pub(in crate::runtime) fn push_with(
         &mut self,
         bytes: usize,
@@ -316,17 +316,17 @@ impl Part {
     ) -> Result<Suballocation, RuntimeError> {
         let place = self.take(bytes as u64)?;
         if let Some(block) = self.blocks.get_mut(self.current) {
-            // SAFETY: the device reads only memory that was taken before. Memory is not written again
-            // before `Arena::reset`, which requires that the device has finished reading.
+            // SAFETY: the device reads only memory that was taken before this call. The taken bytes are not written
+            // again before `Arena::reset`, which requires that the device has finished reading.
             write(unsafe { block.buffer.mapped_part_mut(place.offset, bytes as u64) });
         }
         Ok(place)
     }
 
-    /// Writes to upload memory that was taken, `offset` bytes from its start.
+    /// Writes `bytes` to memory that was taken from this part, `offset` bytes from its start.
     ///
     /// # Safety
-    /// The device does not access the bytes.
+    /// The device does not access these bytes meanwhile.
     pub(in crate::runtime) unsafe fn write(
         &mut self,
         place: Suballocation,
@@ -344,7 +344,7 @@ impl Part {
     }
 
     /// # Safety
-    /// As [`Context::destroy`].
+    /// The requirements of [`Context::destroy`] apply.
     pub(super) unsafe fn destroy(
         self,
         ctx: &Context,
@@ -357,7 +357,8 @@ impl Part {
     }
 }
 
-/// The number of bytes that an arena takes for a request of `bytes` bytes. Saturates.
+/// The number of bytes that a suballocation of `bytes` bytes takes: the next multiple of [`ALIGNMENT`], or `u64::MAX`
+/// on overflow.
 pub(in crate::runtime) const fn aligned(bytes: u64) -> u64 {
     match bytes.checked_next_multiple_of(ALIGNMENT) {
         Some(bytes) => bytes,

@@ -15,7 +15,7 @@ use crate::runtime::{Context, MemoryAllocator, RuntimeError};
 /// #     device: &ash::Device, ring: &mut ArenaRing, capture: &mut Capture, cmd: vk::CommandBuffer,
 /// #     fence: vk::Fence, desc: &CaptureDesc<'_>,
 /// # ) -> Result<(), RuntimeError> { unsafe {
-/// // The fence of the last submission that used the next arena of the ring and `cmd`.
+/// Wait for the last submission that used `cmd` and the next arena of the ring.
 /// device.wait_for_fences(&[fence], true, u64::MAX).map_err(|result| {
 ///     RuntimeError::Vulkan { call: "vkWaitForFences", result }
 /// })?;
@@ -29,18 +29,18 @@ use crate::runtime::{Context, MemoryAllocator, RuntimeError};
 pub struct ArenaRing {
     /// The arenas, one for each frame in flight, at least one.
     arenas: Vec<Arena>,
-    /// The number of the arena that `next_frame` returned last.
+    /// The index in `arenas` of the arena that `next_frame` returned last.
     current: usize,
 }
 
 impl ArenaRing {
-    /// Makes `frames` arenas with this description; 0 counts as 1.
+    /// Creates `frames` arenas, each with the capacity `desc`. A `frames` of 0 counts as 1.
     ///
     /// # Errors
-    /// As [`Arena::new`].
+    /// The errors of [`Arena::new`].
     ///
     /// # Safety
-    /// As [`Arena::new`].
+    /// The requirements of [`Arena::new`] apply.
     pub unsafe fn new(
         ctx: &Context,
         allocator: &mut dyn MemoryAllocator,
@@ -71,7 +71,7 @@ impl ArenaRing {
     /// it.
     ///
     /// # Safety
-    /// As [`Arena::reset`], for everything that was recorded with the returned arena. That is the
+    /// The requirements of [`Arena::reset`] apply to everything that was recorded with the returned arena, which is the
     /// arena that this function returned [`frames`](Self::frames) calls ago.
     pub unsafe fn next_frame(&mut self) -> &mut Arena {
         self.current = (self.current + 1) % self.arenas.len();

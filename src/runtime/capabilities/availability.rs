@@ -25,9 +25,9 @@ pub struct Unavailable {
     pub device: String,
     /// The names of the extensions, features or limits that are missing.
     pub reasons: Vec<String>,
-    /// Whether this is about a device as it was created, see [`Capabilities::restrict`]. A device
-    /// that is created with [`RequiredFeatures::add_to`](crate::runtime::RequiredFeatures::add_to)
-    /// may be able to run the backend.
+    /// Whether the device lacks the capabilities as it was created (see [`Capabilities::restrict`]). A device that is
+    /// created with [`RequiredFeatures::add_to`](crate::runtime::RequiredFeatures::add_to) may be able to run the
+    /// backend.
     pub restricted: bool,
 }
 
@@ -88,13 +88,13 @@ impl Capabilities {
         Err(Unavailable { backend, device, reasons, restricted })
     }
 
-    /// All backends that the device cannot run, with the reasons.
+    /// All backends that the device cannot run, each with the reasons.
     #[doc(hidden)]
     pub fn unavailable(&self) -> Vec<Unavailable> {
         Backend::ALL.into_iter().filter_map(|backend| self.availability(backend).err()).collect()
     }
 
-    /// The capabilities that the device lacks for the descriptor plan, as reasons for [`Unavailable`].
+    /// The names of the capabilities that the device lacks for the descriptor plan, for [`Unavailable::reasons`].
     #[doc(hidden)]
     pub fn descriptor_obstacles(&self) -> Vec<String> {
         let mut obstacles = Vec::new();
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
     use crate::runtime::capabilities::tests::full;
 
-    /// Vulkan guarantees workgroups of 128 invocations.
+    /// The compute backend needs no larger workgroups than 128 invocations, which Vulkan guarantees.
     #[test]
     fn compute_takes_the_workgroups_that_every_device_has() {
         let mut caps = full();
@@ -169,7 +169,8 @@ mod tests {
             "the native backend is not available on Test: \
              no feature transformFeedback, though VK_EXT_transform_feedback"
         );
-        // The compute backend can use descriptors, unless the device lacks something for them too.
+        // The compute backend can use descriptors instead of addresses, unless the device lacks something for
+        // descriptors, too.
         caps.limits.max_push_constants = 128;
         assert_eq!(caps.availability(Backend::Compute), Ok(()));
         caps.storage_buffer_indexing = false;

@@ -8,10 +8,10 @@ use crate::runtime::extensions::{self, AddressSource, ChainedFeature};
 impl Capabilities {
     /// Removes all capabilities that an existing device was created without.
     ///
-    /// `info` is the structure that the device was created with, or an equivalent: its enabled extensions, and its
-    /// features in `pEnabledFeatures`, in `VkPhysicalDeviceFeatures2` or in other structures of the chain. Afterwards
-    /// [`availability`](Self::availability) and [`required_features`](super::super::required_features) consider only
-    /// what is enabled.
+    /// `info` is the structure that the device was created with, or an equivalent one: it has the enabled extensions,
+    /// and the enabled features in `pEnabledFeatures`, in `VkPhysicalDeviceFeatures2` or in other structures of the
+    /// chain. Afterwards [`availability`](Self::availability) and
+    /// [`required_features`](super::super::required_features) consider only what is enabled.
     ///
     /// ```no_run
     /// use ash::{khr, vk};
@@ -38,14 +38,14 @@ impl Capabilities {
     /// ```
     ///
     /// # Safety
-    /// `info` is valid, as for
-    /// [`vkCreateDevice`](https://docs.vulkan.org/refpages/latest/refpages/source/VkDeviceCreateInfo.html): its
-    /// pointers and its chain. Its queues are not read.
+    /// `info`, its pointers and its chain are valid, as for
+    /// [`vkCreateDevice`](https://docs.vulkan.org/refpages/latest/refpages/source/VkDeviceCreateInfo.html). Its queue
+    /// create infos are not read.
     pub unsafe fn restrict(&mut self, info: &vk::DeviceCreateInfo<'_>) {
         // SAFETY: the caller's contract.
         let (names, core) =
             unsafe { (extensions::extension_names(info), extensions::core_features(info)) };
-        // SAFETY: as above.
+        // SAFETY: the caller's contract.
         let has = |feature: ChainedFeature| unsafe { feature.is_enabled(info.p_next) };
         self.restricted = true;
         self.extensions.retain(|name| names.contains(&name.as_c_str()));
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(required_features(&caps, &Backend::ALL).unwrap(), required);
         assert!(caps.dynamic_rendering && !caps.synchronization2 && !caps.shader_int64);
 
-        // A structure has no effect without its extension.
+        // A feature structure has no effect if the extension that defines it is not enabled.
         let mut xfb =
             vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
         let caps = restricted(&vk::DeviceCreateInfo::default().push_next(&mut xfb));

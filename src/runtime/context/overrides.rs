@@ -1,5 +1,5 @@
-//! Overrides of a context's limits and barriers, so that tests reach rare cases. Only
-//! [`internal`](crate::internal) exports them.
+//! Lets tests override a context's limits and omit its barriers, so that they reach rare cases. Only
+//! [`internal`](crate::internal) exports these functions.
 
 use std::sync::Arc;
 
@@ -7,24 +7,22 @@ use super::{Context, WORKGROUPS_EVERYWHERE};
 use crate::runtime::Barrier;
 use crate::runtime::recorder::{MAX_ENTRIES, SMALL};
 
-/// Sets [`Context::max_workgroups_per_axis`], at most to the limit of the device. With a low value
-/// small captures are folded over two axes, or refused as too large, which otherwise happens only
-/// to huge captures.
+/// Sets [`Context::max_workgroups_per_axis`], at most to the limit of the device. With a low value, small captures need
+/// a dispatch with two axes or are refused as too large, which otherwise happens only to huge captures.
 pub fn set_max_workgroups_per_axis(context: &mut Context, workgroups: u32) {
     let [x, y, _] = context.shared.capabilities.limits.max_workgroups;
     Arc::make_mut(&mut context.shared).max_workgroups_per_axis =
         workgroups.min(x).min(y).min(WORKGROUPS_EVERYWHERE);
 }
 
-/// Sets the largest number of workgroups of a draw that shares a dispatch with other draws; the default and
-/// the maximum are 64. With a low value, small draws get dispatches of their own, as otherwise only large
-/// draws do.
+/// Sets the largest number of workgroups with which a draw shares a dispatch with other draws; the default and the
+/// maximum are 64. With a low value, small draws have their own dispatches, as otherwise only large draws do.
 pub fn set_max_shared_workgroups(context: &mut Context, workgroups: u32) {
     Arc::make_mut(&mut context.shared).max_shared_workgroups = workgroups.min(SMALL);
 }
 
-/// Sets the largest number of entries that the draws of a dispatch of geometry shaders are divided into. With
-/// a low value, draws have few entries with many primitives each, as otherwise only huge draws have.
+/// Sets the largest number of entries that the draws of a dispatch of geometry shaders are divided into. With a low
+/// value, draws have few entries with many primitives each, which otherwise only huge draws have.
 pub fn set_max_entries(context: &mut Context, entries: u64) {
     Arc::make_mut(&mut context.shared).max_entries = entries.clamp(1, MAX_ENTRIES);
 }

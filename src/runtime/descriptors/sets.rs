@@ -1,11 +1,11 @@
-//! Descriptor sets, and their layout.
+//! Descriptor sets of the descriptor plan, their pools and their layout.
 
 use ash::vk;
 
 use super::TableLimits;
 use crate::runtime::{Context, RuntimeError};
 
-/// Descriptor sets for tables, allocated in advance.
+/// A pool of descriptor sets, all of which are allocated in advance.
 #[derive(Debug)]
 pub(in crate::runtime) struct Sets {
     layout: vk::DescriptorSetLayout,
@@ -15,7 +15,7 @@ pub(in crate::runtime) struct Sets {
 }
 
 impl Sets {
-    /// Makes `count` sets.
+    /// Creates a pool with `count` sets, at least 1, of the layout that `limits` defines.
     ///
     /// # Errors
     /// A failed command.
@@ -41,7 +41,7 @@ impl Sets {
             descriptor_count: (limits.reads + limits.writes).saturating_mul(count),
         }];
         let info = vk::DescriptorPoolCreateInfo::default().max_sets(count).pool_sizes(&sizes);
-        // SAFETY: as above; the pool holds that many sets.
+        // SAFETY: the caller's contract; the pool has room for `count` sets.
         let made = unsafe {
             device
                 .create_descriptor_pool(&info, None)
@@ -70,12 +70,12 @@ impl Sets {
         }
     }
 
-    /// The number of sets.
+    /// The number of sets, taken or not.
     pub(in crate::runtime) fn capacity(&self) -> u32 {
         u32::try_from(self.sets.len()).unwrap_or(u32::MAX)
     }
 
-    /// Returns an unused set, or `None` if all are taken.
+    /// Takes an unused set. Returns `None` if all are taken.
     pub(in crate::runtime) fn take(&mut self) -> Option<vk::DescriptorSet> {
         let set = self.sets.get(self.used as usize).copied();
         self.used += u32::from(set.is_some());
@@ -83,7 +83,7 @@ impl Sets {
     }
 
     /// # Safety
-    /// The device no longer uses the sets; `ctx` is the context that they were made with.
+    /// The device no longer uses the sets, and `ctx` is the context that they were created with.
     pub(in crate::runtime) unsafe fn destroy(self, ctx: &Context) {
         // SAFETY: the caller's contract; the sets go with their pool.
         unsafe {
@@ -93,11 +93,11 @@ impl Sets {
     }
 }
 
-/// Calls `f` with the layout of a table's descriptor set. The layout is needed only while a
-/// pipeline layout is created.
+/// Calls `f` with the layout of the descriptor sets, and destroys it afterwards: it is needed only while a pipeline
+/// layout is created.
 ///
 /// # Errors
-/// A failed command.
+/// The error of a failed command, or of `f`.
 ///
 /// # Safety
 /// The device of `ctx` is live.
@@ -109,7 +109,7 @@ pub(in crate::runtime) unsafe fn with_layout<R>(
     // SAFETY: the caller's contract.
     let layout = unsafe { create_layout(ctx, limits) }?;
     let result = f(layout);
-    // SAFETY: the objects that were created with the layout no longer need it.
+    // SAFETY: a pipeline layout that `f` created with it does not need it any more.
     unsafe { ctx.device().destroy_descriptor_set_layout(layout, None) };
     result
 }

@@ -1,11 +1,12 @@
-//! Tests of tables, without a device.
+//! Tests of [`Table`], without a device.
 
 use ash::vk::Handle;
 
 use super::*;
 use Purpose::{Capture, Read, State};
 
-/// Two elements of binding 1 and six of binding 0, whose first two are for the state.
+/// The limits for 8 storage buffers: two elements of binding 1, and six of binding 0, the first two of which are for
+/// [`Purpose::State`].
 fn limits() -> TableLimits {
     TableLimits::new(8, 1024, 64)
 }
@@ -32,7 +33,7 @@ fn a_quarter_is_written() {
     assert_eq!([split(16), split(24), split(99)], [[12, 4], [18, 6], [18, 6]]);
 }
 
-/// Assigns windows to these addresses together, and returns the resulting addresses.
+/// Assigns windows to the ranges of all `addresses` at once, and returns the resolved addresses.
 fn assigned(table: &mut Table, addresses: &[u64]) -> Vec<u64> {
     table.assign(&limits(), addresses.iter().copied());
     addresses.iter().map(|address| table.resolve(*address)).collect()
@@ -49,8 +50,8 @@ fn windows_are_what_is_used_while_there_is_room() {
         [at(Read, 3, 132, 12), at(Read, 3, 140, 4), at(Read, 3, 900, 20), at(Read, 3, 300, 4)];
     let (state, captured) = (at(State, 4, 0, 4), at(Capture, 3, 512, 4));
     let none = at(Read, 3, 8, 0);
-    // The windows for reading come after the windows for the state. The window of the arena is always the
-    // first of its kind.
+    // In binding 0 the windows of `Read` come after those of `State`. The window of the arena is always the first of
+    // its purpose.
     assert_eq!(
         assigned(&mut table, &[read[0], read[1] + 2, read[2], state, captured, none]),
         [address(3, 4), address(3, 14), address(4, 4), address(1, 0), address(0, 0), address(2, 0)]
@@ -64,7 +65,7 @@ fn windows_are_what_is_used_while_there_is_room() {
         ]
     );
     assert!(!table.is_scarce());
-    // Four ranges, but only three descriptors: the two ranges that are nearest to each other share a window.
+    // There are four ranges but only three descriptors: the two ranges that are nearest to each other share a window.
     let far = table.address(&limits(), Read, format_args!("it"), (buffer(3), 500, 4)).unwrap();
     let found = assigned(&mut table, &[read[0], read[2], read[3], far, captured]);
     assert_eq!(
@@ -76,14 +77,14 @@ fn windows_are_what_is_used_while_there_is_room() {
     assert!(found.iter().all(|address| table.resolve(*address) == *address));
 }
 
-/// Binding the same range again does not take another descriptor.
+/// A range that is bound again does not take another descriptor.
 #[test]
 fn equal_ranges_are_one() {
     let mut table = table();
     let mut at = |purpose, offset| {
         table.address(&limits(), purpose, format_args!("it"), (buffer(3), offset, 4)).unwrap()
     };
-    // Two addresses in one aligned window, one in its neighbour, one for another purpose.
+    // Two addresses in one aligned window, one in the next window, and one for another purpose.
     let all = [at(Read, 64), at(Read, 64), at(Read, 128), at(State, 64)];
     assert_eq!(all[0], all[1]);
     assert_eq!(table.ranges.len(), 3);
@@ -105,14 +106,14 @@ fn gaps_that_are_captured_to_are_closed_last() {
     };
     let read = [at(Read, 0, 4), at(Read, 128, 4), at(Read, 512, 4), at(Read, 896, 4)];
     let captured = [at(Capture, 64, 64), at(Capture, 640, 64), at(Capture, 900, 4)];
-    // The first gap between ranges is the narrowest, but a range that is captured to lies in it, so that
-    // another gap is closed.
+    // The gap between the first two ranges is the narrowest, but a capture buffer lies in it, so another gap is closed.
     let all: Vec<u64> = read.into_iter().chain([captured[0]]).collect();
     assigned(&mut table, &all);
     let expected = [window(1, 0, 32), window(3, 0, 4), window(3, 128, 516), window(3, 896, 900)];
     assert_eq!(table.windows[Read as usize], expected);
     assert!(!table.captures_overlap());
-    // Three ranges that are captured to need two windows: one of these overlaps a range that is read.
+    // Three capture ranges need two windows, so one gap between these ranges is closed. The gap without a range that is
+    // read is chosen.
     let all: Vec<u64> = read.into_iter().take(3).chain(captured).collect();
     assigned(&mut table, &all);
     let expected = [window(3, 64, 128), window(3, 640, 904)];
@@ -152,8 +153,8 @@ fn limits_are_named() {
     assert_eq!(at(Read, 3, 0, 1025), too_large(1025));
     assert_eq!(at(Read, 3, u64::MAX - 2, 3), too_large(3));
     assert_eq!(at(Read, 3, 8, u64::MAX), too_large(u64::MAX));
-    // The range has 1024 bytes, and its window 8 more, which lie between the range and the multiple of the
-    // alignment before it.
+    // The range has 1024 bytes. Its window has 8 more, because it begins at the multiple of the alignment before the
+    // range.
     assert_eq!(at(Read, 3, 2056, 1024), too_large(1024));
     assert!(at(State, 3, 0, 4).is_ok());
     assert_eq!(
@@ -162,6 +163,6 @@ fn limits_are_named() {
              maxPerStageDescriptorStorageBuffers, 2 are for buffers with the same use"
             .to_owned())
     );
-    // An empty range that is bound differs from no range.
+    // The address of an empty range differs from 0, which stands for no range.
     assert_ne!(at(State, 4, 0, 0), Ok(0));
 }

@@ -1,5 +1,5 @@
-//! Covers the ranges that draws access with windows: at most as many as there are descriptors, and
-//! with as few other bytes as possible.
+//! Finds windows that cover the ranges which draws access: at most as many windows as there are descriptors, and with
+//! as few other bytes as possible.
 
 #![forbid(unsafe_code)]
 
@@ -22,7 +22,7 @@ impl Window {
         self.start <= other.start && other.end <= self.end
     }
 
-    /// Returns the range from the lower start to the higher end.
+    /// The smallest range that contains both, which must be in the same buffer.
     pub(super) fn union(self, other: Self) -> Self {
         let (start, end) = (self.start.min(other.start), self.end.max(other.end));
         Self { start, end, ..self }
@@ -33,19 +33,18 @@ impl Window {
     }
 }
 
-/// A range, and the number of its span. The ranges of a span lie in one buffer, and one window can
-/// cover them all.
+/// A range of a buffer, and the number of the span that it belongs to. One window can cover all ranges of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Range {
     pub(super) span: usize,
     pub(super) window: Window,
 }
 
-/// Returns windows that cover `ranges`, sorted by span and start, and whether they cover any other
-/// bytes. There are at most `most` windows, provided that there are at most `most` spans.
+/// Returns windows that cover `ranges`, sorted by span and start, and whether they cover any other bytes. There are at
+/// most `most` windows, provided that there are at most `most` spans.
 ///
-/// Ranges that touch share a window. If there are still too many windows, the narrowest gaps
-/// between ranges are closed; gaps that overlap a window of `others` are closed last.
+/// Ranges that touch share a window. If that still leaves too many windows, the narrowest gaps between ranges are
+/// closed first, except that gaps which overlap a window of `others` are closed last.
 pub(super) fn cover(
     mut ranges: Vec<Range>,
     others: impl Iterator<Item = Window>,
@@ -72,8 +71,8 @@ pub(super) fn cover(
     (join(exact, |number, _, _| is_closed[number]), true)
 }
 
-/// Joins neighbours of the same span for which `joins` returns true. `joins` takes the index of the
-/// second of the two ranges.
+/// Joins neighbours of the same span for which `joins` returns true. The arguments of `joins` are the index of the
+/// second range in `ranges`, the first range (joined so far) and the second range.
 fn join(ranges: Vec<Range>, joins: impl Fn(usize, &Range, &Range) -> bool) -> Vec<Range> {
     let mut joined: Vec<Range> = Vec::with_capacity(ranges.len());
     for (number, range) in ranges.into_iter().enumerate() {
@@ -87,7 +86,7 @@ fn join(ranges: Vec<Range>, joins: impl Fn(usize, &Range, &Range) -> bool) -> Ve
     joined
 }
 
-/// The union of the windows, sorted by buffer and start, without overlaps.
+/// The union of `windows` as windows that do not overlap, sorted by buffer and start.
 fn disjoint(windows: impl Iterator<Item = Window>) -> Vec<Window> {
     let mut all = Vec::with_capacity(windows.size_hint().1.unwrap_or_default());
     all.extend(windows);
@@ -102,7 +101,7 @@ fn disjoint(windows: impl Iterator<Item = Window>) -> Vec<Window> {
     all
 }
 
-/// Whether a window overlaps one of `disjoint`.
+/// Whether `window` overlaps one of `disjoint`, which are sorted and do not overlap each other.
 fn overlaps_any(disjoint: &[Window], window: &Window) -> bool {
     let is_before = |other: &Window| (other.buffer, other.end) <= (window.buffer, window.start);
     let next = disjoint.get(disjoint.partition_point(is_before));
@@ -116,7 +115,7 @@ mod tests {
 
     use super::*;
 
-    /// A range in the buffer of a span. In these tests each span has another buffer.
+    /// A range in the buffer of a span. In these tests each span has its own buffer.
     fn range(span: usize, start: u64, end: u64) -> Range {
         Range { span, window: Window { buffer: vk::Buffer::from_raw(span as u64 + 1), start, end } }
     }
@@ -135,8 +134,8 @@ mod tests {
         assert_eq!(of(&[], 4), exact);
         assert_eq!(of(&[], 3), [range(0, 0, 64), range(0, 96, 100), range(1, 0, 4)]);
         assert_eq!(of(&[], 2), [range(0, 0, 100), range(1, 0, 4)]);
-        // A gap in which another window lies is closed last. Windows beside the gap or in another buffer make
-        // no difference.
+        // A gap that overlaps another window is closed last. Windows that only touch the gap, or in another buffer,
+        // make no difference.
         let other = [range(0, 15, 16).window, range(1, 70, 80).window];
         assert_eq!(of(&other, 3), [range(0, 0, 8), range(0, 16, 100), range(1, 0, 4)]);
         assert_eq!(of(&other, 2), [range(0, 0, 100), range(1, 0, 4)]);
@@ -171,7 +170,7 @@ mod tests {
                 let holds = |w: &&Range| w.span == r.span && w.window.holds(&r.window);
                 prop_assert_eq!(windows.iter().filter(holds).count(), 1);
             }
-            // While there are enough windows, they cover only ranges, and no byte twice.
+            // As long as there are enough windows, they cover only ranges, and no byte twice.
             let named = |byte: u64, span: usize, all: &[Range]| {
                 let byte = range(span, byte, byte + 1).window;
                 all.iter().filter(|r| r.window.overlaps(&byte)).count()

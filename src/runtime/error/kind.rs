@@ -1,33 +1,32 @@
-//! Classifies errors by the reaction that they ask of the caller.
+//! [`ErrorKind`]: classifies errors by how the caller should react to them.
 
 use ash::vk;
 
 use super::RuntimeError;
 
-/// The reaction that a [`RuntimeError`] asks of the caller.
+/// How the caller should react to a [`RuntimeError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The device or its driver failed ([`RuntimeError::vk_result`]). It may be lost.
+    /// The device or its driver failed ([`RuntimeError::vk_result`]). The device may be lost.
     Vulkan,
-    /// Free memory, reset the arena earlier, make it larger or let it grow.
+    /// There is too little memory: free some, reset the arena earlier, make it larger or let it grow.
     OutOfMemory,
-    /// The device, as it was created, or the backend does not support the request: use another
-    /// device or backend, or create the device with more features
-    /// ([`RequiredFeatures`](crate::runtime::RequiredFeatures)).
+    /// The backend, or the device as it was created, does not support the request: use another backend or device, or
+    /// create the device with more features ([`RequiredFeatures`](crate::runtime::RequiredFeatures)).
     Unavailable,
     /// The request is larger than the device supports at once: split it.
     TooLarge,
-    /// The result is not available yet: ask again later.
+    /// A query result is not available yet: ask for it again later.
     NotReady,
     /// The call breaks a rule of its documentation: correct the program.
     Usage,
-    /// This is a mistake in this crate: report it.
+    /// This crate has a fault: report it.
     Internal,
 }
 
 impl RuntimeError {
-    /// The reaction that this error asks of the caller.
+    /// How the caller should react to this error.
     #[must_use]
     pub const fn kind(&self) -> ErrorKind {
         match self {
@@ -122,7 +121,7 @@ mod tests {
         assert_eq!(of(vk::Result::ERROR_DEVICE_LOST), ErrorKind::Vulkan);
     }
 
-    /// Errors with a `VkResult` are not [`ErrorKind::Usage`].
+    /// Only errors that no caller's mistake causes have a `VkResult`.
     #[test]
     fn what_has_a_result_is_not_usage() {
         let source = "no block".into();

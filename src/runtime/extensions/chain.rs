@@ -11,7 +11,7 @@ use std::mem::offset_of;
 
 use ash::vk;
 
-/// A feature that a chain can enable.
+/// A feature that a structure in the `pNext` chain of `VkDeviceCreateInfo` can enable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::runtime) enum ChainedFeature {
     TransformFeedback,
@@ -37,8 +37,8 @@ pub(in crate::runtime) enum ChainedFeature {
 /// `VkBool32` in the structure.
 type FeaturePosition = (vk::StructureType, usize);
 
-/// Makes the [`FeaturePosition`]s of one feature. Each argument is a `Structure.member`; after `;
-/// Vulkan14` comes the number of the member in `VkPhysicalDeviceVulkan14Features`.
+/// Makes the array of all [`FeaturePosition`]s of one feature. Each argument is a `Structure.member`. After `;
+/// Vulkan14` comes the index of the member in `VkPhysicalDeviceVulkan14Features`.
 macro_rules! positions {
     ($($structure:ident.$member:ident),+ $(; Vulkan14 $number:literal)?) => {
         const {
@@ -53,18 +53,17 @@ macro_rules! positions {
     };
 }
 
-/// `VkPhysicalDeviceVulkan14Features`, which ash does not have.
+/// The type of `VkPhysicalDeviceVulkan14Features`. ash does not have that structure.
 const VULKAN_1_4_FEATURES: vk::StructureType = vk::StructureType::from_raw(55);
 
-/// Makes a [`FeaturePosition`] in
-/// [`VkPhysicalDeviceVulkan14Features`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPhysicalDeviceVulkan14Features.html),
-/// by the number of the member, counted from 0.
+/// Makes the [`FeaturePosition`] of a member of
+/// [`VkPhysicalDeviceVulkan14Features`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPhysicalDeviceVulkan14Features.html).
+/// `member` is the index of the member, counted from 0.
 const fn position_in_vulkan14(member: usize) -> FeaturePosition {
     (VULKAN_1_4_FEATURES, size_of::<vk::BaseInStructure<'_>>() + member * size_of::<vk::Bool32>())
 }
 
 impl ChainedFeature {
-    /// The name of the feature in Vulkan.
     pub(in crate::runtime) const fn name(self) -> &'static str {
         match self {
             Self::TransformFeedback => "transformFeedback",
@@ -144,8 +143,8 @@ impl ChainedFeature {
         }
     }
 
-    /// Returns the `VkBool32` of the feature in a chain, or `None` if the chain has no structure
-    /// that contains it.
+    /// Returns a pointer to the `VkBool32` of the feature in a chain, or `None` if the chain has no structure that
+    /// contains the feature.
     ///
     /// # Safety
     /// The chain is valid.
@@ -160,7 +159,7 @@ impl ChainedFeature {
         None
     }
 
-    /// Whether a structure of that type contains the feature.
+    /// Whether structures of the type `s_type` contain the feature.
     pub(super) fn is_in(self, s_type: vk::StructureType) -> bool {
         self.positions().iter().any(|(found, _)| *found == s_type)
     }
@@ -190,7 +189,7 @@ impl ChainedFeature {
     }
 }
 
-/// Returns the structure of that type in a chain, if any.
+/// Returns the first structure of the type `s_type` in a chain, or `None`.
 ///
 /// # Safety
 /// The chain is valid.
@@ -209,7 +208,7 @@ pub(in crate::runtime) unsafe fn find_structure(
     None
 }
 
-/// Returns `VkPhysicalDeviceFeatures2::features` of a chain, if any.
+/// Returns `VkPhysicalDeviceFeatures2::features` of a chain, or `None` if the chain does not contain that structure.
 ///
 /// # Safety
 /// The chain is valid.
@@ -223,7 +222,7 @@ pub(super) unsafe fn find_core_features(
     }
 }
 
-/// The core features that a device is created with.
+/// The members of `VkPhysicalDeviceFeatures` that a device is created with: from the chain, or from `pEnabledFeatures`.
 ///
 /// # Safety
 /// `info` is valid.
@@ -240,7 +239,7 @@ pub(in crate::runtime) unsafe fn core_features(
 /// The names of the extensions that a device is created with.
 ///
 /// # Safety
-/// `info` is valid, and its strings live as long as they are used.
+/// `info` is valid, and its strings live as long as the result is used.
 pub(in crate::runtime) unsafe fn extension_names<'a>(
     info: &vk::DeviceCreateInfo<'a>,
 ) -> Vec<&'a CStr> {
@@ -251,6 +250,6 @@ pub(in crate::runtime) unsafe fn extension_names<'a>(
     // SAFETY: the caller's contract.
     let names: &[*const c_char] =
         unsafe { std::slice::from_raw_parts(info.pp_enabled_extension_names, count) };
-    // SAFETY: as above.
+    // SAFETY: the caller's contract.
     names.iter().map(|&name| unsafe { CStr::from_ptr(name) }).collect()
 }

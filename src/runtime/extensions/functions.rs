@@ -1,4 +1,4 @@
-//! Commands of extensions, which are loaded for a device.
+//! Commands of extensions, loaded for a device.
 
 use std::ffi::CStr;
 
@@ -9,7 +9,7 @@ use crate::capture::MAX_XFB_BUFFERS;
 use crate::runtime::RuntimeError;
 use crate::runtime::parameters::{ByteCountDraw, CounterBuffer};
 
-/// `vkGetBufferDeviceAddress`, with or without the suffix `KHR`.
+/// `vkGetBufferDeviceAddress`, or `vkGetBufferDeviceAddressKHR` if the feature comes from the extension.
 #[derive(Clone)]
 pub(in crate::runtime) struct AddressFn {
     device: vk::Device,
@@ -49,7 +49,7 @@ impl AddressFn {
     }
 }
 
-/// The commands of `VK_EXT_transform_feedback`. ash has only their table of function pointers.
+/// The commands of `VK_EXT_transform_feedback`. ash has only function pointers for them, no methods.
 #[derive(Clone)]
 pub(in crate::runtime) struct TransformFeedbackFn(ext::transform_feedback::Device);
 
@@ -67,11 +67,12 @@ impl TransformFeedbackFn {
         Ok(Self(ext::transform_feedback::Device::new(instance, device)))
     }
 
+    /// Records
     /// [`vkCmdBindTransformFeedbackBuffersEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindTransformFeedbackBuffersEXT.html)
-    /// of one buffer.
+    /// for one buffer.
     ///
     /// # Safety
-    /// That command's valid usage.
+    /// The valid usage of the command.
     pub(in crate::runtime) unsafe fn bind(
         &self,
         cmd: vk::CommandBuffer,
@@ -88,10 +89,11 @@ impl TransformFeedbackFn {
         }
     }
 
-    /// [`vkCmdBeginTransformFeedbackEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBeginTransformFeedbackEXT.html)
+    /// Records
+    /// [`vkCmdBeginTransformFeedbackEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBeginTransformFeedbackEXT.html).
     ///
     /// # Safety
-    /// That command's valid usage.
+    /// The valid usage of the command.
     pub(in crate::runtime) unsafe fn begin(
         &self,
         cmd: vk::CommandBuffer,
@@ -110,10 +112,11 @@ impl TransformFeedbackFn {
         }
     }
 
-    /// [`vkCmdEndTransformFeedbackEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdEndTransformFeedbackEXT.html)
+    /// Records
+    /// [`vkCmdEndTransformFeedbackEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdEndTransformFeedbackEXT.html).
     ///
     /// # Safety
-    /// That command's valid usage.
+    /// The valid usage of the command.
     pub(in crate::runtime) unsafe fn end(
         &self,
         cmd: vk::CommandBuffer,
@@ -132,10 +135,11 @@ impl TransformFeedbackFn {
         }
     }
 
-    /// [`vkCmdDrawIndirectByteCountEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html)
+    /// Records
+    /// [`vkCmdDrawIndirectByteCountEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html).
     ///
     /// # Safety
-    /// That command's valid usage.
+    /// The valid usage of the command.
     pub(in crate::runtime) unsafe fn draw_byte_count(
         &self,
         cmd: vk::CommandBuffer,
@@ -156,8 +160,8 @@ impl TransformFeedbackFn {
     }
 }
 
-/// Converts counters for Vulkan: the number of counters up to the last one, their buffers (null if
-/// there is no counter), and their offsets.
+/// Converts counters to the arguments of Vulkan's commands: the number of counters up to the last `Some`, and their
+/// buffers and offsets. The buffer of a `None` is null.
 fn handles(
     counters: &[Option<CounterBuffer>],
 ) -> (u32, [vk::Buffer; MAX_XFB_BUFFERS], [vk::DeviceSize; MAX_XFB_BUFFERS]) {
@@ -181,11 +185,11 @@ pub(in crate::runtime) struct DrawIndirectCountFn {
 }
 
 impl DrawIndirectCountFn {
-    /// Loads the commands of a device that was created with the extension, or with the feature of
-    /// Vulkan 1.2.
+    /// Loads the commands. The device must have been created with `VK_KHR_draw_indirect_count`, or with the feature
+    /// `drawIndirectCount` of Vulkan 1.2.
     ///
     /// # Errors
-    /// [`RuntimeError::MissingFunction`] if it was created with neither.
+    /// [`RuntimeError::MissingFunction`] if neither form of the commands can be loaded.
     pub(in crate::runtime) fn load(
         instance: &ash::Instance,
         device: &ash::Device,
@@ -193,8 +197,8 @@ impl DrawIndirectCountFn {
         let check = |name| {
             check_loaded(instance, device, name, "VK_KHR_draw_indirect_count or drawIndirectCount")
         };
-        // The core command of Vulkan 1.2 can be loaded even if the feature is not enabled; the KHR
-        // command only if the extension is enabled.
+        // The KHR command is tried first: it can be loaded only if the extension is enabled, but the core command of
+        // Vulkan 1.2 even if the feature is not enabled.
         if check(c"vkCmdDrawIndirectCountKHR").is_ok() {
             let extension = khr::draw_indirect_count::Device::new(instance, device);
             return Ok(Self {
@@ -211,7 +215,8 @@ impl DrawIndirectCountFn {
     }
 }
 
-/// Returns an error if a command is missing: ash would replace it by a function that panics.
+/// Returns an error if a command cannot be loaded, because ash would replace it by a function that panics. `needs`
+/// names what provides the command.
 fn check_loaded(
     instance: &ash::Instance,
     device: &ash::Device,

@@ -19,13 +19,13 @@ macro_rules! chain {
     };
 }
 
-/// Converts a fixed array of C characters to a string. Invalid arrays give an empty string.
+/// Converts a fixed array of C characters to a string. An array without a NUL gives an empty string.
 fn text(chars: Result<&CStr, impl std::fmt::Debug>) -> String {
     chars.map(|c| c.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// The queries with the suffix `2`, as commands of Vulkan 1.1 or of
-/// `VK_KHR_get_physical_device_properties2`.
+/// Calls the `...2` query commands of Vulkan 1.1, or those of `VK_KHR_get_physical_device_properties2` with the suffix
+/// `2KHR`.
 enum Query2<'a> {
     Core(&'a ash::Instance),
     Khr(khr::get_physical_device_properties2::Instance),
@@ -40,7 +40,7 @@ impl<'a> Query2<'a> {
         if api_version >= vk::API_VERSION_1_1 {
             return Ok(Self::Core(instance));
         }
-        // ash replaces a missing command by a function that panics, so this is checked first. SAFETY:
+        // ash replaces a missing command by a function that panics, so check first whether the command exists. SAFETY:
         // `instance` is live, the name is a C string.
         let found = unsafe {
             entry.get_instance_proc_addr(
@@ -70,7 +70,7 @@ impl<'a> Query2<'a> {
     }
 
     /// # Safety
-    /// As [`features`](Self::features).
+    /// The requirements of [`features`](Self::features) apply.
     unsafe fn properties(
         &self,
         pd: vk::PhysicalDevice,
@@ -86,10 +86,10 @@ impl<'a> Query2<'a> {
     }
 }
 
-/// Queries everything that the runtime needs to know about a device.
+/// Queries all [`Capabilities`] of a physical device.
 ///
 /// # Errors
-/// A failed enumeration, or [`RuntimeError::MissingInstanceExtension`].
+/// The error of a failed enumeration, or [`RuntimeError::MissingInstanceExtension`].
 ///
 /// # Safety
 /// `pd` belongs to `instance`, which was created through `entry` with `instance_api_version` as its
@@ -163,7 +163,7 @@ pub(in crate::runtime) unsafe fn query(
         has_divisor => divisor_limits,
         has_driver => driver,
     }
-    // SAFETY: as above.
+    // SAFETY: the chain contains only structures of extensions and versions that the device has.
     unsafe { query2.properties(pd, &mut properties2) };
 
     let limits = &properties.limits;

@@ -1,4 +1,4 @@
-//! Checks of a pipeline description that need no Vulkan call.
+//! Checks of a pipeline description that precede all Vulkan calls.
 
 #![forbid(unsafe_code)]
 
@@ -15,7 +15,7 @@ use crate::runtime::recorder::check_input;
 use crate::runtime::{Capabilities, Context, Limits, RuntimeError};
 use crate::topology::ProvokingVertex;
 
-/// Checks the number of control points of a patch against the tessellation shaders.
+/// Checks that the number of control points of a patch is not 0, and not larger than the tessellation shaders allow.
 pub(in crate::runtime) fn check_control_points(
     points: u32,
     tessellation: LoweredTessellation,
@@ -154,8 +154,8 @@ pub(super) fn stream_count(shader: &Lowered) -> u32 {
     (emitted | captured).ilog2() + 1
 }
 
-/// Checks that all sets that the shader uses have layouts, and that there are at most
-/// `maxBoundDescriptorSets` layouts, including the one of the descriptor plan.
+/// Checks that all sets that the shader uses have layouts, and that there are at most `maxBoundDescriptorSets` layouts,
+/// including the set layout of the descriptor plan.
 fn check_set_layouts(desc: &PipelineDesc<'_>, limits: &Limits) -> Result<(), RuntimeError> {
     let layouts = desc.set_layouts;
     let has_own = desc.shader.compute().is_some_and(|compute| compute.descriptor_set.is_some());
@@ -176,7 +176,7 @@ fn check_set_layouts(desc: &PipelineDesc<'_>, limits: &Limits) -> Result<(), Run
     }
 }
 
-/// Checks a layout against `VkPhysicalDeviceTransformFeedbackPropertiesEXT`.
+/// Checks the layout of the captured outputs against `VkPhysicalDeviceTransformFeedbackPropertiesEXT`.
 fn check_native_limits(layout: &Layout, caps: &Capabilities) -> Result<(), RuntimeError> {
     let Some(limits) = &caps.transform_feedback else { return Ok(()) };
     for (buffer, stride) in layout.buffers() {

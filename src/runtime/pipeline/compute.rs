@@ -1,4 +1,4 @@
-//! The Vulkan pipelines of a compute capture.
+//! The Vulkan pipelines of a pipeline of the compute backend.
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -13,8 +13,8 @@ use crate::runtime::lazy::LazyPipeline;
 use crate::runtime::{Context, RuntimeError};
 use crate::topology::PrimitiveTopology;
 
-/// The Vulkan pipelines of a [`Pipeline`](super::Pipeline) of the compute backend, and the data to
-/// create more of them when a draw first needs them.
+/// The Vulkan pipelines of a [`Pipeline`](super::Pipeline) of the compute backend, and the data from which more of them
+/// are created when a draw first needs them.
 #[derive(Debug)]
 pub(super) struct ComputePipelines {
     shader: Lowered,
@@ -23,12 +23,12 @@ pub(super) struct ComputePipelines {
     primitive_restart: bool,
     set_count: u32,
     flags: vk::PipelineCreateFlags,
-    /// The pipelines. Their keys were made by [`Key::normal`].
+    /// The Vulkan pipelines, by the keys that [`Key::normal`] returns.
     pipelines: RwLock<HashMap<Key, Arc<LazyPipeline>>>,
 }
 
 impl ComputePipelines {
-    /// Stores the data from which Vulkan pipelines are created later.
+    /// Stores the data from which Vulkan pipelines will be created. Creates none.
     pub(super) fn new(desc: &PipelineDesc<'_>, entry: CString) -> Self {
         Self {
             shader: desc.shader.clone(),
@@ -44,11 +44,11 @@ impl ComputePipelines {
         }
     }
 
-    /// Returns the pipeline for a key, and creates it if it does not exist.
+    /// Returns the Vulkan pipeline for a key, and creates it if it does not exist.
     ///
     /// # Safety
-    /// The device of `ctx` is live. `layout` was created for the description, and `cache` is a
-    /// pipeline cache of the device or null.
+    /// The device of `ctx` is live. `layout` was created for the description that `self` was made from, and `cache` is
+    /// a pipeline cache of the device or null.
     pub(super) unsafe fn get(
         &self,
         ctx: &Context,
@@ -79,8 +79,8 @@ impl ComputePipelines {
         })
     }
 
-    /// Returns the pipeline for a key, which may not have been created yet. The map is not locked
-    /// while a pipeline is created.
+    /// Returns the entry of the map for a key, in which the pipeline may not exist yet. So the map is not locked while
+    /// a pipeline is created.
     fn lazy(&self, key: Key) -> Arc<LazyPipeline> {
         let known = self.pipelines.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = known.get(&key) {
@@ -91,7 +91,7 @@ impl ComputePipelines {
         Arc::clone(known.entry(key).or_default())
     }
 
-    /// All pipelines. A pipeline that was not created is a null handle.
+    /// All Vulkan pipelines. Pipelines that do not exist yet are null handles.
     pub(super) fn all(&self) -> Vec<vk::Pipeline> {
         let known = self.pipelines.read().unwrap_or_else(PoisonError::into_inner);
         known.values().map(|lazy| lazy.raw()).collect()

@@ -15,7 +15,7 @@ use crate::runtime::{Context, RuntimeError};
 use crate::spirv::specialization::SpecializationConstant;
 use crate::topology::ProvokingVertex;
 
-/// The stages of a lowered shader's pipeline that read its push constants.
+/// The stages that read the push constants, in a pipeline with a lowered shader.
 pub(super) fn stages(shader: &Lowered) -> vk::ShaderStageFlags {
     if shader.backend() == Backend::Compute {
         return vk::ShaderStageFlags::COMPUTE;
@@ -24,7 +24,7 @@ pub(super) fn stages(shader: &Lowered) -> vk::ShaderStageFlags {
     before.fold(stage_flag(shader.stage), |all, stage| all | stage_flag(stage))
 }
 
-/// The flag of a stage that can be before rasterization.
+/// The stage flag of an execution model. Only stages before rasterization occur.
 const fn stage_flag(stage: ExecutionModel) -> vk::ShaderStageFlags {
     match stage {
         ExecutionModel::TessellationControl => vk::ShaderStageFlags::TESSELLATION_CONTROL,
@@ -37,17 +37,16 @@ const fn stage_flag(stage: ExecutionModel) -> vk::ShaderStageFlags {
 /// The range of push constants that a lowered shader reads.
 pub(super) fn push_constant_range(shader: &Lowered) -> vk::PushConstantRange {
     let (offset, size) = match shader.sysvals() {
-        // The shader of a native pipeline reads the application's push constants. On the other
-        // backends the push constants are the sysvals, and the shader reads the application's
-        // constants from memory.
+        // The shader of a native pipeline reads the application's push constants. On the other backends the push
+        // constants are the sysvals, and the shader reads the application's push constants from memory.
         None => (0, shader.push_constants.end),
         Some(sysvals) => (sysvals.offset(), sysvals.size()),
     };
     vk::PushConstantRange { stage_flags: stages(shader), offset, size }
 }
 
-/// Creates the layout for a [checked](super::check) description: the push constants, the set layouts
-/// of the application, and under the descriptor plan the set layout of the plan after them.
+/// Creates the pipeline layout for a [checked](super::check) description: the range of push constants, the set layouts
+/// of the application, and under the descriptor plan the set layout of the plan behind them.
 ///
 /// # Safety
 /// The device of `ctx` is live, and the set layouts belong to it.
@@ -84,11 +83,10 @@ pub(super) unsafe fn create_layout(
     }
 }
 
-/// Creates the pipeline for a [checked](super::check) description of the native or the vertex
-/// backend.
+/// Creates the Vulkan pipeline for a [checked](super::check) description of the native or the vertex backend.
 ///
 /// # Safety
-/// As [`Pipeline::new`](super::Pipeline::new); `layout` was created for the description.
+/// The requirements of [`Pipeline::new`](super::Pipeline::new) apply, and `layout` was created for the description.
 pub(super) unsafe fn graphics_pipeline(
     ctx: &Context,
     desc: &PipelineDesc<'_>,
@@ -127,13 +125,13 @@ pub(super) fn entry_name(name: &str) -> Result<CString, RuntimeError> {
     CString::new(name).map_err(|_| RuntimeError::EntryPointName { name: name.to_owned() })
 }
 
-/// Under the descriptor plan, a shader that captures at most this number of dwords tests alignment.
-/// With twice as many, a Mali-G52 has to spill registers, because it holds the dwords for both
-/// aligned and unaligned accesses.
+/// Under the descriptor plan, a shader tests the alignment of accesses only if it captures at most this number of
+/// dwords. With twice as many, a Mali-G52 has to spill registers, because the shader holds the dwords for both aligned
+/// and unaligned accesses.
 const MOST_TESTED: u32 = 16;
 
-/// Values of specialisation constants that remove code for cases that cannot occur from a
-/// [`Lowered`] shader. See [`PipelineDesc::specialization`].
+/// Values of specialisation constants for a [`Lowered`] shader. They remove code for cases that cannot occur. See
+/// [`PipelineDesc::specialization`].
 #[derive(Debug, Clone, Default)]
 pub struct PipelineSpecialization {
     entries: Vec<vk::SpecializationMapEntry>,
@@ -161,8 +159,8 @@ impl PipelineSpecialization {
         if let Some(topology) = key.topology {
             constants.push(ids.topology, topology as u32);
         }
-        // llvmpipe executes both sides of a test for alignment. A test still pays off for loads of
-        // 64-bit pairs, because loads are slow on llvmpipe.
+        // llvmpipe executes both sides of a branch, so testing the alignment costs time. For loads of 64-bit pairs it
+        // still pays off, because loads are slow on llvmpipe.
         let has_pairs = ctx.enabled().shader_int64 && ctx.capabilities().int64_accesses();
         let loads = match wide {
             WideAccesses::Narrow if has_pairs => WideAccesses::Tested,
@@ -186,14 +184,14 @@ impl PipelineSpecialization {
         constants
     }
 
-    /// Returns the Vulkan structure, which borrows the values.
+    /// Returns the values as a Vulkan structure, which borrows them.
     pub fn info(&self) -> vk::SpecializationInfo<'_> {
         vk::SpecializationInfo::default()
             .map_entries(&self.entries)
             .data(bytemuck::cast_slice(&self.values))
     }
 
-    /// Returns the values for [`Lowered::specialized`].
+    /// Returns the values as an argument of [`Lowered::specialized`].
     pub fn constants(&self) -> Vec<SpecializationConstant<'_>> {
         let values = self.entries.iter().zip(&self.values);
         let constant = |(entry, value): (&vk::SpecializationMapEntry, _)| SpecializationConstant {
@@ -203,7 +201,7 @@ impl PipelineSpecialization {
         values.map(constant).collect()
     }
 
-    /// Adds a `u32`, or a boolean as a `VkBool32`.
+    /// Adds the value of a constant: a `u32`, or a boolean as a `VkBool32`.
     fn push(&mut self, constant_id: u32, value: u32) {
         let size = size_of::<u32>();
         let offset = (self.values.len() * size) as u32;
@@ -212,8 +210,8 @@ impl PipelineSpecialization {
     }
 }
 
-/// Returns the SPIR-V of a shader for a pipeline with these constants and `set_count` set layouts
-/// of the application.
+/// Returns the SPIR-V of a shader for a pipeline with these constants and with `set_count` set layouts of the
+/// application.
 pub(super) fn specialized(
     ctx: &Context,
     shader: &Lowered,
@@ -231,8 +229,8 @@ pub(super) fn specialized(
 /// [`RuntimeError::Vulkan`] for a failed command.
 ///
 /// # Safety
-/// The words are a valid module with that entry point and match `layout`; `cache` and `layout`
-/// belong to `device`.
+/// The words are a valid module with the entry point `entry`, and match `layout`. `cache` and `layout` belong to
+/// `device`.
 pub unsafe fn compute_pipeline(
     device: &ash::Device,
     cache: vk::PipelineCache,
@@ -246,13 +244,13 @@ pub unsafe fn compute_pipeline(
     unsafe { compute_pipeline_with(flags, device, cache, layout, words, entry, constants) }
 }
 
-/// Does what [`compute_pipeline`] does, with flags for the pipeline.
+/// Like [`compute_pipeline`], with flags for the pipeline.
 ///
 /// # Errors
-/// As [`compute_pipeline`].
+/// The errors of [`compute_pipeline`].
 ///
 /// # Safety
-/// As [`compute_pipeline`].
+/// The requirements of [`compute_pipeline`] apply.
 pub(super) unsafe fn compute_pipeline_with(
     flags: vk::PipelineCreateFlags,
     device: &ash::Device,
@@ -277,7 +275,7 @@ pub(super) unsafe fn compute_pipeline_with(
     }
 }
 
-/// Calls `make` with a shader module for each of `code`. They exist only during the call.
+/// Calls `make` with a shader module for each element of `code`. The modules exist only during the call.
 ///
 /// # Safety
 /// The words are valid modules for `device`.
@@ -296,7 +294,7 @@ unsafe fn with_modules<T>(
     });
     let made = created.and_then(|()| make(&modules));
     for module in modules {
-        // SAFETY: the pipelines have been created, or their creation has failed.
+        // SAFETY: pipelines that `make` created do not need the modules any more.
         unsafe { device.destroy_shader_module(module, None) };
     }
     made
@@ -318,7 +316,7 @@ unsafe fn create_graphics(
         .primitive_restart_enable(desc.primitive_restart);
     let tessellation = vk::PipelineTessellationStateCreateInfo::default()
         .patch_control_points(desc.patch_control_points);
-    // The vertex backend orders its stores itself and does not need the extension.
+    // The vertex backend orders its stores itself, so it does not need VK_EXT_provoking_vertex.
     let provoking = match desc.shader.backend() {
         Backend::Native => desc.provoking_vertex,
         Backend::Vertex | Backend::Compute => ProvokingVertex::First,
@@ -334,14 +332,15 @@ unsafe fn create_graphics(
                 .layout(layout)
                 .render_pass(desc.render_pass)
                 .subpass(0);
-            // SAFETY: the caller's contract. With rasterizer discard the other states are not read.
+            // SAFETY: the caller's contract. With rasterizer discard Vulkan does not read the other states.
             let made = unsafe { device.create_graphics_pipelines(desc.cache, &[info], None) };
             only(made, "vkCreateGraphicsPipelines")
         })
     })
 }
 
-/// Returns the pipeline from the result of a call that creates one pipeline.
+/// Returns the pipeline from the result of a call that creates a single pipeline. `call` names the command in the
+/// error.
 fn only(
     made: Result<Vec<vk::Pipeline>, (Vec<vk::Pipeline>, vk::Result)>,
     call: &'static str,
@@ -351,7 +350,7 @@ fn only(
             [pipeline] => return Ok(pipeline),
             _ => vk::Result::ERROR_UNKNOWN,
         },
-        // If creation failed, the handle in the list is null.
+        // If the call failed, the only handle in the list is null.
         Err((_, result)) => result,
     };
     Err(RuntimeError::Vulkan { call, result })

@@ -1,4 +1,4 @@
-//! Kinds of draws for which Vulkan pipelines are created in advance.
+//! [`ExpectedDraws`]: the kinds of draws for which Vulkan pipelines are created in advance.
 
 #![forbid(unsafe_code)]
 
@@ -9,8 +9,8 @@ use crate::topology::PrimitiveTopology;
 /// A kind of draw for which [`Pipeline::prepare`](super::Pipeline::prepare) creates Vulkan
 /// pipelines.
 ///
-/// [`new`](Self::new) describes small direct draws without indices, each alone in its capture. The
-/// other functions change one property of the draws:
+/// [`new`](Self::new) describes small direct draws without indices, of which each capture has only one. The other
+/// functions change one property of the draws:
 ///
 /// ```
 /// use vkxfb::runtime::ExpectedDraws;
@@ -34,7 +34,7 @@ pub struct ExpectedDraws {
 }
 
 impl ExpectedDraws {
-    /// Describes small draws of one instance, whose vertex buffers are aligned and contain all
+    /// Describes small direct draws of one instance, without indices, whose vertex buffers are aligned and contain all
     /// elements that are read. If the pipeline has a fixed topology, `topology` is ignored.
     pub const fn new(topology: PrimitiveTopology) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl ExpectedDraws {
         }
     }
 
-    /// Returns all kinds of draws of a topology, including those in captures that mix topologies.
+    /// Returns all kinds of draws of a topology, also those in captures that mix topologies.
     pub fn every(topology: PrimitiveTopology) -> impl Iterator<Item = Self> {
         (0..1 << 7).map(move |bits: u32| {
             let has = |bit: u32| bits >> bit & 1 != 0;
@@ -67,44 +67,43 @@ impl ExpectedDraws {
     }
 
     setters! {
-        /// Whether a dispatch of the draws may need more than 64 workgroups: usually for more than 4,096 vertices.
-        /// For draws whose arguments only the GPU knows, the dispatch is as large as the capture buffers have room
-        /// for.
+        /// Whether a dispatch of the draws may need more than 64 workgroups, as it usually does for more than 4,096
+        /// vertices. If only the GPU knows the arguments of the draws, the size of the capture buffers determines the
+        /// size of the dispatch.
         large: bool,
         /// Whether the draws have indices.
         indexed: bool,
         /// Whether the draws have indices, and primitive restart is enabled.
         restart: bool,
-        /// Whether the draws need checks, because they have several instances, more workgroups than
-        /// one axis allows, vertex buffers of more than 4 GiB, insufficiently aligned buffers, or
-        /// indices and elements that do not exist.
+        /// Whether the draws need checks: they have several instances, more workgroups than one axis allows, vertex
+        /// buffers of more than 4 GiB, insufficiently aligned buffers, or they read indices or elements beyond the
+        /// bound ranges.
         checked: bool,
         /// Whether a capture has several draws.
         several: bool,
         /// Whether captures have counters or queries, or continue after a flush of draws whose counts only the GPU
         /// knows.
         counted: bool,
-        /// Whether only the GPU knows the arguments of the draws, as in indirect draws, byte-count
-        /// draws and conditional rendering, or of other draws in the same capture. Set it also if
-        /// another draw of the capture has primitive restart.
+        /// Whether only the GPU knows the arguments of the draws, as in indirect draws, byte-count draws and
+        /// conditional rendering, or the arguments of other draws in the same capture. Set it also if another draw of
+        /// the capture has primitive restart.
         indirect: bool,
     }
 
-    /// Returns the same kind of draw without primitive restart, for pipelines that were created
-    /// without it.
+    /// Returns the same kind of draw, but without primitive restart, for a pipeline that was created without it.
     pub(super) const fn without_restart(self) -> Self {
         Self { indexed: self.indexed || self.restart, restart: false, ..self }
     }
 
-    /// Returns the keys of the pipelines that these draws may need. `is_fixed` says whether the
-    /// pipeline has a fixed topology, `has_addresses` whether captures use device addresses.
+    /// Returns the keys of the Vulkan pipelines that these draws may need. `is_fixed` says whether the pipeline has a
+    /// fixed topology, and `has_addresses` whether captures use device addresses.
     pub(super) fn keys(&self, is_fixed: bool, has_addresses: bool) -> Vec<Key> {
         let Self { large, indexed, restart, checked, several, counted, indirect, .. } = *self;
         let topology = Some(self.topology.xfb_topology());
         let pushed = Key { topology, indexed, restart, checked, ..Key::of(Source::Pushed) };
         let mut keys = Vec::new();
-        // Dispatches that several draws share use a pipeline for all topologies, and large draws use a
-        // pipeline for their own topology.
+        // Draws that share a dispatch use a Vulkan pipeline for all topologies. A large draw uses one for its own
+        // topology.
         let add_shared = |keys: &mut Vec<Key>, key: Key| {
             keys.push(Key { topology: None, ..key });
             keys.extend(large.then_some(Key { topology, ..key }));
@@ -129,7 +128,8 @@ impl ExpectedDraws {
             keys.push(pushed);
         }
         if !indirect && large {
-            // A draw may be too large for the unchecked pipeline, which does not stage records.
+            // If the pipeline stages records, a large draw uses a checked Vulkan pipeline, because only checked ones stage.
+            // A draw with more workgroups than one axis allows uses a checked one, too.
             keys.push(Key { checked: true, ..pushed });
         }
         keys

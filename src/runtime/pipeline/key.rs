@@ -1,4 +1,4 @@
-//! The key that says which Vulkan pipeline of a [`Pipeline`](super::Pipeline) a dispatch needs.
+//! [`Key`]: says which Vulkan pipeline of a [`Pipeline`](super::Pipeline) a dispatch needs.
 
 #![forbid(unsafe_code)]
 
@@ -7,43 +7,44 @@ use std::fmt;
 use crate::lower::compute::WorkgroupSizes;
 use crate::topology::{PrimitiveTopology, XfbTopology};
 
-/// The properties for which a Vulkan pipeline is compiled. They are independent of each other, but not every
-/// combination has its own pipeline: [`normal`](Self::normal) returns the key of the most specialized
-/// pipeline that supports all properties of a key.
+/// The properties of draws for which a Vulkan pipeline is specialized. Any combination is allowed, but not each has its
+/// own Vulkan pipeline: [`normal`](Self::normal) returns the key of the most specialized one that can capture the
+/// draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::runtime) struct Key {
     pub(in crate::runtime) source: Source,
     /// Whether draws may have an index buffer.
     pub(in crate::runtime) indexed: bool,
-    /// Whether primitive restart may be enabled; with [`Source::Pushed`], whether it is enabled.
+    /// Whether primitive restart may be enabled. With [`Source::Pushed`]: whether it is enabled.
     pub(in crate::runtime) restart: bool,
-    /// Whether elements of attributes may be missing, accesses may be unaligned, or there may be several
-    /// instances. If this is false for a draw with [`Source::Pushed`] and without indices, its capture is
-    /// *unchecked* in the words of the shaders.
+    /// Whether elements of attributes may be missing, accesses may be unaligned, or there may be several instances. If
+    /// this is false for a draw with [`Source::Pushed`] and without indices, its capture is called *unchecked* in the
+    /// shaders.
     pub(in crate::runtime) checked: bool,
-    /// The topology of all draws; `None` if they may have any.
+    /// The topology of all draws, or `None` if they may have any topology.
     pub(in crate::runtime) topology: Option<XfbTopology>,
 }
 
-/// The source of the parameters of a dispatch's draws.
+/// Where a dispatch reads the parameters of its draws, and who placed the draws, that is, computed where they are
+/// captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::runtime) enum Source {
-    /// One draw that the CPU placed. Its parameters are push constants, and all elements of an attribute
-    /// begin within 4 GiB.
+    /// One draw that the CPU placed. Its parameters are push constants, and all elements of an attribute begin within 4
+    /// GiB.
     Pushed,
-    /// Draws that the CPU placed, whose parameters are in memory with a list of the draw of each
+    /// Draws that the CPU placed. Their parameters are in memory, together with a list that contains the draw of each
     /// workgroup. All elements of an attribute begin within 4 GiB.
     Listed,
-    /// Draws that a kernel placed, with parameters in memory; or any one draw that the CPU placed,
-    /// with push constants.
+    /// Draws that a kernel placed, whose parameters are in memory; or a single draw that the CPU placed, whose
+    /// parameters are push constants. Elements of attributes may begin anywhere.
     General,
-    /// One draw that the workgroups of its own dispatch place. Its parameters are push constants, and all
+    /// One draw that the workgroups of its dispatch place themselves. Its parameters are push constants, and all
     /// elements of an attribute begin within 4 GiB.
     Fused,
 }
 
 impl Key {
-    /// The key of a pipeline for any draws without primitive restart.
+    /// The key of a Vulkan pipeline for any draws without primitive restart.
     pub(in crate::runtime) const ANY: Self = Self {
         source: Source::General,
         indexed: true,
@@ -52,18 +53,17 @@ impl Key {
         topology: None,
     };
 
-    /// Returns the key of a pipeline for any draws from `source` without primitive restart.
+    /// Returns the key of a Vulkan pipeline for any draws from `source` without primitive restart.
     pub(in crate::runtime) const fn of(source: Source) -> Self {
         Self { source, ..Self::ANY }
     }
 
-    /// Returns the key of the pipeline to use. `fixed` is the topology of all draws of the
-    /// [`Pipeline`](super::Pipeline), if it has a fixed one; `may_restart` says whether it was
-    /// created with primitive restart.
+    /// Returns the key of the Vulkan pipeline to use. `fixed` is the topology of all draws of the
+    /// [`Pipeline`](super::Pipeline), or `None` if each draw chooses. `may_restart` says whether it was created with
+    /// primitive restart.
     ///
-    /// Only pipelines for single draws omit code for indices and for checks. Dispatches of the
-    /// other sources mix draws, and a pipeline for each mixture would cost more time to compile
-    /// than it saves.
+    /// Only Vulkan pipelines for single draws omit code for indices and for checks. Dispatches from other sources mix
+    /// draws, and compiling a pipeline for each mixture would cost more time than it saves.
     pub(super) fn normal(self, fixed: Option<PrimitiveTopology>, may_restart: bool) -> Self {
         let restart = self.restart && may_restart;
         let indexed = self.indexed || restart || self.source != Source::Pushed;

@@ -1,4 +1,4 @@
-//! Vertex input state: validation, and conversion for graphics pipelines.
+//! Validates a vertex input state, and converts it to Vulkan structures for graphics pipelines.
 
 #![forbid(unsafe_code)]
 
@@ -8,8 +8,8 @@ use crate::runtime::checks::{check_limit, check_stride};
 use crate::runtime::{Limits, RuntimeError};
 use crate::vertex_input::{InputRate, VertexBinding, VertexInput};
 
-/// Checks that a vertex input state is consistent: no number occurs twice, and the binding of each
-/// attribute exists.
+/// Checks that a vertex input state is consistent: no binding and no location is described twice, and the binding of
+/// each attribute is described.
 pub(super) fn validate(input: &VertexInput) -> Result<(), RuntimeError> {
     for (i, binding) in input.bindings.iter().enumerate() {
         let number = binding.binding;
@@ -33,8 +33,7 @@ pub(super) fn validate(input: &VertexInput) -> Result<(), RuntimeError> {
     Ok(())
 }
 
-/// Checks a vertex input state against the limits of graphics pipelines. Compute captures have no
-/// such limits.
+/// Checks a vertex input state against the limits of graphics pipelines, which do not apply to compute captures.
 pub(super) fn check_limits(input: &VertexInput, limits: &Limits) -> Result<(), RuntimeError> {
     for b in &input.bindings {
         let n = b.binding;
@@ -69,7 +68,7 @@ pub(super) fn check_limits(input: &VertexInput, limits: &Limits) -> Result<(), R
     Ok(())
 }
 
-/// Returns the largest divisor, and whether any divisor is 0; `None` if all divisors are 1.
+/// Returns the largest divisor other than 1, and whether any divisor is 0. Returns `None` if all divisors are 1.
 pub(super) fn divisors(input: &VertexInput) -> Option<(u32, bool)> {
     let other = divisor_descriptions(input);
     let max = other.iter().map(|d| d.divisor).max()?;
@@ -172,7 +171,7 @@ mod tests {
         assert!(validate(&input()).is_ok());
     }
 
-    /// A value at the limit is accepted, and an error contains the limit of the device.
+    /// A value at the limit is accepted. The error for a larger value contains the limit of the device.
     #[test]
     fn limits_are_those_of_the_device() {
         type Set = fn(&mut VertexInput, u32);

@@ -1,4 +1,4 @@
-//! Query results: read by the host at any time, or copied by the device.
+//! Query results: the host reads them at any time, or the device copies them.
 
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::time::{Duration, Instant};
@@ -17,11 +17,11 @@ use crate::sysval::results::{Query, RESULTS_WIDTH, Results, flags};
 /// The result of a query that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct QueryResult {
-    /// The number of primitives written for `TransformFeedbackStream`, or of primitives generated
-    /// for `PrimitivesGenerated`.
+    /// For `TransformFeedbackStream` the number of primitives written, for `PrimitivesGenerated` the number of
+    /// primitives generated.
     pub first: u64,
-    /// The number of primitives needed; 0 for
-    /// [`QueryKind::PrimitivesGenerated`](super::QueryKind::PrimitivesGenerated).
+    /// For `TransformFeedbackStream` the number of primitives that would be written if all buffers were large enough,
+    /// for [`PrimitivesGenerated`](super::QueryKind::PrimitivesGenerated) 0.
     pub second: u64,
 }
 
@@ -30,27 +30,27 @@ pub struct QueryResult {
 pub struct ResultTarget {
     /// A buffer with the usage [`Context::query_target_usage`].
     pub buffer: vk::Buffer,
-    /// The number of bytes from the start of the buffer to the first result, a multiple of the size
-    /// of an integer.
+    /// The number of bytes from the start of the buffer to the first result. It is a multiple of 8 with
+    /// `VK_QUERY_RESULT_64_BIT`, otherwise of 4.
     pub offset: u64,
-    /// The number of bytes from one result to the next, a multiple of the size of an integer.
+    /// The number of bytes from one result to the next, a multiple of 8 with `VK_QUERY_RESULT_64_BIT`, otherwise of 4.
     pub stride: u64,
 }
 
-/// The number of polls of a query after which the waiting thread begins to yield. After `YIELDS` polls it
-/// begins to sleep.
+/// The number of polls of a query after which the waiting thread begins to yield; after `YIELDS` polls it begins to
+/// sleep.
 const SPINS: u32 = 64;
 const YIELDS: u32 = 1024;
-/// The time that the waiting thread sleeps between two polls.
+/// How long the waiting thread sleeps between two polls.
 const NAP: Duration = Duration::from_micros(50);
 
-/// The format of a result.
+/// The format of results in memory.
 #[derive(Debug, Clone, Copy)]
 struct Format {
     flags: vk::QueryResultFlags,
     /// The size of one integer in bytes: 8 with `VK_QUERY_RESULT_64_BIT`, otherwise 4.
     integer: u64,
-    /// The number of values of a query, without its availability.
+    /// The number of integers in a result, without the availability.
     values: usize,
 }
 
@@ -59,13 +59,13 @@ impl Format {
         self.flags.contains(flag)
     }
 
-    /// The size of the result of one query in bytes.
+    /// The size in bytes of a result, with the availability if it was requested.
     fn size(self) -> u64 {
         let availability = self.has(vk::QueryResultFlags::WITH_AVAILABILITY);
         self.integer * (self.values as u64 + u64::from(availability))
     }
 
-    /// Returns the bytes from the start of the first of `count` results to the end of the last one.
+    /// Returns the number of bytes from the start of the first of `count` results to the end of the last one.
     ///
     /// # Errors
     /// [`RuntimeError::Misaligned`], [`RuntimeError::SmallStride`], [`RuntimeError::PastTheEnd`].
@@ -88,7 +88,8 @@ impl Format {
         }
     }
 
-    /// Writes integers to `target`. Integers for which `target` has no room are dropped.
+    /// Writes integers to `target`, in the size that the flags request. Integers that do not fit into `target` are
+    /// dropped.
     fn write(self, target: &mut [u8], integers: impl Iterator<Item = u64>) {
         let size = self.integer as usize;
         for (target, integer) in target.chunks_exact_mut(size).zip(integers) {
@@ -113,8 +114,8 @@ impl QueryPool {
         Ok(Format { flags, integer, values: self.kind.values() })
     }
 
-    /// The result of a query, or `None` if it has not ended. Like [`results`](Self::results), this
-    /// may be called at any time.
+    /// The result of a query, or `None` if the query has not ended. Like [`results`](Self::results), this function may
+    /// be called at any time.
     ///
     /// # Errors
     /// [`RuntimeError::QueryRange`].
@@ -129,26 +130,24 @@ impl QueryPool {
         Ok(self.available(dwords, query).map(result))
     }
 
-    /// Writes results of queries into host memory, one every `stride` bytes:
-    /// [`vkGetQueryPoolResults`](https://docs.vulkan.org/refpages/latest/refpages/source/vkGetQueryPoolResults.html).
-    /// Returns true if all results were available (`VK_SUCCESS`), and false otherwise
-    /// (`VK_NOT_READY`).
+    /// Writes results of queries into host memory, one every `stride` bytes, as
+    /// [`vkGetQueryPoolResults`](https://docs.vulkan.org/refpages/latest/refpages/source/vkGetQueryPoolResults.html)
+    /// does. Returns true if all results were available (`VK_SUCCESS`), and false otherwise (`VK_NOT_READY`).
     ///
-    /// May be called at any time by any number of threads, also while submissions add to, end or
-    /// reset the queries: neither a fence nor a barrier is needed. If a query has ended, its
-    /// complete values are written. If it has not, its values in `data` are not changed, except:
-    /// * with `PARTIAL`, the values counted so far are written. If the device adds to a value at
-    ///   the same time and its lower half overflows, the halves may be inconsistent.
-    /// * with `WAIT`, the call waits up to `timeout` for all queries together; otherwise `timeout`
-    ///   is ignored. As in Vulkan, the submission that ends the query must have been submitted. A
-    ///   query on a lost device never ends: use a timeout not much longer than a submission takes,
-    ///   and check for device loss in between.
+    /// Any number of threads may call this function at any time, also while submissions add to, end or reset the
+    /// queries: neither a fence nor a barrier is needed. If a query has ended, its complete values are written. If it
+    /// has not, its values in `data` are not changed, except with these flags:
+    /// * With `PARTIAL`, the values counted so far are written. If the device adds to a value at the same time and its
+    ///   lower half overflows, the halves may be inconsistent.
+    /// * With `WAIT`, the call waits up to `timeout` for all queries together; without `WAIT`, `timeout` is ignored. As
+    ///   in Vulkan, the command buffer that ends the query must have been submitted. A query on a lost device never ends:
+    ///   use a timeout not much longer than a submission takes, and check for device loss in between.
     ///
     /// # Errors
     /// [`RuntimeError::QueryRange`], [`RuntimeError::ResultFlags`], [`RuntimeError::Misaligned`],
-    /// [`RuntimeError::SmallStride`], [`RuntimeError::PastTheEnd`],
-    /// [`RuntimeError::ResultsTooLong`]. After [`RuntimeError::QueryTimeout`] the results of the
-    /// queries before that query are written.
+    /// [`RuntimeError::SmallStride`], [`RuntimeError::PastTheEnd`], [`RuntimeError::ResultsTooLong`];
+    /// [`RuntimeError::QueryTimeout`], after which the results of the queries before the one that timed out are
+    /// written.
     ///
     /// # Safety
     /// The device is live.
@@ -172,7 +171,7 @@ impl QueryPool {
         let dwords = unsafe { self.buffer.mapped_dwords() };
         let started = Instant::now();
         let mut is_complete = true;
-        // Results for which `data` has no room are not written.
+        // Results that do not fit into `data` are not written.
         let stride = usize::try_from(stride).unwrap_or(usize::MAX);
         for number in 0..count {
             let query = first + number;
@@ -203,7 +202,7 @@ impl QueryPool {
         Ok(is_complete)
     }
 
-    /// Returns the values of the last end of a query, or `None` if the query is not available.
+    /// Returns the values that the last end of a query wrote, or `None` if the query is not available.
     fn available(&self, dwords: &[AtomicU32], query: u32) -> Option<[u64; 2]> {
         let [_, _, _, _, a, for_a, b, for_b, c, for_c, d, for_d] = self.dwords_of(dwords, query)?;
         let numbers = || loaded([for_a, for_b, for_c, for_d]);
@@ -211,13 +210,12 @@ impl QueryPool {
         if end == 0 || others != [end; 3] {
             return None;
         }
-        // An acquire load is not enough: mapped memory may be write-combined, and processors may
-        // reorder loads from such memory.
+        // An acquire load is not enough: mapped memory may be write-combined, and processors may reorder loads from it.
         fence(Ordering::SeqCst);
         let values = integers(loaded([a, b, c, d]));
         fence(Ordering::SeqCst);
-        // A reset sets the numbers to 0, and the next end writes another number. If the numbers are
-        // still the same, the values belong to this end.
+        // A reset sets the numbers to 0, and the next end writes another number. So if the numbers have not changed,
+        // all values belong to the same end.
         (numbers() == [end; 4]).then_some(values)
     }
 
@@ -228,26 +226,25 @@ impl QueryPool {
         integers(values)
     }
 
-    /// Returns the dwords of a [`Query`], or `None` if it is beyond the mapped memory.
+    /// Returns the dwords of a [`Query`], or `None` if the query is beyond the mapped memory.
     fn dwords_of<'a>(&self, dwords: &'a [AtomicU32], query: u32) -> Option<&'a [AtomicU32; QUERY]> {
         let start = (self.place(query).query / super::DWORD) as usize;
         dwords.get(start..)?.first_chunk()
     }
 
-    /// Copies results of queries into a buffer of the application:
-    /// [`vkCmdCopyQueryPoolResults`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdCopyQueryPoolResults.html).
+    /// Copies results of queries into a buffer of the application, as
+    /// [`vkCmdCopyQueryPoolResults`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdCopyQueryPoolResults.html)
+    /// does.
     ///
-    /// The results include everything that was submitted to the queue before. If a query has not
-    /// ended by then, its values in the buffer are not changed, unless `PARTIAL` or `WAIT` is set:
-    /// then the values counted so far are written. The command does not wait for other queues, nor
-    /// for draws that a [`Recorder`](crate::runtime::Recorder) has not
-    /// [flushed](crate::runtime::Recorder::flush).
+    /// The results include everything that was submitted to the queue before. If a query has not ended by then, its
+    /// values in the buffer are not changed, unless `PARTIAL` or `WAIT` is set: with one of these, the values counted
+    /// so far are written. The command does not wait for other queues, nor for draws that a
+    /// [`Recorder`](crate::runtime::Recorder) has not [flushed](crate::runtime::Recorder::flush).
     ///
-    /// Records a kernel between two barriers. The application must synchronize with it as with a
-    /// transfer, like Vulkan's command: `TRANSFER` with `TRANSFER_WRITE`. The compute pipeline and
-    /// its push constants are disturbed, and under the descriptor plan all descriptor sets of the
-    /// compute bind point. The function takes 32 bytes of upload memory from `arena`, and under the
-    /// descriptor plan one descriptor set.
+    /// Records a kernel between two barriers. As for Vulkan's command, the application must synchronize with `TRANSFER`
+    /// and `TRANSFER_WRITE`. The bound compute pipeline and its push constants are disturbed, and under the descriptor
+    /// plan all descriptor sets of the compute bind point. The function takes 32 bytes of upload memory from `arena`,
+    /// and under the descriptor plan one descriptor set.
     ///
     /// # Errors
     /// [`RuntimeError::QueryRange`], [`RuntimeError::ResultFlags`], [`RuntimeError::Misaligned`],
@@ -316,7 +313,7 @@ impl QueryPool {
     }
 }
 
-/// The number of dwords of a [`Query`]: first its values, then its result.
+/// The number of dwords of a [`Query`]: 4 for its values, then 8 for its result.
 const QUERY: usize = size_of::<Query>() / size_of::<u32>();
 
 fn loaded(dwords: [&AtomicU32; 4]) -> [u32; 4] {
@@ -328,7 +325,7 @@ const fn integers([a, b, c, d]: [u32; 4]) -> [u64; 2] {
     [a as u64 | (b as u64) << 32, c as u64 | (d as u64) << 32]
 }
 
-/// Pauses between two polls, longer after many polls.
+/// Pauses between two polls, the longer the more polls there were.
 fn pause(polls: u32) {
     match polls {
         0..SPINS => std::hint::spin_loop(),

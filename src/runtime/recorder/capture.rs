@@ -1,4 +1,4 @@
-//! A capture as a value: its collected draws, and how they are recorded.
+//! [`Capture`]: a compute capture as a value that is recorded later.
 
 use ash::vk;
 
@@ -12,21 +12,19 @@ use crate::runtime::parameters::CounterBuffer;
 use crate::runtime::{ArenaAccess, Context, Kernels, RuntimeError};
 use crate::sysval::Address;
 
-/// A compute capture as a value: the bound state, and the draws since Begin.
+/// A compute capture as a value: the draws between Begin and End, with the state that is bound for each.
 ///
-/// It borrows nothing, so an application can keep it with the other state of a command buffer, and
-/// collect draws between any other commands. [`recorder`](Self::recorder) returns a recorder that
-/// binds and draws, [`end`](Self::end) sets the counters, and [`play`](Self::play) records
-/// everything into a command buffer, any number of times.
+/// A capture borrows nothing, so an application can keep it with the other state of a command buffer, and collect draws
+/// between any other commands. [`recorder`](Self::recorder) returns a recorder that binds and draws, [`end`](Self::end)
+/// sets the counters to write, and [`play`](Self::play) records everything into a command buffer, any number of times.
 ///
-/// A [`Recorder`] of the compute backend plays its capture when it ends. Whether the recorder or
-/// the application plays the capture, an error loses no draws: they stay collected, and can be
-/// played again with more memory. If a capture has draws with and without geometry shaders, or
-/// several vertex streams, some draws may be recorded before the error, as by a
-/// [`flush`](Recorder::flush); then the rest must be played into the same command buffer.
+/// A [`Recorder`] of the compute backend plays its capture when it ends. Whether the recorder or the application plays
+/// the capture, an error loses no draws: they stay collected, and can be played again with more memory. If only some
+/// draws of the capture have geometry shaders, or if it has several vertex streams, some draws may be recorded before
+/// the error, as by a [`flush`](Recorder::flush); the other draws must then be played into the same command buffer.
 ///
-/// The capture keeps its memory: when it is begun again, it makes no heap allocations for as many
-/// draws as before.
+/// The capture keeps its memory: when it is begun again, collecting up to the same number of draws makes no heap
+/// allocations.
 #[derive(Debug)]
 pub struct Capture {
     pub(super) ctx: Context,
@@ -36,23 +34,24 @@ pub struct Capture {
     kernels: Kernels,
     /// Whether the recorder was dropped without `end`.
     is_abandoned: bool,
-    /// The state of the command buffer that the first draws were flushed to. `None` if none were.
+    /// The state after a recorder flushed draws of the capture into a command buffer, or `None` if no draws were
+    /// flushed.
     flushed: Option<Flushed>,
 }
 
-/// For each vertex stream that was recorded, its state after its last draw.
+/// For each vertex stream, where it continues after its last recorded draw. `None` if it was not recorded.
 type StreamContinuations = [Option<Continuation>; MAX_STREAMS as usize];
 
-/// The state of a command buffer after a flush.
+/// The command buffer that draws were flushed into, and its state after that.
 #[derive(Debug, Clone, Copy)]
 struct Flushed {
     cmd: vk::CommandBuffer,
     recorded: Recorded,
     sets_disturbed: bool,
-    /// The layout of the pipeline that was bound last.
+    /// The layout of the pipeline that was bound last, or `None` if the set of the descriptor plan was not bound.
     layout: Option<vk::PipelineLayout>,
-    /// For each vertex stream, the memory to which the GPU writes the positions. `None` if the CPU
-    /// knows them.
+    /// For each vertex stream, the memory to which the GPU writes the positions in the capture buffers, or `None` if
+    /// the CPU knows them.
     positions: [Option<Suballocation>; MAX_STREAMS as usize],
 }
 
@@ -73,11 +72,11 @@ impl Capture {
     /// Begins a capture, as [`Recorder::begin`] does, without recording anything. Discards previously collected draws.
     ///
     /// # Errors
-    /// As [`Recorder::begin`]; [`RuntimeError::Unsupported`] for pipelines of other backends, which
-    /// record draws immediately.
+    /// The errors of [`Recorder::begin`]; [`RuntimeError::Unsupported`] for pipelines of other backends, which record
+    /// draws immediately.
     ///
     /// # Safety
-    /// As [`Recorder::begin`], for all command buffers that the capture is [played](Self::play)
+    /// The requirements of [`Recorder::begin`] apply to all command buffers that the capture is [played](Self::play)
     /// into.
     pub unsafe fn begin(&mut self, desc: &CaptureDesc<'_>) -> Result<(), RuntimeError> {
         self.clear();
@@ -93,7 +92,7 @@ impl Capture {
     /// Begins counting draws that are not captured, as [`Recorder::begin_inactive`] does.
     ///
     /// # Errors
-    /// As [`Recorder::begin_inactive`].
+    /// The errors of [`Recorder::begin_inactive`].
     pub fn begin_inactive(&mut self) -> Result<(), RuntimeError> {
         self.clear();
         self.kernels.pipelines()?;
@@ -115,15 +114,14 @@ impl Capture {
         self.streams.all().iter().all(|collector| collector.collected.is_empty())
     }
 
-    /// Returns a recorder that binds and draws. It has no command buffer:
-    /// [`flush`](Recorder::flush) returns an error, and [`end`](Recorder::end) does what
-    /// [`end`](Self::end) of the capture does.
+    /// Returns a recorder that binds and draws. It has no command buffer, so its [`flush`](Recorder::flush) returns an
+    /// error, and its [`end`](Recorder::end) calls [`end`](Self::end) of the capture.
     pub fn recorder(&mut self) -> Recorder<'_> {
         Recorder { inner: Inner::Collect(self), is_open: false }
     }
 
-    /// Ends the capture and sets the counters to write, as [`Recorder::end`] does. If it is not
-    /// called, no counters are written.
+    /// Ends the capture and sets the counters to write, as [`Recorder::end`] does. A capture that is played without
+    /// this call writes no counters.
     ///
     /// # Errors
     /// [`RuntimeError::NotBegun`], [`RuntimeError::TooManyCounters`],
@@ -131,7 +129,7 @@ impl Capture {
     /// [`RuntimeError::NoAddress`], [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`].
     ///
     /// # Safety
-    /// As [`Recorder::end`].
+    /// The requirements of [`Recorder::end`] apply.
     pub unsafe fn end(&mut self, counters: &[Option<CounterBuffer>]) -> Result<(), RuntimeError> {
         // SAFETY: the caller's contract.
         unsafe { self.streams.end(counters) }?;
@@ -139,8 +137,8 @@ impl Capture {
         Ok(())
     }
 
-    /// Notes that the recorder was dropped without `end`, so that playing returns an error. Returns the
-    /// number of draws that were not recorded.
+    /// Notes that the recorder was dropped without `end`, so that playing the capture returns an error. Returns the
+    /// number of collected draws.
     pub(super) fn abandon(&mut self) -> usize {
         let all = self.streams.all();
         self.is_abandoned = all.iter().any(Collector::has_begun);
@@ -149,29 +147,31 @@ impl Capture {
 
     /// Records the collected draws. A capture can be played several times, into the same command buffer or different
     /// ones. It always begins with its initial state; counters are read when the commands are executed. If queries are
-    /// not [reset](crate::runtime::QueryPool::reset) between two executions, their values add up; under the descriptor
-    /// plan and on CPU devices, a polling host may then see parts of both results.
+    /// not [reset](crate::runtime::QueryPool::reset) between two executions, their values add up. Under the descriptor
+    /// plan and on CPU devices, a host that polls such a query may then see parts of both results.
     ///
     /// [Synchronization](crate::guide::synchronization) lists the disturbed state and the recorded barriers. The
-    /// application must record barriers between this and other captures to the same buffers, including earlier plays
-    /// of the same capture. Draws use the descriptor sets that `cmd` has bound, except for sets that
-    /// [`Recorder::bind_descriptor_sets`] bound.
+    /// application must record barriers between this capture and other captures to the same buffers, also between two
+    /// plays of the same capture. Draws use the descriptor sets that [`Recorder::bind_descriptor_sets`] bound, and for
+    /// other set numbers those that are bound in `cmd`.
     ///
     /// If a recorder flushed some draws of the capture, playing continues after these draws, in the
     /// same command buffer.
     ///
     /// # Errors
     /// [`RuntimeError::NotBegun`], [`RuntimeError::NotEnded`], [`RuntimeError::FlushedElsewhere`];
-    /// [`RuntimeError::ArenaFull`], [`RuntimeError::NoDescriptorSet`] (neither if the arena is
-    /// [growing](crate::runtime::Arena::growing)), [`RuntimeError::NoAddress`],
-    /// [`RuntimeError::Limit`], [`RuntimeError::DispatchTooLarge`],
-    /// [`RuntimeError::DescriptorSetUnknown`], a failed allocation. In case of an error nothing is
-    /// recorded, and nothing is lost. Only if some draws have a geometry shader and others have none, or emit to
-    /// several vertex streams, what comes before the draws or the stream that fail may be recorded.
+    /// [`RuntimeError::ArenaFull`] and [`RuntimeError::NoDescriptorSet`], unless the arena is
+    /// [growing](crate::runtime::Arena::growing); [`RuntimeError::NoAddress`], [`RuntimeError::Limit`],
+    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::DescriptorSetUnknown`]; [`RuntimeError::TooManyPrimitives`]
+    /// and [`RuntimeError::TooManyDraws`] (geometry shaders); the error of a failed command or allocation.
+    ///
+    /// In case of an error nothing is recorded, and all draws stay collected. There is one exception: if only some
+    /// draws have a geometry shader, or the capture has several vertex streams, the draws or streams before the one
+    /// that failed may be recorded.
     ///
     /// # Safety
-    /// As [`Recorder::begin`]. The arena that draws were flushed with has not been reset or
-    /// destroyed since.
+    /// The requirements of [`Recorder::begin`] apply. If draws were flushed, the arena that they were flushed with has
+    /// not been reset or destroyed since.
     pub unsafe fn play<'a>(
         &mut self,
         arena: impl Into<ArenaAccess<'a>>,
@@ -181,23 +181,24 @@ impl Capture {
         unsafe { self.play_with(&mut Playback::new(arena.into(), cmd)) }
     }
 
-    /// Like [`play`](Self::play), ordered after all earlier compute captures. The capture may write the same bytes,
-    /// add to the same queries, resume from their counters, and read vertices, indices and draw arguments that they
-    /// captured. Barriers are recorded only where this requires them: before the first capture after
-    /// [`CaptureOrder::new`] or [`forget`](CaptureOrder::forget), between captures that access the same bytes, and
-    /// before captures under the descriptor plan. Captures with counters and queries need no further barriers.
+    /// Like [`play`](Self::play), but also orders this capture after all earlier compute captures. So it may write the
+    /// same bytes, add to the same queries, resume from counters that they wrote, and read vertices, indices and draw
+    /// arguments that they captured. Barriers are recorded only where that requires them: before the first capture
+    /// after [`CaptureOrder::new`] or [`forget`](CaptureOrder::forget), between captures that access the same bytes,
+    /// and before captures under the descriptor plan. The barriers that captures with counters and queries record
+    /// anyway suffice for these.
     ///
-    /// The runtime does not know about buffers that alias the same memory, and about memory that shaders access
-    /// through the application's descriptors and addresses. If these depend on earlier captures, the application
-    /// records a barrier or calls `forget`.
+    /// The runtime does not know of buffers that alias the same memory, nor of memory that shaders access through the
+    /// application's descriptors and addresses. If accesses to such memory depend on earlier captures, the application
+    /// must record a barrier or call `forget`.
     ///
     /// # Errors
-    /// As [`play`](Self::play).
+    /// The errors of [`play`](Self::play).
     ///
     /// # Safety
-    /// As [`play`](Self::play). All captures since `forget` were played into `cmd` with `order`,
-    /// and no other function of this crate has recorded into `cmd` since. Barriers of the
-    /// application order the captures with its own commands.
+    /// The requirements of [`play`](Self::play) apply. All captures since `forget` were played into `cmd` with `order`,
+    /// and no other function of this crate has recorded into `cmd` since. The application records the barriers between
+    /// the captures and its own commands.
     pub unsafe fn play_in_order<'a>(
         &mut self,
         arena: impl Into<ArenaAccess<'a>>,
@@ -216,7 +217,7 @@ impl Capture {
     }
 
     /// # Safety
-    /// As [`play`](Self::play).
+    /// The requirements of [`play`](Self::play) apply.
     unsafe fn play_with(&mut self, playback: &mut Playback<'_>) -> Result<Recorded, RuntimeError> {
         if self.is_abandoned {
             return Err(RuntimeError::NotEnded);
@@ -234,14 +235,14 @@ impl Capture {
         Ok(playback.recorded)
     }
 
-    /// Records the draws that were collected so far, and discards them. The capture continues after these
-    /// draws, in the same command buffer.
+    /// Records the draws that were collected so far, and discards them. The capture continues after these draws, in the
+    /// same command buffer.
     ///
     /// # Errors
-    /// As [`play`](Self::play).
+    /// The errors of [`play`](Self::play).
     ///
     /// # Safety
-    /// As [`play`](Self::play).
+    /// The requirements of [`play`](Self::play) apply.
     pub(super) unsafe fn flush(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
         // SAFETY: the caller's contract.
         let after = unsafe { self.record(playback, false) }?;
@@ -250,8 +251,7 @@ impl Capture {
         Ok(())
     }
 
-    /// Discards the recorded draws of the streams in `after`. These streams continue after the
-    /// discarded draws.
+    /// For each stream in `after`: discards its draws, which are recorded, and lets it continue after them.
     fn go_on(&mut self, playback: &Playback<'_>, after: &StreamContinuations) {
         let Playback { cmd, recorded, sets_disturbed, layout, .. } = *playback;
         let mut positions = self.flushed.map(|flushed| flushed.positions).unwrap_or_default();
@@ -267,10 +267,10 @@ impl Capture {
     /// Ends the capture, and records the draws that were not flushed.
     ///
     /// # Errors
-    /// As [`end`](Self::end) and [`play`](Self::play). The draws then stay collected.
+    /// The errors of [`end`](Self::end) and [`play`](Self::play). In case of an error the draws stay collected.
     ///
     /// # Safety
-    /// As [`end`](Self::end) and [`play`](Self::play).
+    /// The requirements of [`end`](Self::end) and [`play`](Self::play) apply.
     pub(super) unsafe fn finish(
         &mut self,
         playback: &mut Playback<'_>,
@@ -285,14 +285,13 @@ impl Capture {
         Ok(playback.recorded)
     }
 
-    /// Records the draws of each stream, and the counters if the capture ends. The draws stay collected. Returns the
-    /// state of each stream after its draws.
+    /// Records the draws of each stream. If `is_end` is true, counters are written, too. Returns where each stream
+    /// continues after its draws. The draws stay collected.
     ///
-    /// If a stream cannot be recorded, the streams before it stay recorded, and continue after
-    /// their recorded draws.
+    /// If a stream cannot be recorded, the streams before it stay recorded, and continue after their draws.
     ///
     /// # Safety
-    /// As [`play`](Self::play).
+    /// The requirements of [`play`](Self::play) apply.
     unsafe fn record(
         &mut self,
         playback: &mut Playback<'_>,
@@ -313,17 +312,17 @@ impl Capture {
                 }
             }
         }
-        // If a capture has several streams, it has no single result.
+        // A capture with several streams does not have a single result.
         let first = all[0].as_ref().filter(|_| self.streams.bound() == 1);
         playback.recorded.captured =
             first.and_then(|after| captured(self.streams.all().first()?, after));
         Ok(all)
     }
 
-    /// Does what [`record`](Self::record) does, but only for one stream.
+    /// Does what [`record`](Self::record) does for one stream.
     ///
     /// # Safety
-    /// As [`play`](Self::play).
+    /// The requirements of [`play`](Self::play) apply.
     unsafe fn record_stream(
         &mut self,
         playback: &mut Playback<'_>,
@@ -342,7 +341,7 @@ impl Capture {
             // SAFETY: the caller's contract.
             return unsafe { recording.record_part(playback, counters) };
         }
-        // Each part continues where the previous part ended, as the draws after a flush do.
+        // Each part continues where the previous part ended, like the draws after a flush.
         let Collected { position, captured, ref mut ends, ref draws, .. } =
             recording.collector.collected;
         let (ends, draws) = (std::mem::take(ends), draws.clone());
@@ -371,8 +370,8 @@ impl Capture {
         let collected = &mut collector.collected;
         (collected.draws, collected.ends) = (draws, ends);
         match failed.filter(|first| *first > 0) {
-            // The parts before the part that failed are recorded. They are discarded, so that the next call
-            // records only the other draws.
+            // The parts before the one that failed are recorded. Their draws are discarded, so that the next call
+            // records only the remaining draws.
             Some(first) => {
                 drop(collected.draws.drain(..first));
                 let Playback { cmd, recorded, sets_disturbed, layout, .. } = *playback;
@@ -388,7 +387,7 @@ impl Capture {
     }
 }
 
-/// Returns the result of a stream, or `None` if the CPU does not know it.
+/// Returns the result of a stream whose draws were recorded, or `None` if the CPU does not know it.
 fn captured(collector: &Collector, after: &Continuation) -> Option<Captured> {
     let position = |target| after.position.in_buffer(&target).unwrap_or_default();
     let targets = collector.collected.targets;
@@ -402,8 +401,8 @@ struct Recording<'a> {
     places: &'a mut Places,
     kernels: &'a Kernels,
     collector: &'a mut Collector,
-    /// The memory to which an earlier recording of the stream wrote the positions. `None` if the
-    /// CPU knows them.
+    /// The memory to which an earlier recording of the stream wrote the positions in the capture buffers, or `None` if
+    /// the CPU knows them.
     earlier: Option<Suballocation>,
 }
 
@@ -411,7 +410,7 @@ impl Recording<'_> {
     /// Records the draws of one [part](super::collect::Collected::parts).
     ///
     /// # Safety
-    /// As [`Capture::play`].
+    /// The requirements of [`Capture::play`] apply.
     unsafe fn record_part(
         &mut self,
         playback: &mut Playback<'_>,

@@ -1,5 +1,5 @@
-//! Checks the arguments of a capture before anything is recorded. Checks that depend on the shader
-//! are in [pulling](crate::runtime::pulling) and [pipeline](crate::runtime::pipeline).
+//! Checks of the arguments of a capture. Checks that depend on the shader are in [pulling](crate::runtime::pulling) and
+//! [pipeline](crate::runtime::pipeline).
 
 #![forbid(unsafe_code)]
 
@@ -71,8 +71,8 @@ pub(super) fn check_counters(
     Ok(())
 }
 
-/// Checks that no two counters are written to the same address. At the begin of a capture, buffers
-/// may share a counter.
+/// Checks that no two counters of the end of a capture have the same address. At the begin of a capture, buffers may
+/// share a counter.
 pub(super) fn check_distinct(counters: &[Option<CounterBuffer>]) -> Result<(), RuntimeError> {
     for (second, counter) in counters.iter().enumerate() {
         // Counters cannot overlap partially, because offsets are multiples of 4.
@@ -85,7 +85,8 @@ pub(super) fn check_distinct(counters: &[Option<CounterBuffer>]) -> Result<(), R
     Ok(())
 }
 
-/// Checks the number of a capture buffer or counter against the limit of native transform feedback.
+/// Checks the number of a capture buffer or counter, which `what` names, against the limit of native transform
+/// feedback.
 fn check_number(ctx: &Context, what: &str, number: usize) -> Result<(), RuntimeError> {
     let Some(support) = &ctx.capabilities().transform_feedback else { return Ok(()) };
     let limit = "maxTransformFeedbackBuffers";
@@ -113,7 +114,7 @@ pub(super) fn check_buffers(
     Ok(())
 }
 
-/// Checks a range of push constants.
+/// Checks the offset and the size of push constants.
 pub(super) fn check_push_constants(
     ctx: &Context,
     offset: u32,
@@ -132,8 +133,8 @@ pub(super) fn check_index_buffer(buffer: &IndexBuffer) -> Result<(), RuntimeErro
     multiple_of(alignment, || "the offset of the index buffer".to_owned(), buffer.offset)
 }
 
-/// Checks that the pipeline has set layouts of the application for these set numbers. The number after the
-/// application's last set belongs to the descriptor plan.
+/// Checks that the set numbers belong to set layouts of the application. The number after the application's last set
+/// belongs to the descriptor plan.
 pub(super) fn check_set_range(
     pipeline: &Pipeline,
     first: u32,
@@ -146,7 +147,8 @@ pub(super) fn check_set_range(
     }
 }
 
-/// Checks that every set that the pipeline's shader reads is bound.
+/// Checks that every set that the pipeline's shader reads is bound. `is_bound` says whether the set with a number is
+/// bound.
 pub(super) fn check_used_sets(
     pipeline: &Pipeline,
     is_bound: impl Fn(u32) -> bool,
@@ -157,7 +159,7 @@ pub(super) fn check_used_sets(
     }
 }
 
-/// Checks the topology of a draw against a pipeline with a fixed topology.
+/// Checks that a draw has the fixed topology of its pipeline, if the pipeline has one.
 pub(super) fn check_topology(
     fixed: Option<PrimitiveTopology>,
     topology: PrimitiveTopology,
@@ -170,7 +172,8 @@ pub(super) fn check_topology(
     }
 }
 
-/// Checks that the stages after the vertex shader, if there are any, take primitives of a topology.
+/// Checks that the tessellation or geometry shaders take primitives of a topology, and that there are tessellation
+/// shaders for a patch list.
 pub(in crate::runtime) fn check_input(
     geometry: Option<LoweredGeometry>,
     topology: PrimitiveTopology,
@@ -184,7 +187,7 @@ pub(in crate::runtime) fn check_input(
     }
 }
 
-/// Checks the offset and the stride of indirect commands of `command` bytes.
+/// Checks the offset and the stride of indirect commands, each of which has `command` bytes.
 pub(super) fn check_indirect(draw: &IndirectDraw, command: u32) -> Result<(), RuntimeError> {
     multiple_of_4(|| "the offset of indirect arguments".to_owned(), draw.offset)?;
     multiple_of_4(|| "the stride of indirect arguments".to_owned(), draw.stride)?;
@@ -204,8 +207,7 @@ pub(super) fn check_native_indirect(
     ctx: &Context,
     draw: &IndirectDraw,
 ) -> Result<(), RuntimeError> {
-    // If the draw count is in a buffer, the application must keep to `maxDrawIndirectCount`,
-    // because the CPU does not know the count.
+    // If the draw count is in a buffer, only the application can ensure that it does not exceed `maxDrawIndirectCount`.
     if draw.count.is_some() || draw.draw_count <= 1 {
         return Ok(());
     }

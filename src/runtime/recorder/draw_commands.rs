@@ -1,5 +1,4 @@
-//! The draw commands of a capture. Each command checks its arguments and passes them to the
-//! backend.
+//! The functions of [`Recorder`] that capture draws. Each checks its arguments and passes them to the backend.
 
 use super::Recorder;
 use super::checks::{check_byte_count, check_indirect};
@@ -8,7 +7,7 @@ use crate::runtime::RuntimeError;
 use crate::runtime::parameters::{ByteCountDraw, Draw, DrawIndexed, IndirectDraw};
 use crate::topology::PrimitiveTopology;
 
-/// The arguments of a draw.
+/// The arguments of one of the draw functions.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Arguments<'a> {
     Draw(&'a Draw),
@@ -29,28 +28,29 @@ impl Arguments<'_> {
 }
 
 impl Recorder<'_> {
-    /// Captures a draw, after the draws before it.
+    /// Captures a draw. Its records follow those of the draws before it.
     ///
     /// `VertexIndex` and `InstanceIndex` are computed modulo 2^32, as in all draws.
     ///
     /// # Errors
-    /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::DispatchTooLarge`],
-    /// [`RuntimeError::NotBegun`]; [`RuntimeError::MissingDescriptorSet`] for a set that the shader
-    /// reads; for the vertex buffers that the pipeline reads
-    /// [`RuntimeError::MissingVertexBuffer`], [`RuntimeError::Misaligned`],
-    /// [`RuntimeError::StaticStride`], [`RuntimeError::NoAddress`],
-    /// [`RuntimeError::TooManyBuffers`], [`RuntimeError::PartialDword`],
-    /// [`RuntimeError::PastTheEnd`]; for push constants and sysvals in memory (vertex)
-    /// [`RuntimeError::ArenaFull`] and a failed allocation; [`RuntimeError::Limit`] (vertex) for a
-    /// triangle fan with more than
-    /// [`MAX_FAN_PRIMITIVES`](crate::lower::vertex::MAX_FAN_PRIMITIVES). Nothing is recorded in
-    /// case of an error, and the capture may continue.
+    /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::GeometryInput`], [`RuntimeError::NoTessellation`],
+    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::NotBegun`]; [`RuntimeError::MissingDescriptorSet`] for a set
+    /// that the shader reads.
+    ///
+    /// Because of the vertex buffers that the pipeline reads: [`RuntimeError::MissingVertexBuffer`],
+    /// [`RuntimeError::Misaligned`], [`RuntimeError::StaticStride`], [`RuntimeError::NoAddress`],
+    /// [`RuntimeError::TooManyBuffers`], [`RuntimeError::PartialDword`], [`RuntimeError::PastTheEnd`].
+    ///
+    /// On the vertex backend: [`RuntimeError::ArenaFull`] and a failed allocation, if push constants or sysvals are in
+    /// memory; [`RuntimeError::Limit`] for a triangle fan with more primitives than
+    /// [`MAX_FAN_PRIMITIVES`](crate::lower::vertex::MAX_FAN_PRIMITIVES).
+    ///
+    /// Nothing is recorded in case of an error, and the capture may continue.
     ///
     /// # Safety
-    /// As [`begin`](Self::begin), in the same render pass instance if there is one. On the native
-    /// and vertex backends all vertices lie within their buffers, unless `robustBufferAccess` is
-    /// enabled. On the native backend all indices lie within their buffer, unless
-    /// `robustBufferAccess2` is enabled.
+    /// The requirements of [`begin`](Self::begin) apply. On the native and vertex backends the render pass instance is
+    /// the same, and all vertices lie within their buffers, unless `robustBufferAccess` is enabled. On the native
+    /// backend all indices lie within their buffer, unless `robustBufferAccess2` is enabled.
     pub unsafe fn draw(
         &mut self,
         topology: PrimitiveTopology,
@@ -62,19 +62,18 @@ impl Recorder<'_> {
 
     /// Captures an indexed draw.
     ///
-    /// With primitive restart, the compute backend needs one invocation per index and instance (two
-    /// for a triangle fan), because only the GPU knows the restarts. For an indirect dispatch the
-    /// limits are 2^32 - 1 invocations per draw and 2^31 - 1 indices per instance: records beyond
-    /// them are missing, although counters and queries include them. For a direct dispatch
-    /// [`RuntimeError::DispatchTooLarge`] is returned instead.
+    /// With primitive restart, the compute backend needs one invocation per index and instance (two for a triangle
+    /// fan), because only the GPU knows the restarts. An indirect dispatch is limited to 2^32 - 1 invocations per draw
+    /// and 2^31 - 1 indices per instance: records beyond that are missing, although counters and queries include them.
+    /// For a direct dispatch [`RuntimeError::DispatchTooLarge`] is returned instead.
     ///
     /// # Errors
-    /// As [`draw`](Self::draw), and [`RuntimeError::NoIndexBuffer`], [`RuntimeError::Unsupported`]
-    /// (vertex); [`RuntimeError::PartialDword`] for indices that only a shader with [loads of single
-    /// bytes](crate::lower::compute::Target::byte_loads) can read.
+    /// The errors of [`draw`](Self::draw), and [`RuntimeError::NoIndexBuffer`]; [`RuntimeError::Unsupported`] on the
+    /// vertex backend; [`RuntimeError::PartialDword`] if the index buffer ends within a dword, and the shader was
+    /// lowered without [loads of single bytes](crate::lower::compute::Target::byte_loads).
     ///
     /// # Safety
-    /// As [`draw`](Self::draw).
+    /// The requirements of [`draw`](Self::draw) apply.
     pub unsafe fn draw_indexed(
         &mut self,
         topology: PrimitiveTopology,
@@ -88,11 +87,11 @@ impl Recorder<'_> {
     /// ([`vkCmdDrawMultiEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawMultiEXT.html)).
     ///
     /// # Errors
-    /// As [`draw`](Self::draw), for the first draw that cannot be captured; the draws before it are
-    /// captured. [`RuntimeError::Unsupported`] (native and vertex).
+    /// The errors of [`draw`](Self::draw) for the first draw that cannot be captured; the draws before it are captured.
+    /// [`RuntimeError::Unsupported`] on the native and vertex backends.
     ///
     /// # Safety
-    /// As [`draw`](Self::draw).
+    /// The requirements of [`draw`](Self::draw) apply.
     pub unsafe fn draw_multi(
         &mut self,
         topology: PrimitiveTopology,
@@ -111,10 +110,10 @@ impl Recorder<'_> {
     /// draw.
     ///
     /// # Errors
-    /// As [`draw_multi`](Self::draw_multi) and [`draw_indexed`](Self::draw_indexed).
+    /// The errors of [`draw_multi`](Self::draw_multi) and [`draw_indexed`](Self::draw_indexed).
     ///
     /// # Safety
-    /// As [`draw`](Self::draw).
+    /// The requirements of [`draw`](Self::draw) apply.
     pub unsafe fn draw_multi_indexed(
         &mut self,
         topology: PrimitiveTopology,
@@ -129,27 +128,25 @@ impl Recorder<'_> {
 
     /// Captures draws whose arguments are in a buffer.
     ///
-    /// The compute backend collects them as one draw, whatever their number: the GPU reads the
-    /// number of draws and processes only that many. It skips draws that have no room left and that
-    /// no query counts. They take scratch memory of the [arena](crate::runtime::ArenaDesc) for at
-    /// most as many draws as records fit. The limit is 2^24 - 1 draws: further draws are neither
-    /// captured nor counted.
+    /// The compute backend collects them as one draw, whatever `draw_count` is: the GPU reads the number of draws and
+    /// processes only that many. It skips draws for which the buffers have no room left, unless a query counts them.
+    /// The draws take scratch memory of the [arena](crate::runtime::ArenaDesc) for at most as many draws as records
+    /// fit. The limit is 2^24 - 1 draws: further draws are neither captured nor counted.
     ///
     /// # Errors
-    /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::Misaligned`],
-    /// [`RuntimeError::SmallStride`], [`RuntimeError::MissingDescriptorSet`],
-    /// [`RuntimeError::NoAddress`], [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`],
-    /// [`RuntimeError::DispatchTooLarge`] (if the device has no indirect dispatch),
-    /// [`RuntimeError::CommandsPastTheEnd`] (descriptor plan),
-    /// [`RuntimeError::Unsupported`] (vertex), [`RuntimeError::FeatureNotEnabled`] (native: a count
-    /// without `drawIndirectCount`, several draws without `multiDrawIndirect`).
+    /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::GeometryInput`], [`RuntimeError::NoTessellation`],
+    /// [`RuntimeError::Misaligned`], [`RuntimeError::SmallStride`], [`RuntimeError::MissingDescriptorSet`],
+    /// [`RuntimeError::NoAddress`], [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`];
+    /// [`RuntimeError::DispatchTooLarge`] if the device has no indirect dispatch; [`RuntimeError::CommandsPastTheEnd`]
+    /// under the descriptor plan; [`RuntimeError::Unsupported`] on the vertex backend;
+    /// [`RuntimeError::FeatureNotEnabled`] on the native backend, for a count in a buffer without `drawIndirectCount`,
+    /// and for several draws without `multiDrawIndirect`.
     ///
     /// # Safety
-    /// As [`draw`](Self::draw). The buffer contains the arguments of `draw_count` draws, and
-    /// earlier writes to it are visible to
-    /// [`Context::argument_scope`](crate::runtime::Context::argument_scope). On the native backend
-    /// their `firstInstance` is 0 unless `drawIndirectFirstInstance` is enabled, and a count in a
-    /// buffer is at most `maxDrawIndirectCount`.
+    /// The requirements of [`draw`](Self::draw) apply. The buffer contains the arguments of `draw_count` draws, and
+    /// earlier writes to it are visible to [`Context::argument_scope`](crate::runtime::Context::argument_scope). On the
+    /// native backend the `firstInstance` of the draws is 0 unless `drawIndirectFirstInstance` is enabled, and a count
+    /// in a buffer is at most `maxDrawIndirectCount`.
     pub unsafe fn draw_indirect(
         &mut self,
         topology: PrimitiveTopology,
@@ -162,18 +159,17 @@ impl Recorder<'_> {
 
     /// Captures indexed draws whose arguments are in a buffer.
     ///
-    /// With primitive restart, the limits of [`draw_indexed`](Self::draw_indexed) apply to each
-    /// draw. The compute backend then searches all indices of the bound range for restarts. This is
-    /// done once per capture, or between two [flushes](Self::flush), for all indirect draws with
-    /// the same topology, bound range and restart index: do not bind a larger range than the draws
-    /// use.
+    /// With primitive restart, the limits of [`draw_indexed`](Self::draw_indexed) apply to each draw. The compute
+    /// backend then searches all indices of the bound range for restarts. It does so once per capture, or between two
+    /// [flushes](Self::flush), for all indirect draws with the same topology, bound range and restart index. So do not
+    /// bind a larger range than the draws use.
     ///
     /// # Errors
-    /// As [`draw_indirect`](Self::draw_indirect), and [`RuntimeError::NoIndexBuffer`],
+    /// The errors of [`draw_indirect`](Self::draw_indirect), and [`RuntimeError::NoIndexBuffer`],
     /// [`RuntimeError::PartialDword`].
     ///
     /// # Safety
-    /// As [`draw_indirect`](Self::draw_indirect).
+    /// The requirements of [`draw_indirect`](Self::draw_indirect) apply.
     pub unsafe fn draw_indexed_indirect(
         &mut self,
         topology: PrimitiveTopology,
@@ -184,15 +180,15 @@ impl Recorder<'_> {
         unsafe { self.record(topology, Arguments::IndexedIndirect(draw), 0) }
     }
 
-    /// Captures a draw with the number of vertices that an earlier capture wrote.
+    /// Captures a draw of the vertices that an earlier capture wrote: the GPU computes their number from a counter.
     ///
     /// # Errors
-    /// As [`draw_indirect`](Self::draw_indirect) without [`RuntimeError::FeatureNotEnabled`];
-    /// [`RuntimeError::ZeroStride`]; [`RuntimeError::MissingProperty`]
-    /// (native, without `transformFeedbackDraw`).
+    /// The errors of [`draw_indirect`](Self::draw_indirect) without [`RuntimeError::FeatureNotEnabled`];
+    /// [`RuntimeError::ZeroStride`]; [`RuntimeError::MissingProperty`] on the native backend, without
+    /// `transformFeedbackDraw`.
     ///
     /// # Safety
-    /// As [`draw_indirect`](Self::draw_indirect).
+    /// The requirements of [`draw_indirect`](Self::draw_indirect) apply.
     pub unsafe fn draw_indirect_byte_count(
         &mut self,
         topology: PrimitiveTopology,
@@ -204,7 +200,7 @@ impl Recorder<'_> {
     }
 
     /// # Safety
-    /// As [`draw`](Self::draw).
+    /// The requirements of [`draw`](Self::draw) apply.
     unsafe fn record(
         &mut self,
         topology: PrimitiveTopology,
@@ -222,7 +218,7 @@ impl Recorder<'_> {
     }
 
     /// # Safety
-    /// As [`draw`](Self::draw).
+    /// The requirements of [`draw`](Self::draw) apply.
     unsafe fn record_multi(
         &mut self,
         topology: PrimitiveTopology,

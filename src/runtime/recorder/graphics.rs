@@ -1,4 +1,4 @@
-//! Captures with a graphics pipeline: captures of the native and of the vertex backend.
+//! Captures with a graphics pipeline, that is, on the native and the vertex backend. Draws are recorded immediately.
 
 use ash::vk;
 
@@ -29,19 +29,19 @@ pub(super) struct Graphics<'a> {
     pipeline: Pipeline,
     provoking_vertex: ProvokingVertex,
     vertex_buffers: Vec<VertexBuffer>,
-    /// Whether the vertex buffers were checked against the pipeline.
+    /// Whether the bound vertex buffers were checked against the pipeline.
     are_buffers_checked: bool,
     /// The numbers of the descriptor sets that are bound.
     bound_sets: SetNumbers,
     constants: Constants,
-    /// Whether push constants must be recorded before the next draw, on the native backend.
+    /// Whether push constants must be recorded before the next draw. Used on the native backend.
     are_constants_new: bool,
-    /// The address of the current push constants in memory, on the vertex backend. `None` if they
-    /// were not written yet.
+    /// The address of the current push constants in memory, or `None` if they were not written yet. Used on the vertex
+    /// backend.
     table: Option<Address>,
-    /// The capture buffers and the device addresses of their ranges, on the vertex backend.
+    /// The capture buffers, with the device addresses of their ranges. Used on the vertex backend.
     targets: [Option<(BoundBuffer, u64)>; MAX_XFB_BUFFERS],
-    /// The result of the draws so far. `None` if the CPU does not know it.
+    /// The result of the draws so far, or `None` if the CPU does not know it.
     captured: Option<Captured>,
     base_record: u32,
     has_indices: bool,
@@ -49,7 +49,7 @@ pub(super) struct Graphics<'a> {
 
 impl<'a> Graphics<'a> {
     /// # Safety
-    /// As [`Recorder::begin`](super::Recorder::begin).
+    /// The requirements of [`Recorder::begin`](super::Recorder::begin) apply.
     pub(super) unsafe fn begin(
         ctx: &Context,
         arena: ArenaAccess<'a>,
@@ -113,7 +113,7 @@ impl<'a> Graphics<'a> {
     }
 
     /// # Safety
-    /// As [`Recorder::begin`](super::Recorder::begin).
+    /// The requirements of [`Recorder::begin`](super::Recorder::begin) apply.
     unsafe fn record_pipeline(&self) {
         let (point, raw) = (self.pipeline.bind_point(), self.pipeline.raw());
         // SAFETY: the caller's contract.
@@ -121,10 +121,10 @@ impl<'a> Graphics<'a> {
     }
 
     /// # Errors
-    /// As [`Recorder::bind_pipeline`](super::Recorder::bind_pipeline).
+    /// The errors of [`Recorder::bind_pipeline`](super::Recorder::bind_pipeline).
     ///
     /// # Safety
-    /// As [`Recorder::bind_pipeline`](super::Recorder::bind_pipeline).
+    /// The requirements of [`Recorder::bind_pipeline`](super::Recorder::bind_pipeline) apply.
     pub(super) unsafe fn bind_pipeline(&mut self, pipeline: &Pipeline) -> Result<(), RuntimeError> {
         self.ctx.check_made(pipeline.context(), "the pipeline")?;
         let is_other = pipeline.backend() != self.pipeline.backend();
@@ -157,7 +157,7 @@ impl<'a> Graphics<'a> {
     }
 
     /// # Errors
-    /// As [`Recorder::push_constants`](super::Recorder::push_constants).
+    /// The errors of [`Recorder::push_constants`](super::Recorder::push_constants).
     pub(super) fn push_constants(&mut self, offset: u32, bytes: &[u8]) -> Result<(), RuntimeError> {
         check_push_constants(&self.ctx, offset, bytes)?;
         self.constants.push(offset, bytes);
@@ -165,10 +165,10 @@ impl<'a> Graphics<'a> {
         Ok(())
     }
 
-    /// Records the push constants that a native pipeline reads, if they changed.
+    /// Records the push constants that a native pipeline reads, if they have changed.
     ///
     /// # Safety
-    /// As [`Recorder::draw`](super::Recorder::draw).
+    /// The requirements of [`Recorder::draw`](super::Recorder::draw) apply.
     unsafe fn record_constants(&mut self) {
         let end = self.pipeline.push_constants().end;
         if end == 0 || !std::mem::take(&mut self.are_constants_new) {
@@ -180,11 +180,11 @@ impl<'a> Graphics<'a> {
         unsafe { self.ctx.device().cmd_push_constants(self.cmd, layout, stages, 0, bytes) };
     }
 
-    /// Writes the application's push constants to memory for the vertex backend. Returns their
-    /// address.
+    /// Copies the push constants that the shader reads to memory, unless the current ones were copied before. Returns
+    /// their address. Used on the vertex backend.
     ///
     /// # Safety
-    /// As [`Recorder::draw`](super::Recorder::draw).
+    /// The requirements of [`Recorder::draw`](super::Recorder::draw) apply.
     unsafe fn place_constants(&mut self) -> Result<Address, RuntimeError> {
         let range = self.pipeline.push_constants();
         if range.is_empty() {
@@ -202,10 +202,10 @@ impl<'a> Graphics<'a> {
         Ok(address)
     }
 
-    /// Checks the vertex buffers against the attributes that the pipeline reads.
+    /// Checks the vertex buffers against the attributes that the pipeline reads, unless that was done before.
     ///
     /// # Errors
-    /// Those of [`Recorder::draw`](super::Recorder::draw) for vertex buffers.
+    /// The errors that [`Recorder::draw`](super::Recorder::draw) returns because of vertex buffers.
     fn check_buffers(&mut self) -> Result<(), RuntimeError> {
         if !self.are_buffers_checked {
             let (backend, attributes) = (self.pipeline.backend(), self.pipeline.attributes());
@@ -223,7 +223,7 @@ impl<'a> Graphics<'a> {
     /// [`RuntimeError::DescriptorSetRange`].
     ///
     /// # Safety
-    /// As [`Recorder::bind_descriptor_sets`](super::Recorder::bind_descriptor_sets).
+    /// The requirements of [`Recorder::bind_descriptor_sets`](super::Recorder::bind_descriptor_sets) apply.
     pub(super) unsafe fn bind_descriptor_sets(
         &mut self,
         first: u32,
@@ -257,7 +257,7 @@ impl<'a> Graphics<'a> {
         RuntimeError::Unsupported { backend: self.pipeline.backend(), what }
     }
 
-    /// Checks vertex buffers, and binds them in place of the previous ones.
+    /// Checks vertex buffers, and stores them in place of those with the same bindings.
     fn set_vertex_buffers(&mut self, buffers: &[VertexBuffer]) -> Result<(), RuntimeError> {
         pulling::check_bound(buffers)?;
         for b in buffers {
@@ -277,7 +277,7 @@ impl<'a> Graphics<'a> {
     }
 
     /// # Safety
-    /// As [`Recorder::begin`](super::Recorder::begin).
+    /// The requirements of [`Recorder::begin`](super::Recorder::begin) apply.
     unsafe fn record_vertex_buffers(&self, buffers: &[VertexBuffer]) {
         for b in buffers {
             let (buffers, offsets) = ([b.buffer], [b.offset]);
@@ -288,7 +288,7 @@ impl<'a> Graphics<'a> {
     }
 
     /// # Safety
-    /// As [`Recorder::begin`](super::Recorder::begin).
+    /// The requirements of [`Recorder::begin`](super::Recorder::begin) apply.
     pub(super) unsafe fn bind_vertex_buffers(
         &mut self,
         buffers: &[VertexBuffer],
@@ -300,7 +300,7 @@ impl<'a> Graphics<'a> {
     }
 
     /// # Safety
-    /// As [`Recorder::begin`](super::Recorder::begin).
+    /// The requirements of [`Recorder::begin`](super::Recorder::begin) apply.
     pub(super) unsafe fn bind_index_buffer(
         &mut self,
         buffer: &IndexBuffer,
@@ -322,7 +322,7 @@ impl<'a> Graphics<'a> {
     }
 
     /// # Safety
-    /// As [`Recorder::draw`](super::Recorder::draw).
+    /// The requirements of [`Recorder::draw`](super::Recorder::draw) apply.
     pub(super) unsafe fn record(
         &mut self,
         topology: PrimitiveTopology,
@@ -372,7 +372,7 @@ impl<'a> Graphics<'a> {
             }
         }
         match arguments {
-            // Only the device knows how many primitives a geometry shader emits.
+            // The CPU does not know how many primitives a geometry shader emits.
             _ if self.pipeline.geometry().is_some() => self.captured = None,
             Arguments::Draw(draw) => {
                 self.advance(&self.counts(topology, draw.vertex_count, draw.instance_count));
@@ -386,11 +386,12 @@ impl<'a> Graphics<'a> {
     }
 
     /// # Safety
-    /// As [`Recorder::draw`](super::Recorder::draw).
+    /// The requirements of [`Recorder::draw`](super::Recorder::draw) apply.
     unsafe fn indirect(&self, draw: &IndirectDraw, indexed: bool) -> Result<(), RuntimeError> {
         let (device, cmd) = (self.ctx.device(), self.cmd);
         let (buffer, offset, count) = (draw.buffer, draw.offset, draw.draw_count);
-        // If the draw count is in a buffer, Vulkan requires a valid stride even for one draw.
+        // Without a count in a buffer, the stride of a single draw is ignored. With one, Vulkan requires a valid
+        // stride.
         let stride = if count > 1 { draw.stride } else { IndirectDraw::command_size(indexed) };
         // SAFETY: the caller's contract.
         unsafe {
@@ -415,7 +416,7 @@ impl<'a> Graphics<'a> {
     /// Captures a draw on the vertex backend.
     ///
     /// # Safety
-    /// As [`Recorder::draw`](super::Recorder::draw).
+    /// The requirements of [`Recorder::draw`](super::Recorder::draw) apply.
     unsafe fn vertex_draw(
         &mut self,
         topology: PrimitiveTopology,
@@ -463,7 +464,7 @@ impl<'a> Graphics<'a> {
             }
         };
         let (layout, stage) = (self.pipeline.raw_layout(), vk::ShaderStageFlags::VERTEX);
-        // SAFETY: the caller's contract; the layout has that range for that stage.
+        // SAFETY: the caller's contract; the layout has that range of push constants for that stage.
         unsafe {
             let device = self.ctx.device();
             device.cmd_push_constants(self.cmd, layout, stage, sysvals_place.offset(), pushed);
@@ -473,13 +474,13 @@ impl<'a> Graphics<'a> {
         Ok(())
     }
 
-    /// The counts of a draw. They are correct only if the CPU knows the write positions.
+    /// The counts of a draw. They are correct only if the CPU knows where the draw is captured.
     fn counts(&self, topology: PrimitiveTopology, count: u32, instances: u32) -> DrawCounts {
         let buffers = self.targets.iter().flatten().map(|(buffer, _)| *buffer);
         DrawCounts::new(topology, count, instances, buffers)
     }
 
-    /// Advances the write positions by a draw.
+    /// Moves the write positions behind the records of a draw.
     fn advance(&mut self, counts: &DrawCounts) {
         if let Some(captured) = &mut self.captured
             && !self.pipeline.layout().outputs.is_empty()
@@ -493,7 +494,7 @@ impl<'a> Graphics<'a> {
     }
 
     /// # Safety
-    /// As [`Recorder::draw`](super::Recorder::draw).
+    /// The requirements of [`Recorder::draw`](super::Recorder::draw) apply.
     unsafe fn cmd_draw(&self, draw: &Draw) {
         // SAFETY: the caller's contract.
         unsafe {
@@ -508,15 +509,15 @@ impl<'a> Graphics<'a> {
     }
 
     /// # Safety
-    /// As [`Recorder::end`](super::Recorder::end).
+    /// The requirements of [`Recorder::end`](super::Recorder::end) apply.
     pub(super) unsafe fn end(
         &self,
         counters: &[Option<CounterBuffer>],
     ) -> Result<Recorded, RuntimeError> {
         let checked = check_counters(&self.ctx, self.pipeline.backend(), counters)
             .and_then(|()| check_distinct(counters));
-        // vkCmdBeginTransformFeedbackEXT was recorded, so the matching end must be recorded even if the
-        // counters are invalid.
+        // `begin` recorded vkCmdBeginTransformFeedbackEXT, so its end must be recorded even if the counters are
+        // invalid.
         let counters = if checked.is_ok() { counters } else { &[] };
         match native(&self.ctx, &self.pipeline)? {
             // SAFETY: the caller's contract; `begin` recorded vkCmdBeginTransformFeedbackEXT.
@@ -533,7 +534,7 @@ impl<'a> Graphics<'a> {
     }
 }
 
-/// Returns the driver's transform feedback commands; `None` if the backend is not native.
+/// Returns the device's transform feedback commands, or `None` on another backend than the native one.
 fn native<'c>(
     ctx: &'c Context,
     pipeline: &Pipeline,
@@ -544,13 +545,13 @@ fn native<'c>(
     }
 }
 
-/// Copies bytes into upload memory, and returns their address.
+/// Copies bytes into upload memory, and returns their address for shaders.
 ///
 /// # Errors
-/// Those of [`ArenaAccess::reserve`].
+/// The errors of [`ArenaAccess::reserve`].
 ///
 /// # Safety
-/// As [`Recorder::draw`](super::Recorder::draw).
+/// The requirements of [`Recorder::draw`](super::Recorder::draw) apply.
 unsafe fn place(
     ctx: &Context,
     arena: &mut ArenaAccess<'_>,

@@ -1,28 +1,28 @@
-//! Records one capture on the backend of the pipeline: `vkCmdBeginTransformFeedbackEXT`, draws, and
-//! `vkCmdEndTransformFeedbackEXT`.
+//! [`Recorder`]: records one capture (`vkCmdBeginTransformFeedbackEXT`, draws, `vkCmdEndTransformFeedbackEXT`) on the
+//! backend of its pipeline.
 //!
 //! | backend | what a draw records |
 //! |---|---|
 //! | native | the corresponding Vulkan command |
-//! | vertex | `vkCmdDraw`, with the position of its records in push constants |
+//! | vertex | `vkCmdDraw`, with the sysvals in push constants that say where its records are written |
 //! | compute | nothing: [`Recorder::end`] or [`Recorder::flush`] records all draws |
 //!
-//! The functions of [`Recorder`] are in state.rs and draw_commands.rs; graphics.rs is the native and the vertex
+//! The functions of [`Recorder`] are in state.rs and draw_commands.rs. graphics.rs implements the native and the vertex
 //! backend.
 //!
-//! The compute backend has three phases, which a [`Capture`] connects:
+//! The compute backend has three phases. A [`Capture`] calls one after the other:
 //!
-//! | phase | result | made from |
+//! | phase | input | result |
 //! |---|---|---|
-//! | collect | values, in the order in which they are drawn | what the application binds and draws |
-//! | plan | the steps to record and the memory that they take, without Vulkan handles | these values |
-//! | play | commands | the plan, and the handles that were collected beside the values |
+//! | collect | what the application binds and draws | the draws in order as values, with their states |
+//! | plan | these values | the steps to record and the memory that they take, without Vulkan handles |
+//! | play | the plan, and the handles that were collected beside the values | commands |
 //!
-//! It collects draws because recording them together is cheaper. If the CPU knows everything (direct draws into
-//! buffers that are written from a known position on), it computes all counts and positions itself, and records
-//! only dispatches without barriers: one for each large draw, and one for all small draws between two large ones.
-//! Otherwise one dispatch of a setup kernel computes the counts and positions of all draws on the GPU, and then
-//! all draws are dispatched.
+//! Draws are collected because recording them together is cheaper. If the CPU knows everything (all draws are direct,
+//! and the buffers are written from a known position on), it computes all counts and positions itself, and records only
+//! dispatches without barriers: one for each large draw, and one for all small draws between two large ones. Otherwise
+//! one dispatch of a setup kernel computes the counts and positions of all draws on the GPU, and after it all draws are
+//! dispatched.
 
 mod capture;
 mod checks;
@@ -49,7 +49,7 @@ use crate::capture::MAX_XFB_BUFFERS;
 use crate::counts::DrawCounts;
 use crate::setters::setters;
 
-/// The parameters of a new capture. [`new`](Self::new) takes the pipeline, the other functions set the other
+/// The parameters of a new capture. [`new`](Self::new) takes the pipeline, and the other functions set the other
 /// parameters.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
@@ -57,21 +57,19 @@ use crate::setters::setters;
 pub struct CaptureDesc<'a> {
     /// The pipeline of the first draws.
     pub pipeline: &'a Pipeline,
-    /// Capture buffers, by their `XfbBuffer` number. Outputs to a buffer that is not bound are
-    /// discarded, which does not count as overflow. On the native backend all buffers should be
-    /// bound: for a buffer that is not, NVIDIA's driver (580.159.04) writes the outputs to the
-    /// buffer that an earlier command buffer bound.
+    /// Capture buffers, by their `XfbBuffer` number. Outputs to a buffer that is not bound are discarded, which does
+    /// not count as overflow. On the native backend all buffers should be bound: outputs to an unbound buffer are
+    /// written to the buffer that an earlier command buffer bound, with NVIDIA's driver 580.159.04.
     pub buffers: &'a [Option<CaptureBuffer>],
     /// Vertex buffers, in any order.
     pub vertex_buffers: &'a [VertexBuffer],
-    /// Counters to resume from, by the number of the capture buffer. A buffer without a counter is
-    /// written from its start.
+    /// The counters to resume from, by the number of the capture buffer. A buffer without a counter is written from its
+    /// start.
     pub counters: &'a [Option<CounterBuffer>],
 }
 
 impl<'a> CaptureDesc<'a> {
-    /// Describes a capture whose first draws use this pipeline, without buffers and counters. A buffer without a counter is
-    /// written from its start.
+    /// Describes a capture whose first draws use `pipeline`, without buffers and counters.
     pub const fn new(pipeline: &'a Pipeline) -> Self {
         Self { pipeline, buffers: &[], vertex_buffers: &[], counters: &[] }
     }
@@ -83,16 +81,17 @@ impl<'a> CaptureDesc<'a> {
     }
 }
 
-/// The result of a capture, as the specification defines it. The counts wrap at 2^64, like query results.
+/// The result of a capture, as the Vulkan specification defines it for queries. The counts wrap at 2^64, like query
+/// results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Captured {
-    /// Primitives written: the first integer of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`.
+    /// The number of primitives written: the first integer of a `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT` query.
     pub primitives_written: u64,
-    /// Primitives needed: the second integer of that query.
+    /// The number of primitives needed: the second integer of that query.
     pub primitives_needed: u64,
-    /// For each capture buffer, the bytes from the start of the bound range to the end of the last
-    /// record: the value that its counter would have.
+    /// For each capture buffer, the number of bytes from the start of the bound range to the end of the last record,
+    /// which is the value of its counter.
     pub positions: [u64; MAX_XFB_BUFFERS],
 }
 
@@ -103,14 +102,14 @@ impl Captured {
     }
 }
 
-/// The commands that were recorded for a capture.
+/// What was recorded for a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Recorded {
-    /// The result of the capture, if it is known during recording. It is `None` if it depends on a
-    /// counter, indirect arguments, a predicate, an index buffer with restarts or a geometry shader.
+    /// The result of the capture, or `None` if it is not known during recording, because it depends on a counter,
+    /// indirect arguments, a predicate, an index buffer with restarts or a geometry shader.
     pub captured: Option<Captured>,
-    /// The number of dispatches that capture.
+    /// The number of dispatches that capture draws.
     pub captures: u32,
     /// The number of dispatches of [`Kernels`](super::Kernels).
     pub kernels: u32,
@@ -147,43 +146,41 @@ pub struct Recorded {
 /// ```
 ///
 /// # Descriptor sets
-/// Sets that [`bind_descriptor_sets`](Self::bind_descriptor_sets) binds apply to the draws after
-/// it, on every backend. A draw whose shader reads a set that is not bound is refused
-/// ([`RuntimeError::MissingDescriptorSet`](super::RuntimeError::MissingDescriptorSet)). An application
-/// may also record `vkCmdBindDescriptorSets` itself, with [`Pipeline::raw_layout`], before or during
-/// the capture, and says so with [`assume_descriptor_sets`](Self::assume_descriptor_sets). On the
-/// native and vertex backends that works as in Vulkan. The compute backend records draws at
-/// [`flush`](Self::flush) and [`end`](Self::end), so all draws use the sets that the command buffer
-/// has bound at that time. Sets that were bound with `bind_descriptor_sets` before a draw take
-/// precedence for that draw.
+/// Sets that [`bind_descriptor_sets`](Self::bind_descriptor_sets) binds are used by the draws after it, on every
+/// backend. A draw whose shader reads a set that is not bound is refused
+/// ([`RuntimeError::MissingDescriptorSet`](super::RuntimeError::MissingDescriptorSet)).
 ///
-/// Under the descriptor plan ([`Context::resource_plan`](super::Context::resource_plan)), kernels
-/// that are recorded before the draws disturb all descriptor sets, and only those of
-/// `bind_descriptor_sets` are bound again. A draw that reads other sets is therefore refused if it
-/// needs kernels: with counters, indirect draws, predicates or primitive restart, or with queries
-/// or counters after a flush
-/// ([`RuntimeError::DescriptorSetUnknown`](super::RuntimeError::DescriptorSetUnknown)).
+/// An application may also record `vkCmdBindDescriptorSets` itself, with [`Pipeline::raw_layout`], before or during the
+/// capture. It must declare such sets by [`assume_descriptor_sets`](Self::assume_descriptor_sets). On the native and
+/// vertex backends that works as in Vulkan. The compute backend records draws at [`flush`](Self::flush) and
+/// [`end`](Self::end), so all draws use the sets that are bound in the command buffer at that time. For a set number
+/// that `bind_descriptor_sets` bound before a draw, the draw uses that set.
+///
+/// Under the descriptor plan ([`Context::resource_plan`](super::Context::resource_plan)), kernels that are recorded
+/// before the draws disturb all descriptor sets, and only the sets of `bind_descriptor_sets` are bound again. A draw
+/// that reads other sets is therefore refused if kernels are needed
+/// ([`RuntimeError::DescriptorSetUnknown`](super::RuntimeError::DescriptorSetUnknown)): for counters, indirect draws,
+/// predicates or primitive restart, or for queries or counters after a flush.
 ///
 /// # Memory
-/// Draws are stored in the memory of the [`Capture`], which grows to the size of its largest
-/// recording. Later recordings up to that size make no heap allocations, except with
-/// [descriptors](crate::guide::resource_plans): there, a recording
-/// makes a few dozen allocations and each [`flush`](Self::flush) up to 40, independent of the
-/// number of draws. Data for the device is stored in an [`Arena`](super::Arena). Its memory is
-/// reserved at once when draws are recorded; [`Arena::growing`](super::Arena::growing) lets the
-/// arena grow.
+/// Draws are stored in the memory of the [`Capture`], which grows to the size of its largest recording. Later
+/// recordings up to that size make no heap allocations, except under the [descriptor
+/// plan](crate::guide::resource_plans): with descriptors a recording makes a few dozen allocations, and each
+/// [`flush`](Self::flush) up to 40, independently of the number of draws.
+///
+/// Data for the device is stored in an [`Arena`](super::Arena). All the memory that a recording needs is reserved
+/// before its commands are recorded; [`Arena::growing`](super::Arena::growing) lets the arena grow.
 ///
 /// # Dropping
-/// A recorder that is dropped without [`end`](Self::end), for example by `?`, logs a
-/// `tracing::error!`. On the compute backend, draws that were not recorded yet stay in the
-/// [`Capture`], which cannot be played before [`Capture::end`] is called:
-/// [`RuntimeError::NotEnded`](super::RuntimeError::NotEnded). On the native backend
-/// `vkCmdBeginTransformFeedbackEXT` is left without its end, and the command buffer cannot be ended
-/// validly. Recorders that [`Capture::recorder`] returns may be dropped.
+/// A recorder that is dropped without [`end`](Self::end), for example by `?`, logs a `tracing::error!`. On the compute
+/// backend, draws that were not recorded yet stay in the [`Capture`]. Playing it returns
+/// [`RuntimeError::NotEnded`](super::RuntimeError::NotEnded) until [`Capture::end`] is called. On the native backend
+/// `vkCmdBeginTransformFeedbackEXT` is left without its end, so the command buffer cannot be ended validly. Recorders
+/// that [`Capture::recorder`] returns may be dropped.
 #[must_use = "a capture is open until `end`"]
 pub struct Recorder<'a> {
     inner: Inner<'a>,
-    /// Whether `end` must be called.
+    /// Whether `end` has to be called before the recorder is dropped.
     is_open: bool,
 }
 
@@ -196,8 +193,8 @@ impl Drop for Recorder<'_> {
             Inner::Graphics(_) => tracing::error!("a recorder is dropped without `end`"),
             Inner::Immediate(immediate) => {
                 let draws = immediate.capture.abandon();
-                // If there are no draws, the recorder was probably dropped because the first draw failed, and
-                // that error is enough.
+                // If there are no draws, the recorder was probably dropped because the first draw failed. The error of
+                // that draw is enough.
                 if draws > 0 {
                     tracing::error!(
                         draws,
@@ -211,15 +208,15 @@ impl Drop for Recorder<'_> {
 }
 
 enum Inner<'a> {
-    /// Draws are recorded immediately.
+    /// Draws are recorded immediately, with a graphics pipeline.
     Graphics(Graphics<'a>),
-    /// Draws are collected, and recorded by `end` or `flush`.
+    /// Draws are collected, and `end` or `flush` records them.
     Immediate(Immediate<'a>),
-    /// Draws are only collected.
+    /// Draws are collected, and the application plays the capture.
     Collect(&'a mut Capture),
 }
 
-/// A capture, and the command buffer that it will be recorded into.
+/// A capture, and the command buffer that its draws will be recorded into.
 struct Immediate<'a> {
     capture: &'a mut Capture,
     playback: Playback<'a>,

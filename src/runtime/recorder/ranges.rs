@@ -1,10 +1,10 @@
-//! A set of bytes, stored as ranges.
+//! [`Ranges`]: a set of byte addresses, stored as ranges.
 
 #![forbid(unsafe_code)]
 
 use std::ops::Range;
 
-/// Disjoint ranges in ascending order. Adjacent ranges are joined.
+/// Disjoint ranges of addresses, in ascending order. Ranges that touch are joined.
 #[derive(Debug, Default)]
 pub(super) struct Ranges(Vec<Range<u64>>);
 
@@ -13,7 +13,6 @@ impl Ranges {
         Self(Vec::new())
     }
 
-    /// Returns the ranges in ascending order.
     pub(super) fn as_slice(&self) -> &[Range<u64>] {
         &self.0
     }

@@ -1,28 +1,28 @@
-//! Records `vkCmdBindDescriptorSets` and similar commands.
+//! The arguments of `vkCmdBindDescriptorSets` and of the commands that bind sets in descriptor buffers.
 
 use ash::vk;
 
-/// A set that is in a descriptor buffer (`VK_EXT_descriptor_buffer`), or consists of embedded
-/// samplers.
+/// A set that `vkCmdBindDescriptorSets` does not bind: it is in a descriptor buffer (`VK_EXT_descriptor_buffer`), or
+/// consists of embedded samplers.
 #[derive(Debug, Clone, Copy)]
 pub enum BufferSet {
-    /// A set at an offset of a bound descriptor buffer.
+    /// A set in a bound descriptor buffer.
     Offset {
-        /// The command, as loaded for the device.
+        /// `vkCmdSetDescriptorBufferOffsetsEXT` of the device.
         command: vk::PFN_vkCmdSetDescriptorBufferOffsetsEXT,
-        /// The number of the descriptor buffer.
+        /// The index of the descriptor buffer among those that are bound.
         buffer: u32,
-        /// The offset in the descriptor buffer, in bytes.
+        /// The offset in bytes of the set in the descriptor buffer.
         offset: vk::DeviceSize,
     },
-    /// A set of embedded immutable samplers.
+    /// A set that consists of embedded immutable samplers.
     EmbeddedSamplers {
-        /// The command, as loaded for the device.
+        /// `vkCmdBindDescriptorBufferEmbeddedSamplersEXT` of the device.
         command: vk::PFN_vkCmdBindDescriptorBufferEmbeddedSamplersEXT,
     },
 }
 
-/// The commands are not compared, because both are those of the same device.
+/// Compares what is bound. The function pointers are not compared, because both belong to the same device.
 impl PartialEq for BufferSet {
     fn eq(&self, other: &Self) -> bool {
         match (*self, *other) {
@@ -37,10 +37,10 @@ impl PartialEq for BufferSet {
 }
 
 impl BufferSet {
-    /// Records the command.
+    /// Records the command that binds the set.
     ///
     /// # Safety
-    /// The arguments are valid for it.
+    /// The arguments meet the valid usage of the command.
     pub unsafe fn record(
         self,
         cmd: vk::CommandBuffer,
@@ -65,7 +65,7 @@ impl BufferSet {
 pub(super) struct SetArguments<'a> {
     pub(super) layout: vk::PipelineLayout,
     pub(super) first: u32,
-    /// The descriptor sets to bind; a single null handle if a [`BufferSet`] is bound instead.
+    /// The descriptor sets to bind, or a single null handle if `buffer_set` is bound instead.
     pub(super) sets: &'a [vk::DescriptorSet],
     pub(super) dynamic_offsets: &'a [u32],
     pub(super) buffer_set: Option<BufferSet>,
@@ -82,7 +82,7 @@ impl<'a> SetArguments<'a> {
         Self { layout, first, sets, dynamic_offsets, buffer_set: None }
     }
 
-    /// The arguments of a command that binds a set of a descriptor buffer.
+    /// The arguments of the command that binds `buffer_set`.
     pub(super) const fn of_buffer(
         layout: vk::PipelineLayout,
         set: u32,
@@ -96,7 +96,7 @@ impl<'a> SetArguments<'a> {
     /// Records the command.
     ///
     /// # Safety
-    /// As [`Recorder::bind_descriptor_sets`](super::Recorder::bind_descriptor_sets).
+    /// The requirements of [`Recorder::bind_descriptor_sets`](super::Recorder::bind_descriptor_sets) apply.
     pub(super) unsafe fn record(
         self,
         device: &ash::Device,

@@ -1,4 +1,4 @@
-//! Begin and End of a capture, and the state and queries between them.
+//! The functions of [`Recorder`] for Begin and End, and for the state and the queries between them.
 
 use ash::vk;
 
@@ -19,41 +19,40 @@ impl<'a> Recorder<'a> {
     /// is disturbed, and the barriers that are recorded.
     ///
     /// # Errors
-    /// Everything is checked before anything is recorded: [`RuntimeError::TooManyCaptureBuffers`],
-    /// [`RuntimeError::TooManyCounters`], [`RuntimeError::NoCaptureBuffer`] (native),
-    /// [`RuntimeError::Misaligned`], [`RuntimeError::WholeSize`], [`RuntimeError::Limit`],
-    /// [`RuntimeError::MissingVertexBuffer`], [`RuntimeError::DuplicateVertexBuffer`],
-    /// [`RuntimeError::StaticStride`], [`RuntimeError::NoAddress`],
-    /// [`RuntimeError::TooManyBuffers`], [`RuntimeError::PartialDword`],
-    /// [`RuntimeError::PastTheEnd`], [`RuntimeError::NoKernels`] (compute),
-    /// [`RuntimeError::Unsupported`] (counters on the vertex backend).
+    /// All errors are detected before anything is recorded: [`RuntimeError::TooManyCaptureBuffers`],
+    /// [`RuntimeError::TooManyCounters`], [`RuntimeError::Misaligned`], [`RuntimeError::WholeSize`],
+    /// [`RuntimeError::Limit`], [`RuntimeError::MissingVertexBuffer`], [`RuntimeError::DuplicateVertexBuffer`],
+    /// [`RuntimeError::StaticStride`], [`RuntimeError::NoAddress`], [`RuntimeError::TooManyBuffers`],
+    /// [`RuntimeError::PartialDword`], [`RuntimeError::PastTheEnd`], [`RuntimeError::OtherContext`];
+    /// [`RuntimeError::NoCaptureBuffer`] on the native backend; [`RuntimeError::NoKernels`] on the compute backend;
+    /// [`RuntimeError::Unsupported`] for counters on the vertex backend.
     ///
     /// # Safety
     /// * The pipelines, the kernels and the arena were made with the context of `capture` or a
     ///   clone of it.
-    /// * `cmd` is in the recording state, for a queue that supports the bind point. For the native
-    ///   and vertex backends it is inside of a render pass instance that is compatible with the
-    ///   pipeline's render pass and not multiview; for the compute backend it is outside of a
-    ///   render pass instance.
-    /// * All handles are live, belong to the device of the context, have the usages that
-    ///   [`Context`](crate::runtime::Context) names, and contain the bound ranges. On the compute backend the buffers
-    ///   must contain the ranges rounded up to whole dwords, except for indices with
+    /// * `cmd` is in the recording state, for a queue that supports the pipeline's bind point. On the native and vertex
+    ///   backends it is inside of a render pass instance that is compatible with the pipeline's render pass and not
+    ///   multiview; on the compute backend it is outside of a render pass instance.
+    /// * All handles are live, belong to the device of the context, and have the usages that
+    ///   [`Context`](crate::runtime::Context) returns for their use. The buffers contain the bound ranges. On the
+    ///   compute backend they must contain the ranges rounded up to whole dwords, except for indices with
     ///   [`byte_loads`](crate::runtime::RequiredFeatures::byte_loads). The handles, the pipelines and the memory taken
     ///   from the arena stay valid until `cmd` is reset.
-    /// * Native: if the shader captures to a buffer that `buffers` does not contain, no buffer was bound at that number
-    ///   before in `cmd`. Vulkan has no command to unbind it, and the capture would write to it.
-    /// * Everything that the draws read is visible to the capture: vertices, indices, arguments, counters and
-    ///   predicates ([`Context::argument_scope`](crate::runtime::Context::argument_scope)). Earlier accesses of other
-    ///   commands to the capture buffers are ordered before the capture
+    /// * On the native backend: if the shader captures to a buffer that `buffers` does not contain, no buffer was bound
+    ///   at that number before in `cmd`. Vulkan has no command to unbind such a buffer, and the capture would write to
+    ///   it.
+    /// * All data that the draws read is visible to the capture: vertices, indices, arguments, counters and predicates
+    ///   ([`Context::argument_scope`](crate::runtime::Context::argument_scope)). Earlier accesses of other commands to
+    ///   the capture buffers are ordered before the capture
     ///   ([`Context::write_scope`](crate::runtime::Context::write_scope)).
-    /// * Compute: Vulkan's own conditional rendering is not active in `cmd` where draws are
-    ///   recorded: it would discard kernels, and with them counters and ends of queries. The
-    ///   recorder's conditional rendering discards only draws.
-    /// * The ranges of the capture buffers do not overlap each other, nor anything that the draws
-    ///   read. Counters that [`end`](Self::end) writes and the memory of query pools are neither
-    ///   read by the draws' shaders nor captured to.
-    /// * `cmd` may be executed again on the same queue while it is being executed: it has its own
-    ///   scratch memory, and barriers order its executions.
+    /// * On the compute backend: Vulkan's own conditional rendering is not active in `cmd` where draws are recorded,
+    ///   because it would discard kernels, and thereby writes of counters and ends of queries. The recorder's
+    ///   conditional rendering discards only draws.
+    /// * The ranges of the capture buffers do not overlap each other, nor anything that the draws read. The counters
+    ///   that [`end`](Self::end) writes and the memory of query pools are neither read by the draws' shaders nor
+    ///   captured to.
+    /// * `cmd` may be submitted to the same queue again while it is executing: barriers order its executions, and no
+    ///   other command buffer uses its scratch memory.
     pub unsafe fn begin(
         capture: &'a mut Capture,
         arena: impl Into<ArenaAccess<'a>>,
@@ -80,14 +79,14 @@ impl<'a> Recorder<'a> {
     }
 
     /// Begins to count draws that are not captured, for [`QueryKind::PrimitivesGenerated`]: the draws outside of Begin
-    /// and End. Only kernels are dispatched. The topology determines how primitives are counted; it may be different
-    /// for each draw.
+    /// and End. Only kernels are dispatched. How a draw's primitives are counted depends on its topology, which may be
+    /// different for each draw.
     ///
     /// # Errors
     /// [`RuntimeError::NoKernels`].
     ///
     /// # Safety
-    /// As [`begin`](Self::begin) for the compute backend.
+    /// The requirements of [`begin`](Self::begin) for the compute backend apply.
     pub unsafe fn begin_inactive(
         capture: &'a mut Capture,
         arena: impl Into<ArenaAccess<'a>>,
@@ -99,20 +98,19 @@ impl<'a> Recorder<'a> {
         Ok(Self { inner, is_open: true })
     }
 
-    /// Binds another pipeline for the draws that follow, with its provoking vertex and primitive
-    /// restart. Vertex buffers, sets and push constants stay bound; each draw checks whether they
-    /// match the pipeline.
+    /// Binds another pipeline for the draws that follow, with its provoking vertex, primitive restart and control
+    /// points. Vertex buffers, sets and push constants stay bound; each draw checks whether they match the pipeline.
     ///
     /// # Errors
-    /// [`RuntimeError::StrideMismatch`] if the pipeline has other capture buffers, or records of
-    /// another size; [`RuntimeError::Unsupported`] for a pipeline of another backend, and on the
-    /// native backend, because
-    /// [Vulkan](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindPipeline.html)
-    /// does not allow it between Begin and End (`VUID-vkCmdBindPipeline-None-02323`);
+    /// [`RuntimeError::StrideMismatch`] and [`RuntimeError::StreamMismatch`] if the pipeline has other capture buffers,
+    /// or captures records of another size or another vertex stream to one of them; [`RuntimeError::Unsupported`] for a
+    /// pipeline of another backend, for a pipeline that emits to more vertex streams than the first one, and on the
+    /// native backend, because [Vulkan](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindPipeline.html)
+    /// does not allow the command between Begin and End (`VUID-vkCmdBindPipeline-None-02323`);
     /// [`RuntimeError::OtherContext`].
     ///
     /// # Safety
-    /// As [`begin`](Self::begin).
+    /// The requirements of [`begin`](Self::begin) apply.
     pub unsafe fn bind_pipeline(&mut self, pipeline: &Pipeline) -> Result<(), RuntimeError> {
         match self.backing() {
             // SAFETY: the caller's contract.
@@ -122,16 +120,16 @@ impl<'a> Recorder<'a> {
     }
 
     /// Sets push constants of the application for the draws that follow, from byte `offset` on
-    /// ([`vkCmdPushConstants`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdPushConstants.html)).
-    /// At Begin they are zero; on the native backend they are those of the command buffer.
+    /// ([`vkCmdPushConstants`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdPushConstants.html)). At
+    /// Begin all push constants are 0; only on the native backend do those of the command buffer stay.
     ///
-    /// On the compute and the vertex backend they are stored in memory of the
-    /// [`Arena`](crate::runtime::Arena), so that the application can use all push constants of the
-    /// device. Draws share a dispatch while the push constants that the shader reads do not change.
+    /// On the compute and the vertex backend, push constants are copied to memory of the
+    /// [`Arena`](crate::runtime::Arena), so the application can use all push constants of the device. Draws can share a
+    /// dispatch only as long as the push constants that the shader reads do not change.
     ///
     /// # Errors
-    /// [`RuntimeError::Misaligned`] if the offset or size is not a multiple of 4,
-    /// [`RuntimeError::Limit`] beyond `maxPushConstantsSize`.
+    /// [`RuntimeError::Misaligned`] if the offset or size is not a multiple of 4; [`RuntimeError::Limit`] if the end
+    /// exceeds `maxPushConstantsSize`.
     pub fn push_constants(&mut self, offset: u32, bytes: &[u8]) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => graphics.push_constants(offset, bytes),
@@ -141,18 +139,17 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Binds vertex buffers for the draws that follow, and replaces those of the same bindings.
-    /// Under the descriptor plan, each buffer that was bound since [`begin`](Self::begin) takes up
-    /// a descriptor until the end of the recording: see [`RuntimeError::TooManyBuffers`].
+    /// Binds vertex buffers for the draws that follow, in place of the buffers that were bound to the same bindings.
+    /// Under the descriptor plan, each buffer that was bound since [`begin`](Self::begin) takes up a descriptor until
+    /// the end of the recording: see [`RuntimeError::TooManyBuffers`].
     ///
     /// # Errors
-    /// [`RuntimeError::DuplicateVertexBuffer`], [`RuntimeError::WholeSize`],
-    /// [`RuntimeError::Limit`] (native and vertex). Each draw checks whether the buffers match the
-    /// pipeline.
+    /// [`RuntimeError::DuplicateVertexBuffer`], [`RuntimeError::WholeSize`]; [`RuntimeError::Limit`] on the native and
+    /// vertex backends. Whether the buffers match the pipeline is checked by each draw.
     ///
     /// # Safety
-    /// As [`begin`](Self::begin). On the native and vertex backends a null buffer needs the feature
-    /// `nullDescriptor`, which the application must enable.
+    /// The requirements of [`begin`](Self::begin) apply. On the native and vertex backends the application must enable
+    /// the feature `nullDescriptor` to bind a null buffer.
     pub unsafe fn bind_vertex_buffers(
         &mut self,
         buffers: &[VertexBuffer],
@@ -166,21 +163,21 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Binds the application's descriptor sets for the draws that follow, from set `first` of the
-    /// pipeline's layout on. Earlier draws use the sets that were bound before. Without a pipeline
+    /// Binds the application's descriptor sets for the draws that follow, from set `first` of the pipeline's layout on.
+    /// Earlier draws use the sets that were bound before them. Without a pipeline
     /// ([`begin_inactive`](Self::begin_inactive)) this does nothing.
     ///
-    /// Draws of a compute capture share a dispatch only while the sets do not change; binding the
-    /// same sets again is no change. For sets that an application binds itself there is
-    /// [`assume_descriptor_sets`](Self::assume_descriptor_sets).
+    /// Draws of a compute capture can share a dispatch only as long as the sets do not change; binding the same sets
+    /// again is no change. For sets that the application binds itself, call
+    /// [`assume_descriptor_sets`](Self::assume_descriptor_sets) instead.
     ///
     /// # Errors
     /// [`RuntimeError::DescriptorSetRange`].
     ///
     /// # Safety
-    /// As for
-    /// [`vkCmdBindDescriptorSets`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindDescriptorSets.html).
-    /// The sets stay valid until the recording ends, and until `cmd` is reset.
+    /// The requirements of
+    /// [`vkCmdBindDescriptorSets`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindDescriptorSets.html)
+    /// are met. The sets stay valid until the recording ends, and until `cmd` is reset.
     pub unsafe fn bind_descriptor_sets(
         &mut self,
         first: u32,
@@ -197,16 +194,16 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Binds a set that is in a descriptor buffer, as [`bind_descriptor_sets`](Self::bind_descriptor_sets) binds
-    /// others. The descriptor buffers are bound by the application where the capture is played.
+    /// Binds a set that is in a descriptor buffer, for the draws that follow. The application must have bound the
+    /// descriptor buffers itself in the command buffer that the capture is played into.
     ///
     /// # Errors
-    /// [`RuntimeError::DescriptorSetRange`], [`RuntimeError::Unsupported`] (native and vertex).
+    /// [`RuntimeError::DescriptorSetRange`]; [`RuntimeError::Unsupported`] on the native and vertex backends.
     ///
     /// # Safety
-    /// As for
-    /// [`vkCmdSetDescriptorBufferOffsetsEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdSetDescriptorBufferOffsetsEXT.html);
-    /// the pipeline was created [with descriptor buffers](super::super::VariantDesc::descriptor_buffers).
+    /// The requirements of
+    /// [`vkCmdSetDescriptorBufferOffsetsEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdSetDescriptorBufferOffsetsEXT.html)
+    /// are met. The pipeline was created [with descriptor buffers](super::super::VariantDesc::descriptor_buffers).
     #[doc(hidden)]
     pub unsafe fn bind_buffer_set(
         &mut self,
@@ -224,19 +221,20 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Says that the application binds sets `first` to `first + count - 1` itself with [`Pipeline::raw_layout`], by
-    /// `vkCmdBindDescriptorSets`, `vkCmdPushDescriptorSet` or a similar command: see [`Recorder`]. The following draws
-    /// then need no [`bind_descriptor_sets`](Self::bind_descriptor_sets) for these sets, until the next begin. Sets
-    /// that were passed to that function are still bound. If kernels or sets of the descriptor plan disturb the
-    /// application's sets, draws still return an error ([`RuntimeError::DescriptorSetUnknown`]). Without a pipeline
-    /// ([`begin_inactive`](Self::begin_inactive)) this does nothing.
+    /// Declares that the application binds the sets `first` to `first + count - 1` itself with
+    /// [`Pipeline::raw_layout`], by `vkCmdBindDescriptorSets`, `vkCmdPushDescriptorSet` or a similar command: see
+    /// [`Recorder`]. Until the next begin, draws may read these sets without
+    /// [`bind_descriptor_sets`](Self::bind_descriptor_sets). If `bind_descriptor_sets` bound one of them, draws still
+    /// use the set that it bound. If kernels or sets of the descriptor plan disturb the application's sets, draws still
+    /// return [`RuntimeError::DescriptorSetUnknown`]. Without a pipeline ([`begin_inactive`](Self::begin_inactive))
+    /// this does nothing.
     ///
     /// # Errors
     /// [`RuntimeError::DescriptorSetRange`].
     ///
     /// # Safety
-    /// The sets are bound at the pipeline's bind point when the draws that read them are recorded: on
-    /// the compute backend by [`flush`](Self::flush), [`end`](Self::end) or [`Capture::play`].
+    /// The sets are bound at the pipeline's bind point when the draws that read them are recorded. On the compute
+    /// backend [`flush`](Self::flush), [`end`](Self::end) or [`Capture::play`] records the draws.
     pub unsafe fn assume_descriptor_sets(
         &mut self,
         first: u32,
@@ -253,14 +251,13 @@ impl<'a> Recorder<'a> {
     /// Binds the index buffer for the draws that follow.
     ///
     /// # Errors
-    /// [`RuntimeError::WholeSize`], [`RuntimeError::Misaligned`], [`RuntimeError::NoAddress`],
-    /// [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`], [`RuntimeError::PartialDword`],
-    /// [`RuntimeError::PastTheEnd`], [`RuntimeError::Unsupported`] (vertex).
+    /// [`RuntimeError::WholeSize`], [`RuntimeError::Misaligned`], [`RuntimeError::NoAddress`], [`RuntimeError::Limit`],
+    /// [`RuntimeError::TooManyBuffers`], [`RuntimeError::PartialDword`], [`RuntimeError::PastTheEnd`];
+    /// [`RuntimeError::Unsupported`] on the vertex backend.
     ///
     /// # Safety
-    /// As [`begin`](Self::begin). On the native backend
-    /// [`IndexType::Uint8`](crate::runtime::IndexType::Uint8) needs the feature `indexTypeUint8`,
-    /// which the application must enable.
+    /// The requirements of [`begin`](Self::begin) apply. On the native backend the application must enable the feature
+    /// `indexTypeUint8` to bind indices of [`IndexType::Uint8`](crate::runtime::IndexType::Uint8).
     pub unsafe fn bind_index_buffer(&mut self, buffer: &IndexBuffer) -> Result<(), RuntimeError> {
         check_index_buffer(buffer)?;
         // SAFETY: the caller's contract.
@@ -276,12 +273,12 @@ impl<'a> Recorder<'a> {
 
     /// Enables or disables primitive restart for the draws that follow
     /// ([`vkCmdSetPrimitiveRestartEnable`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdSetPrimitiveRestartEnable.html)).
-    /// The index that restarts primitives is the largest of its type, or the one that
-    /// [`set_primitive_restart_index`](Self::set_primitive_restart_index) set. At Begin, the
-    /// pipeline determines whether primitive restart is enabled.
+    /// The index that restarts primitives is the largest one of the index type, or the one that
+    /// [`set_primitive_restart_index`](Self::set_primitive_restart_index) set. At Begin and when a pipeline is bound,
+    /// the pipeline determines whether primitive restart is enabled.
     ///
     /// # Errors
-    /// [`RuntimeError::Unsupported`] on the native and vertex backends, where it is fixed in the
+    /// [`RuntimeError::Unsupported`] on the native and vertex backends, where primitive restart is fixed in the
     /// pipeline; [`RuntimeError::NoRestart`] if the pipeline was created without primitive restart.
     pub fn set_primitive_restart(&mut self, enable: bool) -> Result<(), RuntimeError> {
         match self.backing() {
@@ -294,7 +291,7 @@ impl<'a> Recorder<'a> {
 
     /// Sets the index that restarts primitives in the draws that follow, instead of the largest one
     /// ([`vkCmdSetPrimitiveRestartIndexEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdSetPrimitiveRestartIndexEXT.html)).
-    /// It applies until another index buffer is bound. Indices beyond the bound range, which are 0,
+    /// The restart index applies until another index buffer is bound. Indices beyond the bound range, which are 0,
     /// never restart primitives.
     ///
     /// # Errors
@@ -309,8 +306,8 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Begins conditional rendering: a dword determines at execution whether the draws that follow
-    /// are discarded
+    /// Begins conditional rendering: a dword in a buffer determines at execution whether the draws that follow are
+    /// discarded
     /// ([`vkCmdBeginConditionalRenderingEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBeginConditionalRenderingEXT.html)).
     /// A discarded draw captures nothing, adds to no query and advances no counter.
     ///
@@ -321,7 +318,7 @@ impl<'a> Recorder<'a> {
     /// backends, where the application must record Vulkan's own command.
     ///
     /// # Safety
-    /// As [`begin`](Self::begin). Earlier writes to the dword are visible to
+    /// The requirements of [`begin`](Self::begin) apply. Earlier writes to the dword are visible to
     /// [`Context::argument_scope`](crate::runtime::Context::argument_scope) of the compute backend.
     pub unsafe fn begin_conditional_rendering(
         &mut self,
@@ -336,11 +333,10 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Ends conditional rendering. The end of a capture also ends it.
+    /// Ends conditional rendering. The end of a capture ends it, too.
     ///
     /// # Errors
-    /// [`RuntimeError::NoConditionalRendering`]; [`RuntimeError::Unsupported`] as
-    /// [`begin_conditional_rendering`](Self::begin_conditional_rendering).
+    /// [`RuntimeError::NoConditionalRendering`]; [`RuntimeError::Unsupported`] on the native and vertex backends.
     pub fn end_conditional_rendering(&mut self) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => Err(graphics.unsupported("conditional rendering")),
@@ -352,10 +348,10 @@ impl<'a> Recorder<'a> {
 
     /// Sets the provoking vertex of the draws that follow
     /// ([`vkCmdSetProvokingVertexModeEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdSetProvokingVertexModeEXT.html)).
-    /// At Begin it is that of the pipeline.
+    /// At Begin and when a pipeline is bound, the pipeline determines it.
     ///
     /// # Errors
-    /// [`RuntimeError::Unsupported`] on the native backend, where it is fixed in the pipeline.
+    /// [`RuntimeError::Unsupported`] on the native backend, where the provoking vertex is fixed in the pipeline.
     pub fn set_provoking_vertex(&mut self, mode: ProvokingVertex) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => graphics.set_provoking_vertex(mode),
@@ -368,12 +364,13 @@ impl<'a> Recorder<'a> {
 
     /// Sets the number of control points of a patch for the draws that follow
     /// ([`vkCmdSetPatchControlPointsEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdSetPatchControlPointsEXT.html)).
-    /// When a pipeline is bound, it becomes that of the pipeline.
+    /// At Begin and when a pipeline is bound, the pipeline determines the number.
     ///
     /// # Errors
     /// [`RuntimeError::NoTessellation`] if the bound pipeline has no tessellation shaders;
-    /// [`RuntimeError::NoControlPoints`] for 0; [`RuntimeError::Limit`] for more than the tessellation control shader has
-    /// room for; [`RuntimeError::Unsupported`] on the native backend, where it is fixed in the pipeline.
+    /// [`RuntimeError::NoControlPoints`] for 0; [`RuntimeError::Limit`] for more points than the tessellation control
+    /// shader has room for; [`RuntimeError::Unsupported`] on the native and vertex backends, where the number is fixed
+    /// in the pipeline.
     pub fn set_patch_control_points(&mut self, points: u32) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => {
@@ -385,15 +382,15 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Begins a query, which counts what the draws that follow emit to vertex stream 0. One query of each kind can be
-    /// active for a stream at a time. A query that has ended must be [reset](QueryPool::reset) before it is begun again.
-    /// If it ended in this recording, call [`flush`](Self::flush) before the reset.
+    /// Begins a query. It counts primitives of vertex stream 0 of the draws that follow. For each stream, one query of
+    /// each kind can be active at a time. A query that has ended must be [reset](QueryPool::reset) before it is begun
+    /// again. If it ended in this recording, call [`flush`](Self::flush) before the reset.
     ///
     /// # Errors
-    /// As [`begin_query_indexed`](Self::begin_query_indexed).
+    /// The errors of [`begin_query_indexed`](Self::begin_query_indexed).
     ///
     /// # Safety
-    /// As [`begin_query_indexed`](Self::begin_query_indexed).
+    /// The requirements of [`begin_query_indexed`](Self::begin_query_indexed) apply.
     pub unsafe fn begin_query(&mut self, pool: &QueryPool, query: u32) -> Result<(), RuntimeError> {
         // SAFETY: the caller's contract.
         unsafe { self.begin_query_indexed(pool, query, 0) }
@@ -401,13 +398,13 @@ impl<'a> Recorder<'a> {
 
     /// Begins a query for a vertex stream of a geometry shader
     /// ([`vkCmdBeginQueryIndexedEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBeginQueryIndexedEXT.html)):
-    /// like [`begin_query`](Self::begin_query), but it counts only primitives of that stream.
+    /// like [`begin_query`](Self::begin_query), but the query counts only primitives of that stream.
     ///
     /// # Errors
-    /// [`RuntimeError::QueryStream`], [`RuntimeError::QueryActive`], [`RuntimeError::QueryUsed`], [`RuntimeError::QueryRange`],
-    /// [`RuntimeError::OtherContext`], [`RuntimeError::NoAddress`], [`RuntimeError::Limit`],
-    /// [`RuntimeError::TooManyBuffers`]; [`RuntimeError::Unsupported`] on the native backend, where
-    /// a `VkQueryPool` must be used, and on the vertex backend.
+    /// [`RuntimeError::QueryStream`], [`RuntimeError::QueryActive`], [`RuntimeError::QueryUsed`],
+    /// [`RuntimeError::QueryRange`], [`RuntimeError::OtherContext`], [`RuntimeError::NoAddress`],
+    /// [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`]; [`RuntimeError::Unsupported`] on the native backend,
+    /// where a `VkQueryPool` must be used, and on the vertex backend.
     ///
     /// # Safety
     /// The pool lives until every command buffer that the capture is recorded into is reset.
@@ -424,21 +421,21 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Ends the active query of a kind for vertex stream 0. After everything that it counts, the query becomes
-    /// available to the device and to the host: [`QueryPool::results`] needs no barrier of the application.
+    /// Ends the active query of a kind for vertex stream 0. When everything that it counts has been executed, the query
+    /// becomes available to the device and to the host: [`QueryPool::results`] needs no barrier of the application.
     ///
     /// # Errors
-    /// [`RuntimeError::NoQuery`]; [`RuntimeError::Unsupported`] as
-    /// [`begin_query`](Self::begin_query).
+    /// [`RuntimeError::NoQuery`]; [`RuntimeError::Unsupported`] on the native and vertex backends.
     pub fn end_query(&mut self, kind: QueryKind) -> Result<(), RuntimeError> {
         self.end_query_indexed(kind, 0)
     }
 
-    /// Ends the active query of a kind for a vertex stream, as [`end_query`](Self::end_query)
-    /// ([`vkCmdEndQueryIndexedEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdEndQueryIndexedEXT.html)).
+    /// Ends the active query of a kind for a vertex stream
+    /// ([`vkCmdEndQueryIndexedEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdEndQueryIndexedEXT.html)),
+    /// as [`end_query`](Self::end_query) does for stream 0.
     ///
     /// # Errors
-    /// As [`end_query`](Self::end_query).
+    /// The errors of [`end_query`](Self::end_query).
     pub fn end_query_indexed(&mut self, kind: QueryKind, stream: u32) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => Err(graphics.unsupported("queries of vkxfb")),
@@ -446,16 +443,15 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Records the draws so far, so that the application can record commands after them: resets and
-    /// copies of queries, and descriptor sets that it binds itself. Does nothing on the native and
-    /// vertex backends.
+    /// Records the draws so far, so that the application can record commands after them: it may reset and copy queries,
+    /// and bind its own descriptor sets. Does nothing on the native and vertex backends.
     ///
     /// # Errors
-    /// As [`Capture::play`]; the draws are then still to be recorded. [`RuntimeError::Unsupported`]
-    /// for the [recorder of a capture](Capture::recorder), which has no command buffer.
+    /// The errors of [`Capture::play`], after which the draws are still collected. [`RuntimeError::Unsupported`] for
+    /// the [recorder of a capture](Capture::recorder), which has no command buffer.
     ///
     /// # Safety
-    /// As [`begin`](Self::begin).
+    /// The requirements of [`begin`](Self::begin) apply.
     pub unsafe fn flush(&mut self) -> Result<(), RuntimeError> {
         match &mut self.inner {
             Inner::Graphics(_) => Ok(()),
@@ -468,28 +464,26 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Ends the capture, and writes `counters`, one for each capture buffer. If nothing was
-    /// captured to a buffer, its counter gets the value that the capture began with.
+    /// Ends the capture, and writes `counters`, one for each capture buffer. If nothing was captured to a buffer, its
+    /// counter gets the value that the capture began with.
     ///
-    /// A query that is active can be continued by beginning it again in the next capture.
+    /// A query that is still active can be continued: begin it again in the next capture.
     ///
     /// With several vertex streams, a counter that this function writes for a buffer of one stream must not be used for
-    /// another stream: neither as a counter to begin with, nor as the argument of a draw.
+    /// another stream, neither to begin a capture with it nor as the argument of a draw.
     ///
-    /// No barrier is recorded after the capture: record
-    /// [`Context::capture_barrier`](crate::runtime::Context::capture_barrier) before the buffers
-    /// are read.
+    /// The function records no barrier after the capture: record
+    /// [`Context::capture_barrier`](crate::runtime::Context::capture_barrier) before the buffers are read.
     ///
     /// # Errors
-    /// [`RuntimeError::TooManyCounters`], [`RuntimeError::DuplicateCounter`],
-    /// [`RuntimeError::Misaligned`], [`RuntimeError::Limit`] (native), [`RuntimeError::NoAddress`],
-    /// [`RuntimeError::Unsupported`] (counters on the vertex backend),
-    /// [`RuntimeError::TooManyBuffers`], and those of [`Capture::play`]. On the compute backend,
-    /// draws that were not flushed stay in the [`Capture`]: call [`Capture::end`], and
-    /// [`Capture::play`] with more memory.
+    /// [`RuntimeError::TooManyCounters`], [`RuntimeError::DuplicateCounter`], [`RuntimeError::Misaligned`],
+    /// [`RuntimeError::NoAddress`], [`RuntimeError::TooManyBuffers`]; [`RuntimeError::Limit`] on the native backend;
+    /// [`RuntimeError::Unsupported`] for counters on the vertex backend; on the compute backend the errors of
+    /// [`Capture::play`]. After an error on the compute backend, draws that were not flushed stay in the [`Capture`]:
+    /// call [`Capture::end`], and then [`Capture::play`] with more memory.
     ///
     /// # Safety
-    /// As [`draw`](Self::draw).
+    /// The requirements of [`draw`](Self::draw) apply.
     pub unsafe fn end(
         mut self,
         counters: &[Option<CounterBuffer>],
@@ -518,8 +512,8 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// The backend that bindings and draws are passed to: the command buffer of a graphics pipeline, or the
-/// collectors of a compute capture.
+/// What bindings and draws are passed to: the command buffer of a graphics pipeline, or the collectors of a compute
+/// capture.
 pub(super) enum Backing<'r, 'a> {
     Graphics(&'r mut Graphics<'a>),
     Compute(&'r mut Streams),

@@ -1,4 +1,4 @@
-//! Conversions between Vulkan's enumerations and descriptions and the types of this crate.
+//! Conversions between Vulkan's enumerations and descriptions and the corresponding types of this crate.
 
 use ash::vk;
 
@@ -33,7 +33,7 @@ impl From<PrimitiveTopology> for vk::PrimitiveTopology {
 }
 
 impl From<vk::TessellationDomainOrigin> for DomainOrigin {
-    /// Values that are not in the enumeration are taken for Vulkan's default, the upper left.
+    /// A value that is not in the enumeration is converted to Vulkan's default, the upper left.
     fn from(origin: vk::TessellationDomainOrigin) -> Self {
         match origin {
             vk::TessellationDomainOrigin::LOWER_LEFT => Self::LowerLeft,
@@ -46,7 +46,7 @@ impl TryFrom<vk::Format> for VertexFormat {
     type Error = UnsupportedFormat;
 
     /// # Errors
-    /// [`UnsupportedFormat`] with the name.
+    /// [`UnsupportedFormat`] with the name of the format.
     fn try_from(format: vk::Format) -> Result<Self, UnsupportedFormat> {
         let found = Self::ALL.iter().copied().find(|f| f.as_raw() == format.as_raw());
         found.ok_or_else(|| UnsupportedFormat(format!("{format:?}")))
@@ -81,7 +81,7 @@ impl From<IndexType> for vk::IndexType {
 }
 
 impl From<vk::VertexInputRate> for InputRate {
-    /// The instance divisor is 1, which is Vulkan's default.
+    /// Converts `INSTANCE` to the instance divisor 1, which is Vulkan's default.
     fn from(rate: vk::VertexInputRate) -> Self {
         match rate {
             vk::VertexInputRate::INSTANCE => Self::INSTANCE,
@@ -100,7 +100,7 @@ impl From<vk::ProvokingVertexModeEXT> for ProvokingVertex {
 }
 
 impl From<&vk::VertexInputBindingDescription> for VertexBinding {
-    /// The instance divisor is 1, which is Vulkan's default.
+    /// The input rate `INSTANCE` gets the divisor 1, which is Vulkan's default.
     fn from(binding: &vk::VertexInputBindingDescription) -> Self {
         let &vk::VertexInputBindingDescription { binding, stride, input_rate } = binding;
         Self { binding, stride, input_rate: input_rate.into() }
@@ -118,7 +118,7 @@ impl TryFrom<&vk::VertexInputAttributeDescription> for VertexAttribute {
     type Error = RuntimeError;
 
     /// # Errors
-    /// [`RuntimeError::VertexFormat`].
+    /// [`RuntimeError::VertexFormat`] for a format that captures do not support.
     fn try_from(attribute: &vk::VertexInputAttributeDescription) -> Result<Self, RuntimeError> {
         let &vk::VertexInputAttributeDescription { location, binding, format, offset } = attribute;
         let format = VertexFormat::try_from(format)

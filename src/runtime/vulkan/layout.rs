@@ -1,5 +1,5 @@
-//! The set layouts and push constant ranges of an application's pipeline layout, and their
-//! requirements for captures.
+//! The set layouts and push constant ranges of an application's pipeline layout: what captures require of them, and how
+//! to change them.
 
 use std::ops::Range;
 
@@ -15,21 +15,20 @@ use crate::sysval::SYSVALS_SIZE;
 
 const VERTEX: vk::ShaderStageFlags = vk::ShaderStageFlags::VERTEX;
 
-/// A descriptor set layout of the application, with the compute stage added to each binding that is
-/// visible to the vertex stage, or to a tessellation or geometry stage.
+/// A descriptor set layout of the application, with the compute stage added to each binding that is visible to the
+/// vertex stage, or to a tessellation or geometry stage.
 ///
-/// The application must create the layout from [`info`](Self::info) instead of its own structure,
-/// and use it for everything: to allocate descriptor sets, in the pipeline layouts of its graphics
-/// pipelines, and in [`PipelineDesc::set_layouts`](crate::runtime::PipelineDesc::set_layouts). Sets
-/// with the unchanged layout cannot be bound to captures, because
-/// [compatible](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-compatibility)
-/// layouts must be defined identically, including the stages.
+/// The application must create the layout from [`info`](Self::info) instead of its own structure, and use it
+/// everywhere: to allocate descriptor sets, in the pipeline layouts of its graphics pipelines, and in
+/// [`PipelineDesc::set_layouts`](crate::runtime::PipelineDesc::set_layouts). Sets with the unchanged layout cannot be
+/// bound for captures, because
+/// [compatible](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-compatibility) layouts
+/// must be defined identically, including the stages.
 ///
-/// The descriptors then also count against the device's `maxPerStageDescriptor*` limits of the
-/// compute stage, together with those of the same pipeline layout that the application's own
-/// compute shaders use. Set layouts for descriptor buffers
-/// (`VK_DESCRIPTOR_SET_LAYOUT_CREATE_DESCRIPTOR_BUFFER_BIT_EXT`) are not changed, and captures do
-/// not support them.
+/// The descriptors of these bindings then also count against the device's `maxPerStageDescriptor*` limits for the
+/// compute stage, together with the descriptors of the same pipeline layout that the application's own compute shaders
+/// use. Captures do not support set layouts for descriptor buffers
+/// (`VK_DESCRIPTOR_SET_LAYOUT_CREATE_DESCRIPTOR_BUFFER_BIT_EXT`).
 ///
 /// ```
 /// # use ash::vk;
@@ -49,15 +48,14 @@ pub struct SetLayoutInfo<'a> {
 }
 
 impl<'a> SetLayoutInfo<'a> {
-    /// Copies the application's structure, and adds the compute stage to its bindings. Flags, the `pNext` chain
-    /// and immutable samplers stay the same. Structures of the chain refer to bindings by their index in the list, so the order of
-    /// bindings stays the same too.
+    /// Copies the application's structure, and adds the compute stage to its bindings. Flags, the `pNext` chain and
+    /// immutable samplers stay the same. The order of the bindings stays the same, too, because structures of the chain
+    /// refer to bindings by their index in the list.
     ///
     /// # Safety
     /// The array of bindings is valid, as for
     /// [`vkCreateDescriptorSetLayout`](https://docs.vulkan.org/refpages/latest/refpages/source/VkDescriptorSetLayoutCreateInfo.html).
-    /// Nothing else is read; [`info`](Self::info) contains the pointers to the chain and the
-    /// immutable samplers.
+    /// The chain and the immutable samplers are not read; [`info`](Self::info) contains the pointers to them.
     pub unsafe fn with_compute(info: &vk::DescriptorSetLayoutCreateInfo<'a>) -> Self {
         // SAFETY: the caller's contract.
         let bindings = unsafe { slice(info.p_bindings, info.binding_count) };
@@ -74,45 +72,42 @@ impl<'a> SetLayoutInfo<'a> {
         self.info.bindings(&self.bindings)
     }
 
-    /// The bindings, for a [`PipelineLayoutDesc`].
+    /// The bindings with the added stages, for a [`PipelineLayoutDesc`].
     pub fn bindings(&self) -> &[vk::DescriptorSetLayoutBinding<'a>] {
         &self.bindings
     }
 }
 
-/// An application's [pipeline
-/// layout](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineLayoutCreateInfo.html):
-/// that of the graphics pipeline whose vertex shader is captured.
+/// The [pipeline layout](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineLayoutCreateInfo.html) of
+/// the application's graphics pipeline whose vertex shader is captured.
 ///
 /// # Pipeline layouts of captures
-/// [`Pipeline::new`](crate::runtime::Pipeline::new) creates a pipeline layout with the same set
-/// layouts and with one push constant range of its own:
-/// [`PipelineDesc::push_constant_range`](crate::runtime::PipelineDesc::push_constant_range). On the
-/// compute and the vertex backend the shader reads the application's push constants from memory,
-/// where [`Recorder::push_constants`](crate::runtime::Recorder::push_constants) puts them. The
-/// application's ranges therefore do not need the compute stage, and should not have it:
-/// `vkCmdPushConstants` must name all stages of the ranges that it writes
+/// [`Pipeline::new`](crate::runtime::Pipeline::new) creates a pipeline layout with the same set layouts, but with only
+/// one push constant range, [`PipelineDesc::push_constant_range`](crate::runtime::PipelineDesc::push_constant_range).
+/// On the compute and the vertex backend the shader reads the application's push constants from memory, to which
+/// [`Recorder::push_constants`](crate::runtime::Recorder::push_constants) copies them. So the application's ranges do
+/// not need the compute stage, and should not have it: `vkCmdPushConstants` must name all stages of the ranges that it
+/// writes
 /// ([VUID-vkCmdPushConstants-offset-01796](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdPushConstants.html)),
 /// and the application's calls do not name the compute stage.
 ///
 /// # Descriptor sets that the application bound
 /// Pipeline layouts are [compatible for a
-/// set](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-compatibility)
-/// if the set layouts up to that set and all push constant ranges are identical, and either both or
-/// none have `VK_PIPELINE_LAYOUT_CREATE_INDEPENDENT_SETS_BIT_EXT`. Pipeline layouts of captures
-/// have other ranges and do not have that flag. Sets that the application bound with its own
-/// pipeline layout are therefore not bound for captures; on the compute backend the bind point
-/// differs too. Bind them with
+/// set](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-compatibility) if the set
+/// layouts up to that set and all push constant ranges are identical, and either both layouts or none have
+/// `VK_PIPELINE_LAYOUT_CREATE_INDEPENDENT_SETS_BIT_EXT`. Pipeline layouts of captures have other ranges and do not have
+/// that flag. So sets that the application bound with its own pipeline layout are not bound for captures; on the
+/// compute backend the bind point differs, too. Bind them with
 /// [`Recorder::bind_descriptor_sets`](crate::runtime::Recorder::bind_descriptor_sets), or with
-/// [`Pipeline::raw_layout`](crate::runtime::Pipeline::raw_layout). After a capture on the native or
-/// vertex backend the application must bind its own sets again; compute captures do not disturb the
-/// sets of the graphics bind point.
+/// `vkCmdBindDescriptorSets` and [`Pipeline::raw_layout`](crate::runtime::Pipeline::raw_layout). After a capture on the
+/// native or vertex backend the application must bind its own sets again. Compute captures do not disturb the sets of
+/// the graphics bind point.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 #[must_use]
 pub struct PipelineLayoutDesc<'a> {
-    /// The bindings of each set layout, by set number; empty for a null handle. Immutable samplers
-    /// are not read.
+    /// The bindings of each set layout, by set number; an empty slice stands for a null handle. Immutable samplers are
+    /// not read.
     pub set_layouts: &'a [&'a [vk::DescriptorSetLayoutBinding<'a>]],
     /// The push constant ranges.
     pub push_constant_ranges: &'a [vk::PushConstantRange],
@@ -125,15 +120,14 @@ impl<'a> PipelineLayoutDesc<'a> {
     }
 }
 
-/// The reason why a pipeline layout does not match a shader. Messages name the set, the binding and
-/// the variable.
+/// Why a pipeline layout does not match a shader. The messages name the set, the binding and the variable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PipelineLayoutError {
-    /// The shader is not a valid module, or has no such entry point.
+    /// The shader is not a valid module, or does not have the entry point.
     #[error(transparent)]
     Shader(#[from] LowerError),
-    /// The pipeline layout has no set layout of that number.
+    /// The pipeline layout has no set layout for a set that the shader uses.
     #[error(
         "descriptor set {set} binding {binding} is {variable}: the pipeline layout has {set_layouts} set layouts"
     )]
@@ -144,10 +138,10 @@ pub enum PipelineLayoutError {
         binding: u32,
         /// The name of the shader's variable.
         variable: String,
-        /// The number of set layouts.
+        /// The number of set layouts in the pipeline layout.
         set_layouts: usize,
     },
-    /// The set layout does not contain the binding.
+    /// The set layout does not contain a binding that the shader uses.
     #[error(
         "descriptor set {set} binding {binding} is {variable}: the set layout has no such binding"
     )]
@@ -156,10 +150,10 @@ pub enum PipelineLayoutError {
         set: u32,
         /// The number of the binding.
         binding: u32,
-        /// The shader's variable.
+        /// The name of the shader's variable.
         variable: String,
     },
-    /// The descriptor type does not match the shader's variable.
+    /// The descriptor type of a binding does not match the shader's variable.
     #[error(
         "descriptor set {set} binding {binding} is {variable}, {resource}: the set layout has {found:?}"
     )]
@@ -168,14 +162,14 @@ pub enum PipelineLayoutError {
         set: u32,
         /// The number of the binding.
         binding: u32,
-        /// The shader's variable.
+        /// The name of the shader's variable.
         variable: String,
         /// The type of the variable.
         resource: ResourceType,
         /// The descriptor type of the binding.
         found: vk::DescriptorType,
     },
-    /// The binding has fewer descriptors than the shader's array, or none at all.
+    /// A binding has fewer descriptors than the shader's array, or none at all.
     #[error(
         "descriptor set {set} binding {binding} is {variable} with {needed} descriptors: the set layout has {found}"
     )]
@@ -184,15 +178,14 @@ pub enum PipelineLayoutError {
         set: u32,
         /// The number of the binding.
         binding: u32,
-        /// The shader's variable.
+        /// The name of the shader's variable.
         variable: String,
-        /// The number of descriptors in the shader; at least 1 for an array without a length.
+        /// The number of descriptors of the shader's array. For an array without a length this is 1.
         needed: u32,
         /// The number of descriptors in the binding.
         found: u32,
     },
-    /// The shader has an array of uniform blocks, and the binding is an inline uniform block, which
-    /// cannot be an array.
+    /// The shader has an array of uniform blocks, but the binding is an inline uniform block, which cannot be an array.
     #[error(
         "descriptor set {set} binding {binding} is {variable}, an array: the set layout has an inline uniform block"
     )]
@@ -201,11 +194,10 @@ pub enum PipelineLayoutError {
         set: u32,
         /// The number of the binding.
         binding: u32,
-        /// The shader's variable.
+        /// The name of the shader's variable.
         variable: String,
     },
-    /// The binding is not visible to the stage that captures. [`SetLayoutInfo::with_compute`] makes
-    /// it visible.
+    /// A binding is not visible to the stage that captures. [`SetLayoutInfo::with_compute`] makes it visible.
     #[error(
         "descriptor set {set} binding {binding} is {variable}: the set layout has it for the stages {found:?}, and \
          the {backend} backend reads it in {needed:?}"
@@ -215,7 +207,7 @@ pub enum PipelineLayoutError {
         set: u32,
         /// The number of the binding.
         binding: u32,
-        /// The shader's variable.
+        /// The name of the shader's variable.
         variable: String,
         /// The backend that captures.
         backend: Backend,
@@ -224,8 +216,7 @@ pub enum PipelineLayoutError {
         /// The stages of the binding.
         found: vk::ShaderStageFlags,
     },
-    /// No push constant range for the vertex stage contains some bytes of the shader's push
-    /// constants.
+    /// The shader's push constants are not completely in push constant ranges for the vertex stage.
     #[error(
         "the shader has push constants in bytes {} to {}: no range for the vertex stage has byte {missing}",
         .bytes.start, .bytes.end
@@ -236,18 +227,18 @@ pub enum PipelineLayoutError {
         /// The first byte that no range contains.
         missing: u32,
     },
-    /// The push constant range of a shader for the vertex backend overlaps ranges of other stages,
-    /// see [`sysvals_place`].
+    /// The push constant range for the sysvals of the vertex backend overlaps a range of another stage.
+    /// [`sysvals_place`] finds another place for the sysvals.
     #[error(
         "captures use {size} bytes of push constants from byte {offset} on, which overlap a range of the \
          stages {stages:?}"
     )]
     SharedPushConstants {
-        /// The first byte of the captures' range.
+        /// The offset in bytes of the range for the sysvals.
         offset: u32,
-        /// The size of the captures' range in bytes.
+        /// The size in bytes of the range for the sysvals.
         size: u32,
-        /// The stages of an overlapping range.
+        /// The stages of the range that it overlaps.
         stages: vk::ShaderStageFlags,
     },
 }
@@ -258,7 +249,7 @@ impl PipelineLayoutDesc<'_> {
     /// Interface](https://docs.vulkan.org/spec/latest/chapters/interfaces.html#interfaces-resources-descset)).
     /// Sets and bindings that the shader does not use are not checked.
     ///
-    /// | the shader has | the set layout may have |
+    /// | if the shader has | the set layout may have |
     /// |---|---|
     /// | a uniform buffer | a uniform buffer, dynamic or not, or an inline uniform block of any size |
     /// | a storage buffer | a storage buffer, dynamic or not |
@@ -266,20 +257,20 @@ impl PipelineLayoutDesc<'_> {
     /// | anything else | the same |
     /// | anything | a mutable type |
     ///
-    /// A binding must have at least as many descriptors as the shader's array. For a binding with a
-    /// variable count, the maximum count in its layout is compared.
+    /// A binding must have at least as many descriptors as the shader's array. For a binding with a variable descriptor
+    /// count, the maximum count in its layout is used.
     ///
     /// # Errors
-    /// The first mismatch in the order of sets and bindings; after these, push constants that no
-    /// range for the vertex stage contains. [`PipelineLayoutError::Shader`] for a shader that cannot be read.
+    /// The first mismatch in the order of sets and bindings. If there is none: push constants that are not in a range
+    /// for the vertex stage. [`PipelineLayoutError::Shader`] for a shader that cannot be read.
     pub fn check(&self, shader: &Shader<'_>, backend: Backend) -> Result<(), PipelineLayoutError> {
         self.check_resources(&resource_interface(shader)?, backend)
     }
 
-    /// Does what [`check`](Self::check) does, with the interface of a shader.
+    /// Like [`check`](Self::check), for the interface of a shader that was read before.
     ///
     /// # Errors
-    /// As [`check`](Self::check).
+    /// The errors of [`check`](Self::check).
     #[doc(hidden)]
     pub fn check_resources(
         &self,
@@ -376,8 +367,8 @@ impl PipelineLayoutDesc<'_> {
     }
 }
 
-/// Whether descriptors of that type match a shader's variable
-/// ([correspondence](https://docs.vulkan.org/spec/latest/chapters/interfaces.html#interfaces-resources-correspondence)).
+/// Whether descriptors of the type `ty` match a shader's variable of the type `resource`, by the table of
+/// [correspondence](https://docs.vulkan.org/spec/latest/chapters/interfaces.html#interfaces-resources-correspondence).
 fn is_of_type(resource: ResourceType, ty: vk::DescriptorType) -> bool {
     use vk::DescriptorType as D;
     if ty == D::MUTABLE_EXT {
@@ -385,7 +376,7 @@ fn is_of_type(resource: ResourceType, ty: vk::DescriptorType) -> bool {
     }
     let types: &[D] = match resource {
         ResourceType::Sampler => &[D::SAMPLER, D::COMBINED_IMAGE_SAMPLER],
-        // The last two types are for images that only the instructions of `VK_QCOM_image_processing` read.
+        // The last two types are for images that only instructions of `VK_QCOM_image_processing` read.
         ResourceType::SampledImage => &[
             D::SAMPLED_IMAGE,
             D::COMBINED_IMAGE_SAMPLER,
@@ -412,14 +403,15 @@ const fn bytes_of(range: &vk::PushConstantRange) -> Range<u32> {
     range.offset..range.offset.saturating_add(range.size)
 }
 
-/// The push constant ranges that are visible to stages other than the vertex stage, with these
+/// The push constant ranges that are visible to stages other than the vertex stage, without the vertex stage in their
 /// stages.
 fn of_other_stages(
     ranges: &[vk::PushConstantRange],
 ) -> impl Iterator<Item = vk::PushConstantRange> {
     let without_vertex = |range: &vk::PushConstantRange| {
         let stages = match range.stage_flags {
-            // `ALL` has bits for no stage, which are valid only in `ALL` as a whole.
+            // `ALL` also has bits that stand for no stage, and is valid only as a whole. `ALL_GRAPHICS` without the
+            // vertex stage is valid.
             vk::ShaderStageFlags::ALL => vk::ShaderStageFlags::ALL_GRAPHICS,
             stages => stages,
         };
@@ -429,15 +421,15 @@ fn of_other_stages(
 }
 
 /// Returns where to put the sysvals of the vertex backend in a pipeline of the application
-/// ([`Pipeline::from_raw`](crate::runtime::Pipeline::from_raw)) whose other stages also have push
-/// constants. The result is for [`vertex::lower_at`](crate::lower::vertex::lower_at). `ranges` are
-/// the ranges of the application's pipeline layout, and `max_push_constants` is
-/// `maxPushConstantsSize`
+/// ([`Pipeline::from_raw`](crate::runtime::Pipeline::from_raw)) whose other stages also have push constants. Pass the
+/// result to [`vertex::lower_at`](crate::lower::vertex::lower_at). `ranges` are the ranges of the application's
+/// pipeline layout, and `max_push_constants` is `maxPushConstantsSize`
 /// ([`Limits::max_push_constants`](crate::runtime::Limits::max_push_constants)).
 ///
-/// Ranges of only the vertex stage do not matter, because captures read the push constants of the
-/// vertex stage from memory. If there is enough room, the sysvals are in push constants, otherwise
-/// only their address is. Returns `None` if there is not even room for the 8 bytes of the address.
+/// Ranges that only the vertex stage has do not matter, because captures read the push constants of the vertex stage
+/// from memory. The sysvals are placed in push constants if there is enough room beside the other ranges. Otherwise
+/// they are in memory, and only their address is in push constants. Returns `None` if there is not even room for the 8
+/// bytes of the address.
 pub fn sysvals_place(
     ranges: &[vk::PushConstantRange],
     max_push_constants: u32,
@@ -461,20 +453,19 @@ pub fn sysvals_place(
     })
 }
 
-/// Returns the push constant ranges for an application's own pipeline that captures on the vertex
-/// backend ([`Pipeline::from_raw`](crate::runtime::Pipeline::from_raw)). The vertex stage is
-/// removed from the application's `ranges`, because its push constants are in memory. The range
-/// `own` is added:
+/// Returns the push constant ranges for an application's own pipeline that captures on the vertex backend
+/// ([`Pipeline::from_raw`](crate::runtime::Pipeline::from_raw)). These are the application's `ranges` without the
+/// vertex stage, whose push constants are read from memory, and the range `own`, which is
 /// [`PipelineDesc::push_constant_range`](crate::runtime::PipelineDesc::push_constant_range).
 ///
 /// The application must pass the push constants of the vertex stage to
-/// [`Recorder::push_constants`](crate::runtime::Recorder::push_constants), and name the remaining
-/// stages of its ranges in `vkCmdPushConstants`: `VK_SHADER_STAGE_ALL` becomes the other stages of
-/// `VK_SHADER_STAGE_ALL_GRAPHICS`.
+/// [`Recorder::push_constants`](crate::runtime::Recorder::push_constants), and must name only the remaining stages of
+/// its ranges in `vkCmdPushConstants`. In place of `VK_SHADER_STAGE_ALL` these are the stages of
+/// `VK_SHADER_STAGE_ALL_GRAPHICS` other than the vertex stage.
 ///
 /// # Errors
-/// [`PipelineLayoutError::SharedPushConstants`] if `own` overlaps ranges of other stages, which
-/// captures would overwrite: lower the shader for another [place](sysvals_place).
+/// [`PipelineLayoutError::SharedPushConstants`] if `own` overlaps a range of another stage, which captures would
+/// overwrite. In that case lower the shader for another [place](sysvals_place).
 pub fn push_constant_ranges(
     ranges: &[vk::PushConstantRange],
     own: vk::PushConstantRange,
@@ -556,7 +547,7 @@ mod tests {
 
         // The pointer of an empty array may be invalid.
         let none = vk::DescriptorSetLayoutCreateInfo::default();
-        // SAFETY: as above.
+        // SAFETY: the structure is valid.
         let visible = unsafe { SetLayoutInfo::with_compute(&none) };
         assert_eq!(visible.info().binding_count, 0);
         assert!(visible.bindings().is_empty());

@@ -1,4 +1,4 @@
-//! The addresses with which compute captures access memory.
+//! The addresses by which compute captures access buffers.
 
 use std::fmt;
 
@@ -10,23 +10,23 @@ use crate::runtime::descriptors::{Purpose, Table};
 use crate::runtime::{Context, RuntimeError};
 use crate::sysval::{Address, join, split};
 
-/// The smallest access of shaders, in bytes.
+/// The size in bytes of the smallest access of shaders that do not load single bytes.
 const DWORD: u64 = 4;
 
-/// A range of a buffer: the buffer, its offset and its size, both in bytes.
+/// A range of a buffer: the buffer, the offset and the size, both in bytes.
 pub(in crate::runtime) type BufferRange = (vk::Buffer, u64, u64);
 
-/// The size of a buffer's memory: an upper bound of the buffer's size, which Vulkan does not report.
+/// The size in bytes of the memory that a buffer requires. It is an upper bound of the buffer's size, which Vulkan does
+/// not report.
 ///
 /// # Safety
-/// The buffer is a live one of the device.
+/// The buffer is a live buffer of the device.
 pub(super) unsafe fn memory_of(ctx: &Context, buffer: vk::Buffer) -> u64 {
     // SAFETY: the caller's contract.
     unsafe { ctx.device().get_buffer_memory_requirements(buffer) }.size
 }
 
-/// Returns the size of a range that is extended to the end of its last dword. `None` if the end
-/// exceeds 2^64.
+/// Returns the size of a range that is extended to the end of its last dword, or `None` if its end exceeds 2^64 - 1.
 fn size_of_whole_dwords(offset: u64, size: u64) -> Option<u64> {
     match size {
         0 => Some(0),
@@ -34,17 +34,18 @@ fn size_of_whole_dwords(offset: u64, size: u64) -> Option<u64> {
     }
 }
 
-/// Returns the address of a range of a buffer, to be passed to [`resolve`]. `what` names the range in
-/// messages.
+/// Returns the address of a range of a buffer, which [`resolve`] must translate before shaders use it. `what` names the
+/// range in errors.
 ///
-/// Shaders read whole dwords, including the one in which the range ends.
+/// Shaders read whole dwords. So the address is valid for the dword in which the range ends, even if the rest of this
+/// dword is not in the range.
 ///
 /// # Errors
-/// [`RuntimeError::PartialDword`], and as [`exact_address`].
+/// [`RuntimeError::PartialDword`] if the buffer does not contain that dword, and the errors of [`exact_address`].
 ///
 /// # Safety
-/// The buffer is live, has the usage that [`Context`] names, and contains the range, rounded up to
-/// the next multiple of 4 bytes.
+/// The buffer is live, has the usage that [`Context`] returns for its use, and contains the range, rounded up to the
+/// next multiple of 4 bytes.
 pub(in crate::runtime) unsafe fn address(
     ctx: &Context,
     table: &mut Table,
@@ -66,14 +67,14 @@ pub(in crate::runtime) unsafe fn address(
     unsafe { exact_address(ctx, table, purpose, what, (buffer, offset, whole)) }
 }
 
-/// Does what [`address()`] does, for shaders that access only the bytes of the range.
+/// Like [`address()`], but for shaders that access only the bytes of the range.
 ///
 /// # Errors
 /// [`RuntimeError::PastTheEnd`]; [`RuntimeError::NoAddress`] and [`RuntimeError::Misaligned`]; under the
 /// descriptor plan [`RuntimeError::Limit`] and [`RuntimeError::TooManyBuffers`].
 ///
 /// # Safety
-/// The buffer is live, has the usage that [`Context`] names, and contains the range.
+/// The buffer is live, has the usage that [`Context`] returns for its use, and contains the range.
 unsafe fn exact_address(
     ctx: &Context,
     table: &mut Table,
@@ -93,8 +94,8 @@ unsafe fn exact_address(
     start.checked_add(offset).ok_or_else(past_the_end)
 }
 
-/// Returns the address that shaders use, for a result of [`address()`]. Under the descriptor plan, windows
-/// must be assigned before.
+/// Translates an address that [`address()`] returned to the address that shaders use. Under the descriptor plan,
+/// windows must be [assigned](Table::assign) before.
 pub(in crate::runtime) fn resolve(ctx: &Context, table: &Table, address: Address) -> Address {
     match ctx.table() {
         Some(_) => split(table.resolve(join(address))),
@@ -103,13 +104,13 @@ pub(in crate::runtime) fn resolve(ctx: &Context, table: &Table, address: Address
 }
 
 impl Collector {
-    /// Calls [`address()`] for a buffer that the draws access.
+    /// Calls [`address()`] for a buffer that draws access.
     ///
     /// # Errors
-    /// As [`address()`].
+    /// The errors of [`address()`].
     ///
     /// # Safety
-    /// As [`address()`].
+    /// The requirements of [`address()`] apply.
     pub(super) unsafe fn address(
         &mut self,
         purpose: Purpose,
@@ -122,15 +123,17 @@ impl Collector {
         Ok(start)
     }
 
-    /// Calls [`address()`] for indices. If the device can load single bytes, the buffer may end
-    /// within a dword. The second result is
-    /// [`BoundIndices::partial_end`](super::BoundIndices::partial_end).
+    /// Returns the address of the indices in a range of a buffer. If the device can load single bytes, the range may
+    /// end within a dword. In that case the second result is
+    /// [`BoundIndices::partial_end`](super::BoundIndices::partial_end); otherwise the requirements of [`address()`]
+    /// apply, and it is `None`.
     ///
     /// # Errors
-    /// As [`address()`].
+    /// The errors of [`address()`].
     ///
     /// # Safety
-    /// As [`address()`]; where single bytes are loaded, the buffer contains the range alone.
+    /// The requirements of [`address()`] apply. If single bytes are loaded, the buffer need not contain more than the
+    /// range.
     pub(super) unsafe fn index_address(
         &mut self,
         range: BufferRange,
@@ -151,14 +154,14 @@ impl Collector {
         // SAFETY: the caller's contract.
         let memory = unsafe { memory_of(&self.ctx, buffer) };
         let end = whole.and_then(|whole| offset.checked_add(whole));
-        // The rest of the dword can be read if the buffer's memory contains it. Under the descriptor plan it
-        // never can, because a descriptor covers only the range.
+        // Shaders can also read the rest of the dword if the buffer's memory contains it. Under the descriptor plan
+        // they never can, because a descriptor covers only the range.
         let is_there = self.ctx.table().is_none() && end.is_some_and(|end| end <= memory);
         Ok((start, (!is_there).then_some((offset + size, memory))))
     }
 
-    /// Records that captures read a range of device addresses. Does nothing for purposes other than
-    /// `Read`, and under the descriptor plan.
+    /// Notes that captures read a range of device addresses. Does nothing for purposes other than `Read`, and under the
+    /// descriptor plan.
     fn note_reached(&mut self, purpose: Purpose, start: u64, (.., size): BufferRange) {
         if purpose == Purpose::Read && self.ctx.table().is_none() {
             self.collected.reached.add(start..start.saturating_add(size));

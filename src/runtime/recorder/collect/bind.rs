@@ -1,4 +1,5 @@
-//! Binds pipelines, buffers and descriptor sets for the following draws.
+//! The functions of [`Collector`] that set the state of the following draws: pipelines, buffers, descriptor sets and
+//! dynamic state.
 
 use ash::vk;
 
@@ -17,7 +18,7 @@ use crate::vertex_input::InputRate;
 
 impl Collector {
     /// # Errors
-    /// As [`Recorder::bind_pipeline`](super::super::Recorder::bind_pipeline).
+    /// The errors of [`Recorder::bind_pipeline`](super::super::Recorder::bind_pipeline).
     pub(in super::super) fn bind_pipeline(
         &mut self,
         pipeline: &Pipeline,
@@ -46,7 +47,7 @@ impl Collector {
     }
 
     /// # Errors
-    /// Those of [`check_bound`](pulling::check_bound).
+    /// The errors of [`check_bound`](pulling::check_bound).
     pub(in super::super) fn bind_vertex_buffers(
         &mut self,
         buffers: &[VertexBuffer],
@@ -66,14 +67,14 @@ impl Collector {
         Ok(())
     }
 
-    /// Computes the attribute descriptors for the attributes that the pipeline reads from the bound
-    /// vertex buffers.
+    /// Computes the attribute descriptors with which the bound pipeline reads the bound vertex buffers, unless that was
+    /// done before.
     ///
     /// # Errors
-    /// Those of [`Recorder::draw`](super::super::Recorder::draw) for vertex buffers.
+    /// The errors that [`Recorder::draw`](super::super::Recorder::draw) returns because of vertex buffers.
     ///
     /// # Safety
-    /// As [`Recorder::draw`](super::super::Recorder::draw).
+    /// The requirements of [`Recorder::draw`](super::super::Recorder::draw) apply.
     pub(super) unsafe fn find_attributes(&mut self) -> Result<(), RuntimeError> {
         if self.bound.has_attributes {
             return Ok(());
@@ -88,10 +89,10 @@ impl Collector {
         Ok(())
     }
 
-    /// Returns the attributes that a pipeline reads from vertex buffers; none without a pipeline.
+    /// Returns the attribute descriptors with which a pipeline reads vertex buffers. Without a pipeline there are none.
     ///
     /// # Safety
-    /// As [`find_attributes`](Self::find_attributes).
+    /// The requirements of [`find_attributes`](Self::find_attributes) apply.
     unsafe fn attributes_of(
         &mut self,
         pipeline: Option<&Pipeline>,
@@ -125,8 +126,8 @@ impl Collector {
             limits.min().unwrap_or(u32::MAX)
         };
         attributes.vertices = least(|rate| *rate == InputRate::Vertex);
-        // The first instance of a draw reads element `first_instance`, whatever the divisor. A draw with
-        // several instances is checked in the shader anyway, so only the first instance matters here.
+        // The first instance of a draw reads element `first_instance`, whatever the divisor is. Draws of several
+        // instances are checked in the shader anyway, so only the first instance matters here.
         attributes.instances = least(|rate| *rate != InputRate::Vertex);
         let others = descriptors.get(INLINE_ATTRIBUTES..).unwrap_or_default();
         if found.is_ok() {
@@ -139,7 +140,7 @@ impl Collector {
     }
 
     /// # Errors
-    /// As [`Recorder::push_constants`](super::super::Recorder::push_constants).
+    /// The errors of [`Recorder::push_constants`](super::super::Recorder::push_constants).
     pub(in super::super) fn push_constants(
         &mut self,
         offset: u32,
@@ -192,7 +193,7 @@ impl Collector {
         Ok(())
     }
 
-    /// Checks that every set that the next draw reads is bound, by the recorder or by the application.
+    /// Checks that the recorder or the application has bound every set that the next draw reads.
     ///
     /// # Errors
     /// [`RuntimeError::MissingDescriptorSet`].
@@ -205,13 +206,13 @@ impl Collector {
     }
 
     /// # Safety
-    /// As [`Recorder::begin`](super::super::Recorder::begin).
+    /// The requirements of [`Recorder::begin`](super::super::Recorder::begin) apply.
     pub(in super::super) unsafe fn bind_index_buffer(
         &mut self,
         buffer: &IndexBuffer,
     ) -> Result<(), RuntimeError> {
         let IndexBuffer { buffer: raw, offset, size: bytes, index_type } = *buffer;
-        // A null buffer contains no indices, and must not be queried.
+        // A null buffer contains no indices, and its address must not be queried.
         let bytes = if raw == vk::Buffer::null() { 0 } else { bytes };
         let (address, partial_end) = match raw == vk::Buffer::null() && self.ctx.table().is_none() {
             true => (0, None),
@@ -267,7 +268,7 @@ impl Collector {
     }
 
     /// # Safety
-    /// As [`Recorder::begin_conditional_rendering`](super::super::Recorder::begin_conditional_rendering).
+    /// The requirements of [`Recorder::begin_conditional_rendering`](super::super::Recorder::begin_conditional_rendering) apply.
     pub(in super::super) unsafe fn begin_conditional_rendering(
         &mut self,
         condition: &ConditionalRendering,

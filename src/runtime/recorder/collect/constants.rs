@@ -1,37 +1,37 @@
-//! The push constants of the application, with their values for each draw.
+//! [`Constants`]: the application's push constants, and their values for each draw.
 
 #![forbid(unsafe_code)]
 
 use std::ops::Range;
 
-/// The current push constants, and snapshots of them for the collected draws. Consecutive draws
-/// share a snapshot if the bytes have not changed.
+/// The current push constants, and copies of them (snapshots) for the collected draws. Consecutive draws share a
+/// snapshot if the bytes have not changed.
 #[derive(Debug, Default)]
 pub(in super::super) struct Constants {
-    /// The current bytes, by offset. Bytes that the application did not set are undefined in
-    /// Vulkan, and 0 here.
+    /// The current value of each byte, by its offset. Bytes that the application did not set are undefined in Vulkan,
+    /// and 0 here.
     current: Vec<u8>,
     snapshots: Vec<u8>,
-    /// The position of the last snapshot in `snapshots`, and the range of push constants that it
-    /// contains.
+    /// The position of the last snapshot in `snapshots`, and the range of push constants that it contains. `None` if
+    /// there is no snapshot.
     last: Option<(usize, Range<u32>)>,
 }
 
 impl Constants {
-    /// Clears the push constants and the snapshots.
+    /// Sets all push constants to 0, and removes the snapshots.
     pub(in super::super) fn clear(&mut self) {
         self.current.clear();
         self.snapshots.clear();
         self.last = None;
     }
 
-    /// Clears the snapshots. The current values stay.
+    /// Removes the snapshots. The current values stay.
     pub(in super::super) fn forget_snapshots(&mut self) {
         self.snapshots.clear();
         self.last = None;
     }
 
-    /// Sets bytes from `offset` on. The range must be within the limits of the device.
+    /// Sets push constants from `offset` on. The range must be within the limits of the device.
     pub(in super::super) fn push(&mut self, offset: u32, bytes: &[u8]) {
         let start = offset as usize;
         let end = start + bytes.len();
@@ -43,7 +43,7 @@ impl Constants {
         }
     }
 
-    /// Returns the current bytes before offset `end`.
+    /// Returns the current values of the bytes before offset `end`.
     pub(in super::super) fn current(&mut self, end: u32) -> &[u8] {
         if self.current.len() < end as usize {
             self.current.resize(end as usize, 0);
@@ -51,8 +51,8 @@ impl Constants {
         self.current.get(..end as usize).unwrap_or_default()
     }
 
-    /// Returns the position of a snapshot of the current bytes in `range`. It is the last snapshot
-    /// if the bytes have not changed.
+    /// Takes a snapshot of the current bytes in `range`, and returns its position for [`bytes`](Self::bytes). If the
+    /// bytes have not changed since the last snapshot, returns the position of that snapshot.
     pub(in super::super) fn snapshot(&mut self, range: &Range<u32>) -> usize {
         if range.is_empty() {
             return 0;
@@ -71,7 +71,7 @@ impl Constants {
         start
     }
 
-    /// Returns the `len` bytes of the snapshot at position `snapshot`.
+    /// Returns the `len` bytes of the snapshot at a position.
     pub(in super::super) fn bytes(&self, snapshot: usize, len: usize) -> &[u8] {
         self.snapshots.get(snapshot..).and_then(|bytes| bytes.get(..len)).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! Collects draws, each with its state and the active queries.
+//! Collects draws, each with its state and with the queries that are active.
 
 use super::super::checks::{check_input, check_topology};
 use super::super::draw_commands::Arguments;
@@ -15,8 +15,8 @@ use crate::sysval::{Address, draw_flags, flags, split};
 use crate::topology::PrimitiveTopology;
 
 impl Collector {
-    /// Returns the index of the current state in
-    /// [`Collected::states`](super::values::Collected::states), to which it is added if it is new.
+    /// Returns the index of the current state in [`Collected::states`](super::values::Collected::states), and adds the
+    /// state if it differs from the last one.
     fn state(&mut self) -> usize {
         let range = self.bound.pipeline.as_ref().map(Pipeline::push_constants);
         let constants = range.map_or(0, |range| self.bindings.constants.snapshot(range));
@@ -28,7 +28,7 @@ impl Collector {
             traits: Traits::default(),
         };
         let last = self.collected.states.last();
-        // The traits are computed from the other members, so only these are compared.
+        // `traits` follows from the other members, so only these are compared.
         if last.is_none_or(|last| State { traits: last.traits, ..state } != *last) {
             let traits = self.traits();
             self.collected.states.push(State { traits, ..state });
@@ -54,9 +54,9 @@ impl Collector {
         }
     }
 
-    /// Whether the next draw must be collected for this stream: it can emit to the stream, and the stream is
-    /// captured or counted. Stream 0 also collects draws that are neither captured nor counted, so that the
-    /// arguments of the draws are checked.
+    /// Whether the next draw must be collected for this stream: the draw can emit to the stream, and the stream is
+    /// captured or counted. Stream 0 also collects draws that are neither captured nor counted, so that their arguments
+    /// are checked.
     fn takes_draws(&self) -> bool {
         let stream = self.collected.stream;
         let emits = match self.bound.pipeline.as_ref().and_then(Pipeline::geometry) {
@@ -67,7 +67,7 @@ impl Collector {
         emits && (stream == 0 || self.collected.has_targets() || has_queries())
     }
 
-    /// Returns an [`Input`] with the members that all kinds of draws have in common.
+    /// Returns the [`Input`] of the next draw, with only those members set that all kinds of draws need.
     fn input(&self, topology: PrimitiveTopology) -> Input {
         let query = |kind: QueryKind| self.bound.queries[kind as usize].values;
         let pipeline = self.bound.pipeline.as_ref();
@@ -96,7 +96,7 @@ impl Collector {
     }
 
     /// # Safety
-    /// As [`Recorder::draw`](super::super::Recorder::draw).
+    /// The requirements of [`Recorder::draw`](super::super::Recorder::draw) apply.
     pub(in super::super) unsafe fn push(
         &mut self,
         topology: PrimitiveTopology,
@@ -166,7 +166,7 @@ impl Collector {
     }
 
     /// # Safety
-    /// As [`Recorder::draw_indirect`](super::super::Recorder::draw_indirect).
+    /// The requirements of [`Recorder::draw_indirect`](super::super::Recorder::draw_indirect) apply.
     unsafe fn push_indirect(
         &mut self,
         topology: PrimitiveTopology,
@@ -185,7 +185,7 @@ impl Collector {
         let first = unsafe { self.address(Purpose::Read, what, range) }?;
         if let Some((buffer, offset)) = draw.count {
             let (what, range) = (format_args!("a draw count"), (buffer, offset, 4));
-            // SAFETY: as above.
+            // SAFETY: the usage and the memory are the caller's contract.
             let address = unsafe { self.address(Purpose::Read, what, range) }?;
             input.count_address = split(address);
         }
@@ -194,15 +194,15 @@ impl Collector {
         self.push_input(topology, input)
     }
 
-    /// Checks that the buffer of an indirect draw can contain its commands of `size` bytes. A
-    /// descriptor must not exceed its buffer. With device addresses no check is needed: only
-    /// commands that are counted are read.
+    /// Under the descriptor plan, checks that the buffer of an indirect draw can contain all its commands, which take
+    /// `size` bytes: a descriptor must not exceed its buffer. With device addresses no check is needed, because the GPU
+    /// reads only as many commands as it counts.
     ///
     /// # Errors
     /// [`RuntimeError::CommandsPastTheEnd`].
     ///
     /// # Safety
-    /// As [`Recorder::draw_indirect`](super::super::Recorder::draw_indirect).
+    /// The requirements of [`Recorder::draw_indirect`](super::super::Recorder::draw_indirect) apply.
     unsafe fn check_commands(&self, draw: &IndirectDraw, size: u64) -> Result<(), RuntimeError> {
         if self.ctx.table().is_none() || draw.draw_count <= 1 {
             return Ok(());
@@ -246,30 +246,31 @@ impl Collector {
     }
 }
 
-/// The number of slices that all patches of a draw together are cut into at least: enough invocations for a
-/// large GPU.
+/// The patches of a draw are cut into slices (runs of consecutive primitives of a patch), each for one invocation. If
+/// there are few patches, all slices together are about this number, which is enough for a large GPU.
 const SLICED_ITEMS: u64 = 1 << 16;
 
-/// The largest number of slices of a patch. A limit is needed because the vertex shader and the control
-/// shader run again for each slice that another invocation processes.
+/// The largest number of slices of a patch. It is limited, because each invocation runs the vertex and the control
+/// shader of its patch again.
 const MOST_SLICES: u64 = 64;
 
 /// The number of slices per patch if only the GPU knows the number of patches.
 const UNKNOWN_SLICES: u64 = 8;
 
-/// The smallest number of slices per patch on devices that limit the iterations of loops.
+/// The smallest number of slices per patch on devices with the workaround
+/// [`ShortLoops`](crate::runtime::workarounds::WorkaroundEffect::ShortLoops), which limits the iterations of loops.
 const LEAST_LIMITED_SLICES: u64 = 16;
 
-/// The largest number of slices that `draws` draws with `patches` patches in all can have.
+/// The largest number of slices of `draws` draws that have `patches` patches in all.
 pub(in crate::runtime) fn most_slices(draws: u64, patches: u64) -> u64 {
     let few = draws.saturating_mul(SLICED_ITEMS);
     let many = patches.saturating_mul(LEAST_LIMITED_SLICES);
     patches.saturating_mul(MOST_SLICES).min(few.saturating_add(many))
 }
 
-/// The binary logarithm of the number of slices of each patch of a draw. The fewer patches a draw has, the
-/// more slices each patch is cut into, so that there is work for the whole GPU. With primitive restart a patch
-/// may begin at each index, so there are as many items as if one did.
+/// The binary logarithm of the number of slices of each patch of a draw. The fewer patches a draw has, the more slices
+/// each patch is cut into, so that there is work for the whole GPU. With primitive restart any index may begin a patch,
+/// so each index counts as a patch here.
 fn slice_bits(input: &Input, control_points: u32, limits_loops: bool) -> u32 {
     let step = if input.flags & flags::RESTART == 0 { control_points.max(1) } else { 1 };
     let patches = u64::from(input.count / step);
@@ -281,8 +282,7 @@ fn slice_bits(input: &Input, control_points: u32, limits_loops: bool) -> u32 {
     slices.clamp(least, MOST_SLICES).ilog2()
 }
 
-/// Returns the largest number of invocations that a draw can need, at any position of its first
-/// record.
+/// Returns the largest number of invocations that a draw may need, wherever its first record is.
 pub(in super::super) fn most_invocations(
     topology: PrimitiveTopology,
     input: &Input,
@@ -299,9 +299,9 @@ pub(in super::super) fn most_invocations(
     items.saturating_mul(invocations_per_item(topology).into())
 }
 
-/// Returns the largest number of items of a draw with at most `count` vertices and `instance_count`
-/// instances, if `room` primitives fit. The first primitive of an instance needs the most items;
-/// each further primitive needs the same number of additional items.
+/// Returns the largest number of items (captured vertices of a draw) of a draw with at most `count` vertices per
+/// instance and `instance_count` instances, if `room` primitives fit. The first primitive of an instance needs the most
+/// items; each further primitive needs the same number of additional items.
 fn most_items(topology: PrimitiveTopology, count: u32, instance_count: u32, room: u64) -> u64 {
     let primitives = topology.primitive_count(count);
     let all = primitives.saturating_mul(instance_count.into()).min(room);
@@ -310,17 +310,17 @@ fn most_items(topology: PrimitiveTopology, count: u32, instance_count: u32, room
     instances * first + (all - instances) * (topology.item_count(2) - first)
 }
 
-/// The largest number of items (of indices that invocations process) of a draw with primitive restart.
-/// `index_limit` is the number of its indices within the bound range of the index buffer, `room` the number of primitives
-/// that fit into the capture buffers. shaders/setup.wgsl computes the number of items for any number of primitives per instance.
+/// The largest number of items (indices that invocations process) of a draw with primitive restart. `index_limit` is
+/// the number of its indices within the bound range of the index buffer, and `room` the number of primitives that fit
+/// into the capture buffers. shaders/setup.wgsl computes the number of items from the number of primitives per
+/// instance. This is an upper bound for every number of primitives.
 fn most_restarted(count: u32, index_limit: u32, instance_count: u32, room: u64) -> u64 {
     let items = |primitives: u64| {
         let reached = u64::from(index_limit) + 6 * (primitives + 1);
         u64::from(count).min(reached)
     };
     let instances = u64::from(instance_count).min(room);
-    // For a given number of primitives, the number of items is largest if each instance has one
-    // primitive.
+    // With the same total number of primitives there are the most items if each instance has only one primitive.
     instances.saturating_mul(items(room)).min(room.saturating_mul(items(1)))
 }
 
@@ -371,8 +371,8 @@ mod tests {
         }
     }
 
-    /// Returns the number of items up to the last one that is captured. The last instance may be
-    /// incomplete, see `invocations_of` in shaders/placing.wgsl.
+    /// Returns the number of items up to the last one that is captured. The last instance may be captured incompletely,
+    /// see `invocations_of` in shaders/placing.wgsl.
     fn items_up_to_the_last(topology: PrimitiveTopology, counts: &DrawCounts) -> u64 {
         let m = u64::from(topology.vertices_per_primitive());
         let whole = u64::from(counts.output_limit) / u64::from(counts.output_count).max(1);

@@ -1,5 +1,5 @@
 //! The first of three phases: checks the application's bindings, draws and queries, and collects them as values.
-//! Nothing is recorded, and it is not decided yet how the draws will be captured.
+//! Nothing is recorded, and this phase does not decide how the draws will be captured.
 //!
 //! The entry point is [`Streams`], with a [`Collector`] for each vertex stream. The next phase,
 //! [plan](super::plan), uses only [`Collected`], which contains no Vulkan handles. The last phase,
@@ -38,45 +38,40 @@ use crate::runtime::{Context, Pipeline, RuntimeError};
 use crate::sysval::{Address, AttributeDescriptor, INLINE_ATTRIBUTES, split};
 use crate::topology::ProvokingVertex;
 
-/// Collects one capture, or one vertex stream of a capture with several streams.
+/// Collects the draws of one vertex stream of a capture. Without geometry shaders there is only stream 0.
 #[derive(Debug)]
 pub(super) struct Collector {
     pub(super) ctx: Context,
     pub(super) collected: Collected,
     pub(super) bindings: Bindings,
-    /// The windows for descriptors of the buffers that draws access. Unused on a device with
-    /// addresses.
+    /// The buffers that draws access, for descriptors. Unused on a device with addresses.
     pub(super) table: Table,
-    /// The addresses of the counters that [`end`](Self::end) writes, for each capture buffer.
+    /// For each capture buffer, the address of the counter that the end of the capture writes, or 0.
     pub(super) end_counters: [Address; MAX_XFB_BUFFERS],
-    /// Whether the capture was begun.
     begun: bool,
     bound: Bound,
-    /// Scratch memory for the descriptors of the currently bound attributes.
+    /// A list that is kept for its heap memory: the descriptors of the attributes that are being bound.
     descriptors: Vec<AttributeDescriptor>,
 }
 
-/// The bindings and the state for the next draw.
+/// What is bound and set for the next draw.
 #[derive(Debug, Default)]
 struct Bound {
-    /// The bound pipeline. `None` if draws are only counted.
+    /// The bound pipeline, or `None` if draws are only counted.
     pipeline: Option<Pipeline>,
     vertex_buffers: Vec<VertexBuffer>,
-    /// Whether the last element of [`Bindings::attributes`] is for the current pipeline and vertex
-    /// buffers.
+    /// Whether the last element of [`Bindings::attributes`] belongs to the bound pipeline and vertex buffers.
     has_attributes: bool,
     indices: Option<BoundIndices>,
     provoking_vertex: ProvokingVertex,
-    /// The number of control points of a patch.
     patch_control_points: u32,
     restart: bool,
-    /// The record strides of all capture buffers. `streams` are the vertex streams that these
-    /// buffers capture.
+    /// For each capture buffer: the record stride, and in `streams` the vertex stream that it captures.
     strides: [Option<u32>; MAX_XFB_BUFFERS],
     streams: [u32; MAX_XFB_BUFFERS],
     /// The active query of each [`QueryKind`](crate::runtime::QueryKind).
     queries: [ActiveQuery; 2],
-    /// The predicate of conditional rendering, if that is active.
+    /// The predicate of conditional rendering, or `None` if conditional rendering is not active.
     predicate: Option<Predicate>,
 }
 
@@ -85,50 +80,46 @@ struct BoundIndices {
     address: u64,
     limit: u32,
     size: u32,
-    /// The index that restarts primitives.
     restart_index: u32,
-    /// The end of the bound range in the buffer, and the size of the buffer's memory, both in
-    /// bytes, if shaders that cannot load single bytes would read beyond the buffer. `None` if they
-    /// would not.
+    /// Where the bound range ends in the buffer, and the size of the buffer's memory, both in bytes, if shaders that
+    /// cannot load single bytes would read beyond that memory. `None` if they would not.
     partial_end: Option<(u64, u64)>,
 }
 
-/// The predicate of conditional rendering, which decides whether draws are discarded.
+/// The dword in a buffer that decides whether conditional rendering discards draws.
 #[derive(Debug, Clone, Copy)]
 struct Predicate {
     address: Address,
     inverted: bool,
 }
 
-/// The objects that the [`State`]s of the draws refer to.
+/// The bound objects and values to which the [`State`]s of the draws refer by index.
 #[derive(Debug, Default)]
 pub(super) struct Bindings {
     pub(super) pipelines: Vec<Pipeline>,
     pub(super) attributes: Vec<Attributes>,
-    /// The attribute descriptors of all [`Attributes`] that are not inline.
+    /// The attribute descriptors of all [`Attributes`], except for the inline ones.
     pub(super) attribute_table: Vec<AttributeDescriptor>,
-    /// The push constants of the application.
     pub(super) constants: Constants,
-    /// The descriptor sets of the application.
     pub(super) sets: BoundSets,
 }
 
-/// The attribute descriptors for a pipeline and its vertex buffers.
+/// The attribute descriptors with which a pipeline reads the bound vertex buffers.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Attributes {
     pub(super) inline: [AttributeDescriptor; INLINE_ATTRIBUTES],
-    /// The index of the first descriptor that is not inline, in [`Bindings::attribute_table`], and
-    /// the number of these descriptors.
+    /// The index of the first of the other descriptors in [`Bindings::attribute_table`], and their number.
     pub(super) others: (usize, usize),
     /// Whether any attribute [reaches far](AttributeDescriptor::reaches_far).
     reach_far: bool,
-    /// Whether all elements are aligned to the [widest
+    /// Whether all elements are aligned to the size of the [widest
     /// access](crate::runtime::pulling::PulledAttribute::access) to them.
     are_aligned: bool,
-    /// The number of elements that the bound vertex buffers have for every attribute with
-    /// per-vertex rate.
+    /// The number of vertices for which the bound vertex buffers have the elements of all attributes with per-vertex
+    /// rate.
     vertices: u32,
-    /// The number of elements that the bound vertex buffers have for every attribute with per-instance rate.
+    /// The number of instances for which the bound vertex buffers have the elements of all attributes with per-instance
+    /// rate.
     instances: u32,
 }
 
@@ -149,11 +140,11 @@ impl Collector {
     /// Begins a capture without draws.
     ///
     /// # Errors
-    /// As [`Recorder::begin`](super::Recorder::begin); [`RuntimeError::Unsupported`] for pipelines of other
+    /// The errors of [`Recorder::begin`](super::Recorder::begin); [`RuntimeError::Unsupported`] for pipelines of other
     /// backends.
     ///
     /// # Safety
-    /// As [`Recorder::begin`](super::Recorder::begin).
+    /// The requirements of [`Recorder::begin`](super::Recorder::begin) apply.
     pub(super) unsafe fn begin(&mut self, desc: &CaptureDesc<'_>) -> Result<(), RuntimeError> {
         let pipeline = desc.pipeline;
         self.begin_inactive();
@@ -168,7 +159,7 @@ impl Collector {
                 continue;
             }
             let what = format_args!("capture buffer {number}");
-            // Records consist of whole dwords, so a partial dword at the end of the range stays unused.
+            // Records consist of whole dwords, so no record is written to a partial dword at the end of the range.
             let size = bound.size / 4 * 4;
             // SAFETY: the usage and the memory are the caller's contract.
             let address = unsafe {
@@ -197,10 +188,10 @@ impl Collector {
     /// Checks the counters that the end of the capture writes, and returns their addresses.
     ///
     /// # Errors
-    /// As [`Capture::end`](super::Capture::end).
+    /// The errors of [`Capture::end`](super::Capture::end).
     ///
     /// # Safety
-    /// As [`Recorder::end`](super::Recorder::end).
+    /// The requirements of [`Recorder::end`](super::Recorder::end) apply.
     pub(super) unsafe fn end(
         &mut self,
         counters: &[Option<CounterBuffer>],
@@ -212,7 +203,7 @@ impl Collector {
         unsafe { self.counter_addresses(counters) }
     }
 
-    /// Removes everything. The memory is kept.
+    /// Removes all draws and bindings. The heap memory is kept.
     pub(super) fn clear(&mut self) {
         self.begun = false;
         self.end_counters = Default::default();
@@ -224,11 +215,10 @@ impl Collector {
         self.bound = Bound { vertex_buffers, ..Bound::default() };
     }
 
-    /// Removes the draws after they were recorded. The capture continues at `position`.
+    /// Removes the draws, which were recorded. The capture continues at `position`.
     pub(super) fn advance(&mut self, position: Position, captured: Option<Captured>) {
         self.collected.advance(position, captured);
-        // The bindings of the removed draws are dropped, so the attributes of the next draw have to
-        // be collected again.
+        // The attributes of the removed draws are dropped, too, so the next draw has to compute its attributes again.
         self.bindings.advance();
         self.bound.has_attributes = false;
     }
@@ -256,11 +246,12 @@ impl Collector {
         }
     }
 
-    /// Returns the addresses of the counters of the buffers that capture the stream.
+    /// Returns the addresses of the counters of those buffers that capture the stream. For other buffers the address is
+    /// 0.
     ///
     /// # Safety
-    /// The counters are live buffers with the usage that
-    /// [`Context::counter_buffer_usage`](crate::runtime::Context::counter_buffer_usage) names.
+    /// The counters are in live buffers with the usage
+    /// [`Context::counter_buffer_usage`](crate::runtime::Context::counter_buffer_usage).
     unsafe fn counter_addresses(
         &mut self,
         counters: &[Option<CounterBuffer>],
@@ -282,12 +273,11 @@ impl Collector {
 }
 
 impl Bindings {
-    /// Returns the pipeline of a state; `None` if draws are only counted.
+    /// Returns the pipeline of a state, or `None` if its draws are only counted.
     pub(super) fn pipeline_of(&self, state: &State) -> Option<&Pipeline> {
         self.pipelines.get(state.pipeline)
     }
 
-    /// Removes everything.
     fn clear(&mut self) {
         self.pipelines.clear();
         self.attributes.clear();
@@ -296,7 +286,7 @@ impl Bindings {
         self.sets.restart();
     }
 
-    /// Removes the data of recorded draws. The last pipeline and the descriptor sets stay bound.
+    /// Removes what only recorded draws refer to. The last pipeline and the descriptor sets stay bound.
     fn advance(&mut self) {
         self.pipelines.drain(..self.pipelines.len().saturating_sub(1));
         self.attributes.clear();

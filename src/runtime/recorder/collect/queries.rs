@@ -1,4 +1,4 @@
-//! Queries of compute captures: the active ones and the ended ones.
+//! The queries that are active while a compute capture collects draws.
 
 use ash::vk;
 
@@ -8,12 +8,12 @@ use crate::runtime::{QueryKind, QueryPool, RuntimeError};
 use crate::sysval::setup::{Operation, operation};
 use crate::sysval::{Address, split};
 
-/// Identifies a query by the buffer of its pool and its number. The address of a query does not identify it,
-/// because under the descriptor plan each stream has a different address for the same buffer.
+/// Identifies a query by the buffer of its pool and its number. Its address does not identify it: under the descriptor
+/// plan, each stream has a different address for the same buffer.
 pub(super) type QueryName = (vk::Buffer, u32);
 
-/// The addresses of the active query of a kind, which must be [resolved](super::resolve). They are
-/// 0 if no query is active.
+/// The addresses of the active query of a kind, or 0 if none is active. They must be [resolved](super::resolve) before
+/// shaders use them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ActiveQuery {
     pub(super) values: Address,
@@ -33,10 +33,10 @@ impl Collector {
         self.bound.queries.iter().any(|query| query.is_active() && query.name == name)
     }
 
-    /// Begins a query that has neither begun nor ended.
+    /// Begins a query, which must not have begun or ended in this recording.
     ///
     /// # Safety
-    /// As [`Recorder::begin_query_indexed`](super::super::Recorder::begin_query_indexed).
+    /// The requirements of [`Recorder::begin_query_indexed`](super::super::Recorder::begin_query_indexed) apply.
     pub(super) unsafe fn begin_query(
         &mut self,
         pool: &QueryPool,

@@ -1,8 +1,8 @@
-//! The descriptor sets of the application that each draw uses.
+//! [`BoundSets`]: the application's descriptor sets for each draw.
 //!
-//! One command binds several sets, with the dynamic offsets of all of them. Only the set layouts
-//! tell which offset belongs to which set, so commands are stored as a whole. A snapshot says for
-//! each set number which command bound it last.
+//! A single call binds several sets, with the dynamic offsets of all of them. Only the set layouts tell which offset
+//! belongs to which set, so calls are stored as a whole. A snapshot (a copy of the state for the draws that follow)
+//! says for each set number which call bound it last.
 
 #![forbid(unsafe_code)]
 
@@ -12,11 +12,11 @@ use ash::vk;
 
 use super::super::set_arguments::{BufferSet, SetArguments};
 
-/// The value in a snapshot for a set number to which nothing is bound.
+/// The value in a snapshot for a set number to which no set is bound.
 const UNBOUND: u32 = u32::MAX;
 
-/// A bind command: the range of its set numbers, and the ranges of its sets and dynamic offsets in
-/// [`BoundSets`].
+/// The arguments of a call that binds sets: `numbers` are its set numbers; `sets` and `dynamic_offsets` are ranges of
+/// the lists in [`BoundSets`].
 #[derive(Debug, Clone)]
 struct Command {
     layout: vk::PipelineLayout,
@@ -31,7 +31,6 @@ struct Command {
 pub(in super::super) struct SetNumbers(Vec<u32>);
 
 impl SetNumbers {
-    /// Adds `count` numbers from `first` on.
     pub(in super::super) fn add(&mut self, first: u32, count: u32) {
         for number in first..first.saturating_add(count) {
             if !self.contains(number) {
@@ -49,16 +48,16 @@ impl SetNumbers {
     }
 }
 
-/// All commands that bound sets in a recording, and a snapshot after each command.
+/// All calls that bound sets in a recording, and a snapshot after each call.
 #[derive(Debug, Default)]
 pub(in super::super) struct BoundSets {
-    /// The length of a snapshot, which has an entry for each descriptor set number below this.
+    /// The length of a snapshot, which has an element for each descriptor set number below this.
     count: usize,
     commands: Vec<Command>,
     sets: Vec<vk::DescriptorSet>,
     dynamic_offsets: Vec<u32>,
-    /// The snapshots, one after the other. Each has for each set number the index of the command
-    /// that bound it last, or [`UNBOUND`].
+    /// The snapshots, one after the other. For each set number, a snapshot has the index in `commands` of the call that
+    /// bound the set last, or [`UNBOUND`].
     snapshots: Vec<u32>,
     /// The index of the last snapshot.
     current: usize,
@@ -67,7 +66,7 @@ pub(in super::super) struct BoundSets {
 }
 
 impl BoundSets {
-    /// Begins a recording: nothing is bound, and there are no set numbers yet.
+    /// Begins a recording: no sets are bound, and snapshots have no set numbers yet.
     pub(super) fn restart(&mut self) {
         self.count = 0;
         self.commands.clear();
@@ -78,7 +77,7 @@ impl BoundSets {
         self.current = 0;
     }
 
-    /// Ensures that snapshots have at least `count` set numbers, for a pipeline with more sets.
+    /// Ensures that snapshots have at least `count` set numbers, as many as a pipeline has.
     pub(super) fn widen(&mut self, count: u32) {
         let (old, new) = (self.count, count as usize);
         if new <= old {
@@ -97,13 +96,12 @@ impl BoundSets {
         self.count = new;
     }
 
-    /// The index of the current snapshot.
     pub(super) const fn current(&self) -> usize {
         self.current
     }
 
-    /// Binds sets. Snapshots must already have entries for their set numbers. No new snapshot is made for sets
-    /// that are already bound.
+    /// Binds sets, for whose numbers snapshots must already have elements. If exactly these sets are already bound, no
+    /// new snapshot is made.
     pub(super) fn bind(&mut self, arguments: SetArguments<'_>) {
         let SetArguments { layout, first, sets, dynamic_offsets, buffer_set } = arguments;
         let numbers = first as usize..first as usize + sets.len();
@@ -125,7 +123,7 @@ impl BoundSets {
         bound.skip(numbers.start).take(numbers.len()).for_each(|bound| *bound = command);
     }
 
-    /// Records that the application binds these sets itself.
+    /// Notes that the application binds these sets itself.
     pub(super) fn assume(&mut self, first: u32, count: u32) {
         self.assumed.add(first, count);
     }
@@ -135,8 +133,7 @@ impl BoundSets {
         self.assumed.contains(number)
     }
 
-    /// Whether a single command bound exactly these sets, and no later command replaced one of
-    /// them.
+    /// Whether a single call bound exactly these sets, and no later call replaced one of them.
     fn is_bound(&self, numbers: &Range<usize>, arguments: SetArguments<'_>) -> bool {
         let Some(bound) = self.snapshot(self.current).get(numbers.clone()) else { return false };
         match bound {
@@ -164,32 +161,29 @@ impl BoundSets {
         })
     }
 
-    /// Whether something is bound to a set number in a snapshot.
+    /// Whether a set is bound to a set number in a snapshot.
     pub(super) fn is_set_bound(&self, snapshot: usize, number: u32) -> bool {
         self.snapshot(snapshot).get(number as usize).is_some_and(|command| *command != UNBOUND)
     }
 }
 
-/// The sets that a command buffer has bound: for each set number the index of the command that
+/// The sets that a command buffer has bound: for each set number the index in [`BoundSets::commands`] of the call that
 /// bound it, or [`UNBOUND`].
 #[derive(Debug, Default)]
 pub(in super::super) struct RecordedSets(Vec<u32>);
 
 impl RecordedSets {
-    /// Assumes that nothing of `bound` is bound any more, because other commands may have bound
-    /// sets.
+    /// Assumes that no set is bound any more, because other commands may have bound sets.
     pub(in super::super) fn forget(&mut self, bound: &BoundSets) {
         self.0.clear();
         self.0.resize(bound.count, UNBOUND);
     }
 
-    /// Returns the next command with an index higher than `after` that must be recorded to bind the
-    /// first `count` sets of a snapshot of `bound`, with its index. Returns `None` if all of them
-    /// are bound. Marks the command as recorded.
+    /// Returns the next call that must be recorded to bind the first `count` sets of a snapshot of `bound`, with its
+    /// index, which is higher than `after`. Marks its sets as bound. Returns `None` if all sets are bound.
     ///
-    /// Commands are returned in their original order, because a later command replaces sets of an earlier
-    /// one. A command with another layout may disturb all sets that were bound before; these sets are bound
-    /// again for the next dispatch.
+    /// Calls are returned in their original order, because a later call replaces sets of an earlier one. A call with
+    /// another layout may disturb all sets that were bound before; the next dispatch binds these sets again.
     pub(in super::super) fn next<'a>(
         &mut self,
         bound: &'a BoundSets,
@@ -208,10 +202,10 @@ impl RecordedSets {
         Some((number, bound.arguments(number)?))
     }
 
-    /// Notes that another set was bound at number `first` with `layout`. It replaces the set with
-    /// that number. It may also disturb all sets that were bound with another layout, by the rules
-    /// of [pipeline layout
-    /// compatibility](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-compatibility).
+    /// Notes that another set was bound at number `first` with `layout`. It replaces the set with that number. By the
+    /// rules of [pipeline layout
+    /// compatibility](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-compatibility) it
+    /// may also disturb all sets that were bound with another layout.
     pub(in super::super) fn disturb(
         &mut self,
         bound: &BoundSets,
@@ -228,7 +222,7 @@ impl RecordedSets {
     }
 }
 
-/// Appends values to a list. Returns their range.
+/// Appends values to a list, and returns their range in the list.
 fn append<T: Copy>(list: &mut Vec<T>, values: &[T]) -> Range<usize> {
     let start = list.len();
     list.extend_from_slice(values);
@@ -242,14 +236,14 @@ mod tests {
 
     use super::*;
 
-    /// The number of set numbers.
+    /// The number of descriptor sets of the test's pipelines.
     const COUNT: usize = 5;
 
     /// A bind call: the first set number, the number of sets, and a value that makes its arguments distinct.
     type Call = (usize, usize, u32);
 
-    /// The state of a command buffer: for each set number the call that bound the set, and the
-    /// index of the set in that call.
+    /// The sets that a command buffer has bound: for each set number the call that bound the set, and the index of the
+    /// set in that call.
     type State = [Option<(Call, usize)>; COUNT];
 
     fn apply(state: &mut State, call: Call) {
@@ -263,7 +257,7 @@ mod tests {
         let set =
             |place: usize| vk::DescriptorSet::from_raw(u64::from(which) * 8 + place as u64 + 1);
         let sets: Vec<_> = (0..count).map(set).collect();
-        // The number of dynamic offsets may differ from the number of sets, and may be 0.
+        // The number of dynamic offsets may differ from the number of sets, and it may be 0.
         let dynamic_offsets: Vec<u32> = (0..which).map(|offset| which * 256 + offset).collect();
         let first = first as u32;
         let layout = vk::PipelineLayout::from_raw(1);
@@ -281,7 +275,7 @@ mod tests {
         #[test]
         fn dispatches_find_what_was_bound(
             calls in proptest::collection::vec((0..COUNT, 1..=COUNT, 0..3u32), 0..20),
-            // For each dispatch, whether draws are recorded before it, and whether a kernel is.
+            // For each dispatch: whether draws are recorded before it, and whether a kernel is recorded before it.
             dispatches in proptest::collection::vec((any::<bool>(), any::<bool>()), 21),
         ) {
             let mut bound = BoundSets::default();
@@ -347,10 +341,10 @@ mod tests {
         };
         assert_eq!(recorded(&[(0, 1, 0), (1, 1, 0)]), (2, vec![(0, 1, 0), (1, 1, 0)]));
         assert_eq!(recorded(&[(0, 1, 0), (1, 1, 0)]), (2, vec![]));
-        // The second of two calls for the same number replaces the first; the other set stays
+        // The second of two calls for set number 1 replaces the set of the first; the set with another number stays
         // bound.
         assert_eq!(recorded(&[(1, 1, 1), (1, 1, 2)]), (4, vec![(1, 1, 2)]));
-        // Without set numbers nothing needs to be bound.
+        // A snapshot without set numbers needs no calls.
         bound.restart();
         in_buffer.forget(&bound);
         assert!(!bound.is_set_bound(0, 0) && in_buffer.next(&bound, 0, 2, None).is_none());

@@ -1,4 +1,4 @@
-//! The vertex streams of a capture.
+//! [`Streams`]: the vertex streams of a capture.
 
 use std::collections::HashSet;
 
@@ -13,18 +13,18 @@ use crate::runtime::{Context, Pipeline, QueryKind, QueryPool, RuntimeError};
 use crate::sysval::Address;
 use crate::topology::PrimitiveTopology;
 
-/// Collects the draws of a capture separately for each vertex stream. The streams are independent,
-/// because no buffer captures two streams: a capture with several streams is planned and played
-/// stream by stream.
+/// Collects the draws of a capture separately for each vertex stream. The streams are independent, because no buffer
+/// captures two streams. So a capture with several streams is planned and played stream by stream.
 #[derive(Debug)]
 pub(in super::super) struct Streams {
-    /// The collectors, indexed by stream. The capture uses the first `count`; further collectors keep their
-    /// memory for later captures.
+    /// The collectors, by stream. The capture uses the first `count`; the others keep their heap memory for later
+    /// captures.
     collectors: Vec<Collector>,
-    /// The number of streams of the capture: it includes the streams that the first pipeline may emit to, and
-    /// streams with queries.
+    /// The number of streams of the capture. It includes the streams that the first pipeline may emit to, and all
+    /// streams up to the last one that has a query.
     count: usize,
-    /// The number of streams that the first pipeline may emit to. Only these streams have bindings.
+    /// The number of streams that the first pipeline may emit to. Only the collectors of these streams get bindings and
+    /// draws.
     bound: usize,
     ended_queries: HashSet<QueryName>,
 }
@@ -35,7 +35,6 @@ impl Streams {
         Self { collectors, count: 1, bound: 1, ended_queries: HashSet::new() }
     }
 
-    /// The number of streams that the first pipeline may emit to.
     pub(in super::super) const fn bound(&self) -> usize {
         self.bound
     }
@@ -49,7 +48,7 @@ impl Streams {
         &mut self.collectors[..self.count]
     }
 
-    /// Calls `f` for every stream that has bindings.
+    /// Calls `f` for each stream that the first pipeline may emit to.
     ///
     /// # Errors
     /// The first error of `f`.
@@ -60,7 +59,7 @@ impl Streams {
         self.collectors[..self.bound].iter_mut().try_for_each(f)
     }
 
-    /// Ensures that the capture has at least `count` streams.
+    /// Ensures that the capture has at least `count` streams, and adds collectors if necessary.
     fn widen(&mut self, count: usize) {
         for stream in self.collectors.len()..count {
             let collector = Collector::new(&self.collectors[0].ctx, stream as u32);
@@ -69,13 +68,13 @@ impl Streams {
         self.count = self.count.max(count);
     }
 
-    /// Begins a capture, as [`Collector::begin`].
+    /// Begins a capture: calls [`Collector::begin`] for each stream.
     ///
     /// # Errors
-    /// As [`Collector::begin`].
+    /// The errors of [`Collector::begin`].
     ///
     /// # Safety
-    /// As [`Collector::begin`].
+    /// The requirements of [`Collector::begin`] apply.
     pub(in super::super) unsafe fn begin(
         &mut self,
         desc: &CaptureDesc<'_>,
@@ -84,8 +83,8 @@ impl Streams {
         self.widen(self.bound);
         // SAFETY: the caller's contract.
         self.each(|collector| unsafe { collector.begin(desc) })?;
-        // The vertex and geometry shaders run once for each stream, but their side effects must
-        // happen only in the run for one stream.
+        // The vertex and geometry shaders run once for each stream. Their side effects must happen only once, so only
+        // the run that stores the records of the first captured stream has them.
         let mut is_first = true;
         for collector in self.all_mut() {
             let collected = &mut collector.collected;
@@ -100,14 +99,14 @@ impl Streams {
         self.all_mut().iter_mut().for_each(Collector::begin_inactive);
     }
 
-    /// Checks the counters that the end of the capture writes, and stores their addresses. After an
-    /// error the previous addresses stay.
+    /// Checks the counters that the end of the capture writes, and stores their addresses. After an error the
+    /// previously stored addresses stay.
     ///
     /// # Errors
-    /// As [`Collector::end`].
+    /// The errors of [`Collector::end`].
     ///
     /// # Safety
-    /// As [`Collector::end`].
+    /// The requirements of [`Collector::end`] apply.
     pub(in super::super) unsafe fn end(
         &mut self,
         counters: &[Option<CounterBuffer>],
@@ -123,7 +122,7 @@ impl Streams {
         Ok(())
     }
 
-    /// Removes everything. The memory is kept.
+    /// Removes all draws and bindings. The heap memory is kept.
     pub(in super::super) fn clear(&mut self) {
         self.all_mut().iter_mut().for_each(Collector::clear);
         (self.count, self.bound) = (1, 1);
@@ -136,13 +135,13 @@ impl Streams {
         self.all().iter().try_for_each(Collector::check_begun)
     }
 
-    /// Forgets which queries have ended, because their ends were recorded.
+    /// Forgets which queries have ended. Must be called when their ends have been recorded.
     pub(in super::super) fn forget_ended(&mut self) {
         self.ended_queries.clear();
     }
 
     /// # Errors
-    /// As [`Recorder::bind_pipeline`](super::super::Recorder::bind_pipeline).
+    /// The errors of [`Recorder::bind_pipeline`](super::super::Recorder::bind_pipeline).
     pub(in super::super) fn bind_pipeline(
         &mut self,
         pipeline: &Pipeline,
@@ -155,7 +154,7 @@ impl Streams {
     }
 
     /// # Safety
-    /// As [`Recorder::draw`](super::super::Recorder::draw).
+    /// The requirements of [`Recorder::draw`](super::super::Recorder::draw) apply.
     pub(in super::super) unsafe fn push(
         &mut self,
         topology: PrimitiveTopology,
@@ -179,10 +178,10 @@ impl Streams {
     }
 
     /// # Errors
-    /// As [`Recorder::begin_query_indexed`](super::super::Recorder::begin_query_indexed).
+    /// The errors of [`Recorder::begin_query_indexed`](super::super::Recorder::begin_query_indexed).
     ///
     /// # Safety
-    /// As [`Recorder::begin_query_indexed`](super::super::Recorder::begin_query_indexed).
+    /// The requirements of [`Recorder::begin_query_indexed`](super::super::Recorder::begin_query_indexed) apply.
     pub(in super::super) unsafe fn begin_query(
         &mut self,
         pool: &QueryPool,
@@ -204,8 +203,7 @@ impl Streams {
         }
         let (stream, first) = (stream as usize, self.count);
         if stream >= first {
-            // No draw of the capture emits to a stream that the first pipeline does not emit to, so the query
-            // counts 0.
+            // No draw of the capture emits to the streams that are added here, so the query counts 0.
             self.widen(stream + 1);
             self.all_mut()[first..].iter_mut().for_each(Collector::begin_inactive);
         }
@@ -214,7 +212,7 @@ impl Streams {
     }
 
     /// # Errors
-    /// As [`Recorder::end_query_indexed`](super::super::Recorder::end_query_indexed).
+    /// The errors of [`Recorder::end_query_indexed`](super::super::Recorder::end_query_indexed).
     pub(in super::super) fn end_query(
         &mut self,
         kind: QueryKind,

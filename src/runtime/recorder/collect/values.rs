@@ -1,4 +1,4 @@
-//! The values that are collected for the phase [plan](super::super::plan).
+//! The values that are collected as the input of the phase [plan](super::super::plan).
 
 #![forbid(unsafe_code)]
 
@@ -16,59 +16,58 @@ use crate::sysval::setup::{Input, MAX_DRAWS, Operation, kind};
 use crate::sysval::{Address, flags};
 use crate::topology::{PrimitiveTopology, Shape};
 
-/// The largest number of draws of geometry shaders that are planned together. A single indirect
-/// command may contain many of them. Each draw takes the memory for a workgroup of entries.
+/// The largest number of draws of geometry shaders that are planned together. A single indirect command may contain
+/// many of these draws. Each draw takes the memory for the entries of one workgroup.
 pub(in super::super) const MAX_ASSEMBLED_DRAWS: u64 = 1 << 16;
 
-/// The largest number of draw commands that are planned together for geometry shaders. Each command
-/// may have its own dispatch, which takes the memory for a block of entries.
+/// The largest number of draw commands that are planned together for geometry shaders. Each command may need its own
+/// dispatch, which takes the memory for one block of entries.
 const MAX_ASSEMBLED_COMMANDS: usize = 1 << 12;
 
-/// The draws of one vertex stream, and where they are captured. Addresses must be
-/// [resolved](super::resolve) before shaders use them.
+/// The draws of one vertex stream, and where they are captured. Addresses in it must be [resolved](super::resolve)
+/// before shaders use them.
 #[derive(Debug)]
 pub(in super::super) struct Collected {
-    /// The vertex stream that is captured.
     pub(in super::super) stream: u32,
-    /// Whether the side effects of the shaders happen in the storing run of this stream. They
-    /// happen for one stream only.
+    /// Whether the side effects of the shaders happen when this stream stores its records. The shaders run for each
+    /// stream, but their side effects must happen for one stream only.
     pub(in super::super) has_effects: bool,
     pub(in super::super) targets: [Option<Target>; MAX_XFB_BUFFERS],
-    /// The position at which the first draw is captured.
+    /// Where the first record of these draws is written in the capture buffers.
     pub(in super::super) position: Position,
-    /// The addresses of the counters that the capture was begun with, for each capture buffer.
+    /// For each capture buffer, the address of the counter that the capture was begun with, or 0.
     pub(in super::super) counters: [Address; MAX_XFB_BUFFERS],
-    /// The result of the draws that are already recorded, if the CPU knows it.
+    /// The result of the draws that were recorded earlier, or `None` if the CPU does not know it.
     pub(in super::super) captured: Option<Captured>,
     pub(in super::super) draws: Vec<CollectedDraw>,
-    /// The states of the draws, in the order of the draws.
+    /// The states of the draws. A draw with another state than the previous draw adds one.
     pub(in super::super) states: Vec<State>,
-    /// Ends of queries, which are executed after all draws.
+    /// The ends of queries, which are executed after all draws.
     pub(in super::super) ends: Vec<Operation>,
-    /// The device addresses of all buffers that were bound for reading since Begin, except for the application's
-    /// descriptors.
+    /// The device addresses that captures may read: the ranges of all buffers that were bound since Begin. Memory that
+    /// shaders access through the application's descriptors is not included.
     pub(in super::super) reached: Ranges,
 }
 
-/// A bound capture buffer, for a plan.
+/// A bound capture buffer, without its Vulkan handle.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Target {
-    /// The size and stride of the buffer, and the position of record 0 of the capture, if the CPU
-    /// knows it.
+    /// The size and the record stride. `position` is where record 0 of the capture begins; it is correct only if the
+    /// CPU knows that.
     pub(in super::super) buffer: BoundBuffer,
     /// The address of the bound range.
     pub(in super::super) address: Address,
 }
 
-/// The position in each capture buffer at which the next record is written.
+/// Where in each capture buffer the next record is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Position {
-    /// The CPU knows the number of the next record. Record 0 is the first of the capture, at
+    /// The CPU knows the number of the next record. Record 0 is the first record of the capture, which begins at
     /// [`BoundBuffer::position`].
     Known(u32),
-    /// The GPU reads the position from the counters that the capture was begun with.
+    /// The GPU reads the positions from the counters that the capture was begun with.
     Counters,
-    /// The GPU reads the position that an earlier recording of the capture wrote.
+    /// The GPU reads the positions that an earlier recording of the capture wrote to the arena.
     Earlier,
 }
 
@@ -76,55 +75,53 @@ pub(in super::super) enum Position {
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct CollectedDraw {
     pub(in super::super) topology: PrimitiveTopology,
-    /// The input of the setup kernel for the draw. A plan sets the group in it and the table of
-    /// restarts.
+    /// The draw as the setup kernel reads it, except for the group and the table of restarts, which the plan sets.
     pub(in super::super) input: Input,
     /// The index of its [`State`] in [`Collected::states`].
     pub(in super::super) state: usize,
-    /// The largest number of invocations that the draw can need, wherever its first record is.
+    /// The largest number of invocations that the draw may need, wherever its first record is.
     pub(in super::super) invocations: u64,
 }
 
-/// The state that a draw uses. Draws with the same state may share a dispatch.
+/// What is bound and set for a draw. Draws with the same state may share a dispatch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in super::super) struct State {
-    /// The index of the pipeline, if there is one, in
-    /// [`Bindings::pipelines`](super::Bindings::pipelines).
+    /// The index of the pipeline in [`Bindings::pipelines`](super::Bindings::pipelines). If draws are only counted,
+    /// there is no such element.
     pub(in super::super) pipeline: usize,
-    /// The index of the attributes in [`Bindings::attributes`](super::Bindings::attributes).
+    /// The index of the attribute descriptors in [`Bindings::attributes`](super::Bindings::attributes).
     pub(in super::super) attributes: usize,
-    /// The position of the push constants that the shader reads, in
-    /// [`Bindings::constants`](super::Bindings::constants).
+    /// The position of the push constants that the shader reads, for
+    /// [`Constants::bytes`](super::constants::Constants::bytes).
     pub(in super::super) constants: usize,
-    /// The index of the snapshot of the descriptor sets in
-    /// [`Bindings::sets`](super::Bindings::sets).
+    /// The index of the snapshot of the descriptor sets in [`Bindings::sets`](super::Bindings::sets).
     pub(in super::super) sets: usize,
     pub(in super::super) traits: Traits,
 }
 
-/// The properties of a state that a plan depends on.
+/// The properties of a state on which a plan depends. They follow from the other members of the state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in super::super) struct Traits {
-    /// The workgroup sizes of the pipeline; `None` if draws are only counted.
+    /// The workgroup sizes of the pipeline, or `None` if draws are only counted.
     pub(in super::super) sizes: Option<WorkgroupSizes>,
-    /// Whether the shader captures any output. [Transform feedback
-    /// queries](https://docs.vulkan.org/spec/latest/chapters/queries.html#queries-transform-feedback) count
-    /// primitives that a shader attempts to write: none if it captures no output, even if buffers are bound.
+    /// Whether the shader captures any output. If it captures none, it writes no primitives, so [transform feedback
+    /// queries](https://docs.vulkan.org/spec/latest/chapters/queries.html#queries-transform-feedback) do not count its
+    /// draws, even if buffers are bound.
     pub(in super::super) is_counted: bool,
-    /// Whether workgroups collect records in shared memory (staging). Some Vulkan pipelines store records
-    /// directly nevertheless: those for draws that staging does not make faster.
+    /// Whether workgroups collect records in shared memory before they store them. Some Vulkan pipelines of such a
+    /// pipeline nevertheless store records directly, for draws that staging does not make faster.
     pub(in super::super) is_staged: bool,
     pub(in super::super) fixed_topology: Option<PrimitiveTopology>,
-    /// The input and output primitives of the geometry shader or tessellation shaders, if there are any.
+    /// The input and output primitives of the geometry or tessellation shaders, or `None` if a vertex shader is
+    /// captured.
     pub(in super::super) geometry: Option<LoweredGeometry>,
-    /// Whether every element of an attribute is aligned to the widest access to it.
+    /// Whether every element of an attribute is aligned to the size of the widest access to it.
     pub(in super::super) has_aligned_attributes: bool,
-    /// The number of vertices for which all elements of attributes exist. `instances` is the number of
-    /// instances for which they exist.
+    /// The number of vertices, and in `instances` the number of instances, for which the bound buffers have the
+    /// elements of all attributes.
     pub(in super::super) vertices: u32,
     pub(in super::super) instances: u32,
-    /// A descriptor set that draws read and that the recorder did not bind. `None` if there is
-    /// none.
+    /// The number of a descriptor set that draws read but the recorder did not bind, or `None` if there is none.
     pub(in super::super) unbound_set: Option<u32>,
 }
 
@@ -146,7 +143,7 @@ impl Default for Collected {
 }
 
 impl Collected {
-    /// Removes everything. The memory is kept.
+    /// Removes all draws and bound buffers. The heap memory is kept.
     pub(super) fn clear(&mut self) {
         self.advance(Position::Known(0), Some(Captured::default()));
         self.targets = Default::default();
@@ -154,7 +151,7 @@ impl Collected {
         self.reached.clear();
     }
 
-    /// Removes the draws after they were recorded. The capture continues at `position`.
+    /// Removes the draws, which were recorded. The capture continues at `position`.
     pub(super) fn advance(&mut self, position: Position, captured: Option<Captured>) {
         (self.position, self.captured) = (position, captured);
         self.draws.clear();
@@ -162,17 +159,16 @@ impl Collected {
         self.ends.clear();
     }
 
-    /// Whether there is nothing to record.
+    /// Whether there are neither draws nor ends of queries to record.
     pub(in super::super) const fn is_empty(&self) -> bool {
         self.draws.is_empty() && self.ends.is_empty()
     }
 
-    /// The capture buffers that are bound.
     pub(in super::super) fn bound_targets(&self) -> impl Iterator<Item = &Target> {
         self.targets.iter().flatten()
     }
 
-    /// Whether anything can be captured; otherwise primitives are only counted.
+    /// Whether any capture buffer is bound. If not, primitives are only counted.
     pub(in super::super) fn has_targets(&self) -> bool {
         self.bound_targets().next().is_some()
     }
@@ -181,11 +177,11 @@ impl Collected {
         self.states.get(draw.state).map_or_else(Traits::default, |state| state.traits)
     }
 
-    /// Returns the indices of the states that captures use, ascending.
+    /// Returns the indices of the states with which shaders have to run, in ascending order.
     pub(in super::super) fn used_states(&self) -> impl Iterator<Item = usize> {
         let captures = self.has_targets();
         let is_used = move |draw: &&CollectedDraw| {
-            // A geometry shader must run even to count its primitives.
+            // To count the primitives that a geometry shader emits, the shader must run.
             captures || self.traits_of(draw).geometry.is_some()
         };
         let mut last = None;
@@ -193,10 +189,9 @@ impl Collected {
         numbers.filter(move |number| last.replace(*number) != Some(*number))
     }
 
-    /// Returns the draws in parts that are planned separately: runs of consecutive draws that all
-    /// have a geometry shader, or all have none. A part with geometry shaders has a limited number
-    /// of draws, because each draw takes memory. The result is empty if no draw has a geometry
-    /// shader.
+    /// Returns the parts of the draws that are planned separately: runs of consecutive draws that all have a geometry
+    /// shader, or all have none. A part with geometry shaders has a limited number of draws, because each of them takes
+    /// memory. If no draw has a geometry shader, the result is empty, and all draws are planned together.
     pub(in super::super) fn parts(&self) -> Vec<Range<usize>> {
         if self.states.iter().all(|state| state.traits.geometry.is_none()) {
             return Vec::new();
@@ -225,8 +220,8 @@ impl Collected {
         parts
     }
 
-    /// Returns a descriptor set that draws read and that the recorder did not bind, if there is
-    /// one.
+    /// Returns the number of a descriptor set that a shader reads but the recorder did not bind, or `None` if there is
+    /// none.
     pub(in super::super) fn unbound_set(&self) -> Option<u32> {
         let mut states = self.used_states().filter_map(|number| self.states.get(number));
         states.find_map(|state| state.traits.unbound_set)
@@ -234,7 +229,7 @@ impl Collected {
 }
 
 impl Target {
-    /// Whether every record is aligned to its size, up to 16 bytes.
+    /// Whether every record is aligned to its size, or to 16 bytes if it is larger.
     pub(in super::super) const fn is_aligned(&self) -> bool {
         let bits = self.buffer.stride | MAX_ACCESS as u32;
         self.address[0].trailing_zeros() >= bits.trailing_zeros()
@@ -248,8 +243,7 @@ impl Default for Position {
 }
 
 impl Position {
-    /// The offset in bytes from the start of the bound range to the next record, if the CPU knows
-    /// the position.
+    /// The offset in bytes from the start of the bound range to the next record, or `None` if the CPU does not know it.
     pub(in super::super) fn in_buffer(self, target: &Target) -> Option<u64> {
         match self {
             Self::Known(records) => {
@@ -262,30 +256,31 @@ impl Position {
 }
 
 impl Traits {
-    /// Returns the number of primitives that a geometry shader emits for each input primitive, and
-    /// the number of vertices of each. `None` if the number of primitives is not always the same,
-    /// so that they must be counted.
+    /// Returns the number of primitives that a geometry shader emits for each input primitive, and the number of
+    /// vertices of each of these. Returns `None` without a geometry shader, or if the number of primitives varies, so
+    /// that they must be counted.
     pub(in super::super) fn emission(&self) -> Option<[u32; 2]> {
         let geometry = self.geometry?;
         Some([geometry.primitives_each()?, geometry.output_vertices])
     }
 
-    /// The workgroup size of the Vulkan pipeline that a key selects among the pipelines of this state.
+    /// The workgroup size of the Vulkan pipeline that `key` selects.
     pub(in super::super) fn workgroup_size(&self, key: &Key) -> u32 {
         self.sizes.map_or(1, |sizes| key.workgroup_size(&sizes)).max(1)
     }
 }
 
 impl CollectedDraw {
-    /// Whether the CPU knows the arguments of the draw.
+    /// Whether the CPU knows how many primitives the draw generates: it is direct, has no predicate, and primitive
+    /// restart is disabled.
     pub(in super::super) fn is_known(&self) -> bool {
         self.input.kind == kind::DIRECT
             && !self.is_restarted()
             && self.input.predicate == Address::default()
     }
 
-    /// The number of primitives of an instance of a direct draw without primitive restart. For a patch list
-    /// it is the number of slices.
+    /// The number of input primitives per instance of a direct draw without primitive restart. For a patch list it is
+    /// the number of slices of all patches.
     pub(in super::super) const fn primitives(&self) -> u64 {
         let Input { count, flags: bits, .. } = self.input;
         match (self.topology, bits >> flags::VERTICES_PER_PRIMITIVE_SHIFT) {
@@ -297,7 +292,7 @@ impl CollectedDraw {
         }
     }
 
-    /// The largest number of draws of the command: more than 1 only for indirect commands.
+    /// The largest number of draws of the command. It is more than 1 only for indirect commands.
     pub(in super::super) fn count(&self) -> u64 {
         self.input.draw_count.clamp(1, MAX_DRAWS).into()
     }
@@ -315,21 +310,21 @@ impl CollectedDraw {
         self.input.flags & flags::FAR_ATTRIBUTES != 0
     }
 
-    /// The key of a pipeline that supports the draw together with any other draws.
+    /// The key of a Vulkan pipeline that can capture the draw together with any other draws.
     pub(in super::super) const fn any_key(&self) -> Key {
         Key { restart: self.is_restarted(), ..Key::ANY }
     }
 
-    /// The largest number of workgroups of `size` invocations that the command can need, if no two
-    /// of its draws share a workgroup.
+    /// The largest number of workgroups of `size` invocations that the command may need, if each of its draws has its
+    /// own workgroups.
     pub(in super::super) fn most_workgroups(&self, size: u32) -> u64 {
         let more = (self.count() - 1).min(self.invocations);
         self.invocations.div_ceil(u64::from(size)) + more
     }
 }
 
-/// The number of invocations per item. A triangle fan needs two per item: the second invocation writes the
-/// first vertex of the fan. Unchecked captures of fans need fewer.
+/// The number of invocations per item. A triangle fan needs two: the second one writes copies of the first vertex of
+/// the fan. Unchecked captures of fans need fewer.
 pub(in super::super) const fn invocations_per_item(topology: PrimitiveTopology) -> u32 {
     match topology.shape() {
         Shape::TriFan => 2,

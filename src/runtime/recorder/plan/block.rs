@@ -1,4 +1,4 @@
-//! The memory that steps read and write.
+//! The blocks of arena memory that the steps of a plan read and write.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::sysval::setup::Input;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct BlockId(pub(in super::super) usize);
 
-/// A [`Batch`](crate::sysval::Batch) in a block that stores several batches of equal size.
+/// One of several [`Batch`](crate::sysval::Batch)es in a block, which all have the same size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct BatchId {
     pub(in super::super) block: BlockId,
@@ -18,7 +18,7 @@ pub(in super::super) struct BatchId {
     pub(in super::super) size: u64,
 }
 
-/// A piece of arena memory that a recording takes.
+/// A piece of arena memory that a recording takes, with its contents.
 #[derive(Debug, Clone, PartialEq)]
 pub(in super::super) struct Block {
     pub(in super::super) contents: Contents,
@@ -26,7 +26,7 @@ pub(in super::super) struct Block {
     pub(in super::super) size: u64,
 }
 
-/// The contents of a block.
+/// What a block contains, and who writes it.
 #[derive(Debug, Clone, PartialEq)]
 pub(in super::super) enum Contents {
     /// The GPU writes the block.
@@ -35,39 +35,42 @@ pub(in super::super) enum Contents {
     Upload(Upload),
 }
 
-/// The contents of a block that the GPU writes.
+/// What a block contains that the GPU writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Scratch {
     /// The positions in the capture buffers after the last draw.
     Positions,
-    /// A copy of the positions that an earlier recording of the capture wrote.
+    /// A copy of the positions that an earlier recording of the capture wrote to another block of the arena.
     MovedPositions,
-    /// The draws that the setup kernel places.
+    /// The draws that the setup kernel has placed.
     PlacedDraws,
     /// The batches that the resume, setup or place kernel writes.
     Batches,
-    /// The counts and positions of the entries of all [`EntryGroup`](super::EntryGroup)s: first the entries,
-    /// then their blocks. Recordings into one command buffer share this memory.
+    /// The counts and positions of the entries (runs of primitives) of all [`EntryGroup`](super::EntryGroup)s: first
+    /// one element for each entry, then one for each block of entries. Recordings into one command buffer share this
+    /// memory.
     EntryCounts,
-    /// The addresses of the entries of each group, if only the GPU knows them.
+    /// For each group, the addresses of its entries, if only the GPU knows how many entries there are.
     Entries,
     /// The table of restarts of a range of indices.
     RestartTable,
 }
 
-/// The contents of a block that the CPU writes. They refer only to earlier blocks, so that blocks can be
-/// written in order. The parameters of kernels and fused captures also contain the position where the capture
-/// begins, and the counters that its end writes. These are the same in all blocks of a plan.
+/// What a block contains that the CPU writes. The contents refer only to blocks before it, so that blocks can be
+/// written in order.
+///
+/// The parameters of kernels and fused captures also contain the position where the capture begins, and the counters
+/// that its end writes. These are the same in all blocks of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub(in super::super) enum Upload {
-    /// Draws that the CPU placed. If there are several, the number of the draw of each workgroup follows.
+    /// Draws that the CPU placed. If there are several, a list follows that contains the number of the draw of each
+    /// workgroup.
     Listed { draws: Range<usize>, workgroups: usize },
-    /// A [`Batch`](crate::sysval::Batch) for each of `count` consecutive blocks of listed draws.
+    /// A [`Batch`](crate::sysval::Batch) for each of `count` consecutive blocks that contain listed draws.
     Batches { first: BlockId, count: usize },
-    /// The operations of the finish kernel with these indices in
-    /// [`Plan::operations`](super::Plan::operations).
+    /// The operations in this range of [`Plan::operations`](super::Plan::operations), for the finish kernel.
     Operations(Range<usize>),
-    /// The parameters of the finish kernel, for a block of operations.
+    /// The parameters of the finish kernel, which executes the `count` operations of a block.
     Finish { operations: BlockId, count: u32 },
     /// The parameters of a fused capture.
     Fused {
@@ -82,13 +85,13 @@ pub(in super::super) enum Upload {
         count: u32,
         /// The number of vertices per primitive, which is the same for all draws.
         vertices: u32,
-        /// The number of primitives of all draws.
+        /// The number of primitives that all draws generate.
         needed: u64,
         queries: Queries,
     },
-    /// The draws as they were collected, for the setup kernel.
+    /// The draws as they were collected, with their groups and tables of restarts, for the setup kernel.
     Inputs,
-    /// The workgroup size of each group.
+    /// The workgroup size of each group of draws.
     WorkgroupSizes,
     /// The parameters of the setup kernel.
     Setup {
@@ -101,24 +104,24 @@ pub(in super::super) enum Upload {
         /// Whether an indirect draw may consist of several draws.
         has_several: bool,
         has_queries: bool,
-        /// The parameters for dividing draws of geometry shaders into entries. `None` for other draws, which
-        /// the setup kernel places.
+        /// For draws of geometry shaders, which the setup kernel does not place: the parameters with which it divides
+        /// them into entries. `None` for other draws.
         assembly: Option<Assembly>,
     },
-    /// The parameters that say where the setup kernel writes the entries of draws of geometry
-    /// shaders.
+    /// Where the setup kernel writes the entries of draws of geometry shaders.
     EntryTables { counts: BlockId, entries: BlockId },
     /// For each [`EntryGroup`](super::EntryGroup), the addresses of its entries.
     Entries { counts: BlockId },
-    /// The parameters of the kernel that adds up the entries of all blocks.
+    /// The parameters of the kernel that adds up the counts in each block of entries.
     EntrySums { counts: BlockId, last: BatchId },
-    /// A job of the place kernel for each group.
+    /// For each group, the job of the place kernel, which computes where the records of the group's entries are
+    /// written.
     EntryJobs { entries: BlockId, storing: BlockId },
     /// The parameters of the place kernel.
     PlaceEntries { jobs: BlockId, count: u32 },
-    /// The ranges of indices for which tables of restarts are computed.
+    /// The ranges of indices whose tables of restarts are computed.
     RestartRanges,
-    /// The parameters of the restart kernel and of its scan.
+    /// The parameters of the kernel that finds restarts, and of the kernel that scans over the results of its workgroups.
     Reduction { ranges: BlockId, count: u32, scan_count: u32 },
 }
 
@@ -130,17 +133,16 @@ pub(in super::super) struct Assembly {
     pub(in super::super) tables: BlockId,
 }
 
-/// The addresses of the queries that draws add to; 0 if there is no query.
+/// The addresses of the queries that draws add to. An address is 0 if there is no such query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Queries {
-    /// The query that counts primitives written and needed.
+    /// The transform feedback query, which counts primitives written and needed.
     pub(in super::super) stream: Address,
     /// The query that counts primitives generated.
     pub(in super::super) generated: Address,
 }
 
 impl Queries {
-    /// Returns the queries that a draw adds to.
     pub(super) const fn of(input: &Input) -> Self {
         Self { stream: input.stream_query, generated: input.generated_query }
     }

@@ -1,4 +1,4 @@
-//! Plans captures whose counts and positions the CPU knows.
+//! Plans captures if the CPU knows where all draws are captured, and how many primitives they generate.
 //!
 //! ```text
 //! captures;
@@ -11,7 +11,7 @@ use crate::runtime::{Barrier, RuntimeError};
 use crate::sysval::DrawSysvals;
 
 impl Planner<'_> {
-    /// Plans captures of the placed draws, and the writes to counters and queries.
+    /// Plans captures of the placed draws, and the finish kernel if counters or queries are to be written.
     pub(super) fn plan_direct(&mut self) -> Result<(), RuntimeError> {
         if !self.plan.dispatches.is_empty() {
             self.plan.steps.push(Step::Barrier {
@@ -41,7 +41,8 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Adds a block that lists the draws of dispatch `number`.
+    /// Adds a block with the draws of a dispatch and the number of the draw of each workgroup. `number` is the index of
+    /// the dispatch.
     pub(super) fn list(&mut self, number: usize) -> Result<BlockId, RuntimeError> {
         let dispatch = self.plan.dispatches[number];
         let per_axis = self.limits.workgroups_per_axis;

@@ -13,32 +13,33 @@ use crate::runtime::{Barrier, RuntimeError};
 use crate::sysval::Address;
 use crate::sysval::setup::Fused;
 
-/// The largest number of workgroups of a fused capture. Each workgroup computes where the draw is captured:
-/// from about 16 workgroups on, that takes longer on llvmpipe than kernels.
+/// The largest number of workgroups of a fused capture. Each of its workgroups computes where the draw is captured. On
+/// llvmpipe that takes longer than kernels would from about 16 workgroups on.
 pub(super) const MOST_WORKGROUPS: u32 = 8;
 
-/// The only draw of a capture that can be fused.
+/// The only draw of a capture, whose workgroups can do the work of kernels.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fusible {
     draw: CollectedDraw,
     workgroups: u32,
-    /// Whether the last workgroup that reads the counters writes them, instead of the first workgroup.
+    /// Whether the last workgroup to read the counters writes them. Otherwise workgroup 0 does.
     last_writes: bool,
 }
 
 impl Planner<'_> {
-    /// Returns the draw, if there is only one and its workgroups can do the work of kernels.
+    /// Returns the draw of the collected capture if it is the only one and its workgroups can do the work of kernels.
+    /// Otherwise returns `None`.
     pub(super) fn fusible(&self) -> Option<Fusible> {
         let [draw] = self.collected.draws[..] else { return None };
         let size = self.collected.traits_of(&draw).workgroup_size(&Key::of(Source::Fused));
         let workgroups = draw.invocations.div_ceil(size.into());
-        // A workgroup must not overwrite a counter that another workgroup has not read yet. Counters with
-        // different addresses may have the same memory.
+        // A workgroup must not overwrite a counter that another workgroup has yet to read. Two counters may share
+        // memory even if their addresses differ.
         let writes = self.counters.iter().any(|counter| *counter != Address::default());
         let reads = self.collected.position == Position::Counters;
         let last_writes = reads && writes && workgroups > 1;
-        // Under the descriptor plan, a workgroup cannot find out whether it is the last one to read the
-        // counters, because the atomic counter for that needs a device address.
+        // Under the descriptor plan, a workgroup cannot find out whether it is the last one to read the counters,
+        // because the workgroups count themselves by an atomic operation that needs a device address.
         let most = if last_writes && self.limits.by_descriptors { 1 } else { MOST_WORKGROUPS };
         let workgroups = u32::try_from(workgroups).ok().filter(|n| (1..=most).contains(n))?;
         (draw.is_known() && !draw.reaches_far() && self.collected.has_targets())
@@ -53,8 +54,8 @@ impl Planner<'_> {
     ) -> Result<(), RuntimeError> {
         let Fusible { draw, workgroups, last_writes } = *fusible;
         if !is_known {
-            // The sets are checked for every draw, so that the error does not depend on the size of
-            // the draw.
+            // Checks the sets although this capture does not need that, because a larger draw would not be fused and
+            // would return the error. Whether there is an error must not depend on the size of the draw.
             self.check_sets()?;
             self.positions();
         }

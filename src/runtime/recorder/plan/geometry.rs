@@ -1,5 +1,6 @@
-//! Plans captures of geometry shaders and of tessellation shaders, whose input primitives are patches. How much they emit is known only after they have run, so every dispatch runs
-//! twice. (Shaders that always emit the same number of primitives need only one run; see direct.rs.)
+//! Plans captures of geometry shaders, and of tessellation shaders, whose input primitives are patches. It is known
+//! only after the shaders have run how many primitives they emit, so every dispatch runs twice: the first run counts,
+//! the second one stores. (Shaders that always emit the same number of primitives need only one run; see direct.rs.)
 //!
 //! ```text
 //! barrier; restarts, scan, setup, as in setup.rs             (unless the CPU knows all draws)
@@ -9,11 +10,11 @@
 //! barrier; captures that store
 //! ```
 //!
-//! An entry is a run of consecutive primitives of a draw, which one invocation processes. All draws
-//! share [`MAX_ENTRIES`] entries; in addition the entries of each draw are rounded up to whole
-//! workgroups, and those of each dispatch to whole blocks. The memory of a plan therefore does not
-//! depend on how much is emitted. It is 8 bytes per input primitive, up to 32 MiB, and a little for
-//! each draw; a [part](super::super::collect::Collected::parts) has a limited number of draws.
+//! An entry is a run of consecutive primitives of a draw, which one invocation processes. All draws share
+//! [`MAX_ENTRIES`] entries. In addition, the entries of each draw are rounded up to whole workgroups, and the entries
+//! of each dispatch to whole blocks of entries. So the memory of a plan does not depend on how much is emitted: it is 8
+//! bytes per input primitive, up to 32 MiB, and a little for each draw. A
+//! [part](super::super::collect::Collected::parts) has a limited number of draws.
 
 use super::super::collect::{CollectedDraw, MAX_ASSEMBLED_DRAWS};
 use super::place::{
@@ -35,16 +36,17 @@ use crate::sysval::entries::{
 use crate::sysval::setup::{BATCH_SIZE, kind};
 use crate::sysval::{Batch, DrawSysvals, flags, reciprocal};
 
-/// The number of entries that all draws of a plan share. With more primitives, an entry has several of them, and
-/// neighbouring invocations then load and store far apart. An NVIDIA H100 captures a million triangles at 1.8 times the
-/// speed if each entry has one triangle instead of four.
+/// The number of entries that all draws of a plan share. If there are more primitives, an entry has several of them;
+/// neighbouring invocations then load and store at distant addresses. An NVIDIA H100 captures a million triangles at
+/// 1.8 times the speed if each entry has one triangle instead of four.
 pub(in crate::runtime) const MAX_ENTRIES: u64 = 1 << 22;
 
-/// [`MAX_ENTRIES`] if only the GPU knows the number of primitives. Memory is taken for all of these entries.
+/// Like [`MAX_ENTRIES`], if only the GPU knows the number of primitives. In that case, memory is taken for all these
+/// entries.
 const MAX_UNKNOWN_ENTRIES: u64 = 1 << 18;
 
-/// The largest number of entries of draws with `primitives` primitives, or with `u64::MAX` if only the GPU knows that
-/// number.
+/// The largest number of entries of draws that have `primitives` primitives. `u64::MAX` stands for a number that only
+/// the GPU knows.
 pub(in crate::runtime) const fn most_entries(primitives: u64) -> u64 {
     match primitives {
         u64::MAX => MAX_UNKNOWN_ENTRIES,
@@ -53,14 +55,14 @@ pub(in crate::runtime) const fn most_entries(primitives: u64) -> u64 {
     }
 }
 
-/// The largest number of workgroups that add up entries: enough for a large GPU.
+/// The largest number of workgroups that add up the counts of entries: enough for a large GPU.
 const MAX_SUM_WORKGROUPS: u32 = 2048;
 
-/// [`MAX_SUM_WORKGROUPS`] if only the GPU knows the number of blocks of entries. A workgroup without a block costs 20
-/// microseconds on a CPU.
+/// Like [`MAX_SUM_WORKGROUPS`], if only the GPU knows the number of blocks of entries. A workgroup without a block
+/// costs 20 microseconds on a CPU.
 const MAX_UNKNOWN_SUM_WORKGROUPS: u32 = 128;
 
-/// The largest number of primitives of a draw, over all its instances.
+/// One more than the largest number of primitives of a draw, in all its instances.
 const MAX_PRIMITIVES: u64 = 1 << 31;
 
 /// Consecutive draws of geometry shaders that share a dispatch.
@@ -71,27 +73,27 @@ pub(in super::super) struct EntryGroup {
     pub(in super::super) queries: Queries,
     /// The number of vertices of an output primitive.
     pub(in super::super) vertices: u32,
-    /// The block in which the CPU listed the draws, and their number. `None` if the setup kernel
-    /// processes the draws.
+    /// The block in which the CPU listed the draws, and the number of draws. `None` if the setup kernel divides the
+    /// draws into entries.
     listed: Option<(BlockId, usize)>,
-    /// The batch of the counting run.
+    /// The batch that the counting run reads.
     pub(in super::super) counting: BatchId,
     size: Size,
-    /// The index of the first block of the group's entries, and the number of these blocks. `None`
-    /// if only the GPU knows them.
+    /// The index of the first block of the group's entries, and the number of these blocks. `None` if only the GPU
+    /// knows them.
     pub(in super::super) blocks: Option<[u32; 2]>,
 }
 
 impl Planner<'_> {
     /// Whether the draws have geometry shaders. Either all draws of a [part](super::super::collect::Collected::parts)
-    /// do, or none.
+    /// have one, or none has.
     pub(super) fn has_geometry(&self) -> bool {
         let first = self.collected.draws.first();
         first.is_some_and(|draw| self.geometry_of(draw).is_some())
     }
 
-    /// Whether every draw always emits the same number of primitives per input primitive, so that
-    /// no counting is needed.
+    /// Whether the shaders of all draws always emit the same number of primitives per input primitive, so that no
+    /// counting run is needed.
     pub(super) fn emits_always(&self) -> bool {
         let mut draws = self.collected.draws.iter();
         draws.all(|draw| self.collected.traits_of(draw).emission().is_some())
@@ -101,7 +103,7 @@ impl Planner<'_> {
         self.collected.traits_of(draw).geometry
     }
 
-    /// Plans the counting run, placing and the storing run.
+    /// Plans the counting run, the kernels that compute where each entry's records are written, and the storing run.
     ///
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::TooManyPrimitives`],
@@ -146,8 +148,8 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Adds a block for the counts of all entries. Its size is rounded up so that recordings into
-    /// one command buffer can share the memory although they draw different amounts.
+    /// Adds a block of memory for the counts of all entries. Its size is rounded up, so that recordings into one
+    /// command buffer can share the memory even if they need different amounts.
     fn entry_counts(&mut self) -> BlockId {
         self.plan.entry_blocks = self.plan.entry_blocks.next_power_of_two();
         let blocks = u64::from(self.plan.entry_blocks);
@@ -159,8 +161,8 @@ impl Planner<'_> {
         self.plan.steps.push(Step::Barrier { which, when: When::Always, then });
     }
 
-    /// Adds the dispatches of all groups: for the storing run, `storing` is the block of its
-    /// batches; for the counting run it is `None`.
+    /// Adds the dispatches of all groups for one run. For the storing run, `storing` is the block of its batches; for
+    /// the counting run it is `None`.
     fn push_captures(&mut self, entries: BlockId, storing: Option<BlockId>) {
         for number in 0..self.plan.entry_groups.len() {
             let group = self.plan.entry_groups[number];
@@ -171,7 +173,7 @@ impl Planner<'_> {
                 entries: at(entries, size_of::<Entries>()),
                 is_counting: storing.is_none(),
             };
-            // Under the descriptor plan, the counting run may write all scratch memory.
+            // Under the descriptor plan, the counting run may write any scratch memory, so its dispatches are ordered.
             if storing.is_none() && number > 0 && self.limits.by_descriptors {
                 self.push_barrier(Barrier::BeforeCounting, Touched::Unknown);
             }
@@ -180,9 +182,9 @@ impl Planner<'_> {
         }
     }
 
-    /// Lists draws whose counts the CPU knows, in groups with the same state and the same queries.
-    /// Returns the block of the entries' counts, and the block with the addresses of the entries of
-    /// each group.
+    /// Divides draws into entries on the CPU, which knows their input primitives, and lists them in groups with the
+    /// same state and the same queries. Returns the memory block of the entries' counts, and the block with the
+    /// addresses of the entries of each group.
     ///
     /// # Errors
     /// [`RuntimeError::TooManyPrimitives`], [`RuntimeError::DispatchTooLarge`].
@@ -192,7 +194,7 @@ impl Planner<'_> {
         for draw in &self.collected.draws {
             let placed = assembled_draw(draw)?;
             let count = u64::from(placed.item_count) * u64::from(placed.instance_count);
-            // Draws without workgroups are not listed.
+            // Draws without input primitives are not listed.
             if count > 0 {
                 primitives += count;
                 self.plan.placed.push(placed);
@@ -203,7 +205,7 @@ impl Planner<'_> {
         let length = u32::try_from(length).unwrap_or(u32::MAX);
         let (mut first, mut listed) = (0, Vec::new());
         while let Some(head) = draws.get(first).copied() {
-            // Draws whose attributes [reach far](CollectedDraw::reaches_far) are not listed.
+            // A draw whose attributes [reach far](CollectedDraw::reaches_far) does not share a dispatch.
             let joins = |draw: &&&CollectedDraw| {
                 is_of_group(head, draw) && !head.reaches_far() && !draw.reaches_far()
             };
@@ -253,8 +255,8 @@ impl Planner<'_> {
         Ok([counts, self.plan.upload(Upload::Entries { counts }, size)])
     }
 
-    /// Plans a setup kernel that counts the draws and divides them into entries. Returns the same blocks as
-    /// [`list_entries`](Self::list_entries).
+    /// Plans a setup kernel that counts the input primitives of the draws and divides them into entries. Returns the
+    /// same two blocks as [`list_entries`](Self::list_entries).
     ///
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::TooManyDraws`].
@@ -273,8 +275,8 @@ impl Planner<'_> {
         let groups = self.plan.groups.len();
         let largest = self.plan.groups.iter().map(|group| group.workgroup_size).max();
         let largest = u64::from(largest.unwrap_or(1));
-        // Each draw may have one entry in addition to the shared entries. The entries of each draw are
-        // rounded up to a whole workgroup, and the entries of each group to a whole block.
+        // Each draw may have one entry in addition to the shared ones. The entries of each draw are rounded up to a
+        // whole workgroup, and the entries of each group to a whole block of entries.
         let blocks =
             (most_of(draws) + all * largest) / u64::from(ENTRIES_PER_BLOCK) + groups as u64;
         self.plan.entry_blocks = blocks as u32;
@@ -329,12 +331,12 @@ impl Planner<'_> {
     }
 }
 
-/// The number of entries in `blocks` blocks.
 const fn entries_of(blocks: u64) -> u64 {
     blocks * ENTRIES_PER_BLOCK as u64
 }
 
-/// The largest number of items of a draw, over all its instances.
+/// The largest number of items (input primitives or slices) of a draw, in all its instances. `u64::MAX` if only the GPU
+/// knows it.
 fn most_items(draw: &CollectedDraw) -> u64 {
     let input = &draw.input;
     let items = match (input.kind, draw.is_restarted()) {
@@ -345,12 +347,12 @@ fn most_items(draw: &CollectedDraw) -> u64 {
     items.saturating_mul(input.instance_count.into())
 }
 
-/// Whether `draw` can share a dispatch with `first`; both have geometry shaders.
+/// Whether `draw` can share a dispatch with `first`. Both have geometry shaders.
 pub(super) fn is_of_group(first: &CollectedDraw, draw: &CollectedDraw) -> bool {
     first.state == draw.state && Queries::of(&first.input) == Queries::of(&draw.input)
 }
 
-/// Converts a draw for a geometry shader: its items are primitives.
+/// Makes the sysvals of a draw with a geometry shader, whose items are input primitives.
 ///
 /// # Errors
 /// [`RuntimeError::TooManyPrimitives`].

@@ -1,13 +1,13 @@
 //! The second of three phases: makes a [`Plan`] of what was [collected](super::collect). The plan is a value without
 //! Vulkan handles. It contains the steps to record and the memory that they take, before memory is taken and before
-//! anything is recorded. (When [playing](super::play), the tables of push constants and attributes are added, and
-//! barriers if descriptors cover more bytes than are accessed.) The entry point is [`Plan::make`].
+//! anything is recorded. (The phase [play](super::play) adds the tables of push constants and attributes, and barriers
+//! if descriptors cover more bytes than are accessed.) The entry point is [`Plan::make`].
 //!
 //! # The choice of steps
-//! A draw is *known* if the CPU knows its counts: it is not indirect, and has no byte count, no predicate, and no
-//! primitive restart. The position is *known* unless the capture began with counters, or the GPU wrote the position in
-//! an earlier recording of the capture. All draws of a recording are planned in the same way, by the first row whose
-//! condition is true:
+//! A draw is *known* if the CPU knows its counts: it is direct, has no predicate and no byte count, and primitive
+//! restart is disabled. The position of the first draw is *known* unless the capture began with counters, or the GPU
+//! wrote the position in an earlier recording of the capture. All draws of a recording are planned in the same way, by
+//! the first row whose condition is true:
 //!
 //! | file | condition | steps |
 //! |---|---|---|
@@ -17,25 +17,26 @@
 //! | geometry.rs | other draws of geometry shaders | as setup.rs unless the draws are known; barrier; counting run; barrier; sums kernel; barrier; place kernel, which writes counters and queries; barrier; storing run |
 //! | setup.rs | otherwise | barrier; setup kernel, which writes counters and queries; barrier; captures |
 //!
-//! Draws with primitive restart are always planned by setup.rs. Between the first barrier and the setup kernel there
-//! are: the restart kernel; with a range of more than 8,192 indices a barrier and a scan; and one more barrier. The
-//! capture of a single direct draw with restart and without a predicate, whose position is known, depends only on these
-//! kernels ([`Draws::Restarted`]), so with device addresses there is no barrier between the setup kernel and this
-//! capture. The setup kernel then writes counters, queries and the position after the draw.
+//! Draws with primitive restart are always planned by setup.rs. Between the first barrier and the setup kernel these
+//! steps are added: the restart kernel; if a range has more than 8,192 indices, a barrier and a scan kernel; and one
+//! more barrier.
 //!
-//! Then the queries end, in a separate finish kernel: barrier; finish kernel; barrier. Under the
-//! descriptor plan, if an earlier recording wrote the position, it is copied before everything
-//! else.
+//! The capture of a single direct draw with primitive restart and without a predicate, whose position is known, depends
+//! only on the added kernels ([`Draws::Restarted`]). So with device addresses there is no barrier between the setup
+//! kernel and this capture. The setup kernel then writes counters, queries and the position after the draw.
+//!
+//! Queries that have ended need further steps at the end: barrier; finish kernel; barrier. Under the descriptor plan,
+//! if an earlier recording wrote the position, a first step copies the position.
 //!
 //! # The choice of dispatches
-//! A draw needs one invocation for each vertex or index (also in a strip, which captures several copies of it), and two
-//! in a fan.
+//! A draw needs one invocation for each vertex or index (also in a strip, of which one vertex may be captured several
+//! times), and in a fan two.
 //!
 //! * If the CPU places draws (direct.rs, resumed.rs), consecutive draws with one [`State`](super::collect::State) share
-//!   a dispatch if each needs at most [`SMALL`] workgroups. Any other draw has its own dispatch. Draws that write
-//!   nothing, because they are empty or no room is left, are omitted.
-//! * If the setup kernel places draws, consecutive draws with one state share a dispatch, whatever their size, unless
-//!   they differ in primitive restart or in the variant of their [`Size`].
+//!   a dispatch if each needs at most [`SMALL`] workgroups. Every other draw has its own dispatch. Draws that write
+//!   nothing, because they are empty or the buffers are full, are omitted.
+//! * If the setup kernel places draws, consecutive draws with one state share a dispatch, whatever their size is,
+//!   provided that they agree on primitive restart and on the variant of their [`Size`].
 
 #![forbid(unsafe_code)]
 
@@ -73,35 +74,33 @@ use crate::runtime::{Barrier, RuntimeError};
 use crate::sysval::setup::{Finish, Operation};
 use crate::sysval::{Address, DrawSysvals};
 
-/// The size in bytes of the positions that one recording writes for the next one.
+/// The size in bytes of the positions that one recording writes for the next recording of the capture.
 pub(super) const POSITIONS_SIZE: u64 = size_of::<[u32; MAX_XFB_BUFFERS]>() as u64;
 
-/// All steps that are recorded for a [`Collected`], and their memory. Addresses are those of
-/// [`Collected`], which must be [resolved](super::collect::resolve). A `Plan` is reused for the
-/// next recording, so that its heap memory is allocated once.
+/// The steps to record for a [`Collected`], and their memory. Addresses must be [resolved](super::collect::resolve)
+/// before shaders use them. A `Plan` is reused for later recordings, so that its heap memory is allocated once.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    /// The steps, in order.
     pub(super) steps: Vec<Step>,
     /// The memory that the steps read and write, in the order in which it is taken from the arena.
     pub(super) blocks: Vec<Block>,
-    /// The draws that the CPU placed.
+    /// The draws that the CPU placed, as shaders read them.
     pub(super) placed: Vec<DrawSysvals>,
-    /// The operations of the finish kernel: first those that write counters and queries whose values the CPU knows,
-    /// then the ends of queries.
+    /// The operations of the finish kernel: first writes of counters and queries whose values the CPU knows, then ends
+    /// of queries.
     pub(super) operations: Vec<Operation>,
-    /// The groups: for each dispatch whose draws the setup kernel places, these draws.
+    /// For each dispatch whose draws the setup kernel places: these draws.
     pub(super) groups: Vec<Group>,
-    /// For each dispatch of geometry shaders, its draws.
+    /// For each dispatch of geometry shaders: its draws.
     pub(super) entry_groups: Vec<EntryGroup>,
-    /// The number of blocks for the entries of all `entry_groups`.
+    /// The number of blocks that all entries of `entry_groups` take.
     pub(super) entry_blocks: u32,
     pub(super) restarts: RestartTables,
-    /// The position at which the next recording of the capture begins.
+    /// Where the next recording of the capture begins.
     pub(super) after: Position,
-    /// The result of the capture, if the CPU knows it.
+    /// The result of the capture after these draws, or `None` if the CPU does not know it.
     pub(super) captured: Option<Captured>,
-    /// The dispatches of the placed draws.
+    /// The dispatches of the `placed` draws.
     dispatches: Vec<Dispatch>,
 }
 
@@ -110,33 +109,35 @@ pub(super) struct Plan {
 pub(super) struct Limits {
     /// The largest number of workgroups of a dispatch along one axis.
     pub(super) workgroups_per_axis: u32,
-    /// The largest number of workgroups of a draw that shares a dispatch with others: [`SMALL`], except in tests.
+    /// The largest number of workgroups with which a draw shares a dispatch with other draws: [`SMALL`], except in
+    /// tests.
     pub(super) shared_workgroups: u32,
-    /// The number of entries that all draws of a plan share, a power of two: [`MAX_ENTRIES`], except in tests.
+    /// The number of entries (runs of primitives) that all draws of a plan share, a power of two: [`MAX_ENTRIES`],
+    /// except in tests.
     pub(super) entries: u64,
     /// Whether shaders access buffers by descriptors instead of addresses.
     pub(super) by_descriptors: bool,
     /// Whether dispatches may be indirect.
     pub(super) indirect_dispatch: bool,
-    /// Whether pipelines for one draw test the alignment of accesses.
+    /// Whether Vulkan pipelines for one draw test the alignment of accesses.
     pub(super) tests_alignment: bool,
-    /// Whether a test omits [`Barrier::ValuesToEnds`]. The ends of queries are then recorded first,
-    /// so that they miss the values in any case.
+    /// Whether a test omits [`Barrier::ValuesToEnds`]. In that case the ends of queries are recorded before the
+    /// commands that write the values, so that the results are certainly wrong.
     pub(super) ends_first: bool,
 }
 
-/// Makes a plan from collected draws.
+/// The data with which a plan is made from collected draws.
 struct Planner<'a> {
     limits: &'a Limits,
     collected: &'a Collected,
-    /// The addresses of the counters that the end of the capture writes, for each capture buffer.
+    /// For each capture buffer, the address of the counter that the end of the capture writes, or 0.
     counters: &'a [Address; MAX_XFB_BUFFERS],
     plan: &'a mut Plan,
 }
 
 impl Plan {
-    /// Plans the recording of `collected`. `counters` are the addresses of the counters that the
-    /// end of the capture writes. If `may_fuse` is false, no fused capture is planned.
+    /// Plans the recording of `collected`. `counters` are the addresses of the counters that the end of the capture
+    /// writes, or 0. If `may_fuse` is false, no fused capture is planned.
     ///
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::DescriptorSetUnknown`],
@@ -154,7 +155,7 @@ impl Plan {
         planner.plan_ends()
     }
 
-    /// Removes everything. The memory is kept.
+    /// Removes all steps and blocks. The heap memory is kept.
     fn clear(&mut self) {
         self.steps.clear();
         self.blocks.clear();
@@ -182,7 +183,7 @@ impl Plan {
         push_block(&mut self.blocks, Contents::Upload(contents), size as u64)
     }
 
-    /// The bytes of upload and of scratch memory that all blocks take.
+    /// The numbers of bytes of upload and of scratch memory that all blocks take.
     pub(super) fn memory(&self) -> (u64, u64) {
         let of = |block: &Block| match block.contents {
             Contents::Scratch(_) => (0, aligned(block.size)),
@@ -191,7 +192,7 @@ impl Plan {
         self.blocks.iter().map(of).fold((0, 0), |(a, b), (c, d)| (a + c, b + d))
     }
 
-    /// The bytes of scratch memory that recordings into the same command buffer may share.
+    /// The number of bytes of scratch memory that recordings into the same command buffer may share.
     pub(super) fn reused_memory(&self) -> u64 {
         let is_reused = |block: &&Block| block.contents == Contents::Scratch(Scratch::EntryCounts);
         self.blocks.iter().find(is_reused).map_or(0, |block| block.size)
@@ -225,8 +226,8 @@ impl Planner<'_> {
         match self.collected.position {
             Position::Known(record) if all_known => {
                 self.place_draws(record)?;
-                // A fused capture saves a kernel, which is only needed if there are counters or queries to
-                // write; and it needs a draw to write them.
+                // A fused capture saves the finish kernel. That kernel is needed only if there are counters or queries
+                // to write, and only a capture that is dispatched can write them instead.
                 let fused = !self.plan.operations.is_empty() && !self.plan.dispatches.is_empty();
                 match fusible.filter(|_| fused) {
                     Some(draw) => self.plan_fused(&draw, true),
@@ -243,7 +244,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Plans the ends of queries.
+    /// Plans the ends of queries, if there are any.
     fn plan_ends(&mut self) -> Result<(), RuntimeError> {
         let first = self.plan.operations.len();
         self.plan.operations.extend_from_slice(&self.collected.ends);
@@ -266,7 +267,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Returns a finish kernel for the operations from index `first` on, if there are any.
+    /// Returns the step of a finish kernel for the operations from index `first` on, or `None` if there are none.
     fn finish(&mut self, first: usize) -> Result<Option<Step>, RuntimeError> {
         let end = self.plan.operations.len();
         let count = end - first;
@@ -281,8 +282,8 @@ impl Planner<'_> {
         Ok(Some(Step::Kernel { kernel: Kernel::Finish, parameters, workgroups }))
     }
 
-    /// Adds a block for the positions after the draws. If an earlier recording wrote positions that
-    /// the descriptors may not cover, also adds a block to which they are copied.
+    /// Adds a block for the positions after the draws. If descriptors may not cover the positions of an earlier
+    /// recording, also adds a block for a copy of these.
     fn positions(&mut self) {
         self.plan.scratch(Scratch::Positions, POSITIONS_SIZE);
         if self.limits.by_descriptors && self.collected.position == Position::Earlier {
@@ -292,8 +293,8 @@ impl Planner<'_> {
         (self.plan.after, self.plan.captured) = (Position::Earlier, None);
     }
 
-    /// Under the descriptor plan, kernels disturb the application's descriptor sets. Checks that
-    /// the recorder itself bound every set that draws read, so that it can bind them again.
+    /// Under the descriptor plan, kernels disturb the application's descriptor sets. Checks that the recorder itself
+    /// bound every set that draws read, so that these can be bound again.
     ///
     /// # Errors
     /// [`RuntimeError::DescriptorSetUnknown`].

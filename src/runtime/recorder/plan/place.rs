@@ -1,4 +1,5 @@
-//! Places draws whose counts and positions the CPU knows, as `shaders/setup.wgsl` does on the GPU.
+//! Places draws whose counts and positions the CPU knows: computes where they are captured, as `shaders/setup.wgsl`
+//! does on the GPU.
 
 use super::super::Captured;
 use super::super::collect::{CollectedDraw, Position, Target, Traits, invocations_per_item};
@@ -11,46 +12,44 @@ use crate::sysval::setup::{Input, Operation, operation};
 use crate::sysval::{Address, DrawSysvals, flags, offset, reciprocal, split};
 use crate::topology::{PrimitiveTopology, XfbTopology};
 
-/// The default of
-/// [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups). Draws share
-/// a dispatch if each has at most this number of workgroups in that dispatch. A larger draw has its
-/// own dispatch: its invocations read the draw from push constants instead of memory. A small draw
-/// would gain less from staging than the longer code takes to compile.
+/// The default of [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups): draws share a
+/// dispatch if each has at most this number of workgroups in it. A larger draw has its own dispatch, whose invocations
+/// read the draw from push constants instead of memory, and whose Vulkan pipeline may stage records. For a small draw,
+/// that pipeline would take more time to compile than it saves.
 pub(in crate::runtime) const SMALL: u32 = 64;
 
-/// The index of a draw in a list.
+/// The index of a draw in a dispatch of listed draws.
 pub(in super::super) type ListedNumber = u16;
 
-/// The size in bytes of the list's entry for each workgroup.
+/// The size in bytes of an element of the list that contains the draw of each workgroup.
 pub(in crate::runtime) const LISTED_BYTES: u64 = size_of::<ListedNumber>() as u64;
 
-/// The largest number of draws in a list.
+/// The largest number of draws in a dispatch of listed draws.
 pub(super) const MAX_LISTED_DRAWS: usize = 1 << ListedNumber::BITS;
 
-/// The largest number of workgroups of a shared dispatch, if the device's limits for two axes allow it.
+/// The largest number of workgroups of a dispatch that several draws share, if two axes of the device allow that many.
 const SHARED: u32 = 1 << 20;
 
-/// A dispatch of placed draws.
+/// A dispatch of draws that the CPU placed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Dispatch {
-    /// The index of the first draw in [`Plan::placed`](super::Plan::placed). `count` is the number of draws from there
-    /// on.
+    /// The index of the first draw in [`Plan::placed`](super::Plan::placed), and in `count` the number of draws.
     pub(super) first: usize,
     pub(super) count: usize,
     /// The index of the draws' state.
     pub(super) state: usize,
     pub(super) workgroups: u32,
-    /// The key of the first draw's pipeline if the dispatch has only that draw.
+    /// The key of the Vulkan pipeline for the first draw, if the dispatch has only that draw.
     own: Key,
-    /// The topology of the draws. `None` if they have different decompositions.
+    /// The topology of the draws, or `None` if they have different decompositions.
     topology: Option<XfbTopology>,
-    /// The number of workgroups of the draws in a shared dispatch, or `None` if the first draw needs its own
+    /// The number of workgroups that the draws have in a shared dispatch. `None` if the first draw needs its own
     /// dispatch.
     shared: Option<u32>,
 }
 
 impl Dispatch {
-    /// The key of the dispatch's pipeline. `small` is
+    /// The key of the Vulkan pipeline. `small` is
     /// [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups).
     pub(super) fn key(&self, small: u32) -> Key {
         match (self.count, self.own.source) {
@@ -59,7 +58,7 @@ impl Dispatch {
         }
     }
 
-    /// The key of the dispatch's pipeline if only the GPU knows where the draws are captured.
+    /// The key of the Vulkan pipeline if only the GPU knows where the draws are captured.
     pub(super) fn key_by_kernel(&self, small: u32) -> Key {
         let source = if self.count > 1 { Source::Listed } else { Source::General };
         let topology = shared_topology(self.topology, self.workgroups.into(), small);
@@ -67,8 +66,7 @@ impl Dispatch {
     }
 }
 
-/// Returns the topology of a dispatch after another draw joins it: `None` if the draw has another
-/// decomposition.
+/// Returns the topology of a dispatch that another draw joins, or `None` if that draw has another decomposition.
 pub(super) fn joined_topology(
     topology: Option<XfbTopology>,
     joining: PrimitiveTopology,
@@ -76,10 +74,10 @@ pub(super) fn joined_topology(
     topology.filter(|topology| *topology == joining.xfb_topology())
 }
 
-/// Returns the topology for which the pipeline of a shared dispatch of at most `most` workgroups is
-/// compiled. For small dispatches, a pipeline per topology would cost more time to compile than it
-/// saves. `small` is
-/// [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups).
+/// Returns the topology for which the Vulkan pipeline of a shared dispatch is specialized, or `None` for a pipeline for
+/// all topologies. `most` is the largest number of workgroups that the dispatch may have. If it is at most `small`
+/// ([`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups)), a pipeline per topology would
+/// cost more time to compile than it saves.
 pub(super) fn shared_topology(
     topology: Option<XfbTopology>,
     most: u64,
@@ -88,8 +86,8 @@ pub(super) fn shared_topology(
     topology.filter(|_| most > small.into())
 }
 
-/// Values that the CPU counted for the query at `slot`, but has not added to the query yet. They
-/// wrap like the sums on the GPU.
+/// The primitives that the CPU has counted for the query at the address `slot`, but that it has not added to the query
+/// yet. The numbers wrap like the sums on the GPU.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tally {
     slot: Address,
@@ -103,7 +101,7 @@ impl Tally {
     }
 }
 
-/// The position of the next draw, and the counts of the draws before it.
+/// Where the next draw is captured, and what was counted for the draws before it.
 pub(super) struct Cursor {
     record: u32,
     captured: Option<Captured>,
@@ -119,7 +117,7 @@ impl Cursor {
         Self { record: 0, captured: None, stream, generated }
     }
 
-    /// The numbers of primitives written and primitives needed.
+    /// The number of primitives written, and the number of primitives needed.
     pub(super) const fn counted(&self) -> [u64; 2] {
         self.stream.values
     }
@@ -144,21 +142,22 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Places the draws, the first one at the position of `cursor`, which is advanced.
+    /// Places the draws, the first one at the position of `cursor`, and moves the cursor behind the last one.
     pub(super) fn place_from(&mut self, cursor: &mut Cursor) -> Result<(), RuntimeError> {
         let collected = self.collected;
         collected.draws.iter().try_for_each(|draw| self.place_draw(draw, cursor))
     }
 
-    /// Computes what the setup kernel would compute for a draw, and adds the draw to a dispatch.
+    /// Computes for a draw what the setup kernel would compute, adds the draw to a dispatch, and moves the cursor
+    /// behind it.
     fn place_draw(
         &mut self,
         draw: &CollectedDraw,
         cursor: &mut Cursor,
     ) -> Result<(), RuntimeError> {
         let Input { stream_query, generated_query, .. } = draw.input;
-        // Nothing orders the operations of one dispatch, so each query gets a single operation with
-        // the sum of its draws.
+        // The finish kernel executes the operations of a dispatch in no particular order. So each query gets a single
+        // operation, with the sum of consecutive draws.
         for (tally, slot) in
             [(&mut cursor.stream, stream_query), (&mut cursor.generated, generated_query)]
         {
@@ -198,7 +197,7 @@ impl Planner<'_> {
         let [columns, rows] = dispatch_size(invocations(per_item, &counts), size, per_axis)?;
         let mut placed = draw_sysvals(&draw.input, per_item, &counts, cursor.record);
         if traits.geometry.is_some() {
-            // For geometry shaders, this member is the number of items per entry.
+            // For geometry shaders, this member contains the number of input primitives per entry.
             placed.output_count = 1;
         }
         let shared = self.shared_workgroups(draw, &traits, &placed);
@@ -217,8 +216,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// The number of workgroups that a draw has in a shared dispatch, or `None` if it needs its own
-    /// dispatch.
+    /// The number of workgroups that a draw has in a shared dispatch, or `None` if the draw needs its own dispatch.
     fn shared_workgroups(
         &self,
         draw: &CollectedDraw,
@@ -231,8 +229,8 @@ impl Planner<'_> {
         (!draw.reaches_far() && is_small).then_some(workgroups)
     }
 
-    /// Adds a draw to the last dispatch if it can share it, and otherwise adds its own dispatch
-    /// `own`.
+    /// Adds a draw to the last dispatch if they can share it. Otherwise adds the dispatch `own`, which has only this
+    /// draw.
     fn place(&mut self, mut placed: DrawSysvals, draw: &CollectedDraw, own: Dispatch) {
         let per_axis = self.limits.workgroups_per_axis;
         let most = SHARED.min(per_axis.saturating_mul(per_axis));
@@ -254,7 +252,7 @@ impl Planner<'_> {
         plan.placed.push(placed);
     }
 
-    /// Adds an operation that adds the counted values to a query.
+    /// Adds an operation that adds counted primitives to their query, unless both numbers are 0.
     fn tell_query(&mut self, tally: Tally) {
         let Tally { slot, values: [a, b] } = tally;
         if a != 0 || b != 0 {
@@ -268,12 +266,12 @@ impl Planner<'_> {
         }
     }
 
-    /// Adds operations that write the counters with which the capture ends.
+    /// Adds operations that store the counters with which the capture ends.
     fn tell_counters(&mut self, record: u32) {
         let after = Position::Known(record);
         for (target, address) in self.collected.targets.iter().zip(self.counters) {
             let position = target.and_then(|target| after.in_buffer(&target)).unwrap_or_default();
-            // A position is at most the end of the buffer, which is below 4 GiB.
+            // A position is at most the end of the buffer, which is below 4 GiB, so it fits into the dword.
             let values = [u32::try_from(position).unwrap_or(u32::MAX), 0, 0, 0];
             self.push_operation(Operation {
                 address: *address,
@@ -284,15 +282,15 @@ impl Planner<'_> {
         }
     }
 
-    /// Adds an operation, unless its address is null.
+    /// Adds an operation, unless its address is 0: in that case there is no such query or counter.
     fn push_operation(&mut self, operation: Operation) {
         if operation.address != Address::default() {
             self.plan.operations.push(operation);
         }
     }
 
-    /// The number of workgroups of a dispatch. An unchecked triangle fan has fewer than other fans:
-    /// three invocations for two items.
+    /// The number of workgroups of a dispatch. An unchecked triangle fan has fewer than other fans: it needs three
+    /// invocations for two items.
     pub(super) fn workgroups_of(&self, dispatch: &Dispatch) -> u32 {
         let Dispatch { first, count, state, workgroups, own, topology, .. } = *dispatch;
         let is_unchecked = count == 1 && own.source == Source::Pushed && !own.checked;
@@ -306,7 +304,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The key of the pipeline for a draw with its own dispatch.
+    /// The key of the Vulkan pipeline for a draw with its own dispatch.
     fn key_of(
         &self,
         draw: &CollectedDraw,
@@ -331,8 +329,8 @@ impl Planner<'_> {
             || instance_count != 1
             || end > traits.vertices.into()
             || first_instance >= traits.instances;
-        // A checked pipeline for the topology of a small draw would cost more time to compile than
-        // it saves. Unchecked pipelines compile fast.
+        // A checked Vulkan pipeline for the topology of a small draw would cost more time to compile than it saves.
+        // Unchecked pipelines compile fast.
         if checked && shared.is_some() && traits.fixed_topology.is_none() {
             return Key::ANY;
         }
@@ -340,13 +338,13 @@ impl Planner<'_> {
         Key { indexed, checked, topology, ..Key::of(Source::Pushed) }
     }
 
-    /// Whether a pipeline for one draw supports this draw: elements of attributes begin within 4 GiB, and either all
-    /// accesses are aligned to their size, or the pipeline tests the alignment.
+    /// Whether Vulkan pipelines for one draw ([`Source::Pushed`]) support this draw: elements of attributes begin
+    /// within 4 GiB, and either all accesses are aligned to their size, or these pipelines test the alignment.
     pub(super) fn is_single(&self, draw: &CollectedDraw, traits: &Traits) -> bool {
         !draw.reaches_far() && (self.limits.tests_alignment || self.is_aligned(traits))
     }
 
-    /// Whether accesses to attributes and records are aligned to their size.
+    /// Whether all accesses to attributes and records are aligned to their size.
     fn is_aligned(&self, traits: &Traits) -> bool {
         traits.has_aligned_attributes && self.collected.bound_targets().all(Target::is_aligned)
     }
@@ -377,8 +375,8 @@ fn draw_sysvals(
     }
 }
 
-/// Makes the sysvals of a direct draw before its counts are known: `item_count` is the number of
-/// vertices or indices.
+/// Makes the sysvals of a direct draw whose counts are not known yet. `item_count` is the number of vertices or
+/// indices.
 pub(super) fn unclamped_draw(input: &Input) -> DrawSysvals {
     let size = input.flags & flags::INDEX_SIZE;
     let skipped = input.first.min(input.index_limit);
@@ -401,8 +399,8 @@ pub(super) fn unclamped_draw(input: &Input) -> DrawSysvals {
     }
 }
 
-/// The number of workgroups for which a list names the draw: all workgroups that are dispatched.
-/// Surplus workgroups belong to the last draw. 0 for a single draw, which needs no list.
+/// The number of workgroups in the list that contains the draw of each workgroup: all that are dispatched. Surplus
+/// workgroups belong to the last draw. It is 0 for a single draw, which needs no list.
 pub(super) fn listed_workgroups(
     draws: usize,
     workgroups: u32,

@@ -1,4 +1,4 @@
-//! Tables of the restarts in index buffers. Draws of the same indices share a table.
+//! Tables of the restarts in index buffers. Indirect draws with the same indices share a table.
 
 use std::collections::HashMap;
 
@@ -10,15 +10,15 @@ use crate::sysval::setup::{
 use crate::sysval::{Address, flags};
 use crate::topology::PrimitiveTopology;
 
-/// The tables of a plan.
+/// The tables of restarts of a plan.
 #[derive(Debug, Default)]
 pub(in super::super) struct RestartTables {
     tables: Vec<RestartTable>,
-    /// For each draw with restarts, in the order of the draws: the index of its table.
+    /// For each draw with primitive restart, in the order of the draws: the index of its table.
     numbers: Vec<usize>,
-    /// The indices of the tables that indirect draws share.
+    /// The indices of the tables that indirect draws share, by their ranges.
     shared: HashMap<RestartRange, usize>,
-    /// Whether a draw with restarts is a patch list.
+    /// Whether a draw with primitive restart is a patch list.
     has_patches: bool,
 }
 
@@ -37,7 +37,7 @@ impl RestartTables {
         self.has_patches = false;
     }
 
-    /// The kernel that computes the tables, and the one that scans them.
+    /// The kernel that finds restarts, and the kernel that scans over the results of its workgroups.
     pub(super) const fn kernels(&self) -> [Kernel; 2] {
         match self.has_patches {
             true => [Kernel::PatchRestart, Kernel::PatchRestartScan],
@@ -45,15 +45,15 @@ impl RestartTables {
         }
     }
 
-    /// Returns the block of the table of the draw that is number `number` among the draws with
-    /// restarts.
+    /// Returns the block with the table of a draw. `number` is the index of the draw among the draws with primitive
+    /// restart.
     pub(in super::super) fn table_of(&self, number: usize) -> Option<BlockId> {
         let number = self.numbers.get(number)?;
         self.tables.get(*number).map(|table| table.block)
     }
 
-    /// The ranges for which tables are computed, each with the block of its table. Ranges of several workgroups,
-    /// which need the scan, come first.
+    /// The ranges for which tables are computed, each with the block of its table. Ranges for which the restart kernel
+    /// needs several workgroups come first, because these need the scan.
     pub(in super::super) fn ranges(&self) -> impl Iterator<Item = (RestartRange, BlockId)> {
         let of = |is_scanned| {
             let tables = self.tables.iter();
@@ -61,20 +61,19 @@ impl RestartTables {
         };
         let mut workgroups = 0;
         of(true).chain(of(false)).map(move |table| {
-            // A dispatch has fewer than 2^32 workgroups.
+            // A dispatch has fewer than 2^32 workgroups, so the number fits.
             let first_workgroup = workgroups as u32;
             workgroups += workgroups_of(&table.range);
             (RestartRange { first_workgroup, ..table.range }, table.block)
         })
     }
 
-    /// The number of [`ranges`](Self::ranges).
     pub(in super::super) const fn range_count(&self) -> usize {
         self.tables.len()
     }
 
-    /// The numbers of workgroups of the restart kernel and of the scan after it. The scan has one workgroup
-    /// for each range that takes several workgroups of the restart kernel.
+    /// The number of workgroups of the restart kernel, and of the scan after it. The scan has one workgroup for each
+    /// range for which the restart kernel has several.
     pub(super) fn workgroups(&self) -> [u64; 2] {
         let workgroups = || self.tables.iter().map(|table| workgroups_of(&table.range));
         [workgroups().sum(), workgroups().filter(|count| *count > 1).count() as u64]
@@ -91,8 +90,8 @@ impl Planner<'_> {
             *has_patches |= draw.topology == PrimitiveTopology::PatchList;
             let range = range_of(&draw.input);
             let next = tables.len();
-            // An indirect draw may use any index of the bound range. It shares the table with other draws
-            // that bind the same range.
+            // An indirect draw may use any index of the bound range, so it shares the table of other indirect draws
+            // with the same range.
             let number = match draw.input.kind {
                 kind::INDIRECT => *shared.entry(range).or_insert(next),
                 _ => next,
@@ -116,9 +115,9 @@ impl Planner<'_> {
     }
 }
 
-/// Returns the range of indices of a draw's table, without the table's address. The table covers all bound
-/// indices if only the GPU knows which of them are drawn: then `first` and `count` of `input` are not
-/// indices. `restarts_of` in shaders/restart.wgsl implements the same rule.
+/// Returns the range of indices of a draw's table, with the table's address left out. If only the GPU knows which
+/// indices are drawn (`first` and `count` of `input` have another meaning then), the range contains all bound indices.
+/// `restarts_of` in shaders/restart.wgsl implements the same rule.
 fn range_of(input: &Input) -> RestartRange {
     let (first, limit) = match input.kind {
         kind::DIRECT => {
@@ -130,11 +129,11 @@ fn range_of(input: &Input) -> RestartRange {
     RestartRange {
         index_address: input.index_address,
         table: Address::default(),
-        // If the range is empty, its address may be that of other memory, where `first` means nothing.
+        // If the range is empty, its address may be that of other memory, so `first` must be 0.
         first: if limit == 0 { 0 } else { first },
         limit,
         topology: input.topology,
-        // The provoking vertex and predicates do not affect restarts.
+        // These flags do not affect restarts, so draws that differ in them can share a table.
         flags: input.flags & !(flags::LAST_VERTEX | flags::INVERTED),
         restart_index: input.restart_index,
         first_workgroup: 0,

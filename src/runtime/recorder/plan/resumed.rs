@@ -1,5 +1,5 @@
-//! Plans captures of known draws at a position that only the GPU knows: a small kernel computes how
-//! many records fit, and then all draws are captured.
+//! Plans captures of known draws at a position that only the GPU knows. A small kernel computes how many records fit,
+//! and after it all draws are captured.
 //!
 //! ```text
 //! barrier; resume, one workgroup;
@@ -17,8 +17,8 @@ use crate::runtime::{Barrier, RuntimeError};
 use crate::sysval::Batch;
 use crate::sysval::setup::Resume;
 
-/// The properties of the draws that the resume kernel needs: the vertices per primitive and the queries,
-/// which all draws have in common, and the number of primitives of all draws.
+/// What the resume kernel needs to know of the draws: the number of vertices per primitive and the queries, which are
+/// the same for all draws, and the number of primitives of all draws.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Resumable {
     vertices: u32,
@@ -27,9 +27,9 @@ pub(super) struct Resumable {
 }
 
 impl Planner<'_> {
-    /// Places the draws one after the other, and returns their properties. Returns `None` unless
-    /// they have the same queries and the same number of vertices per primitive, and all fit into
-    /// empty buffers. If they do, a single limit of records clamps them all.
+    /// Places the draws as if the position were 0, and returns what the resume kernel needs to know of them. Returns
+    /// `None` unless they have the same queries and the same number of vertices per primitive, and all fit into empty
+    /// buffers. Only in this case can a single limit of the number of records clamp them all.
     pub(super) fn resumable(&mut self) -> Result<Option<Resumable>, RuntimeError> {
         let Some(first) = self.collected.draws.first() else { return Ok(None) };
         let queries = Queries::of(&first.input);
@@ -39,8 +39,8 @@ impl Planner<'_> {
                 && draw.topology.vertices_per_primitive() == vertices
                 && Queries::of(&draw.input) == queries
         };
-        // Under the descriptor plan a capture reads draws either from upload memory or from scratch
-        // memory, not from both.
+        // Under the descriptor plan a capture reads draws either from upload memory or from scratch memory, but not
+        // from both.
         if self.limits.by_descriptors
             || !self.collected.has_targets()
             || !self.collected.draws.iter().all(is_like_first)
@@ -57,7 +57,7 @@ impl Planner<'_> {
         Ok(Some(Resumable { vertices, needed, queries }))
     }
 
-    /// Plans captures of the placed draws.
+    /// Plans the resume kernel, and captures of the draws that `resumable` placed.
     pub(super) fn plan_resumed(&mut self, all: &Resumable) -> Result<(), RuntimeError> {
         let Resumable { vertices, needed, queries } = *all;
         let count = self.plan.dispatches.len();

@@ -1,4 +1,4 @@
-//! Plans captures whose counts or positions only the GPU knows: a setup kernel for all draws, and then their
+//! Plans captures whose counts or positions only the GPU knows: a setup kernel for all draws, and after it their
 //! captures.
 //!
 //! ```text
@@ -8,9 +8,8 @@
 //! barrier; captures
 //! ```
 //!
-//! A single direct draw with primitive restart, whose position the CPU knows, depends only on the
-//! restarts. With device addresses it is captured beside the setup kernel, without a barrier
-//! between them.
+//! A single direct draw with primitive restart, whose position the CPU knows, depends only on the restarts. So with
+//! device addresses there is no barrier between the setup kernel and its capture.
 
 use super::super::collect::{Collected, CollectedDraw, Position, invocations_per_item};
 use super::place::{joined_topology, shared_topology, unclamped_draw};
@@ -27,7 +26,7 @@ use crate::sysval::setup::{BATCH_SIZE, Input, RestartedDraw, Setup, kind};
 use crate::sysval::{Address, DrawSysvals};
 use crate::topology::XfbTopology;
 
-/// Consecutive draws that share a dispatch.
+/// Consecutive draws that share a dispatch, which the setup kernel places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Group {
     pub(in super::super) workgroup_size: u32,
@@ -36,34 +35,34 @@ pub(in super::super) struct Group {
     state: usize,
     /// Whether primitive restart is enabled for the draws.
     is_restarted: bool,
-    /// The queries that all draws of the group have, for geometry shaders. `None` for other draws.
+    /// With geometry shaders: the queries that all draws of the group add to. `None` for other draws.
     queries: Option<Queries>,
-    /// The topology of the draws. `None` if they have different decompositions.
+    /// The topology of the draws, or `None` if they have different decompositions.
     topology: Option<XfbTopology>,
-    /// The largest number of workgroups that the draws may need, unless they have geometry shaders.
+    /// The largest number of workgroups that the draws may need. Not used for geometry shaders.
     most: u64,
-    /// Whether the dispatch is indirect. Otherwise it has `most` workgroups.
+    /// Whether the dispatch is indirect. Otherwise `most` workgroups are dispatched.
     is_indirect: bool,
 }
 
 impl Group {
-    /// The key of the pipeline. `is_known` says whether the group has a single draw that does not
-    /// depend on the setup kernel; `small` is
-    /// [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups).
+    /// The key of the Vulkan pipeline. `is_known` says whether the group has a single draw that does not depend on the
+    /// setup kernel. `small` is [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups).
     pub(super) fn key(&self, is_known: bool, small: u32) -> Key {
         let source = if is_known { Source::Pushed } else { Source::General };
         let topology = shared_topology(self.topology, self.most, small);
         Key { restart: self.is_restarted, topology, ..Key::of(source) }
     }
 
-    /// Whether a draw can join the group, because it needs the same pipeline and the same state.
+    /// Whether a draw can join the group: it agrees in state and in primitive restart, and with geometry shaders in the
+    /// queries.
     fn takes(&self, draw: &CollectedDraw) -> bool {
         self.state == draw.state
             && self.is_restarted == draw.is_restarted()
             && self.queries.is_none_or(|queries| queries == Queries::of(&draw.input))
     }
 
-    /// Whether nothing has to be dispatched for the group.
+    /// Whether the draws need no dispatch, because they write nothing.
     const fn is_empty(&self) -> bool {
         !self.is_indirect && self.most == 0
     }
@@ -122,8 +121,8 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Plans a setup kernel that counts draws of geometry shaders without placing them. Returns the block of
-    /// the batches, one for each group of draws.
+    /// Plans a setup kernel that counts draws of geometry shaders without placing them. Returns the block that contains
+    /// a batch for each group of draws.
     ///
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`].
@@ -136,8 +135,8 @@ impl Planner<'_> {
         Ok(batches)
     }
 
-    /// Adds a setup kernel, and before it the kernels that find restarts. `is_known` says whether
-    /// the captures after the setup kernel do not depend on it.
+    /// Adds a setup kernel, and before it the kernels that find restarts. `is_known` says whether the captures after
+    /// the setup kernel do not depend on it.
     ///
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`].
@@ -168,8 +167,8 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Adds a block for the parameters of the setup kernel, and blocks for its inputs and outputs.
-    /// Returns the first.
+    /// Adds a block for the parameters of the setup kernel, and blocks for its inputs and outputs. Returns the block of
+    /// the parameters.
     fn setup_parameters(
         &mut self,
         batches: BlockId,
@@ -178,7 +177,7 @@ impl Planner<'_> {
     ) -> BlockId {
         let Collected { draws: inputs, .. } = self.collected;
         let has_several = inputs.iter().any(|draw| draw.count() > 1);
-        // The primitives that geometry shaders emit are counted later.
+        // The primitives that geometry shaders emit are counted later, by the place kernel.
         let has_queries =
             assembly.is_none() && inputs.iter().any(|draw| !Queries::of(&draw.input).is_none());
         let draw_stride = match has_restarts {
@@ -209,8 +208,8 @@ impl Planner<'_> {
         plan.upload(setup, size_of::<Setup>())
     }
 
-    /// Groups consecutive draws that have the same state, the same pipeline and the same kind of dispatch,
-    /// direct or indirect.
+    /// Groups consecutive draws that can share a dispatch: [`Group::takes`] is true, and all need a direct dispatch, or
+    /// all an indirect one.
     pub(super) fn make_groups(&mut self) {
         let per_axis = u64::from(self.limits.workgroups_per_axis);
         let groups = &mut self.plan.groups;
@@ -244,8 +243,8 @@ impl Planner<'_> {
         }
     }
 
-    /// The largest number of draws that the setup kernel can write. `has_several` says whether an indirect
-    /// command may have several draws.
+    /// The largest number of draws that the setup kernel writes. `has_several` says whether an indirect command may
+    /// have several draws.
     fn most_placed_draws(&self, has_several: bool) -> u64 {
         let draws = &self.collected.draws;
         if !has_several {
@@ -256,8 +255,9 @@ impl Planner<'_> {
         most_placed(all, self.plan.groups.len() as u64, buffers)
     }
 
-    /// Returns the draw of the capture if it is the only one, has primitive restart, and the CPU knows
-    /// everything but the restarts: the position, and the number of records that fit.
+    /// Returns the draw of the collected capture if it is the only one, has primitive restart, and the CPU knows
+    /// everything but its restarts, including the position and the number of records that fit. Otherwise returns
+    /// `None`.
     fn known_restarted_draw(&self) -> Option<KnownDraw> {
         let Collected { draws, position: at @ Position::Known(record), .. } = self.collected else {
             return None;
@@ -267,15 +267,15 @@ impl Planner<'_> {
         let Input { kind, count, instance_count, predicate, .. } = draw.input;
         let unclamped = unclamped_draw(&draw.input);
         let invocations = count.checked_mul(invocations_per_item(draw.topology))?;
-        // Under the descriptor plan the draw's capture accesses the whole scratch memory, which the setup
-        // kernel writes.
+        // Under the descriptor plan the capture may access all scratch memory, to which the setup kernel writes at the
+        // same time.
         if self.limits.by_descriptors
             || !draw.is_restarted()
             || !self.is_single(&draw, &traits)
             || kind != kind::DIRECT
             || predicate != Address::default()
             || instance_count != 1
-            // An empty draw would still have one workgroup, which would run the shader.
+            // For an empty draw, a workgroup would be dispatched and would run the shader.
             || count == 0
             || count > unclamped.index_limit
         {
@@ -301,17 +301,17 @@ impl Planner<'_> {
     }
 }
 
-/// An upper bound for the number of draws that the setup kernel keeps: the draws that write
-/// something (at most as many as records fit), and the first draw of each group.
+/// An upper bound for the number of draws that the setup kernel keeps: it keeps the draws that write records, of which
+/// there are at most as many as records fit, and the first draw of each group.
 fn most_placed(draws: u64, groups: u64, buffers: impl Iterator<Item = BoundBuffer>) -> u64 {
-    // The largest value that `room_at` in shaders/placing.wgsl can compute, for any initial position.
+    // This is the largest value that `room_at` in shaders/placing.wgsl can compute, for any initial position.
     let captured = buffers.filter(|buffer| buffer.stride != 0);
     let room = captured.map(|buffer| buffer.size / u64::from(buffer.stride)).min();
     draws.min(room.unwrap_or(0).saturating_add(groups))
 }
 
-/// The largest number of workgroups of a dispatch that several draws can share: limited by two axes, and by
-/// 2^32 invocation numbers.
+/// The largest number of workgroups of a dispatch that several draws can share. It is limited by the two axes of a
+/// dispatch, and because the number of an invocation must be below 2^32.
 fn most_joined(per_axis: u64, workgroup_size: u32) -> u64 {
     (per_axis * per_axis / 2).min((1 << 32) / u64::from(workgroup_size.max(1)))
 }
@@ -322,19 +322,18 @@ mod tests {
 
     use super::*;
 
-    /// A draw as the setup kernel reads it.
+    /// A draw of the test, with what the setup kernel reads.
     #[derive(Debug, Clone, Copy)]
     struct TestDraw {
         primitives: u64,
-        /// Vertices per primitive.
+        /// The number of vertices per primitive.
         vertices: u64,
         /// Whether the draw before it belongs to another group.
         starts_group: bool,
     }
 
     fn draws() -> impl Strategy<Value = Vec<TestDraw>> {
-        // The range of `primitives` is chosen so that many draws write nothing, and few draws fill the
-        // buffers.
+        // The range of `primitives` is chosen so that many draws write nothing, and a few draws fill the buffers.
         let primitives = prop_oneof![Just(0u64), 0..4u64, 0..100u64];
         let draw = (primitives, 1..=3u64, proptest::bool::weighted(0.1));
         let draw = draw.prop_map(|(primitives, vertices, starts_group)| TestDraw {
@@ -345,10 +344,10 @@ mod tests {
         proptest::collection::vec(draw, 1..60)
     }
 
-    /// The number of draws that shaders/setup.wgsl keeps (`place`, and `is_kept` in `xfb_setup`). Each draw is
-    /// placed after the previous ones and clamped to the remaining room.
+    /// The number of draws that shaders/setup.wgsl keeps (in `place`, and in `is_kept` of `xfb_setup`). Each draw is
+    /// placed after the previous ones, and is clamped to the remaining room.
     fn kept(draws: &[TestDraw], buffers: &[BoundBuffer]) -> u64 {
-        // If nothing is captured, no draw is placed.
+        // If no buffer is captured to, no draw is placed.
         let mut room = room_at(buffers).unwrap_or(0);
         let mut kept = 0;
         for (number, draw) in draws.iter().enumerate() {
@@ -359,8 +358,8 @@ mod tests {
         kept
     }
 
-    /// Computes what `room_at` in shaders/placing.wgsl computes. Positions are bytes from the start
-    /// of each bound range.
+    /// Computes what `room_at` in shaders/placing.wgsl computes. Positions are offsets in bytes from the start of each
+    /// bound range.
     fn room_at(buffers: &[BoundBuffer]) -> Option<u64> {
         let captured = buffers.iter().filter(|buffer| buffer.stride != 0);
         let left = |b: &BoundBuffer| (b.size - b.size.min(b.position)) / u64::from(b.stride);
@@ -379,7 +378,7 @@ mod tests {
                 stride: 4 * stride,
             });
             let buffers: Vec<BoundBuffer> = buffers.collect();
-            // The first draw always starts a group.
+            // The first draw always starts a group, even if `starts_group` is false.
             let starts = draws.iter().skip(1).filter(|draw| draw.starts_group);
             let groups = 1 + starts.count() as u64;
             let bound = most_placed(draws.len() as u64, groups, buffers.iter().copied());
@@ -387,7 +386,7 @@ mod tests {
         }
     }
 
-    /// The bound is reached if one draw of each group writes nothing, and every other draw writes one record.
+    /// The bound is reached if the first draw of each group writes nothing, and every other draw writes one record.
     #[test]
     fn as_many_draws_may_be_kept_as_the_bound() {
         let draw = |primitives, starts_group| TestDraw { primitives, vertices: 1, starts_group };

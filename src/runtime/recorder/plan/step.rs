@@ -6,11 +6,10 @@ use crate::runtime::Barrier;
 use crate::runtime::pipeline::Key;
 use crate::sysval::DrawSysvals;
 
-/// A step of a plan.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in super::super) enum Step {
-    /// Copies the positions of an earlier recording to a block. If the memory that has them is covered by
-    /// descriptors, nothing is copied.
+    /// Copies the positions of an earlier recording to a block that descriptors cover. Does nothing if descriptors
+    /// cover the memory that has these positions.
     MovePositions(BlockId),
     Barrier {
         which: Barrier,
@@ -21,36 +20,36 @@ pub(in super::super) enum Step {
     Kernel {
         kernel: Kernel,
         parameters: BlockId,
-        /// The number of workgroups along two axes.
+        /// The number of workgroups along the axes x and y.
         workgroups: [u32; 2],
     },
     Capture(CaptureStep),
 }
 
-/// The condition for recording a barrier.
+/// When a barrier of the plan is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum When {
     Always,
-    /// The barrier is recorded if the steps after it access memory that earlier captures accessed,
-    /// or if it is not known whether they do.
+    /// The barrier is recorded if the steps after it access memory that earlier captures accessed, or if it is not
+    /// known whether they do.
     Touched,
-    /// As for [`Touched`](Self::Touched), but the barrier is recorded only if the capture is [played in
-    /// order](super::super::Capture::play_in_order).
+    /// The barrier is recorded if the capture is [played in order](super::super::Capture::play_in_order) and the
+    /// condition of [`Touched`](Self::Touched) is true.
     InOrder,
 }
 
-/// The memory that steps access, apart from the arena.
+/// The memory that steps access. Arena memory is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Touched {
-    /// The memory is not known: the next recording must be ordered after these steps.
+    /// The memory is not known, so the next recording must be ordered after these steps.
     Unknown,
-    /// The memory that captures read and write.
+    /// The memory that the captures of this plan read and write, without counters and queries.
     Captured,
-    /// The memory that captures read and write, and counters and queries.
+    /// The memory that the captures of this plan read and write, with counters and queries.
     CapturedAndCounted,
-    /// The memory that the operations of the finish kernel with these indices write.
+    /// The memory that the operations with these indices write, in the finish kernel.
     Operations { first: usize, end: usize },
-    /// The steps access nothing: the barrier is for the host.
+    /// The steps access no memory, because the barrier is for the host.
     Nothing,
 }
 
@@ -64,67 +63,65 @@ pub(in super::super) struct CaptureStep {
     pub(in super::super) size: Size,
 }
 
-/// The source from which a dispatch reads its draws. A workgroup never has two draws, because their
-/// `DrawIndex` may differ.
+/// Where a dispatch reads its draws. A workgroup never processes two draws, because their `DrawIndex` may differ.
 ///
-/// The table lists the [`Source`](crate::runtime::pipeline::Source) of the pipeline's key:
+/// The [`Source`](crate::runtime::pipeline::Source) in the key of the Vulkan pipeline depends on it:
 ///
 /// | draws | source |
 /// |---|---|
-/// | `Pushed` | `Pushed`; `General` if the draw is small and needs checks, or where accesses may be unaligned or far |
+/// | `Pushed` | `Pushed`; `General` if the draw is small and needs checks, or if accesses may be unaligned or far |
 /// | `Restarted` | `Pushed`, with `restart` |
 /// | `Listed` | `Listed` |
-/// | `Resumed` | `Listed`; `General` of one draw |
+/// | `Resumed` | `Listed`; `General` for a single draw |
 /// | `Batch` | `General` |
-/// | `Emitted` | `Listed`; `General` of one draw, or of those of the setup kernel |
+/// | `Emitted` | `Listed`; `General` for a single draw, or for draws of the setup kernel |
 /// | `Fused` | `Fused` |
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in super::super) enum Draws {
-    /// A single draw in push constants, which the CPU placed.
+    /// A single draw that the CPU placed, in push constants.
     Pushed(DrawSysvals),
-    /// At least two draws, which the CPU placed. They are in a block of
-    /// [`Upload::Listed`](super::Upload::Listed); the second member is their number.
+    /// At least two draws that the CPU placed. They are in a block of [`Upload::Listed`](super::Upload::Listed); the
+    /// second member is their number.
     Listed(BlockId, usize),
-    /// Draws in a block of the same form as for [`Listed`](Self::Listed). There may be only one. A batch of
-    /// the resume kernel says where they are captured.
+    /// One or more draws in a block of [`Upload::Listed`](super::Upload::Listed); the second member is their number. A
+    /// batch that the resume kernel wrote says where they are captured.
     Resumed(BlockId, usize, BatchId),
-    /// Draws of a geometry shader, which the CPU `listed`, or which are in a batch that the setup kernel
-    /// wrote. The batch of the place kernel says where they are captured.
+    /// Draws of a geometry shader. Either the CPU `listed` them, or they are in a batch that the setup kernel wrote.
+    /// For the storing run, the `batch` that the place kernel wrote says where they are captured.
     Emitted {
         listed: Option<(BlockId, usize)>,
         batch: BatchId,
         entries: BatchId,
-        /// Whether this is the counting run of the geometry shaders, which precedes the run that stores the
-        /// records.
+        /// Whether this is the counting run of the geometry shaders, which precedes the run that stores the records.
         is_counting: bool,
     },
-    /// The draws of a batch, which the setup kernel placed.
+    /// The draws of a batch that the setup kernel wrote. That kernel also placed them.
     Batch(BatchId),
-    /// A single draw in push constants that is not clamped. The workgroups of its own dispatch place it, with
-    /// the parameters in [`Upload::Fused`](super::Upload::Fused).
+    /// A single draw in push constants, which nobody has placed yet. The workgroups of its dispatch place it, with the
+    /// parameters in a block of [`Upload::Fused`](super::Upload::Fused).
     Fused(DrawSysvals, BlockId),
-    /// A single draw in push constants. The CPU knows everything about it except its restarts, which are in
-    /// the table in the block.
+    /// A single draw with primitive restart in push constants. The CPU knows everything about it except its restarts,
+    /// which are in the table in this block.
     Restarted(DrawSysvals, BlockId),
 }
 
-/// The number of workgroups of a dispatch.
+/// How many workgroups a dispatch has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Size {
-    /// The exact number of workgroups, for draws whose counts the CPU knows. A fused draw may turn out to
-    /// need fewer.
+    /// The exact number of workgroups, for draws whose counts the CPU knows. A fused draw may turn out to need fewer,
+    /// because only the GPU knows how much room is left.
     Direct(u64),
-    /// The largest number of workgroups that may be needed; surplus workgroups do nothing. For each draw it
-    /// follows from the draw's count or, if only the GPU knows the count, from the size of the buffers. This
-    /// is the size for known draws that the setup kernel places, for all draws that it places if indirect
-    /// dispatches do not work, and for [`Draws::Restarted`].
+    /// The largest number of workgroups that may be needed; surplus workgroups do nothing. For each draw this number
+    /// follows from its count or, if only the GPU knows the count, from the sizes of the capture buffers. It is used
+    /// for known draws that the setup kernel places, for all draws that the setup kernel places if indirect dispatches
+    /// do not work, and for [`Draws::Restarted`].
     DirectUpTo(u64),
-    /// The number of workgroups that the setup kernel wrote to the batch, for draws that are not known.
+    /// The number of workgroups that the setup kernel writes to a batch, for draws that are not known.
     Indirect(BatchId),
 }
 
 impl Size {
-    /// The number of workgroups, if the CPU knows it.
+    /// The number of workgroups to dispatch, or `None` if only the GPU knows it.
     pub(in super::super) const fn direct(self) -> Option<u64> {
         match self {
             Self::Direct(workgroups) | Self::DirectUpTo(workgroups) => Some(workgroups),

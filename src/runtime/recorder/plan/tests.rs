@@ -15,7 +15,7 @@ use crate::topology::{PrimitiveTopology, ProvokingVertex};
 const LIST: PrimitiveTopology = PrimitiveTopology::TriangleList;
 const STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
 
-/// A device with device addresses.
+/// The limits of a device with device addresses.
 const ADDRESSES: Limits = Limits {
     workgroups_per_axis: 65535,
     shared_workgroups: 64,
@@ -27,11 +27,11 @@ const ADDRESSES: Limits = Limits {
 };
 const DESCRIPTORS: Limits = Limits { by_descriptors: true, tests_alignment: false, ..ADDRESSES };
 
-/// The counters that the end of a capture writes: one for buffer 0.
+/// The counters that the end of a capture writes: only buffer 0 has one.
 const COUNTERS: [Address; 4] = [[16, 0], [0; 2], [0; 2], [0; 2]];
 const NO_COUNTERS: [Address; 4] = [[0; 2]; 4];
 
-/// A capture of 16 bytes for each vertex into a large buffer, with one state.
+/// A capture of 16 bytes for each vertex into a large buffer. All draws have one state.
 fn captured(draws: &[CollectedDraw]) -> Collected {
     let traits = Traits {
         sizes: Some(WorkgroupSizes::all(64)),
@@ -63,7 +63,7 @@ fn draw(topology: PrimitiveTopology, count: u32) -> CollectedDraw {
     CollectedDraw { topology, input, state: 0, invocations: 0 }
 }
 
-/// An indexed draw with 32-bit indices, all of which are bound.
+/// Makes a draw indexed, with 32-bit indices that are all within the bound range.
 fn indexed(mut draw: CollectedDraw, restart: bool) -> CollectedDraw {
     let input = &mut draw.input;
     input.flags |= 4 | if restart { crate::sysval::flags::RESTART } else { 0 };
@@ -78,7 +78,7 @@ fn indirect(mut draw: CollectedDraw, draw_count: u32) -> CollectedDraw {
     draw
 }
 
-/// The steps of a plan, each in words.
+/// Makes a plan, and describes each of its steps in words.
 fn plan(limits: &Limits, collected: &Collected, counters: &[Address; 4]) -> Vec<String> {
     let mut plan = Plan::default();
     plan.make(limits, collected, counters, true).unwrap();
@@ -86,8 +86,8 @@ fn plan(limits: &Limits, collected: &Collected, counters: &[Address; 4]) -> Vec<
     plan.steps.iter().map(described).collect()
 }
 
-/// Checks the properties that every plan has: blocks refer to earlier blocks, and steps and blocks refer to
-/// blocks of the right kind.
+/// Checks the properties that every plan has: blocks refer to earlier blocks, and steps and blocks refer to blocks with
+/// the contents that they need.
 fn check(plan: &Plan) {
     let upload = |id: BlockId| match &plan.blocks[id.0].contents {
         Contents::Upload(upload) => upload,
@@ -216,7 +216,7 @@ fn check(plan: &Plan) {
                     Draws::Listed(block, count) => is_listed(block, count),
                     Draws::Emitted { listed, batch, entries, is_counting } => {
                         listed.into_iter().for_each(|(block, count)| is_listed(block, count));
-                        // For listed draws, the CPU wrote the batch of the counting run.
+                        // If the draws are listed, the CPU writes the batch of the counting run.
                         match listed.is_some() && is_counting {
                             true => assert!(matches!(upload(batch.block), Upload::Batches { .. })),
                             false => is_batch(batch),
@@ -288,7 +288,7 @@ fn draws_that_the_cpu_knows_need_nothing_else() {
         plan(&ADDRESSES, &captured(&[draw(LIST, 300); 1000]), &NO_COUNTERS),
         [before, "capture 1000 listed, workgroups 5000: Listed, indexed, checked, List"]
     );
-    // A large draw separates the small draws before and after it.
+    // A large draw separates the small draws before it from those after it.
     let draws = [draw(LIST, 3), draw(LIST, 6), draw(STRIP, 10_000), draw(LIST, 3)];
     assert_eq!(
         plan(&ADDRESSES, &captured(&draws), &NO_COUNTERS),
@@ -301,7 +301,8 @@ fn draws_that_the_cpu_knows_need_nothing_else() {
     );
 }
 
-/// Large draws become faster by staging than by omitted checks, and only checked pipelines stage.
+/// If the pipeline stages records, a large draw is checked, because only checked Vulkan pipelines stage, and staging
+/// saves more time than omitted checks.
 #[test]
 fn large_draws_of_pipelines_that_stage_are_checked() {
     let staged = |count| {
@@ -345,7 +346,7 @@ fn counters_take_a_kernel_or_none() {
     let mut resumed = captured(&[draw(STRIP, 300)]);
     (resumed.position, resumed.counters) = (Position::Counters, COUNTERS);
     assert_eq!(plan(&ADDRESSES, &resumed, &COUNTERS), fused);
-    // The CPU knows the counter, but not where the second capture begins.
+    // The CPU knows the counter that the first capture writes, but not where the capture that resumes from it begins.
     assert_eq!(
         plan(&ADDRESSES, &captured(&[draw(LIST, 300); 3]), &COUNTERS),
         [
@@ -444,8 +445,7 @@ fn what_is_indirect_is_placed_by_the_gpu() {
         ]
         .concat()
     );
-    // If indirect dispatches do not work, a direct dispatch has the largest number of workgroups that may be
-    // needed.
+    // If indirect dispatches do not work, the largest number of workgroups that may be needed is dispatched directly.
     let direct = Limits { indirect_dispatch: false, ..ADDRESSES };
     let mut small = captured(&draws[..1]);
     small.targets[0].as_mut().unwrap().buffer.size = 16 * 300;
@@ -456,7 +456,7 @@ fn what_is_indirect_is_placed_by_the_gpu() {
     );
 }
 
-/// Draws with a geometry shader from triangles to lines.
+/// A capture of draws with a geometry shader that converts triangles to lines.
 fn with_geometry(draws: &[CollectedDraw]) -> Collected {
     let mut collected = captured(draws);
     collected.states[0].traits.geometry = Some(LoweredGeometry {
@@ -490,7 +490,7 @@ fn geometry_shaders_count_before_they_store() {
     let both = [&counting[..], &storing[..]].concat();
     assert_eq!(plan(&ADDRESSES, &collected, &NO_COUNTERS), both);
     assert_eq!(plan(&DESCRIPTORS, &collected, &COUNTERS), both);
-    // Without a buffer nothing is stored, but queries still count.
+    // Without a capture buffer no record is stored, but queries still count primitives.
     let mut unbound = with_geometry(&draws);
     unbound.targets = Default::default();
     assert_eq!(plan(&ADDRESSES, &unbound, &NO_COUNTERS), counting);
@@ -500,8 +500,8 @@ fn geometry_shaders_count_before_they_store() {
     assert_eq!(plan(&ADDRESSES, &queried, &NO_COUNTERS).len(), 10);
 }
 
-/// If a geometry shader always emits the same number of primitives, and the CPU knows everything else, its
-/// draws are placed like draws without geometry shaders.
+/// If a geometry shader always emits the same number of primitives, and the CPU knows everything else, its draws are
+/// placed like draws without geometry shaders.
 #[test]
 fn geometry_shaders_that_always_emit_as_much_are_not_counted() {
     let mut collected = with_geometry(&[draw(LIST, 300), draw(STRIP, 1 << 20)]);
@@ -520,7 +520,7 @@ fn geometry_shaders_that_always_emit_as_much_are_not_counted() {
     assert_eq!((list.item_count, list.output_end), (100, 100 * 6 * 2));
     assert_eq!((strip.base_record, strip.item_count), (1200, (1 << 20) - 2));
     assert_eq!(plan_of_both.captured.unwrap().primitives_needed, (100 + (1 << 20) - 2) * 6);
-    // The position of the first draw is not known.
+    // If the position of the first draw is not known, the primitives are counted nevertheless.
     collected.position = Position::Earlier;
     assert!(
         plan(&ADDRESSES, &collected, &NO_COUNTERS)
@@ -529,8 +529,8 @@ fn geometry_shaders_that_always_emit_as_much_are_not_counted() {
     );
 }
 
-/// However large the draws are, the entries of a dispatch do not exceed the limit by more than is needed to
-/// fill up workgroups.
+/// However large the draws are, a dispatch has only as many entries beyond the limit as are needed to fill up
+/// workgroups.
 #[test]
 fn large_draws_have_long_entries() {
     let mut plan = Plan::default();
@@ -578,7 +578,7 @@ fn what_geometry_shaders_draw_indirectly_is_assembled_by_the_gpu() {
             "capture batch 1 emitted, workgroups indirect: General, indexed, restart, checked, TriStrip",
         ]
     );
-    // The memory depends on the number of primitives that may be drawn, and not on the limit of entries.
+    // The memory depends on the number of primitives that may be drawn, not on the limit of entries.
     let mut plan = Plan::default();
     let few = with_geometry(&[indexed(draw(STRIP, 50), true); 3]);
     plan.make(&ADDRESSES, &few, &NO_COUNTERS, true).unwrap();
@@ -600,7 +600,7 @@ fn draws_with_and_without_geometry_shaders_are_parted() {
     }
     assert_eq!(collected.parts(), [0..1, 1..2, 2..4, 4..5]);
     assert_eq!(captured(&[draw(LIST, 3); 2]).parts(), []);
-    // The number of draws with a geometry shader is limited by the memory that they take.
+    // A part has a limited number of draws with a geometry shader, because they take memory.
     let many = [&[indirect(draw(LIST, 0), 60_000); 2][..], &[draw(LIST, 3); 5000]].concat();
     assert_eq!(with_geometry(&many).parts(), [0..1, 1..4097, 4097..5002]);
 }
@@ -625,8 +625,8 @@ fn ends_of_queries_come_last() {
             "barrier EndsToHost Always Nothing"
         ]
     );
-    // If a test omits the barrier, the queries end before the commands that they count, so that the test
-    // fails.
+    // If a test omits the barrier, queries end before the commands that they count, so that the test certainly finds
+    // wrong results.
     let first = Limits { ends_first: true, ..ADDRESSES };
     let steps = plan(&first, &collected, &NO_COUNTERS);
     assert_eq!(steps[1..3], ["Finish 1 x 1", "barrier EndsToHost Always Nothing"]);
@@ -643,7 +643,7 @@ fn sets_that_kernels_would_disturb_are_refused() {
     let refused = plan.make(&DESCRIPTORS, &collected, &NO_COUNTERS, true);
     assert!(matches!(refused, Err(RuntimeError::DescriptorSetUnknown { set: 2 })));
     plan.make(&ADDRESSES, &collected, &NO_COUNTERS, true).unwrap();
-    // Whether a draw is an error does not depend on its size.
+    // Whether there is an error does not depend on the size of the draw.
     for count in [3, 100_000] {
         let mut resumed = captured(&[draw(LIST, count)]);
         (resumed.position, resumed.counters) = (Position::Counters, COUNTERS);

@@ -1,8 +1,7 @@
 //! The last of three phases: records a [`Plan`] into a command buffer.
 //!
-//! First, missing pipelines and kernels are created, and all memory is taken and written. Only then commands are
-//! recorded, so an error leaves the command buffer and the capture unchanged. The entry point is
-//! [`Player::record`].
+//! First, missing Vulkan pipelines are created, and all memory is taken and written. Only after that commands are
+//! recorded, so an error leaves the command buffer and the capture unchanged. The entry point is [`Player::record`].
 
 mod order;
 mod parameters;
@@ -23,29 +22,29 @@ use crate::runtime::fold::fold;
 use crate::runtime::{ArenaAccess, Barrier, Context, Kernels, Pipeline, RuntimeError};
 use crate::sysval::{Address, AttributeDescriptor};
 
-/// A command buffer that captures are recorded into, the arena, and the known state of the command buffer.
+/// The command buffer that captures are recorded into, with the arena, and with what is known about its state.
 #[derive(Debug)]
 pub(super) struct Playback<'a> {
     pub(super) arena: ArenaAccess<'a>,
     pub(super) cmd: vk::CommandBuffer,
     pub(super) recorded: Recorded,
-    /// The accesses of earlier captures, if captures are [played in order](super::Capture::play_in_order).
+    /// The accesses of earlier captures. `None` unless captures are [played in order](super::Capture::play_in_order).
     pub(super) order: Option<CaptureOrder>,
     /// Whether kernels, or sets of the descriptor plan, have disturbed the application's descriptor sets.
     pub(super) sets_disturbed: bool,
-    /// The layout of the pipeline with which the set of the descriptor plan was bound last; `None`
-    /// if it was not bound.
+    /// The layout of the pipeline with which the set of the descriptor plan was bound last, or `None` if it was not
+    /// bound.
     pub(super) layout: Option<vk::PipelineLayout>,
     last_sets: LastSets,
-    /// The state that the previous dispatch left bound.
+    /// What the previous dispatch of the recording left bound.
     bound: BoundState,
 }
 
-/// The command buffer state that is known to be bound since the first dispatch of a recording.
+/// What is bound in the command buffer. Null handles stand for unknown state, as at the start of a recording.
 #[derive(Debug, Clone, Copy, Default)]
 struct BoundState {
     pipeline: vk::Pipeline,
-    /// The layout with which the set of the descriptor plan was bound.
+    /// The pipeline layout with which the set of the descriptor plan was bound.
     table_layout: vk::PipelineLayout,
 }
 
@@ -64,11 +63,11 @@ impl<'a> Playback<'a> {
     }
 }
 
-/// The state of a capture after a recording, for the next recording.
+/// The state of a capture after a recording, with which the next recording continues.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Continuation {
     pub(super) position: Position,
-    /// The memory where the GPU writes the positions, for [`Position::Earlier`].
+    /// The memory to which the GPU writes the positions in the capture buffers, if `position` is [`Position::Earlier`].
     pub(super) positions: Option<Suballocation>,
     pub(super) captured: Option<Captured>,
 }
@@ -82,41 +81,41 @@ pub(super) struct Player<'a> {
     pub(super) table: &'a mut Table,
     pub(super) plan: &'a mut Plan,
     pub(super) places: &'a mut Places,
-    /// The addresses of the counters that the end of the capture writes, for each capture buffer.
+    /// For each capture buffer, the address of the counter that the end of the capture writes, or 0.
     pub(super) counters: &'a [Address; MAX_XFB_BUFFERS],
-    /// The memory to which an earlier recording wrote the positions, for [`Position::Earlier`].
+    /// The memory to which an earlier recording wrote the positions in the capture buffers, for [`Position::Earlier`].
     pub(super) earlier: Option<Suballocation>,
 }
 
-/// The memory and the descriptor sets of a plan. The value is reused for the next recording, so
-/// that its heap memory is allocated once.
+/// The memory and the descriptor sets that a plan takes. The value is reused for later recordings, so that its heap
+/// memory is allocated once.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     /// The memory of each block of the plan.
     blocks: Vec<Suballocation>,
-    /// The memory of the positions after the draws, if the GPU writes them.
+    /// The memory of the positions after the draws, or `None` if the GPU does not write them.
     positions: Option<Suballocation>,
-    /// The sets of the application that the command buffer has bound.
+    /// The application's descriptor sets that are bound in the command buffer.
     sets: RecordedSets,
-    /// The indices of the states that captures use, each with the address of its
+    /// The indices of the states that captures use, in ascending order, each with the address of its
     /// [table](crate::sysval::Sysvals::table).
     states: Vec<(usize, Address)>,
-    /// The address of readable memory, for shaders in place of address 0: each block of an arena has at least
-    /// [`READABLE`](crate::sysval::READABLE) bytes.
+    /// The address of readable memory, which replaces the address 0 in the parameters of shaders, because these may
+    /// load from it. It is the start of an arena block, which has at least [`READABLE`](crate::sysval::READABLE) bytes.
     readable: Address,
-    /// The descriptor set of captures. `kernel_set` is the descriptor set of kernels. Both are `None` on a
-    /// device with addresses.
+    /// The descriptor set for captures, and in `kernel_set` the one for kernels. Both are `None` on a device with
+    /// addresses.
     capture_set: Option<vk::DescriptorSet>,
     kernel_set: Option<vk::DescriptorSet>,
-    /// Temporary lists, kept for their heap memory: the descriptors of a table, all addresses that
-    /// draws access (`addresses`), and the accesses of the next commands (`accesses`).
+    /// Temporary lists, kept for their heap memory. `descriptors` are the attribute descriptors of a table, `addresses`
+    /// all addresses that draws access, and `accesses` the accesses of the next commands.
     descriptors: Vec<AttributeDescriptor>,
     addresses: Vec<Address>,
     accesses: Accesses,
 }
 
 impl Places {
-    /// Removes everything. The memory is kept.
+    /// Removes what belongs to the last recording. The heap memory is kept.
     fn clear(&mut self) {
         self.blocks.clear();
         self.states.clear();
@@ -124,24 +123,24 @@ impl Places {
         (self.capture_set, self.kernel_set) = (None, None);
     }
 
-    /// The address of a block, for shaders.
+    /// The address of a block for shaders.
     fn address_of(&self, block: BlockId) -> u64 {
         self.blocks.get(block.0).map_or(0, |place| place.address)
     }
 
-    /// The address of one of several structures in a block, for shaders.
+    /// The address of a batch for shaders.
     fn address_in(&self, BatchId { block, number, size }: BatchId) -> u64 {
         self.address_of(block) + number as u64 * size
     }
 
-    /// The address of the table of the state with index `state`.
+    /// The address of the table of a state, whose index is `state`.
     fn table_of(&self, state: usize) -> Address {
         let number = self.states.binary_search_by_key(&state, |(state, _)| *state);
         number.ok().and_then(|number| self.states.get(number)).map_or([0; 2], |(_, at)| *at)
     }
 }
 
-/// Reads the limits for plans from the context.
+/// Returns the limits and settings of a context on which plans depend.
 fn limits_of(ctx: &Context) -> Limits {
     Limits {
         workgroups_per_axis: ctx.max_workgroups_per_axis(),
@@ -155,13 +154,13 @@ fn limits_of(ctx: &Context) -> Limits {
 }
 
 impl Player<'_> {
-    /// Records the collected draws. Returns where the capture continues. In case of an error nothing is recorded.
+    /// Records the collected draws, and returns where the capture continues. In case of an error nothing is recorded.
     ///
     /// # Errors
-    /// As [`Capture::play`](super::Capture::play).
+    /// The errors of [`Capture::play`](super::Capture::play).
     ///
     /// # Safety
-    /// As [`Capture::play`](super::Capture::play).
+    /// The requirements of [`Capture::play`](super::Capture::play) apply.
     pub(super) unsafe fn record(
         &mut self,
         playback: &mut Playback<'_>,
@@ -177,12 +176,12 @@ impl Player<'_> {
     }
 
     /// # Safety
-    /// As [`record`](Self::record).
+    /// The requirements of [`record`](Self::record) apply.
     unsafe fn record_planned(
         &mut self,
         playback: &mut Playback<'_>,
     ) -> Result<Continuation, RuntimeError> {
-        // The application may have bound sets and a pipeline itself since the last recording.
+        // Since the last recording, the application itself may have bound sets and a pipeline.
         self.places.sets.forget(&self.bindings.sets);
         playback.bound = BoundState::default();
         self.check_layouts(playback)?;
@@ -209,13 +208,13 @@ impl Player<'_> {
         Ok(Continuation { position, positions: self.places.positions, captured })
     }
 
-    /// Does everything that can fail: creates missing pipelines and kernels, and reserves memory.
+    /// Creates missing Vulkan pipelines, reserves memory, and writes the tables, which may fail. Nothing is recorded.
     ///
     /// # Errors
-    /// Those of [`Pipeline::prepare`] and [`ArenaAccess::reserve`]; [`RuntimeError::DispatchTooLarge`].
+    /// The errors of [`Pipeline::prepare`] and [`ArenaAccess::reserve`]; [`RuntimeError::DispatchTooLarge`].
     ///
     /// # Safety
-    /// As [`record`](Self::record).
+    /// The requirements of [`record`](Self::record) apply.
     unsafe fn prepare(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
         for step in &self.plan.steps {
             match step {
@@ -246,13 +245,13 @@ impl Player<'_> {
     /// [`RuntimeError::NoDescriptorSet`].
     ///
     /// # Safety
-    /// As [`record`](Self::record).
+    /// The requirements of [`record`](Self::record) apply.
     unsafe fn find_sets(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
         let has_kernels = self.plan.steps.iter().any(|step| matches!(step, Step::Kernel { .. }));
         let user = self.plan.capture_steps().find_map(|capture| match capture.draws {
             Draws::Pushed(_) | Draws::Listed(..) => Some(User::DirectCaptures),
             Draws::Fused(..) => Some(User::FusedCaptures),
-            // The counting run uses the set of the kernels.
+            // The counting run accesses the same buffers as the kernels, so it uses their set.
             Draws::Emitted { is_counting: true, .. } => None,
             Draws::Resumed(..) | Draws::Batch(_) | Draws::Emitted { .. } | Draws::Restarted(..) => {
                 Some(User::CapturesBySetup)
@@ -270,13 +269,13 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Returns the descriptor set for a user; `None` if the device uses addresses.
+    /// Returns the descriptor set for a kind of command, or `None` if the device uses addresses.
     ///
     /// # Errors
     /// [`RuntimeError::NoDescriptorSet`].
     ///
     /// # Safety
-    /// As [`record`](Self::record).
+    /// The requirements of [`record`](Self::record) apply.
     unsafe fn descriptor_set(
         &self,
         playback: &mut Playback<'_>,
@@ -288,13 +287,12 @@ impl Player<'_> {
         unsafe { last_sets.get(self.ctx, limits, self.table, arena, user) }.map(Some)
     }
 
-    /// Checks the pipeline layouts with which the set of the descriptor plan is bound, or was bound in an earlier
-    /// recording. The set comes after the pipeline's own sets. Binding it with another layout may disturb sets
-    /// that the application bound itself.
+    /// Checks the pipeline layouts with which the set of the descriptor plan will be bound, or was bound in an earlier
+    /// recording. Its set number is the one behind the application's sets, so the layouts of two pipelines may be
+    /// incompatible, and binding the set with one of them may disturb sets that the application bound itself.
     ///
     /// # Errors
-    /// [`RuntimeError::DescriptorSetUnknown`] for a set that a draw reads and that the recorder did not
-    /// bind.
+    /// [`RuntimeError::DescriptorSetUnknown`] if a draw may read such a set, which the recorder did not bind.
     fn check_layouts(&self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
         if self.ctx.table().is_none() {
             return Ok(());
@@ -313,7 +311,7 @@ impl Player<'_> {
         }
     }
 
-    /// The pipeline of the state with index `state`; `None` if draws are only counted.
+    /// The pipeline of a state, or `None` if draws are only counted. `state` is the index of the state.
     fn pipeline_of(&self, state: usize) -> Option<&Pipeline> {
         self.collected.states.get(state).and_then(|state| self.bindings.pipeline_of(state))
     }
@@ -323,24 +321,24 @@ impl Player<'_> {
         resolve(self.ctx, self.table, address)
     }
 
-    /// Does what [`resolve`](Self::resolve) does. If `limit` is 0, no element exists, and an
-    /// address of readable memory is returned.
+    /// Does what [`resolve`](Self::resolve) does, but returns the address of readable memory if `limit` is 0, which
+    /// means that no element may be read.
     fn readable(&self, address: Address, limit: u32) -> Address {
         self.resolve(if limit == 0 { self.places.readable } else { address })
     }
 
-    /// Does what [`readable`](Self::readable) does, for the address of an attribute.
+    /// Does what [`readable`](Self::readable) does, for the address in an attribute descriptor.
     fn readable_attribute(&self, attribute: AttributeDescriptor) -> AttributeDescriptor {
         let address = self.readable(attribute.address, attribute.limit);
         AttributeDescriptor { address, ..attribute }
     }
 
-    /// Whether captures must be ordered with each other: [`Table::captures_overlap`].
+    /// Whether captures must be ordered with each other: see [`Table::captures_overlap`].
     fn captures_overlap(&self) -> bool {
         self.ctx.table().is_some() && self.table.captures_overlap()
     }
 
-    /// Whether everything that is recorded must be ordered with the commands before and after it:
+    /// Whether everything that is recorded must be ordered with the commands before and after it: see
     /// [`Table::is_scarce`].
     fn is_scarce(&self) -> bool {
         self.ctx.table().is_some() && self.table.is_scarce()

@@ -1,4 +1,4 @@
-//! Determines which captures need a barrier between them.
+//! [`CaptureOrder`]: determines between which captures a barrier is needed.
 
 use std::ops::Range;
 
@@ -11,17 +11,17 @@ use crate::sysval::results::Query;
 use crate::sysval::setup::{Operation, operation};
 use crate::sysval::{Address, join};
 
-/// The largest number of ranges to remember. If there are more, a barrier costs less than comparing
-/// ranges.
+/// The largest number of ranges that are remembered. If there are more, comparing ranges costs more than the barrier
+/// that it may save.
 const MOST_RANGES: usize = 1024;
 
-/// The size of a counter in bytes. `VALUES` is the size of the values of a query.
+/// The size in bytes of a counter, and in `VALUES` of the values of a query.
 const COUNTER: u64 = 4;
 const VALUES: u64 = 16;
 
-/// The memory that captures in a command buffer have accessed since the last barrier that orders them, for
-/// [`Capture::play_in_order`](crate::runtime::Capture::play_in_order): only a capture that accesses the same bytes
-/// needs another barrier.
+/// The memory that captures in a command buffer have accessed since the last barrier that orders them.
+/// [`Capture::play_in_order`](crate::runtime::Capture::play_in_order) records another barrier only before a capture
+/// that accesses the same bytes, if the earlier or the later access is a write.
 ///
 /// ```no_run
 /// # use ash::vk;
@@ -29,7 +29,7 @@ const VALUES: u64 = 16;
 /// # unsafe fn record(
 /// #     captures: &mut [Capture], arena: &mut Arena, cmd: vk::CommandBuffer,
 /// # ) -> Result<(), RuntimeError> { unsafe {
-/// // One for each command buffer, or each time that a command buffer is begun.
+/// Make one for each command buffer, and for each time that the command buffer is begun.
 /// let mut order = CaptureOrder::new();
 /// for capture in captures {
 ///     capture.play_in_order(&mut *arena, cmd, &mut order)?;
@@ -39,14 +39,14 @@ const VALUES: u64 = 16;
 /// ```
 #[derive(Debug, Default)]
 pub struct CaptureOrder {
-    /// Whether there was a barrier since [`forget`](Self::forget).
+    /// Whether a barrier was recorded since [`forget`](Self::forget), so that `read` and `written` are complete.
     is_known: bool,
     read: Ranges,
     written: Ranges,
 }
 
 impl CaptureOrder {
-    /// Assumes nothing about earlier commands: the next capture is ordered after all of them.
+    /// Makes an order that knows nothing about earlier commands: the next capture is ordered after all of them.
     pub const fn new() -> Self {
         Self { is_known: false, read: Ranges::new(), written: Ranges::new() }
     }
@@ -57,14 +57,14 @@ impl CaptureOrder {
         self.is_known = false;
     }
 
-    /// Removes all accesses, because a barrier orders everything so far.
+    /// Removes all accesses. Called when a barrier orders everything recorded so far.
     fn clear(&mut self) {
         self.is_known = true;
         self.read.clear();
         self.written.clear();
     }
 
-    /// Whether commands with these accesses need a barrier before them.
+    /// Whether a barrier is needed before commands with these accesses.
     fn precludes(&self, accesses: &Accesses) -> bool {
         let is_long = self.read.as_slice().len().max(self.written.as_slice().len()) > MOST_RANGES;
         let wrote = |range: &Range<u64>| self.written.overlaps(range);
@@ -84,7 +84,7 @@ impl CaptureOrder {
     }
 }
 
-/// The device addresses that a command reads and writes.
+/// The ranges of device addresses that commands read and write.
 #[derive(Debug, Default)]
 pub(super) struct Accesses {
     read: Vec<Range<u64>>,
@@ -97,7 +97,7 @@ impl Accesses {
         self.written.clear();
     }
 
-    /// Adds a write of `size` bytes at an address, unless the address is null.
+    /// Adds a write of `size` bytes at an address, unless the address is 0.
     fn write(&mut self, address: Address, size: u64) {
         self.written.extend(bytes_at(address, size));
     }
@@ -109,10 +109,10 @@ fn bytes_at(address: Address, size: u64) -> Option<Range<u64>> {
 }
 
 impl Player<'_> {
-    /// Finds the accesses of the steps after a barrier, and stores them in [`Places`](super::Places).
+    /// Finds the accesses of the steps that follow a barrier, and stores them in [`Places`](super::Places).
     ///
-    /// Accesses of shaders through the application's descriptors are not included, nor accesses to
-    /// the arena, which has new memory for each recording.
+    /// They do not include accesses of shaders through the application's descriptors, nor accesses to the arena, of
+    /// which each recording takes new memory.
     pub(super) fn find_touched(&mut self, touched: Touched) {
         self.places.accesses.clear();
         match touched {
@@ -126,14 +126,14 @@ impl Player<'_> {
         }
     }
 
-    /// Adds the accesses of the dispatches that capture the draws.
+    /// Adds the accesses of the dispatches that capture draws.
     fn find_captured(&mut self) {
         let collected = self.collected;
         let accesses = &mut self.places.accesses;
         accesses.read.extend_from_slice(collected.reached.as_slice());
         for target in collected.bound_targets() {
             let of = |position: Position| position.in_buffer(target);
-            // A capture from an unknown position may write to any byte.
+            // If a position is not known, the capture may write to any byte of the range.
             let (start, end) = match (of(collected.position), of(self.plan.after)) {
                 (Some(start), Some(end)) => (start, end),
                 _ => (0, target.buffer.size),
@@ -158,7 +158,7 @@ impl Player<'_> {
         }
     }
 
-    /// Adds the accesses of operations of the finish kernel.
+    /// Adds the accesses of the operations of the finish kernel with indices from `first` to `end`, exclusive.
     fn find_operations(&mut self, first: usize, end: usize) {
         let accesses = &mut self.places.accesses;
         for operation in self.plan.operations.get(first..end).unwrap_or_default() {
@@ -174,12 +174,12 @@ impl Player<'_> {
         }
     }
 
-    /// Records a barrier before commands with the accesses that were found, unless they are known not to overlap
-    /// earlier accesses. Commands with a set of the descriptor plan count as accessing all bytes that it covers, so
-    /// they always get a barrier.
+    /// Records a barrier before commands with the accesses that were found, unless these are known not to overlap
+    /// earlier accesses. Under the descriptor plan there is always a barrier, because commands count as accessing all
+    /// bytes that their descriptor set covers.
     ///
     /// # Safety
-    /// As [`record`](Self::record).
+    /// The requirements of [`record`](Self::record) apply.
     pub(super) unsafe fn barrier_before(&self, playback: &mut Playback<'_>, which: Barrier) {
         let needs_barrier = match &playback.order {
             Some(order) => self.ctx.table().is_some() || order.precludes(&self.places.accesses),
@@ -197,7 +197,7 @@ impl Player<'_> {
         }
     }
 
-    /// Remembers the accesses of the commands after a barrier that orders them after everything before it.
+    /// Remembers the accesses of the commands after a barrier that ordered them after everything before it.
     pub(super) fn remember(&self, playback: &mut Playback<'_>, touched: Touched) {
         let Some(order) = &mut playback.order else { return };
         match touched {
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
     use crate::sysval::split;
 
-    /// The number of bytes, from address 0 on, that captures in the tests may access.
+    /// The number of bytes, from address 0 on, that the tests' captures may access.
     const END: u64 = 60;
 
     fn ranges() -> impl Strategy<Value = Vec<Range<u64>>> {
@@ -239,8 +239,8 @@ mod tests {
     }
 
     proptest! {
-        /// There is a barrier exactly where a capture writes bytes that an earlier capture since the last
-        /// barrier accesses, or accesses bytes that an earlier capture writes.
+        /// There is a barrier exactly before a capture that writes bytes which a capture since the last barrier
+        /// accesses, or that accesses bytes which such a capture writes.
         #[test]
         fn barriers_are_where_captures_share_bytes(captures in captures()) {
             let mut order = CaptureOrder::new();

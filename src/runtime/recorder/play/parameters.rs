@@ -1,4 +1,4 @@
-//! Writes the blocks of a plan.
+//! Takes the memory of a plan's blocks, and writes the blocks that the CPU writes.
 
 use super::super::collect::{Collected, Position, Target};
 use super::super::plan::{
@@ -22,7 +22,7 @@ impl Player<'_> {
     /// Takes the memory of all blocks, and writes the blocks in upload memory.
     ///
     /// # Errors
-    /// None, if the memory is reserved in the arena.
+    /// [`RuntimeError::ArenaFull`], but not if the memory was reserved in the arena.
     pub(super) fn write_blocks(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
         for number in 0..self.plan.blocks.len() {
             let Block { contents, size } = &self.plan.blocks[number];
@@ -112,7 +112,7 @@ impl Player<'_> {
                 has_queries: has_queries.into(),
                 entry_bits: assembly.map_or(0, |assembly| assembly.entry_bits),
                 entry_tables: assembly.map_or([0; 2], |assembly| at(assembly.tables)),
-                // Draws of geometry shaders are placed later.
+                // Draws of geometry shaders are not placed by the setup kernel, so it needs no position.
                 progress: assembly.map_or_else(|| self.progress(), |_| Progress::default()),
             }),
             Upload::EntryTables { counts, entries } => {
@@ -174,8 +174,8 @@ impl Player<'_> {
         }
     }
 
-    /// Returns the [`Entries`] of `count` blocks from block `first` on: their addresses in the
-    /// memory of all entries, and their number.
+    /// Returns the addresses of `count` blocks of entries from block `first` on, in the memory block `counts` of all
+    /// entries, and the number of these entries.
     fn entries(&self, counts: BlockId, [first, count]: [u32; 2]) -> Entries {
         let start = self.places.address_of(counts);
         let entries = |blocks: u32| u64::from(blocks) * u64::from(ENTRIES_PER_BLOCK);
@@ -188,7 +188,7 @@ impl Player<'_> {
         }
     }
 
-    /// The number of draws that the block with index `block` lists.
+    /// The number of draws that a block lists. `block` is its index.
     fn listed_in(&self, block: usize) -> usize {
         match self.plan.blocks.get(block).map(|block| &block.contents) {
             Some(Contents::Upload(Upload::Listed { draws, .. })) => draws.len(),
@@ -196,8 +196,8 @@ impl Player<'_> {
         }
     }
 
-    /// Writes draws, and for each of `workgroups` workgroups the number of its draw, so that no workgroup has
-    /// to search.
+    /// Writes draws, and behind them for each of `workgroups` workgroups the number of its draw, so that no workgroup
+    /// has to search.
     fn write_list(
         &self,
         part: &mut Part,
@@ -218,7 +218,7 @@ impl Player<'_> {
                 if next.is_some_and(|next| next.first_workgroup == workgroup) {
                     number += 1;
                 }
-                // The number fits into this type, which limits the number of draws of a list.
+                // The number fits, because this type limits the number of draws of a dispatch.
                 target.copy_from_slice(&(number as ListedNumber).to_ne_bytes());
             }
         })
@@ -227,7 +227,7 @@ impl Player<'_> {
     /// Writes the inputs of the setup kernel, one for each collected draw.
     fn write_inputs(&self, part: &mut Part) -> Result<Suballocation, RuntimeError> {
         let Plan { groups, entry_groups, restarts, .. } = &*self.plan;
-        // The primitives that geometry shaders emit are counted later.
+        // The primitives that geometry shaders emit are counted later, by the place kernel.
         let is_counted = entry_groups.is_empty();
         let mut groups = (0..).zip(groups);
         let (mut group, mut left) = (0, 0);
@@ -246,8 +246,8 @@ impl Player<'_> {
             for address in input.buffers_mut() {
                 *address = self.resolve(*address);
             }
-            // A draw without indices may share a pipeline with indexed draws, which may load from
-            // its index address.
+            // A draw without indices may share a Vulkan pipeline with indexed draws, which may load from its index
+            // address although the draw has none.
             input.index_address = self.readable(draw.input.index_address, input.index_limit);
             if draw.is_restarted() {
                 let table = restarts.table_of(restarted);
@@ -258,7 +258,7 @@ impl Player<'_> {
         }))
     }
 
-    /// Returns the draw with a resolved index buffer address.
+    /// Returns the draw with the index buffer address that shaders use.
     pub(super) fn resolved_draw(&self, draw: DrawSysvals) -> DrawSysvals {
         let index_address = self.readable(draw.index_address, draw.index_limit);
         DrawSysvals { index_address, ..draw }
@@ -274,8 +274,8 @@ impl Player<'_> {
         Operation { address: self.resolve(address), values, ..operation }
     }
 
-    /// Returns the source and the destination for the copy of an earlier recording's positions to
-    /// the arena's current block, which descriptors cover. `None` if nothing has to be copied.
+    /// Returns the source and the destination of the copy of an earlier recording's positions, or `None` if nothing has
+    /// to be copied. The destination is in the arena's current block, which descriptors cover.
     pub(super) fn moved(&self) -> Option<(Suballocation, Suballocation)> {
         let to = self.plan.steps.iter().find_map(|step| match step {
             Step::MovePositions(block) => self.places.blocks.get(block.0),
@@ -285,13 +285,13 @@ impl Player<'_> {
         (from.buffer != to.buffer).then_some((from, *to))
     }
 
-    /// Returns the position where the capture begins, and the counters that its end writes, in the form in
-    /// which kernels and fused captures read them.
+    /// Returns the position where the capture begins, and the counters that its end writes, in the form that kernels
+    /// and fused captures read.
     fn progress(&self) -> Progress {
         let Collected { targets, position, .. } = self.collected;
         let of = |value: fn(&Target) -> u64| {
             let values = targets.map(|target| target.map_or(0, |target| value(&target)));
-            // The end of a capture buffer is below 4 GiB, so every position fits into 32 bits.
+            // The end of a capture buffer is below 4 GiB, so each position fits into 32 bits.
             values.map(|value| u32::try_from(value).unwrap_or(u32::MAX))
         };
         let positions = targets.map(|target| {

@@ -20,7 +20,7 @@ impl Player<'_> {
     /// Records the steps.
     ///
     /// # Safety
-    /// As [`record`](Self::record).
+    /// The requirements of [`record`](Self::record) apply.
     pub(super) unsafe fn record_steps(
         &mut self,
         playback: &mut Playback<'_>,
@@ -55,10 +55,10 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Copies the positions of an earlier recording, between two barriers.
+    /// Copies the positions of an earlier recording, with a barrier before and after the copy.
     ///
     /// # Safety
-    /// As [`record`](Self::record); both places contain positions.
+    /// The requirements of [`record`](Self::record) apply. Both suballocations contain positions.
     unsafe fn move_positions(
         &self,
         playback: &mut Playback<'_>,
@@ -67,7 +67,7 @@ impl Player<'_> {
     ) {
         let region =
             vk::BufferCopy { src_offset: from.offset, dst_offset: to.offset, size: POSITIONS_SIZE };
-        // SAFETY: the caller's contract; the blocks of an arena have the usages.
+        // SAFETY: the caller's contract; the blocks of an arena have the transfer usages.
         unsafe {
             self.barrier(playback, Barrier::BeforeMove);
             let device = self.ctx.device();
@@ -76,10 +76,10 @@ impl Player<'_> {
         }
     }
 
-    /// Records a barrier, if one is needed.
+    /// Records the barrier of a step, if it is needed.
     ///
     /// # Safety
-    /// As [`record`](Self::record).
+    /// The requirements of [`record`](Self::record) apply.
     unsafe fn record_barrier(
         &mut self,
         playback: &mut Playback<'_>,
@@ -105,20 +105,20 @@ impl Player<'_> {
         }
     }
 
-    /// Records a barrier.
+    /// Records a barrier, whether it is needed or not.
     ///
     /// # Safety
-    /// As [`record`](Self::record).
+    /// The requirements of [`record`](Self::record) apply.
     pub(super) unsafe fn barrier(&self, playback: &mut Playback<'_>, which: Barrier) {
         // SAFETY: the caller's contract.
         playback.recorded.barriers += unsafe { self.ctx.kernel_barrier(playback.cmd, which) };
     }
 
-    /// If `is_needed`, records a barrier after everything recorded so far, because descriptors
-    /// cover more bytes than are accessed.
+    /// If `is_needed`, records a barrier after everything recorded so far. It is needed if descriptors cover more bytes
+    /// than are accessed.
     ///
     /// # Safety
-    /// As [`record`](Self::record).
+    /// The requirements of [`record`](Self::record) apply.
     pub(super) unsafe fn scarce_barrier(&self, playback: &mut Playback<'_>, is_needed: bool) {
         if is_needed {
             // SAFETY: the caller's contract.
@@ -129,7 +129,8 @@ impl Player<'_> {
     /// Records the dispatch of a kernel.
     ///
     /// # Safety
-    /// As [`record`](Self::record), and as the dispatch of [`Kernels`](crate::runtime::Kernels).
+    /// The requirements of [`record`](Self::record) and of
+    /// [`Pipelines::dispatch`](crate::runtime::kernels::Pipelines::dispatch) apply.
     unsafe fn record_kernel(
         &mut self,
         playback: &mut Playback<'_>,
@@ -143,7 +144,8 @@ impl Player<'_> {
         unsafe { kernels.dispatch(self.ctx, cmd, set, kernel, parameters, workgroups) }?;
         playback.bound = BoundState::default();
         if set.is_some() {
-            // The kernel's set replaces a set of the application, which the next draw binds again.
+            // The kernel's set replaces a set of the application, so the next dispatch binds the application's sets
+            // again.
             self.places.sets.forget(&self.bindings.sets);
             playback.sets_disturbed = true;
         }
@@ -151,10 +153,10 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Records a dispatch of a capture.
+    /// Records a dispatch that captures draws.
     ///
     /// # Safety
-    /// As [`record`](Self::record).
+    /// The requirements of [`record`](Self::record) apply.
     unsafe fn record_capture(
         &mut self,
         playback: &mut Playback<'_>,
@@ -163,10 +165,10 @@ impl Player<'_> {
         let CaptureStep { key, state, draws, size } = *capture;
         let Some(pipeline) = self.pipeline_of(state).cloned() else { return Ok(()) };
         let sysvals = self.sysvals_of(state, draws);
-        // SAFETY: the caller's contract; the arguments lie in the scratch memory.
+        // SAFETY: the caller's contract; the arguments of an indirect dispatch are in scratch memory.
         unsafe {
             let raw = pipeline.recorded(self.ctx, key)?;
-            // The counting run writes scratch memory, like kernels, and no capture buffer.
+            // The counting run writes scratch memory, like kernels, but no capture buffer.
             let set = match draws {
                 Draws::Emitted { is_counting: true, .. } => self.places.kernel_set,
                 _ => self.places.capture_set,
@@ -187,14 +189,14 @@ impl Player<'_> {
             }
         }
         playback.recorded.captures += 1;
-        // A fused capture counts as disturbing the sets, like the kernels that would be used for a
-        // larger draw. Otherwise the size of this draw would decide whether a later draw is an
-        // error.
+        // For a larger draw, kernels would be used instead of a fused capture, and they disturb the sets. A fused
+        // capture counts as disturbing them, too, so that it does not depend on the size of this draw whether a later
+        // draw is an error.
         playback.sets_disturbed |= self.places.capture_set.is_some() && key.source == Source::Fused;
         Ok(())
     }
 
-    /// Returns the sysvals of a dispatch of `draws`.
+    /// Returns the sysvals with which a dispatch captures `draws`.
     fn sysvals_of(&self, state: usize, draws: Draws) -> Sysvals {
         let at = |block| split(self.places.address_of(block));
         let batch_at = |batch| split(self.places.address_in(batch));
@@ -235,7 +237,7 @@ impl Player<'_> {
         sysvals
     }
 
-    /// Returns the sysvals of the state with index `number`, without a draw.
+    /// Returns the sysvals of a state without a draw. `number` is the index of the state.
     fn sysvals_of_state(&self, number: usize) -> Sysvals {
         let target = |t: Option<Target>| t.map_or(Address::default(), |t| self.resolve(t.address));
         let state = self.collected.states[number];
@@ -249,10 +251,11 @@ impl Player<'_> {
         }
     }
 
-    /// Binds the pipeline and the descriptor sets of a dispatch, and sets its sysvals.
+    /// Binds the pipeline and the descriptor sets of a dispatch, and sets its sysvals as push constants.
     ///
     /// # Safety
-    /// As [`record`](Self::record); `raw` is a pipeline of the state, and `set` one of the buffers.
+    /// The requirements of [`record`](Self::record) apply. `raw` is a Vulkan pipeline of the state, and `set` is a set
+    /// of the descriptor plan.
     unsafe fn bind(
         &mut self,
         playback: &mut Playback<'_>,
@@ -266,8 +269,8 @@ impl Player<'_> {
         let (device, cmd) = (self.ctx.device(), playback.cmd);
         let (point, layout) = (vk::PipelineBindPoint::COMPUTE, pipeline.raw_layout());
         let bound = &mut playback.bound;
-        // SAFETY: the caller's contract; the layout has the set of the descriptor plan after the
-        // application's sets, and that range of push constants for that stage.
+        // SAFETY: the caller's contract; the layout has the set of the descriptor plan behind the application's sets,
+        // and that range of push constants for the compute stage.
         unsafe {
             if bound.pipeline != raw {
                 device.cmd_bind_pipeline(cmd, point, raw);
@@ -278,7 +281,7 @@ impl Player<'_> {
             let mut after = None;
             while let Some((number, arguments)) = recorded.next(sets, snapshot, count, after) {
                 if arguments.layout != bound.table_layout {
-                    // The call may have disturbed the set of the descriptor plan.
+                    // Binding the application's sets may have disturbed the set of the descriptor plan.
                     bound.table_layout = vk::PipelineLayout::null();
                 }
                 arguments.record(device, cmd, point);

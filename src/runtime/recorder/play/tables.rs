@@ -1,6 +1,5 @@
-//! Writes the tables: the data that shaders read in addition to the sysvals, which are push
-//! constants of the application and attribute descriptors beyond the inline ones. Also assigns
-//! descriptors to buffers.
+//! Writes the tables of the states: the data for which the sysvals have no room, which is push constants of the
+//! application and attribute descriptors beyond the inline ones. Also assigns descriptors to buffers.
 
 use super::super::collect::{Attributes, Position, State};
 use super::{Playback, Player};
@@ -9,13 +8,13 @@ use crate::runtime::arena::aligned;
 use crate::sysval::{Address, AttributeDescriptor, join, split};
 
 impl Player<'_> {
-    /// Reserves the memory of the plan and of its tables, and assigns descriptors to all accessed buffers.
+    /// Reserves the memory of the plan and of its tables, and assigns descriptors to all buffers that it accesses.
     ///
     /// # Errors
-    /// Those of [`ArenaAccess::reserve`](crate::runtime::ArenaAccess).
+    /// The errors of [`ArenaAccess::reserve`](crate::runtime::ArenaAccess).
     ///
     /// # Safety
-    /// As [`record`](Self::record).
+    /// The requirements of [`record`](Self::record) apply.
     pub(super) unsafe fn reserve(
         &mut self,
         playback: &mut Playback<'_>,
@@ -45,10 +44,10 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Writes the tables.
+    /// Writes the tables of all states that captures use.
     ///
     /// # Errors
-    /// None, if their memory is reserved.
+    /// [`RuntimeError::ArenaFull`], but not if the memory was reserved.
     pub(super) fn write_tables(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
         let (mut last, mut address) = (None, [0; 2]);
         for used in 0..self.places.states.len() {
@@ -62,13 +61,13 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Returns the key of a state's table. States with the same key share a table.
+    /// Returns what a state's table depends on. States for which this is equal share a table.
     fn table_key(&self, state: usize) -> Option<(usize, usize, usize)> {
         let State { pipeline, attributes, constants, .. } = *self.collected.states.get(state)?;
         Some((pipeline, attributes, constants))
     }
 
-    /// The size of the table of a state in bytes.
+    /// The size in bytes of the table of a state.
     fn table_size(&self, number: usize) -> u64 {
         let Some(state) = self.collected.states.get(number) else { return 0 };
         let constants = self.pipeline_of(number).map_or(0, |p| p.push_constants().len());
@@ -112,8 +111,8 @@ impl Player<'_> {
             let mut input = draw.input;
             addresses.extend(input.buffers_mut().map(|address| *address));
         }
-        // The operation that ends a query has two addresses. Both are in the buffer of the query's pool, so
-        // that one of them is enough here.
+        // The operation that ends a query has two addresses. Both are in the buffer of the query's pool, whose whole
+        // range has one descriptor, so one of them is enough here.
         addresses.extend(collected.ends.iter().map(|end| end.address));
         let mut last = None;
         for (state, _) in &self.places.states {
