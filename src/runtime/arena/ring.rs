@@ -15,7 +15,7 @@ use crate::runtime::{Context, MemoryAllocator, RuntimeError};
 /// #     device: &ash::Device, ring: &mut ArenaRing, capture: &mut Capture, cmd: vk::CommandBuffer,
 /// #     fence: vk::Fence, desc: &CaptureDesc<'_>,
 /// # ) -> Result<(), RuntimeError> { unsafe {
-/// Wait for the last submission that used `cmd` and the next arena of the ring.
+/// // Wait for the last submission that used `cmd` and the next arena of the ring.
 /// device.wait_for_fences(&[fence], true, u64::MAX).map_err(|result| {
 ///     RuntimeError::Vulkan { call: "vkWaitForFences", result }
 /// })?;
