@@ -18,7 +18,8 @@ pub enum Barrier {
     BeforeSetup,
     /// From the kernel that finds restarts to the kernel that scans over the results of its workgroups.
     RestartToScan,
-    /// From the kernels of primitive restart to the setup kernel, or to the captures if these need no setup kernel.
+    /// From the kernels of primitive restart to the setup kernel, and to a capture that does not depend on the setup
+    /// kernel.
     RestartToSetup,
     /// From the setup kernel to the captures.
     SetupToCapture,

@@ -346,46 +346,9 @@ impl Pipeline {
         });
         for key in possible.flat_map(|draws| draws.keys(is_fixed, has_addresses)) {
             // SAFETY: the caller's contract.
-            unsafe { self.raw_for(ctx, key, cache) }?;
+            unsafe { self.compiled(ctx, key, cache) }?;
         }
         Ok(())
-    }
-
-    /// Returns the `VkPipeline` for a key, and creates it if it does not exist.
-    ///
-    /// # Errors
-    /// The errors of [`prepare`](Self::prepare).
-    ///
-    /// # Safety
-    /// The requirements of [`prepare`](Self::prepare) apply.
-    unsafe fn raw_for(
-        &self,
-        ctx: &Context,
-        key: Key,
-        cache: vk::PipelineCache,
-    ) -> Result<vk::Pipeline, RuntimeError> {
-        let Objects { raw, raw_layout } = &self.shared.objects;
-        match raw {
-            Raw::Graphics(raw) | Raw::Foreign(raw) => Ok(*raw),
-            // SAFETY: the caller's contract.
-            Raw::Compute(pipelines) => unsafe { pipelines.get(ctx, *raw_layout, key, cache) },
-        }
-    }
-
-    /// Returns the `VkPipeline` that a recording binds, and creates it without a pipeline cache if it does not exist.
-    ///
-    /// # Errors
-    /// The errors of [`prepare`](Self::prepare).
-    ///
-    /// # Safety
-    /// The requirements of [`prepare`](Self::prepare) apply.
-    pub(super) unsafe fn recorded(
-        &self,
-        ctx: &Context,
-        key: Key,
-    ) -> Result<vk::Pipeline, RuntimeError> {
-        // SAFETY: the caller's contract.
-        unsafe { self.raw_for(ctx, key, vk::PipelineCache::null()) }
     }
 
     /// Wraps a graphics pipeline of the application that captures on the vertex backend while it

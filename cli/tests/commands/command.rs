@@ -46,7 +46,8 @@ impl Ran {
 
     #[track_caller]
     pub fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e}\n{}", self.stdout))
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|e| panic!("{e}\n{}{}", self.stdout, self.stderr))
     }
 
     /// Checks that the command could not run, and that its message on standard error contains

@@ -7,11 +7,50 @@ use std::sync::{Arc, PoisonError, RwLock};
 use ash::vk;
 
 use super::create::{PipelineSpecialization, compute_pipeline_with, specialized};
-use super::{Key, PipelineDesc};
+use super::{Key, Objects, Pipeline, PipelineDesc, Raw};
 use crate::lower::Lowered;
 use crate::runtime::lazy::LazyPipeline;
 use crate::runtime::{Context, RuntimeError};
 use crate::topology::PrimitiveTopology;
+
+impl Pipeline {
+    /// Returns the `VkPipeline` that a recording binds, and creates it without a pipeline cache if it does not exist.
+    ///
+    /// # Errors
+    /// The errors of [`prepare`](Self::prepare).
+    ///
+    /// # Safety
+    /// The requirements of [`prepare`](Self::prepare) apply.
+    pub(in crate::runtime) unsafe fn recorded(
+        &self,
+        ctx: &Context,
+        key: Key,
+    ) -> Result<vk::Pipeline, RuntimeError> {
+        // SAFETY: the caller's contract.
+        unsafe { self.compiled(ctx, key, vk::PipelineCache::null()) }
+    }
+
+    /// Returns the `VkPipeline` for a key, and creates it if it does not exist.
+    ///
+    /// # Errors
+    /// The errors of [`prepare`](Self::prepare).
+    ///
+    /// # Safety
+    /// The requirements of [`prepare`](Self::prepare) apply.
+    pub(super) unsafe fn compiled(
+        &self,
+        ctx: &Context,
+        key: Key,
+        cache: vk::PipelineCache,
+    ) -> Result<vk::Pipeline, RuntimeError> {
+        let Objects { raw, raw_layout } = &self.shared.objects;
+        match raw {
+            Raw::Graphics(raw) | Raw::Foreign(raw) => Ok(*raw),
+            // SAFETY: the caller's contract.
+            Raw::Compute(pipelines) => unsafe { pipelines.get(ctx, *raw_layout, key, cache) },
+        }
+    }
+}
 
 /// The Vulkan pipelines of a [`Pipeline`](super::Pipeline) of the compute backend, and the data from which more of them
 /// are created when a draw first needs them.
@@ -49,7 +88,7 @@ impl ComputePipelines {
     /// # Safety
     /// The device of `ctx` is live. `layout` was created for the description that `self` was made from, and `cache` is
     /// a pipeline cache of the device or null.
-    pub(super) unsafe fn get(
+    unsafe fn get(
         &self,
         ctx: &Context,
         layout: vk::PipelineLayout,

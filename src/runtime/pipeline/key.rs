@@ -17,11 +17,12 @@ pub(in crate::runtime) struct Key {
     pub(in crate::runtime) indexed: bool,
     /// Whether primitive restart may be enabled. With [`Source::Pushed`]: whether it is enabled.
     pub(in crate::runtime) restart: bool,
-    /// Whether elements of attributes may be missing, accesses may be unaligned, or there may be several instances. If
-    /// this is false for a draw with [`Source::Pushed`] and without indices, its capture is called *unchecked* in the
-    /// shaders.
+    /// Whether elements of attributes may be missing, accesses may be unaligned, there may be several instances or
+    /// indices, or a draw may have more workgroups than one axis of a dispatch. If this is false for a draw with
+    /// [`Source::Pushed`], its capture is called *unchecked* in the shaders.
     pub(in crate::runtime) checked: bool,
-    /// The topology of all draws, or `None` if they may have any topology.
+    /// The topology of all draws, or `None` if they may have any topology. Dispatches of few workgroups have `None`, so
+    /// that they share Vulkan pipelines.
     pub(in crate::runtime) topology: Option<XfbTopology>,
 }
 
@@ -62,8 +63,8 @@ impl Key {
     /// [`Pipeline`](super::Pipeline), or `None` if each draw chooses. `may_restart` says whether it was created with
     /// primitive restart.
     ///
-    /// Only Vulkan pipelines for single draws omit code for indices and for checks. Dispatches from other sources mix
-    /// draws, and compiling a pipeline for each mixture would cost more time than it saves.
+    /// Only Vulkan pipelines for [`Source::Pushed`] omit code for indices and for checks. Dispatches from other sources
+    /// mix draws with and without them, and compiling a pipeline for each mixture would cost more time than it saves.
     pub(super) fn normal(self, fixed: Option<PrimitiveTopology>, may_restart: bool) -> Self {
         let restart = self.restart && may_restart;
         let indexed = self.indexed || restart || self.source != Source::Pushed;

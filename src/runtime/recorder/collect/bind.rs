@@ -3,7 +3,7 @@
 
 use ash::vk;
 
-use super::super::checks::{check_buffers, check_push_constants, check_set_range, check_used_sets};
+use super::super::checks::{check_buffers, check_push_constants, check_set_range};
 use super::super::set_arguments::{BufferSet, SetArguments};
 use super::{Attributes, BoundIndices, Collector, Predicate};
 use crate::lower::Backend;
@@ -67,8 +67,7 @@ impl Collector {
         Ok(())
     }
 
-    /// Computes the attribute descriptors with which the bound pipeline reads the bound vertex buffers, unless that was
-    /// done before.
+    /// Computes the attribute descriptors with which the bound pipeline reads the bound vertex buffers.
     ///
     /// # Errors
     /// The errors that [`Recorder::draw`](super::super::Recorder::draw) returns because of vertex buffers.
@@ -76,9 +75,6 @@ impl Collector {
     /// # Safety
     /// The requirements of [`Recorder::draw`](super::super::Recorder::draw) apply.
     pub(super) unsafe fn find_attributes(&mut self) -> Result<(), RuntimeError> {
-        if self.bound.has_attributes {
-            return Ok(());
-        }
         let pipeline = self.bound.pipeline.clone();
         let buffers = std::mem::take(&mut self.bound.vertex_buffers);
         // SAFETY: the caller's contract.
@@ -191,18 +187,6 @@ impl Collector {
         check_set_range(pipeline, first, count as usize)?;
         self.bindings.sets.assume(first, count);
         Ok(())
-    }
-
-    /// Checks that the recorder or the application has bound every set that the next draw reads.
-    ///
-    /// # Errors
-    /// [`RuntimeError::MissingDescriptorSet`].
-    pub(super) fn check_used_sets(&self) -> Result<(), RuntimeError> {
-        let Some(pipeline) = &self.bound.pipeline else { return Ok(()) };
-        let sets = &self.bindings.sets;
-        check_used_sets(pipeline, |set| {
-            sets.is_set_bound(sets.current(), set) || sets.is_assumed(set)
-        })
     }
 
     /// # Safety

@@ -1,6 +1,6 @@
 //! Collects draws, each with its state and with the queries that are active.
 
-use super::super::checks::{check_input, check_topology};
+use super::super::checks::{check_input, check_topology, check_used_sets};
 use super::super::draw_commands::Arguments;
 use super::addresses::memory_of;
 use super::values::invocations_per_item;
@@ -107,10 +107,16 @@ impl Collector {
         if !self.takes_draws() {
             return Ok(());
         }
-        // SAFETY: the caller's contract.
-        unsafe { self.find_attributes() }?;
-        self.check_used_sets()?;
+        if !self.bound.has_attributes {
+            // SAFETY: the caller's contract.
+            unsafe { self.find_attributes() }?;
+        }
         let pipeline = self.bound.pipeline.as_ref();
+        if let Some(pipeline) = pipeline {
+            let sets = &self.bindings.sets;
+            let is_bound = |set| sets.is_set_bound(sets.current(), set) || sets.is_assumed(set);
+            check_used_sets(pipeline, is_bound)?;
+        }
         check_topology(pipeline.and_then(Pipeline::fixed_topology), topology)?;
         check_input(pipeline.and_then(Pipeline::geometry), topology)?;
         let mut input = Input { draw_index, ..self.input(topology) };

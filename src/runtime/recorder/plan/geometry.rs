@@ -1,6 +1,6 @@
 //! Plans captures of geometry shaders, and of tessellation shaders, whose input primitives are patches. It is known
 //! only after the shaders have run how many primitives they emit, so every dispatch runs twice: the first run counts,
-//! the second one stores. (Shaders that always emit the same number of primitives need only one run; see direct.rs.)
+//! the second one stores. (Shaders that always emit the same number of primitives need only one run; see place.rs.)
 //!
 //! ```text
 //! barrier; restarts, scan, setup, as in setup.rs             (unless the CPU knows all draws)

@@ -6,24 +6,33 @@
 //! # The choice of steps
 //! A draw is *known* if the CPU knows its counts: it is direct, has no predicate and no byte count, and primitive
 //! restart is disabled. The position of the first draw is *known* unless the capture began with counters, or the GPU
-//! wrote the position in an earlier recording of the capture. All draws of a recording are planned in the same way, by
-//! the first row whose condition is true:
+//! wrote the position in an earlier recording of the capture.
+//!
+//! A plan is for one vertex stream: each stream that a capture captures or counts has a plan of its own, and these are
+//! played one after the other. The draws of a plan either all have geometry or tessellation shaders, or none has: a
+//! recording with both kinds is [cut](super::collect::Collected::parts), and has a plan for each part. All draws of a
+//! plan are planned in the same way, by the first row whose condition is true:
 //!
 //! | file | condition | steps |
 //! |---|---|---|
+//! | place.rs | geometry shaders that always emit the same number of primitives, and position and draws are known | as place.rs below |
+//! | geometry.rs | other draws of geometry shaders, and all draws of tessellation shaders | as setup.rs, with [`Kernel::Assemble`] in place of the setup kernel, unless the draws are known; barrier; counting run; barrier; sums kernel; barrier; place kernel, which writes counters and queries; if something is captured: barrier; storing run |
 //! | fused.rs | one known draw of at most [8 workgroups](fused::MOST_WORKGROUPS), with a counter or a query to write, or at a position that is not known | barrier; one capture, which writes counters and queries itself |
-//! | direct.rs | position and draws are known, including those of geometry shaders that always emit the same number of primitives | barrier, which is recorded only if captures are played in order; captures; with counters or queries: barrier; finish kernel, which writes them |
+//! | place.rs | position and draws are known | barrier; captures; with counters or queries: barrier; finish kernel, which writes them |
 //! | resumed.rs | known draws at a position that is not known, with the same queries and vertices per primitive, that would all fit into empty buffers; not under the descriptor plan | barrier; resume kernel, which writes counters and queries; barrier; captures |
-//! | geometry.rs | other draws of geometry shaders | as setup.rs unless the draws are known; barrier; counting run; barrier; sums kernel; barrier; place kernel, which writes counters and queries; barrier; storing run |
 //! | setup.rs | otherwise | barrier; setup kernel, which writes counters and queries; barrier; captures |
 //!
-//! Draws with primitive restart are always planned by setup.rs. Between the first barrier and the setup kernel these
-//! steps are added: the restart kernel; if a range has more than 8,192 indices, a barrier and a scan kernel; and one
-//! more barrier.
+//! The first barrier of place.rs is recorded only if captures are played in order, those before a fused capture and
+//! before the finish kernel only if what follows touches memory of earlier captures ([`When`]), all others always.
 //!
-//! The capture of a single direct draw with primitive restart and without a predicate, whose position is known, depends
-//! only on the added kernels ([`Draws::Restarted`]). So with device addresses there is no barrier between the setup
-//! kernel and this capture. The setup kernel then writes counters, queries and the position after the draw.
+//! Draws with primitive restart are not known. Between the first barrier and the setup kernel (or the kernel in its
+//! place) these steps are added: the restart kernel; if a range has more than 8,192 indices, a barrier and a scan
+//! kernel; and one more barrier.
+//!
+//! A single direct draw with primitive restart, of one instance, without a predicate, within the bound indices and at a
+//! position that is known, depends only on the added kernels ([`Draws::Restarted`]). So with device addresses there is
+//! no barrier between the setup kernel and this capture. The setup kernel then writes counters, queries and the
+//! position after the draw.
 //!
 //! Queries that have ended need further steps at the end: barrier; finish kernel; barrier. Under the descriptor plan,
 //! if an earlier recording wrote the position, a first step copies the position.
@@ -32,16 +41,17 @@
 //! A draw needs one invocation for each vertex or index (also in a strip, of which one vertex may be captured several
 //! times), and in a fan two.
 //!
-//! * If the CPU places draws (direct.rs, resumed.rs), consecutive draws with one [`State`](super::collect::State) share
+//! * If the CPU places draws (place.rs, resumed.rs), consecutive draws with one [`State`](super::collect::State) share
 //!   a dispatch if each needs at most [`SMALL`] workgroups. Every other draw has its own dispatch. Draws that write
 //!   nothing, because they are empty or the buffers are full, are omitted.
 //! * If the setup kernel places draws, consecutive draws with one state share a dispatch, whatever their size is,
 //!   provided that they agree on primitive restart and on the variant of their [`Size`].
+//! * Consecutive draws of geometry and tessellation shaders with one state and the same queries share a dispatch,
+//!   whatever their size is. An invocation processes an entry: a run of their primitives or patches.
 
 #![forbid(unsafe_code)]
 
 mod block;
-mod direct;
 mod fused;
 mod geometry;
 mod place;
@@ -77,7 +87,7 @@ use crate::sysval::{Address, DrawSysvals};
 /// The size in bytes of the positions that one recording writes for the next recording of the capture.
 pub(super) const POSITIONS_SIZE: u64 = size_of::<[u32; MAX_XFB_BUFFERS]>() as u64;
 
-/// The steps to record for a [`Collected`], and their memory. Addresses must be [resolved](super::collect::resolve)
+/// The steps to record for a [`Collected`] (the draws of one vertex stream), and their memory. Addresses must be [resolved](super::collect::resolve)
 /// before shaders use them. A `Plan` is reused for later recordings, so that its heap memory is allocated once.
 #[derive(Debug, Default)]
 pub(super) struct Plan {

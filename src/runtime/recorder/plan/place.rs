@@ -1,13 +1,18 @@
 //! Places draws whose counts and positions the CPU knows: computes where they are captured, as `shaders/setup.wgsl`
-//! does on the GPU.
+//! does on the GPU. If the CPU knows everything, the plan is:
+//!
+//! ```text
+//! captures;
+//! barrier; finish, which writes counters and queries
+//! ```
 
 use super::super::Captured;
 use super::super::collect::{CollectedDraw, Position, Target, Traits, invocations_per_item};
-use super::{Planner, Queries};
+use super::{BlockId, CaptureStep, Draws, Planner, Queries, Size, Step, Touched, Upload, When};
 use crate::counts::{BoundBuffer, DrawCounts};
-use crate::runtime::RuntimeError;
 use crate::runtime::fold::{dispatch_size, fold};
 use crate::runtime::pipeline::{Key, Source};
+use crate::runtime::{Barrier, RuntimeError};
 use crate::sysval::setup::{Input, Operation, operation};
 use crate::sysval::{Address, DrawSysvals, flags, offset, reciprocal, split};
 use crate::topology::{PrimitiveTopology, XfbTopology};
@@ -51,7 +56,7 @@ pub(super) struct Dispatch {
 impl Dispatch {
     /// The key of the Vulkan pipeline. `small` is
     /// [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups).
-    pub(super) fn key(&self, small: u32) -> Key {
+    fn key(&self, small: u32) -> Key {
         match (self.count, self.own.source) {
             (1, Source::Pushed) => self.own,
             _ => self.key_by_kernel(small),
@@ -336,6 +341,47 @@ impl Planner<'_> {
         }
         let topology = Some(draw.topology.xfb_topology());
         Key { indexed, checked, topology, ..Key::of(Source::Pushed) }
+    }
+
+    /// Plans captures of the placed draws, and the finish kernel if counters or queries are to be written.
+    pub(super) fn plan_direct(&mut self) -> Result<(), RuntimeError> {
+        if !self.plan.dispatches.is_empty() {
+            self.plan.steps.push(Step::Barrier {
+                which: Barrier::BetweenCaptures,
+                when: When::InOrder,
+                then: Touched::Captured,
+            });
+        }
+        for number in 0..self.plan.dispatches.len() {
+            let dispatch = self.plan.dispatches[number];
+            let draws = match dispatch.count {
+                1 => Draws::Pushed(self.plan.placed[dispatch.first]),
+                count => Draws::Listed(self.list(number)?, count),
+            };
+            self.plan.steps.push(Step::Capture(CaptureStep {
+                key: dispatch.key(self.limits.shared_workgroups),
+                state: dispatch.state,
+                draws,
+                size: Size::Direct(self.workgroups_of(&dispatch).into()),
+            }));
+        }
+        if let Some(kernel) = self.finish(0)? {
+            let then = Touched::Operations { first: 0, end: self.plan.operations.len() };
+            let (which, when) = (Barrier::BeforeFinish, When::Touched);
+            self.plan.steps.extend([Step::Barrier { which, when, then }, kernel]);
+        }
+        Ok(())
+    }
+
+    /// Adds a block with the draws of a dispatch and the number of the draw of each workgroup. `number` is the index of
+    /// the dispatch.
+    pub(super) fn list(&mut self, number: usize) -> Result<BlockId, RuntimeError> {
+        let dispatch = self.plan.dispatches[number];
+        let per_axis = self.limits.workgroups_per_axis;
+        let workgroups = listed_workgroups(dispatch.count, dispatch.workgroups, per_axis)?;
+        let draws = dispatch.first..dispatch.first + dispatch.count;
+        let size = draws.len() * size_of::<DrawSysvals>() + workgroups * LISTED_BYTES as usize;
+        Ok(self.plan.upload(Upload::Listed { draws, workgroups }, size))
     }
 
     /// Whether Vulkan pipelines for one draw ([`Source::Pushed`]) support this draw: elements of attributes begin

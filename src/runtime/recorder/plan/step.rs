@@ -86,7 +86,7 @@ pub(in super::super) enum Draws {
     /// One or more draws in a block of [`Upload::Listed`](super::Upload::Listed); the second member is their number. A
     /// batch that the resume kernel wrote says where they are captured.
     Resumed(BlockId, usize, BatchId),
-    /// Draws of a geometry shader. Either the CPU `listed` them, or they are in a batch that the setup kernel wrote.
+    /// Draws of a geometry or tessellation shader. Either the CPU `listed` them, or they are in a batch that the setup kernel wrote.
     /// For the storing run, the `batch` that the place kernel wrote says where they are captured.
     Emitted {
         listed: Option<(BlockId, usize)>,
@@ -108,8 +108,8 @@ pub(in super::super) enum Draws {
 /// How many workgroups a dispatch has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Size {
-    /// The exact number of workgroups, for draws whose counts the CPU knows. A fused draw may turn out to need fewer,
-    /// because only the GPU knows how much room is left.
+    /// The number of workgroups, for draws whose counts the CPU knows. A fused draw may turn out to need fewer, because
+    /// only the GPU knows how much room is left. [`Draws::Emitted`] has workgroups for all entries of its last block.
     Direct(u64),
     /// The largest number of workgroups that may be needed; surplus workgroups do nothing. For each draw this number
     /// follows from its count or, if only the GPU knows the count, from the sizes of the capture buffers. It is used

@@ -6,10 +6,12 @@ use super::super::collect::{
 use super::*;
 use crate::counts::BoundBuffer;
 use crate::lower::compute::WorkgroupSizes;
+use crate::lower::stages::LoweredTessellation;
 use crate::lower::{GeometryInput, LoweredGeometry};
 use crate::sysval::draw_flags;
 use crate::sysval::entries::{ENTRIES_PER_BLOCK, ENTRY_BLOCK_SIZE, ENTRY_SIZE};
 use crate::sysval::setup::{Input, kind, operation};
+use crate::tessellator::{Domain, Spacing, Tessellator};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
 const LIST: PrimitiveTopology = PrimitiveTopology::TriangleList;
@@ -445,6 +447,21 @@ fn what_is_indirect_is_placed_by_the_gpu() {
         ]
         .concat()
     );
+    // A draw that the CPU knows is placed by the setup kernel, too, if the position before it is not known.
+    let mixed = [draw(LIST, 1 << 20), indirect(draw(LIST, 0), 7), draw(LIST, 1 << 20)];
+    let mut mixed = captured(&mixed);
+    mixed.position = Position::Counters;
+    assert_eq!(
+        plan(&ADDRESSES, &mixed, &COUNTERS),
+        [
+            "barrier BeforeSetup Always Unknown",
+            "Setup 1 x 1",
+            "barrier SetupToCapture Always Captured",
+            "capture batch 0, workgroups up to 16384: General, indexed, checked, List",
+            "capture batch 1, workgroups indirect: General, indexed, checked, List",
+            "capture batch 2, workgroups up to 16384: General, indexed, checked, List",
+        ]
+    );
     // If indirect dispatches do not work, the largest number of workgroups that may be needed is dispatched directly.
     let direct = Limits { indirect_dispatch: false, ..ADDRESSES };
     let mut small = captured(&draws[..1]);
@@ -494,10 +511,37 @@ fn geometry_shaders_count_before_they_store() {
     let mut unbound = with_geometry(&draws);
     unbound.targets = Default::default();
     assert_eq!(plan(&ADDRESSES, &unbound, &NO_COUNTERS), counting);
+    // A single draw is not listed.
+    let one = plan(&ADDRESSES, &with_geometry(&draws[..1]), &NO_COUNTERS);
+    assert_eq!(one[1], "capture 1 listed counted, workgroups 8: General, indexed, checked");
+    assert_eq!(one[7], "capture 1 listed emitted, workgroups 8: General, indexed, checked");
     // Draws that add to different queries have separate dispatches.
     let mut queried = with_geometry(&[draw(LIST, 3); 2]);
     queried.draws[1].input.generated_query = [32, 0];
     assert_eq!(plan(&ADDRESSES, &queried, &NO_COUNTERS).len(), 10);
+}
+
+/// Patches are planned like the primitives of a geometry shader that is not known to emit the same number, also if there
+/// is no geometry shader.
+#[test]
+fn patches_are_counted_before_they_are_stored() {
+    let mut patches = draw(PrimitiveTopology::PatchList, 300);
+    patches.input.flags = draw_flags(patches.topology, 3, ProvokingVertex::First);
+    let mut collected = with_geometry(&[patches]);
+    let geometry = collected.states[0].traits.geometry.as_mut().unwrap();
+    geometry.tessellation = Some(LoweredTessellation {
+        tessellator: Tessellator {
+            domain: Domain::Quads,
+            spacing: Spacing::Equal,
+            flipped: false,
+            points: false,
+        },
+        control_points: 3,
+        most_taken: 3,
+    });
+    let counted = with_geometry(&[draw(LIST, 300)]);
+    let [found, expected] = [&collected, &counted].map(|c| plan(&ADDRESSES, c, &NO_COUNTERS));
+    assert_eq!(found, expected);
 }
 
 /// If a geometry shader always emits the same number of primitives, and the CPU knows everything else, its draws are

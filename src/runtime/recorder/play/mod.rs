@@ -3,10 +3,9 @@
 //! First, missing Vulkan pipelines are created, and all memory is taken and written. Only after that commands are
 //! recorded, so an error leaves the command buffer and the capture unchanged. The entry point is [`Player::record`].
 
+mod memory;
 mod order;
-mod parameters;
 mod steps;
-mod tables;
 
 use ash::vk;
 
@@ -20,7 +19,7 @@ use crate::runtime::arena::Suballocation;
 use crate::runtime::descriptors::{LastSets, Table, User};
 use crate::runtime::fold::fold;
 use crate::runtime::{ArenaAccess, Barrier, Context, Kernels, Pipeline, RuntimeError};
-use crate::sysval::{Address, AttributeDescriptor};
+use crate::sysval::{Address, AttributeDescriptor, DrawSysvals};
 
 /// The command buffer that captures are recorded into, with the arena, and with what is known about its state.
 #[derive(Debug)]
@@ -93,6 +92,8 @@ pub(super) struct Player<'a> {
 pub(super) struct Places {
     /// The memory of each block of the plan.
     blocks: Vec<Suballocation>,
+    /// The Vulkan pipelines of the plan's captures, in the order of the steps.
+    pipelines: Vec<vk::Pipeline>,
     /// The memory of the positions after the draws, or `None` if the GPU does not write them.
     positions: Option<Suballocation>,
     /// The application's descriptor sets that are bound in the command buffer.
@@ -118,6 +119,7 @@ impl Places {
     /// Removes what belongs to the last recording. The heap memory is kept.
     fn clear(&mut self) {
         self.blocks.clear();
+        self.pipelines.clear();
         self.states.clear();
         self.positions = None;
         (self.capture_set, self.kernel_set) = (None, None);
@@ -216,6 +218,7 @@ impl Player<'_> {
     /// # Safety
     /// The requirements of [`record`](Self::record) apply.
     unsafe fn prepare(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
+        self.places.clear();
         for step in &self.plan.steps {
             match step {
                 Step::Kernel { kernel, .. } => {
@@ -225,15 +228,16 @@ impl Player<'_> {
                 }
                 Step::Capture(CaptureStep { key, state, size, .. }) => {
                     fold(size.direct().unwrap_or(1), self.ctx.max_workgroups_per_axis())?;
-                    if let Some(pipeline) = self.pipeline_of(*state) {
+                    let raw = match self.pipeline_of(*state) {
                         // SAFETY: the caller's contract.
-                        unsafe { pipeline.recorded(self.ctx, *key) }?;
-                    }
+                        Some(pipeline) => unsafe { pipeline.recorded(self.ctx, *key) }?,
+                        None => vk::Pipeline::null(),
+                    };
+                    self.places.pipelines.push(raw);
                 }
                 Step::MovePositions(_) | Step::Barrier { .. } => {}
             }
         }
-        self.places.clear();
         // SAFETY: the caller's contract.
         unsafe { self.reserve(playback) }?;
         self.write_tables(playback)
@@ -325,6 +329,12 @@ impl Player<'_> {
     /// means that no element may be read.
     fn readable(&self, address: Address, limit: u32) -> Address {
         self.resolve(if limit == 0 { self.places.readable } else { address })
+    }
+
+    /// Returns the draw with the index buffer address that shaders use.
+    fn resolved_draw(&self, draw: DrawSysvals) -> DrawSysvals {
+        let index_address = self.readable(draw.index_address, draw.index_limit);
+        DrawSysvals { index_address, ..draw }
     }
 
     /// Does what [`readable`](Self::readable) does, for the address in an attribute descriptor.

@@ -29,7 +29,7 @@ const VALUES: u64 = 16;
 /// # unsafe fn record(
 /// #     captures: &mut [Capture], arena: &mut Arena, cmd: vk::CommandBuffer,
 /// # ) -> Result<(), RuntimeError> { unsafe {
-/// Make one for each command buffer, and for each time that the command buffer is begun.
+/// // Make one for each command buffer, and for each time that the command buffer is begun.
 /// let mut order = CaptureOrder::new();
 /// for capture in captures {
 ///     capture.play_in_order(&mut *arena, cmd, &mut order)?;

@@ -27,7 +27,7 @@ impl Player<'_> {
     ) -> Result<(), RuntimeError> {
         // SAFETY: the caller's contract.
         let _label = unsafe { self.ctx.label(playback.cmd, c"vkxfb capture") };
-        let mut follows_capture = false;
+        let (mut follows_capture, mut captures) = (false, 0);
         for number in 0..self.plan.steps.len() {
             let step = self.plan.steps[number];
             // SAFETY: the caller's contract.
@@ -46,7 +46,10 @@ impl Player<'_> {
                     }
                     Step::Capture(capture) => {
                         self.scarce_barrier(playback, follows_capture && self.captures_overlap());
-                        self.record_capture(playback, &capture)?;
+                        if let Some(raw) = self.places.pipelines.get(captures).copied() {
+                            self.record_capture(playback, &capture, raw)?;
+                        }
+                        captures += 1;
                     }
                 }
             }
@@ -156,18 +159,18 @@ impl Player<'_> {
     /// Records a dispatch that captures draws.
     ///
     /// # Safety
-    /// The requirements of [`record`](Self::record) apply.
+    /// The requirements of [`record`](Self::record) apply. `raw` is the Vulkan pipeline of the capture's key.
     unsafe fn record_capture(
         &mut self,
         playback: &mut Playback<'_>,
         capture: &CaptureStep,
+        raw: vk::Pipeline,
     ) -> Result<(), RuntimeError> {
         let CaptureStep { key, state, draws, size } = *capture;
         let Some(pipeline) = self.pipeline_of(state).cloned() else { return Ok(()) };
         let sysvals = self.sysvals_of(state, draws);
         // SAFETY: the caller's contract; the arguments of an indirect dispatch are in scratch memory.
         unsafe {
-            let raw = pipeline.recorded(self.ctx, key)?;
             // The counting run writes scratch memory, like kernels, but no capture buffer.
             let set = match draws {
                 Draws::Emitted { is_counting: true, .. } => self.places.kernel_set,
