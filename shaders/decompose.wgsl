@@ -112,7 +112,7 @@ fn hub_record(k: u32) -> u32 {
 // A range of consecutive records that are decomposed together: the records of an instance, or with
 // primitive restart the records between two restarts.
 struct Segment {
-    // The number of the segment's first record in the numbering of draw.base_record.
+    // The number of the segment's first record, counted from the same record as draw.base_record.
     first: u32,
     count: u32,
 }
@@ -138,7 +138,8 @@ fn is_captured(segment: Segment, record: u32) -> bool {
     return (record < segment.count) & (is_unchecked() | (segment.first + record < draw.output_end));
 }
 
-// The number of a record in the numbering of draw.base_record, or NONE if the record is not captured.
+// Translates the number of a record within its segment to the number that counts from the same record as
+// draw.base_record. NONE if the record is not captured.
 fn output_of(segment: Segment, record: u32) -> u32 {
     return select(NONE, segment.first + record, is_captured(segment, record));
 }

@@ -213,7 +213,7 @@ fn progress_address() -> vec2<u32> {
     return add_bytes(kernel.parameters, SETUP_PROGRESS);
 }
 
-// The workgroup size of the pipeline that captures an input.
+// The workgroup size of the pipeline that captures the draws of an input (a recorded draw command).
 fn load_workgroup_size(input: u32) -> u32 {
     let setup = load_setup();
     return load1(multiply_add(setup.groups, load_group(setup.inputs, input), 4u));

@@ -137,7 +137,8 @@ enum Command {
 /// The stage of the shader that is captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum StageName {
-    /// A vertex shader, the only stage for the vertex and compute backends
+    /// A vertex shader. The vertex backend captures no other stage; compute captures
+    /// later stages by --evaluation and --geometry
     Vertex,
     /// A tessellation evaluation shader
     TessellationEvaluation,

@@ -16,8 +16,8 @@ use crate::spirv::link::{LinkError, Linker};
 struct Chunk {
     /// The number of the first dword in the record.
     dword: u32,
-    /// For each dword of the chunk, 1 to 4: the index of a captured output in the layout, and the
-    /// number of the dword in this output.
+    /// For each of the chunk's 1 to 4 dwords: the index of its captured output in the layout, and the number of the
+    /// dword in this output.
     parts: Vec<(usize, u32)>,
 }
 

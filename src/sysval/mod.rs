@@ -117,7 +117,7 @@ pub struct DrawSysvals {
     /// The number of vertices that one instance writes; with a geometry shader the number of items per
     /// [entry](entries).
     pub output_count: u32,
-    /// The number of the first record that the draw must not write, in the numbering of `base_record`.
+    /// The number of the first record that the draw must not write, counted from the same record as `base_record`.
     pub output_end: u32,
     /// The number of items per instance, see [`crate::topology`]; with a geometry shader it is the number of
     /// input primitives, with tessellation shaders the number of slices of patches, and with primitive
@@ -224,7 +224,7 @@ pub struct Batch {
     /// The number of draws, at least one. [`RESTARTED_BATCH`] is added if each is a
     /// [`RestartedDraw`](setup::RestartedDraw).
     pub draw_count: u32,
-    /// The number of the first record that does not fit into the buffers, in the numbering of `base_record`.
+    /// The number of the first record that does not fit into the buffers, counted from the same record as `base_record`.
     pub record_limit: u32,
     /// Bytes from the start of each bound range to the record from which `base_record` counts.
     pub positions: [u32; MAX_XFB_BUFFERS],

@@ -216,7 +216,7 @@ fn captions_are_broken_and_not_cut() {
     }
 }
 
-/// The font sizes with which lines are broken are those of the style sheet.
+/// The font sizes with which text is broken into lines are those of the style sheet.
 #[test]
 fn the_style_sheet_has_the_sizes_of_the_lettering() {
     for lettering in [Lettering::Title, Lettering::Note, Lettering::Caption] {

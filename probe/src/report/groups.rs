@@ -34,8 +34,8 @@ impl ProbeReport {
         grouped(self.losses.iter(), |lost| (lost.case.row(), lost.how.as_str()))
     }
 
-    /// Groups the wrong cases that are kept with all details by fault. Cases that have a picture
-    /// are also grouped by row, because pictures of different topologies cannot be compared.
+    /// Groups wrong cases by their fault, and those with a picture also by row, because pictures of different topologies
+    /// cannot be compared. Only the cases that were kept with all details are included.
     pub(crate) fn failure_groups(&self) -> Vec<Group<'_, Failure>> {
         let first_of_cells = self.cells.iter().filter_map(|cell| cell.first_failure.as_ref());
         let is_kept = |failure: &&Failure| {

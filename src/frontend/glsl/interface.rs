@@ -214,7 +214,7 @@ fn mend_outputs(
     let is_position = |output: &OutputMember| {
         matches!(output.member.binding, Some(Binding::BuiltIn(BuiltIn::Position { .. })))
     };
-    // Expressions that need no `Emit` statement come before those that do.
+    // The range ends here, because the `ZeroValue` of `zero_position` must not be in an `Emit` statement.
     let emitted = function.expressions.range_from(before);
     if !mended.iter().any(is_position) {
         mended.push(zero_position(function, types));

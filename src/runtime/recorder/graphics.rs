@@ -390,8 +390,8 @@ impl<'a> Graphics<'a> {
     unsafe fn indirect(&self, draw: &IndirectDraw, indexed: bool) -> Result<(), RuntimeError> {
         let (device, cmd) = (self.ctx.device(), self.cmd);
         let (buffer, offset, count) = (draw.buffer, draw.offset, draw.draw_count);
-        // Without a count in a buffer, the stride of a single draw is ignored. With one, Vulkan requires a valid
-        // stride.
+        // For at most one draw the caller's stride does not matter. `vkCmdDraw*IndirectCount` nevertheless requires a
+        // valid stride, so the size of a command is passed.
         let stride = if count > 1 { draw.stride } else { IndirectDraw::command_size(indexed) };
         // SAFETY: the caller's contract.
         unsafe {

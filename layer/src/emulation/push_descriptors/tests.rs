@@ -226,7 +226,7 @@ fn descriptors_are_written_as_they_were_pushed() {
         assert_eq!(counts, [(2, true), (1, true), (2, false)]);
         assert!(writes.iter().all(|write| write.dst_set == set));
     });
-    // A single descriptor keeps its array element.
+    // Without a descriptor at array element 0, the write begins at the first element that was pushed.
     with_writes(&[storage(1, 1, 40)], set, |writes| {
         assert_eq!((writes[0].dst_binding, writes[0].dst_array_element), (1, 1));
     });
