@@ -18,7 +18,7 @@ use spirv::{Decoration, Op, StorageClass};
 use super::interface::decoration_of;
 use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::emit::Code;
-use crate::spirv::{Id, Instruction, Module, Section, result_of};
+use crate::spirv::{Id, Instruction, Module, Section, accesses_of_copy, result_of};
 
 const LAYOUT_DECORATIONS: [Decoration; 7] = [
     Decoration::Block,
@@ -275,21 +275,24 @@ impl Split {
                 }
                 None => code.copy(i.words()),
             },
-            Some(Op::CopyMemory) => match (pointee(0), pointee(1)) {
-                (Some(ty), None) => {
-                    let [loaded, value] = [(); 2].map(|()| module.fresh_id());
-                    code.push(Op::Load, &[&[ty.0, loaded.0, i.operand(1)], memory(2)].concat());
-                    code.push(Op::CopyLogical, &[self.copies[&ty].0, value.0, loaded.0]);
-                    code.push(Op::Store, &[i.operand(0), value.0]);
+            Some(Op::CopyMemory) => {
+                let [stored, loads] = accesses_of_copy(memory(2));
+                let value = module.fresh_id();
+                match (pointee(0), pointee(1)) {
+                    (Some(ty), None) => {
+                        let loaded = module.fresh_id();
+                        let operands = [ty.0, loaded.0, i.operand(1)];
+                        code.push(Op::Load, &[&operands, &loads[..]].concat());
+                        code.push(Op::CopyLogical, &[self.copies[&ty].0, value.0, loaded.0]);
+                    }
+                    (None, Some(ty)) => {
+                        let loaded = self.load(module, code, (i.id(1), ty), &loads);
+                        code.push(Op::CopyLogical, &[ty.0, value.0, loaded.0]);
+                    }
+                    _ => return code.copy(i.words()),
                 }
-                (None, Some(ty)) => {
-                    let loaded = self.load(module, code, (i.id(1), ty), &[]);
-                    let value = module.fresh_id();
-                    code.push(Op::CopyLogical, &[ty.0, value.0, loaded.0]);
-                    code.push(Op::Store, &[&[i.operand(0), value.0], memory(2)].concat());
-                }
-                _ => code.copy(i.words()),
-            },
+                code.push(Op::Store, &[&[i.operand(0), value.0], &stored[..]].concat());
+            }
             _ => code.copy(i.words()),
         }
     }

@@ -19,7 +19,7 @@ use super::LowerError;
 use super::inputs::parts::{Constituents, constituents};
 use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::emit::Code;
-use crate::spirv::{Id, Instruction, Module, Section, result_of};
+use crate::spirv::{Id, Instruction, Module, Section, accesses_of_copy, result_of};
 
 /// Capabilities that allow 16-bit types, even if only in some storage classes.
 const MEMORY_16: [Capability; 3] = [
@@ -327,21 +327,25 @@ impl<'a> Rewriter<'a> {
                     return self.store(to, i.id(0), i.id(1), behind(2));
                 }
             }
-            Some(Op::CopyMemory) => match (pointer(0), pointer(1)) {
-                (None, Some(from)) => {
-                    let value = self.module.fresh_id();
-                    self.load(from, value, &[i.operand(1)])?;
-                    self.code.push(Op::Store, &[i.operand(0), value.0]);
-                    return Ok(());
+            Some(Op::CopyMemory) => {
+                let [stored, loaded] = accesses_of_copy(behind(2));
+                let loaded = [&[i.operand(1)], &loaded[..]].concat();
+                let value = self.module.fresh_id();
+                match (pointer(0), pointer(1)) {
+                    (None, Some(from)) => {
+                        self.load(from, value, &loaded)?;
+                        self.code
+                            .push(Op::Store, &[&[i.operand(0), value.0], &stored[..]].concat());
+                        return Ok(());
+                    }
+                    (Some(to), None) => {
+                        self.code.push(Op::Load, &[&[to.narrow.0, value.0], &loaded[..]].concat());
+                        return self.store(to, i.id(0), value, &stored);
+                    }
+                    // If both pointers are widened, or neither of them, no value has to be converted.
+                    _ => {}
                 }
-                (Some(to), None) => {
-                    let value = self.module.fresh_id();
-                    self.code.push(Op::Load, &[to.narrow.0, value.0, i.operand(1)]);
-                    return self.store(to, i.id(0), value, &[]);
-                }
-                // If both pointers are widened, or neither of them, no value has to be converted.
-                _ => {}
-            },
+            }
             _ => {}
         }
         self.code.copy(i.words());

@@ -185,6 +185,40 @@ const MEMORY_ACCESS_IDS: MemoryAccess = MemoryAccess::MAKE_POINTER_AVAILABLE
     .union(MemoryAccess::ALIAS_SCOPE_INTEL_MASK)
     .union(MemoryAccess::NO_ALIAS_INTEL_MASK);
 
+/// Splits the memory operands of `OpCopyMemory`: returns those of the store to the target, and those of the load from
+/// the source. Since SPIR-V 1.4 there may be separate operands for each; otherwise they apply to both.
+pub(crate) fn accesses_of_copy(operands: &[u32]) -> [Vec<u32>; 2] {
+    let (target, source) = operands.split_at(access_length(operands).min(operands.len()));
+    let source = if source.is_empty() { target } else { source };
+    [
+        without_access(target, MemoryAccess::MAKE_POINTER_VISIBLE),
+        without_access(source, MemoryAccess::MAKE_POINTER_AVAILABLE),
+    ]
+}
+
+/// The number of words of the memory operands at the start of `operands`: the mask, and a parameter for some of its
+/// bits. 0 if there are none.
+fn access_length(operands: &[u32]) -> usize {
+    let Some(mask) = operands.first() else { return 0 };
+    let parameters = MEMORY_ACCESS_IDS.union(MemoryAccess::ALIGNED);
+    1 + (MemoryAccess::from_bits_retain(*mask) & parameters).bits().count_ones() as usize
+}
+
+/// Returns memory operands without a bit that has a parameter, and without that parameter. The parameters are in the
+/// order of the bits.
+fn without_access(operands: &[u32], bit: MemoryAccess) -> Vec<u32> {
+    let mut operands = operands.to_vec();
+    if let Some(mask) = operands.first_mut().filter(|mask| **mask & bit.bits() != 0) {
+        let lower = *mask & (bit.bits() - 1);
+        *mask &= !bit.bits();
+        let parameter = access_length(&[lower]);
+        if parameter < operands.len() {
+            operands.remove(parameter);
+        }
+    }
+    operands
+}
+
 /// The words of a literal string: UTF-8, low byte first, with at least one terminating 0.
 pub fn string_words(text: &str) -> Vec<u32> {
     let mut bytes = text.as_bytes().to_vec();
@@ -228,5 +262,18 @@ mod tests {
         assert_eq!(ids(Op::Decorate, &[1, Decoration::Location as u32, 2]), [1]);
         let mode = ExecutionMode::OutputVertices as u32;
         assert_eq!(ids(Op::ExecutionMode, &[1, mode, 2]), [1]);
+    }
+
+    #[test]
+    fn a_copy_is_a_store_and_a_load() {
+        let of = |operands: &[u32]| accesses_of_copy(operands);
+        assert_eq!(of(&[]), [vec![], vec![]]);
+        // Volatile | Aligned 4.
+        assert_eq!(of(&[3, 4]), [vec![3, 4], vec![3, 4]]);
+        // Aligned 4 | MakePointerAvailable %7 | MakePointerVisible %8 | NonPrivatePointer.
+        assert_eq!(of(&[0x3a, 4, 7, 8]), [vec![0x2a, 4, 7], vec![0x32, 4, 8]]);
+        // Each with its own operands.
+        assert_eq!(of(&[0x2a, 4, 7, 1]), [vec![0x2a, 4, 7], vec![1]]);
+        assert_eq!(of(&[0, 0x32, 4, 8]), [vec![0], vec![0x32, 4, 8]]);
     }
 }

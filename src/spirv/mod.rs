@@ -36,7 +36,9 @@ pub(crate) mod types;
 /// The crate `spirv`, whose enumerations this crate's API uses.
 pub use ::spirv as headers;
 pub use entry_point::EntryPointError;
-pub(crate) use grammar::{ids_of, read_string, result_of, string_words, visit_ids};
+pub(crate) use grammar::{
+    accesses_of_copy, ids_of, read_string, result_of, string_words, visit_ids,
+};
 pub(crate) use module::{Instruction, Module, Section};
 pub use module::{ParseError, ParseErrorKind, words_from_bytes};
 pub use types::NumericClass;

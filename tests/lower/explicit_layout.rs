@@ -115,6 +115,8 @@ const SHARED: &str = r#"
     OpStore %41 %29 Aligned 16
     OpCopyMemory %41 %second Aligned 16
     OpCopyMemory %second %41 Aligned 16
+    OpCopyMemory %41 %second Aligned 16 Volatile|Aligned 16
+    OpCopyMemory %second %41 Volatile|Aligned 16 Aligned 16
     OpBranch %38
     %38 = OpLabel
     %43 = OpLoad %shared %second
