@@ -1,4 +1,5 @@
-//! Parses the vertex input for the compute backend, which pulls attributes, on the command line.
+//! Parses the options that describe the vertex input (formats of attributes, strides of bindings). The compute backend
+//! needs them because it pulls the attributes itself.
 
 use anyhow::{Result, bail};
 use vkxfb::internal::reflect::VertexReads;
@@ -27,8 +28,8 @@ pub(super) struct Attributes {
 struct Attribute {
     location: u32,
     format: VertexFormat,
-    /// The binding and the offset in bytes from which the attribute is read. `None` for a binding
-    /// of its own.
+    /// The binding and the offset in bytes from which the attribute is read. `None` if the attribute gets a separate
+    /// binding.
     place: Option<(u32, u32)>,
 }
 
@@ -73,7 +74,8 @@ impl Attributes {
         Ok(input)
     }
 
-    /// Gives each attribute without a binding the next binding that is free.
+    /// Adds an attribute for each input that no attribute with a binding describes. It has the format that the user
+    /// gave, or otherwise the type that the shader declares. Its binding is one that no other attribute has.
     fn add_own_bindings(&self, reads: &VertexReads, input: &mut VertexInput) {
         let packed = reads.packed_vertex_input();
         let mut next = 0;
@@ -93,8 +95,8 @@ impl Attributes {
         input.attributes.sort_by_key(|a| a.location);
     }
 
-    /// Adds the strides that were not given: the end of the last attribute of the binding, aligned
-    /// for the next element.
+    /// Adds a stride to each binding for which `--binding` gave none: the end of the last attribute of the binding,
+    /// aligned for the next element.
     fn add_strides(&self, input: &mut VertexInput) -> Result<()> {
         let attributes = input.attributes.clone();
         for VertexAttribute { location, binding, format, offset } in &attributes {

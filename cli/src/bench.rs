@@ -55,8 +55,8 @@ pub(crate) struct Arguments {
     /// The minimum number of timed captures of each contestant
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: u32,
-    /// Leave out cases that are predicted to take longer, from measurements with fewer vertices;
-    /// with --full the default is 60
+    /// Leave out cases that would take longer, as predicted from measurements with fewer vertices; with --full the
+    /// default is 60
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     limit: Option<Duration>,
     /// Run under the validation layer, which makes everything slower; its messages are errors

@@ -51,10 +51,9 @@ pub(crate) struct Arguments {
     captured: super::Captured,
     #[command(flatten)]
     draw: DrawArguments,
-    /// What an input reads, by its name or location, if that does not follow from its name: a
-    /// column (0=position), converted to another format than the shader declares
-    /// (1=color:R8G8B8A8_UNORM), numbers for all vertices (normal=0,0,1, or one number for all
-    /// components), or normals of the mesh's triangles (normal=computed)
+    /// What the input with this name or location reads, if the name does not tell: a column (0=position), converted to
+    /// another format than the shader declares (1=color:R8G8B8A8_UNORM), numbers for all vertices (normal=0,0,1, or one
+    /// number for all components), or normals of the mesh's triangles (normal=computed)
     #[arg(long = "attribute", value_name = "INPUT=COLUMN[:FORMAT]|NUMBERS|computed")]
     attributes: Vec<Choices>,
     #[command(flatten)]

@@ -123,7 +123,7 @@ struct DescriptorRow {
     #[serde(rename = "type")]
     ty: String,
     name: Option<String>,
-    /// The members of the block. Empty if it is no buffer.
+    /// The members of the block. Empty if the descriptors are not of buffers.
     members: Vec<Member>,
 }
 

@@ -392,8 +392,8 @@ fn cannot_write(file: &Path) -> String {
 struct Primitives {
     /// The input primitives: points, lines, lines-adjacency, triangles, triangles-adjacency or patches.
     input: &'static str,
-    /// The output primitives: points, line-strips or triangle-strips of a geometry shader; points, lines or triangles of
-    /// tessellation shaders alone.
+    /// The output primitives: points, line-strips or triangle-strips of a geometry shader; points, lines or triangles
+    /// of tessellation shaders without a geometry shader.
     output: &'static str,
     /// The maximum number of vertices that an invocation of the geometry shader emits, or that a patch is divided into.
     max_vertices: u32,
@@ -602,7 +602,7 @@ impl Captured {
         source::read_all(file, self.selected.entry_point(), &self.later(), &self.constants)
     }
 
-    /// Returns the shader that is captured, and those before it. All have the values for their specialization constants.
+    /// Returns the shader that is captured, and those before it, each with the values for its specialization constants.
     fn stages<'a>(
         &'a self,
         sources: &'a source::Sources,
@@ -656,8 +656,8 @@ impl Captured {
         options
     }
 
-    /// Returns the list of outputs to capture from a shader. `None` if no option names outputs, so that
-    /// decorations do.
+    /// Returns the list of outputs to capture from a shader. `None` if no option names outputs: then the decorations in
+    /// the shader say what to capture.
     fn list(&self, shader: &Shader<'_>) -> Result<Option<CaptureList>> {
         if !self.has_list() {
             return Ok(None);

@@ -327,9 +327,8 @@ impl Arguments {
         said.or_else(|| self.worker.as_ref().map(|_| TIMEOUT))
     }
 
-    /// Returns the options that affect how cases run, except those that have fields in a report.
-    /// `with_device` says whether `--device` is one of them: it is if the report has no device
-    /// number.
+    /// Returns the options that affect how cases run. Options that have their own fields in a report are left out.
+    /// `with_device` says whether to include `--device`, which is needed if the report has no device number.
     fn run_options(&self, with_device: bool) -> Vec<String> {
         let device = self.device.as_ref().filter(|_| with_device).map(DeviceSelector::to_string);
         let valued = [
@@ -487,8 +486,8 @@ fn probe_device(
             super::remark(format_args!("batch {} of {total}: {backend} {row}", done + 1));
         }
     };
-    // `empty` has the options that the commands for repeating a trial or a case contain, and no
-    // results.
+    // `empty` is a copy of the report before it has results. The commands that repeat a trial or a case are made from
+    // the options in that copy.
     let empty = report.clone();
     let (device, timeout) = (gpu.device_index(), arguments.case_timeout().unwrap_or(TIMEOUT));
     let works = !arguments.isolate

@@ -76,7 +76,7 @@ impl LaterStage {
     }
 }
 
-/// The language of a file, or the stage of its shader if that is not supported.
+/// The language of a file. For source code of a stage other than the vertex stage, the stage instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Spirv,
@@ -252,8 +252,8 @@ impl Sources {
     }
 }
 
-/// Reads a vertex shader, and the shaders that follow it. If several shaders have a constant, it
-/// gets its value in each. A constant that no shader has is an error.
+/// Reads a vertex shader, and the shaders that follow it. A constant that several shaders have gets its value in each
+/// of them. A constant that no shader has is an error.
 pub(super) fn read_all(
     file: &Path,
     entry_point: Option<&str>,
@@ -284,8 +284,9 @@ pub(super) fn read_all(
     })
 }
 
-/// Reads the vertex shader that precedes other shaders. It may have some of the constants in
-/// `of_later`, and must have all in `others`.
+/// Reads the vertex shader that precedes other shaders. `of_later` are values of constants that a later shader has.
+/// They are also used in the vertex shader for those of the constants that it has. It must have all constants in
+/// `others`.
 fn read_before(
     file: &Path,
     entry_point: Option<&str>,

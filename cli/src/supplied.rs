@@ -29,12 +29,11 @@ const MOST_BYTES: usize = 1 << 30;
 /// Options with the contents of buffers and push constants.
 #[derive(Debug, clap::Args)]
 pub(super) struct Supplied {
-    /// Contents of a uniform or storage buffer, by descriptor set and binding: a file with all
-    /// bytes, as they are in memory (0.1=lights.bin), a .json file with members by their names
-    /// (0.1=lights.json), or the value of a member (0.0.tint=1,0.5,0,
-    /// 0.0.view=look_at(0,2,5,0,0,0)); 0.0.*=0 is for all that is not given otherwise. In any order,
-    /// a part counts before the whole: a member before *, lights[2] before lights, and members
-    /// before the file. All elements of an array of buffers are this buffer
+    /// Contents of a uniform or storage buffer, by descriptor set and binding: a file with all bytes, as they are in
+    /// memory (0.1=lights.bin), a .json file with members by their names (0.1=lights.json), or the value of a member
+    /// (0.0.tint=1,0.5,0, 0.0.view=look_at(0,2,5,0,0,0)); 0.0.*=0 is for all that is not given otherwise. Whatever the
+    /// order of the options, a part has precedence over the whole: a member over *, lights[2] over lights, and members
+    /// over the file. All elements of an array of buffers are this buffer
     #[arg(long = "uniform", value_name = "SET.BINDING=FILE|SET.BINDING.MEMBER=VALUE", value_parser = parse_buffer)]
     buffers: Vec<Assignment<(u32, u32)>>,
     /// Contents of the push constants: a file with the bytes from byte 0 on, a .json file with
@@ -314,8 +313,8 @@ fn bytes_of(
     Ok(GivenBytes { name, bytes })
 }
 
-/// Returns the numbers of the value at a path in each block that has it. Of a runtime array,
-/// includes `elements` elements.
+/// For each block that has a value at `path`, returns where in memory the numbers of the value are. A runtime array
+/// counts as one with `elements` elements.
 fn places(path: &str, blocks: &[Block<'_>], elements: u32) -> Result<Vec<Vec<Number>>> {
     let mut places = Vec::new();
     let mut problem = None;

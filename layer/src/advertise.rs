@@ -74,7 +74,7 @@ fn shown(
         found.retain(|extension| extension.extension_name_as_c_str().is_ok_and(keep));
     };
     match activity {
-        // Tests that withhold passes use the driver's own extension.
+        // `withhold_passes`, a setting for tests, leaves captures to the driver, so its own extension stays visible.
         Activity::Active(..) if withholds => {
             keep(&|name| SHOWN.binary_search(&name).is_ok());
         }
@@ -140,7 +140,8 @@ unsafe fn put_properties(chain: *mut vk::BaseOutStructure<'_>, support: &Capture
                         *byte ^= own;
                     }
                 }
-                // Draws of generated commands are not captured, so the property is not reported.
+                // The layer does not capture draws that the device generates (`VK_EXT_device_generated_commands`), so
+                // it reports false.
                 s_type if s_type == <Generated as vk::TaggedStructure>::STRUCTURE_TYPE => {
                     let properties = structure.cast::<Generated>().as_mut();
                     properties.device_generated_commands_transform_feedback = vk::FALSE;

@@ -25,7 +25,8 @@ impl CaptureSupport {
     /// [`Unavailable`] with what the physical device lacks.
     pub(crate) fn new(capabilities: Capabilities) -> Result<Self, Unavailable> {
         let mut required = required_features(&capabilities, &[Backend::Compute])?;
-        // The layer creates index buffers with sizes that are multiples of 4 bytes.
+        // The layer rounds the sizes of index buffers up to multiples of 4 bytes. So no index buffer ends within a
+        // dword, and captures need no loads of single bytes.
         required.byte_loads = false;
         Ok(Self { capabilities, required })
     }

@@ -107,8 +107,8 @@ pub(crate) unsafe fn observe<R>(
     }
 }
 
-/// Changes the state that captures track with `change`. Returns where the caller must pass the
-/// command: to the driver, or to the withheld commands. `None` if the command buffer is unknown.
+/// Calls `change`, which changes the state that captures track. Returns where the caller must pass the command: to the
+/// driver, or to the withheld commands. `None` if the command buffer is unknown.
 ///
 /// # Safety
 /// The contract of [`with`].
@@ -123,9 +123,8 @@ pub(crate) unsafe fn track<'a>(
     Some(recorded.commands())
 }
 
-/// Returns the destination of a command that captures need not observe. `None` if the command
-/// buffer was not the last one that was looked up, or if draws are captured or counted: then the
-/// caller must use [`with`].
+/// Returns the destination of a command that captures need not observe. `None` if the last command buffer that was
+/// found for the same hash is another one, or if draws are captured or counted: then the caller must use [`with`].
 ///
 /// # Safety
 /// The contract of [`with`].

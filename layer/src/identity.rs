@@ -1,5 +1,4 @@
-//! Has the layer's name, description and versions. A test checks that the manifest has the same
-//! ones.
+//! Has the layer's name, description and versions. A test checks that the manifest has the same values.
 
 use std::ffi::CStr;
 

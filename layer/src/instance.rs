@@ -28,8 +28,7 @@ static INSTANCES: Registry<InstanceData> = Registry::new();
 pub(crate) struct InstanceData {
     /// The instance, with the functions of the next in the chain.
     pub(crate) next: ash::Instance,
-    /// The `vkGetInstanceProcAddr` of the next in the chain, for commands that the layer does not
-    /// have.
+    /// The `vkGetInstanceProcAddr` of the next in the chain, for commands that the layer does not intercept.
     pub(crate) get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
     /// The `vk_layerGetPhysicalDeviceProcAddr` of the next layer below that has this function.
     /// `None` if no layer below has it.

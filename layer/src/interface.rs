@@ -65,9 +65,8 @@ pub struct LayerInstanceCreateInfo {
     pub p_next: *const c_void,
     /// Which member of the union at the end of this structure is valid.
     pub function: LayerFunction,
-    /// This layer's link, if the function is [`LayerFunction::LINK_INFO`]. The layer advances this
-    /// pointer to the next link before it calls the next in the chain.
-    /// advances this pointer before it calls the next in the chain.
+    /// This layer's link, if the function is [`LayerFunction::LINK_INFO`]. The layer advances this pointer to the next
+    /// link before it calls the next in the chain.
     pub layer_info: *mut LayerInstanceLink,
 }
 

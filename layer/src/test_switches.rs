@@ -30,9 +30,8 @@ pub(crate) fn long_pass() -> Option<usize> {
     *COMMANDS
 }
 
-/// Returns the value of `VKXFB_OMIT_TRANSLATION`: the name of a variant of `translate::Kind`. There
-/// the layer does not add the stages and accesses of captures, and tests check that they notice the
-/// omission.
+/// Returns the value of `VKXFB_OMIT_TRANSLATION`: the name of a variant of `translate::Kind`. The layer then does not
+/// add the stages and accesses of captures for that variant, and tests check that they notice the omission.
 pub(crate) fn omitted() -> Option<&'static str> {
     static KIND: LazyLock<Option<String>> = LazyLock::new(|| read("VKXFB_OMIT_TRANSLATION"));
     KIND.as_deref()

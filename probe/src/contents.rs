@@ -578,8 +578,8 @@ fn check_size<'b>(
     if let Some(short) = blocks.iter().find(is_short) {
         return Err(refuse(short));
     }
-    // The contents must end where the largest block, or an element of its runtime array, can end. The other
-    // blocks may end earlier.
+    // The contents must end where one of the blocks, or an element of its runtime array, can end. Otherwise the error
+    // names the size of the largest block.
     match longest(blocks) {
         Some(longest) if !blocks.iter().any(|block| block.ends_with(found)) => Err(refuse(longest)),
         _ => Ok(&given.bytes),

@@ -349,8 +349,8 @@ impl Gpu {
         self.context.capabilities()
     }
 
-    /// Returns the device properties for which shaders are lowered for the compute backend. Other
-    /// backends ignore the target, and get the default one.
+    /// Returns the device properties for which shaders are lowered for the compute backend. For the other backends,
+    /// which ignore such properties, returns the default.
     ///
     /// # Errors
     /// The errors of [`Context::compute_target`].

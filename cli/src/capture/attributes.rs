@@ -38,7 +38,7 @@ pub(super) struct Files<'a> {
     pub(super) instances: Option<&'a Mesh>,
 }
 
-/// The values for an input.
+/// The values that were found for an input of the shader. `parts` has a list of values for each component.
 struct Filled<'a> {
     /// The origin of the values, for messages.
     name: String,

@@ -4,7 +4,8 @@ use super::device::Taken;
 use super::plan::Plan;
 use super::records::Number;
 
-/// Describes the first difference between the capture and the driver's. `None` if they are equal.
+/// Describes the first difference between the capture `taken` and the driver's own capture `native`. `None` if they are
+/// equal.
 pub(super) fn difference(
     plan: &Plan,
     taken: &Taken,

@@ -43,7 +43,8 @@ pub(super) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// The topology of a draw that has the captured primitives. The last stage determines it.
+    /// The topology of the captured primitives: that of the draw, or the list of the points, lines or triangles that
+    /// the last stage outputs.
     pub(super) fn captured_topology(&self) -> PrimitiveTopology {
         match self.geometry {
             None => self.assembly.topology,
@@ -239,7 +240,7 @@ fn make_pipeline(gpu: &mut Gpu, lowered: &Lowered, job: &Job<'_>, made: &mut Mad
     Ok(())
 }
 
-/// Creates the capture buffers, with room for `vertices` records each. Returns them by number.
+/// Creates the capture buffers, each with room for `vertices` records, and returns them indexed by their numbers.
 fn make_targets(
     gpu: &mut Gpu,
     backend: Backend,
@@ -263,8 +264,8 @@ fn make_targets(
     Ok(targets)
 }
 
-/// Creates a counter for each capture buffer, all in one buffer. The vertex backend cannot write
-/// counters, but knows in advance how much it writes.
+/// Creates a counter for each capture buffer, all in one buffer. For the vertex backend there are none: it cannot write
+/// counters, and the number of its records is known in advance.
 fn make_counters(
     gpu: &mut Gpu,
     backend: Backend,

@@ -32,8 +32,8 @@ pub(super) struct DrawArguments {
     /// Number of instances; by default one for each row of --per-instance, otherwise one
     #[arg(long, value_name = "N")]
     instances: Option<u32>,
-    /// Take attributes that differ for each instance from this file: each row, or vertex, is for
-    /// one instance. If both files have a column of a name, the mesh's is used
+    /// Take attributes that differ for each instance from this file: each row, or vertex, is for one instance. If both
+    /// files have a column of the same name, the mesh's is used
     #[arg(long, value_name = "FILE")]
     pub(super) per_instance: Option<PathBuf>,
     /// Number of the first vertex
@@ -63,7 +63,7 @@ pub(super) struct Assembly {
 }
 
 impl Assembly {
-    /// The number of primitives, or patches, of an instance with that many vertices.
+    /// The number of primitives, or patches, of an instance with `vertices` vertices.
     fn primitives(self, vertices: u32) -> u64 {
         match self.topology {
             PrimitiveTopology::PatchList => {

@@ -22,7 +22,8 @@ pub(super) struct Mesh {
     pub(super) name: String,
     /// The columns of single numbers.
     pub(super) scalars: Vec<Scalar>,
-    /// The values that shader inputs can read, a column for each name: one of `scalars`, or a vector of up to four of them.
+    /// The values that shader inputs can read. Each column has a name, and consists of one of the `scalars` or of a
+    /// vector of up to four of them.
     pub(super) columns: Vec<Column>,
     /// The number of vertices.
     pub(super) vertices: u32,
@@ -45,7 +46,8 @@ pub(super) struct Scalar {
 /// Numbers of the type that the file has.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Values {
-    /// Integers. If a float is read, the integer `one` becomes 1.0: 255 for colours of bytes.
+    /// Integers. When they are read as floats, the integer `one` becomes 1.0: it is 255 for colours that are stored as
+    /// bytes.
     Int { values: Vec<i128>, one: u32 },
     /// Floats.
     Float(Vec<f64>),
@@ -67,7 +69,7 @@ impl Values {
         }
     }
 
-    /// Returns the number of a vertex, if it is an integer.
+    /// Returns the value for `vertex`, if that value is an integer.
     pub(super) fn int(&self, vertex: usize) -> Option<i128> {
         match self {
             Self::Int { values, .. } => values.get(vertex).copied(),
@@ -79,8 +81,7 @@ impl Values {
 }
 
 impl Mesh {
-    /// Reads a file, whose format the extension tells. A glTF file is read as it is at the time of
-    /// `pose` in its animation.
+    /// Reads a file, whose format the extension tells. For a glTF file, `pose` selects an animation and the time in it.
     pub(super) fn read(file: &Path, pose: &Pose) -> Result<Self> {
         let name = file.display().to_string();
         let bytes = std::fs::read(file).with_context(|| format!("cannot read {name}"))?;
@@ -101,7 +102,8 @@ impl Mesh {
         mesh.with_context(|| format!("cannot read the mesh {name}"))
     }
 
-    /// Returns the first column with a name: a vector, or otherwise a single scalar.
+    /// Returns the first of the columns whose name is wanted. If there is none, returns the first scalar whose name is
+    /// wanted, as a column.
     pub(super) fn column(&self, is_wanted: impl Fn(&str) -> bool) -> Option<Column> {
         let group = self.columns.iter().find(|column| is_wanted(&column.name)).cloned();
         group.or_else(|| {

@@ -22,7 +22,7 @@ pub(super) struct Column {
     output: CapturedOutput,
 }
 
-/// The purpose of an output for meshes and pictures, which its name tells.
+/// What the output means in a mesh or a picture, which its name tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Normal,
@@ -64,8 +64,8 @@ pub(super) fn position(columns: &[Column]) -> Option<&Column> {
     built_in.or_else(|| columns.iter().find(is_place))
 }
 
-/// Returns the column that is a position in space: a column that is named as a position and is not the
-/// built-in, otherwise the column that [`position`](position()) returns.
+/// Returns the column with positions in space: a column whose name says that it is a position and that is not the
+/// built-in `Position`; otherwise the column that [`position`](position()) returns.
 pub(super) fn place(columns: &[Column]) -> Option<&Column> {
     let is_named = |column: &&Column| {
         column.output.class == NumericClass::Float

@@ -1,6 +1,6 @@
-//! Runs the trials and cases of a probe in child processes, one at a time. If a case loses the
-//! device or crashes its process, that is recorded, and another child process continues with the
-//! next case.
+//! Runs a probe in child processes, one at a time: first the trials, which test properties of the device, then the
+//! cases, which are captures. If a case loses the device or crashes its process, that is recorded, and another child
+//! process continues with the next case.
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Write};

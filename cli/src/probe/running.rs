@@ -1,5 +1,5 @@
-//! The file that names the trial or case that a probe runs now. It is beside the report. If the whole machine
-//! freezes, the file tells which case caused that, because nothing else is left.
+//! The file that names the trial or case that a probe runs now. It is beside the report. If the whole machine freezes,
+//! only this file tells which case caused that.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};

@@ -100,8 +100,8 @@ enum Step<'a> {
 }
 
 impl Block<'_> {
-    /// Returns the numbers of the value at a path: `tint`, `lights[2].place`, or `*` for the whole
-    /// block. Of a runtime array, includes `elements` elements.
+    /// Returns the places in memory of the numbers of the value at a path: `tint`, `lights[2].place`, or `*` for the
+    /// whole block. A runtime array counts as one with `elements` elements.
     pub(super) fn numbers(&self, path: &str, elements: u32) -> Result<Vec<Number>> {
         let mut part = self.root()?;
         let mut numbers = None;
@@ -172,7 +172,7 @@ impl Block<'_> {
         Ok((0..).zip(members).map(member).collect())
     }
 
-    /// Returns the numbers of a member. Of a runtime array, includes only one element.
+    /// Returns the places in memory of the numbers of a member. A runtime array counts as one with a single element.
     pub(super) fn member_numbers(&self, name: &str) -> Result<Vec<Number>> {
         let member = self.member(self.root()?, name)?;
         self.all(member, 1)
@@ -292,8 +292,8 @@ impl Block<'_> {
     }
 }
 
-/// Returns the numbers of a column of a matrix, or the number of a component of a vector. For HLSL
-/// the column of SPIR-V is a row.
+/// Returns the numbers of a column of a matrix, or the number of a component of a vector. A column of SPIR-V is a row
+/// in the source if that is HLSL.
 fn element_of(all: Vec<Number>, index: u32, path: &str) -> Result<Vec<Number>> {
     let index = index as usize;
     let is_matrix = all.iter().any(|number| number.place.is_some());

@@ -20,8 +20,8 @@ fn size(s_type: vk::StructureType) -> Option<usize> {
     Some(SIZES[found].1)
 }
 
-/// Returns the size of a structure, which is [`size`], and the alignment that all structures of
-/// chains have. `None` if the structure is unknown.
+/// Returns the layout in memory of a structure: its [`size`], and the alignment that all structures of chains have.
+/// `None` if the structure is unknown.
 pub(crate) fn layout(s_type: vk::StructureType) -> Option<Layout> {
     Layout::from_size_align(size(s_type)?, align_of::<vk::BaseInStructure<'_>>()).ok()
 }

@@ -43,9 +43,8 @@ enum Destination {
     Unsettled,
 }
 
-/// The destination of a command that captures need not observe, for the fast path of hooks. It is
-/// `Copy`, so it does not borrow the withheld commands mutably, as [withholding](Recorded::record)
-/// a command requires.
+/// The destination of a command that captures need not observe, for the fast path of hooks. It does not borrow the
+/// withheld commands: the hook borrows them only when it [withholds](Recorded::record) the command.
 #[derive(Clone, Copy)]
 pub(crate) enum UnobservedRoute<'a> {
     /// The hook calls the driver's function.
@@ -133,7 +132,7 @@ impl Recorded {
         self.captures.as_ref().map(|captures| captures.hoisted()).unwrap_or_default()
     }
 
-    /// Changes the state that captures track with `change`, if transform feedback is emulated.
+    /// Calls `change`, which changes the state that captures track, if transform feedback is emulated.
     #[inline]
     pub(super) fn track(&mut self, change: impl FnOnce(&mut Captures)) {
         if let Some(captures) = &mut self.captures {

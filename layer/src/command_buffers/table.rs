@@ -34,10 +34,10 @@ impl Slot {
     }
 }
 
-// SAFETY: the value in the cell is replaced only while the lock of all slots is held. Otherwise,
-// commands of that command buffer access it, which the application must synchronize, and command
-// buffers that execute it after it was recorded. The latter only read its hoisted captures, which
-// are `Sync`. The values that are moved between threads in this way are `Send`.
+// SAFETY: the value in the cell is replaced only while the lock of all slots is held. Otherwise only two kinds of
+// commands access it: those that are recorded into the command buffer, which the application must synchronize, and
+// those that execute the command buffer after it was recorded. The latter only read its hoisted captures, which are
+// `Sync`. The values that are moved between threads in this way are `Send`.
 unsafe impl Sync for Slot {}
 
 const _: () = {

@@ -250,7 +250,8 @@ proptest! {
     }
 }
 
-/// A program of Vulkan 1.0 uses a driver that has buffer device addresses as an extension.
+/// The extensions that captures require are added unless the program enables them itself. Here the driver has Vulkan
+/// 1.0, and buffer device addresses as an extension.
 #[test]
 fn extensions_of_captures_are_added_once() {
     let mut capabilities = capabilities();

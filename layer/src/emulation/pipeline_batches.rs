@@ -66,8 +66,7 @@ impl Emulation {
             // have failed.
             unsafe { self.context().device().destroy_shader_module(module, None) };
         }
-        // The driver's error has precedence over the layer's result. A positive result of the
-        // driver has not.
+        // The driver's result is returned if it is an error; otherwise the layer's result has precedence.
         refused.filter(|_| result >= vk::Result::SUCCESS).unwrap_or(result)
     }
 }

@@ -470,10 +470,10 @@ impl Pipeline {
         }))
     }
 
-    /// Creates the variant in advance, so that recording need not wait for a compiler. Only checks
-    /// whether the shader can be captured if the variant depends on dynamic state, or if `compiles`
-    /// is false because the creation of the pipeline must not wait for a compiler either. Returns
-    /// whether the pipeline captures or counts.
+    /// Creates the variant in advance, so that recording need not wait for a compiler. If the variant depends on
+    /// dynamic state, or if `compiles` is false because the creation of the pipeline must not wait for a compiler
+    /// either, only checks that the outputs of the shader can be captured. Returns whether the pipeline captures or
+    /// counts.
     ///
     /// # Errors
     /// The errors of [`variant`](Self::variant).

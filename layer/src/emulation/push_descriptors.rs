@@ -189,8 +189,8 @@ pub(super) struct PushedSet {
     set_layout: Arc<SetLayout>,
     /// The descriptors, sorted by [`Pushed::place`].
     descriptors: Vec<Pushed>,
-    /// The sequence number of the last push. Binds of sets and pushes have one sequence, which
-    /// tells which came later.
+    /// The sequence number of the last push. Binds and pushes of sets share one sequence, so that the numbers tell
+    /// which came later.
     pub(super) order: u32,
     /// The descriptor set from which captures read the descriptors. Null if they were not written
     /// into a set since the last push.

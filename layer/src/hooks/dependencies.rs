@@ -39,10 +39,9 @@ fn pass_scope(recorded: &Recorded) -> RenderPassScope {
     }
 }
 
-/// Returns how the stages of events are translated: always like those of commands outside of
-/// passes. A wait must have the same masks as the commands that set its events. Those commands
-/// are recorded outside of passes, but the wait may be inside of a pass. There it may contain all
-/// stages.
+/// Returns how the stages of events are translated: always like those of commands outside of passes. A wait must have
+/// the same masks as the commands that set its events. Those commands are recorded outside of passes, but the wait may
+/// be inside of a pass. A wait inside of a pass may contain all stages, so the same masks are valid there.
 fn event_scope() -> RenderPassScope {
     RenderPassScope::Outside { also_compute: Kind::Event.is_translated() }
 }

@@ -250,8 +250,8 @@ impl Settings {
     }
 }
 
-/// Returns the first value of a setting that can be parsed. Adds a problem for each value before
-/// it, which cannot.
+/// Returns the first value of a setting that can be parsed. Adds a problem for each earlier value, because that cannot
+/// be parsed.
 fn first<T: FromValue>(
     found: &GivenSettings,
     name: &'static str,

@@ -143,7 +143,6 @@ struct Arrays<'a> {
 }
 
 impl<'a> Arrays<'a> {
-    ///
     /// # Safety
     /// The structure is valid.
     unsafe fn new(info: &vk::DependencyInfo<'static>) -> Self {

@@ -181,13 +181,11 @@ impl Scope {
     /// ([VUID-VkRenderPassCreateInfo-pDependencies-00837](https://docs.vulkan.org/refpages/latest/refpages/source/VkRenderPassCreateInfo.html)
     /// and 00838).
     ///
-    /// The transform feedback stage becomes `VERTEX_SHADER`, which every device with graphics
-    /// supports, because an empty mask would need `synchronization2`. The logical order has the
-    /// same stages before and after each of the two, apart from each other. Neither is a
-    /// framebuffer-space stage, so the rules about such stages are still met
-    /// (VUID-VkSubpassDependency-srcSubpass-06809 and 02243). The masks of barriers inside of the
-    /// subpass, which [`inside`](Self::inside) translates, remain subsets of the masks of the
-    /// subpass dependency.
+    /// The transform feedback stage becomes `VERTEX_SHADER`, which every device with graphics supports, because an
+    /// empty mask would need `synchronization2`. In the logical order, only the stages of tessellation and geometry
+    /// shaders are between these two stages. Neither is a framebuffer-space stage, so the rules about such stages are
+    /// still met (VUID-VkSubpassDependency-srcSubpass-06809 and 02243). The masks of barriers inside of the subpass,
+    /// which [`inside`](Self::inside) translates, remain subsets of the masks of the subpass dependency.
     pub(crate) fn in_subpass(self) -> Self {
         let captures = self.stages.intersects(TRANSFORM_FEEDBACK);
         let Self { mut stages, access } = self.inside();

@@ -118,8 +118,8 @@ impl Arena {
 mod tests {
     use super::*;
 
-    /// If threads wrote to shared memory here, the thread sanitizer (`.ci/sanitize`) would make
-    /// this test fail.
+    /// An empty array allocates nothing, so threads that make empty arrays write to no shared memory. If they did, the
+    /// thread sanitizer (`.ci/sanitize`) would make this test fail.
     #[test]
     fn empty_arrays_of_threads_share_nothing() {
         std::thread::scope(|scope| {

@@ -67,7 +67,8 @@ pub struct FactChange {
     pub after: Option<String>,
 }
 
-/// Counts the cases of a backend and a topology of which the second report lacks at least one.
+/// For a backend and a topology with cases that only the first report has: the number of these cases, and of the cases
+/// that the second report has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GoneRow {
     /// The index in [`Comparison::devices`] of the devices that are compared.
@@ -163,9 +164,8 @@ impl Comparison {
         comparison
     }
 
-    /// Whether nothing is worse: no case became wrong, no new case is not right, and no device,
-    /// backend or topology of a backend is gone. Other cases that are gone are ignored, because a
-    /// probe may leave out some.
+    /// Whether nothing is worse: no case became wrong, every new case is right, and no device, backend or topology of a
+    /// backend is gone. Other cases that are gone are ignored, because a probe may leave out some.
     pub fn is_no_worse(&self) -> bool {
         self.became_wrong.is_empty()
             && self.new_not_right().next().is_none()

@@ -12,8 +12,8 @@ fn parse(value: &serde_json::Value) -> Recorded {
     Recorded::parse(Path::new("a.json"), &value.to_string()).unwrap()
 }
 
-/// Returns a report with two pipelines that the sample report does not have. `first` and `second`
-/// are the results of each: names of lists (`right`, `wrong`, `not_run`), each with its draws.
+/// Returns a report with two pipelines that the sample report does not have. `first` and `second` are the results of
+/// these pipelines: names of lists (`right`, `wrong`, `not_run`), each with the draws in the list.
 fn small(first: &[(&str, &str)], second: &[(&str, &str)]) -> serde_json::Value {
     let mut value = json(&sample_report());
     let template = value["reports"][0]["results"][0].clone();
@@ -83,7 +83,8 @@ fn each_kind_of_change_has_its_list() {
     assert_eq!((draws(&back.new).len(), draws(&back.gone).len()), (1, 1));
 }
 
-/// In the sample report the triangle strips are wrong, and a case of the line lists could not run.
+/// A report in Markdown is read like the JSON in it. In the sample report the triangle strips are wrong, and a case of
+/// the line lists could not run.
 #[test]
 fn a_report_in_markdown_says_the_same_as_its_json() {
     let report = sample_report();

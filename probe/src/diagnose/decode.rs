@@ -78,7 +78,7 @@ impl<'a> Capture<'a> {
         Ok(Self { expectation, buffers, idle, by_content: OnceCell::new() })
     }
 
-    /// Whether the capture has no difference at all, not even a legal rotation.
+    /// Whether the capture has no difference at all, not even a rotation that Vulkan allows.
     pub fn is_right(&self) -> bool {
         self.buffers.iter().all(|b| {
             self.records_are_right(b) && b.gaps_are_untouched() && b.surroundings_are_untouched()

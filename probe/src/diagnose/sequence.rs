@@ -14,8 +14,8 @@ pub enum Sequence<'a> {
         /// The number of vertices of the instance. In an indexed draw, the number of indices.
         vertex_count: u32,
     },
-    /// The primitives that a geometry shader emits to one vertex stream. They are in a list, even
-    /// if it emitted strips.
+    /// The primitives that a geometry shader emits to one vertex stream. They are separate primitives, even if the
+    /// shader emits strips.
     Emitted {
         /// The number of vertices of each primitive: 1, 2 or 3.
         vertices_per_primitive: u32,

@@ -41,8 +41,8 @@ pub(super) fn inputs(shader: &Shader<'_>) -> Result<Vec<Input>> {
     let declarations = Declarations::of(&module);
     let variables = interface_variables(&declarations, &entry, StorageClass::Input);
     let input = |read: &AttributeUse| {
-        // Find the variable to which the location belongs: the one with the highest first location
-        // that is not above it.
+        // Find the variable to which the location belongs: the one with the highest first location up to
+        // `read.location`.
         let begins = variables.iter().filter_map(|v| Some((v.location?, v)));
         let own =
             begins.filter(|(first, _)| *first <= read.location).max_by_key(|(first, _)| *first);
@@ -68,9 +68,8 @@ pub(super) fn inputs(shader: &Shader<'_>) -> Result<Vec<Input>> {
     Ok(reads.attributes.iter().map(input).collect())
 }
 
-/// Finds scalar, vector or matrix column number `before` (from 0) in a type, and returns the path
-/// to it as in GLSL. If the type has fewer, subtracts their number from `before`, and returns
-/// `None`.
+/// Counts the scalars, vectors and matrix columns in a type, and returns the path, as in GLSL, to number `before`,
+/// counted from 0. If there are fewer, subtracts their number from `before`, and returns `None`.
 fn part(declarations: &Declarations, ty: Id, before: &mut usize) -> Option<String> {
     let same = |part_ty: Id, count: u32, before: &mut usize| {
         (0..count)

@@ -129,7 +129,7 @@ impl Nodes {
     }
 }
 
-/// A vertex attribute of all primitives.
+/// A vertex attribute, with its values from all primitives that were added.
 struct Attribute {
     names: &'static [&'static str],
     /// The value for vertices of primitives that do not have the attribute.

@@ -12,8 +12,8 @@ const SUFFIXES: [[&str; 4]; 4] = [
     ["_x", "_y", "_z", "_w"],
 ];
 
-/// Scalars that are recognized by their whole names, as in PLY files: the column, and the names of
-/// its components.
+/// Columns whose components are recognized by their whole names, as in PLY files: the name of the column, and the names
+/// of its components.
 const WHOLE: [(&str, &[&str]); 8] = [
     ("position", &["x", "y", "z", "w"]),
     ("normal", &["nx", "ny", "nz"]),
@@ -25,7 +25,7 @@ const WHOLE: [(&str, &[&str]); 8] = [
     ("tangent", &["tx", "ty", "tz", "tw"]),
 ];
 
-/// The names that shaders use for inputs, each list with the name of the column for these inputs.
+/// For each column, the names that shaders use for the input that reads it.
 const ALIASES: [(&str, &[&str]); 8] = [
     ("position", &["pos", "positions", "vert", "vertex", "point", "xyz"]),
     ("normal", &["normals", "norm", "nrm"]),

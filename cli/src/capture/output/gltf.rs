@@ -201,7 +201,8 @@ impl Attribute<'_> {
     }
 }
 
-/// Whether a 32-bit float can represent a number exactly, if the number is an integer.
+/// Whether a 32-bit float can represent the number exactly. Only integers are checked: floats and doubles are always
+/// accepted.
 const fn is_held(number: Number) -> bool {
     match number {
         Number::Int(value) => value as f32 as i128 == value as i128,

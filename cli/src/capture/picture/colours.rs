@@ -112,7 +112,8 @@ impl<'a> Colouring<'a> {
         let parts = parts.filter(|((_, (low, high)), _)| low <= high);
         let parts: Vec<String> = parts
             .map(|((name, (low, high)), (first, last))| {
-                // Most numbers were floats of 32 bits, which have fewer digits.
+                // The range is printed with the digits of 32-bit floats, because most captured numbers are 32-bit
+                // floats.
                 let (low, high) = (*low as f32, *high as f32);
                 format!("{name} from {low} ({first}) to {high} ({last})")
             })

@@ -39,9 +39,9 @@ pub(super) fn normals(
     }
 }
 
-/// Returns the rotation, or reflection, that makes normals of vertices most like those of the
-/// triangles of shapes: the orthogonal factor of the sum of their outer products. `None` if the
-/// normals do not determine one, as in a plane.
+/// Returns the rotation, or reflection, that best maps the normals of the vertices to the normals of the triangles in
+/// `shapes`: the orthogonal factor of the sum of the outer products of both. `None` if the normals do not determine a
+/// rotation, as in a plane.
 fn best_rotation(shapes: &[[f64; 3]], normals: &[DVec3]) -> Option<DMat3> {
     let mut sum = DMat3::ZERO;
     for (corners, normals) in shapes.chunks_exact(3).zip(normals.chunks_exact(3)) {

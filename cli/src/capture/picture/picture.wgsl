@@ -7,7 +7,7 @@ struct Drawn {
     @builtin(position) place: vec4f,
     @location(0) shape: vec4f,
     @location(1) colour: vec4f,
-    /// The place within a point: from -1 to 1 in both directions.
+    /// The position within the square of a point: from -1 to 1 in both directions.
     @location(2) across: vec2f,
     /// The normal in the space of `shape`, and 1. Four zeros if the triangle's own normal is used.
     @location(3) normal: vec4f,

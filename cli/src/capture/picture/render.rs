@@ -18,8 +18,8 @@ const SHADERS: &str = include_str!("picture.wgsl");
 /// The colour of the background, to which distant primitives fade.
 const GROUND: [f32; 4] = [0.965, 0.968, 0.975, 1.0];
 
-/// The distance that a point reaches from its centre, and a line from its middle, in pixels of a picture of
-/// the usual size.
+/// The distance that a point reaches from its centre, and a line from its middle, in pixels of a picture of 1024 by
+/// 1024. `compile` scales both for other sizes.
 const POINT: f32 = 2.5;
 const LINE: f32 = 0.8;
 
@@ -31,8 +31,8 @@ struct Style {
     vertex: &'static str,
     fragment: &'static str,
     reach: f32,
-    /// The number of vertices of a primitive that the shader reads at once, as attributes of an
-    /// instance. `None` if it reads each as a vertex.
+    /// If each primitive is drawn as an instance: the number of its vertices, which the shader reads as attributes of
+    /// the instance. `None` if the vertices of a primitive are drawn as vertices.
     instanced: Option<u32>,
 }
 
@@ -186,7 +186,8 @@ impl Pipeline {
     }
 }
 
-/// Returns the attributes of a vertex of a primitive. The first vertex has the first locations.
+/// Returns the descriptions of the attributes that belong to vertex `vertex` of a primitive. They begin at location `4
+/// * vertex`.
 fn attributes(vertex: u32) -> [vk::VertexInputAttributeDescription; 4] {
     let of = |part: u32, format, offset: usize| {
         vk::VertexInputAttributeDescription::default()

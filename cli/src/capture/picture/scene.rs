@@ -9,7 +9,7 @@ use super::normals::normals;
 use super::view::{Size, View};
 use crate::capture::output::Shown;
 
-/// The part of the picture that the primitives fill, if the view is from outside.
+/// The fraction of the picture's width or height that the primitives fill, if the view is from outside.
 const FILLED: f64 = 0.92;
 
 /// The tangent of half of the assumed field of view. Clip-space x and y are multiplied by it, which

@@ -64,9 +64,8 @@ impl Captures {
         }
     }
 
-    /// Forgets the pipeline of captured draws, because the program binds another graphics pipeline
-    /// or other shader objects. The next draw that is captured looks it up with
-    /// [`find_pipeline`](Self::find_pipeline).
+    /// Forgets the pipeline of captured draws, because the program binds another graphics pipeline or other shader
+    /// objects. The next draw that is captured looks up the new one with [`find_pipeline`](Self::find_pipeline).
     fn forget_pipeline(&mut self) {
         self.end_counting();
         self.state.changed.variant = true;

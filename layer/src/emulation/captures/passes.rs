@@ -27,9 +27,9 @@ pub(super) struct Pass {
     pub(super) is_counted: bool,
     /// Whether captures or other hoisted computations were recorded for the pass.
     pub(super) has_captures: bool,
-    /// The kernel that computes the arguments of the pass's `vkCmdDrawIndirectByteCountEXT`
-    /// commands. It was recorded before the pass, and the draws are added later. `None` unless the
-    /// pass was [settled](Captures::settle).
+    /// The kernel that computes the arguments of the pass's `vkCmdDrawIndirectByteCountEXT` commands. It was recorded
+    /// before the pass, and the data of the commands is added later. `None` unless the pass was
+    /// [settled](Captures::settle).
     pub(super) late_draws: Option<LateDraws>,
 }
 

@@ -210,8 +210,8 @@ unsafe extern "system" fn get(_: vk::Device, name: *const c_char) -> vk::PFN_vkV
     unsafe { std::mem::transmute(function) }
 }
 
-/// A dispatchable object. The device has its address as its handle; command buffers have copies of
-/// it.
+/// A dispatchable object. Its address is the handle of the device. The handles of command buffers are addresses of
+/// copies of this object.
 static OBJECT: [usize; 2] = [0x7151, 0];
 
 fn device() -> vk::Device {

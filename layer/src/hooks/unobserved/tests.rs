@@ -562,8 +562,8 @@ fn commands_go_to_their_own_command_buffer() {
     freed(&[a, c]);
 }
 
-/// Several threads record into their own command buffers, while other threads allocate and free
-/// theirs.
+/// Commands reach the command buffer that they were recorded into, even if several threads record into their own
+/// command buffers while other threads allocate and free theirs.
 #[test]
 fn threads_record_at_once() {
     let (functions, templates) = device();

@@ -164,8 +164,7 @@ proptest! {
         let (stages, access) = scope.to32();
         let new = Scope::new32(stages, access);
         prop_assert!(is_valid(new), "{scope:?} {new:?}");
-        // Stages that only stand for a set of stages are left out of the comparison, but the sets
-        // are not.
+        // Stages that only stand for a set of stages are not compared themselves, but the stages of the set are.
         let groups = EQUIVALENT.iter().fold(0, |all, (stage, _)| all | stage);
         let old = expanded(scope.stages.as_raw()) & !groups;
         prop_assert_eq!(old & !expanded(new.stages.as_raw()), 0, "{:?} {:?}", scope, new);

@@ -12,8 +12,8 @@ use super::matrix;
 /// The time of an animation at which a mesh is read.
 #[derive(Debug, Clone, Default, PartialEq, clap::Args)]
 pub(in crate::capture) struct Pose {
-    /// Read a glTF file with its nodes and skins moved as they are at this time of its animation.
-    /// Before the first keyframe all is as at that one, and after the last as at the last
+    /// Read a glTF file with its nodes and skins moved as they are at this time of its animation. Before the first
+    /// keyframe that keyframe counts, and after the last one the last
     #[arg(long, value_name = "SECONDS", requires = "mesh", value_parser = seconds,
         allow_negative_numbers = true)]
     pub(in crate::capture) time: Option<f64>,
@@ -90,7 +90,8 @@ impl Pose {
     }
 }
 
-/// Sets the part of a transformation that an animation channel moves to its value at a time.
+/// Sets the part of `local` that `channel` animates (translation, rotation or scale) to the value of the channel at
+/// `time`.
 fn move_to(local: &mut Local, channel: &Channel<'_>, buffers: &[Vec<u8>], time: f64) -> Result<()> {
     let reader = channel.reader(|buffer| buffers.get(buffer.index()).map(Vec::as_slice));
     let times = reader.read_inputs().context("its times are outside of their buffer")?;
