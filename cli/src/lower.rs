@@ -154,7 +154,7 @@ struct Report<'a> {
     /// 16. For the native backend, the whole block.
     push_constants: Option<&'a Range<u32>>,
     spec_ids: Option<SpecIds>,
-    /// The declarations of the stages after the vertex shader. `None` if there is only one shader.
+    /// What the stages after the vertex shader declare. `None` if there is only one shader.
     geometry: Option<super::Primitives>,
     /// This field and all that follow are only for the compute backend.
     workgroup_size: u32,

@@ -168,12 +168,12 @@ struct Selected {
 }
 
 impl Selected {
-    /// The stage that the option names, if it is used.
+    /// The stage that `--stage` names. `None` without this option.
     fn stage(&self) -> Option<ExecutionModel> {
         self.stage.map(ExecutionModel::from)
     }
 
-    /// The entry point that the option names, if it is used.
+    /// The entry point that `--entry-point` names. `None` without this option.
     fn entry_point(&self) -> Option<&str> {
         self.entry_point.as_deref()
     }
@@ -265,7 +265,7 @@ fn suggested(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Suppresses the messages of naga's panics, because they are returned and shown like other errors.
+/// Stops naga's panics from printing messages, because the panics are caught and shown like other errors.
 fn leave_naga_silent() {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -480,7 +480,7 @@ struct Specialized<'a> {
 struct Stages<'a> {
     /// The shader that is captured.
     shader: Shader<'a>,
-    /// The shaders before it, beginning with the vertex shader, each with its stage.
+    /// The shaders before the captured one, beginning with the vertex shader. The field `stage` of each is set.
     before: Vec<Shader<'a>>,
     domain_origin: DomainOrigin,
 }

@@ -54,8 +54,8 @@ mod tests {
     fn check_width(command: &clap::Command) {
         let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
         for line in help.lines() {
-            // Examples may be wider, because each stays on one line to be copied. Those of
-            // `capture`, which is newer, are as narrow as other text.
+            // Examples may be wider, because each stays on one line to be copied. Only the examples of `capture` are
+            // checked like other text.
             let is_example = line.starts_with("  ") && command.get_name() != "capture";
             assert!(is_example || line.chars().count() <= 78, "{}: {line}", command.get_name());
         }

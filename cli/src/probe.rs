@@ -176,7 +176,8 @@ pub(super) fn parse_provoking(name: &str) -> Result<ProvokingVertex, String> {
     found.ok_or_else(|| "one of: first, last".to_owned())
 }
 
-/// Parses the name of a topology, also in the capitals and with the underscores of Vulkan.
+/// Parses the name of a topology, as this command writes it (`triangle-list`) or as Vulkan does
+/// (`VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST`, or without that prefix).
 fn parse_topology(name: &str) -> Result<PrimitiveTopology, String> {
     let own = name.to_ascii_lowercase().replace('_', "-");
     let own = own.strip_prefix("vk-primitive-topology-").unwrap_or(&own);

@@ -1,5 +1,5 @@
-//! Reads files with shaders. Determines their language, from the content or else from the
-//! extension, and tells the user how to convert unsupported ones.
+//! Reads files with shaders. Determines their language, from the content or else from the extension, and tells the user
+//! how to convert files in unsupported languages.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -16,7 +16,7 @@ use super::specialize::{Constants, Values};
 pub(super) const ACCEPTED: &str =
     "SPIR-V (by its content), WGSL (.wgsl) and GLSL vertex shaders (.vert, .glsl, .vs, .vsh)";
 
-/// A stage after the vertex shader. For each there is an option with the file of its shader.
+/// A stage after the vertex shader. Each of these stages has an option that names the file of its shader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LaterStage {
     Control,
@@ -284,9 +284,8 @@ pub(super) fn read_all(
     })
 }
 
-/// Reads the vertex shader that precedes other shaders. `of_later` are values of constants that a later shader has.
-/// They are also used in the vertex shader for those of the constants that it has. It must have all constants in
-/// `others`.
+/// Reads the vertex shader that precedes other shaders. `of_later` are the values for constants of later shaders; the
+/// vertex shader may have some of these constants, too. It must have all constants in `others`.
 fn read_before(
     file: &Path,
     entry_point: Option<&str>,
@@ -395,8 +394,8 @@ fn compile(file: &Path, options: &[&str]) -> Result<Result<Vec<u32>, Refusal>> {
 pub(super) fn read_spirv(file: &Path) -> Result<Vec<u32>> {
     let bytes = read_bytes(file)?;
     let kind = match Kind::of(file, &bytes) {
-        // A file with this extension may have a stage that is supported only as SPIR-V, so the
-        // message is the one for source code.
+        // Commands that call this function take SPIR-V of any stage. So the message is the one for source code in
+        // general, not the one for a stage that is not supported.
         Kind::Stage(_) | Kind::Later(_) => Kind::Glsl,
         kind => kind,
     };

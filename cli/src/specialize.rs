@@ -138,7 +138,7 @@ pub(super) fn default_of(constant: &DeclaredConstant) -> String {
 }
 
 impl Value {
-    /// Returns the value as WebGPU takes it for an override.
+    /// Returns the value as a double, as which WebGPU takes the values of overrides.
     const fn number(self) -> f64 {
         match self {
             Self::Bool(value) => value as u8 as f64,

@@ -238,8 +238,8 @@ impl Modules {
     }
 }
 
-/// Returns the contents for the blocks at one place. Contents that are written later replace earlier ones, so
-/// they are written in the order of [`in_order`], whatever their order on the command line.
+/// Returns the bytes of the buffer, or of the push constants, that `blocks` describe. Contents that are written later
+/// replace earlier ones, so they are written in the order of [`in_order`], whatever their order on the command line.
 fn bytes_of(
     contents: &[&Content],
     blocks: &[Block<'_>],

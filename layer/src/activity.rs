@@ -101,9 +101,8 @@ impl fmt::Display for Activity {
 }
 
 impl Activity {
-    /// Decides whether the layer is active. If the query of the capabilities (`asked`) failed, the
-    /// layer is dormant, and `lists_it` is called to find the reason to report. It returns whether
-    /// the driver lists the extension.
+    /// Decides whether the layer is active. If the query of the capabilities (`asked`) failed, the layer is dormant,
+    /// and `lists_it` is called to find the reason to report: it returns whether the driver lists the extension.
     pub(crate) fn decide(
         asked: Result<Capabilities, RuntimeError>,
         lists_it: impl FnOnce() -> Result<bool, vk::Result>,

@@ -70,7 +70,7 @@ pub(crate) struct OwnLink<L> {
     link: NonNull<L>,
 }
 
-/// A link of the loader's list for `vkCreateInstance` or for `vkCreateDevice`.
+/// A link of the list of layers that the loader passes to `vkCreateInstance` or to `vkCreateDevice`.
 pub(crate) trait Link: Sized {
     /// The link of the next layer in the chain.
     fn below(&self) -> *mut Self;

@@ -10,7 +10,7 @@ use crate::chain;
 use crate::chain::copy::Chain;
 use crate::error::Error;
 
-/// The structures whose features the layer gives, and the driver must not see.
+/// The structures with features that the layer gives to programs, and hides from the driver.
 type TransformFeedback = vk::PhysicalDeviceTransformFeedbackFeaturesEXT<'static>;
 type ProvokingVertex = vk::PhysicalDeviceProvokingVertexFeaturesEXT<'static>;
 type PrimitivesGenerated = vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT<'static>;
@@ -39,8 +39,8 @@ impl<'a> Wishes<'a> {
         self.extensions.contains(&ext::transform_feedback::NAME)
     }
 
-    /// Whether the program enables nothing that the layer gives, so that the create info need not
-    /// be changed.
+    /// Whether the create info can go to the driver unchanged, because the program enables nothing that the layer
+    /// gives.
     fn is_the_drivers(&self) -> bool {
         // SAFETY: the contract of [`Self::new`].
         let (features, mut provoking) = unsafe {

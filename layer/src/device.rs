@@ -155,7 +155,8 @@ unsafe fn create(
     // SAFETY: the next in the chain created the device, and the function is its own.
     let mut recording = records.then(|| unsafe { Recording::load(created, get_device_proc_addr) });
     if let (Some(support), Some(recording)) = (emulated, &mut recording) {
-        // SAFETY: as above, and the device has what the capture support requires.
+        // SAFETY: the next in the chain created the device with what the capture support requires, and the function is
+        // its own.
         unsafe {
             recording
                 .emulate(&instance, physical_device, created, get_device_proc_addr, support)

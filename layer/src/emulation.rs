@@ -159,9 +159,8 @@ impl Emulation {
         self.context.device().fp_v1_0().cmd_pipeline_barrier
     }
 
-    /// # Safety
-    /// The command buffer is being recorded. Conditional rendering is active, and was begun where
-    /// it may be ended (for example, both outside of a render pass).
+    /// # Safety The command buffer is being recorded. Conditional rendering is active, and may be ended here: if it was
+    /// begun outside of a render pass, the command buffer is outside of one now.
     unsafe fn end_conditional_rendering(&self, cmd: vk::CommandBuffer) {
         if let Some(end) = self.functions.end_conditional_rendering_ext {
             // SAFETY: the caller's contract.

@@ -150,7 +150,8 @@ mod tests {
     use super::*;
     use crate::capture_support::tests::capabilities;
 
-    /// A program may enable the reported features, and no other features.
+    /// Of the features for which the layer reports its own values, a program may enable the reported and the tolerated
+    /// ones, and no others.
     #[test]
     fn what_is_reported_can_be_enabled() {
         let support = CaptureSupport::new(capabilities()).unwrap();

@@ -249,9 +249,8 @@ unsafe fn command_of(
     }
     // SAFETY: the caller's contract.
     let find = |command: &CStr| unsafe { (data.get_device_proc_addr)(device, command.as_ptr()) };
-    // The command belongs to two extensions. A driver without transform feedback lacks only this
-    // one of their commands, and has `vkCmdSetPolygonModeEXT` if the program enables either
-    // extension.
+    // The command belongs to two extensions. Of the commands of both extensions, a driver without transform feedback
+    // lacks only this one. The driver has `vkCmdSetPolygonModeEXT` if the program enables either extension.
     if data.gives && command == RASTERIZATION_STREAM && find(c"vkCmdSetPolygonModeEXT").is_some() {
         return emulated();
     }

@@ -39,7 +39,7 @@ pub(crate) struct InstanceData {
     pub(crate) optional: Optional,
     /// The user's settings.
     pub(crate) settings: Settings,
-    /// For each physical device that was asked for: whether the layer is active on it.
+    /// For each physical device that a program has used: whether the layer is active on it.
     activities: Mutex<HashMap<vk::PhysicalDevice, Activity>>,
 }
 

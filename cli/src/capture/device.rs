@@ -27,7 +27,8 @@ const COUNTER: u64 = 4;
 /// The outputs to capture, and the draw.
 pub(super) struct Job<'a> {
     pub(super) stages: &'a Stages<'a>,
-    /// The declarations of the stages after the vertex shader. `None` if a vertex shader is captured.
+    /// What the stages after the vertex shader declare, such as the size of the output primitives. `None` if a vertex
+    /// shader is captured.
     pub(super) geometry: Option<LoweredGeometry>,
     pub(super) vertex_data: &'a VertexData,
     pub(super) contents: &'a Contents,

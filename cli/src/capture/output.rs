@@ -30,7 +30,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// Returns the format of a file's extension. It is a table for .txt, or without an extension.
+    /// Returns the format for a file with this extension: a table for `.txt` and for a file without an extension.
     pub(super) fn of(file: &Path) -> Result<Self> {
         let extension = file.extension().map(|extension| extension.to_string_lossy());
         match extension.as_deref() {
@@ -76,7 +76,7 @@ pub(super) struct Shown<'a> {
 /// The maximum number of rows of a table on a terminal.
 const MOST_ROWS: usize = 200;
 
-/// The table has rules at its top and bottom, and below its header.
+/// The style of the table: horizontal lines at its top and bottom, and below its header.
 const RULES: TableStyle =
     TableStyle::new().top_border(RULE).header_separator(RULE).bottom_border(RULE);
 const RULE: LineStyle = LineStyle::none().fill('─').junction('─');
@@ -208,7 +208,8 @@ struct JsonRecord<'a> {
     outputs: Outputs<'a>,
 }
 
-/// The values of a vertex, by the names of the outputs, in their order.
+/// The values of a vertex. They are serialized as a map from the name of each output to its value, in the order of the
+/// outputs.
 struct Outputs<'a> {
     records: &'a Records<'a>,
     vertex: usize,

@@ -162,8 +162,8 @@ impl Column {
         }
     }
 
-    /// Returns the purpose of the output, if its name tells one, and its type fits: three floats for a
-    /// normal, two for texture coordinates, and three or four for a colour.
+    /// Returns the role that the output's name tells. `None` if the name tells no role, or if the type does not fit the
+    /// role: three floats for a normal, two for texture coordinates, and three or four for a colour.
     pub(super) fn role(&self) -> Option<Role> {
         let is_whole = self.letters.first() == Some(&'x');
         if !is_whole || self.class() != NumericClass::Float {
@@ -255,7 +255,7 @@ impl Number {
     }
 }
 
-/// Writes as few digits as distinguish the number from its neighbours.
+/// Writes only as many digits as distinguish the number from all others of its type.
 impl std::fmt::Display for Number {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

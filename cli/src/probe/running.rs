@@ -20,9 +20,9 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Opens the file beside that of a report or page. `None` if there is no report or page, or if
-    /// it goes to a device or a pipe. If an earlier run did not end, its file still exists; then
-    /// its line is printed.
+    /// Opens the file that names the running case, beside the file of a report or page. `None` if there is no report or
+    /// page, or if it is written to a device or a pipe. If an earlier run did not end, its file still exists, and its
+    /// line is printed.
     ///
     /// # Errors
     /// The errors of the file system.
@@ -91,7 +91,7 @@ pub(super) fn batch_line(report: &ProbeReport, number: usize, batch: &Batch<'_>)
     )
 }
 
-/// Describes a case that runs alone.
+/// Describes a case that runs alone, not in a batch, with the command that repeats the case.
 pub(super) fn case_line(report: &ProbeReport, batch: &Batch<'_>, case: &Case) -> String {
     let (device, backend) = (&report.device.name, batch.group.backend);
     let command = report.repeat(case, Some(backend));

@@ -223,7 +223,7 @@ impl Block<'_> {
         Ok(Part { ty: element, offset, ..part })
     }
 
-    /// Returns the numbers of a value, in the order of its members and elements.
+    /// Returns the places in memory of the numbers of a value, in the order of its members and elements.
     fn all(&self, part: Part, elements: u32) -> Result<Vec<Number>> {
         let mut numbers = Vec::new();
         self.collect(part, elements, &mut numbers)?;

@@ -34,7 +34,7 @@ impl Value {
         }
     }
 
-    /// The number of elements of a runtime array that the value has numbers for.
+    /// The number of elements that the value sets if it is the value of a runtime array.
     pub(super) fn elements(&self) -> u32 {
         match self {
             Self::Matrices(matrices) => matrices.len() as u32,
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn matrices_do_what_they_are_named_for() {
         let near = |a: DVec3, b: DVec3| assert!((a - b).length() < 1e-12, "{a} {b}");
-        // In Vulkan the depths at the ends are 0 and 1, and y points downwards. The field of view
+        // In Vulkan the depth is 0 on the near plane and 1 on the far plane, and y points downwards. The field of view
         // is vertical.
         let lens = matrix_of("perspective(90, 2, 1, 3)");
         near(lens.project_point3(DVec3::new(2.0, 1.0, -1.0)), DVec3::new(1.0, -1.0, 0.0));

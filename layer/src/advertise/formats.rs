@@ -1,4 +1,4 @@
-//! Hides from programs that a format is supported for vertex buffers, if captures cannot decode it.
+//! Hides that the driver supports a format for vertex buffers, if captures cannot decode that format.
 
 use ash::vk;
 use vkxfb::vertex_input::VertexFormat;

@@ -92,9 +92,9 @@ impl Chain {
     }
 
     fn behind<T: vk::TaggedStructure>(&self) -> Error {
-        // SAFETY: as above.
+        // SAFETY: the contract of [`Self::copy`].
         let unknown = unsafe { structures(self.rest) }.next();
-        // SAFETY: as above.
+        // SAFETY: the contract of [`Self::copy`].
         let unknown = unknown.map(|structure| unsafe { structure.as_ref() }.s_type);
         Error::Behind { structure: T::STRUCTURE_TYPE, unknown: unknown.unwrap_or_default() }
     }

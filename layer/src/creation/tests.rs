@@ -79,7 +79,7 @@ fn chained(structures: &mut [Structure]) -> *const c_void {
     structures.iter_mut().rev().fold(ptr::null(), |next, structure| structure.link(next))
 }
 
-/// A program that creates a device, with what it enables.
+/// What a program passes to `vkCreateDevice`.
 #[derive(Debug, Clone)]
 struct Program {
     /// The kinds of the chained structures, each with whether the structure's feature is set.

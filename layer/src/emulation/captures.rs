@@ -143,7 +143,7 @@ impl Captures {
             // SAFETY: Vulkan requires that the command buffer is not pending execution.
             unsafe { arena.reset() };
         }
-        // SAFETY: as above.
+        // SAFETY: the command buffer is not pending execution.
         unsafe { self.descriptor_pools.reset(self.emulation.context().device()) };
         self.command_count = 0;
     }
@@ -158,7 +158,7 @@ impl Captures {
         // or freed.
         unsafe { self.descriptor_pools.release(ctx.device()) };
         self.emulation.memory().with(|allocator| {
-            // SAFETY: as above.
+            // SAFETY: the command buffer is not pending execution.
             unsafe { ctx.destroy((arena, commands), allocator) };
         });
     }

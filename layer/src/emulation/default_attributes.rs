@@ -23,7 +23,7 @@ enum DefaultAttribute {
     ZerosAndOne,
 }
 
-/// The value of vertex shader inputs without an attribute on a device.
+/// The value that a device gives to vertex shader inputs without an attribute.
 pub(super) struct DefaultAttributes {
     physical_device: vk::PhysicalDevice,
     /// The command that queries the value. `None` without `VK_KHR_maintenance9`: then the device

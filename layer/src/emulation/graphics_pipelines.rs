@@ -221,7 +221,7 @@ pub(super) unsafe fn capturing(
         match made {
             Some(pipeline) if pipeline.prepare(cache, compiles)? => {
                 let effects = pipeline.repeated_effects()?;
-                // A variant that only counts does not store to memory. It repeats only atomics
+                // A variant that only counts does not store to memory. It executes only those atomics a second time
                 // whose results the shader uses.
                 if pipeline.captures() || effects.atomic_results {
                     objects.repeat_effects(effects, pipeline.entry_point());

@@ -12,8 +12,8 @@ use vkxfb::runtime::{Allocation, AllocationRequest, MemoryAllocator};
 /// The size in bytes of a memory block. A capture takes some kilobytes, so few blocks are enough.
 const BLOCK: u64 = 4 << 20;
 
-/// The memory allocator of a device. Everything that has memory from it has a clone. The `Option`
-/// is `None` after [`close`](Self::close).
+/// The memory allocator of a device. Each object that has memory from the allocator has a clone of this value. The
+/// `Option` is `None` after [`close`](Self::close).
 #[derive(Clone)]
 pub(super) struct Memory(Arc<Mutex<Option<Allocator>>>);
 

@@ -1,4 +1,4 @@
-//! Has the data that the layer keeps for objects of an application. It is found by the object's
+//! Has the data that the layer keeps for objects of an application. The data of an object is found by the object's
 //! handle.
 
 use std::borrow::Cow;
@@ -129,8 +129,8 @@ pub(crate) struct Stripped {
 }
 
 impl Stripped {
-    /// Removes from a module transform feedback, and all vertex streams except `stream`, which is
-    /// rasterized. An invalid module is left unchanged.
+    /// Removes transform feedback from a module, and all vertex streams except `stream`, which is rasterized. An
+    /// invalid module is left unchanged.
     pub(crate) fn of(words: &[u32], stream: u32) -> Self {
         let without_xfb = strip_xfb(words).unwrap_or(Cow::Borrowed(words));
         let captures = matches!(without_xfb, Cow::Owned(_));
@@ -253,10 +253,9 @@ impl Objects {
         }
     }
 
-    /// Whether any live buffer has the usage `INDIRECT_BUFFER`. Otherwise no draw can take its
-    /// vertex count [from a
-    /// buffer](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html).
-    /// For such draws the layer has to compute arguments before the pass.
+    /// Whether any live buffer has the usage `INDIRECT_BUFFER`. Without such a buffer no draw can take its vertex count
+    /// [from a buffer](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html). For
+    /// a draw that does, the layer has to compute the arguments before the pass.
     pub(crate) fn has_indirect_buffers(&self) -> bool {
         self.indirect_buffers.load(Ordering::Relaxed) != 0
     }

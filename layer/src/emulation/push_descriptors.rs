@@ -214,8 +214,8 @@ impl PushedSets {
         self.0.keys().copied()
     }
 
-    /// Keeps descriptors that are pushed to a set number. If the set layout is defined differently
-    /// from that of the last push, all earlier descriptors become undefined and are removed.
+    /// Stores descriptors that are pushed to a set number. If the set layout is defined differently from that of the
+    /// last push, all earlier descriptors become undefined and are removed.
     pub(super) fn push(
         &mut self,
         number: u32,

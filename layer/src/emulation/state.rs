@@ -105,8 +105,8 @@ pub(super) struct Disturbed {
     pushes: Vec<Push>,
 }
 
-/// The state that captures disturb: as it is now, and as it was when the current pass began.
-/// Captures that are recorded before the pass must restore the latter.
+/// The state that captures disturb: as it is now, and as it was when the current pass began. Captures that are recorded
+/// before the pass must restore the state from when the pass began.
 #[derive(Debug, Default)]
 pub(super) struct Tracked {
     now: Disturbed,
@@ -120,8 +120,8 @@ impl Tracked {
         (self.is_inside, self.before) = (true, None);
     }
 
-    /// Notes that a pass has ended, or that its captures will be recorded after it. Then captures
-    /// restore the current state.
+    /// Notes that a pass has ended, or that its captures will be recorded after it. From then on captures restore the
+    /// current state.
     pub(super) fn end_pass(&mut self) {
         (self.is_inside, self.before) = (false, None);
     }
@@ -293,7 +293,7 @@ impl State {
             }
             _ => return,
         };
-        // Binding a set makes the descriptors undefined that were pushed to its number before.
+        // When a set is bound, the descriptors that were pushed to its number before become undefined.
         if pushed.over(number, bound).is_none() {
             pushed.remove(number);
         }
@@ -390,8 +390,8 @@ impl PushedSets {
 }
 
 impl Disturbed {
-    /// Binds and pushes the state again. `are_buffers_rebound` is whether captures have bound other
-    /// descriptor buffers.
+    /// Binds and pushes the state again, after captures have disturbed it. `are_buffers_rebound` is whether captures
+    /// have bound other descriptor buffers.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a render pass, and everything that is bound

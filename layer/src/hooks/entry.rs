@@ -64,7 +64,7 @@ macro_rules! untyped {
         unsafe { std::mem::transmute::<$ty, unsafe extern "system" fn()>(function) }
     }};
     ($function:path) => {
-        // SAFETY: as above; all function pointers have the same size.
+        // SAFETY: all function pointers have the same size, and the caller casts the pointer back.
         unsafe {
             std::mem::transmute::<*const (), unsafe extern "system" fn()>($function as *const ())
         }

@@ -9,9 +9,8 @@ use crate::registry::vk;
 /// pass scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RenderPassScope {
-    /// The command is recorded outside of render passes, as captures are. So the translation adds
-    /// the stages and accesses of captures to masks, unless `also_compute` is false: tests omit
-    /// them in that way.
+    /// The command is recorded outside of render passes, as captures are. So the translation adds the stages and
+    /// accesses of captures to masks. Only in tests may `also_compute` be false; then it does not add them.
     Outside { also_compute: bool },
     /// The command is recorded inside of a render pass, where there are no captures.
     Inside,

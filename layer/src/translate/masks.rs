@@ -106,7 +106,8 @@ const READS: Access = accesses(&[
     Access::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT,
 ]);
 
-/// The accesses by which transform feedback writes memory. Compute shaders make them instead.
+/// The accesses by which transform feedback writes memory. If the layer captures, compute shaders make these writes
+/// instead.
 const WRITES: Access =
     accesses(&[Access::TRANSFORM_FEEDBACK_WRITE_EXT, Access::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT]);
 
@@ -183,9 +184,10 @@ impl Scope {
     ///
     /// The transform feedback stage becomes `VERTEX_SHADER`, which every device with graphics supports, because an
     /// empty mask would need `synchronization2`. In the logical order, only the stages of tessellation and geometry
-    /// shaders are between these two stages. Neither is a framebuffer-space stage, so the rules about such stages are
-    /// still met (VUID-VkSubpassDependency-srcSubpass-06809 and 02243). The masks of barriers inside of the subpass,
-    /// which [`inside`](Self::inside) translates, remain subsets of the masks of the subpass dependency.
+    /// shaders are between these two stages. Neither transform feedback nor `VERTEX_SHADER` is a framebuffer-space
+    /// stage, so the rules about such stages are still met (VUID-VkSubpassDependency-srcSubpass-06809 and 02243). The
+    /// masks of barriers inside of the subpass, which [`inside`](Self::inside) translates, remain subsets of the masks
+    /// of the subpass dependency.
     pub(crate) fn in_subpass(self) -> Self {
         let captures = self.stages.intersects(TRANSFORM_FEEDBACK);
         let Self { mut stages, access } = self.inside();
@@ -284,8 +286,8 @@ pub(crate) fn outside_stages32(
 
 /// Translates the stage at which a timestamp or a marker is written. It must be a [single
 /// stage](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdWriteTimestamp2.html)
-/// (VUID-vkCmdWriteTimestamp2-stage-03859), so `COMPUTE_SHADER` replaces the transform feedback
-/// stage. For these commands it is valid inside of render passes, too.
+/// (VUID-vkCmdWriteTimestamp2-stage-03859), so `COMPUTE_SHADER` replaces the transform feedback stage. For these
+/// commands `COMPUTE_SHADER` is valid inside of render passes, too.
 pub(crate) fn single(stage: Stage) -> Stage {
     match stage.intersects(TRANSFORM_FEEDBACK) {
         true => stage & !TRANSFORM_FEEDBACK | Stage::COMPUTE_SHADER,

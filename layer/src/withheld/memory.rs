@@ -30,7 +30,7 @@ pub(super) trait Copied: Copy {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory>;
 }
 
-/// The memory of the copies of one command buffer.
+/// The memory into which the arguments of a command buffer's withheld commands are copied.
 #[derive(Debug)]
 pub(super) struct Memory {
     bump: Bump,
@@ -93,7 +93,7 @@ fn bytes_of(entry: &vk::DescriptorUpdateTemplateEntry) -> usize {
     use vk::DescriptorType as Type;
     let Some(others) = entry.descriptor_count.checked_sub(1) else { return 0 };
     let size = match entry.descriptor_type {
-        // The count is a number of bytes, which follow each other.
+        // For this type, the count is a number of bytes. The bytes are contiguous, whatever the stride is.
         Type::INLINE_UNIFORM_BLOCK => return entry.offset + entry.descriptor_count as usize,
         Type::UNIFORM_BUFFER
         | Type::STORAGE_BUFFER

@@ -36,7 +36,7 @@ pub(super) trait Replay {
 /// A function that records a withheld command, and returns its size in words.
 type ReplayFn = unsafe fn(*const Word, &Functions, vk::CommandBuffer) -> usize;
 
-/// The unit in which commands are stored. It may be padding, which is not initialized.
+/// A word of a stored command. Padding in the arguments is not initialized.
 type Word = MaybeUninit<u64>;
 
 /// A withheld command as it is stored.

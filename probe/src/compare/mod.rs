@@ -113,7 +113,7 @@ pub struct Comparison {
     pub quick: (bool, bool),
     /// The number of cases that are right in both reports.
     pub still_right: usize,
-    /// The number of cases that are not right in either report, with the same result in both.
+    /// The number of cases that are wrong in both reports, or could not run in both.
     pub still_wrong: usize,
 }
 

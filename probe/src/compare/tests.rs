@@ -179,8 +179,8 @@ fn cases_of_geometry_shaders_are_told_apart() {
     assert!(comparison.to_string().contains("shader t, geometry shader g, "), "{comparison}");
 }
 
-/// Comparing a quick run with a full one, or the reverse, says so, and does not list the cases of
-/// only one run.
+/// If one of the compared runs was quick and the other was not, the comparison says so, and does not list the cases
+/// that only one of them has.
 #[test]
 fn a_quick_probe_beside_a_full_one_is_short() {
     let mut quick = small(&[("right", "1x1")], &[("right", "7x1")]);

@@ -1,4 +1,4 @@
-//! The kinds of faults, and the choice of the one under which a wrong capture is reported.
+//! The kinds of faults. If a wrong capture has several, this module chooses under which of them it is reported.
 
 use std::fmt;
 
@@ -167,7 +167,7 @@ pub struct PrimitiveDiff {
     pub expected: Vec<VertexRef>,
     /// The contents of the primitive's records, in order.
     pub captured: Vec<Slot>,
-    /// The fault of this primitive. `None` if it is right or legally rotated.
+    /// The fault of this primitive. `None` if it is right, or rotated in a way that Vulkan allows.
     pub fault: Option<Fault>,
 }
 
@@ -209,7 +209,7 @@ pub struct Mismatch {
     /// The number of primitives that differ, in all instances. It includes primitives that the draw
     /// does not have.
     pub differing_primitives: u64,
-    /// The number of legally rotated primitives. They are not counted as differing.
+    /// The number of primitives that are rotated in a way that Vulkan allows. They are not counted as differing.
     pub rotated_primitives: u64,
     /// The capture buffer with the first wrong byte.
     pub buffer: u32,

@@ -56,9 +56,9 @@ pub struct Expectation<'a> {
     /// starts at byte (k * [`Sequence::vertex_count`] + v) * stride. Bytes that no output covers
     /// are ignored. Empty for buffers that are not bound, or to which nothing is captured.
     pub records: [&'a [u8]; MAX_XFB_BUFFERS],
-    /// Indices in the layout of outputs that may have undefined values, because the shader does not
-    /// write them on every path ([`Lowered::unwritten`](vkxfb::lower::Lowered::unwritten)) and the
-    /// backend does not define them either.
+    /// The indices, in [`Layout::outputs`], of outputs that may have undefined values, because the shader does not
+    /// write them on every path ([`Lowered::unwritten`](vkxfb::lower::Lowered::unwritten)) and the backend does not
+    /// define them either.
     pub undefined: &'a [usize],
     /// The number of primitives of all instances that fit into the buffers; see
     /// [`vkxfb::counts::DrawCounts`].

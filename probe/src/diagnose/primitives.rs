@@ -4,8 +4,8 @@ use super::decode::Capture;
 use super::faults::Finding;
 use super::{Fault, PrimitiveDiff, Slot, VertexRef};
 
-/// The maximum number of primitives whose vertices are determined. Further ones are only counted as
-/// differing, so that diagnosing a completely wrong capture does not take long.
+/// The maximum number of primitives whose vertices are determined. Further primitives that differ are only counted, so
+/// that diagnosing a completely wrong capture does not take long.
 const TRACED: u64 = 1 << 16;
 
 /// A sequence of primitives is recognized as displaced if it moved by up to this many primitives,
@@ -20,9 +20,9 @@ const SHOWN: usize = 8;
 pub(super) struct Scan {
     /// The first finding of each kind of fault.
     pub findings: Vec<Finding>,
-    /// The number of primitives that differ. Legally rotated ones are not counted.
+    /// The number of primitives that differ. Primitives that are rotated in a way that Vulkan allows are not counted.
     pub differing: u64,
-    /// The number of legally rotated primitives.
+    /// The number of primitives that are rotated in a way that Vulkan allows.
     pub rotated: u64,
     pub first_rotation: Option<PrimitiveDiff>,
 }
@@ -38,7 +38,7 @@ pub(super) fn scan(capture: &Capture<'_>) -> Scan {
         if holds(capture, primitive, &expected) {
             continue;
         }
-        // Legal rotations are recognized for all primitives, however many there are.
+        // Rotations that Vulkan allows are recognized for all primitives, even beyond the first [`TRACED`].
         if let Some(rotation) = legal_rotation(capture, primitive, &expected) {
             scan.rotated += 1;
             scan.first_rotation.get_or_insert(rotation);

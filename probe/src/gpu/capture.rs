@@ -183,8 +183,8 @@ impl Gpu {
         })
     }
 
-    /// Returns the usage flags of capture buffers with counters, and those of vertex and index
-    /// buffers. Both contain the flags that any backend of the device needs.
+    /// Returns the usage flags of capture buffers with counters, and those of vertex and index buffers. Each of the two
+    /// contains the flags that any backend of the device needs.
     fn usages(&self) -> (vk::BufferUsageFlags, vk::BufferUsageFlags) {
         let none = (vk::BufferUsageFlags::empty(), vk::BufferUsageFlags::empty());
         let ctx = &self.context;
@@ -201,9 +201,9 @@ impl Gpu {
         })
     }
 
-    /// Records and submits the requests. The capture buffers are filled before the captures, and
-    /// copied to readback memory after them. If they are too large for a single submission, both
-    /// copies are split into parts, each with its own submission.
+    /// Records and submits the requests. The capture buffers are filled before the captures, and copied to readback
+    /// memory after them. If the capture buffers are too large for a single submission, the copies to and from them are
+    /// split into parts, each with its own submission.
     ///
     /// # Safety
     /// The same as for [`capture`](Self::capture). The buffers contain the slots of `placed`.

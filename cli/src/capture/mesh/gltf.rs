@@ -1,5 +1,4 @@
-//! Reads glTF files: the meshes of a scene, at the places of their nodes, with their skins at a
-//! time of an animation.
+//! Reads glTF files: the meshes of a scene, where their nodes and skins put them at a given time of an animation.
 
 mod bounds;
 mod pose;
@@ -361,7 +360,7 @@ fn matrix(columns: &[[f32; 4]; 4]) -> DMat4 {
     DMat4::from_cols_array_2d(&columns.map(|column| column.map(f64::from)))
 }
 
-/// Returns the triangles that indices form in a mode of glTF.
+/// Returns the triangles that indices form in a mode of glTF: a list, a strip or a fan.
 fn triangles(mode: Mode, corners: &[u32]) -> Result<Vec<[u32; 3]>> {
     let strip = |(at, three): (usize, &[u32])| match at % 2 {
         0 => [three[0], three[1], three[2]],

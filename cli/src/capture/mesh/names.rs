@@ -76,9 +76,9 @@ const PREFIXES: [&str; 19] = [
     "ws",
 ];
 
-/// Combines scalars into columns: those with the same name except for the suffix, and those that
-/// are recognized by their whole names. A column ends before the first component that is missing.
-/// All other scalars are columns of their own.
+/// Combines scalars into columns: those with the same name except for the suffix, and those that are recognized by
+/// their whole names. A column ends before the first component that is missing. Each of the other scalars is a separate
+/// column.
 pub(super) fn columns<'n>(names: impl Iterator<Item = &'n str>) -> Vec<Column> {
     let mut found: Vec<(String, [Option<usize>; 4])> = Vec::new();
     let mut alone = Vec::new();

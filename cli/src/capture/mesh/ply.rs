@@ -6,7 +6,7 @@ use ply_rs_bw::ply::{DefaultElement, Property, PropertyType, ScalarType};
 
 use super::{Parsed, Scalar, Values, add_face};
 
-/// The names of the list of vertices of a face.
+/// The names that PLY files use for the property with the vertices of a face.
 const FACE_LISTS: [&str; 2] = ["vertex_indices", "vertex_index"];
 
 /// The names of the properties whose integers mean colours from 0 to 1.
@@ -41,7 +41,7 @@ pub(super) fn parse(mut bytes: &[u8]) -> Result<Parsed> {
             let list = list.with_context(|| format!("face {number} has no list of vertices"))?;
             add_face(&mut triangles, &list);
         }
-        // A point cloud may declare an element for faces, and contain none.
+        // A point cloud may declare an element for faces, and have no faces.
         parsed.triangles = Some(triangles).filter(|triangles| !triangles.is_empty());
     }
     Ok(parsed)

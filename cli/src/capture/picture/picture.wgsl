@@ -9,7 +9,8 @@ struct Drawn {
     @location(1) colour: vec4f,
     /// The position within the square of a point: from -1 to 1 in both directions.
     @location(2) across: vec2f,
-    /// The normal in the space of `shape`, and 1. Four zeros if the triangle's own normal is used.
+    /// The normal in the space of `shape`, with 1 as the fourth component. Four zeros if the triangle's own normal is
+    /// used.
     @location(3) normal: vec4f,
 }
 

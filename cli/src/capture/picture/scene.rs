@@ -22,11 +22,12 @@ const LENS: f64 = 0.5;
 pub(super) struct Vertex {
     /// The position in clip space.
     pub(super) place: [f32; 4],
-    /// The position without perspective: to the right, downwards, and away from the viewer. The
-    /// shading is computed from it. The fourth component is the relative distance, from 0 for the
-    /// nearest vertex to 1 for the farthest.
+    /// The position without perspective. The axes point to the right, downwards, and away from the viewer. The shading
+    /// is computed from it. The fourth component is the relative distance, from 0 for the nearest vertex to 1 for the
+    /// farthest.
     pub(super) shape: [f32; 4],
-    /// The normal in the space of `shape`, and 1. Four zeros if the triangle's own normal is used.
+    /// The normal in the space of `shape`, with 1 as the fourth component. Four zeros if the triangle's own normal is
+    /// used.
     pub(super) normal: [f32; 4],
     pub(super) colour: [u8; 4],
 }

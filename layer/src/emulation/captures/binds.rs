@@ -14,7 +14,7 @@ use crate::emulation::push_descriptors::{of_template, of_write};
 use crate::emulation::shader_objects::BoundShaders;
 use crate::emulation::state::BoundIndexBuffer;
 
-/// The size in bytes of the smallest read by the shaders of captures, which read whole dwords.
+/// The size of a dword in bytes. The shaders of captures read buffers in whole dwords.
 const DWORD: u64 = size_of::<u32>() as u64;
 
 /// Returns how many bytes of a range a storage buffer descriptor can cover, if its offset is

@@ -14,7 +14,7 @@ fn binding(number: u32, ty: vk::DescriptorType, count: u32) -> Binding {
     Binding { number, ty, count, has_immutable_samplers: false }
 }
 
-/// Returns a uniform buffer, two storage buffers, a binding without descriptors, a third storage
+/// Returns the bindings of a set: a uniform buffer, two storage buffers, a binding without descriptors, a third storage
 /// buffer, and one binding of each other kind.
 fn bindings() -> [Binding; 7] {
     [

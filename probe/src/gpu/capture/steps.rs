@@ -77,9 +77,8 @@ unsafe fn record(
         // If a draw failed, the capture is still ended; the first error is returned after that.
         let drawn = draw(&mut recorder, place, buffers);
         let ended = recorder.end(counters.as_deref().unwrap_or_default());
-        // The recorder knows the results, because these are direct draws that capture to the start
-        // of the buffers. The exception is what a geometry shader emits: then the default is
-        // returned.
+        // The recorder knows the results, because these are direct draws that capture to the start of the buffers. Only
+        // what a geometry shader emits is unknown: then the default is returned.
         Ok(drawn.and(ended)?.captured.unwrap_or_default())
     }
 }
@@ -124,7 +123,7 @@ unsafe fn draw(
     Ok(())
 }
 
-/// Records the steps of captures. They are outside of render pass instances.
+/// Records the steps of captures. Each step begins and ends outside of render pass instances.
 pub(super) struct Steps<'a> {
     pub(super) placed: &'a [Placed<'a>],
     pub(super) buffers: &'a Buffers<'a>,
@@ -254,9 +253,9 @@ unsafe fn fills_to_copies(ctx: &Context, cmd: vk::CommandBuffer) {
 /// captures after it.
 ///
 /// The copied bytes become visible to the copy back only through the barrier after the captures
-/// ([`Context::capture_barrier`]), which forms a dependency chain with this one. Synchronization
-/// validation does not see stores through device addresses, but it sees both copies. So it reports
-/// an error if the barrier after the captures is missing.
+/// ([`Context::capture_barrier`]), which forms a dependency chain with the barrier that this function records.
+/// Synchronization validation does not see stores through device addresses, but it sees the copy to the capture buffers
+/// and the copy back. So it reports an error if the barrier after the captures is missing.
 ///
 /// # Safety
 /// `cmd` is being recorded, outside of a render pass instance. Its queue supports the pipeline

@@ -1,4 +1,4 @@
-//! Computes the places of the nodes of a scene at a time of an animation.
+//! Computes where the nodes of a scene are at a given time of an animation.
 
 use anyhow::{Context, Result, bail};
 use glam::{DMat4, DQuat, DVec3};
@@ -12,8 +12,8 @@ use super::matrix;
 /// The time of an animation at which a mesh is read.
 #[derive(Debug, Clone, Default, PartialEq, clap::Args)]
 pub(in crate::capture) struct Pose {
-    /// Read a glTF file with its nodes and skins moved as they are at this time of its animation. Before the first
-    /// keyframe that keyframe counts, and after the last one the last
+    /// Read a glTF file with its nodes and skins moved as they are at this time of its animation. A time before the
+    /// first keyframe counts as that of the first, and one after the last as that of the last
     #[arg(long, value_name = "SECONDS", requires = "mesh", value_parser = seconds,
         allow_negative_numbers = true)]
     pub(in crate::capture) time: Option<f64>,
