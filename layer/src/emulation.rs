@@ -159,8 +159,9 @@ impl Emulation {
         self.context.device().fp_v1_0().cmd_pipeline_barrier
     }
 
-    /// # Safety The command buffer is being recorded. Conditional rendering is active, and may be ended here: if it was
-    /// begun outside of a render pass, the command buffer is outside of one now.
+    /// # Safety
+    /// The command buffer is being recorded. Conditional rendering is active, and may be ended here: if it was begun
+    /// outside of a render pass, the command buffer is outside of a render pass now.
     unsafe fn end_conditional_rendering(&self, cmd: vk::CommandBuffer) {
         if let Some(end) = self.functions.end_conditional_rendering_ext {
             // SAFETY: the caller's contract.

@@ -44,8 +44,8 @@ pub(super) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// The topology of the captured primitives: that of the draw, or the list of the points, lines or triangles that
-    /// the last stage outputs.
+    /// The topology of the captured primitives: that of the draw or, for later stages, a list of points, lines or
+    /// triangles.
     pub(super) fn captured_topology(&self) -> PrimitiveTopology {
         match self.geometry {
             None => self.assembly.topology,
@@ -55,10 +55,10 @@ impl Job<'_> {
         }
     }
 
-    /// The number of primitives for which the first capture has room. For a vertex shader this is
-    /// the number of all primitives. How many primitives a geometry shader emits, or a patch is
-    /// divided into, is not known in advance: there is room for the largest possible number, but
-    /// for no more than [`MOST_EXPECTED`] or the number of primitives drawn, whichever is larger.
+    /// The number of primitives for which the first capture has room. For a vertex shader this is the number of all
+    /// primitives. For later stages it is not known in advance how many primitives a geometry shader emits, or a patch
+    /// is divided into. So there is room for the largest possible number, but at most for [`MOST_EXPECTED`] or for the
+    /// number of primitives drawn, whichever is larger.
     fn expected_primitives(&self) -> u64 {
         let drawn = self.drawn.primitives(self.assembly);
         let Some(LoweredGeometry { invocations, max_vertices, .. }) = self.geometry else {

@@ -158,8 +158,8 @@ pub(super) fn remove_all_of(device: &Arc<Functions>, pool: Option<vk::CommandPoo
     });
 }
 
-/// Changes the table with `which`, which returns the states that it removed. They are dropped after
-/// the lock is released.
+/// Calls `which`, which changes the table and returns the states that it removed from it. These are dropped after the
+/// lock is released.
 fn change(which: impl FnOnce(&mut All) -> Vec<Recorded>) {
     let mut all = ALL.write().unwrap_or_else(PoisonError::into_inner);
     let removed = which(&mut all);

@@ -71,7 +71,8 @@ fn commands_that_are_recorded_are_known_by_name() {
 #[path = "../../tests/registry/verdicts.rs"]
 mod verdicts;
 
-/// If `VERDICTS` says that a command has a hook, the command has one.
+/// `VERDICTS` (`layer/tests/registry/verdicts.rs`) says for each command what the layer does with it. Each command for
+/// which it names a file of `hooks` has a hook.
 #[test]
 fn commands_have_the_hooks_that_were_judged() {
     let judged = verdicts::VERDICTS.iter().filter(|(reason, _)| reason.starts_with("hooks/"));

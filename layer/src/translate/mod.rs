@@ -1,5 +1,5 @@
-//! Translates arguments that belong to `VK_EXT_transform_feedback`, for a driver that does not have
-//! the extension, and on which captures are compute dispatches.
+//! Translates arguments that belong to `VK_EXT_transform_feedback`, for a driver that does not have the extension.
+//! Captures are compute dispatches there.
 //!
 //! * `kind` names the arguments and barriers to which the stages and accesses of captures are
 //!   added, and `masks` says which stages and accesses these are. `barriers`, `passes` and

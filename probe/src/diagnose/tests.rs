@@ -205,8 +205,8 @@ proptest! {
         prop_assert_eq!(capture.allocations == right, verdict == Verdict::Match, "{:?}", verdict);
     }
 
-    /// In whatever order the vertices of a primitive are, the diagnosis does not panic, and names a
-    /// fault of primitives.
+    /// If the vertices of one primitive are in another order, the diagnosis names a rotation or a flipped winding, and
+    /// no other fault.
     #[test]
     fn a_permuted_primitive_is_named(
         topology in proptest::sample::select(&PrimitiveTopology::ALL[..]),

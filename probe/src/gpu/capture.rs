@@ -101,9 +101,8 @@ impl Gpu {
     /// Before each copy, its destination is filled with a constant of
     /// [`Fill`](crate::sentinel::Fill). If the copy has no effect, that constant is in the results.
     ///
-    /// The captures are in one submission, unless it would exceed the [time
-    /// limit](Self::set_submission_limit). A new command buffer also begins before a native capture
-    /// that leaves a buffer unbound which an earlier capture bound.
+    /// The captures are in one submission, unless it would exceed the [time limit](Self::set_submission_limit). A
+    /// native capture also begins a new command buffer if it leaves a buffer unbound that an earlier capture bound.
     ///
     /// # Errors
     /// [`GpuError::TargetRange`], [`GpuError::Capture`] with the first request that cannot be
@@ -268,9 +267,8 @@ impl Gpu {
     }
 }
 
-/// Splits requests into runs that may be in one command buffer. A new run begins with a native
-/// capture that leaves a buffer unbound which an earlier one bound, because that buffer would still
-/// be bound in the same command buffer.
+/// Splits requests into runs that may be in one command buffer. A native capture begins a new run if it leaves a buffer
+/// unbound that an earlier capture bound, because in the same command buffer that buffer would still be bound.
 fn batches<'a, 'b>(
     requests: &'a [CaptureRequest<'b>],
 ) -> impl Iterator<Item = &'a [CaptureRequest<'b>]> {

@@ -186,8 +186,8 @@ impl Pipeline {
     }
 }
 
-/// Returns the descriptions of the attributes that belong to vertex `vertex` of a primitive. They begin at location `4
-/// * vertex`.
+/// Returns the descriptions of the attributes that belong to vertex `vertex` of a primitive. They begin at location
+/// `4 * vertex`.
 fn attributes(vertex: u32) -> [vk::VertexInputAttributeDescription; 4] {
     let of = |part: u32, format, offset: usize| {
         vk::VertexInputAttributeDescription::default()

@@ -234,9 +234,9 @@ impl Captures {
             self.record_around(cmd, pass, |this| {
                 let hoisted = std::mem::take(&mut this.hoisted);
                 let captures = hoisted.len();
-                // Which earlier captures a capture must wait for is not known if a dependency
-                // within the pass has captures on both sides, or if shaders store to memory that
-                // the layer does not know. Then a barrier is recorded before each capture.
+                // If a dependency within the pass has captures on both sides, or if shaders store to memory, the layer
+                // does not know for which earlier captures a capture must wait. So it records a barrier before each
+                // capture.
                 let is_ordered = pass.barriers.captures_wait_for_captures
                     || this.emulation.objects().repeats_side_effects();
                 let mut barriers = 0;
