@@ -124,7 +124,8 @@ pub(crate) unsafe fn track<'a>(
 }
 
 /// Returns the destination of a command that captures need not observe. `None` if the last command buffer that was
-/// found for the same hash is another one, or if draws are captured or counted: then the caller must use [`with`].
+/// found for the same hash is another one, or if [captures must observe draws](Captures::observes_draws): then the
+/// caller must use [`with`].
 ///
 /// # Safety
 /// The contract of [`with`].

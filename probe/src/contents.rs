@@ -28,10 +28,10 @@ const MADE_UP_ELEMENTS: u32 = 4096;
 /// The maximum size in bytes of a block with made-up contents.
 const MAX_MADE_UP: u64 = 1 << 24;
 
-/// Bytes that the user supplies in a file.
+/// Bytes that the user supplies, in a file or by other options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GivenBytes {
-    /// The path of the file, for messages.
+    /// The path of the file or, without a file, the option that supplies the bytes. Messages name it.
     pub name: String,
     /// The bytes.
     pub bytes: Vec<u8>,
@@ -150,7 +150,7 @@ pub enum ContentsError {
     /// The user supplies contents for something that the shader does not use.
     #[error("{name} is for {what}, which the shader does not use; it uses: {used}")]
     Unused {
-        /// The path of the user's file.
+        /// The name of the contents: [`GivenBytes::name`].
         name: String,
         /// The resource that the file is for: "descriptor set 0 binding 1" or "push constants".
         what: String,
@@ -160,7 +160,7 @@ pub enum ContentsError {
     /// The supplied contents do not have the size of the block.
     #[error("{name} has {found} bytes; {what} takes {size}")]
     Size {
-        /// The path of the user's file.
+        /// The name of the contents: [`GivenBytes::name`].
         name: String,
         /// The size of the file in bytes.
         found: u64,
@@ -494,8 +494,8 @@ fn heap_of(module: &Module, used: &StaticUse) -> Option<String> {
     module.section(Section::Annotations).filter(is_built_in).find_map(heap)
 }
 
-/// Returns the first use of a binding, the type of its descriptors, and their number. Fails if not
-/// all uses have the same type.
+/// Returns the first use of a binding, the type of its descriptors, and the largest number of descriptors that a use
+/// declares. Fails if a use is not of buffers, or if the uses have different types.
 fn binding_of<'d>(
     uses: &[&'d DescriptorUse],
 ) -> Result<(&'d DescriptorUse, BufferKind, u32), ContentsError> {

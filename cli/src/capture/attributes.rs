@@ -149,8 +149,8 @@ fn absence(input: &Input, files: Files<'_>) -> String {
     format!("{label}: {}", ways.join(", or "))
 }
 
-/// Finds the values for an input: those that `choice` selects, otherwise a column with the input's
-/// name. `None` if there is no such column.
+/// Finds the values for an input: those that `choice` selects, otherwise a column with the input's name. `None` if
+/// there is neither a choice nor such a column. A choice that cannot be met is an error.
 fn find<'a>(
     input: &Input,
     files: Files<'a>,

@@ -13,8 +13,8 @@ fn partial() -> Capabilities {
     capabilities
 }
 
-/// The text of each [`Activity`] is one line of at most 256 bytes: `VkPhysicalDeviceToolProperties` has no room for
-/// more, and the command `vkxfb` shows it as one line.
+/// The text of each [`Activity`] is one line of less than 200 bytes: the layer cuts off longer texts in
+/// `VkPhysicalDeviceToolProperties`, and the command `vkxfb` shows the text as one line.
 #[test]
 fn every_activity_is_told_in_a_line() {
     let mut incapable = capabilities();

@@ -39,7 +39,7 @@ enum Destination {
     Driver,
     /// The commands are added to the withheld commands of the pass.
     Withheld,
-    /// The destination is decided for each command, because draws are captured or counted.
+    /// The destination is decided for each command, because [captures must observe draws](Captures::observes_draws).
     Unsettled,
 }
 
@@ -149,8 +149,8 @@ impl Recorded {
         }
     }
 
-    /// Returns the destination of a command that captures need not observe. `None` while draws are
-    /// captured or counted.
+    /// Returns the destination of a command that captures need not observe. `None` while [captures must observe
+    /// draws](Captures::observes_draws).
     #[inline]
     pub(super) fn unobserved_route(&self) -> Option<UnobservedRoute<'_>> {
         match self.destination {

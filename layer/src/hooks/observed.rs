@@ -36,8 +36,8 @@ impl Outcome for Forward {
     }
 }
 
-/// Handles a command that need not be observed, and returns from its hook. That is the case for
-/// `while_active` commands as long as draws are neither captured nor counted.
+/// Handles a command that need not be observed, and returns from its hook. That is the case for `while_active` commands
+/// as long as captures need not observe draws.
 macro_rules! unless_active {
     (always $($rest:tt)*) => {};
     (while_active $name:ident ($command_buffer:ident, $($parameter:ident: $ty:ty),*)) => {

@@ -109,9 +109,9 @@ impl Captures {
         let Some(active) = self.active.as_mut().filter(|active| active.is_begun) else {
             return Ok(());
         };
-        // If several queries of a kind are active, captures add to the one that was begun last.
-        // Vulkan allows only one (VUID-vkCmdBeginQuery-queryPool-01922), but wined3d begins
-        // several.
+        // If several queries of a kind and stream are active, a capture adds to only one of them: to the one that it
+        // adds to already, or otherwise to the one that was begun last. Vulkan allows only one active query
+        // (VUID-vkCmdBeginQuery-queryPool-01922), but wined3d begins several.
         for number in (0..self.queries.len()).rev() {
             let ActiveQuery { queries, query, stream, kind, is_counted } = &self.queries[number];
             // Transform feedback queries count only while transform feedback is active.

@@ -107,11 +107,11 @@ impl Captures {
     /// Tries to change the placement of the pass to [`Placement::AfterPass`], while its commands so
     /// far are withheld. Returns whether the placement was changed.
     ///
-    /// That is possible if nothing was captured yet, and the pass is withheld only because it may
-    /// contain a `vkCmdDrawIndirectByteCountEXT`. A kernel for such draws is recorded before the
-    /// pass, and the draws are added to it later, which needs device addresses. It is not possible
-    /// if a query of the driver was active when the pass began: a query that counts invocations of
-    /// compute shaders would count the kernel's, although the pass may capture nothing.
+    /// That is possible if the pass has no captures so far, and is withheld only because it may contain a
+    /// `vkCmdDrawIndirectByteCountEXT`. A kernel for such draws is recorded before the pass, and the draws are added to
+    /// it later, which needs device addresses. It is not possible if a query of the driver was active when the pass
+    /// began: a query that counts invocations of compute shaders would count the kernel's, although the pass may
+    /// capture nothing.
     ///
     /// # Safety
     /// The contract of [`end_pass`](Self::end_pass).
@@ -209,7 +209,7 @@ impl Captures {
         self.pass = None;
     }
 
-    /// Records the hoisted captures and computations, and clears their list.
+    /// Records the hoisted captures and computations, unless recording has failed. Then clears their list.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a render pass.
