@@ -285,7 +285,7 @@ pub(super) fn read_all(
 }
 
 /// Reads the vertex shader that precedes other shaders. `of_later` are the values for constants of later shaders; the
-/// vertex shader may have some of these constants, too. It must have all constants in `others`.
+/// vertex shader may have some of these constants, too. The vertex shader must have all constants in `others`.
 fn read_before(
     file: &Path,
     entry_point: Option<&str>,
@@ -299,8 +299,8 @@ fn read_before(
         values.append(shared.values(&words).with_context(path)?);
         return Ok((words, values));
     }
-    // Only naga knows which overrides WGSL code declares. It reports one unknown constant at a
-    // time, which is then removed if a later shader has it.
+    // Only naga knows which overrides WGSL code declares. naga reports one unknown constant at a time, which is then
+    // removed if a later shader has it.
     let mut given = others.and(of_later);
     loop {
         let result = read(file, entry_point, &given);

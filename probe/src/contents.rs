@@ -358,8 +358,8 @@ impl Contents {
                 made_up(&what, &layouts, end, u32::MAX)?
             }
         };
-        // The user's file may have padding after the block. It is cut off, because it could exceed
-        // `maxPushConstantsSize`.
+        // The user's file may have padding after the block. The padding is cut off, because with it the range could
+        // exceed `maxPushConstantsSize`.
         Ok(dwords(bytes.into_iter().take(end as usize).collect()))
     }
 }

@@ -60,8 +60,7 @@ fn the_link_is_that_of_link_info_and_moves_on() {
     place.advance();
     assert!(ptr::eq(link_info.layer_info, &raw const links[1]));
 
-    // The layer below advances the pointer as well. It must be reset before that layer is called
-    // again.
+    // The layer below advances the pointer as well. The pointer must be reset before that layer is called again.
     link_info.layer_info = ptr::null_mut();
     place.advance();
     assert!(ptr::eq(link_info.layer_info, &raw const links[1]));

@@ -1,5 +1,5 @@
-//! Tracks descriptor buffers (`VK_EXT_descriptor_buffer`), and the sets in them. Captured draws use
-//! them, and the layer binds them again after captures. It never reads the descriptors themselves.
+//! Tracks descriptor buffers (`VK_EXT_descriptor_buffer`), and the sets in them. Captured draws use the sets. After
+//! captures, the layer binds the program's buffers and sets again. It never reads the descriptors themselves.
 
 use std::sync::Arc;
 

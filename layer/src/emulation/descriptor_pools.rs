@@ -25,8 +25,8 @@ struct Pool {
     allocated: u32,
 }
 
-/// The descriptor pools of a command buffer. If all pools for a layout are full, another one is
-/// created. They are reset together with the command buffer.
+/// The descriptor pools of a command buffer. If all pools for a layout are full, another one is created. All pools are
+/// reset together with the command buffer.
 #[derive(Default)]
 pub(super) struct DescriptorPools(Vec<Pool>);
 

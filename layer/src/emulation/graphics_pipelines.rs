@@ -351,8 +351,8 @@ unsafe fn module_of(
 
 type Identifier<'a> = vk::PipelineShaderStageModuleIdentifierCreateInfoEXT<'a>;
 
-/// Returns the layer's copy of the module of a stage that is given by a shader module identifier.
-/// `None` if the stage has no identifier, or if captures do not need the module.
+/// Returns the layer's copy of a module that a stage names by a shader module identifier. `None` if the stage has no
+/// identifier, or if captures do not need the module.
 ///
 /// # Errors
 /// [`PipelineError::Identifier`] if the stage is before rasterization and the layer has never seen

@@ -9,11 +9,10 @@ use crate::chain::slice;
 
 /// A descriptor set layout as the application defined it.
 ///
-/// Variants may be created when the application has already destroyed its layout: it may do that
-/// once it has created a pipeline layout. So the layer creates a layout with the same definition,
-/// with which the application's descriptor sets are compatible. If the application's layout is for
-/// push descriptors, the layer's is for allocated sets, from which captures read the pushed
-/// descriptors.
+/// Variants may be created when the application has already destroyed its layout: Vulkan allows that once a pipeline
+/// layout has been created. So the layer creates a layout with the same definition, with which the application's
+/// descriptor sets are compatible. If the application's layout is for push descriptors, the layer's is for allocated
+/// sets, from which captures read the pushed descriptors.
 pub(crate) struct SetLayout {
     pub(crate) raw: vk::DescriptorSetLayout,
     /// The number of descriptors in the set that have a dynamic offset.

@@ -82,8 +82,8 @@ pub(crate) struct Objects {
     pub(super) libraries: Table<vk::Pipeline, Parts>,
     /// The shader objects of stages before rasterization.
     pub(super) shaders: Table<vk::ShaderEXT, Arc<ShaderObject>>,
-    /// The pipelines with which draws of shader objects are captured, by the shaders that are bound
-    /// together. `None` if these shaders do not capture.
+    /// For shader objects that are bound together, the pipeline with which their draws are captured. `None` if these
+    /// shaders do not capture.
     pub(super) shader_pipelines: Table<BoundShaders, Option<Arc<Pipeline>>>,
     /// The graphics pipelines that capture, or whose primitives are counted.
     pub(super) pipelines: Table<vk::Pipeline, Arc<Pipeline>>,
@@ -144,10 +144,9 @@ impl Stripped {
         Self { words, captures, has_streams }
     }
 
-    /// Returns the layer's data of the module. `None` if captures do not need the module. They need
-    /// a module that was rewritten for the driver, and any shader before rasterization: it may run
-    /// before a shader that captures, or be a geometry shader in a pipeline that rasterizes a
-    /// stream other than 0.
+    /// Returns the layer's data of the module. `None` if captures do not need the module. Captures need each module
+    /// that was rewritten for the driver, and each module with a shader before rasterization: that shader may run
+    /// before one that captures, or be a geometry shader in a pipeline that rasterizes a stream other than 0.
     pub(crate) fn kept(&self, words: &[u32]) -> Option<ShaderModule> {
         let kept = [
             ExecutionModel::Vertex,

@@ -3,10 +3,10 @@
 //!
 //! [The
 //! specification](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-push-descriptors)
-//! lets a program push the descriptors of a set one by one. They stay valid until another set is
-//! bound at that set number, or descriptors are pushed to it with another set layout. Variants do
-//! not use push descriptors. So the layer allocates a descriptor set and writes the pushed
-//! descriptors into it, and captures read that set.
+//! lets a program push the descriptors of a set one by one. The descriptors stay valid until another set is bound at
+//! the same set number, or descriptors are pushed to that number with another set layout. Variants do not use push
+//! descriptors. So the layer allocates a descriptor set and writes the pushed descriptors into it, and captures read
+//! that set.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;

@@ -30,7 +30,7 @@ hooks! {
     b"vkQueueSubmit2" | b"vkQueueSubmit2KHR" => queue_submit2 as PFN_vkQueueSubmit2,
 }
 
-/// Returns whether a barrier that is recorded next is inside of a pass. Its stages are translated
+/// Returns whether a barrier that is recorded next is inside of a pass. The stages of the barrier are translated
 /// accordingly.
 fn pass_scope(recorded: &Recorded) -> RenderPassScope {
     match recorded.is_inside() {

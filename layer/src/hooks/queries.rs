@@ -158,8 +158,8 @@ unsafe fn own_results(
         match unsafe { queries.results(first, count, data, stride, flags, WAIT) } {
             Ok(true) => break vk::Result::SUCCESS,
             Ok(false) => break vk::Result::NOT_READY,
-            // The wait timed out. It must not be repeated forever on a lost device, on which no
-            // query becomes available.
+            // The wait timed out. The wait must not be repeated forever on a lost device, on which no query becomes
+            // available.
             Err(RuntimeError::QueryTimeout { .. }) => {
                 // SAFETY: the caller's contract.
                 if unsafe { is_lost(emulation.context().device()) } {

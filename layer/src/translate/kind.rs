@@ -12,8 +12,8 @@ pub(crate) enum Kind {
     RenderPass,
     /// `vkQueueSubmit*`
     Submit,
-    /// The barrier before the captures of a pass, which replaces dependencies of its render pass.
-    /// It is `CaptureBarriers::before`.
+    /// The barrier before the captures of a pass (`CaptureBarriers::before`). It replaces dependencies of the render
+    /// pass.
     BeforeCaptures,
     /// The barriers between the captures of a pass.
     BetweenCaptures,

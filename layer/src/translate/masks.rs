@@ -177,8 +177,7 @@ impl Scope {
         }
     }
 
-    /// Translates the scope of a subpass in a subpass dependency. It may contain only graphics
-    /// stages
+    /// Translates the scope of a subpass in a subpass dependency. The result may contain only graphics stages
     /// ([VUID-VkRenderPassCreateInfo-pDependencies-00837](https://docs.vulkan.org/refpages/latest/refpages/source/VkRenderPassCreateInfo.html)
     /// and 00838).
     ///
@@ -284,7 +283,7 @@ pub(crate) fn outside_stages32(
     vk::PipelineStageFlags::from_raw(outside_stages(wide, side, also_compute).as_raw() as u32)
 }
 
-/// Translates the stage at which a timestamp or a marker is written. It must be a [single
+/// Translates the stage at which a timestamp or a marker is written. The result must be a [single
 /// stage](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdWriteTimestamp2.html)
 /// (VUID-vkCmdWriteTimestamp2-stage-03859), so `COMPUTE_SHADER` replaces the transform feedback stage. For these
 /// commands `COMPUTE_SHADER` is valid inside of render passes, too.

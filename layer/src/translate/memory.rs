@@ -1,5 +1,4 @@
-//! Allocates memory for translated structures. It is used only during a call of the next in the
-//! chain.
+//! Allocates memory for translated structures. The memory is used only during a call of the next in the chain.
 
 use std::cell::Cell;
 use std::ffi::c_void;

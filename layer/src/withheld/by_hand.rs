@@ -82,8 +82,8 @@ unsafe fn draws<T: Copy>(
     Ok(place)
 }
 
-/// Passes a table to a macro, in the form that `macros` describes. It has the commands whose
-/// arguments the registry does not describe completely.
+/// Passes a table to a macro, in the form that `macros` describes. The table has the commands whose arguments the
+/// registry does not describe completely.
 macro_rules! commands_by_hand {
     ($expand:ident) => {
         $expand! {

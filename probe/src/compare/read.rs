@@ -130,7 +130,7 @@ impl RecordedDevice {
     }
 }
 
-/// Returns the last block of JSON in Markdown. Its fence may be longer than three backticks.
+/// Returns the last block of JSON in Markdown. The fence of the block may be longer than three backticks.
 fn fenced_json(text: &str) -> Option<&str> {
     let mut found = None;
     let mut rest = text;

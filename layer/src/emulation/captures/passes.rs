@@ -109,8 +109,8 @@ impl Captures {
     ///
     /// That is possible if the pass has no captures so far, and is withheld only because it may contain a
     /// `vkCmdDrawIndirectByteCountEXT`. A kernel for such draws is recorded before the pass, and the draws are added to
-    /// it later, which needs device addresses. It is not possible if a query of the driver was active when the pass
-    /// began: a query that counts invocations of compute shaders would count the kernel's, although the pass may
+    /// it later, which needs device addresses. Settling is not possible if a query of the driver was active when the
+    /// pass began: a query that counts invocations of compute shaders would count the kernel's, although the pass may
     /// capture nothing.
     ///
     /// # Safety
