@@ -210,7 +210,8 @@ mod tests {
     }
 
     proptest! {
-        /// Tests the clamped counts against the rule that they implement, primitive by primitive.
+        /// A primitive is written if it and all primitives before it fit into every buffer. The clamped counts select
+        /// exactly the records of these primitives.
         #[test]
         fn a_primitive_is_written_where_it_fits_every_buffer(
             topology in proptest::sample::select(&PrimitiveTopology::ALL[..]),

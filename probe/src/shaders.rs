@@ -309,13 +309,14 @@ fn position_of(vertex: u32) -> [f32; 4] {
     [a, a >> 16, b, b >> 16].map(small_float)
 }
 
-/// Returns the vertex with a salt, from which [`ProbeShader::origin`] finds the vertex, and a hash.
+/// Returns two numbers: `vertex` combined with a salt, from which [`ProbeShader::origin`] recovers the vertex, and a
+/// hash of that.
 fn key_of(vertex: u32) -> [u32; 2] {
     [vertex ^ KEY_SALT, mix32(vertex ^ KEY_SALT)]
 }
 
-/// Returns the instance with a salt, from which [`ProbeShader::origin`] finds the instance, and two
-/// forms of a hash.
+/// Returns three numbers: `instance` combined with a salt, from which [`ProbeShader::origin`] recovers the instance, a
+/// hash of that, and the same hash rotated.
 fn offset_of(instance: u32) -> [i32; 3] {
     let hash = mix32(instance ^ OFFSET_SALT);
     [instance ^ OFFSET_SALT, hash, hash.rotate_left(11)].map(u32::cast_signed)

@@ -46,11 +46,11 @@ const SETS_GROWTH: u32 = 16;
 /// A description that is too small causes no error if the arena may [grow](Arena::growing).
 ///
 /// A capture takes 16 bytes of upload memory for each vertex attribute beyond the first, plus the push constant bytes
-/// that the shader reads. It takes as much again each time that the pipeline, the vertex buffers or the push constants
-/// change between its draws. Counters, indirect arguments, conditional rendering, primitive restart and queries take
-/// memory per capture and per draw, which [`for_draws`](Self::for_draws) includes. Primitive restart also takes
-/// [`restart_scratch`](Self::restart_scratch). The end of a query counts as a draw, a [`flush`](super::Recorder::flush)
-/// counts as a capture, and each draw of a multi-draw counts as one draw.
+/// that the shader reads. Each time that the pipeline, the vertex buffers or the push constants change between the
+/// draws of a capture, the capture takes this number of bytes once more. Counters, indirect arguments, conditional
+/// rendering, primitive restart and queries take memory per capture and per draw, which [`for_draws`](Self::for_draws)
+/// includes. Primitive restart also takes [`restart_scratch`](Self::restart_scratch). The end of a query counts as a
+/// draw, a [`flush`](super::Recorder::flush) counts as a capture, and each draw of a multi-draw counts as one draw.
 ///
 /// An indirect draw counts as one draw for upload memory, whatever its `draw_count`. For scratch memory it counts as
 /// `draw_count` draws. But for all draws of a capture together, scratch memory is taken for at most as many draws as
@@ -58,7 +58,7 @@ const SETS_GROWTH: u32 = 16;
 ///
 /// With a geometry shader that emits to several vertex streams, a capture counts once for each stream
 /// ([`Pipeline::stream_count`]), and each of its draws counts once for each stream, too. A stream that only a query
-/// uses counts as a capture as well.
+/// uses is also counted as a capture.
 ///
 /// Under the descriptor plan, a capture takes one descriptor set, and one more if it needs kernels. Each
 /// [`flush`](super::Recorder::flush) takes the same number of sets again, unless the draws after it access the same
@@ -136,7 +136,8 @@ impl ArenaDesc {
     /// [`for_draws`](Self::for_draws) does not include. Adds nothing for other pipelines and backends. `primitives` is
     /// the number of input primitives or patches of all draws and instances; with primitive restart it is the number of
     /// indices. The size does not depend on what the shader emits: it is 16 to 32 bytes per primitive, up to about 128
-    /// MiB, and a little per draw. For patches it is a multiple of that. All vertex streams are included.
+    /// MiB, and a little per draw. For patches it is 16 to 32 bytes for each slice (consecutive primitives of a patch).
+    /// All vertex streams are included.
     ///
     /// For draws whose number of primitives only the GPU knows, call this function again with
     /// `u64::MAX` as `primitives`, which adds 8 MiB.

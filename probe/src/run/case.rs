@@ -112,7 +112,7 @@ impl Prepared {
         })
     }
 
-    /// Finds a step that did nothing; see [`missing_step`].
+    /// Finds a step of the submission (a copy or the capture) that did nothing; see [`missing_step`].
     pub(super) fn missing_step(&self, buffers: &[Option<Vec<u8>>]) -> Option<Mismatch> {
         missing_step(self.primitives_written.iter().sum(), &captured(buffers, None))
     }

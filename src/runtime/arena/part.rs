@@ -107,8 +107,9 @@ impl Block {
         // SAFETY: the caller's contract; the usages are valid where addresses are enabled.
         let buffer = unsafe { Buffer::new(ctx, allocator, &desc) }?;
         let address = match ctx.table() {
-            // Under the descriptor plan an address consists of the number of a window and an offset in the window. The
-            // current block of the arena is always the first window of its [`Purpose`].
+            // Under the descriptor plan an address consists of the number of a window (the part of a buffer that one
+            // descriptor covers) and an offset in the window. The current block of the arena is always the first window
+            // of its [`Purpose`].
             Some(limits) => limits.first_address(kind.purpose()),
             None => buffer.address(),
         };
