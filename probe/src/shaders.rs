@@ -213,8 +213,8 @@ impl ProbeShader {
         let (instance, vertex) = match (self.formulas, buffer) {
             (Formulas::Identify, _) => (word(record, 4)?, word(record, 0)?),
             (Formulas::TwoBuffers, 0) => {
-                // Any bits convert to a candidate for the vertex, because casts from float saturate. Further
-                // down, the candidate's own record is compared with the given one.
+                // Any bits convert to a candidate for the vertex, because casts from float saturate. Further down, the
+                // candidate's own record is compared with the given record.
                 let half = |offset| Some(f32::from_bits(word(record, offset)?) as u16);
                 let whole = |low, high| Some(u32::from(half(low)?) | u32::from(half(high)?) << 16);
                 (whole(8, 12)?, whole(0, 4)?)
@@ -258,8 +258,8 @@ impl ProbeShader {
     /// Returns a vertex buffer with elements `0..elements`, or `None` if the shader has no such
     /// binding. Bytes that no attribute reads are 0xcd.
     ///
-    /// A draw needs `firstVertex + vertexCount` elements of a binding with [`InputRate::Vertex`]
-    /// and `firstInstance + instanceCount` of one with [`InputRate::Instance`].
+    /// A draw needs `firstVertex + vertexCount` elements of a binding with [`InputRate::Vertex`] and `firstInstance +
+    /// instanceCount` elements of a binding with [`InputRate::Instance`].
     pub fn vertex_buffer(&self, binding: u32, elements: u32) -> Option<Vec<u8>> {
         let stride = self.vertex_input.binding(binding)?.stride;
         let mut bytes = vec![0xcd; stride as usize * elements as usize];

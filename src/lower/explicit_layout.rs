@@ -1,4 +1,4 @@
-//! This module removes explicit layouts from the types of variables that must not have one.
+//! This module removes explicit layouts from the types of variables whose types must not have an explicit layout.
 //!
 //! In a buffer, a structure has offsets for its members, and an array has a stride: an explicit layout. From SPIR-V 1.5
 //! on, the types of `Private` and `Function` variables must not have an explicit layout

@@ -168,10 +168,10 @@ impl From<InterfaceLimit> for LowerError {
     }
 }
 
-/// Replaces the `OpEntryPoint` of `old` by one with the execution model `model`, this function and
-/// the same name. `interface` are the inputs and outputs. From SPIR-V 1.4 on, the instruction must
-/// list all global variables that the entry point uses, so those in the interface of `old` and
-/// those that lowering declared are added. All other variables may belong to other entry points.
+/// Replaces the `OpEntryPoint` of `old` by an `OpEntryPoint` with the execution model `model`, this function and the
+/// same name. `interface` are the inputs and outputs. From SPIR-V 1.4 on, the instruction must list all global
+/// variables that the entry point uses, so those in the interface of `old` and those that lowering declared are added.
+/// All other variables may belong to other entry points.
 pub fn set_entry_point(
     module: &mut Module,
     declarations: &Declarations,

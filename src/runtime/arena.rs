@@ -4,12 +4,13 @@
 //! buffer may be executed many times, so the memory must stay valid until the command buffer is reset. The application
 //! then calls [`Arena::reset`].
 //!
-//! An arena has two parts. The host writes *upload* memory during recording, and the device reads it. Only a fused
-//! capture also writes to it: its workgroups count there how many of them have arrived, and the last one resets that
-//! number. Only the device writes and reads *scratch* memory, each time that the command buffer is executed. Under the
-//! descriptor plan the arena also has descriptor sets. Each part is a list of blocks, which are buffers. A
-//! [recording](super::Capture::play) reserves all the memory that it needs before it records the first command, from
-//! one block of each part. If no block has enough room, a [growing](Arena::growing) arena allocates a new one.
+//! An arena has two parts. The host writes *upload* memory during recording, and the device reads it. The device writes
+//! to it only in fused captures: the workgroups of a fused capture count there how many of them have arrived, and the
+//! last workgroup resets that number. Only the device writes and reads *scratch* memory, each time that the command
+//! buffer is executed. Under the descriptor plan the arena also has descriptor sets. Each part is a list of blocks,
+//! which are buffers. A [recording](super::Capture::play) reserves all the memory that it needs before it records the
+//! first command, from one block of each part. If no block has enough room, a [growing](Arena::growing) arena allocates
+//! a new one.
 
 mod part;
 mod ring;
@@ -280,7 +281,7 @@ impl Arena {
     }
 
     /// Lets the arena grow: if a recording needs more memory or descriptor sets than the arena has, the arena allocates
-    /// more. Memory comes from `allocator`. The arena keeps what it allocated until it is
+    /// more. Memory comes from `allocator`. The arena keeps the additional memory and sets until the arena is
     /// [destroyed](Context::destroy).
     ///
     /// # Safety

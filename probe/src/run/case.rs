@@ -90,7 +90,7 @@ impl Prepared {
         Self { draw, vertices: vertex_count, indices: Vec::new(), primitives_written, allocations }
     }
 
-    /// Makes the draw an indexed one.
+    /// Makes the draw an indexed draw with these indices.
     pub(super) fn by_indices(mut self, indices: Vec<u32>) -> Self {
         self.draw.vertex_count = u32::try_from(indices.len()).unwrap_or(u32::MAX);
         self.indices = indices;

@@ -50,7 +50,7 @@ impl Combination {
             .flat_map(move |begin| (0..subsets).map(move |end| Self { buffers, begin, end }))
     }
 
-    /// The stride in bytes of a buffer. Each buffer has a different one.
+    /// The stride in bytes of a buffer. Each buffer has a different stride.
     const fn stride(buffer: usize) -> usize {
         4 * (buffer + 1)
     }

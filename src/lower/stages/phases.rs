@@ -1,6 +1,6 @@
-//! This module cuts a tessellation control shader at its barriers, so that one invocation of the
-//! compute shader can run all invocations of the control shader one after the other: first each up
-//! to the first barrier, then each up to the next one.
+//! This module cuts a tessellation control shader at its barriers, so that one invocation of the compute shader can run
+//! all invocations of the control shader one after the other: first each invocation up to the first barrier, then each
+//! invocation up to the next barrier.
 //!
 //! The parts of the shader between barriers are its *phases*. The function of the entry point becomes one `OpSwitch`,
 //! whose cases are the phases. Values, variables of the function, and `Private` variables that later phases of the same

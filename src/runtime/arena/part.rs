@@ -220,7 +220,7 @@ impl Part {
         // SAFETY: the caller's contract.
         let mut block = unsafe { Block::new(ctx, allocator, self.kind, size) };
         if block.is_err() && size > bytes {
-            // The allocator may have `bytes` bytes left even if it does not have as many as the whole capacity.
+            // The allocator may have `bytes` bytes left although it has fewer than `size` bytes left.
             // SAFETY: the caller's contract.
             block = unsafe { Block::new(ctx, allocator, self.kind, bytes.max(READABLE)) };
         }
