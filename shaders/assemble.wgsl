@@ -7,9 +7,10 @@ struct Primitive {
     exists: bool,
     // The position in the draw, counted in vertices or indices, at which the segment begins.
     start: u32,
-    // The number of this primitive in the segment, and the number of primitives of the segment. With primitive
-    // restart `count` may leave out primitives that cannot contain the first vertex of this one, but number + 1
-    // < count holds for every primitive except the last one.
+    // The number of this primitive in the segment, and the number of primitives of the segment. With primitive restart
+    // `count` may leave out later primitives that do not contain the first vertex of this primitive. If the topology is
+    // a triangle strip with adjacency, `count` includes the next primitive if there is one, so that number + 1 < count
+    // holds for every primitive except the last one.
     number: u32,
     count: u32,
     // The shader's PrimitiveId: the number of this primitive in the instance.

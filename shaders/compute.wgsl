@@ -56,8 +56,9 @@ fn begin_draw(workgroup: u32, local: u32) -> bool {
     } else {
         use_pushed_draw();
     }
-    // If the CPU places the draws, hardly any workgroup of the dispatch lacks work, so this test would cost
-    // more than it saves: such a workgroup finds out later that its vertices do not exist.
+    // If the CPU places the draws, the comparison is left out: hardly any workgroup of the dispatch lacks work, so the
+    // comparison would cost more than it saves. A workgroup that lacks work finds out later that its vertices do not
+    // exist.
     return !(may_be_general() || is_fused()) || first_invocation(workgroup) < draw.invocations;
 }
 
@@ -68,9 +69,9 @@ fn first_invocation(workgroup: u32) -> u32 {
     return (workgroup - select(0u, draw.first_workgroup, may_share)) * workgroup_size();
 }
 
-// Returns the instance that an invocation belongs to, and the invocation's number in that instance. The product
-// with the reciprocal replaces a division, for which most GPUs have no instruction, and which llvmpipe executes
-// lane by lane. The product is at most 1 below the quotient, which is corrected afterwards.
+// Returns the instance that an invocation belongs to, and the invocation's number in that instance. The product with
+// the reciprocal replaces a division, for which most GPUs have no instruction, and which llvmpipe executes lane by
+// lane. The product may be 1 less than the quotient. If so, the last line corrects both results.
 fn instance_and_lane(index: u32, per_instance: u32) -> vec2<u32> {
     if is_unchecked() {
         return vec2<u32>(0u, index);
@@ -143,7 +144,7 @@ fn shade_work(work: Work) {
     }
 }
 
-// The records that the shaded vertex is written to, or NONE for those that it does not have.
+// The numbers of the records, at most three, that the shaded vertex is written to. Unused components are NONE.
 fn records_of(work: Work) -> vec3<u32> {
     let first = hub_record(work.item);
     let hub = vec3<u32>(first, select(NONE, first + 3u, is_unchecked()), NONE);

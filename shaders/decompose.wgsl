@@ -2,9 +2,9 @@
 // for one vertex they compute, in O(1), the records that it is written to. src/topology.rs implements the same
 // in Rust, and is tested against the tables of the specification.
 //
-// Items are the vertices that contribute to primitives, numbered consecutively. The hub of a fan (its first
-// vertex, which all triangles share) is not an item. A record is an output vertex. Its number within its
-// instance is primitive * vertices per primitive + slot.
+// Items are the vertices that contribute to primitives, numbered consecutively. The hub of a fan (its first vertex,
+// which all triangles share) is not an item. A record is an output vertex. The number of a record within its instance
+// is primitive * vertices per primitive + slot.
 
 const LIST: u32 = 0u;
 const LINE_STRIP: u32 = 1u;
@@ -61,9 +61,9 @@ fn item_of_vertex(vertex: u32) -> u32 {
     return vertex;
 }
 
-// The records of item `k`. Some of them may belong to primitives that do not exist, such as those after the
-// last primitive. Their numbers are not below the segment's count, so is_captured drops them. For a primitive
-// before the first one, 3 * (0 - 1) wraps to such a number.
+// The records of item `k`. Some of them may belong to primitives that do not exist, such as those after the last
+// primitive. The numbers of such records are not below the segment's count, so is_captured drops these records. For a
+// primitive before the first one, 3 * (0 - 1) wraps to such a number.
 fn records_of_item(k: u32) -> vec3<u32> {
     if is_tri_strip() | is_tri_strip_adj() {
         return records_of_tri_strip(k);

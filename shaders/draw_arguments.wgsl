@@ -21,8 +21,9 @@ struct DrawArguments {
 
 const COUNTED_DRAW_SIZE: u32 = 32u;
 
-// Each workgroup has a single invocation, because counters may be in different buffers. The invocation writes every
-// n-th command, where n is the number of workgroups: draws may be added after the dispatch was recorded.
+// Each workgroup has a single invocation, because counters may be in different buffers, and all invocations of a
+// workgroup must access the same buffer (stubs.wgsl). The invocation writes every n-th command, where n is the number
+// of workgroups: draws may be added after the dispatch was recorded.
 @compute @workgroup_size(1)
 fn xfb_draw_arguments(
     @builtin(workgroup_id) workgroup_id: vec3<u32>,

@@ -7,7 +7,7 @@
 struct EntrySums {
     counts: vec2<u32>,
     blocks: vec2<u32>,
-    // The address of the `Entries` of the last dispatch. Blocks after its last block are unused.
+    // The address of the `Entries` of the last dispatch. Blocks after the last block of that dispatch are unused.
     last: vec2<u32>,
     reserved: vec2<u32>,
 }

@@ -7,9 +7,9 @@
 
 const INLINE_ATTRIBUTES: u32 = 1u;
 
-// Returns the descriptor of an attribute. A slot below INLINE_ATTRIBUTES is in the push constants. The slots
-// from there on are pieces of 16 bytes in the table (`Sysvals.table`), of which the first may contain other
-// data: the application's push constants.
+// Returns the attribute descriptor with the number `slot`. Descriptors with numbers below INLINE_ATTRIBUTES are in the
+// push constants. The others are in the table (`Sysvals.table`), 16 bytes each. If the table begins with the
+// application's push constants, each 16 bytes of these take a number, too.
 fn attribute_descriptor(slot: u32) -> AttributeDescriptor {
     if slot < INLINE_ATTRIBUTES {
         return sysvals.attributes[slot];

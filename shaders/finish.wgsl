@@ -19,9 +19,9 @@ const ADD: u32 = 1u;
 const END: u32 = 2u;
 const OPERATION_SIZE: u32 = 32u;
 
-// Each workgroup has a single invocation, which executes one operation, because operations may access
-// different buffers. The operations are executed in any order: if two of them have the same address, they
-// store the same value.
+// Each workgroup has a single invocation, which executes one operation, because operations may access different
+// buffers, and all invocations of a workgroup must access the same buffer (stubs.wgsl). The operations are executed in
+// any order: if two of them have the same address, they store the same value.
 @compute @workgroup_size(1)
 fn xfb_finish(
     @builtin(workgroup_id) workgroup_id: vec3<u32>,

@@ -25,8 +25,8 @@ fn use_fused_draw(workgroup: u32, local: u32) {
     let progress = load_progress(fused_address());
     let queries = load4(add_bytes(fused_address(), FUSED_QUERIES));
     let positions = start_positions(progress, fused_address());
-    // In a pipeline for one topology draw_topology() is a constant, so that the compiler removes the code for
-    // the others.
+    // In a pipeline for one topology draw_topology() is a constant, so that the compiler removes the code for the other
+    // topologies.
     draw.xfb_topology = draw_topology();
     let vertices = vertices_per_primitive(draw.flags);
     let primitives = primitive_count(draw.xfb_topology, vertices, draw.item_count);

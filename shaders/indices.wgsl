@@ -1,8 +1,8 @@
 // Loads of indices from index buffers.
 
 // Loads index `position` of a buffer with `limit` indices of `size` bytes (1, 2 or 4). Returns 0 beyond the end. In
-// that case the address of the first index is used for the load, because a driver may execute it anyway (see
-// address_or).
+// that case the load uses the address of the first index, because a driver may execute the load although its result is
+// not used (see address_or).
 fn load_index(address: vec2<u32>, limit: u32, size: u32, position: u32) -> u32 {
     let readable = select(0u, position, position < limit);
     if position >= limit {

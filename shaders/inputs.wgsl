@@ -11,7 +11,8 @@ const DIRECT: u32 = 0u;
 const INDIRECT: u32 = 1u;
 const BYTE_COUNT: u32 = 2u;
 
-// A bit of Draw.flags and Input.flags: the draw is discarded if its predicate is not 0, instead of if it is 0.
+// A bit of Draw.flags and Input.flags: the draw is discarded if its predicate is not 0. Without this bit, the draw is
+// discarded if its predicate is 0.
 const INVERTED: u32 = 32u;
 
 // A recorded draw command. An input with the kind INDIRECT may have several draws.
@@ -81,7 +82,7 @@ fn load_input(inputs: vec2<u32>, number: u32) -> Input {
     );
 }
 
-// Returns an input that has only draw `index` of the INDIRECT input `all`.
+// Returns a copy of `all`, an input (a recorded draw command) with the kind INDIRECT, that has only draw `index`.
 fn draw_of_input(all: Input, index: u32) -> Input {
     var input = all;
     input.draw_index += index;
@@ -89,11 +90,11 @@ fn draw_of_input(all: Input, index: u32) -> Input {
     return input;
 }
 
-// The largest number of draws of an input. Further draws are ignored.
+// The largest number of draws of an input (a recorded draw command). Further draws are ignored.
 const MOST_DRAWS: u32 = 0xffffffu;
 
-// The number of draws of an input. An input without draws counts as one empty draw, so that its group and its
-// queries are processed, too.
+// The number of draws of an input (a recorded draw command). An input without draws counts as one empty draw, so that
+// its group and its queries are processed, too.
 fn draws_of_input(input: Input) -> u32 {
     var draws = min(input.draw_count, MOST_DRAWS);
     let count_address = address_or(input.count_address, kernel.parameters);

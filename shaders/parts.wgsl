@@ -5,7 +5,8 @@ fn load_group(inputs: vec2<u32>, number: u32) -> u32 {
     return load1(add_bytes(multiply_add(inputs, number, INPUT_SIZE), INPUT_GROUP));
 }
 
-// The address of the query that an input adds to. `which` selects the query: STREAM_QUERY or GENERATED_QUERY.
+// The address of the query that input `number` (a recorded draw command) adds to. `which` selects the query:
+// STREAM_QUERY or GENERATED_QUERY.
 fn load_query(number: u32, which: u32) -> vec2<u32> {
     let at = multiply_add(load_setup().inputs, number, INPUT_SIZE);
     return load2(add_bytes(at, INPUT_QUERIES + 8u * which));
@@ -26,16 +27,17 @@ fn starts_of(part: Part) -> u32 {
         | select(0u, 1u << GROUP, load_group(inputs, part.input) != load_group(inputs, part.input - 1u));
 }
 
-// For each input that is processed together (see count_draws): the number of its first draw, counted from the first of
-// these inputs. After the last input: the number of all their draws.
+// For each of the inputs (recorded draw commands) that are processed together (see count_draws): the number of its
+// first draw, counted over the draws of all these inputs. The elements after the last input have the number of all
+// draws.
 var<workgroup> first_draws: array<u32, MAX_KERNEL_WIDTH>;
 // The number of all draws of the inputs that are processed together.
 var<workgroup> all_draws: u32;
-// The number of the first draw of the next block.
+// The number of the first draw of the next block of draws (one draw per invocation).
 var<workgroup> next_first: u32;
 
-// Counts the draws of the inputs from `first` on, one input per invocation, and returns their number. An input
-// has at most MOST_DRAWS draws, so the sum, and the first draw of the next block, are below 2^32.
+// Counts the draws of the inputs (recorded draw commands) from `first` on, one input per invocation, and returns their
+// number. An input has at most MOST_DRAWS draws, so the sum, and the first draw of the next block, are below 2^32.
 fn count_draws(first: u32, local: u32) -> u32 {
     let setup = load_setup();
     let width = kernel_width();
@@ -55,14 +57,14 @@ fn count_draws(first: u32, local: u32) -> u32 {
     return workgroupUniformLoad(&all_draws);
 }
 
-// A single draw of an input.
+// One of the draws of an input (a recorded draw command).
 struct Part {
     input: u32,
     index: u32,
 }
 
-// Finds the input that draw `number` belongs to, and the draw's index in it: it is the last input whose
-// first draw is not after `number`.
+// Finds the input (recorded draw command) that draw `number` belongs to, and the index of the draw in this input. The
+// input is the last one whose first draw is not after `number`.
 fn part_of(first: u32, number: u32) -> Part {
     if load_setup().has_several == 0u {
         return Part(first + number, 0u);
@@ -88,9 +90,9 @@ fn later_input(low: u32, number: u32, step: u32) -> u32 {
 }
 
 // The number of the first draw of the next block, after the block that begins at `first_draw`. `part` is the
-// invocation's draw. `fits` says whether another primitive of its input fits after this block. If none fits for
-// the input of the block's last draw, the remaining draws of this input have no effect and are skipped, unless
-// any input adds to a query. Draws of geometry shaders are never skipped, because it is not known yet how many
+// invocation's draw. `fits` says whether another primitive of the same draw command fits after this block. If none fits
+// for the command of the block's last draw, the remaining draws of this command have no effect and are skipped, unless
+// any command adds to a query. Draws of geometry shaders are never skipped, because it is not known yet how many
 // primitives they emit.
 fn next_block(first: u32, first_draw: u32, draw_count: u32, part: Part, fits: bool, local: u32) -> u32 {
     let setup = load_setup();
@@ -111,8 +113,8 @@ fn next_block(first: u32, first_draw: u32, draw_count: u32, part: Part, fits: bo
     return workgroupUniformLoad(&next_first);
 }
 
-// -- Kept draws are those that the kernel stores: all draws, unless any input has several draws. In that case
-// only the draws with invocations are kept, and the first draw of each group. A draw has invocations if it
+// -- Kept draws are those that the kernel stores: all draws, unless any recorded draw command has several draws. In
+// that case only the draws with invocations are kept, and the first draw of each group. A draw has invocations if it
 // writes something, or with a geometry shader if it has input primitives.
 
 // One bit for each draw of the block: whether it is kept.

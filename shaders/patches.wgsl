@@ -7,7 +7,7 @@
 // its slices of a patch.
 //
 // How many primitives a slice has follows from the patch's levels, so the counting run needs no evaluation shader,
-// unless there is a geometry shader behind it.
+// unless a geometry shader follows the evaluation shader.
 
 // The patch for which the control shader ran last, so that its variables contain the control points and levels:
 // the patch's instance, and its number in the instance.

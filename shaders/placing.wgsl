@@ -64,8 +64,8 @@ fn start_positions(progress: Progress, readable: vec2<u32>) -> vec4<u32> {
     return positions;
 }
 
-// Writes the positions after `records` records, which begin at `positions`, to the new state and the new
-// counters.
+// Writes the positions after `records` records, which begin at `positions`, to `new_state` and to the counters that are
+// written at the end.
 fn store_positions(progress: Progress, positions: vec4<u32>, records: u32) {
     let new_positions = positions + records * progress.strides;
     if is_address(progress.new_state) {

@@ -13,12 +13,12 @@
 //   xfb_compute        each invocation joins the state before its workgroup of blocks, the summary of
 //                      the blocks before its own, and the bit mask of its own block.
 //
-// A table has an entry of 16 bytes for each workgroup: the `State` before the workgroup, 0, and the first
-// restart after it. Before the scan, this entry is the workgroup's `Run`. It is followed by an entry of 16
-// bytes for each block of the workgroup: the mask of the restarts in the block, the summary of the workgroup's
-// blocks before it (two dwords), and the first restart after it in the workgroup. A restart is given by the
-// position of its index in the range; NONE means that there is none. The last block has no restarts: it stands
-// for all positions beyond the range.
+// A table has an entry of 16 bytes for each workgroup: the `State` before the workgroup, 0, and the first restart after
+// it. Before the scan, this entry is the workgroup's `Run`. The entry of a workgroup is followed by an entry of 16
+// bytes for each block of the workgroup: the mask of the restarts in the block, the summary of the workgroup's blocks
+// before it (two dwords), and the first restart after it in the workgroup. A restart is given by the position of its
+// index in the range; NONE means that there is none. The last block has no restarts: it stands for all positions beyond
+// the range.
 
 const BLOCK: u32 = 32u; // indices per block
 const BLOCKS: u32 = 256u; // blocks per workgroup
@@ -56,14 +56,14 @@ fn advance(topology: u32, vertices: u32, state: State, run: Run) -> State {
     return State(state.primitives + primitive_count(topology, vertices, open) + run.primitives, run.tail);
 }
 
-// The number of blocks for a range of `limit` indices, with the last one, which stands for positions beyond the
+// The number of blocks for a range of `limit` indices, including the last block, which stands for positions beyond the
 // range.
 fn block_count(limit: u32) -> u32 {
     return limit / BLOCK + select(0u, 1u, limit % BLOCK != 0u) + 1u;
 }
 
-// The numbers of entries in a table: state_entry of the entry of a workgroup, block_entry of the entry of a
-// block.
+// The position of an entry in a table, counted in entries: state_entry returns the position of the entry of a
+// workgroup, block_entry that of the entry of a block.
 
 fn state_entry(workgroup: u32) -> u32 {
     return workgroup * (BLOCKS + 1u);
@@ -103,13 +103,13 @@ fn primitives_of_runs(topology: u32, vertices: u32, whole: u32) -> u32 {
         for (var rest = whole; rest != 0u;) {
             let first = firstTrailingBit(rest);
             primitives += primitive_count(topology, vertices, firstTrailingBit(~(rest >> first)));
-            // Adding 1 at the first bit of a sequence clears the sequence.
+            // Adding 1 at the first bit of a sequence of ones clears the sequence.
             rest &= rest + (1u << first);
         }
         return primitives;
     }
-    // Shortens each sequence at its start, by as many bits as a primitive has vertices in common with the next
-    // one.
+    // Shortens each sequence of ones at its start. The number of removed bits is the number of vertices that a
+    // primitive has in common with the next primitive.
     let overlap = primitive_overlap(topology);
     var runs = whole;
     runs = select(runs, runs & (runs << 1u), overlap >= 1u);
@@ -123,10 +123,10 @@ fn primitives_of_runs(topology: u32, vertices: u32, whole: u32) -> u32 {
         + last_of_steps(runs, step, 3u) + last_of_steps(runs, step, 4u) + last_of_steps(runs, step, 5u);
 }
 
-// Does what primitives_of_runs does, for patches. Each of them has at least five vertices.
+// Does what primitives_of_runs does, for patches with at least five vertices.
 fn patches_of_runs(step: u32, whole: u32) -> u32 {
-    // Shortens each sequence of ones by four bits. Sequences that are too short for a patch vanish. Each of the
-    // others had at least five bits and a zero behind it, so at most five are left.
+    // Shortens each sequence of ones by four bits. Sequences that are too short for a patch vanish. Each other sequence
+    // had at least five bits, with a zero behind them, so at most five sequences are left.
     let a = whole & (whole << 1u) & (whole << 2u) & (whole << 3u) & (whole << 4u);
     let b = without_first_run(a);
     let c = without_first_run(b);
@@ -147,8 +147,8 @@ fn patches_of_first_run(step: u32, runs: u32) -> u32 {
     return (length + 4u) / step;
 }
 
-// Counts primitives in the sequences of ones that begin at bit `phase` plus a multiple of `step`. From the
-// start of a sequence, each `step` bits are a primitive; the last bits of these steps are counted.
+// Counts the primitives in those sequences of ones that begin at bit `phase` or a multiple of `step` bits after it.
+// From the start of a sequence on, every `step` bits are a primitive. The function counts the last bit of each.
 fn last_of_steps(runs: u32, step: u32, phase: u32) -> u32 {
     if phase >= step {
         return 0u;
@@ -157,8 +157,8 @@ fn last_of_steps(runs: u32, step: u32, phase: u32) -> u32 {
     var bits = select(0x55555555u, 0x49249249u, step == 3u);
     bits = select(bits, 0x11111111u, step == 4u);
     bits = select(bits, 0x41041041u, step == 6u);
-    // Adding 1 at the first bit of a sequence of ones clears the whole sequence. The carry stops in the zero behind it. So
-    // `begun_there` has the sequences that begin at a bit of `bits << phase`.
+    // Adding 1 at the first bit of a sequence of ones clears the whole sequence. The carry stops in the zero behind the
+    // sequence. So `begun_there` has the sequences that begin at a bit of `bits << phase`.
     let starts = runs & ~(runs << 1u) & (bits << phase);
     let begun_there = runs & ~(runs + starts);
     return countOneBits(begun_there & (bits << select(phase - 1u, step - 1u, phase == 0u)));
@@ -285,9 +285,9 @@ fn run_of_block(range: RestartRange, vertices: u32, blocks: u32, first_block: u3
 // Finds the restarts among the indices of a workgroup. Neighbouring invocations load neighbouring indices.
 // Indices beyond the range are not restarts.
 //
-// All invocations leave a loop together, so that they reach the barrier after it together. Mesa's compiler
-// for Mali before v9 (25.0) only reconverges invocations where branches join, which a loop with a single
-// exit does not have. Invocations without an index of their own load the last index again.
+// All invocations leave a loop together, so that they reach the barrier after it together. Mesa's compiler for Mali
+// before v9 (25.0) reconverges invocations only where branches join, and at a single exit of a loop no branches join.
+// Invocations without an index of their own load the last index again.
 fn find_restarts(range: RestartRange, start: u32, local: u32) {
     let count = min(BLOCKS * BLOCK, range.limit - min(range.limit, start));
     let width = kernel_width();
@@ -603,8 +603,8 @@ struct Place {
     vertex: u32, // the number of the index in its segment
     start: u32, // the number of the segment's first index in the draw
     first_record: u32, // the segment's first record in the instance
-    // The number of records of the segment's primitives, up to the last primitive that may contain the
-    // vertex; for a restart, of all its primitives.
+    // The number of records of the segment's primitives, up to the last primitive that may contain the vertex. If the
+    // index is a restart: the number of records of all primitives of the segment that it ends.
     record_count: u32,
 }
 
@@ -614,7 +614,8 @@ fn reach_of_primitives() -> u32 {
     return select(5u, 31u, may_be_patches());
 }
 
-// The number of indices of an instance: its items, of which a patch list has one for each slice.
+// The number of indices of an instance. Each index is an item, except in a patch list, where each index has one item
+// for each slice of a patch.
 fn index_count() -> u32 {
     return select(draw.item_count, draw.item_count >> slice_bits(draw.flags), may_be_patches());
 }
@@ -644,8 +645,8 @@ fn place_of_index(offset: u32) -> Place {
     let state = state_in_draw(draw_restarts, offset, state_before(topology, vertices, table, entry, position));
     let visible = state.open + behind;
 
-    // Both primitive counts are clamped to output_limit(), which is at most 2^30, before they are multiplied by the number of
-    // vertices.
+    // Both primitive counts are clamped to output_limit(), which is at most 2^30, before they are multiplied by the
+    // number of vertices of a primitive.
     let limit = output_limit();
     let first_record = min(state.primitives, limit) * vertices;
     let record_count = min(primitive_count(topology, vertices, visible), limit) * vertices;

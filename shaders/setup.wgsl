@@ -17,8 +17,8 @@ struct Setup {
     // The size of a draw: DRAW_SIZE, or RESTARTED_DRAW_SIZE if any draw has primitive restart.
     draw_stride: u32,
     input_count: u32,
-    // Whether any input may have several draws. If so, `draws` has room only for draws that write something
-    // and for one draw of each group; for geometry shaders it has room for all draws.
+    // Whether any input (recorded draw command) may have several draws. If so, `draws` has room only for draws that
+    // write something and for one draw of each group; for geometry shaders it has room for all draws.
     has_several: u32,
     workgroups_per_axis: u32,
     // Whether any input adds to a query.
@@ -56,8 +56,8 @@ const MOST_ITEMS: u32 = 0x7fffffffu;
 // The largest workgroup size of a kernel. Shared memory is declared for this size.
 const MAX_KERNEL_WIDTH: u32 = 256u;
 
-// The kinds of sums over runs of draws. The sums for the two kinds of queries add up primitives; the sum for a
-// group adds up its workgroups and its kept draws. A run ends before a draw that has another query or group.
+// The kinds of sums over runs of draws. The sums for the two kinds of queries add up primitives; the sum for a group
+// adds up its workgroups and its kept draws (parts.wgsl). A run ends before a draw that has another query or group.
 const STREAM_QUERY: u32 = 0u;
 const GENERATED_QUERY: u32 = 1u;
 const GROUP: u32 = 2u;
@@ -179,8 +179,8 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
         }
     }
 
-    // The counters are overwritten below. A draw may read its vertex count from one of them, so all loads come
-    // before.
+    // The counters are overwritten below. A draw may read its vertex count from one of them, so all loads come before
+    // this store.
     storageBarrier();
     if local == 0u {
         if input_count > 0u {
@@ -224,8 +224,8 @@ fn needed_by_input(input: Input, arguments: Arguments, restarts: DrawRestarts) -
     let vertices = vertices_per_primitive(input.flags);
     var primitives = primitive_count(input.topology, vertices, arguments.count);
     if assembles() && input.topology == LIST {
-        // An input patch may have another number of vertices than the primitives that it is divided into, and
-        // its items are slices.
+        // The draw is a patch list. The vertices of a primitive are the control points of a patch here, and the number
+        // of primitives is that of all patches' slices, which are the items.
         let bits = slice_bits(input.flags);
         primitives = min(arguments.count / max(vertices, 1u), MOST_ITEMS >> bits) << bits;
     }
@@ -303,8 +303,8 @@ fn draw_of(input: Input, arguments: Arguments) -> Draw {
 fn placed_draw(unclamped: Draw, placed: DrawPlacement) -> Draw {
     var made = clamped(unclamped, placed);
     if may_restart() && (made.flags & RESTART) != 0u && placed.written != 0u {
-        // Beyond the index buffer all indices are 0, so they form a segment with at least one primitive per six
-        // indices. So many of these indices are kept that all primitives that fit are found.
+        // Indices beyond the index buffer are read as 0. They form a segment with at least one primitive per six
+        // indices. The draw keeps enough of these indices for all primitives that fit.
         let primitives = min(placed.primitives, placed.written);
         let beyond = 6u * (min(primitives, MOST_ITEMS / 6u - 1u) + 1u);
         let reached = made.index_limit + min(beyond, 0xffffffffu - made.index_limit);
@@ -313,9 +313,9 @@ fn placed_draw(unclamped: Draw, placed: DrawPlacement) -> Draw {
     return with_invocations(made, placed);
 }
 
-// A draw of a geometry shader, which is placed only after its primitives are counted. Its items are primitives, or with
-// primitive restart indices, at which primitives may begin. For patches it has an item for each slice of each of
-// these. Items beyond MOST_ITEMS are ignored.
+// A draw of a geometry shader, which is placed only after its primitives are counted. Its items are its primitives or,
+// with primitive restart, its indices, at which primitives may begin. A draw of patches has an item for each slice of
+// each patch or index. Items beyond MOST_ITEMS are ignored.
 fn assembled_draw(unclamped: Draw, primitives: u32) -> Draw {
     var made = unclamped;
     let bits = slice_bits(made.flags);

@@ -1,8 +1,8 @@
-// Lets a workgroup load its draw together: each invocation loads a part into shared memory, then all
-// invocations read the whole draw there. llvmpipe repeats a load for each lane even if all lanes load the same,
-// except for loads from a constant offset in shared memory outside of branches. Only llvmpipe uses these
-// functions: the invocations may leave the loops here, and reach the barrier after them, at different times,
-// which Mesa's compiler for Mali before v9 does not support (see find_restarts).
+// The invocations of a workgroup load the workgroup's draw together: each of them loads a part into shared memory, and
+// then all of them read the whole draw there. llvmpipe repeats a load for each lane even if all lanes load the same,
+// except for loads from a constant offset in shared memory outside of branches. Only llvmpipe uses these functions: the
+// invocations may leave the loops here, and reach the barrier after them, at different times, which Mesa's compiler for
+// Mali before v9 does not support (see find_restarts).
 
 // What the workgroup loaded, in pairs of dwords: its draw, the `DrawRestarts` of the draw if it has primitive
 // restart, and from element SHARED_BATCH on the batch.

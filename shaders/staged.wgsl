@@ -51,7 +51,8 @@ fn is_beyond_caches() -> bool {
     return may_be_indexed() && is_single && uniformly(draw.item_count > CACHED_ITEMS);
 }
 
-// The largest number of 32-byte items that fit into the caches of the largest GPUs together with their inputs.
+// The largest number of items with records of 32 bytes that fit, together with the items' vertex attributes and
+// indices, into the caches of the largest GPUs.
 const CACHED_ITEMS: u32 = 0x200000u;
 
 // The number of a listed record, counted from the same record as draw.base_record, or NONE.
@@ -80,16 +81,16 @@ fn xfb_compute_staged(
     let work = begin_work(workgroup, local);
     shade_work(work);
     if is_fused() || is_unchecked() {
-        // Captures of these kinds are small, so that staging saves little, and the shader compiles faster
-        // without it.
+        // Fused and unchecked captures are small, so that staging saves little, and the shader compiles faster without
+        // it.
         if work.exists {
             emit_all(work.segment, records_of(work));
         }
         return;
     }
     let listing = listing();
-    // If records consist of one unit, neighbouring invocations store neighbouring bytes even
-    // without staging.
+    // If records consist of one unit, neighbouring invocations store neighbouring bytes even without staging. If they
+    // consist of two units, a draw that is beyond the caches is captured faster without staging.
     if listing == 1u && (staged_units() == 1u || (staged_units() == 2u && is_beyond_caches())) {
         if work.exists {
             emit(work.segment, records_of(work).x);

@@ -47,7 +47,8 @@ fn multiply_add(address: vec2<u32>, a: u32, b: u32) -> vec2<u32> { return addres
 fn memory_barrier() { storageBarrier(); }
 
 // Atomically adds 1 to the dword at `address`, with release and acquire semantics, and returns the previous value:
-// accesses before this call happen before accesses after later calls of other invocations. Only with device addresses.
+// accesses before this call happen before accesses after later calls of other invocations. The descriptor plan does not
+// support this function.
 fn arrive(address: vec2<u32>) -> u32 { return 0u; }
 
 // -- Arithmetic
@@ -57,8 +58,8 @@ fn product(a: u32, b: u32) -> vec2<u32> { return vec2<u32>(); }
 
 // -- Control flow
 
-// Returns the condition. The linker marks selections by the result, so that drivers make branches of them, and
-// not code that executes both sides. This function is not a stub.
+// Returns the condition. The linker marks each selection whose condition is this result, so that drivers compile it to
+// a branch, and not to code that executes both sides. This function is not a stub.
 fn uniformly(condition: bool) -> bool { return condition; }
 
 // -- Specialisation: which cases a pipeline supports.
@@ -165,8 +166,8 @@ fn passed_points() -> u32 { return 1u; }
 // Clears the outputs of the control shader before it runs for a patch.
 fn begin_patch() {}
 
-// The number of phases into which its barriers divide the control shader: one more than there are barriers. All
-// invocations of a patch end a phase before the first one begins the next.
+// The number of phases of the control shader: one more than the number of barriers, which divide the shader into
+// phases. All invocations of a patch end a phase before any of them begins the next phase.
 fn control_phases() -> u32 { return 1u; }
 
 // Sets the phase that the control shader runs, and its inputs that do not belong to a control point. The input

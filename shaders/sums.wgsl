@@ -1,11 +1,11 @@
-// Sums over runs of consecutive values: of draws, inputs or entries. They are computed by a scan,
-// with one value per invocation of a workgroup, block after block.
+// Sums over runs of consecutive values, one value for each draw, input (recorded draw command) or entry. They are
+// computed by a scan, with one value per invocation of a workgroup, block after block.
 
 // The result of sum_runs. Each member consists of two 64-bit integers.
 struct Sum {
     // The sum over the run that the previous invocation's value belongs to, up to and including that value.
     before: vec4<u32>,
-    // The sum over the last run of the block, which may continue in the next block.
+    // The sum over the last run of the block (the values of all invocations), which may continue in the next block.
     last: vec4<u32>,
 }
 

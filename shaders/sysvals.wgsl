@@ -113,7 +113,7 @@ fn restart_table_address() -> vec2<u32> {
     return sysvals.source;
 }
 
-// For draws that the CPU listed: the address of the first one.
+// For draws that the CPU listed: the address of the first of these draws.
 fn listed_draws_address() -> vec2<u32> {
     return sysvals.draw.index_address;
 }

@@ -21,9 +21,9 @@ const FRACTIONAL_ODD: u32 = 2u;
 struct Edge {
     // The number of segments of the edge.
     segments: u32,
-    // Fractional spacing interpolates between two uniform divisions, whose numbers of segments are the even or
-    // odd numbers below and above the level. This is the number of segments of the coarser one: `segments`, or
-    // 2 less.
+    // Fractional spacing interpolates between two uniform divisions, whose numbers of segments are the even or odd
+    // numbers below and above the level. `coarse` is the number of segments of the coarser division: `segments`, or 2
+    // less.
     coarse: u32,
     // How far the level is from the coarser to the finer division: (level - coarse) / 2, as a multiple of 2^-16
     // that is less than 1.
@@ -205,8 +205,8 @@ struct OnSide {
     number: u32,
 }
 
-// A triangle of the strip between two parallel sides: the number of its first vertex on the outer side and on the inner one,
-// and whether two of its vertices are on the outer side. Otherwise two are on the inner one.
+// A triangle of the strip between two parallel sides: the number of its first vertex on the outer side and on the inner
+// side, and whether two of its vertices are on the outer side. Otherwise two vertices are on the inner side.
 struct Stitch {
     outer: u32,
     inner: u32,
@@ -284,8 +284,8 @@ fn side_of_outer_triangle(primitive: u32, inner: vec2<u32>) -> OnSide {
     return on;
 }
 
-// -- Triangles. Coordinate k is 0 on side k, which goes from the corner where coordinate k + 1 is 1 to the
-// corner where coordinate k + 2 is 1. Ring 0 consists of the outer edges. Each further ring is a triangle
+// -- Triangles. Coordinate k is 0 on side k, which goes from the corner where coordinate k + 1 (modulo 3) is 1 to the
+// corner where coordinate k + 2 (modulo 3) is 1. Ring 0 consists of the outer edges. Each further ring is a triangle
 // within the ring before it; the innermost ring may be a point.
 
 fn vertex_of_triangle(primitive: u32, slot: u32) -> vec3<u32> {

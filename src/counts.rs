@@ -103,8 +103,8 @@ pub struct DrawCounts {
     pub primitives_written: u64,
     /// Vertices that are written, in all instances: the number of records of the draw.
     pub output_limit: u32,
-    /// Vertices that one instance writes. The last instance may write fewer: `output_limit` counts
-    /// all.
+    /// Vertices that one instance writes. The last instance may write fewer; `output_limit` is the exact number for all
+    /// instances together.
     pub output_count: u32,
     /// Items per instance that contribute to these vertices, see [`crate::topology`]. The hub of a
     /// fan is not counted.
@@ -210,7 +210,8 @@ mod tests {
     }
 
     proptest! {
-        /// Tests the clamped counts against the rule that they implement, primitive by primitive.
+        /// A primitive is written if it and all primitives before it fit into every buffer. The clamped counts select
+        /// exactly the records of these primitives.
         #[test]
         fn a_primitive_is_written_where_it_fits_every_buffer(
             topology in proptest::sample::select(&PrimitiveTopology::ALL[..]),

@@ -53,8 +53,8 @@
 //!     let kernels = Kernels::new(context)?;
 //!     let mut capture = Capture::new(context, &kernels);
 //!
-//!     // In each frame: record what vkCmdBeginTransformFeedbackEXT, the draws and
-//!     // vkCmdEndTransformFeedbackEXT recorded before.
+//!     // In each frame: record this in place of vkCmdBeginTransformFeedbackEXT, the draws and
+//!     // vkCmdEndTransformFeedbackEXT.
 //!     let buffers = [Some(CaptureBuffer::new(captured, captured_size))];
 //!     let vertex_buffers = [VertexBuffer::new(0, vertices, vertices_size)];
 //!     let desc = CaptureDesc::new(&pipeline).buffers(&buffers).vertex_buffers(&vertex_buffers);

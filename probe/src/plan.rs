@@ -25,17 +25,16 @@ const QUICK_VERTEX_COUNTS: [u32; 7] = [0, 3, 7, 8, 9, 12, 70];
 /// The instance counts: one, and an odd number of several instances.
 const INSTANCE_COUNTS: [u32; 2] = [1, 3];
 
-/// The topologies of the large draws, which exceed the workgroup limit.
+/// The topologies of the large draws, which need more workgroups than the limit of one axis of a dispatch.
 const LARGE_TOPOLOGIES: [PrimitiveTopology; 2] =
     [PrimitiveTopology::TriangleList, PrimitiveTopology::TriangleStrip];
 
-/// The maximum size in bytes of the records and captures of one batch. The large draws need almost
-/// as much. Several copies of a batch are in memory at a time: see [`batch_bytes_within`].
+/// The maximum size in bytes of the records and captures of one batch. The large draws need almost this many bytes.
+/// Several copies of a batch are in memory at a time: see [`batch_bytes_within`].
 pub const MAX_BATCH_BYTES: u64 = 1 << 30;
 
-/// The number of copies of a batch that are in memory at a time, on the host and on the device:
-/// initial contents, capture buffers, readback memory and expected records. It was measured and
-/// rounded up.
+/// The number of copies of a batch that are in memory at a time, on the host and on the device: initial contents,
+/// capture buffers, readback memory and expected records. This number was measured and rounded up.
 const COPIES: u64 = 5;
 
 /// Returns the maximum size in bytes of a batch that fits into `memory` bytes with all its copies.
@@ -84,8 +83,8 @@ pub struct Plan {
     pub geometry_vertex_counts: Vec<u32>,
     /// The numbers of instances of a draw.
     pub instance_counts: Vec<u32>,
-    /// The number of vertices of the large draws, which exceed the workgroup limit. Only the first
-    /// shader captures them. `None` for no large draws.
+    /// The number of vertices of the large draws, which need more workgroups than the limit of one axis of a dispatch.
+    /// Only the first shader captures them. `None` for no large draws.
     pub large: Option<u32>,
     /// The backends for which the large draws are left out because they take too long.
     pub slow: Vec<Backend>,
@@ -388,8 +387,8 @@ mod tests {
         }
     }
 
-    /// Because a full run has all cases of a quick run, a comparison of a quick report with a full
-    /// one has new cases, and none that are gone.
+    /// The full plan has all cases of the quick plan. So a comparison of a quick report with a full report lists new
+    /// cases, and no case that is gone.
     #[test]
     fn quick_cases_are_a_part_of_all_cases() {
         let cases = |plan: &Plan| -> Vec<(Backend, Case)> {

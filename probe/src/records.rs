@@ -78,7 +78,8 @@ pub struct Records<'a> {
     pub buffers: &'a [Vec<u8>; MAX_XFB_BUFFERS],
 }
 
-/// The differences between the records of two backends that may be correct.
+/// The allowed differences between the records of two backends: imprecise floats and undefined
+/// components.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Differences {
     /// The number of floats that differ by no more than the allowed distance.

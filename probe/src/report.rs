@@ -57,7 +57,7 @@ pub const SCHEMA: u32 = 1;
 /// The version of vkxfb that made the report.
 pub const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The maximum number of wrong cases that are kept with all details. More are only counted.
+/// The maximum number of wrong cases that are kept with all details. Further wrong cases are only counted.
 pub const MAX_FAILURES: usize = 64;
 
 /// The device under test, as Vulkan reports it.
@@ -150,7 +150,7 @@ pub struct Cell {
     pub rotated: u32,
     /// The number of cases that could not be captured.
     pub errors: u32,
-    /// The first of these errors. `None` if there are none.
+    /// The error of the first case that could not be captured. `None` if there is no such case.
     pub first_error: Option<String>,
     /// The first reason for leaving out a case. `None` if none was left out.
     pub skipped: Option<String>,
@@ -411,11 +411,10 @@ impl ProbeReport {
         self.cell_mut(backend, row.into()).skipped.get_or_insert_with(|| reason.into());
     }
 
-    /// Whether a picture needs the capture of this case. The case must have the [vertex count for
-    /// pictures](super::picture::vertex_count), and the report must not have a capture of another
-    /// case in the same row on this backend yet, nor one of the same `stream` of this case.
-    /// `stream` is `None` if the shader emits to only one vertex stream. Patches have no pictures,
-    /// because all of their vertices are alike.
+    /// Whether a picture needs the capture of this case. That is so if the case has the [vertex count for
+    /// pictures](super::picture::vertex_count), and the report has neither a capture of another case in the same row on
+    /// this backend nor a capture of this case with the same `stream`. `stream` is `None` if the shader emits to only
+    /// one vertex stream. Patches have no pictures, because all of their vertices are alike.
     pub fn wants_trace(&self, backend: Backend, case: &Case, stream: Option<u32>) -> bool {
         let is_alike = |t: &Trace| {
             (t.backend, t.case.row()) == (backend, case.row())

@@ -186,11 +186,11 @@ enum BatchError {
     Gpu(#[from] GpuError),
     #[error(transparent)]
     Diagnose(#[from] DiagnoseError),
-    /// While reference records were captured, a step of the submission had no effect, or the
-    /// counters were wrong.
+    /// While reference records (those that the captures are compared with) were captured, a step of the submission had
+    /// no effect, or the counters were wrong.
     #[error("{0}")]
     MissingStep(Box<Mismatch>),
-    /// The backends captured different reference records.
+    /// The reference records of this backend differ from those of the first backend.
     #[error("{differ} (compared with {first})")]
     Records { differ: RecordsDiffer, first: Backend },
 }
@@ -200,7 +200,8 @@ impl BatchError {
         matches!(self, Self::Gpu(GpuError::DeviceLost { .. } | GpuError::Timeout(_)))
     }
 
-    /// Adds a case to the report that could not be captured because of this error.
+    /// Adds the consequence of this error for `case` to the report: the case is wrong if records differ or a step had
+    /// no effect; otherwise it could not be captured.
     fn record(&self, backend: Backend, case: &Case, report: &mut ProbeReport) {
         match self {
             Self::Records { differ, .. } => {

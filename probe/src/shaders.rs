@@ -213,8 +213,8 @@ impl ProbeShader {
         let (instance, vertex) = match (self.formulas, buffer) {
             (Formulas::Identify, _) => (word(record, 4)?, word(record, 0)?),
             (Formulas::TwoBuffers, 0) => {
-                // Any bits convert to a candidate for the vertex, because casts from float saturate. Further
-                // down, the candidate's own record is compared with the given one.
+                // Any bits convert to a candidate for the vertex, because casts from float saturate. Further down, the
+                // candidate's own record is compared with the given record.
                 let half = |offset| Some(f32::from_bits(word(record, offset)?) as u16);
                 let whole = |low, high| Some(u32::from(half(low)?) | u32::from(half(high)?) << 16);
                 (whole(8, 12)?, whole(0, 4)?)
@@ -258,8 +258,8 @@ impl ProbeShader {
     /// Returns a vertex buffer with elements `0..elements`, or `None` if the shader has no such
     /// binding. Bytes that no attribute reads are 0xcd.
     ///
-    /// A draw needs `firstVertex + vertexCount` elements of a binding with [`InputRate::Vertex`]
-    /// and `firstInstance + instanceCount` of one with [`InputRate::Instance`].
+    /// A draw needs `firstVertex + vertexCount` elements of a binding with [`InputRate::Vertex`] and `firstInstance +
+    /// instanceCount` elements of a binding with [`InputRate::Instance`].
     pub fn vertex_buffer(&self, binding: u32, elements: u32) -> Option<Vec<u8>> {
         let stride = self.vertex_input.binding(binding)?.stride;
         let mut bytes = vec![0xcd; stride as usize * elements as usize];
@@ -309,13 +309,14 @@ fn position_of(vertex: u32) -> [f32; 4] {
     [a, a >> 16, b, b >> 16].map(small_float)
 }
 
-/// Returns the vertex with a salt, from which [`ProbeShader::origin`] finds the vertex, and a hash.
+/// Returns two numbers: `vertex` combined with a salt, from which [`ProbeShader::origin`] recovers the vertex, and a
+/// hash of that.
 fn key_of(vertex: u32) -> [u32; 2] {
     [vertex ^ KEY_SALT, mix32(vertex ^ KEY_SALT)]
 }
 
-/// Returns the instance with a salt, from which [`ProbeShader::origin`] finds the instance, and two
-/// forms of a hash.
+/// Returns three numbers: `instance` combined with a salt, from which [`ProbeShader::origin`] recovers the instance, a
+/// hash of that, and the same hash rotated.
 fn offset_of(instance: u32) -> [i32; 3] {
     let hash = mix32(instance ^ OFFSET_SALT);
     [instance ^ OFFSET_SALT, hash, hash.rotate_left(11)].map(u32::cast_signed)

@@ -78,7 +78,7 @@ pub struct Subject {
     /// The geometry shader or tessellation shaders, whose outputs are then captured. `None` if the
     /// outputs of the vertex shader are captured.
     pub geometry: Option<SubjectGeometry>,
-    /// The provoking vertex to which plans are limited; `None` for both.
+    /// The only provoking vertex with which plans capture the subject; `None` if they capture with both.
     pub provoking: Option<ProvokingVertex>,
     /// The layout of the captured outputs.
     pub layout: Layout,

@@ -234,11 +234,11 @@ impl Layout {
     }
 }
 
-/// Returns an error if a variable is a structure, but no block, and a member would be captured on
-/// its own. That is so if the member has an `Offset` and an `XfbBuffer`, and is not supported. A
-/// member with an `Offset` but without an `XfbBuffer` is allowed, because a buffer may have the
-/// same type. A variable with an `Offset` is captured as a whole; its members may have the
-/// `Offset`s that result from that, as in modules of glslang.
+/// Returns an error if a variable is a structure that is not a block, and a member of the structure would be captured
+/// on its own, which is not supported: the member has an `Offset`, and the member or the variable has an `XfbBuffer`.
+/// An `Offset` without any `XfbBuffer` is allowed, because a buffer may have the same type. If the variable has an
+/// `Offset`, it is captured as a whole, and its members may have the `Offset`s that result from that, as in modules of
+/// glslang, but no `XfbBuffer`.
 fn check_structure(declarations: &Declarations, variable: &Variable) -> Result<(), CaptureError> {
     let mut ty = variable.pointee;
     while let Some(Type::Array { element, .. }) = declarations.ty(ty) {
@@ -247,8 +247,8 @@ fn check_structure(declarations: &Declarations, variable: &Variable) -> Result<(
     let Some(Type::Struct { members }) = declarations.ty(ty) else { return Ok(()) };
     let of_variable = |d| declarations.decoration(variable.id, d).is_some();
     let is_whole = of_variable(Decoration::Offset);
-    // The end of the previous member in the structure, or `None` if the structure or a previous
-    // member cannot be captured.
+    // The end of the previous member in the structure, or `None` if the variable has no `Offset`, or a previous member
+    // cannot be captured.
     let mut end = is_whole.then_some(0u32);
     for (member, ty_of_member) in (0u32..).zip(members) {
         let size = size_of(declarations, variable.id, &[member], *ty_of_member).ok();

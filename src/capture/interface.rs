@@ -22,9 +22,8 @@ const MAX_LISTED: usize = 24;
 pub struct InterfaceVariable {
     /// The id of the variable, or of the variable that contains the block.
     pub variable: Id,
-    /// The path of constant indices from the variable: for a member of a block its number, in an
-    /// array of blocks preceded by the number of the element. Empty for a variable that is not a
-    /// block.
+    /// The path of constant indices from the variable: `[member]` for a member of a block, `[element, member]` for a
+    /// member in an array of blocks. Empty for a variable that is not a block.
     pub path: Vec<u32>,
     /// The name, if the module has names: `variable`, `variable.member`, `variable[1].member`.
     pub name: Option<String>,
@@ -187,7 +186,7 @@ impl Components {
     }
 }
 
-/// Lists outputs for error messages: the name of each output, followed by its place.
+/// Lists outputs for error messages: the name of each output, followed by its [`place`](InterfaceVariable::place).
 pub(super) fn list_outputs(outputs: &[InterfaceVariable]) -> String {
     let listed = |output: &InterfaceVariable| match &output.name {
         Some(name) => format!("{name} ({})", output.place()),

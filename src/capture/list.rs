@@ -1,9 +1,8 @@
 //! Capture lists: what to capture from a shader without transform feedback decorations.
 //!
-//! A [`CaptureList`] names outputs by location, by built-in or by name, each with its buffer and
-//! its offset. [`varyings`](super::varyings) makes a list from the arguments of OpenGL's
-//! `glTransformFeedbackVaryings`, the package `vkxfb-translators` from Gallium's
-//! stream outputs.
+//! A [`CaptureList`] names outputs by location, by built-in or by name, each with its buffer and its offset.
+//! [`varyings`](super::varyings) makes a list from the arguments of OpenGL's `glTransformFeedbackVaryings`, and the
+//! package `vkxfb-translators` makes one from Gallium's stream outputs.
 
 use std::collections::BTreeSet;
 
@@ -183,8 +182,9 @@ impl Layout {
         }
     }
 
-    /// Adds the dwords `first..first + count` of a [`Space`] to the captured outputs. `places` are
-    /// the outputs in that space, `selector` names the dwords in errors.
+    /// Adds the dwords `first..first + count` of a [`Space`] (a numbering of the outputs' dwords) to the captured
+    /// outputs. `places` are the outputs in that space, each with the number of its first dword; `selector` names the
+    /// dwords in errors.
     fn add_dwords(
         &mut self,
         outputs: &Outputs<'_>,

@@ -2,9 +2,9 @@
 //!
 //! All backends store captures according to a [`Layout`], and the probe checks the captures against it. A layout is
 //! made from the module's own decorations ([`Shader::layout`](crate::lower::Shader::layout), like `nir_gather_xfb_info`
-//! in Mesa) or from a [`CaptureList`]. It has two views. [`Layout::outputs`] are the values that are stored: scalars,
-//! vectors, columns of matrices. [`Layout::varyings`] are the same bytes in the form of OpenGL's program interface:
-//! whole matrices, arrays of basic types, members by name.
+//! in Mesa) or from a [`CaptureList`]. A layout has two views. [`Layout::outputs`] are the values that are stored:
+//! scalars, vectors, columns of matrices. [`Layout::varyings`] are the same bytes in the form of OpenGL's program
+//! interface: whole matrices, arrays of basic types, members by name.
 
 #![forbid(unsafe_code)]
 

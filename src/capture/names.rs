@@ -85,9 +85,9 @@ impl Outputs<'_> {
         Ok((selector, components * 4, wide))
     }
 
-    /// Finds the value that `path` selects. `path` begins with the name of a root
-    /// ([`named_roots`](Self::named_roots)), the rest of it selects a part of the root. If several
-    /// roots match, the longest name for which the rest is valid counts.
+    /// Finds the value that `path` selects. `path` begins with the name of a root ([`named_roots`](Self::named_roots)),
+    /// the rest of it selects a part of the root. Of several matching roots, the function uses the root with the
+    /// longest name, but skips roots for which the rest of `path` is not valid.
     fn longest(&self, path: &str, roots: Vec<(String, Named)>) -> Option<Named> {
         let mut roots: Vec<(&str, Named)> = roots
             .into_iter()

@@ -34,8 +34,8 @@ pub(crate) struct Leaf {
 }
 
 impl<'a> Outputs<'a> {
-    /// Finds the outputs of an entry point. An output of a type that cannot be captured is in
-    /// `variables`, but has no leaves.
+    /// Finds the outputs of an entry point. An output of a type that cannot be captured is in `variables`, but has no
+    /// scalars, vectors or columns in `leaves`.
     pub fn of(declarations: &'a Declarations, entry: &EntryPoint) -> Self {
         let variables = interface_variables(declarations, entry, StorageClass::Output);
         let mut leaves = Vec::new();
@@ -68,7 +68,7 @@ impl<'a> Outputs<'a> {
         CaptureError::NoSuchOutput { output: output.into(), found: list_outputs(&self.variables) }
     }
 
-    /// The outputs that are in a space, each with the number of its first dword.
+    /// The outputs whose dwords `space` numbers, each with the number of its first dword.
     pub fn places(&self, space: Space) -> Vec<(u64, &CapturedOutput)> {
         let mut next = 0;
         let place = |leaf: &'_ Leaf| match (space, leaf.output.location, leaf.built_in) {

@@ -11,8 +11,8 @@ use super::{CaptureError, CapturedOutput, Layout, MAX_STREAMS};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::types::block_type;
 
-/// The vertex stream of an output: the decoration of the block's member counts first, then the decoration of
-/// the variable. Without either, it is stream 0.
+/// The vertex stream of an output: the decoration of the block's member takes precedence over the decoration of the
+/// variable. Without either, it is stream 0.
 pub fn stream_of(declarations: &Declarations, output: &CapturedOutput) -> u32 {
     let of_member = || {
         let block = block_type(declarations, declarations.variable(output.variable)?.pointee)?;

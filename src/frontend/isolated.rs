@@ -5,10 +5,9 @@
 //! recursively. The thread catches panics. The size of its stack does not depend on the caller's
 //! stack, and the nesting of the source or of the module is limited before naga runs.
 //!
-//! The application's panic hook is not changed. It runs for a panic of naga too, before the error
-//! is returned; the default hook prints a line. A hook can identify the thread by its name,
-//! [`NAGA_THREAD`], to stay silent. Panics cannot be caught if they are configured to abort the
-//! process.
+//! The application's panic hook is not changed. If naga panics, the hook runs before the error is returned; the default
+//! hook prints a line. A hook can identify the thread by its name, [`NAGA_THREAD`], to stay silent. Panics cannot be
+//! caught if they are configured to abort the process.
 
 use std::any::Any;
 use std::thread;

@@ -5,12 +5,11 @@
 //! [`CaptureList`](crate::capture::CaptureList): by location, or by the names that [`output_names`]
 //! lists.
 //!
-//! The words are SPIR-V 1.0 with names, which every Vulkan device supports. They contain what the
-//! vertex shader uses: descriptors with the sets and bindings of the source, push constants with
-//! its offsets. The guarantees of the language hold: integer divisions by zero are defined, indices
-//! stay within arrays, variables are initialised to zero. The position is not changed or flipped.
-//! naga does not write specialisation constants: those in the source have the values that they are
-//! compiled with ([`wgsl::vertex_shader_with`]), or their default values.
+//! The words are SPIR-V 1.0, which every Vulkan device supports, and include names. They contain what the vertex shader
+//! uses: descriptors with the sets and bindings of the source, and push constants with the offsets of the source. The
+//! guarantees of the language hold: integer divisions by zero are defined, indices stay within arrays, variables are
+//! initialised to zero. The position is not changed or flipped. naga does not write specialisation constants: those in
+//! the source have the values that they are compiled with ([`wgsl::vertex_shader_with`]), or their default values.
 //!
 //! naga panics on input that it does not expect. Such a panic is caught and returned as
 //! [`FrontendError::Panic`]. The process's panic hook is not changed, and runs first: it can

@@ -21,8 +21,8 @@ pub fn vertex_shader(source: &str, entry_point: Option<&str>) -> Result<Vec<u32>
 /// Compiles a vertex shader with values for [`override` constants](https://www.w3.org/TR/WGSL/#override-decls), which
 /// are given like the `constants` of [a stage in WebGPU](https://www.w3.org/TR/webgpu/#dictdef-gpuprogrammablestage):
 /// each by the constant's `@id` as a decimal number, or by its name if it has no `@id`. A value is converted to the
-/// constant's type. If a constant is given several values, the last counts. Constants that are given none have their
-/// default, which may be computed from other constants.
+/// constant's type. If a constant is given several values, the last value is used. A constant that is given no value
+/// has its default, which may be computed from other constants.
 ///
 /// ```
 /// use vkxfb::frontend::{FrontendError, wgsl};

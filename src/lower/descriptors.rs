@@ -203,9 +203,9 @@ impl Descriptors {
         join(builder, code, components, values)
     }
 
-    /// Generates a load for which invocations of a workgroup may use different buffers. They must
-    /// not index the array by a value that is not uniform, so each buffer is loaded from in a
-    /// separate branch, with a constant index.
+    /// Generates a load for which invocations of a workgroup may use different buffers. Invocations must not index the
+    /// array of buffers by a value that is not uniform, so each buffer is loaded from in a separate branch, with a
+    /// constant index.
     fn load_from_any(
         &mut self,
         builder: &mut Builder<'_>,

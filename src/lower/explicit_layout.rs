@@ -1,12 +1,11 @@
-//! This module removes explicit layouts from the types of variables that must not have one.
+//! This module removes explicit layouts from the types of variables whose types must not have an explicit layout.
 //!
-//! In a buffer, a structure has offsets for its members, and an array has a stride: an explicit
-//! layout. From SPIR-V 1.5 on, the types of `Private` and `Function` variables must not have an
-//! explicit layout (`VUID-StandaloneSpirv-None-10684`, in the appendix [Vulkan Environment for
-//! SPIR-V](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html)); those of `Workgroup`
-//! variables must not have one in any version. Lowering can produce variables with one: a variable
-//! that becomes `Private` may have been a block, or an output with `Offset`, and naga decorates
-//! every structure and array with a layout.
+//! In a buffer, a structure has offsets for its members, and an array has a stride: an explicit layout. From SPIR-V 1.5
+//! on, the types of `Private` and `Function` variables must not have an explicit layout
+//! (`VUID-StandaloneSpirv-None-10684`, in the appendix [Vulkan Environment for
+//! SPIR-V](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html)); those of `Workgroup` variables must not have
+//! one in any version. Lowering can produce such variables with an explicit layout: a variable that becomes `Private`
+//! may have been a block, or an output with `Offset`, and naga decorates every structure and array with a layout.
 //!
 //! If no buffer uses the type of such a variable, the layout is removed from the type. If a buffer
 //! uses the type too, the variable gets a copy of the type without layout, and loads and stores
@@ -95,8 +94,8 @@ fn parts(declarations: &Declarations, ty: Id) -> &[Id] {
     }
 }
 
-/// The types that get a copy without explicit layout, and the pointers to and constants of these
-/// types.
+/// The types that get a copy without explicit layout, the pointers to such types, and the constants of such types, each
+/// with its counterpart.
 struct Split {
     /// For each type that is copied, the copy without layout.
     copies: FxHashMap<Id, Id>,

@@ -77,8 +77,8 @@ pub(crate) fn make_private(module: &mut Module, storages: &[StorageClass]) {
     });
 }
 
-/// Returns the structure types of variables in these storage classes, also those of members and
-/// array elements.
+/// Returns the structure types of variables in these storage classes, including the types of members and array
+/// elements.
 pub(crate) fn interface_types(
     declarations: &Declarations,
     storages: &[StorageClass],
@@ -87,7 +87,8 @@ pub(crate) fn interface_types(
     structures(declarations, variables.map(|variable| variable.pointee).collect())
 }
 
-/// Returns the structure types among these types, and those of their members and array elements.
+/// Returns the structure types in `open`, and the structure types of the members and array elements of the types in
+/// `open`.
 pub(crate) fn structures(declarations: &Declarations, mut open: Vec<Id>) -> FxHashSet<Id> {
     let mut types = FxHashSet::default();
     while let Some(ty) = open.pop() {
@@ -167,10 +168,10 @@ impl From<InterfaceLimit> for LowerError {
     }
 }
 
-/// Replaces the `OpEntryPoint` of `old` by one with the execution model `model`, this function and
-/// the same name. `interface` are the inputs and outputs. From SPIR-V 1.4 on, the instruction must
-/// list all global variables that the entry point uses, so those in the interface of `old` and
-/// those that lowering declared are added. All other variables may belong to other entry points.
+/// Replaces the `OpEntryPoint` of `old` by an `OpEntryPoint` with the execution model `model`, this function and the
+/// same name. `interface` are the inputs and outputs. From SPIR-V 1.4 on, the instruction must list all global
+/// variables that the entry point uses, so those in the interface of `old` and those that lowering declared are added.
+/// All other variables may belong to other entry points.
 pub fn set_entry_point(
     module: &mut Module,
     declarations: &Declarations,
@@ -200,9 +201,9 @@ pub fn set_entry_point(
     Ok(())
 }
 
-/// Returns the structure types of all buffers, and of all inputs, outputs and private variables
-/// except `variable`. If a member of such a structure is decorated, the decoration applies to
-/// these, too.
+/// Returns the structure types of all buffers, and of all inputs, outputs and private variables except `variable`. If a
+/// member of such a structure type is decorated, the decoration applies to the member in all these buffers and
+/// variables.
 pub(crate) fn structures_of_others(
     declarations: &Declarations,
     variable: &Variable,

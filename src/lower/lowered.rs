@@ -123,7 +123,7 @@ pub struct LoweredCompute {
     /// The size in bytes of the shared memory of a workgroup with the largest of these sizes.
     pub shared_memory: u32,
     /// Whether workgroups collect records in shared memory before they store them. Pipelines for
-    /// draws that this does not make faster still store their records directly.
+    /// draws that staging does not make faster still store their records directly.
     pub is_staged: bool,
     /// Whether index buffers may [end within a dword](super::compute::Target::byte_loads).
     pub byte_loads: bool,
@@ -306,9 +306,9 @@ impl Lowered {
     /// [`move_descriptor_set`](Self::move_descriptor_set).
     ///
     /// A [`Pipeline`](crate::runtime::Pipeline) compiles the words for its number of set layouts,
-    /// so a cache of pipelines needs that number, too. The key also does not depend on anything
-    /// else outside of the words, such as the [`entry_point`](Self::entry_point) if a module has
-    /// several, the vertex input state, or the [shaders](Self::before) before the captured one.
+    /// so a cache of pipelines needs that number, too. The key depends on nothing outside of the
+    /// words: not on the [`entry_point`](Self::entry_point) (a module may have several), the vertex
+    /// input state, or the [shaders](Self::before) before the captured one.
     ///
     /// XXH3 is not a cryptographic hash: it is possible to construct two modules with the same key.
     #[doc(hidden)]

@@ -8,9 +8,9 @@
 //! - If the captured dwords of a variable are the whole variable, in the order in which a driver
 //!   would capture it, the variable is decorated. It is *inlined*: its capture costs nothing. The
 //!   same applies to members of blocks.
-//! - All other captured dwords become additional outputs, the *explicit* outputs: those that are
-//!   contiguous in a record become a `uint` or a vector of up to four. A new entry point writes
-//!   these outputs after it calls the shader. They take locations, of which devices have few.
+//! - All other captured dwords become additional outputs, the *explicit* outputs: those that are contiguous in a record
+//!   become a `uint` or a vector of up to four. A new entry point writes these outputs after it calls the shader.
+//!   Explicit outputs take locations, and devices have few locations.
 //!
 //! The following are not inlined:
 //!
@@ -27,9 +27,9 @@
 //! outputs that belong to a vertex stream are therefore written before each instruction that emits
 //! a vertex to this stream.
 //!
-//! A device's limit on output components includes the components of built-ins and all locations up
-//! to the last one in use, also those between that are unused. Explicit outputs therefore take
-//! unused locations between the shader's own ones first.
+//! A device's limit on output components includes the components of built-ins and of all locations up to the last one
+//! in use, including unused locations before the last one. Explicit outputs therefore take unused locations between the
+//! shader's own ones first.
 
 mod explicit;
 mod inline;
@@ -263,8 +263,8 @@ impl Report {
         let used = StaticUse::of(module, entry.function);
         let mut undefined = Undefined::of(module, declarations, entry, &layout.outputs);
         if entry.model == ExecutionModel::Geometry {
-            // The analysis is not right for geometry shaders: an emitted vertex needs only the
-            // outputs of its stream, and leaves all outputs undefined.
+            // The analysis does not apply to geometry shaders: a vertex needs only the outputs of its stream, and all
+            // outputs become undefined each time that a vertex is emitted.
             undefined.outputs.clear();
         }
         Ok(Self {

@@ -400,8 +400,8 @@ impl Emit<'_, '_, '_> {
             .collect();
         let (uvec2, uvec4) = (builder.uvec(2), builder.uvec(4));
         let element = code.value(builder, Op::CompositeConstruct, uvec2, &dwords);
-        // The functions take the position and the width of four components. For components that the
-        // vector lacks they get those of the first component, and the results are not used.
+        // The functions take the position and the width of four components. For a component that the vector lacks, the
+        // position and the width of the first component are passed, and the result is not used.
         let mut vector = |of: &dyn Fn(u32) -> u32| {
             let offset = |i: usize| *offsets.get(i).unwrap_or(&offsets[0]);
             let parts = std::array::from_fn::<_, 4, _>(|i| builder.constant(of(offset(i))).0);

@@ -29,8 +29,8 @@ pub struct AttributeUse {
     pub location: u32,
     /// The numeric class of the components.
     pub class: NumericClass,
-    /// The size of a component in bits. 64 for formats with 64-bit components, 32 for all other
-    /// formats, also if the shader's input has 8 or 16 bits.
+    /// The size of a component in bits. It is 64 for formats with 64-bit components and 32 for all other formats, even
+    /// if the shader's input has 8 or 16 bits.
     pub bits: u32,
     /// The number of components that are read, counted from the first.
     pub components: u32,

@@ -259,8 +259,9 @@ impl Staging {
                 let value = code.value(builder, Op::Load, vector, &[pointer.0]);
                 let dword = shape.dword(builder, code, nth);
                 let zero = builder.constant(0);
-                // All records have the same alignment as record 0. Its address does not depend on
-                // the loop, so compilers can move the test of its alignment out of the loop.
+                // All records have the same alignment as record 0. The address of record 0 does not
+                // depend on the loop, so compilers can move the test of the alignment out of the
+                // loop.
                 let tested = outputs.record_address(linker, code, buffer, zero)?;
                 let address = outputs.record_address(linker, code, buffer, output)?;
                 // Units begin at multiples of their size in a record, and the stride is a multiple
@@ -352,8 +353,8 @@ impl Shape {
         4 * self.unit * self.pitch
     }
 
-    /// Generates the number of the dword in a record of the capture buffer to which unit `nth` of
-    /// the record is copied.
+    /// Generates the number of the dword in a record of the capture buffer to which unit `nth` (of
+    /// 1, 2 or 4 dwords) of the record is copied.
     fn dword(&self, builder: &mut Builder<'_>, code: &mut Code, nth: Id) -> Id {
         let (uint, bool_type) = (builder.uint(), builder.bool());
         let (width, none) = (builder.constant(self.unit), builder.constant(0));

@@ -1,12 +1,11 @@
 //! This module reduces a geometry shader to one vertex stream, for a driver that rasterizes this
 //! stream and does not support others.
 //!
-//! `GeometryStreams` is a feature of `VK_EXT_transform_feedback`. A driver without the extension
-//! gets a module that emits to a single stream, without the instructions and decorations for
-//! streams. Instructions that emit to other streams are removed. Outputs of other streams that the
-//! shader only writes are removed too, because their locations may overlap those of other outputs.
-//! Outputs that the shader also reads stay, without the decoration `Stream`; built-in outputs
-//! always stay.
+//! `GeometryStreams` is a feature of `VK_EXT_transform_feedback`. A driver without the extension gets a module that
+//! emits to a single stream, without the instructions and decorations for streams. Instructions that emit to other
+//! streams are removed. Outputs of other streams that the shader only writes are removed too, because their locations
+//! may overlap those of other outputs. Outputs of other streams that the shader also reads stay, without the decoration
+//! `Stream`; built-in outputs always stay.
 
 use std::borrow::Cow;
 

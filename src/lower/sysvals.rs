@@ -185,8 +185,8 @@ fn move_block(module: &mut Module, block: Id, offset: u32) {
     });
 }
 
-/// Removes a block that is not read, and the pointers to the block: naga declares one in each
-/// function that may read the block, and in each caller of such a function.
+/// Removes a block that is not read, and the pointers to the block: naga declares such a pointer in
+/// each function that may read the block, and in each caller of such a function.
 fn remove_block(module: &mut Module, variable: Id) {
     module.retain(Section::Functions, |i| !(i.is(Op::AccessChain) && i.id(2) == variable));
     module.retain(Section::Declarations, |i| !(i.is(Op::Variable) && i.id(1) == variable));

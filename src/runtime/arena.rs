@@ -4,12 +4,13 @@
 //! buffer may be executed many times, so the memory must stay valid until the command buffer is reset. The application
 //! then calls [`Arena::reset`].
 //!
-//! An arena has two parts. The host writes *upload* memory during recording, and the device reads it. Only a fused
-//! capture also writes to it: its workgroups count there how many of them have arrived, and the last one resets that
-//! number. Only the device writes and reads *scratch* memory, each time that the command buffer is executed. Under the
-//! descriptor plan the arena also has descriptor sets. Each part is a list of blocks, which are buffers. A
-//! [recording](super::Capture::play) reserves all the memory that it needs before it records the first command, from
-//! one block of each part. If no block has enough room, a [growing](Arena::growing) arena allocates a new one.
+//! An arena has two parts. The host writes *upload* memory during recording, and the device reads it. The device writes
+//! to it only in fused captures: the workgroups of a fused capture count there how many of them have arrived, and the
+//! last workgroup resets that number. Only the device writes and reads *scratch* memory, each time that the command
+//! buffer is executed. Under the descriptor plan the arena also has descriptor sets. Each part is a list of blocks,
+//! which are buffers. A [recording](super::Capture::play) reserves all the memory that it needs before it records the
+//! first command, from one block of each part. If no block has enough room, a [growing](Arena::growing) arena allocates
+//! a new one.
 
 mod part;
 mod ring;
@@ -46,11 +47,11 @@ const SETS_GROWTH: u32 = 16;
 /// A description that is too small causes no error if the arena may [grow](Arena::growing).
 ///
 /// A capture takes 16 bytes of upload memory for each vertex attribute beyond the first, plus the push constant bytes
-/// that the shader reads. It takes as much again each time that the pipeline, the vertex buffers or the push constants
-/// change between its draws. Counters, indirect arguments, conditional rendering, primitive restart and queries take
-/// memory per capture and per draw, which [`for_draws`](Self::for_draws) includes. Primitive restart also takes
-/// [`restart_scratch`](Self::restart_scratch). The end of a query counts as a draw, a [`flush`](super::Recorder::flush)
-/// counts as a capture, and each draw of a multi-draw counts as one draw.
+/// that the shader reads. Each time that the pipeline, the vertex buffers or the push constants change between the
+/// draws of a capture, the capture takes this number of bytes once more. Counters, indirect arguments, conditional
+/// rendering, primitive restart and queries take memory per capture and per draw, which [`for_draws`](Self::for_draws)
+/// includes. Primitive restart also takes [`restart_scratch`](Self::restart_scratch). The end of a query counts as a
+/// draw, a [`flush`](super::Recorder::flush) counts as a capture, and each draw of a multi-draw counts as one draw.
 ///
 /// An indirect draw counts as one draw for upload memory, whatever its `draw_count`. For scratch memory it counts as
 /// `draw_count` draws. But for all draws of a capture together, scratch memory is taken for at most as many draws as
@@ -58,7 +59,7 @@ const SETS_GROWTH: u32 = 16;
 ///
 /// With a geometry shader that emits to several vertex streams, a capture counts once for each stream
 /// ([`Pipeline::stream_count`]), and each of its draws counts once for each stream, too. A stream that only a query
-/// uses counts as a capture as well.
+/// uses is also counted as a capture.
 ///
 /// Under the descriptor plan, a capture takes one descriptor set, and one more if it needs kernels. Each
 /// [`flush`](super::Recorder::flush) takes the same number of sets again, unless the draws after it access the same
@@ -136,7 +137,8 @@ impl ArenaDesc {
     /// [`for_draws`](Self::for_draws) does not include. Adds nothing for other pipelines and backends. `primitives` is
     /// the number of input primitives or patches of all draws and instances; with primitive restart it is the number of
     /// indices. The size does not depend on what the shader emits: it is 16 to 32 bytes per primitive, up to about 128
-    /// MiB, and a little per draw. For patches it is a multiple of that. All vertex streams are included.
+    /// MiB, and a little per draw. For patches it is 16 to 32 bytes for each slice (consecutive primitives of a patch).
+    /// All vertex streams are included.
     ///
     /// For draws whose number of primitives only the GPU knows, call this function again with
     /// `u64::MAX` as `primitives`, which adds 8 MiB.
@@ -279,7 +281,7 @@ impl Arena {
     }
 
     /// Lets the arena grow: if a recording needs more memory or descriptor sets than the arena has, the arena allocates
-    /// more. Memory comes from `allocator`. The arena keeps what it allocated until it is
+    /// more. Memory comes from `allocator`. The arena keeps the additional memory and sets until the arena is
     /// [destroyed](Context::destroy).
     ///
     /// # Safety

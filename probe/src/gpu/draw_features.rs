@@ -112,8 +112,8 @@ impl DrawFeatures {
             .pipeline_statistics_query(self.pipeline_statistics_query)
     }
 
-    /// Calls `f` with `info`, to whose chain the feature structures are added, and with the
-    /// extensions to enable.
+    /// Adds the feature structures to the chain of `info`, and the extensions of these features to
+    /// `extensions`. Then calls `f` with both.
     pub(super) fn with_create_info<R>(
         self,
         info: vk::DeviceCreateInfo<'_>,

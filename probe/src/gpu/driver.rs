@@ -15,12 +15,13 @@ const INTERFACE_VERSION: u32 = 5;
 /// `vk_icdNegotiateLoaderICDInterfaceVersion`
 type Negotiate = unsafe extern "system" fn(*mut u32) -> vk::Result;
 
-/// Loads a driver and initializes it as the loader would do. It stays loaded until the process
-/// ends.
+/// Loads a driver and initializes it as the loader would do. The driver stays loaded until the
+/// process ends.
 pub(super) fn load(file: &Path) -> Result<ash::Entry, GpuError> {
     let refused = |reason: String| GpuError::Driver { file: file.to_owned(), reason };
-    // The dynamic linker would look for a name without a directory only in the system's library
-    // directories, not in the current directory.
+    // The path is made absolute, because the dynamic linker looks for a name without a directory
+    // only in the system's library directories, not in the current directory. A name that is no
+    // file here is left to the linker.
     let here = std::path::absolute(file).ok().filter(|path| path.exists());
     let path = here.as_deref().unwrap_or(file);
     // SAFETY: loading a driver runs its initializers, which also happens when the Vulkan loader
@@ -67,8 +68,8 @@ mod tests {
         assert!(missing.contains("/missing/libvulkan_none.so"), "{missing}");
         #[cfg(target_os = "linux")]
         {
-            // The file is in the current directory. The dynamic linker alone would search the
-            // library directories and not find it.
+            // `Cargo.toml` is in the current directory, and is found there, although the dynamic
+            // linker searches only the library directories for a name without a directory.
             let here = refuse("Cargo.toml");
             assert!(here.contains("ELF") && !here.contains("No such file"), "{here}");
             let other = refuse("libc.so.6");

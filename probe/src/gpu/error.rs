@@ -72,7 +72,7 @@ pub enum GpuError {
         "capture {capture}: the range of buffer {buffer}, {offset} + {size}, passes its {len} bytes"
     )]
     TargetRange {
-        /// The index of the request.
+        /// The index of the capture request.
         capture: usize,
         /// The number of the capture buffer.
         buffer: usize,
@@ -96,17 +96,17 @@ pub enum GpuError {
     /// The buffer belongs to another device.
     #[error("the buffer is one of another device")]
     ForeignBuffer,
-    /// A buffer is created with, or used for, a usage that the device was not opened for, or a
-    /// buffer is used for a usage that it was not created with.
+    /// A buffer lacks a usage flag that an operation needs, or a buffer is to have a usage flag
+    /// that the device was not opened for.
     #[error("the buffer cannot be used for {usage:?}")]
     BufferUsage {
         /// The missing usage.
         usage: vk::BufferUsageFlags,
     },
-    /// A request could not be recorded.
+    /// A capture request could not be recorded.
     #[error("capture {capture}")]
     Capture {
-        /// The index of the request.
+        /// The index of the capture request.
         capture: usize,
         /// The error of the runtime.
         #[source]
@@ -129,7 +129,8 @@ impl From<RuntimeError> for GpuError {
 }
 
 impl GpuError {
-    /// Returns the same error, with `by` added to the index of the request, if there is one.
+    /// Returns the same error, with `by` added to the index of the capture request, if the error
+    /// has one.
     pub(super) fn offset_capture(mut self, by: usize) -> Self {
         if let Self::TargetRange { capture, .. } | Self::Capture { capture, .. } = &mut self {
             *capture += by;

@@ -122,8 +122,8 @@ impl Gpu {
         }
     }
 
-    /// Simulates the fault if its place is a draw of the requests: returns an error, ends the
-    /// process, or does not return. Otherwise returns `Ok`.
+    /// Simulates the fault if its place is a draw of the capture requests: returns an error, ends the process, or does
+    /// not return. Otherwise returns `Ok`.
     pub(super) fn fail_if_injected(
         &mut self,
         requests: &[CaptureRequest<'_>],

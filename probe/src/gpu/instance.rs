@@ -157,8 +157,8 @@ impl Instance {
             .enabled_extension_names(&name_pointers)
             .enabled_layer_names(&layer_pointers);
         if validation {
-            // In the `pNext` chain, the messenger also receives messages about the creation and
-            // destruction of the instance.
+            // The messenger's create info is in the `pNext` chain, so that messages about the creation and destruction
+            // of the instance are collected, too.
             info = info.push_next(&mut features).push_next(&mut messenger);
         }
         // SAFETY: the layers and extensions were listed, and `messages` outlives the instance.

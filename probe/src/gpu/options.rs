@@ -109,9 +109,9 @@ pub struct OpenOptions {
     /// device has. It has an effect only on the profile [`Full`](Profile::Full): see
     /// [`Gpu::robustness`](super::Gpu::robustness).
     pub robustness: bool,
-    /// Whether to enable `shaderTessellationAndGeometryPointSize`, if the device has that feature
-    /// and the profile is [`Full`](Profile::Full). Set it only for geometry and tessellation shaders that
-    /// write `PointSize`: with the feature, one that makes points without a `PointSize` is invalid
+    /// Whether to enable `shaderTessellationAndGeometryPointSize`, if the device has that feature and the profile is
+    /// [`Full`](Profile::Full). Set it only for geometry and tessellation shaders that write `PointSize`: with the
+    /// feature, such a shader is invalid if it makes points and does not write a `PointSize`
     /// ([VUID-VkGraphicsPipelineCreateInfo-Geometry-07725](https://docs.vulkan.org/refpages/latest/refpages/source/VkGraphicsPipelineCreateInfo.html)).
     pub later_point_size: bool,
 }

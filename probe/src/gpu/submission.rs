@@ -17,7 +17,7 @@ impl Gpu {
 
     /// Sets the maximum time that a submission of captures should take. Later calls of
     /// [`capture`](Self::capture) split their work into submissions, depending on how long earlier
-    /// ones took. A single draw is never split.
+    /// submissions took. A single draw is never split.
     pub fn set_submission_limit(&mut self, limit: Duration) {
         self.pace = Pace::new(limit);
     }

@@ -160,8 +160,8 @@ fn native_captures_in_one_batch() {
     let topology = PrimitiveTopology::TriangleStrip;
     let vertices: Vec<u32> = (0..200).collect();
     let initial = vec![0xCD; 8 + 20 * 100 + 8];
-    // The first two draws fit. Of the third, only one primitive fits. The same capture is made
-    // three times below, each time in other slots.
+    // The first two draws fit. Of the third, only one primitive fits. The same request is passed
+    // three times below, and each of the three captures has its own memory.
     let draw = |first_vertex, vertex_count| Draw {
         vertex_count,
         instance_count: 1,
@@ -203,8 +203,8 @@ fn native_captures_in_one_batch() {
     assert_eq!(gpu.close(), []);
 }
 
-/// Tests can leave out the barrier after captures; this one proves that the validation layer then
-/// reports an error.
+/// If the barrier after a capture is left out, the validation layer reports a hazard. So the other
+/// tests would notice a missing barrier.
 #[test]
 fn a_capture_without_its_barrier_is_reported() {
     let Some(mut gpu) = open(Profile::Full) else { return };

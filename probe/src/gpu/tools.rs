@@ -27,8 +27,8 @@ pub(super) unsafe fn tools(
     } else {
         return Vec::new();
     };
-    // The function is loaded by name, because the one in ash's function table panics if the driver
-    // does not have it.
+    // The function is loaded by name, because the function in ash's table panics if the driver does
+    // not have it.
     // SAFETY: the caller's contract; the function has the type that belongs to its name.
     let get: Option<vk::PFN_vkGetPhysicalDeviceToolProperties> = unsafe {
         entry

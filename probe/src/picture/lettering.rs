@@ -2,7 +2,8 @@
 //! too long.
 //!
 //! The font that the viewer uses is not known. The widths here are those of DejaVu Sans, which is
-//! wider than most other fonts in the style sheets, so lines also fit with those.
+//! wider than most other fonts in the style sheets, so lines also fit if the viewer uses one of
+//! these.
 
 use svg::node::element::Group;
 

@@ -115,7 +115,7 @@ impl Stage {
             T::LineStripWithAdjacency => stage.line_strip_with_adjacency(),
             T::TriangleListWithAdjacency => stage.triangles_with_adjacency(),
             T::TriangleStripWithAdjacency => stage.triangle_strip_with_adjacency(),
-            // Patches have no primitives of their own.
+            // A patch list has no primitives before it is tessellated, so nothing is placed.
             T::PatchList => {}
         }
         stage

@@ -2,7 +2,8 @@ use super::*;
 use crate::diagnose::Verdict;
 use crate::self_test;
 
-/// The vertices on a stage are those of the primitives that it shows, and their adjacency vertices.
+/// The vertices on a stage (the part of a topology that a picture shows) are the vertices and the
+/// adjacency vertices of the shown primitives.
 #[test]
 fn a_stage_has_the_vertices_of_its_primitives() {
     for topology in PrimitiveTopology::ALL {
@@ -201,8 +202,8 @@ fn captions_are_broken_and_not_cut() {
             rest.split_once('"').unwrap().0.parse::<f32>().unwrap()
         };
         let short = Drawing { title: "short".to_owned(), note: "short".to_owned(), ..drawing };
-        // With more lines of text the picture is higher, so that there is as much space for the
-        // primitives.
+        // A picture with more lines of text is higher, so that the space for the primitives stays
+        // the same.
         assert!(height(&svg) > height(&wireframe(&short)) + 50.0);
     }
     check(&overview(ProvokingVertex::Last), 848.0, &[KEY]);

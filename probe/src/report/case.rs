@@ -8,8 +8,8 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use super::{CapturedStage, Row, names};
 
-/// Describes that a pipeline has its topology as a specialization constant, instead of reading it
-/// for each draw.
+/// The text that is added to the description of a pipeline whose topology is a specialization constant. Other pipelines
+/// read the topology of each draw.
 pub(crate) const FOLDED: &str = ", pipeline for this topology alone";
 
 /// A draw that is captured, and its pipeline.

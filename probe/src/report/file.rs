@@ -7,7 +7,7 @@ use tempfile::NamedTempFile;
 
 /// The object that a path refers to, after following links.
 enum Destination {
-    /// A regular file, or nothing yet.
+    /// A regular file, or a path at which there is nothing yet.
     File(PathBuf),
     /// A terminal, a pipe or a device, which must not be replaced.
     Stream,

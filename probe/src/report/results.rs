@@ -70,7 +70,7 @@ impl Results {
         }
     }
 
-    /// Whether `case` has this pipeline on this backend.
+    /// Whether these are the results of the pipeline of `case` on the given backend.
     pub(super) fn has(&self, backend: Backend, case: &Case) -> bool {
         let key = (self.topology, self.provoking, self.specialized);
         self.backend == backend

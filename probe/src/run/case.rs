@@ -90,7 +90,7 @@ impl Prepared {
         Self { draw, vertices: vertex_count, indices: Vec::new(), primitives_written, allocations }
     }
 
-    /// Makes the draw an indexed one.
+    /// Makes the draw an indexed draw with these indices.
     pub(super) fn by_indices(mut self, indices: Vec<u32>) -> Self {
         self.draw.vertex_count = u32::try_from(indices.len()).unwrap_or(u32::MAX);
         self.indices = indices;
@@ -112,7 +112,7 @@ impl Prepared {
         })
     }
 
-    /// Finds a step that did nothing; see [`missing_step`].
+    /// Finds a step of the submission (a copy or the capture) that did nothing; see [`missing_step`].
     pub(super) fn missing_step(&self, buffers: &[Option<Vec<u8>>]) -> Option<Mismatch> {
         missing_step(self.primitives_written.iter().sum(), &captured(buffers, None))
     }

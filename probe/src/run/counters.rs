@@ -1,7 +1,7 @@
-//! Tries counter buffers. A capture must start at the offset that the counter has at Begin, and
-//! write the offset of its end to the counter at End. This tries all combinations of buffers with
-//! and without counters, for one to four buffers. Most programs use counters for all buffers or for
-//! none, so other combinations may have undetected faults in drivers.
+//! Tries counter buffers. A capture must start at the offset that the counter has at Begin, and write the offset of its
+//! end to the counter at End. This trial tests all combinations of buffers with and without counters, for one to four
+//! buffers. Most programs use counters for all buffers or for none, so other combinations may have undetected faults in
+//! drivers.
 
 use vkxfb::capture::{CaptureEntry, CaptureList, MAX_XFB_BUFFERS, Selector};
 use vkxfb::lower::{Backend, LowerError, Lowered, Shader, compute, native};
@@ -25,8 +25,8 @@ const TOPOLOGY: PrimitiveTopology = PrimitiveTopology::TriangleList;
 const VERTICES: u32 = 7;
 const RECORDS: usize = 6;
 
-/// The size in bytes of each capture buffer in a slot. The counters follow the last buffer, and
-/// take 16 bytes each.
+/// The size in bytes of each capture buffer in a slot, the memory of one capture. The counters follow the last buffer,
+/// and take 16 bytes each.
 const BUFFER: usize = 256;
 const COUNTER: usize = 16;
 const SLOT: usize = MAX_XFB_BUFFERS * (BUFFER + COUNTER);
@@ -50,7 +50,7 @@ impl Combination {
             .flat_map(move |begin| (0..subsets).map(move |end| Self { buffers, begin, end }))
     }
 
-    /// The stride in bytes of a buffer. Each buffer has a different one.
+    /// The stride in bytes of a buffer. Each buffer has a different stride.
     const fn stride(buffer: usize) -> usize {
         4 * (buffer + 1)
     }

@@ -15,7 +15,7 @@ use crate::shaders::PATCH_CONTROL_POINTS;
 use super::BatchError;
 use super::case::Prepared;
 
-/// A shader that was lowered for a backend, with the descriptor sets for its contents.
+/// A shader that was lowered for a backend, with the descriptor sets that it reads.
 pub(super) struct BoundShader<'a> {
     pub(super) lowered: Rc<Lowered>,
     pub(super) contents: &'a BoundContents,

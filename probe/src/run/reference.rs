@@ -216,7 +216,7 @@ impl References {
         let mut differences = Differences::default();
         let (mut found, mut faults) = (BTreeMap::new(), BTreeMap::new());
         for ((&draw, prepared), captured) in draws.iter().zip(&prepared).zip(captured) {
-            // If a step had no effect, the memory does not contain reference records.
+            // If a step of the submission had no effect, the memory does not contain reference records.
             if let Some(mismatch) = prepared.missing_step(&captured.buffers) {
                 faults.insert(draw, BatchError::MissingStep(Box::new(mismatch)));
                 continue;
@@ -391,8 +391,7 @@ fn assembled(
     (0..primitives).flat_map(of_primitive).collect()
 }
 
-/// Returns the number of captured primitives according to the counters. `None` if they do not
-/// agree.
+/// Returns the number of captured primitives according to the counters. `None` if the counters contradict each other.
 fn counted(
     strides: &Strides,
     counters: &[Option<u32>; MAX_XFB_BUFFERS],
@@ -412,8 +411,8 @@ fn counted(
     counted
 }
 
-/// Makes the mismatch for a reference whose counters do not agree, or are not multiples of the size
-/// of a primitive.
+/// Makes the mismatch for a capture of reference records whose counters contradict each other, or are not multiples of
+/// the size of a primitive.
 fn wrong_counters(counters: &[Option<u32>; MAX_XFB_BUFFERS]) -> Mismatch {
     let (buffer, counter) =
         (0..).zip(counters).find_map(|(b, counter)| Some((b, (*counter)?))).unwrap_or((0, 0));

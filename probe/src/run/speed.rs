@@ -27,10 +27,10 @@ const TOPOLOGY: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
 /// The number of vertices of the first draw, and of the largest draw.
 const VERTICES: [u32; 2] = [1 << 12, 1 << 20];
 
-/// Draws become larger until one takes this long.
+/// The measured draws become larger until a draw takes this long.
 const ENOUGH: Duration = Duration::from_millis(10);
 
-/// The number of times that each draw is measured. The shortest time counts.
+/// The number of times that each draw is measured. Only the shortest time is used.
 const ROUNDS: usize = 3;
 
 /// Measures how fast each backend of the plan captures a triangle strip.

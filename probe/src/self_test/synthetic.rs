@@ -115,8 +115,9 @@ impl Buffer {
             .outputs_of(buffer as usize)
             .map(|o| o.offset as usize..(o.offset + o.size()) as usize)
             .collect();
-        // The expected records are sentinels of a buffer that is not captured to, so that the
-        // records of all vertices differ.
+        // The expected records are filled with sentinels (hashes of buffer number and offset), so that the records of
+        // all vertices differ. The buffer number is that of no capture buffer, so that no record equals a sentinel in
+        // the allocation.
         let mut records = vec![0; (VERTICES * INSTANCES) as usize * stride];
         sentinel::fill(buffer + MAX_XFB_BUFFERS as u32, &mut records);
         // The draw starts to write one record after the start of the bound range.

@@ -402,8 +402,8 @@ mod tests {
         }
     }
 
-    /// The expected values were worked out by hand, for two triangles of a strip and two
-    /// invocations for each.
+    /// An emission has the vertices and primitives of all strips, in the order in which the invocations emit them. The
+    /// expected values were worked out by hand, for two triangles of a strip and two invocations for each.
     #[test]
     fn what_is_emitted_is_in_strips() {
         let geometry = ProbeGeometry::by_name("triangles_to_triangles_cut").unwrap();

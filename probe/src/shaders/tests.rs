@@ -119,8 +119,8 @@ fn attributes_lie_in_their_elements_and_are_all_filled() {
     }
 }
 
-/// Computes each record from the bytes of the vertex buffers, as the shader does, and compares it
-/// with `ProbeShader::record`. It does not use the formulas that filled the vertex buffers.
+/// Computes each record from the bytes of the vertex buffers, as the shader does, and compares it with
+/// `ProbeShader::record`. The test does not use the formulas that filled the vertex buffers.
 #[test]
 fn attribute_records_follow_from_the_vertex_buffers() {
     let shader = ProbeShader::attributes();

@@ -54,8 +54,8 @@ pub(super) fn block_array(module: &Module) -> Option<(Span, &str)> {
     })
 }
 
-/// Corrects the entry point. If a module does not have the expected structure, errors are left to
-/// naga's validator.
+/// Corrects the entry point. A module that does not have the expected structure is left to naga's validator, which
+/// reports the errors.
 pub(super) fn mend(module: &mut Module, array_sizes: &[(String, u32)]) {
     size_arrays(module, array_sizes);
     let Module { types, global_variables, entry_points, .. } = module;
@@ -214,7 +214,8 @@ fn mend_outputs(
     let is_position = |output: &OutputMember| {
         matches!(output.member.binding, Some(Binding::BuiltIn(BuiltIn::Position { .. })))
     };
-    // The range ends here, because the `ZeroValue` of `zero_position` must not be in an `Emit` statement.
+    // The range of expressions for the `Emit` statement ends here, because it must not include the `ZeroValue` that
+    // `zero_position` adds.
     let emitted = function.expressions.range_from(before);
     if !mended.iter().any(is_position) {
         mended.push(zero_position(function, types));

@@ -233,8 +233,8 @@ fn all_components(
     .id(linker)?;
     let builder = &mut linker.builder;
     let uvec4 = builder.uvec(4);
-    // The conversion functions take the position and the width of four components. For components
-    // that the format lacks they get those of the first component, and the results are not used.
+    // The conversion functions take the position and the width of four components. For a component that the format
+    // lacks, the position and the width of the first component are passed, and the result is not used.
     let mut vector = |of: fn(&Field) -> u32| {
         let field = |i: usize| fields.get(i).or(fields.first());
         let parts = std::array::from_fn::<_, 4, _>(|i| builder.constant(field(i).map_or(0, of)).0);

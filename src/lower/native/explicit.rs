@@ -1,5 +1,5 @@
-//! This module adds outputs for captures that cannot be inlined, and assigns locations to these
-//! outputs.
+//! This module adds outputs for captures that cannot be inlined (made by decorating the shader's
+//! own outputs), and assigns locations to the added outputs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,8 +81,8 @@ impl ExplicitShader<'_> {
         self.rest.streams.get(output.buffer as usize).copied().unwrap_or(0)
     }
 
-    /// Begins the function that writes the added outputs of a stream. The code so far calls the
-    /// shader if `calls_shader`, and loads the captured values.
+    /// Begins the function that writes the added outputs of a stream. The returned code calls the
+    /// shader, if `calls_shader` is true, and loads the captured values.
     fn writer(&self, builder: &mut Builder<'_>, stream: u32, calls_shader: bool) -> Writer {
         let mut code = Code::default();
         let function = code.begin_procedure(builder);

@@ -123,9 +123,10 @@ struct Unit {
 }
 
 impl Unit {
-    /// Finds a buffer and an offset in bytes at which the layout captures the whole unit in the
-    /// order in which a driver captures it. Also returns the indices in the layout of the captured
-    /// outputs that the unit consists of. `None` if the unit cannot be captured by decorating it.
+    /// Finds a buffer and an offset in bytes at which the layout captures the whole variable or
+    /// member, in the order in which a driver captures it. Also returns the indices in the layout
+    /// of the captured outputs that the variable or member consists of. `None` if it cannot be
+    /// captured by decorating it.
     fn place(
         &self,
         declarations: &Declarations,
@@ -159,7 +160,7 @@ impl Unit {
         None
     }
 
-    /// Returns the places to which a dword of the unit is captured.
+    /// Returns the places to which a dword of the variable or member is captured.
     fn captured<'d>(
         &self,
         destinations: &'d Destinations,

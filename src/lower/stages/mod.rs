@@ -139,9 +139,9 @@ impl Stages {
         self.later.last().unwrap_or(&self.vertex)
     }
 
-    /// Removes all entry points except that of the captured stage, and returns this one. It gets
-    /// the interface variables of all stages, and the execution modes of the stages between the
-    /// vertex shader and the captured stage.
+    /// Removes all entry points except that of the captured stage, which is returned. The returned
+    /// entry point gets the interface variables of all stages, and the execution modes of the
+    /// stages between the vertex shader and the captured stage.
     pub(super) fn join(&mut self) -> EntryPoint {
         let mut entry = self.captured().clone();
         if let Some((captured, others)) = self.later.split_last() {
@@ -393,9 +393,9 @@ const STAGE_CAPABILITIES: [Capability; 5] = [
     Capability::TessellationPointSize,
 ];
 
-/// Removes those execution modes of the entry point `entry` that apply only to its stage, and those
-/// that one of the earlier stages `before` declares, too. The others remain, because they are valid
-/// in a compute shader.
+/// Removes the execution modes of the entry point `entry` that apply only to its stage, and the
+/// execution modes that an earlier stage in `before` also declares. The other modes remain, because
+/// they are valid in a compute shader.
 ///
 /// # Errors
 /// [`LowerError::FloatControls`].

@@ -1,11 +1,11 @@
-//! This module cuts a tessellation control shader at its barriers, so that one invocation of the
-//! compute shader can run all invocations of the control shader one after the other: first each up
-//! to the first barrier, then each up to the next one.
+//! This module cuts a tessellation control shader at its barriers, so that one invocation of the compute shader can run
+//! all invocations of the control shader one after the other: first each invocation up to the first barrier, then each
+//! invocation up to the next barrier.
 //!
-//! The parts of the shader between barriers are its *phases*. The function of the entry point
-//! becomes one `OpSwitch`, whose cases are the phases. What later phases of the same invocation may
-//! use is saved in arrays with one element per invocation: values, variables of the function, and
-//! `Private` variables. Outputs need not be saved, because all invocations share them.
+//! The parts of the shader between barriers are its *phases*. The function of the entry point becomes one `OpSwitch`,
+//! whose cases are the phases. Values, variables of the function, and `Private` variables that later phases of the same
+//! invocation may use are saved in arrays with one element per invocation. Outputs need not be saved, because all
+//! invocations share them.
 //!
 //! A barrier must be where every invocation executes it exactly once: in the function of the entry point, outside of
 //! loops and selections, and before any return. GLSL requires the same.

@@ -31,9 +31,10 @@ const MAX_WORDS: usize = 1 << 17;
 const MAX_CALLS: usize = 64;
 
 /// Returns the number of primitives, with `vertices` vertices each, that a shader emits, if the
-/// walk finds that every run emits the same number. Otherwise returns `None`, also if the number is
-/// 0, if the shader uses instructions for vertex streams, or if it emits more vertices than `most`,
-/// the maximum that it declares, because the result is undefined then.
+/// walk finds that every run emits the same number. Otherwise returns `None`. Also returns `None`
+/// if the number is 0, if the shader uses instructions for vertex streams, or if it emits more
+/// vertices than `most`, the maximum that it declares, because what such a shader emits is
+/// undefined.
 pub(super) fn always_emitted(
     module: &Module,
     function: Id,

@@ -107,8 +107,9 @@ impl Block {
         // SAFETY: the caller's contract; the usages are valid where addresses are enabled.
         let buffer = unsafe { Buffer::new(ctx, allocator, &desc) }?;
         let address = match ctx.table() {
-            // Under the descriptor plan an address consists of the number of a window and an offset in the window. The
-            // current block of the arena is always the first window of its [`Purpose`].
+            // Under the descriptor plan an address consists of the number of a window (the part of a buffer that one
+            // descriptor covers) and an offset in the window. The current block of the arena is always the first window
+            // of its [`Purpose`].
             Some(limits) => limits.first_address(kind.purpose()),
             None => buffer.address(),
         };
@@ -219,7 +220,7 @@ impl Part {
         // SAFETY: the caller's contract.
         let mut block = unsafe { Block::new(ctx, allocator, self.kind, size) };
         if block.is_err() && size > bytes {
-            // The allocator may have `bytes` bytes left even if it does not have as many as the whole capacity.
+            // The allocator may have `bytes` bytes left although it has fewer than `size` bytes left.
             // SAFETY: the caller's contract.
             block = unsafe { Block::new(ctx, allocator, self.kind, bytes.max(READABLE)) };
         }

@@ -21,8 +21,8 @@ const EXECUTED: u32 = 0x7452_6941;
 /// The description of a trial if not even [`EXECUTED`] was written.
 const NOTHING: &str = "nothing is executed";
 
-/// A buffer of words, pipelines whose shaders count in these words, and the descriptor set for the
-/// buffer.
+/// A buffer of words, the pipelines of a trial, whose shaders count their invocations in these
+/// words, and the descriptor set for the buffer.
 struct Kit {
     words: Buffer,
     size: usize,

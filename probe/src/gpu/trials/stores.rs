@@ -202,7 +202,7 @@ impl Stores {
 
 const POINT: vk::PipelineBindPoint = vk::PipelineBindPoint::GRAPHICS;
 
-/// The topologies that every device supports.
+/// The topologies without adjacency. Those with adjacency need the feature `geometryShader`.
 fn topologies() -> impl Iterator<Item = PrimitiveTopology> {
     PrimitiveTopology::ALL.into_iter().filter(|topology| !topology.has_adjacency())
 }
@@ -333,8 +333,8 @@ mod tests {
         }
     }
 
-    /// The expected numbers were worked out by hand: the uses of the first three vertices of a
-    /// strip of 12, and of all vertices of its indexed draw.
+    /// `Place::uses` returns, for each vertex, the number of primitives that use it. The expected
+    /// numbers were worked out by hand.
     #[test]
     fn uses_are_those_of_the_primitives() {
         let uses = |topology, indexed| {

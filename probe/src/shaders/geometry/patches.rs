@@ -82,8 +82,8 @@ mod tests {
 
     use super::*;
 
-    /// The expected values were worked out by hand, for the patches 0 to 4 of two instances. One
-    /// vertex of each instance is left over.
+    /// All vertices of the primitives that a patch is divided into have the same record. The expected values were
+    /// worked out by hand, for the patches 0 to 4 of two instances; one vertex of each instance belongs to no patch.
     #[test]
     fn all_vertices_of_a_patch_are_alike() {
         let emitted = |output| {

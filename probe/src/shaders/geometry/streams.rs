@@ -59,8 +59,8 @@ mod tests {
 
     use super::*;
 
-    /// The expected values were worked out by hand, for two points, each of which emits 2 to 6
-    /// vertices to each stream.
+    /// The emission of each vertex stream has only the strips of that stream. The expected values
+    /// were worked out by hand, for two points, each of which emits 2 to 6 vertices to each stream.
     #[test]
     fn each_stream_has_strips_of_its_own() {
         let geometry = ProbeGeometry::by_name("points_to_triangles_2_streams").unwrap();
