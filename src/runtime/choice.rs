@@ -6,7 +6,8 @@ use super::RequiredFeatures;
 use crate::lower::Backend;
 use crate::lower::vertex::MAX_FAN_VERTICES;
 
-/// What an application will use in captures of a pipeline. By default it uses none of these.
+/// What an application will use in captures of a pipeline. By default every member is `false` or 0: the application
+/// uses none of them.
 ///
 /// Later versions may add members, so end a value of this type with `..CaptureNeeds::default()`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

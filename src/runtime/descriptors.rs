@@ -91,7 +91,7 @@ pub(super) struct Table {
     scratch: Window,
     /// The ranges that [`address`](Self::address) was called for, without duplicates.
     ranges: Vec<Reached>,
-    /// The index in `ranges` of each range, with the purpose that it was requested for.
+    /// Maps each requested range and its purpose to an index in `ranges`.
     numbers: HashMap<(Purpose, Window), u32>,
     /// The indices in `ranges` of the ranges that currently have windows.
     used: Vec<usize>,
@@ -115,7 +115,7 @@ pub(super) struct LastSets {
 #[derive(Debug)]
 struct Reached {
     purpose: Purpose,
-    /// The start of its window is rounded down to a multiple of the alignment.
+    /// The requested range, with its start rounded down to a multiple of the alignment.
     range: Range,
     is_used: bool,
     /// The address of the first byte of `range` in the assigned window, or `None` if no window is assigned.
@@ -163,7 +163,7 @@ impl TableLimits {
         }
     }
 
-    /// The index in its binding of the first descriptor for a purpose.
+    /// The first array element for a purpose in its binding.
     const fn first(&self, purpose: Purpose) -> u32 {
         match purpose {
             Purpose::Read => self.writes,
@@ -276,7 +276,7 @@ impl Table {
             let of_arena = self.of_arena(purpose);
             let most = limits.most_ranges(purpose);
             let used = self.used.iter().map(|number| &self.ranges[*number]);
-            // The capacity is an upper bound, so that this is always one allocation, whatever the draws are.
+            // The capacity is an upper bound, so that the vector is allocated once and never grows.
             let mut asked = Vec::with_capacity(self.used.len());
             asked.extend(used.clone().filter(|r| r.purpose == purpose).map(|r| r.range));
             let others = used.filter(|r| r.purpose != purpose).map(|r| r.range.window);
@@ -405,7 +405,8 @@ impl LastSets {
         Ok(set)
     }
 
-    /// Forgets the sets. Must be called when the arena is reset, because it may then return the sets again.
+    /// Forgets the sets. Must be called when the arena is reset, because the arena may then return the same sets for
+    /// other contents.
     pub(super) fn clear(&mut self) {
         *self = Self::default();
     }

@@ -74,7 +74,7 @@ impl Capabilities {
                 }
             }
         }
-        // Every conforming device has 128 bytes; a layer or an emulator may not conform.
+        // Every conforming device has 128 bytes of push constants; a layer or an emulator may not conform.
         if backend != Backend::Native && self.limits.max_push_constants < SYSVALS_SIZE {
             reasons.push(format!(
                 "maxPushConstantsSize is {}, {SYSVALS_SIZE} are needed",
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
     use crate::runtime::capabilities::tests::full;
 
-    /// The compute backend needs no larger workgroups than 128 invocations, which Vulkan guarantees.
+    /// The compute backend is available if a workgroup can have 128 invocations, which Vulkan guarantees.
     #[test]
     fn compute_takes_the_workgroups_that_every_device_has() {
         let mut caps = full();

@@ -119,9 +119,8 @@ pub struct Recorded {
 
 /// A capture that is being recorded.
 ///
-/// Between [`begin`](Self::begin) and [`end`](Self::end) the application must not bind another
-/// pipeline at the bind point of the capture's pipeline, and must not change the push constants of
-/// its stage.
+/// Between [`begin`](Self::begin) and [`end`](Self::end) the application must not bind another pipeline at the bind
+/// point of the capture's pipeline, and must not change the push constants of that pipeline's stage.
 ///
 /// ```no_run
 /// # use ash::vk;

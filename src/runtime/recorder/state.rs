@@ -121,7 +121,7 @@ impl<'a> Recorder<'a> {
 
     /// Sets push constants of the application for the draws that follow, from byte `offset` on
     /// ([`vkCmdPushConstants`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdPushConstants.html)). At
-    /// Begin all push constants are 0; only on the native backend do those of the command buffer stay.
+    /// Begin all push constants are 0, except on the native backend, which keeps those of the command buffer.
     ///
     /// On the compute and the vertex backend, push constants are copied to memory of the
     /// [`Arena`](crate::runtime::Arena), so the application can use all push constants of the device. Draws can share a

@@ -40,7 +40,8 @@ pub(super) struct Values<'m> {
     /// The results of emitted pure instructions, by opcode, type and operands. Equal instructions
     /// reuse them.
     known: FxHashMap<Vec<u32>, Id>,
-    /// For each open scope, the keys that are removed from `known` when the scope ends.
+    /// For each open scope ([`begin_scope`](Self::begin_scope)), the keys that are removed from `known` when the scope
+    /// ends.
     scopes: Vec<Vec<Vec<u32>>>,
     /// A buffer for a key of `known`.
     key: Vec<u32>,

@@ -100,8 +100,8 @@ impl BoundSets {
         self.current
     }
 
-    /// Binds sets, for whose numbers snapshots must already have elements. If exactly these sets are already bound, no
-    /// new snapshot is made.
+    /// Binds sets. Snapshots must already have elements for the numbers of these sets. If exactly these sets are
+    /// already bound, no new snapshot is made.
     pub(super) fn bind(&mut self, arguments: SetArguments<'_>) {
         let SetArguments { layout, first, sets, dynamic_offsets, buffer_set } = arguments;
         let numbers = first as usize..first as usize + sets.len();

@@ -17,11 +17,13 @@ use crate::sysval::{Address, flags};
 use crate::topology::{PrimitiveTopology, Shape};
 
 /// The largest number of draws of geometry shaders that are planned together. A single indirect command may contain
-/// many of these draws. Each draw takes the memory for the entries of one workgroup.
+/// many of these draws. Each draw takes memory for at least one workgroup's entries (an entry is a run of primitives
+/// that one invocation processes).
 pub(in super::super) const MAX_ASSEMBLED_DRAWS: u64 = 1 << 16;
 
 /// The largest number of draw commands that are planned together for geometry shaders. Each command may need its own
-/// dispatch, which takes the memory for one block of entries.
+/// dispatch, which takes the memory for at least one block of entries
+/// ([`ENTRIES_PER_BLOCK`](crate::sysval::entries::ENTRIES_PER_BLOCK)).
 const MAX_ASSEMBLED_COMMANDS: usize = 1 << 12;
 
 /// The draws of one vertex stream, and where they are captured. Addresses in it must be [resolved](super::resolve)
@@ -229,7 +231,8 @@ impl Collected {
 }
 
 impl Target {
-    /// Whether every record is aligned to its size, or to 16 bytes if it is larger.
+    /// Whether every record begins at a multiple of the largest power of two that divides the record stride, or at a
+    /// multiple of 16 bytes if that is less.
     pub(in super::super) const fn is_aligned(&self) -> bool {
         let bits = self.buffer.stride | MAX_ACCESS as u32;
         self.address[0].trailing_zeros() >= bits.trailing_zeros()
@@ -257,8 +260,8 @@ impl Position {
 
 impl Traits {
     /// Returns the number of primitives that a geometry shader emits for each input primitive, and the number of
-    /// vertices of each of these. Returns `None` without a geometry shader, or if the number of primitives varies, so
-    /// that they must be counted.
+    /// vertices of each emitted primitive. Returns `None` without a geometry shader, or if the number of primitives
+    /// varies, so that they must be counted.
     pub(in super::super) fn emission(&self) -> Option<[u32; 2]> {
         let geometry = self.geometry?;
         Some([geometry.primitives_each()?, geometry.output_vertices])

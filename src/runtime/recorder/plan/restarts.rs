@@ -129,7 +129,8 @@ fn range_of(input: &Input) -> RestartRange {
     RestartRange {
         index_address: input.index_address,
         table: Address::default(),
-        // If the range is empty, its address may be that of other memory, so `first` must be 0.
+        // If the range is empty, its address may be that of other memory, from which shaders may load nevertheless. So
+        // `first` must be 0.
         first: if limit == 0 { 0 } else { first },
         limit,
         topology: input.topology,

@@ -26,7 +26,7 @@ use crate::sysval::setup::{BATCH_SIZE, Input, RestartedDraw, Setup, kind};
 use crate::sysval::{Address, DrawSysvals};
 use crate::topology::XfbTopology;
 
-/// Consecutive draws that share a dispatch, which the setup kernel places.
+/// Consecutive draws that the setup kernel places, and that share a dispatch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Group {
     pub(in super::super) workgroup_size: u32,
@@ -68,7 +68,7 @@ impl Group {
     }
 }
 
-/// A draw with primitive restart of which the CPU knows everything except the restarts.
+/// A draw with primitive restart about which the CPU knows everything except the restarts.
 #[derive(Debug, Clone, Copy)]
 struct KnownDraw {
     draw: DrawSysvals,
@@ -301,8 +301,8 @@ impl Planner<'_> {
     }
 }
 
-/// An upper bound for the number of draws that the setup kernel keeps: it keeps the draws that write records, of which
-/// there are at most as many as records fit, and the first draw of each group.
+/// An upper bound for the number of draws that the setup kernel keeps: the draws that write records, at most as many as
+/// records fit into the buffers, and the first draw of each group.
 fn most_placed(draws: u64, groups: u64, buffers: impl Iterator<Item = BoundBuffer>) -> u64 {
     // This is the largest value that `room_at` in shaders/placing.wgsl can compute, for any initial position.
     let captured = buffers.filter(|buffer| buffer.stride != 0);

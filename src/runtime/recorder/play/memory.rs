@@ -74,7 +74,8 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Returns what a state's table depends on. States for which this is equal share a table.
+    /// Returns the indices of a state's pipeline, attributes and push constants, on which its table depends. States
+    /// with the same indices share a table.
     fn table_key(&self, state: usize) -> Option<(usize, usize, usize)> {
         let State { pipeline, attributes, constants, .. } = *self.collected.states.get(state)?;
         Some((pipeline, attributes, constants))
@@ -296,8 +297,8 @@ impl Player<'_> {
         }
     }
 
-    /// Returns the addresses of `count` blocks of entries from block `first` on, in the memory block `counts` of all
-    /// entries, and the number of these entries.
+    /// Returns the addresses of `count` blocks of entries (runs of primitives) from number `first` on, and the number
+    /// of these entries. `counts` is the memory that all entries share.
     fn entries(&self, counts: BlockId, [first, count]: [u32; 2]) -> Entries {
         let start = self.places.address_of(counts);
         let entries = |blocks: u32| u64::from(blocks) * u64::from(ENTRIES_PER_BLOCK);
