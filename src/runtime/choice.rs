@@ -54,8 +54,8 @@ pub struct CaptureNeeds {
 impl Backend {
     /// The first of `needs` that the backend cannot meet, as a phrase for messages, or `None` if it meets all of them.
     ///
-    /// The vertex backend captures only direct draws without indices, with the application's own pipeline, into buffers
-    /// that are written from their start. It has [a limit](crate::lower::vertex::MAX_FAN_PRIMITIVES) for triangle fans.
+    /// The vertex backend captures only vertex shaders, in direct draws without indices, into buffers that are written
+    /// from their start. It has [a limit](crate::lower::vertex::MAX_FAN_PRIMITIVES) for triangle fans.
     pub const fn refuses(self, needs: &CaptureNeeds) -> Option<&'static str> {
         match self {
             Self::Compute => None,

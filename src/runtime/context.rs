@@ -369,8 +369,8 @@ impl Context {
     }
 
     /// Sets whether shaders are optimized in all pipelines and [`Kernels`](super::Kernels) that are created afterwards.
-    /// They capture the same data either way, but without it drivers take longer to compile them, and some drivers
-    /// generate slower code. Disable it to rule out a fault of the optimizer.
+    /// Optimized shaders capture the same data. Without optimization drivers take longer to compile shaders, and some
+    /// drivers generate slower code. Disable it to rule out a fault of the optimizer.
     pub fn set_optimizes_shaders(&mut self, optimizes: bool) {
         Arc::make_mut(&mut self.shared).optimizes_shaders = optimizes;
     }

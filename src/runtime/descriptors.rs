@@ -55,7 +55,8 @@ const MIN_ALIGNMENT: u64 = MAX_ACCESS;
 /// The size in bytes of the largest access of a shader.
 pub(super) const MAX_ACCESS: u64 = 16;
 
-/// The use of a buffer in a recording, which decides in which array elements its windows are.
+/// How a recording uses a buffer. This decides in which array elements of a descriptor set the windows of the buffer
+/// are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Purpose {
     /// Buffers that shaders only read: vertices, indices, arguments of draws.
@@ -71,7 +72,7 @@ impl Purpose {
     const ALL: [Self; 3] = [Self::Read, Self::State, Self::Capture];
 }
 
-/// The numbers of descriptors in a set, and the limits of the device for the ranges in them.
+/// The numbers of descriptors in a set, and the limits of the device for the range of a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TableLimits {
     /// The number of array elements of binding 0.
@@ -95,7 +96,7 @@ pub(super) struct Table {
     numbers: HashMap<(Purpose, Window), u32>,
     /// The indices in `ranges` of the ranges that currently have windows.
     used: Vec<usize>,
-    /// For each [`Purpose`], the spans of its ranges: each extends from the lowest start to the highest end of the
+    /// For each [`Purpose`], the spans of its ranges. A span extends from the lowest start to the highest end of the
     /// ranges that belong to it.
     spans: [Vec<Window>; 3],
     /// The assigned windows for each [`Purpose`]. If the purpose has a window for the arena, it is the first.

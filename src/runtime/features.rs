@@ -440,7 +440,7 @@ mod tests {
         let mut required = native(&caps);
         assert!(!required.multi_draw_indirect && !required.draw_indirect_count);
         assert_eq!(core(&required), vk::FALSE);
-        // If the application enables Vulkan 1.2's feature itself, the extension is not requested.
+        // If the application enables `drawIndirectCount` of Vulkan 1.2 itself, the extension is not requested.
         required.draw_indirect_count = true;
         assert!(!required.extensions().contains(&khr::draw_indirect_count::NAME));
     }

@@ -314,8 +314,8 @@ impl IndirectDraw {
 pub struct ConditionalRendering {
     /// A buffer with the usage [`Context::indirect_buffer_usage`](super::Context::indirect_buffer_usage).
     pub buffer: vk::Buffer,
-    /// The number of bytes from the start of the buffer to the predicate, which is a dword; a multiple of 4. Draws are
-    /// discarded if the dword is 0.
+    /// The offset in bytes from the start of the buffer to the predicate, a multiple of 4. The predicate is a dword:
+    /// draws are discarded if it is 0.
     pub offset: u64,
     /// Whether draws are discarded if the dword is *not* 0 (`VK_CONDITIONAL_RENDERING_INVERTED_BIT_EXT`).
     pub inverted: bool,

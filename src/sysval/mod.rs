@@ -62,9 +62,8 @@ impl Sysvals {
             DrawSysvals { index_address: draws, item_count: count, ..DrawSysvals::default() };
     }
 
-    /// Sets the [`Batch`] at this address. The batch says where the draws are captured and, unless
-    /// the draws are listed, where they are in memory. Of the draw in push constants only the flags
-    /// are used then.
+    /// Sets the [`Batch`] at this address. The batch says where the draws are captured and, unless the draws are
+    /// listed, where they are in memory. Only the flags of the draw in push constants are used then.
     pub const fn set_batch(&mut self, batch: Address) {
         self.source = batch;
         self.draw.flags |= flags::HAS_BATCH;

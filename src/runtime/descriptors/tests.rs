@@ -113,8 +113,8 @@ fn gaps_that_are_captured_to_are_closed_last() {
     let expected = [window(1, 0, 32), window(3, 0, 4), window(3, 128, 516), window(3, 896, 900)];
     assert_eq!(table.windows[Read as usize], expected);
     assert!(!table.captures_overlap());
-    // For three capture ranges there are two windows, so two of the ranges share a window. They are those with no range
-    // that is read in the gap between them.
+    // For three capture ranges there are two windows, so two of the ranges share a window. These are the two whose gap
+    // does not contain a range that is read.
     let all: Vec<u64> = read.into_iter().take(3).chain(captured).collect();
     assigned(&mut table, &all);
     let expected = [window(3, 64, 128), window(3, 640, 904)];

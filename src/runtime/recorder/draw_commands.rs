@@ -131,9 +131,9 @@ impl Recorder<'_> {
     ///
     /// The compute backend collects them as one draw, whatever `draw_count` is: the GPU reads the number of draws and
     /// processes only that many. It skips draws for which the buffers have no room left, unless a query counts them.
-    /// The command takes scratch memory of the [arena](crate::runtime::ArenaDesc) for `draw_count` draws, or for as
-    /// many draws as records fit into the capture buffers, if that is less. The limit is 2^24 - 1 draws: further draws
-    /// are neither captured nor counted.
+    /// The command takes scratch memory of the [arena](crate::runtime::ArenaDesc) for `draw_count` draws, or for about
+    /// as many draws as records fit into the capture buffers, if that is less. The limit is 2^24 - 1 draws: further
+    /// draws are neither captured nor counted.
     ///
     /// # Errors
     /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::GeometryInput`], [`RuntimeError::NoTessellation`],

@@ -348,7 +348,7 @@ impl<'a> Recorder<'a> {
 
     /// Sets the provoking vertex of the draws that follow
     /// ([`vkCmdSetProvokingVertexModeEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdSetProvokingVertexModeEXT.html)).
-    /// At Begin and when a pipeline is bound, the pipeline determines it.
+    /// At Begin and when a pipeline is bound, the pipeline determines the provoking vertex.
     ///
     /// # Errors
     /// [`RuntimeError::Unsupported`] on the native backend, where the provoking vertex is fixed in the pipeline.

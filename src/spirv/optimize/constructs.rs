@@ -71,10 +71,10 @@ impl<'s> Walk<'s, '_> {
         }
     }
 
-    /// Checks that SPIR-V allows a branch to a target: the target must belong to the innermost selection, or to the
-    /// innermost switch or loop, without another loop around the branch that it would leave. If all paths out of a
-    /// selection return but one, the code after the selection becomes a part of it ([`merge`](Self::merge)), and
-    /// branches in this code may leave more constructs than in the source.
+    /// Checks that SPIR-V allows a branch to a target: to the merge block of the innermost construct, out of the
+    /// innermost switch (if the branch is in no loop inside of it), or to the merge block or the continue target of the
+    /// innermost loop. If all paths out of a selection return but one, the code after the selection becomes a part of
+    /// it ([`merge`](Self::merge)), and branches in this code may leave more constructs than in the source.
     fn check_exit(&self, frame: &Frame<'s>, number: usize) -> Result<(), Stop> {
         let mut inner = self.targets[number + 1..].iter();
         let is_wrong = match self.targets[number].kind {

@@ -142,7 +142,7 @@ impl<'m> Values<'m> {
         Some(Instruction::new(rest.get(..length)?))
     }
 
-    /// Returns the place of the instruction that defines an id, in the form of `definitions`.
+    /// Returns the element of `definitions` for an id, or `None` if the id belongs to the module.
     fn place(&self, id: Id) -> Option<u32> {
         self.definitions.get(id.0.checked_sub(self.first)? as usize).copied()
     }

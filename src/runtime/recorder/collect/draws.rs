@@ -288,7 +288,8 @@ fn slice_bits(input: &Input, control_points: u32, limits_loops: bool) -> u32 {
     slices.clamp(least, MOST_SLICES).ilog2()
 }
 
-/// Returns the largest number of invocations that a draw may need, wherever its first record is.
+/// Returns the largest number of invocations that a draw may need, for any position of its first record in the capture
+/// buffers.
 pub(in super::super) fn most_invocations(
     topology: PrimitiveTopology,
     input: &Input,
@@ -307,7 +308,8 @@ pub(in super::super) fn most_invocations(
 
 /// Returns the largest number of items (captured vertices of a draw) of a draw with at most `count` vertices per
 /// instance and `instance_count` instances, if `room` primitives fit into the capture buffers. The first primitive of
-/// an instance needs the most items; each further primitive adds the same, smaller or equal number of items.
+/// an instance needs the most items. Each further primitive of the instance needs a fixed number of additional items,
+/// which is not larger.
 fn most_items(topology: PrimitiveTopology, count: u32, instance_count: u32, room: u64) -> u64 {
     let primitives = topology.primitive_count(count);
     let all = primitives.saturating_mul(instance_count.into()).min(room);

@@ -217,7 +217,7 @@ impl Collector {
         self.bound = Bound { vertex_buffers, ..Bound::default() };
     }
 
-    /// Removes the draws, which were recorded. The capture continues at `position`.
+    /// Removes the draws, because they were recorded. The capture continues at `position`.
     pub(super) fn advance(&mut self, position: Position, captured: Option<Captured>) {
         self.collected.advance(position, captured);
         // The attributes of the removed draws are dropped, too, so the next draw has to compute its attributes again.

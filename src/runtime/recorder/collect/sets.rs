@@ -51,7 +51,7 @@ impl SetNumbers {
 /// All calls that bound sets in a recording, and a snapshot after each call.
 #[derive(Debug, Default)]
 pub(in super::super) struct BoundSets {
-    /// The length of a snapshot, which has an element for each descriptor set number below this.
+    /// The length of a snapshot. It has an element for each descriptor set number below `count`.
     count: usize,
     commands: Vec<Command>,
     sets: Vec<vk::DescriptorSet>,

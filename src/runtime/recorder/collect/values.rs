@@ -22,7 +22,7 @@ use crate::topology::{PrimitiveTopology, Shape};
 pub(in super::super) const MAX_ASSEMBLED_DRAWS: u64 = 1 << 16;
 
 /// The largest number of draw commands that are planned together for geometry shaders. Each command may need its own
-/// dispatch, which takes the memory for at least one block of entries
+/// dispatch, which takes memory for at least one block of entries
 /// ([`ENTRIES_PER_BLOCK`](crate::sysval::entries::ENTRIES_PER_BLOCK)).
 const MAX_ASSEMBLED_COMMANDS: usize = 1 << 12;
 
@@ -55,7 +55,7 @@ pub(in super::super) struct Collected {
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Target {
     /// The size and the record stride. `position` is where record 0 of the capture begins; it is correct only if the
-    /// CPU knows that.
+    /// CPU knows this position.
     pub(in super::super) buffer: BoundBuffer,
     /// The address of the bound range.
     pub(in super::super) address: Address,
@@ -81,7 +81,8 @@ pub(in super::super) struct CollectedDraw {
     pub(in super::super) input: Input,
     /// The index of its [`State`] in [`Collected::states`].
     pub(in super::super) state: usize,
-    /// The largest number of invocations that the draw may need, wherever its first record is.
+    /// The largest number of invocations that the draw may need, for any position of its first record in the capture
+    /// buffers.
     pub(in super::super) invocations: u64,
 }
 
@@ -153,7 +154,7 @@ impl Collected {
         self.reached.clear();
     }
 
-    /// Removes the draws, which were recorded. The capture continues at `position`.
+    /// Removes the draws, because they were recorded. The capture continues at `position`.
     pub(super) fn advance(&mut self, position: Position, captured: Option<Captured>) {
         (self.position, self.captured) = (position, captured);
         self.draws.clear();

@@ -9,7 +9,7 @@ use crate::sysval::setup::Input;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct BlockId(pub(in super::super) usize);
 
-/// One of several [`Batch`](crate::sysval::Batch)es in a block, which all have the same size.
+/// One of several [`Batch`](crate::sysval::Batch)es of the same size in a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct BatchId {
     pub(in super::super) block: BlockId,

@@ -4,9 +4,9 @@
 //! if descriptors cover more bytes than are accessed.) The entry point is [`Plan::make`].
 //!
 //! # The choice of steps
-//! A draw is *known* if the CPU knows its counts: it is direct, has no predicate and no byte count, and primitive
-//! restart is disabled. The position of the first draw is *known* unless the capture began with counters, or the GPU
-//! wrote the position in an earlier recording of the capture.
+//! A draw is *known* if the CPU knows its counts: it is direct (neither indirect nor a byte-count draw), has no
+//! predicate, and primitive restart is disabled. The position of the first draw is *known* unless the capture began
+//! with counters, or the GPU wrote the position in an earlier recording of the capture.
 //!
 //! A plan is for one vertex stream: each stream that a capture captures or counts has its own plan, and the plans are
 //! played one after the other. The draws of a plan either all have geometry or tessellation shaders, or none has: a
@@ -30,10 +30,10 @@
 //! place) these steps are added: the restart kernel; if a range has more than 8,192 indices, a barrier and a scan
 //! kernel; and one more barrier.
 //!
-//! A single direct draw with primitive restart, of one instance, without a predicate, within the bound indices and at a
-//! position that is known, depends only on the added kernels ([`Draws::Restarted`]). So with device addresses there is
-//! no barrier between the setup kernel and this capture. The setup kernel then writes counters, queries and the
-//! position after the draw.
+//! A single direct draw with primitive restart, of one instance, without a predicate, whose indices are within the
+//! bound range, and at a position that is known, depends only on the added kernels ([`Draws::Restarted`]). So with
+//! device addresses there is no barrier between the setup kernel and this capture. The setup kernel then writes
+//! counters, queries and the position after the draw.
 //!
 //! Queries that have ended need further steps at the end: barrier; finish kernel; barrier. Under the descriptor plan,
 //! if an earlier recording wrote the position, a first step copies the position.

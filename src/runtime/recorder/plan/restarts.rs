@@ -16,7 +16,7 @@ pub(in super::super) struct RestartTables {
     tables: Vec<RestartTable>,
     /// For each draw with primitive restart, in the order of the draws: the index of its table.
     numbers: Vec<usize>,
-    /// The indices of the tables that indirect draws share, by their ranges.
+    /// For each range of indices whose table indirect draws share, the index of the table.
     shared: HashMap<RestartRange, usize>,
     /// Whether a draw with primitive restart is a patch list.
     has_patches: bool,

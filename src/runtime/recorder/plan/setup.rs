@@ -54,8 +54,8 @@ impl Group {
         Key { restart: self.is_restarted, topology, ..Key::of(source) }
     }
 
-    /// Whether a draw can join the group: it agrees in state and in primitive restart, and with geometry shaders in the
-    /// queries.
+    /// Whether a draw can join the group: it must have the same state and the same setting of primitive restart, and
+    /// with geometry shaders the same queries.
     fn takes(&self, draw: &CollectedDraw) -> bool {
         self.state == draw.state
             && self.is_restarted == draw.is_restarted()
@@ -311,7 +311,7 @@ fn most_placed(draws: u64, groups: u64, buffers: impl Iterator<Item = BoundBuffe
 }
 
 /// The largest number of workgroups of a dispatch that several draws can share. It is limited by the two axes of a
-/// dispatch, and because the number of an invocation must be below 2^32.
+/// dispatch, and by the numbers of invocations, which must be below 2^32.
 fn most_joined(per_axis: u64, workgroup_size: u32) -> u64 {
     (per_axis * per_axis / 2).min((1 << 32) / u64::from(workgroup_size.max(1)))
 }

@@ -21,7 +21,8 @@ use crate::sysval::setup::{
 use crate::sysval::{Address, AttributeDescriptor, Batch, DrawSysvals, join, split};
 
 impl Player<'_> {
-    /// Reserves the memory of the plan and of its tables, and assigns descriptors to all buffers that it accesses.
+    /// Reserves the memory of the plan and of its tables, and assigns descriptors to all buffers that the plan
+    /// accesses.
     ///
     /// # Errors
     /// The errors of [`ArenaAccess::reserve`](crate::runtime::ArenaAccess).

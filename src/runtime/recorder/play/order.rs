@@ -197,7 +197,8 @@ impl Player<'_> {
         }
     }
 
-    /// Remembers the accesses of the commands after a barrier that ordered them after everything before it.
+    /// Remembers the accesses of the commands that follow a barrier. The barrier orders these commands after all
+    /// earlier commands.
     pub(super) fn remember(&self, playback: &mut Playback<'_>, touched: Touched) {
         let Some(order) = &mut playback.order else { return };
         match touched {
