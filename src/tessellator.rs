@@ -83,10 +83,10 @@ pub struct Patch {
     tessellator: Tessellator,
     outer: [Edge; 4],
     inner: [Edge; 2],
-    /// The number of the first ring within the outer edges, which is 1; 0 for a patch that is not
-    /// divided at all, but is one triangle or one quad.
+    /// The number of the first ring within the outer edges (ring 0): 1, or 0 for a patch that is not divided at all,
+    /// but is one triangle or one quad.
     inset: u32,
-    /// The number of triangles between the outer edges and the first ring that the inner levels divide.
+    /// The number of triangles between the outer edges and the first ring within them, which the inner levels divide.
     outer_triangles: u32,
     count: u32,
 }
@@ -273,7 +273,8 @@ const fn without_highest_bit(number: u32) -> u32 {
     number & ones >> 1
 }
 
-/// The number of triangles within a ring of `across` segments on each side.
+/// The number of triangles within a ring (one of the nested triangles of a patch) that has `across` segments on each
+/// side.
 const fn triangles_within(across: u32) -> u32 {
     triangles_within_ring(across / 2, across % 2)
 }

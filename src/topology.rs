@@ -1,5 +1,5 @@
-//! Primitive topologies: how many primitives a draw has, and which vertices transform feedback writes for each. It is the
-//! CPU counterpart of `shaders/decompose.wgsl`, and the reference for every backend.
+//! Primitive topologies: how many primitives a draw has, and which vertices transform feedback writes for each. This is
+//! the CPU counterpart of `shaders/decompose.wgsl`, and the reference for every backend.
 //!
 //! [`PrimitiveTopology::gather`] returns the vertex that is written to a record. It is a transcription of the
 //! specification's primitive definitions, one match arm per topology ([drawing
@@ -12,12 +12,13 @@
 //! `u32` for some valid draws.
 
 // `PrimitiveTopology::scatter` is the same table the other way round: the records that a vertex is written to. A shader
-// invocation can compute it in O(1), so this is what the GPU does.
+// invocation can compute these records in O(1), so the GPU uses `scatter`.
 //
-// Scatter works in two steps, here and on the GPU. Adjacency topologies have vertices that are in no captured primitive;
-// without these vertices, a plain list or strip remains. The first step therefore numbers the vertices that contribute
-// consecutively, as *items* (`PrimitiveTopology::item_of_vertex`). The second step only has to distinguish four `Shape`s.
-// A compute capture has one invocation per item, not per vertex, and shades only vertices that are captured.
+// Scatter works in two steps, here and on the GPU. Adjacency topologies have vertices that are in no captured
+// primitive; without these vertices, a plain list or strip remains. The first step therefore numbers the vertices that
+// contribute consecutively, as *items* (`PrimitiveTopology::item_of_vertex`). The second step only has to distinguish
+// four `Shape`s. A compute capture has one invocation per item, not per vertex, and shades only vertices that are
+// captured.
 
 #![forbid(unsafe_code)]
 
@@ -498,7 +499,8 @@ mod tests {
     }
 
     proptest! {
-        /// Tests both functions at single records of draws that are too large to enumerate.
+        /// In huge draws, too, `scatter` returns the records for which `gather` returns the vertex. Only single records
+        /// are tested, because these draws are too large to enumerate.
         #[test]
         fn scatter_inverts_gather_for_huge_draws(
             topology in proptest::sample::select(&PrimitiveTopology::ALL[..]),

@@ -41,21 +41,21 @@ pub enum Barrier {
     /// Before a capture without counters and queries that is [played in order](super::Capture::play_in_order), if it
     /// accesses memory that earlier captures accessed.
     BetweenCaptures,
-    /// Before the counter positions that an earlier flush wrote are copied to the current block of scratch memory.
-    /// Under the descriptor plan, descriptors cover only that block.
+    /// Before the copy of the positions in the capture buffers, which an earlier flush wrote, to the current block of
+    /// scratch memory. The copy is needed under the descriptor plan, because descriptors cover only the current block.
     BeforeMove,
     /// The barrier after the copy that [`Self::BeforeMove`] precedes.
     AfterMove,
     /// From the kernels and captures that write the values of queries to the kernel that copies these values to the
     /// query results.
     ValuesToEnds,
-    /// From the kernel that writes query results to the host, which waits for them.
+    /// Orders the kernel that writes query results before the host, which waits for these results and reads them.
     EndsToHost,
     /// Before a kernel that is recorded on its own, not as a part of a capture.
     BeforeJob,
-    /// From the kernel that writes query results to a buffer to transfers that access this buffer.
+    /// Orders the kernel that writes query results to a buffer before transfers that access this buffer.
     ResultsToTransfer,
-    /// From the kernel that writes `VkDrawIndirectCommand`s for draws of captured vertices to these draws.
+    /// Orders the kernel that writes `VkDrawIndirectCommand`s before the draws of captured vertices that read them.
     ArgumentsToDraw,
     /// Before and after captures and kernels, if a descriptor also covers bytes that other commands may access. That
     /// happens if there are few descriptors or if bound ranges are close to each other.
@@ -78,8 +78,8 @@ impl Barrier {
             captures.1 | Access::INDIRECT_COMMAND_READ,
         );
         match self {
-            // The first scope also contains stages whose reads must finish before: kernels overwrite the arguments that
-            // earlier indirect dispatches read, and the queries that earlier transfers read.
+            // The first scope also contains the stages that read data which kernels overwrite: earlier indirect
+            // dispatches read arguments, and earlier transfers read queries.
             Self::BeforeSetup | Self::BeforeFinish => {
                 let earlier = Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT | Stage::TRANSFER;
                 ((earlier, Access::SHADER_WRITE), both)

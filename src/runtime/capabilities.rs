@@ -81,8 +81,8 @@ impl Limits {
     }
 }
 
-/// The results of all queries of a physical device. A `bool` says whether the device supports a feature. The default is
-/// a device without any capability.
+/// What a physical device reports about itself: its properties, extensions, features and limits. A `bool` says whether
+/// the device supports a feature. The default is a device without any capability.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Capabilities {
@@ -156,8 +156,8 @@ pub struct Capabilities {
     pub synchronization2: bool,
     /// The limits that captures depend on.
     pub limits: Limits,
-    /// Whether [`restrict`](Self::restrict) has removed everything that a device was created without. If so, the
-    /// physical device may be capable of more.
+    /// Whether [`restrict`](Self::restrict) was called, which removes the capabilities that an existing device was
+    /// created without. The physical device itself may have them.
     pub restricted: bool,
 }
 
@@ -292,7 +292,8 @@ impl Capabilities {
     /// The floor is the open driver of a Mali-G52: Vulkan 1.0 with `VK_KHR_buffer_device_address`, push descriptors,
     /// dynamic rendering and synchronization2 as extensions and `shaderInt64`; 65535 workgroups per axis, 256
     /// invocations per workgroup, 128 bytes of push constants, 4 descriptor sets; no vertex stores, no geometry or
-    /// tessellation shader, no transform feedback, no choice of provoking vertex, no `shaderFloat64`, no loads of single bytes.
+    /// tessellation shader, no transform feedback, no choice of provoking vertex, no `shaderFloat64`, no loads of
+    /// single bytes from buffers.
     ///
     /// Nothing is added: a capability that the device lacks is still missing afterwards.
     #[doc(hidden)]

@@ -6,7 +6,8 @@ use super::RequiredFeatures;
 use crate::lower::Backend;
 use crate::lower::vertex::MAX_FAN_VERTICES;
 
-/// What an application will use in captures of a pipeline. By default it uses none of these.
+/// What an application will use in captures of a pipeline. By default every member is `false` or 0: the application
+/// uses none of them.
 ///
 /// Later versions may add members, so end a value of this type with `..CaptureNeeds::default()`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -53,8 +54,8 @@ pub struct CaptureNeeds {
 impl Backend {
     /// The first of `needs` that the backend cannot meet, as a phrase for messages, or `None` if it meets all of them.
     ///
-    /// The vertex backend captures only direct draws without indices, with the application's own pipeline, into buffers
-    /// that are written from their start. It has [a limit](crate::lower::vertex::MAX_FAN_PRIMITIVES) for triangle fans.
+    /// The vertex backend captures only vertex shaders, in direct draws without indices, into buffers that are written
+    /// from their start. It has [a limit](crate::lower::vertex::MAX_FAN_PRIMITIVES) for triangle fans.
     pub const fn refuses(self, needs: &CaptureNeeds) -> Option<&'static str> {
         match self {
             Self::Compute => None,

@@ -272,8 +272,8 @@ impl Context {
         })
     }
 
-    /// The [`ResourcePlan`] by which compute captures access memory on this device. A pipeline must be lowered for it;
-    /// in everything else its target may differ from [`compute_target`](Self::compute_target).
+    /// The [`ResourcePlan`] by which compute captures access memory on this device. A shader must be lowered for this
+    /// plan; the other members of its target may differ from those of [`compute_target`](Self::compute_target).
     ///
     /// # Errors
     /// The errors of [`compute_target`](Self::compute_target).
@@ -350,8 +350,8 @@ impl Context {
         self.shared.max_workgroups_per_axis
     }
 
-    /// The largest number of workgroups with which a draw shares a dispatch with other draws: [`SMALL`], or less in
-    /// tests. A larger draw has its own dispatch, and pipelines for its topology.
+    /// The number of workgroups up to which a draw shares a dispatch with other draws: [`SMALL`], or less in tests. A
+    /// larger draw has its own dispatch, and pipelines for its topology.
     pub(super) fn max_shared_workgroups(&self) -> u32 {
         self.shared.max_shared_workgroups
     }
@@ -369,8 +369,8 @@ impl Context {
     }
 
     /// Sets whether shaders are optimized in all pipelines and [`Kernels`](super::Kernels) that are created afterwards.
-    /// They capture the same data either way, but without it drivers take longer to compile them, and some drivers
-    /// generate slower code. Disable it to rule out a fault of the optimizer.
+    /// Optimized shaders capture the same data. Without optimization drivers take longer to compile shaders, and some
+    /// drivers generate slower code. Disable it to rule out a fault of the optimizer.
     pub fn set_optimizes_shaders(&mut self, optimizes: bool) {
         Arc::make_mut(&mut self.shared).optimizes_shaders = optimizes;
     }
@@ -478,7 +478,8 @@ impl Context {
     }
 
     /// The stages and accesses with which a backend reads index buffers, indirect arguments, predicates and counters.
-    /// Data that the GPU wrote to these must be visible to that scope, also counters that a capture resumes from.
+    /// If the GPU wrote such data, including counters that a capture resumes from, the writes must be made visible to
+    /// this scope.
     pub const fn argument_scope(backend: Backend) -> (vk::PipelineStageFlags, vk::AccessFlags) {
         use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
         let stages = Stage::DRAW_INDIRECT.as_raw() | Stage::VERTEX_INPUT.as_raw();
@@ -498,9 +499,9 @@ impl Context {
     /// The stage and accesses with which a backend writes its capture buffers and counters.
     ///
     /// Before a capture, the application must make earlier writes to these buffers available and visible to this scope,
-    /// and order earlier reads before it, as before `vkCmdBeginTransformFeedbackEXT`. Vertex data that the GPU wrote
-    /// must become visible to `VERTEX_INPUT` / `VERTEX_ATTRIBUTE_READ` on the native and vertex backends, and to
-    /// `COMPUTE_SHADER` / `SHADER_READ` on the compute backend.
+    /// and order earlier reads of these buffers before the capture, as before `vkCmdBeginTransformFeedbackEXT`. Vertex
+    /// data that the GPU wrote must become visible to `VERTEX_INPUT` / `VERTEX_ATTRIBUTE_READ` on the native and vertex
+    /// backends, and to `COMPUTE_SHADER` / `SHADER_READ` on the compute backend.
     pub const fn write_scope(backend: Backend) -> (vk::PipelineStageFlags, vk::AccessFlags) {
         use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
         match backend {

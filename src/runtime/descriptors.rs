@@ -55,7 +55,8 @@ const MIN_ALIGNMENT: u64 = MAX_ACCESS;
 /// The size in bytes of the largest access of a shader.
 pub(super) const MAX_ACCESS: u64 = 16;
 
-/// The use of a buffer in a recording, which decides in which array elements its windows are.
+/// How a recording uses a buffer. This decides in which array elements of a descriptor set the windows of the buffer
+/// are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Purpose {
     /// Buffers that shaders only read: vertices, indices, arguments of draws.
@@ -71,7 +72,7 @@ impl Purpose {
     const ALL: [Self; 3] = [Self::Read, Self::State, Self::Capture];
 }
 
-/// The numbers of descriptors in a set, and the limits of the device for the ranges in them.
+/// The numbers of descriptors in a set, and the limits of the device for the range of a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TableLimits {
     /// The number of array elements of binding 0.
@@ -91,11 +92,11 @@ pub(super) struct Table {
     scratch: Window,
     /// The ranges that [`address`](Self::address) was called for, without duplicates.
     ranges: Vec<Reached>,
-    /// The index in `ranges` of each range, with the purpose that it was requested for.
+    /// Maps each requested range and its purpose to an index in `ranges`.
     numbers: HashMap<(Purpose, Window), u32>,
     /// The indices in `ranges` of the ranges that currently have windows.
     used: Vec<usize>,
-    /// For each [`Purpose`], the spans of its ranges: each extends from the lowest start to the highest end of the
+    /// For each [`Purpose`], the spans of its ranges. A span extends from the lowest start to the highest end of the
     /// ranges that belong to it.
     spans: [Vec<Window>; 3],
     /// The assigned windows for each [`Purpose`]. If the purpose has a window for the arena, it is the first.
@@ -115,7 +116,7 @@ pub(super) struct LastSets {
 #[derive(Debug)]
 struct Reached {
     purpose: Purpose,
-    /// The start of its window is rounded down to a multiple of the alignment.
+    /// The requested range, with its start rounded down to a multiple of the alignment.
     range: Range,
     is_used: bool,
     /// The address of the first byte of `range` in the assigned window, or `None` if no window is assigned.
@@ -163,7 +164,7 @@ impl TableLimits {
         }
     }
 
-    /// The index in its binding of the first descriptor for a purpose.
+    /// The first array element for a purpose in its binding.
     const fn first(&self, purpose: Purpose) -> u32 {
         match purpose {
             Purpose::Read => self.writes,
@@ -276,7 +277,7 @@ impl Table {
             let of_arena = self.of_arena(purpose);
             let most = limits.most_ranges(purpose);
             let used = self.used.iter().map(|number| &self.ranges[*number]);
-            // The capacity is an upper bound, so that this is always one allocation, whatever the draws are.
+            // The capacity is an upper bound, so that the vector is allocated once and never grows.
             let mut asked = Vec::with_capacity(self.used.len());
             asked.extend(used.clone().filter(|r| r.purpose == purpose).map(|r| r.range));
             let others = used.filter(|r| r.purpose != purpose).map(|r| r.range.window);
@@ -405,7 +406,8 @@ impl LastSets {
         Ok(set)
     }
 
-    /// Forgets the sets. Must be called when the arena is reset, because it may then return the sets again.
+    /// Forgets the sets. Must be called when the arena is reset, because the arena may then return the same sets for
+    /// other contents.
     pub(super) fn clear(&mut self) {
         *self = Self::default();
     }

@@ -39,11 +39,11 @@ impl Kernels {
     /// `vkCmdDrawIndirect` with the number of draws and the stride of `commands`. Any topology may
     /// be used.
     ///
-    /// Records a kernel between two barriers. The barrier before it orders it after compute captures, after draws that
-    /// read earlier commands, and after transfers. If other commands wrote the counters, including native captures,
-    /// their writes must be visible to [`Context::argument_scope`] of the compute backend. The barrier after it makes
-    /// the commands visible to `DRAW_INDIRECT` with `INDIRECT_COMMAND_READ`. It does not make the captured vertices
-    /// visible to draws: use [`Context::capture_barrier`] with
+    /// Records a kernel between two barriers. The first barrier orders the kernel after compute captures, after draws
+    /// that read commands of earlier calls, and after transfers. If other commands wrote the counters, including native
+    /// captures, their writes must be visible to [`Context::argument_scope`] of the compute backend. The second barrier
+    /// makes the commands visible to `DRAW_INDIRECT` with `INDIRECT_COMMAND_READ`. It does not make the captured
+    /// vertices visible to draws: use [`Context::capture_barrier`] with
     /// [`ConsumerScope::VERTEX_BUFFER`](super::ConsumerScope::VERTEX_BUFFER) for that.
     ///
     /// The bound compute pipeline and its push constants are disturbed, and under the descriptor plan all descriptor

@@ -81,7 +81,7 @@ pub enum RuntimeError {
     /// The vertex input state describes a binding or an attribute location twice.
     #[error("vertex input {what} {number} is described twice")]
     DuplicateVertexInput {
-        /// `binding` or `attribute location`: what `number` is the number of.
+        /// What `number` identifies: `binding` or `attribute location`.
         what: &'static str,
         /// The number of the binding or location.
         number: u32,
@@ -207,8 +207,8 @@ pub enum RuntimeError {
         /// `VkMemoryRequirements::size` of the buffer.
         memory: u64,
     },
-    /// The buffer of an indirect draw does not contain all `draw_count` commands. It must, even if the GPU counts
-    /// fewer, because a descriptor covers them all.
+    /// The buffer of an indirect draw does not contain all `draw_count` commands. It must contain all of them even if
+    /// the draw count that the GPU reads is lower, because a descriptor covers all of them.
     #[error(
         "the {draw_count} commands that an indirect draw may read end at byte {end} of their buffer, \
          which takes {memory} bytes of memory: the buffer has to hold all of them, however few are \
@@ -251,8 +251,9 @@ pub enum RuntimeError {
         /// The name of the buffer.
         what: String,
     },
-    /// A capture accesses more buffers than it has descriptors for. All buffers count that were bound since
-    /// [`Recorder::begin`](super::Recorder::begin), even if no draw uses them or their draws were flushed.
+    /// A capture accesses more buffers than it has descriptors for. The count includes every buffer that was bound
+    /// since [`Recorder::begin`](super::Recorder::begin), even if no draw uses it, or if the draws that use it were
+    /// flushed.
     #[error(
         "no descriptor is left for {what}: of the {storage_buffers} storage buffers that captures take of \
          maxPerStageDescriptorStorageBuffers, {max} are for buffers with the same use"

@@ -12,10 +12,10 @@ use crate::lower::{Backend, ResourcePlan};
 /// Returns a reference to one member of `VkPhysicalDeviceFeatures`.
 type CoreFeature = fn(&mut vk::PhysicalDeviceFeatures) -> &mut vk::Bool32;
 
-/// The extensions and features for a set of backends, required and optional ones.
+/// The required and optional extensions and features for a set of backends.
 ///
-/// The required ones follow from the backends. Each public field is an optional one: it is set if the device has the
-/// feature, and the application may clear it. (The exception is [`storage_buffers`](Self::storage_buffers), a number.)
+/// Which are required follows from the backends. Each public field except [`storage_buffers`](Self::storage_buffers)
+/// stands for an optional feature: the field is set if the device has the feature, and the application may clear it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequiredFeatures {
     backends: Vec<Backend>,
@@ -277,11 +277,10 @@ impl RequiredFeatures {
 
     /// Adds the required extensions and features to `info`, with which the application creates its device.
     ///
-    /// `info` contains the application's own queues, extensions, features and `pNext` chain. The
-    /// required extensions are added to its extensions. A required feature is set in the structure
-    /// of the chain that contains it, such as `VkPhysicalDeviceFeatures2`,
-    /// `VkPhysicalDeviceVulkan12Features` or the structure of an extension. If the chain has no
-    /// such structure, one of `additions` is put before it.
+    /// `info` contains the application's own queues, extensions, features and `pNext` chain. The required extensions
+    /// are added to its extensions. A required feature is set in the structure of the chain that contains it, such as
+    /// `VkPhysicalDeviceFeatures2`, `VkPhysicalDeviceVulkan12Features` or the structure of an extension. If the chain
+    /// has no such structure, a structure of `additions` is put before the chain.
     ///
     /// ```no_run
     /// use ash::vk;
@@ -441,7 +440,7 @@ mod tests {
         let mut required = native(&caps);
         assert!(!required.multi_draw_indirect && !required.draw_indirect_count);
         assert_eq!(core(&required), vk::FALSE);
-        // If the application enables Vulkan 1.2's feature itself, the extension is not requested.
+        // If the application enables `drawIndirectCount` of Vulkan 1.2 itself, the extension is not requested.
         required.draw_indirect_count = true;
         assert!(!required.extensions().contains(&khr::draw_indirect_count::NAME));
     }
@@ -531,8 +530,8 @@ mod tests {
         assert_eq!(all, [vk::TRUE; 7]);
     }
 
-    /// Features are set in `VkPhysicalDeviceVulkan14Features`, although ash does not have that structure. A chain that
-    /// contains it must not contain the structures of the extensions that it includes.
+    /// Features are set in `VkPhysicalDeviceVulkan14Features`, although ash does not have that structure. A chain with
+    /// this structure must not also contain the structures of the extensions that were promoted to Vulkan 1.4.
     #[test]
     fn features_of_vulkan_1_4_are_set_in_its_structure() {
         #[repr(C)]

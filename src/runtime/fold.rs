@@ -1,9 +1,9 @@
 //! Distributes a number of workgroups over the x and y axes of a dispatch.
 //!
 //! Many devices allow only 65535 workgroups per axis. The kernels compute the number of a workgroup as `y *
-//! num_workgroups.x + x` and skip workgroups beyond the count, so every rectangle with enough workgroups is correct.
-//! The rectangle with the fewest rows is used, and of these the narrowest, so that there are fewer surplus workgroups
-//! than rows.
+//! num_workgroups.x + x` and skip workgroups beyond the count, so every rectangle with enough workgroups is correct. Of
+//! all such rectangles the one with the fewest rows is used, and of those with equally few rows the narrowest. So there
+//! are fewer surplus workgroups than rows.
 
 #![forbid(unsafe_code)]
 
@@ -31,7 +31,7 @@ pub fn fold(workgroups: u64, per_axis: u32) -> Result<[u32; 2], RuntimeError> {
 }
 
 /// Returns how many workgroups to dispatch along x and y for a compute capture of `invocations` invocations. Shaders
-/// compute the index of an invocation in 32 bits, so the indices of surplus invocations must fit, too.
+/// compute the index of an invocation in 32 bits, so the indices of surplus invocations must fit into 32 bits, too.
 ///
 /// # Errors
 /// [`RuntimeError::DispatchTooLarge`].

@@ -39,7 +39,7 @@ impl Placing<'_, '_> {
     }
 }
 
-/// A dispatch of a kernel that is being prepared.
+/// Prepares one dispatch of a kernel, and records it.
 pub(super) struct Job<'a> {
     ctx: &'a Context,
     arena: ArenaAccess<'a>,

@@ -8,8 +8,8 @@
 //! Context --Pipeline::new(Lowered)--> Pipeline --Recorder::begin(Capture), draw*, end--> Recorded
 //! ```
 //!
-//! * [`Capabilities`] contains the result of all queries of a physical device. [`Unavailable`]
-//!   lists the reasons why a backend is not available.
+//! * [`Capabilities`] contains what a physical device reports about itself. [`Unavailable`] lists the reasons why a
+//!   backend is not available.
 //! * [`RequiredFeatures`] is what the application must enable when it creates its device. The application owns the
 //!   device, its queues and its memory.
 //! * [`Context`] holds the device functions (`vkCmd...`) that captures call, and the features that the device was
@@ -21,8 +21,8 @@
 //! * [`Recorder`] takes the place of `vkCmdBeginTransformFeedbackEXT`, the draws and `vkCmdEndTransformFeedbackEXT`. If
 //!   the CPU knows all vertex counts and counters, it computes during recording where each draw writes
 //!   ([`counts`](crate::counts)), and the GPU only runs the shader and stores the records. Otherwise the GPU first runs
-//!   one dispatch of the setup kernel, which computes where each draw of the capture writes. The draws of a capture need
-//!   no barriers between each other, because they write disjoint ranges.
+//!   one dispatch of the setup kernel, which computes where each draw of the capture writes. The draws of a capture
+//!   need no barriers between each other, because they write disjoint ranges.
 //! * [`Kernels`] are the pipelines of the setup kernel and the other kernels, one set per device.
 //! * [`QueryPool`] contains queries, like `VkQueryPool`.
 //! * [`Capture`] contains what a recorder of the compute backend collects: the bound state, and the draws. A capture
@@ -36,10 +36,9 @@
 //! exception: it creates Vulkan pipelines that do not exist yet, unless they were prepared ([`Pipeline::prepare`],
 //! [`Kernels::prepare`]). The memory of a recording comes from an [`Arena`], which the application created before
 //! through a [`MemoryAllocator`]; the arena allocates more only if the caller lets it [grow](Arena::growing). Objects
-//! live until [`Context::destroy`]. The
-//! application asks for barriers between captures and its own commands ([`Context::capture_barrier`]). The barriers
-//! between kernels and captures, and the command buffer state that captures disturb, are listed in
-//! [synchronization](crate::guide::synchronization).
+//! live until [`Context::destroy`]. The application decides where barriers between captures and its own commands are
+//! recorded ([`Context::capture_barrier`]). The barriers between kernels and captures, and the command buffer state
+//! that captures disturb, are listed in [synchronization](crate::guide::synchronization).
 //!
 //! # Resources
 //!

@@ -277,8 +277,9 @@ pub struct IndirectDraw {
     /// The number of bytes from one command to the next, a multiple of 4 and at least the size of a command. It is
     /// ignored if there are fewer than two draws.
     pub stride: u32,
-    /// Where the GPU finds the draw count: a buffer with the same usage, and the offset of a dword in bytes, a multiple
-    /// of 4. A count above `draw_count` counts as `draw_count`. `None` stands for `draw_count` draws.
+    /// Where the GPU finds the number of draws: a buffer with the same usage as `buffer`, and the offset of a dword in
+    /// bytes, a multiple of 4. If the dword is larger than `draw_count`, there are `draw_count` draws. `None` stands
+    /// for `draw_count` draws, too.
     pub count: Option<(vk::Buffer, u64)>,
 }
 
@@ -313,8 +314,8 @@ impl IndirectDraw {
 pub struct ConditionalRendering {
     /// A buffer with the usage [`Context::indirect_buffer_usage`](super::Context::indirect_buffer_usage).
     pub buffer: vk::Buffer,
-    /// The number of bytes from the start of the buffer to the predicate, which is a dword; a multiple of 4. Draws are
-    /// discarded if the dword is 0.
+    /// The offset in bytes from the start of the buffer to the predicate, a multiple of 4. The predicate is a dword:
+    /// draws are discarded if it is 0.
     pub offset: u64,
     /// Whether draws are discarded if the dword is *not* 0 (`VK_CONDITIONAL_RENDERING_INVERTED_BIT_EXT`).
     pub inverted: bool,

@@ -95,8 +95,8 @@ pub struct PipelineDesc<'a> {
     /// dispatches that mix topologies are slower: by up to a quarter on an NVIDIA H200, by up to half on llvmpipe.
     /// Pipelines of the native and vertex backends always have a single topology.
     pub dynamic_topology: bool,
-    /// The render pass for the native and vertex backends: compatible with the render pass of the draws, whose subpass
-    /// 0 they use. If it is null, the pipeline is created for [dynamic
+    /// The render pass for the native and vertex backends. It must be compatible with the render pass of the draws,
+    /// which are in subpass 0. If it is null, the pipeline is created for [dynamic
     /// rendering](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineRenderingCreateInfo.html) without
     /// attachments, which needs the feature `dynamicRendering`. The compute backend ignores it.
     pub render_pass: vk::RenderPass,
@@ -228,8 +228,8 @@ struct Shared {
     primitive_restart: bool,
     patch_control_points: u32,
     /// The attributes for which a capture needs vertex buffers. On the compute backend these are the attributes that
-    /// the shader reads, in the order of its descriptors; on the other backends all attributes of the vertex input
-    /// state.
+    /// the shader reads, in the order of its attribute descriptors; on the other backends all attributes of the vertex
+    /// input state.
     attributes: Vec<PulledAttribute>,
     workgroup_sizes: WorkgroupSizes,
     geometry: Option<LoweredGeometry>,
@@ -252,11 +252,12 @@ impl Pipeline {
     /// Errors that precede all Vulkan calls:
     ///
     /// * [`RuntimeError::FeatureNotEnabled`] for a backend that the device was not created for; on the native and
-    ///   vertex backends for an adjacency topology without `geometryShader`; on the native backend for a geometry shader
-    ///   without `geometryShader`, for tessellation shaders without `tessellationShader`, for [`ProvokingVertex::Last`]
-    ///   without `provokingVertexLast`, and for vertex streams other than 0 without `geometryStreams`.
-    /// * [`RuntimeError::MissingProperty`] on the native backend, if lines or triangles are emitted to such streams
-    ///   without `transformFeedbackStreamsLinesTriangles`.
+    ///   vertex backends for an adjacency topology without `geometryShader`; on the native backend for a geometry
+    ///   shader without `geometryShader`, for tessellation shaders without `tessellationShader`, for
+    ///   [`ProvokingVertex::Last`] without `provokingVertexLast`, and for vertex streams other than 0 without
+    ///   `geometryStreams`.
+    /// * [`RuntimeError::MissingProperty`] on the native backend, if lines or triangles are emitted to vertex streams
+    ///   other than 0 without `transformFeedbackStreamsLinesTriangles`.
     /// * An invalid vertex input state, or [`RuntimeError::MissingVertexInput`]; [`RuntimeError::AttributeFormat`] and
     ///   [`RuntimeError::AttributeRate`] if the shader was lowered for another format or rate.
     /// * [`RuntimeError::GeometryInput`]; [`RuntimeError::NoTessellation`]; [`RuntimeError::NoControlPoints`];
@@ -357,9 +358,9 @@ impl Pipeline {
     /// `raw` must have been created with [`Lowered::words`] as the vertex stage, with [`PipelineDesc::specialization`]
     /// for that stage, with the application's other stages unchanged, and with `raw_layout`, which must contain
     /// [`PipelineDesc::push_constant_range`]. If the other stages have push constants, lower the shader with
-    /// [`lower_at`](crate::lower::vertex::lower_at), which leaves room for them: on any device all but 8 bytes
-    /// ([`sysvals_place`](super::vulkan::sysvals_place)). Topology, vertex input state and set layouts must be those of
-    /// `desc`. The render pass and the cache of `desc` are not used.
+    /// [`lower_at`](crate::lower::vertex::lower_at), which leaves push constants for them: on any device all but 8
+    /// bytes of the push constants ([`sysvals_place`](super::vulkan::sysvals_place)). Topology, vertex input state and
+    /// set layouts must be those of `desc`. The render pass and the cache of `desc` are not used.
     ///
     /// The application keeps ownership of the objects: [`Context::destroy`] does not destroy
     /// them.

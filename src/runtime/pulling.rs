@@ -195,7 +195,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Returns [`input`], but with another stride of binding 5 and another format of the attribute in it.
+    /// Returns [`input`], but with `stride` for binding 5, and with `format` for the attribute that reads this binding.
     pub(crate) fn with(format: VertexFormat, stride: u32) -> VertexInput {
         let mut input = input();
         input.bindings[1].stride = stride;

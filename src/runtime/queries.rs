@@ -4,7 +4,7 @@
 //! # Results that the host may read at any time
 //! The host may [read results](QueryPool::results) while submissions execute, without a fence. No barrier guarantees in
 //! which order a host sees the writes of a running submission: on an NVIDIA H200 the host sometimes saw the writes of
-//! two fills in the wrong order. So each end of a query has a different number. It writes each dword of the query's
+//! two fills in the wrong order. So each end of a query has a different number, and stores each dword of the query's
 //! values together with this number, in one store. If the host finds the same number beside all dwords, before and
 //! after it reads them, all dwords belong to that end.
 //!

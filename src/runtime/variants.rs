@@ -180,8 +180,8 @@ impl<'a> VariantDesc<'a> {
         matches!(self.shader.captures, Captures::Nothing)
     }
 
-    /// Returns a hash of the shaders' words and specialisation constants. Descriptions that differ in other members
-    /// have the same hash, so descriptions with equal hashes must be compared.
+    /// Returns a hash of the shaders' words and specialisation constants. Descriptions that differ only in other
+    /// members have the same hash, so descriptions with equal hashes must be compared.
     fn digest(&self) -> u128 {
         let mut hash = Xxh3Default::new();
         for shader in std::iter::once(&self.shader).chain(self.before().into_iter().flatten()) {
@@ -364,8 +364,8 @@ impl Variants {
     /// The caller must destroy the pipelines when the device no longer uses them. The call waits for pipelines that are
     /// being created.
     pub fn forget_layout(&self, layout: vk::DescriptorSetLayout) -> Vec<Pipeline> {
-        // `slots` is not locked while this waits for the lock of a slot, which a thread holds while it creates the
-        // pipeline.
+        // `slots` is not locked while this function waits for the lock of a slot, which a thread holds while it creates
+        // the pipeline.
         let removed = self.remove(|slot| slot.key.set_layouts.contains(&layout));
         removed.iter().filter_map(|slot| slot.forget()).collect()
     }

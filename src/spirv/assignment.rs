@@ -38,19 +38,17 @@ const MAX_ROUNDS: usize = 8;
 /// The values that may be used before they are written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Unassigned {
-    /// Indices into the parameter `places` of [`of`](Self::of). These places are read before they
-    /// are written on some path through the entry point, or are not written when the entry point
-    /// returns. In a geometry shader, what matters is not the return, but each vertex that is
-    /// emitted.
+    /// Indices into the parameter `places` of [`of`](Self::of). On some path through the entry point, these outputs or
+    /// parts of outputs are read before they are written, or are not written when the entry point returns (in a
+    /// geometry shader: when it emits a vertex).
     pub(crate) places: Vec<usize>,
     /// `Function` and `Private` variables that may be read before they are written.
     pub(crate) variables: BTreeSet<Id>,
 }
 
 impl Unassigned {
-    /// Finds out which values an entry point may leave undefined: of `places`, which are output
-    /// variables and constant indices into them; of all variables of functions; and of `Private`
-    /// variables.
+    /// Finds out which values an entry point may leave undefined, among `places`, all variables of functions, and
+    /// `Private` variables. Each of `places` is an output variable, or the part of it that constant indices select.
     pub(crate) fn of(
         module: &Module,
         declarations: &Declarations,
@@ -118,7 +116,7 @@ impl Unassigned {
                     }
                     event.apply(&mut state, &summaries);
                 }
-                // A geometry shader captures no output that it writes after its last vertex.
+                // The outputs of a geometry shader are captured when it emits a vertex, not when it returns.
                 if is_entry && block.returns && entry.model != ExecutionModel::Geometry {
                     missing.unite_without(&of_outputs, &state);
                 }

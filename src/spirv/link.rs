@@ -30,7 +30,8 @@ pub enum LinkError {
     /// The library refers to an id that it does not declare.
     #[error("the shader library refers to {0}, which it does not declare")]
     NotDeclared(Id),
-    /// The ids in an instruction of the library are not known, so they cannot be replaced.
+    /// The grammar does not tell which operands of an instruction of the library are ids, so the ids cannot be
+    /// replaced.
     #[error("the shader library has an instruction that the linker does not know: opcode {0}")]
     UnknownInstruction(u16),
 }
@@ -63,8 +64,8 @@ struct Function {
     /// The number of words, and the number of ids in them, before the first label.
     head: (usize, usize),
     parameters: Vec<Id>,
-    /// The opcode of an instruction whose ids are not known, if there is one. The function cannot
-    /// be linked then.
+    /// The opcode of an instruction for which the grammar does not tell which operands are ids, if there is one. The
+    /// function cannot be linked then.
     unknown: Option<u16>,
 }
 

@@ -15,7 +15,7 @@ use super::{Id, Instruction, Module, Section, result_of, visit_ids};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MergeError {
-    /// The ids in an instruction are not known, so they cannot be replaced.
+    /// The grammar does not tell which operands of an instruction are ids, so the ids cannot be replaced.
     #[error("{stage} has an instruction that cannot be renumbered: opcode {opcode}")]
     UnknownInstruction {
         /// The stage and the entry point of the second module.

@@ -81,7 +81,7 @@ pub enum ParseErrorKind {
 /// multiple of 4.
 pub fn words_from_bytes(bytes: &[u8]) -> Result<Vec<u32>, ParseError> {
     let (chunks, rest) = bytes.as_chunks::<4>();
-    // This is checked first, because it is the most useful error for a file that is not SPIR-V.
+    // The magic number is checked first, because its error is the most useful one for a file that is not SPIR-V.
     if let Some(first) = chunks.first()
         && ![*first, [first[3], first[2], first[1], first[0]]]
             .contains(&spirv::MAGIC_NUMBER.to_le_bytes())
@@ -179,7 +179,7 @@ impl Section {
             | SpecConstantComposite
             | SpecConstantOp
             | Variable => Self::Declarations,
-            // Several sections may contain these instructions. The first one of them is returned.
+            // Several sections may contain these instructions. The first of these sections is returned.
             Line | NoLine | Undef => Self::Declarations,
             Function => Self::Functions,
             _ if is_type => Self::Declarations,
@@ -195,7 +195,7 @@ pub struct Instruction<'a> {
 }
 
 impl<'a> Instruction<'a> {
-    /// Makes an instruction from its words, of which there must be at least one.
+    /// Makes an instruction from its words, at least one.
     pub fn new(words: &'a [u32]) -> Self {
         debug_assert!(!words.is_empty());
         Self { words }

@@ -47,8 +47,8 @@ const MAX_DEPTH: u32 = 96;
 /// The largest number of attempts. Each failed attempt finds one more function that has to be
 /// called, or one more variable that has to stay in memory.
 const MAX_ATTEMPTS: u32 = 24;
-/// The largest size in words of a rewritten entry point: the first number for each word of the
-/// module's functions, plus the second number.
+/// The largest size of a rewritten entry point, in words: the first number times the number of words of the module's
+/// functions, plus the second number.
 const MAX_GROWTH: (usize, usize) = (4, 1 << 14);
 
 /// The reason why a walk cannot continue.

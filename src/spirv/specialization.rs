@@ -1,11 +1,10 @@
 //! Replaces specialisation constants by constants ([Vulkan, specialization
 //! constants](https://docs.vulkan.org/spec/latest/chapters/pipelines.html#pipelines-specialization-constants)).
 //!
-//! The layout of a capture depends on the lengths of arrays, which may depend on specialisation
-//! constants. The values are therefore needed when a shader is lowered, not only when a pipeline is
-//! created, and they must be the same. [`specialize`] guarantees that: it writes the values into
-//! the module, where a pipeline can no longer change them, and computes the constants that depend
-//! on them.
+//! The layout of a capture depends on the lengths of arrays, which may depend on specialisation constants. The values
+//! are therefore needed when a shader is lowered, not only when a pipeline is created, and the pipeline must have the
+//! same values. [`specialize`] guarantees that: it writes the values into the module, where a pipeline can no longer
+//! change them, and computes the constants that depend on them.
 
 pub(crate) mod fold;
 

@@ -31,8 +31,8 @@ pub struct Entries {
     pub reserved: [u32; 3],
 }
 
-/// The memory for the entries of all dispatches, of which the setup kernel gives each dispatch a
-/// part. No two dispatches share a block.
+/// The memory for the entries of all dispatches. The setup kernel gives each dispatch a part of this memory. No two
+/// dispatches share a block of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct EntryTables {
@@ -71,7 +71,7 @@ pub struct PlaceEntries {
     pub job_count: u32,
     /// Padding.
     pub reserved: u32,
-    /// Where the capture begins in its buffers, and where its end is written.
+    /// Where the capture begins in its buffers, and where the position after it is written.
     pub progress: Progress,
 }
 

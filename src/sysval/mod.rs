@@ -62,19 +62,17 @@ impl Sysvals {
             DrawSysvals { index_address: draws, item_count: count, ..DrawSysvals::default() };
     }
 
-    /// Sets the [`Batch`] at this address. The batch says where the draws are captured and, unless
-    /// the draws are listed, where they are in memory. Of the draw in push constants only the flags
-    /// are used then.
+    /// Sets the [`Batch`] at this address. The batch says where the draws are captured and, unless the draws are
+    /// listed, where they are in memory. Only the flags of the draw in push constants are used then.
     pub const fn set_batch(&mut self, batch: Address) {
         self.source = batch;
         self.draw.flags |= flags::HAS_BATCH;
     }
 
-    /// Declares that the draws have a geometry shader, with [`Entries`](entries::Entries) at this
-    /// address. If `is_counting` is true, the primitives that the shader emits to vertex stream
-    /// `stream` are counted, otherwise they are stored. The shaders' side effects happen only if
-    /// `has_effects` is true. Call this function after [`set_listed`](Self::set_listed), which
-    /// overwrites what it sets.
+    /// Declares that the draws have a geometry shader, with [`Entries`](entries::Entries) at this address. If
+    /// `is_counting` is true, the primitives that the shader emits to vertex stream `stream` are counted, otherwise
+    /// they are stored. The shaders' side effects happen only if `has_effects` is true. Call this function after
+    /// [`set_listed`](Self::set_listed), because `set_listed` overwrites the members that this function sets.
     pub const fn set_entries(
         &mut self,
         entries: Address,
@@ -98,9 +96,8 @@ impl Sysvals {
         self.source = parameters;
     }
 
-    /// Declares that the draw is a single one with primitive restart. `table` is the address of its
-    /// table of restarts, for a range ([`RestartRange`](setup::RestartRange)) that begins with the
-    /// draw's first index.
+    /// Declares that there is a single draw, which has primitive restart. `table` is the address of the draw's table of
+    /// restarts, for a range ([`RestartRange`](setup::RestartRange)) that begins with the draw's first index.
     pub const fn set_restart_table(&mut self, table: Address) {
         self.source = table;
     }
@@ -167,7 +164,7 @@ pub mod flags {
     pub const RESTART: u32 = 8;
     /// The last vertex of a primitive is its provoking vertex.
     pub const LAST_VERTEX: u32 = 16;
-    /// For an [`Input`](super::setup::Input) with a predicate: the draws are discarded if the
+    /// For an [`Input`](super::setup::Input) (a recorded draw command) with a predicate: the draws are discarded if the
     /// predicate is not 0.
     pub const INVERTED: u32 = 32;
     /// An attribute of the draw [reaches far](super::AttributeDescriptor::reaches_far). Only the pipelines that
@@ -184,7 +181,8 @@ pub mod flags {
     pub const STREAM_SHIFT: u32 = 11;
     /// The lowest of three bits with the binary logarithm of the number of slices of a patch.
     pub const SLICE_SHIFT: u32 = 14;
-    /// The lowest of six bits with the number of captured vertices per primitive; for patches, of their control points.
+    /// The lowest of six bits with the number of captured vertices per primitive; for patches the number of their
+    /// control points.
     pub const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 26;
 
     /// The binary logarithm of the number of slices of a patch.
@@ -224,7 +222,8 @@ pub struct Batch {
     /// The number of draws, at least one. [`RESTARTED_BATCH`] is added if each is a
     /// [`RestartedDraw`](setup::RestartedDraw).
     pub draw_count: u32,
-    /// The number of the first record that does not fit into the buffers, counted from the same record as `base_record`.
+    /// The number of the first record that does not fit into the buffers, counted from the same record as
+    /// `base_record`.
     pub record_limit: u32,
     /// Bytes from the start of each bound range to the record from which `base_record` counts.
     pub positions: [u32; MAX_XFB_BUFFERS],
@@ -322,7 +321,8 @@ mod tests {
             prop_assert_eq!(descriptor.reaches_far(), last >= 1 << 32);
         }
 
-        /// `instance_and_lane` of shaders/compute.wgsl computes quotients under this assumption.
+        /// The high dword of a number's product with the reciprocal of a divisor is the quotient, or 1 less.
+        /// `instance_and_lane` of shaders/compute.wgsl relies on this rule.
         #[test]
         fn a_product_with_the_reciprocal_is_at_most_1_below_the_quotient(
             number in prop_oneof![any::<u32>(), 0..99u32, u32::MAX - 99..=u32::MAX],

@@ -6,7 +6,7 @@ use crate::capture::MAX_XFB_BUFFERS;
 
 /// The source of a draw's arguments: [`Input::kind`].
 pub mod kind {
-    /// The input itself contains the arguments.
+    /// The [`Input`](super::Input) itself contains the arguments.
     pub const DIRECT: u32 = 0;
     /// `VkDrawIndirectCommand`s or `VkDrawIndexedIndirectCommand`s, one per draw.
     pub const INDIRECT: u32 = 1;
@@ -80,7 +80,7 @@ impl Input {
 /// The largest number of draws that the setup kernel processes for an [`Input`].
 pub const MAX_DRAWS: u32 = (1 << 24) - 1;
 
-/// The output of the setup kernel for a group: for consecutive inputs that one dispatch captures. It takes
+/// The output of the setup kernel for a group, that is, for consecutive [`Input`]s that one dispatch captures. It takes
 /// [`BATCH_SIZE`] bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
@@ -114,14 +114,14 @@ pub struct Setup {
     /// Bytes from one draw to the next: the size of a [`DrawSysvals`], or of a [`RestartedDraw`] if
     /// any draw has primitive restart.
     pub draw_stride: u32,
-    /// The number of inputs.
+    /// The number of elements of `inputs`.
     pub input_count: u32,
-    /// 1 if any input may have several draws, otherwise 0. If it is 1, only the draws that write something and one draw
-    /// of each group are stored at `draws`; with geometry shaders all draws are.
+    /// 1 if any [`Input`] may be several draws, otherwise 0. If it is 1, only the draws that write something and one
+    /// draw of each group are stored at `draws`; with geometry shaders all draws are stored.
     pub has_several: u32,
     /// The largest number of workgroups of a dispatch along one axis.
     pub workgroups_per_axis: u32,
-    /// 1 if any input has a query, otherwise 0.
+    /// 1 if any [`Input`] has a query, otherwise 0.
     pub has_queries: u32,
     /// Draws of geometry shaders share 2^`entry_bits` [entries](super::entries). In addition, each draw may
     /// have one more entry, because the last entry of a draw may have fewer items than the other entries.
@@ -129,7 +129,7 @@ pub struct Setup {
     /// For draws of geometry shaders: the address of the
     /// [`EntryTables`](super::entries::EntryTables). Otherwise 0.
     pub entry_tables: Address,
-    /// Where the capture begins in its buffers, and where its end is written.
+    /// Where the capture begins in its buffers, and where the position after it is written.
     pub progress: Progress,
 }
 
@@ -160,7 +160,7 @@ pub struct Progress {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Fused {
-    /// Where the capture begins in its buffers, and where its end is written.
+    /// Where the capture begins in its buffers, and where the position after it is written.
     pub progress: Progress,
     /// The address of the query that counts primitives written and needed, or 0.
     pub stream_query: Address,
@@ -196,7 +196,7 @@ pub struct Resume {
     pub stream_query: Address,
     /// The address of the query that counts primitives generated, or 0.
     pub generated_query: Address,
-    /// Where the capture begins in its buffers, and where its end is written.
+    /// Where the capture begins in its buffers, and where the position after it is written.
     pub progress: Progress,
 }
 
@@ -247,8 +247,8 @@ pub struct DrawRestarts {
     pub limit: u32,
     /// The number of the draw's indices before its first restart, or 2^32 - 1 if it has none.
     pub head: u32,
-    /// The number that shaders subtract, modulo 2^32, from a count of primitives in the table, which begins at the
-    /// start of the range, to get the count within the draw. It applies to positions after the draw's first restart.
+    /// The table counts primitives from the start of the range. For positions after the draw's first restart, shaders
+    /// subtract this number from the count, modulo 2^32, to get the count within the draw.
     pub before: u32,
     /// The address of the table.
     pub table: Address,
@@ -262,7 +262,7 @@ pub struct DrawRestarts {
 pub struct RestartedDraw {
     /// The parameters of the draw, as its capture loads them.
     pub draw: DrawSysvals,
-    /// The place of the draw's restarts. Undefined for a draw without primitive restart.
+    /// Where the draw's restarts are in the table. Undefined for a draw without primitive restart.
     pub restarts: DrawRestarts,
 }
 
@@ -287,7 +287,7 @@ pub const fn restart_table_size(blocks: u64) -> u64 {
 pub mod operation {
     /// Stores `values[0]` to the dword at the address.
     pub const STORE: u32 = 0;
-    /// Adds two 64-bit integers to those at the address.
+    /// Adds the two 64-bit integers in `values` to those at the address.
     pub const ADD: u32 = 1;
     /// Makes the [`Query`](crate::sysval::results::Query) at the address available: increments the
     /// number of the last end, whose address is `values[..2]`, and writes the result.

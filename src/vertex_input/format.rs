@@ -39,7 +39,7 @@ pub(crate) struct Field {
 struct Packing {
     /// Size of an element in bytes.
     size: u32,
-    /// The alignment in bytes that the address of every element has.
+    /// The alignment in bytes that the address of every element must have.
     alignment: u32,
     components: u32,
     /// The bits of each component, red first.
@@ -355,8 +355,8 @@ mod tests {
         (components, rest)
     }
 
-    /// Vulkan's names are complete: components are listed in memory order, in packed formats from
-    /// the highest bits down.
+    /// Each row of the table agrees with Vulkan's name of the format. The name lists the components in memory order, in
+    /// packed formats from the highest bits down.
     #[test]
     fn formats_are_what_their_names_say() {
         for &format in VertexFormat::ALL {

@@ -25,9 +25,9 @@ pub struct Unavailable {
     pub device: String,
     /// The names of the extensions, features or limits that are missing.
     pub reasons: Vec<String>,
-    /// Whether the device lacks the capabilities as it was created (see [`Capabilities::restrict`]). A device that is
-    /// created with [`RequiredFeatures::add_to`](crate::runtime::RequiredFeatures::add_to) may be able to run the
-    /// backend.
+    /// Whether the capabilities may be missing only because the device was created without them (see
+    /// [`Capabilities::restrict`]). A device that is created with
+    /// [`RequiredFeatures::add_to`](crate::runtime::RequiredFeatures::add_to) may be able to run the backend.
     pub restricted: bool,
 }
 
@@ -74,7 +74,7 @@ impl Capabilities {
                 }
             }
         }
-        // Every conforming device has 128 bytes; a layer or an emulator may not conform.
+        // Every conforming device has 128 bytes of push constants; a layer or an emulator may not conform.
         if backend != Backend::Native && self.limits.max_push_constants < SYSVALS_SIZE {
             reasons.push(format!(
                 "maxPushConstantsSize is {}, {SYSVALS_SIZE} are needed",
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
     use crate::runtime::capabilities::tests::full;
 
-    /// The compute backend needs no larger workgroups than 128 invocations, which Vulkan guarantees.
+    /// The compute backend is available if a workgroup can have 128 invocations, which Vulkan guarantees.
     #[test]
     fn compute_takes_the_workgroups_that_every_device_has() {
         let mut caps = full();
@@ -169,8 +169,8 @@ mod tests {
             "the native backend is not available on Test: \
              no feature transformFeedback, though VK_EXT_transform_feedback"
         );
-        // The compute backend can use descriptors instead of addresses, unless the device lacks something for
-        // descriptors, too.
+        // Without addresses, the compute backend uses descriptors. It is unavailable if the device also lacks what
+        // descriptors need.
         caps.limits.max_push_constants = 128;
         assert_eq!(caps.availability(Backend::Compute), Ok(()));
         caps.storage_buffer_indexing = false;

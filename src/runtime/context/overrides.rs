@@ -15,8 +15,8 @@ pub fn set_max_workgroups_per_axis(context: &mut Context, workgroups: u32) {
         workgroups.min(x).min(y).min(WORKGROUPS_EVERYWHERE);
 }
 
-/// Sets the largest number of workgroups with which a draw shares a dispatch with other draws; the default and the
-/// maximum are 64. With a low value, small draws have their own dispatches, as otherwise only large draws do.
+/// Sets the number of workgroups up to which a draw shares a dispatch with other draws; the default and the maximum are
+/// 64. With a low value, even small draws have their own dispatches, as large draws always do.
 pub fn set_max_shared_workgroups(context: &mut Context, workgroups: u32) {
     Arc::make_mut(&mut context.shared).max_shared_workgroups = workgroups.min(SMALL);
 }

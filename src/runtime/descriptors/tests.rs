@@ -106,14 +106,15 @@ fn gaps_that_are_captured_to_are_closed_last() {
     };
     let read = [at(Read, 0, 4), at(Read, 128, 4), at(Read, 512, 4), at(Read, 896, 4)];
     let captured = [at(Capture, 64, 64), at(Capture, 640, 64), at(Capture, 900, 4)];
-    // The gap between the first two ranges is the narrowest, but a capture buffer lies in it, so another gap is closed.
+    // The gap between the first two ranges is the narrowest, but a capture buffer lies in it. So two other ranges share
+    // a window, which also covers the gap between them.
     let all: Vec<u64> = read.into_iter().chain([captured[0]]).collect();
     assigned(&mut table, &all);
     let expected = [window(1, 0, 32), window(3, 0, 4), window(3, 128, 516), window(3, 896, 900)];
     assert_eq!(table.windows[Read as usize], expected);
     assert!(!table.captures_overlap());
-    // Three capture ranges need two windows, so one gap between these ranges is closed. The gap without a range that is
-    // read is chosen.
+    // For three capture ranges there are two windows, so two of the ranges share a window. These are the two whose gap
+    // does not contain a range that is read.
     let all: Vec<u64> = read.into_iter().take(3).chain(captured).collect();
     assigned(&mut table, &all);
     let expected = [window(3, 64, 128), window(3, 640, 904)];
@@ -153,8 +154,8 @@ fn limits_are_named() {
     assert_eq!(at(Read, 3, 0, 1025), too_large(1025));
     assert_eq!(at(Read, 3, u64::MAX - 2, 3), too_large(3));
     assert_eq!(at(Read, 3, 8, u64::MAX), too_large(u64::MAX));
-    // The range has 1024 bytes. Its window has 8 more, because it begins at the multiple of the alignment before the
-    // range.
+    // The range has 1024 bytes. The window has 8 more bytes, because the window begins at the multiple of the alignment
+    // before the range.
     assert_eq!(at(Read, 3, 2056, 1024), too_large(1024));
     assert!(at(State, 3, 0, 4).is_ok());
     assert_eq!(

@@ -43,8 +43,9 @@ pub(super) struct Range {
 /// Returns windows that cover `ranges`, sorted by span and start, and whether they cover any other bytes. There are at
 /// most `most` windows, provided that there are at most `most` spans.
 ///
-/// Ranges that touch share a window. If that still leaves too many windows, the narrowest gaps between ranges are
-/// closed first, except that gaps which overlap a window of `others` are closed last.
+/// Ranges that touch share a window. If that still leaves too many windows, gaps between ranges are closed: one window
+/// covers the ranges on both sides and the gap. The narrowest gaps are closed first, but gaps that overlap a window of
+/// `others` last.
 pub(super) fn cover(
     mut ranges: Vec<Range>,
     others: impl Iterator<Item = Window>,
@@ -134,8 +135,8 @@ mod tests {
         assert_eq!(of(&[], 4), exact);
         assert_eq!(of(&[], 3), [range(0, 0, 64), range(0, 96, 100), range(1, 0, 4)]);
         assert_eq!(of(&[], 2), [range(0, 0, 100), range(1, 0, 4)]);
-        // A gap that overlaps another window is closed last. Windows that only touch the gap, or in another buffer,
-        // make no difference.
+        // A gap that overlaps another window is closed last. Windows that only touch the gap, and windows in another
+        // buffer, make no difference.
         let other = [range(0, 15, 16).window, range(1, 70, 80).window];
         assert_eq!(of(&other, 3), [range(0, 0, 8), range(0, 16, 100), range(1, 0, 4)]);
         assert_eq!(of(&other, 2), [range(0, 0, 100), range(1, 0, 4)]);

@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(of(vk::Result::ERROR_DEVICE_LOST), ErrorKind::Vulkan);
     }
 
-    /// Only errors that no caller's mistake causes have a `VkResult`.
+    /// An error that has a `VkResult` is not a mistake of the caller.
     #[test]
     fn what_has_a_result_is_not_usage() {
         let source = "no block".into();

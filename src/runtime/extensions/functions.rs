@@ -197,8 +197,8 @@ impl DrawIndirectCountFn {
         let check = |name| {
             check_loaded(instance, device, name, "VK_KHR_draw_indirect_count or drawIndirectCount")
         };
-        // The KHR command is tried first: it can be loaded only if the extension is enabled, but the core command of
-        // Vulkan 1.2 even if the feature is not enabled.
+        // The KHR command is tried first: it can be loaded only if the extension is enabled. The core command of Vulkan
+        // 1.2 can be loaded even if the feature `drawIndirectCount` is not enabled.
         if check(c"vkCmdDrawIndirectCountKHR").is_ok() {
             let extension = khr::draw_indirect_count::Device::new(instance, device);
             return Ok(Self {

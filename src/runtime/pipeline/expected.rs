@@ -9,8 +9,8 @@ use crate::topology::PrimitiveTopology;
 /// A kind of draw for which [`Pipeline::prepare`](super::Pipeline::prepare) creates Vulkan
 /// pipelines.
 ///
-/// [`new`](Self::new) describes small direct draws without indices, of which each capture has only one. The other
-/// functions change one property of the draws:
+/// [`new`](Self::new) describes captures of one small direct draw without indices. Each of the other functions changes
+/// one property of the draws:
 ///
 /// ```
 /// use vkxfb::runtime::ExpectedDraws;
@@ -128,8 +128,8 @@ impl ExpectedDraws {
             keys.push(pushed);
         }
         if !indirect && large {
-            // If the pipeline stages records, a large draw uses a checked Vulkan pipeline, because only checked ones stage.
-            // A draw with more workgroups than one axis allows uses a checked one, too.
+            // If the pipeline stages records, a large draw uses a checked Vulkan pipeline, because only checked ones
+            // stage. A draw with more workgroups than one axis allows uses a checked one, too.
             keys.push(Key { checked: true, ..pushed });
         }
         keys

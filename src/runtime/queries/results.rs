@@ -140,8 +140,8 @@ impl QueryPool {
     /// * With `PARTIAL`, the values counted so far are written. If the device adds to a value at the same time and its
     ///   lower half overflows, the halves may be inconsistent.
     /// * With `WAIT`, the call waits up to `timeout` for all queries together; without `WAIT`, `timeout` is ignored. As
-    ///   in Vulkan, the command buffer that ends the query must have been submitted. A query on a lost device never ends:
-    ///   use a timeout not much longer than a submission takes, and check for device loss in between.
+    ///   in Vulkan, the command buffer that ends the query must have been submitted. A query on a lost device never
+    ///   ends: use a timeout not much longer than a submission takes, and check for device loss in between.
     ///
     /// # Errors
     /// [`RuntimeError::QueryRange`], [`RuntimeError::ResultFlags`], [`RuntimeError::Misaligned`],
@@ -325,7 +325,8 @@ const fn integers([a, b, c, d]: [u32; 4]) -> [u64; 2] {
     [a as u64 | (b as u64) << 32, c as u64 | (d as u64) << 32]
 }
 
-/// Pauses between two polls, the longer the more polls there were.
+/// Pauses between two polls: first for a few cycles, after [`SPINS`] polls by yielding, after [`YIELDS`] polls by
+/// sleeping.
 fn pause(polls: u32) {
     match polls {
         0..SPINS => std::hint::spin_loop(),

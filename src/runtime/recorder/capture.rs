@@ -181,12 +181,12 @@ impl Capture {
         unsafe { self.play_with(&mut Playback::new(arena.into(), cmd)) }
     }
 
-    /// Like [`play`](Self::play), but also orders this capture after all earlier compute captures. So it may write the
-    /// same bytes, add to the same queries, resume from counters that they wrote, and read vertices, indices and draw
-    /// arguments that they captured. Barriers are recorded only where that requires them: before the first capture
-    /// after [`CaptureOrder::new`] or [`forget`](CaptureOrder::forget), between captures that access the same bytes,
-    /// and before captures under the descriptor plan. The barriers that captures with counters and queries record
-    /// anyway suffice for these.
+    /// Like [`play`](Self::play), but also orders this capture after all earlier compute captures. So this capture may
+    /// write the same bytes and add to the same queries as earlier captures, resume from counters that they wrote, and
+    /// read vertices, indices and draw arguments that they captured. Barriers for this order are recorded only where
+    /// they are needed: before the first capture after [`CaptureOrder::new`] or [`forget`](CaptureOrder::forget),
+    /// between captures that access the same bytes, and before captures under the descriptor plan. Captures with
+    /// counters or queries need none of these barriers, because the barriers that they record anyway also order them.
     ///
     /// The runtime does not know of buffers that alias the same memory, nor of memory that shaders access through the
     /// application's descriptors and addresses. If accesses to such memory depend on earlier captures, the application
@@ -341,7 +341,8 @@ impl Capture {
             // SAFETY: the caller's contract.
             return unsafe { recording.record_part(playback, counters) };
         }
-        // Each part continues where the previous part ended, like the draws after a flush.
+        // Each part (a run of draws that is planned separately) continues where the previous part ended, like the draws
+        // after a flush.
         let Collected { position, captured, ref mut ends, ref draws, .. } =
             recording.collector.collected;
         let (ends, draws) = (std::mem::take(ends), draws.clone());

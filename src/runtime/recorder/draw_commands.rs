@@ -48,9 +48,10 @@ impl Recorder<'_> {
     /// Nothing is recorded in case of an error, and the capture may continue.
     ///
     /// # Safety
-    /// The requirements of [`begin`](Self::begin) apply. On the native and vertex backends the render pass instance is
-    /// the same, and all vertices lie within their buffers, unless `robustBufferAccess` is enabled. On the native
-    /// backend all indices lie within their buffer, unless `robustBufferAccess2` is enabled.
+    /// The requirements of [`begin`](Self::begin) apply. On the native and vertex backends the draw is in the same
+    /// render pass instance as [`begin`](Self::begin), and all vertices lie within their buffers, unless
+    /// `robustBufferAccess` is enabled. On the native backend all indices lie within their buffer, unless
+    /// `robustBufferAccess2` is enabled.
     pub unsafe fn draw(
         &mut self,
         topology: PrimitiveTopology,
@@ -130,8 +131,9 @@ impl Recorder<'_> {
     ///
     /// The compute backend collects them as one draw, whatever `draw_count` is: the GPU reads the number of draws and
     /// processes only that many. It skips draws for which the buffers have no room left, unless a query counts them.
-    /// The draws take scratch memory of the [arena](crate::runtime::ArenaDesc) for at most as many draws as records
-    /// fit. The limit is 2^24 - 1 draws: further draws are neither captured nor counted.
+    /// The command takes scratch memory of the [arena](crate::runtime::ArenaDesc) for `draw_count` draws, or for about
+    /// as many draws as records fit into the capture buffers, if that is less. The limit is 2^24 - 1 draws: further
+    /// draws are neither captured nor counted.
     ///
     /// # Errors
     /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::GeometryInput`], [`RuntimeError::NoTessellation`],

@@ -58,8 +58,8 @@ pub struct CaptureDesc<'a> {
     /// The pipeline of the first draws.
     pub pipeline: &'a Pipeline,
     /// Capture buffers, by their `XfbBuffer` number. Outputs to a buffer that is not bound are discarded, which does
-    /// not count as overflow. On the native backend all buffers should be bound: outputs to an unbound buffer are
-    /// written to the buffer that an earlier command buffer bound, with NVIDIA's driver 580.159.04.
+    /// not count as overflow. On the native backend all buffers should be bound: with NVIDIA's driver 580.159.04,
+    /// outputs to an unbound buffer are written to the buffer that an earlier command buffer bound.
     pub buffers: &'a [Option<CaptureBuffer>],
     /// Vertex buffers, in any order.
     pub vertex_buffers: &'a [VertexBuffer],
@@ -119,9 +119,8 @@ pub struct Recorded {
 
 /// A capture that is being recorded.
 ///
-/// Between [`begin`](Self::begin) and [`end`](Self::end) the application must not bind another
-/// pipeline at the bind point of the capture's pipeline, and must not change the push constants of
-/// its stage.
+/// Between [`begin`](Self::begin) and [`end`](Self::end) the application must not bind another pipeline at the bind
+/// point of the capture's pipeline, and must not change the push constants of that pipeline's stage.
 ///
 /// ```no_run
 /// # use ash::vk;

@@ -121,7 +121,7 @@ impl<'a> Recorder<'a> {
 
     /// Sets push constants of the application for the draws that follow, from byte `offset` on
     /// ([`vkCmdPushConstants`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdPushConstants.html)). At
-    /// Begin all push constants are 0; only on the native backend do those of the command buffer stay.
+    /// Begin all push constants are 0, except on the native backend, which keeps those of the command buffer.
     ///
     /// On the compute and the vertex backend, push constants are copied to memory of the
     /// [`Arena`](crate::runtime::Arena), so the application can use all push constants of the device. Draws can share a
@@ -348,7 +348,7 @@ impl<'a> Recorder<'a> {
 
     /// Sets the provoking vertex of the draws that follow
     /// ([`vkCmdSetProvokingVertexModeEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdSetProvokingVertexModeEXT.html)).
-    /// At Begin and when a pipeline is bound, the pipeline determines it.
+    /// At Begin and when a pipeline is bound, the pipeline determines the provoking vertex.
     ///
     /// # Errors
     /// [`RuntimeError::Unsupported`] on the native backend, where the provoking vertex is fixed in the pipeline.

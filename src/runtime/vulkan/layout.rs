@@ -238,7 +238,7 @@ pub enum PipelineLayoutError {
         offset: u32,
         /// The size in bytes of the range for the sysvals.
         size: u32,
-        /// The stages of the range that it overlaps.
+        /// The stages of the range that the sysvals overlap.
         stages: vk::ShaderStageFlags,
     },
 }

@@ -298,8 +298,7 @@ impl<'m> Body<'_, 'm> {
         }
     }
 
-    /// Handles an instruction of any other kind, which counts as a read through each of its pointer
-    /// operands.
+    /// Handles an instruction for which `read` has no rule: it counts as a read through each of its pointer operands.
     fn escape(&mut self, i: Instruction<'_>) {
         // A quick test: few instructions have pointer operands. A literal may be equal to the id of a
         // pointer, so this test also accepts some instructions without pointers.

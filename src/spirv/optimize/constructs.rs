@@ -71,10 +71,10 @@ impl<'s> Walk<'s, '_> {
         }
     }
 
-    /// Checks that a branch leaves at most the innermost construct of its kind, as SPIR-V requires.
-    /// If all paths out of a selection return but one, the code after the selection becomes a part
-    /// of it ([`merge`](Self::merge)), and branches in this code may leave more constructs than in
-    /// the source.
+    /// Checks that SPIR-V allows a branch to a target: to the merge block of the innermost construct, out of the
+    /// innermost switch (if the branch is in no loop inside of it), or to the merge block or the continue target of the
+    /// innermost loop. If all paths out of a selection return but one, the code after the selection becomes a part of
+    /// it ([`merge`](Self::merge)), and branches in this code may leave more constructs than in the source.
     fn check_exit(&self, frame: &Frame<'s>, number: usize) -> Result<(), Stop> {
         let mut inner = self.targets[number + 1..].iter();
         let is_wrong = match self.targets[number].kind {
@@ -334,14 +334,13 @@ impl<'s> Walk<'s, '_> {
         self.nest()
     }
 
-    /// Ends the innermost construct, and returns the target for its merge block.
+    /// Ends the innermost construct, and returns the [`Target`] that stands for its merge block.
     pub(super) fn close(&mut self) -> Result<Target, Stop> {
         self.depth -= 1;
         self.targets.pop().ok_or(Stop::GiveUp)
     }
 
-    /// Writes the code after a construct that has ended. `target` is the target for its merge
-    /// block.
+    /// Writes the code after a construct that has ended. `target` stands for the construct's merge block.
     pub(super) fn merge(&mut self, frame: &mut Frame<'s>, target: Target) -> Result<Step, Stop> {
         let Target { label, out, mut edges, kind } = target;
         let returns = match &kind {

@@ -131,8 +131,8 @@ fn arithmetic(values: &mut Values<'_>, op: Op, ty: Id, operands: &[u32]) -> Opti
     }
 }
 
-/// Finds an existing value that contains a part of a composite. Returns the value, and the path in
-/// the value to the part. `None` if the instructions that make the composite do not show it.
+/// Finds an existing value that contains a part of a composite. Returns the value, and the path in the value to the
+/// part. `None` if the instructions that make the composite do not tell where the part comes from.
 fn part_of(values: &mut Values<'_>, mut from: Id, path: &[u32]) -> Option<(Id, Vec<u32>)> {
     let mut path = path.to_vec();
     let mut is_found = false;
@@ -199,8 +199,8 @@ fn step(values: &mut Values<'_>, from: Id, path: &[u32]) -> Option<(Id, Vec<u32>
             if let Some(rest) = path.strip_prefix(to) {
                 return Some((object, rest.to_vec()));
             }
-            // If the `OpCompositeInsert` changes another part, this part is unchanged from the base. If the
-            // instruction changes something within this part, the part is not known.
+            // If the `OpCompositeInsert` changes another part, this part is the same as in the base. If the instruction
+            // changes something within this part, the part is not known.
             (!to.starts_with(path)).then(|| (base, path.to_vec()))
         }
         Op::CompositeExtract => Some((Id(operands[2]), [operands.get(3..)?, path].concat())),

@@ -84,7 +84,7 @@ pub(crate) struct Source<'m> {
     /// Instruction sets for debug info, whose instructions the walk leaves out.
     dropped: &'m FxHashSet<Id>,
     functions: FxHashMap<Id, Unread>,
-    /// The number that the block of each label has in its function.
+    /// For each label, the index of its block among the blocks of the function.
     labels: IdMap<u32>,
     block_count: usize,
     /// The pointer that each access chain, and each copy of a pointer, is derived from.

@@ -40,7 +40,8 @@ pub(super) struct Values<'m> {
     /// The results of emitted pure instructions, by opcode, type and operands. Equal instructions
     /// reuse them.
     known: FxHashMap<Vec<u32>, Id>,
-    /// For each open scope, the keys that are removed from `known` when the scope ends.
+    /// For each open scope ([`begin_scope`](Self::begin_scope)), the keys that are removed from `known` when the scope
+    /// ends.
     scopes: Vec<Vec<Vec<u32>>>,
     /// A buffer for a key of `known`.
     key: Vec<u32>,
@@ -141,7 +142,7 @@ impl<'m> Values<'m> {
         Some(Instruction::new(rest.get(..length)?))
     }
 
-    /// Returns the place of the instruction that defines an id, in the form of `definitions`.
+    /// Returns the element of `definitions` for an id, or `None` if the id belongs to the module.
     fn place(&self, id: Id) -> Option<u32> {
         self.definitions.get(id.0.checked_sub(self.first)? as usize).copied()
     }

@@ -240,8 +240,8 @@ impl<'s, 'm> Walk<'s, 'm> {
     fn enter(&mut self, frame: &mut Frame<'s>, label: Id, edges: &[Edge]) -> Result<Step, Stop> {
         let source = self.known.source;
         let block = source.block(frame.function, label).ok_or_else(|| frame.refuse())?;
-        // In structured control flow, a block with several predecessors is a target. A block that
-        // is entered twice in a frame is therefore not structured.
+        // In structured control flow, a block with several predecessors is a target. A block that is entered twice in a
+        // frame (one inlined call) is therefore not structured.
         if std::mem::replace(&mut self.visited[block.number], frame.number) == frame.number {
             return Err(frame.refuse());
         }
@@ -486,8 +486,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         self.depth -= 1;
         self.tracked.truncate(leaves);
         self.state.truncate(leaves);
-        // The leaves of the function's variables are no longer tracked, so no id may refer to pointers into
-        // them.
+        // The function's variables are no longer tracked, so no id may refer to pointers into them.
         let source = self.known.source;
         for local in source.parameters(function).chain(source.variables(function)) {
             self.ids.remove(local.id(1));

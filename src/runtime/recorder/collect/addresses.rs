@@ -95,7 +95,7 @@ unsafe fn exact_address(
 }
 
 /// Translates an address that [`address()`] returned to the address that shaders use. Under the descriptor plan,
-/// windows must be [assigned](Table::assign) before.
+/// descriptors must be [assigned](Table::assign) before.
 pub(in crate::runtime) fn resolve(ctx: &Context, table: &Table, address: Address) -> Address {
     match ctx.table() {
         Some(_) => split(table.resolve(join(address))),
@@ -124,9 +124,9 @@ impl Collector {
     }
 
     /// Returns the address of the indices in a range of a buffer. If the device can load single bytes, the range may
-    /// end within a dword. In that case the second result is
-    /// [`BoundIndices::partial_end`](super::BoundIndices::partial_end); otherwise the requirements of [`address()`]
-    /// apply, and it is `None`.
+    /// end within a dword whose rest shaders cannot read. Then the second result is
+    /// [`BoundIndices::partial_end`](super::BoundIndices::partial_end), otherwise `None`. If the device cannot load
+    /// single bytes, the range is handled as by [`address()`].
     ///
     /// # Errors
     /// The errors of [`address()`].

@@ -202,7 +202,7 @@ impl Collector {
 
     /// Under the descriptor plan, checks that the buffer of an indirect draw can contain all its commands, which take
     /// `size` bytes: a descriptor must not exceed its buffer. With device addresses no check is needed, because the GPU
-    /// reads only as many commands as it counts.
+    /// reads only as many commands as the draw executes.
     ///
     /// # Errors
     /// [`RuntimeError::CommandsPastTheEnd`].
@@ -252,8 +252,8 @@ impl Collector {
     }
 }
 
-/// The patches of a draw are cut into slices (runs of consecutive primitives of a patch), each for one invocation. If
-/// there are few patches, all slices together are about this number, which is enough for a large GPU.
+/// The patches of a draw are cut into slices (runs of consecutive primitives of a patch), each for one invocation. If a
+/// draw has few patches, they are cut into about this many slices in all, which is enough for a large GPU.
 const SLICED_ITEMS: u64 = 1 << 16;
 
 /// The largest number of slices of a patch. It is limited, because each invocation runs the vertex and the control
@@ -288,7 +288,8 @@ fn slice_bits(input: &Input, control_points: u32, limits_loops: bool) -> u32 {
     slices.clamp(least, MOST_SLICES).ilog2()
 }
 
-/// Returns the largest number of invocations that a draw may need, wherever its first record is.
+/// Returns the largest number of invocations that a draw may need, for any position of its first record in the capture
+/// buffers.
 pub(in super::super) fn most_invocations(
     topology: PrimitiveTopology,
     input: &Input,
@@ -306,8 +307,9 @@ pub(in super::super) fn most_invocations(
 }
 
 /// Returns the largest number of items (captured vertices of a draw) of a draw with at most `count` vertices per
-/// instance and `instance_count` instances, if `room` primitives fit. The first primitive of an instance needs the most
-/// items; each further primitive needs the same number of additional items.
+/// instance and `instance_count` instances, if `room` primitives fit into the capture buffers. The first primitive of
+/// an instance needs the most items. Each further primitive of the instance needs a fixed number of additional items,
+/// which is not larger.
 fn most_items(topology: PrimitiveTopology, count: u32, instance_count: u32, room: u64) -> u64 {
     let primitives = topology.primitive_count(count);
     let all = primitives.saturating_mul(instance_count.into()).min(room);

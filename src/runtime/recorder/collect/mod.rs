@@ -50,7 +50,8 @@ pub(super) struct Collector {
     pub(super) end_counters: [Address; MAX_XFB_BUFFERS],
     begun: bool,
     bound: Bound,
-    /// A list that is kept for its heap memory: the descriptors of the attributes that are being bound.
+    /// The attribute descriptors that are computed when attributes are bound. A member only so that the heap memory is
+    /// reused.
     descriptors: Vec<AttributeDescriptor>,
 }
 
@@ -82,7 +83,8 @@ struct BoundIndices {
     size: u32,
     restart_index: u32,
     /// Where the bound range ends in the buffer, and the size of the buffer's memory, both in bytes, if shaders that
-    /// cannot load single bytes would read beyond that memory. `None` if they would not.
+    /// cannot load single bytes would read beyond that memory, or beyond the descriptor of the range. `None` if they
+    /// would not.
     partial_end: Option<(u64, u64)>,
 }
 
@@ -215,7 +217,7 @@ impl Collector {
         self.bound = Bound { vertex_buffers, ..Bound::default() };
     }
 
-    /// Removes the draws, which were recorded. The capture continues at `position`.
+    /// Removes the draws, because they were recorded. The capture continues at `position`.
     pub(super) fn advance(&mut self, position: Position, captured: Option<Captured>) {
         self.collected.advance(position, captured);
         // The attributes of the removed draws are dropped, too, so the next draw has to compute its attributes again.

@@ -51,7 +51,7 @@ impl SetNumbers {
 /// All calls that bound sets in a recording, and a snapshot after each call.
 #[derive(Debug, Default)]
 pub(in super::super) struct BoundSets {
-    /// The length of a snapshot, which has an element for each descriptor set number below this.
+    /// The length of a snapshot. It has an element for each descriptor set number below `count`.
     count: usize,
     commands: Vec<Command>,
     sets: Vec<vk::DescriptorSet>,
@@ -100,8 +100,8 @@ impl BoundSets {
         self.current
     }
 
-    /// Binds sets, for whose numbers snapshots must already have elements. If exactly these sets are already bound, no
-    /// new snapshot is made.
+    /// Binds sets. Snapshots must already have elements for the numbers of these sets. If exactly these sets are
+    /// already bound, no new snapshot is made.
     pub(super) fn bind(&mut self, arguments: SetArguments<'_>) {
         let SetArguments { layout, first, sets, dynamic_offsets, buffer_set } = arguments;
         let numbers = first as usize..first as usize + sets.len();

@@ -17,11 +17,13 @@ use crate::sysval::{Address, flags};
 use crate::topology::{PrimitiveTopology, Shape};
 
 /// The largest number of draws of geometry shaders that are planned together. A single indirect command may contain
-/// many of these draws. Each draw takes the memory for the entries of one workgroup.
+/// many of these draws. Each draw takes memory for at least one workgroup's entries (an entry is a run of primitives
+/// that one invocation processes).
 pub(in super::super) const MAX_ASSEMBLED_DRAWS: u64 = 1 << 16;
 
 /// The largest number of draw commands that are planned together for geometry shaders. Each command may need its own
-/// dispatch, which takes the memory for one block of entries.
+/// dispatch, which takes memory for at least one block of entries
+/// ([`ENTRIES_PER_BLOCK`](crate::sysval::entries::ENTRIES_PER_BLOCK)).
 const MAX_ASSEMBLED_COMMANDS: usize = 1 << 12;
 
 /// The draws of one vertex stream, and where they are captured. Addresses in it must be [resolved](super::resolve)
@@ -53,7 +55,7 @@ pub(in super::super) struct Collected {
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Target {
     /// The size and the record stride. `position` is where record 0 of the capture begins; it is correct only if the
-    /// CPU knows that.
+    /// CPU knows this position.
     pub(in super::super) buffer: BoundBuffer,
     /// The address of the bound range.
     pub(in super::super) address: Address,
@@ -79,7 +81,8 @@ pub(in super::super) struct CollectedDraw {
     pub(in super::super) input: Input,
     /// The index of its [`State`] in [`Collected::states`].
     pub(in super::super) state: usize,
-    /// The largest number of invocations that the draw may need, wherever its first record is.
+    /// The largest number of invocations that the draw may need, for any position of its first record in the capture
+    /// buffers.
     pub(in super::super) invocations: u64,
 }
 
@@ -151,7 +154,7 @@ impl Collected {
         self.reached.clear();
     }
 
-    /// Removes the draws, which were recorded. The capture continues at `position`.
+    /// Removes the draws, because they were recorded. The capture continues at `position`.
     pub(super) fn advance(&mut self, position: Position, captured: Option<Captured>) {
         (self.position, self.captured) = (position, captured);
         self.draws.clear();
@@ -229,7 +232,8 @@ impl Collected {
 }
 
 impl Target {
-    /// Whether every record is aligned to its size, or to 16 bytes if it is larger.
+    /// Whether every record begins at a multiple of the largest power of two that divides the record stride, or at a
+    /// multiple of 16 bytes if that is less.
     pub(in super::super) const fn is_aligned(&self) -> bool {
         let bits = self.buffer.stride | MAX_ACCESS as u32;
         self.address[0].trailing_zeros() >= bits.trailing_zeros()
@@ -257,8 +261,8 @@ impl Position {
 
 impl Traits {
     /// Returns the number of primitives that a geometry shader emits for each input primitive, and the number of
-    /// vertices of each of these. Returns `None` without a geometry shader, or if the number of primitives varies, so
-    /// that they must be counted.
+    /// vertices of each emitted primitive. Returns `None` without a geometry shader, or if the number of primitives
+    /// varies, so that they must be counted.
     pub(in super::super) fn emission(&self) -> Option<[u32; 2]> {
         let geometry = self.geometry?;
         Some([geometry.primitives_each()?, geometry.output_vertices])

@@ -9,7 +9,7 @@ use crate::sysval::setup::Input;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct BlockId(pub(in super::super) usize);
 
-/// One of several [`Batch`](crate::sysval::Batch)es in a block, which all have the same size.
+/// One of several [`Batch`](crate::sysval::Batch)es of the same size in a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct BatchId {
     pub(in super::super) block: BlockId,
@@ -50,7 +50,8 @@ pub(in super::super) enum Scratch {
     /// one element for each entry, then one for each block of entries. Recordings into one command buffer share this
     /// memory.
     EntryCounts,
-    /// For each group, the addresses of its entries, if only the GPU knows how many entries there are.
+    /// For each group, the addresses of its entries (runs of primitives), if only the GPU knows how many entries there
+    /// are.
     Entries,
     /// The table of restarts of a range of indices.
     RestartTable,
@@ -108,11 +109,13 @@ pub(in super::super) enum Upload {
         /// them into entries. `None` for other draws.
         assembly: Option<Assembly>,
     },
-    /// Where the setup kernel writes the entries of draws of geometry shaders.
+    /// The addresses at which the setup kernel writes the [`Entries`](crate::sysval::entries::Entries) of draws of
+    /// geometry shaders.
     EntryTables { counts: BlockId, entries: BlockId },
     /// For each [`EntryGroup`](super::EntryGroup), the addresses of its entries.
     Entries { counts: BlockId },
-    /// The parameters of the kernel that adds up the counts in each block of entries.
+    /// The parameters of the kernel that adds up the counts in each block of
+    /// [`ENTRIES_PER_BLOCK`](crate::sysval::entries::ENTRIES_PER_BLOCK) entries.
     EntrySums { counts: BlockId, last: BatchId },
     /// For each group, the job of the place kernel, which computes where the records of the group's entries are
     /// written.
@@ -121,7 +124,8 @@ pub(in super::super) enum Upload {
     PlaceEntries { jobs: BlockId, count: u32 },
     /// The ranges of indices whose tables of restarts are computed.
     RestartRanges,
-    /// The parameters of the kernel that finds restarts, and of the kernel that scans over the results of its workgroups.
+    /// The parameters of the kernel that finds restarts, and of the kernel that scans over the results of the first
+    /// kernel's workgroups.
     Reduction { ranges: BlockId, count: u32, scan_count: u32 },
 }
 

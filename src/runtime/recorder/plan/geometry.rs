@@ -1,5 +1,5 @@
-//! Plans captures of geometry shaders, and of tessellation shaders, whose input primitives are patches. It is known
-//! only after the shaders have run how many primitives they emit, so every dispatch runs twice: the first run counts,
+//! Plans captures of geometry shaders, and of tessellation shaders, whose input primitives are patches. How many
+//! primitives these shaders emit is known only after they have run, so every dispatch runs twice: the first run counts,
 //! the second one stores. (Shaders that always emit the same number of primitives need only one run; see place.rs.)
 //!
 //! ```text
@@ -12,8 +12,8 @@
 //!
 //! An entry is a run of consecutive primitives of a draw, which one invocation processes. All draws share
 //! [`MAX_ENTRIES`] entries. In addition, the entries of each draw are rounded up to whole workgroups, and the entries
-//! of each dispatch to whole blocks of entries. So the memory of a plan does not depend on how much is emitted: it is 8
-//! bytes per input primitive, up to 32 MiB, and a little for each draw. A
+//! of each dispatch to whole blocks of [`ENTRIES_PER_BLOCK`] entries. So the memory of a plan does not depend on how
+//! much is emitted: it is 8 bytes per input primitive, up to 32 MiB, and a little for each draw. A
 //! [part](super::super::collect::Collected::parts) has a limited number of draws.
 
 use super::super::collect::{CollectedDraw, MAX_ASSEMBLED_DRAWS};
@@ -79,7 +79,7 @@ pub(in super::super) struct EntryGroup {
     /// The batch that the counting run reads.
     pub(in super::super) counting: BatchId,
     size: Size,
-    /// The index of the first block of the group's entries, and the number of these blocks. `None` if only the GPU
+    /// The index of the group's first block of entries, and the number of its blocks of entries. `None` if only the GPU
     /// knows them.
     pub(in super::super) blocks: Option<[u32; 2]>,
 }

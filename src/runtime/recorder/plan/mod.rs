@@ -4,11 +4,11 @@
 //! if descriptors cover more bytes than are accessed.) The entry point is [`Plan::make`].
 //!
 //! # The choice of steps
-//! A draw is *known* if the CPU knows its counts: it is direct, has no predicate and no byte count, and primitive
-//! restart is disabled. The position of the first draw is *known* unless the capture began with counters, or the GPU
-//! wrote the position in an earlier recording of the capture.
+//! A draw is *known* if the CPU knows its counts: it is direct (neither indirect nor a byte-count draw), has no
+//! predicate, and primitive restart is disabled. The position of the first draw is *known* unless the capture began
+//! with counters, or the GPU wrote the position in an earlier recording of the capture.
 //!
-//! A plan is for one vertex stream: each stream that a capture captures or counts has a plan of its own, and these are
+//! A plan is for one vertex stream: each stream that a capture captures or counts has its own plan, and the plans are
 //! played one after the other. The draws of a plan either all have geometry or tessellation shaders, or none has: a
 //! recording with both kinds is [cut](super::collect::Collected::parts), and has a plan for each part. All draws of a
 //! plan are planned in the same way, by the first row whose condition is true:
@@ -22,30 +22,32 @@
 //! | resumed.rs | known draws at a position that is not known, with the same queries and vertices per primitive, that would all fit into empty buffers; not under the descriptor plan | barrier; resume kernel, which writes counters and queries; barrier; captures |
 //! | setup.rs | otherwise | barrier; setup kernel, which writes counters and queries; barrier; captures |
 //!
-//! The first barrier of place.rs is recorded only if captures are played in order, those before a fused capture and
-//! before the finish kernel only if what follows touches memory of earlier captures ([`When`]), all others always.
+//! The barriers before a fused capture and before the finish kernel are recorded only if the steps after them touch
+//! memory of earlier captures ([`When`]). For the first barrier of place.rs, captures must also be played in order. All
+//! other barriers are always recorded.
 //!
 //! Draws with primitive restart are not known. Between the first barrier and the setup kernel (or the kernel in its
 //! place) these steps are added: the restart kernel; if a range has more than 8,192 indices, a barrier and a scan
 //! kernel; and one more barrier.
 //!
-//! A single direct draw with primitive restart, of one instance, without a predicate, within the bound indices and at a
-//! position that is known, depends only on the added kernels ([`Draws::Restarted`]). So with device addresses there is
-//! no barrier between the setup kernel and this capture. The setup kernel then writes counters, queries and the
-//! position after the draw.
+//! A single direct draw with primitive restart, of one instance, without a predicate, whose indices are within the
+//! bound range, and at a position that is known, depends only on the added kernels ([`Draws::Restarted`]). So with
+//! device addresses there is no barrier between the setup kernel and this capture. The setup kernel then writes
+//! counters, queries and the position after the draw.
 //!
 //! Queries that have ended need further steps at the end: barrier; finish kernel; barrier. Under the descriptor plan,
 //! if an earlier recording wrote the position, a first step copies the position.
 //!
 //! # The choice of dispatches
-//! A draw needs one invocation for each vertex or index (also in a strip, of which one vertex may be captured several
-//! times), and in a fan two.
+//! A draw needs one invocation for each vertex or index, and in a fan two. In a strip, one invocation may capture its
+//! vertex several times.
 //!
 //! * If the CPU places draws (place.rs, resumed.rs), consecutive draws with one [`State`](super::collect::State) share
 //!   a dispatch if each needs at most [`SMALL`] workgroups. Every other draw has its own dispatch. Draws that write
 //!   nothing, because they are empty or the buffers are full, are omitted.
 //! * If the setup kernel places draws, consecutive draws with one state share a dispatch, whatever their size is,
-//!   provided that they agree on primitive restart and on the variant of their [`Size`].
+//!   provided that they agree on primitive restart, and that all need a direct dispatch or all an indirect one
+//!   ([`Size`]).
 //! * Consecutive draws of geometry and tessellation shaders with one state and the same queries share a dispatch,
 //!   whatever their size is. An invocation processes an entry: a run of their primitives or patches.
 
@@ -87,8 +89,9 @@ use crate::sysval::{Address, DrawSysvals};
 /// The size in bytes of the positions that one recording writes for the next recording of the capture.
 pub(super) const POSITIONS_SIZE: u64 = size_of::<[u32; MAX_XFB_BUFFERS]>() as u64;
 
-/// The steps to record for a [`Collected`] (the draws of one vertex stream), and their memory. Addresses must be [resolved](super::collect::resolve)
-/// before shaders use them. A `Plan` is reused for later recordings, so that its heap memory is allocated once.
+/// The steps to record for a [`Collected`] (the draws of one vertex stream), and the memory of these steps. Addresses
+/// must be [resolved](super::collect::resolve) before shaders use them. A `Plan` is reused for later recordings, so
+/// that its heap memory is allocated once.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub(super) steps: Vec<Step>,
@@ -103,7 +106,7 @@ pub(super) struct Plan {
     pub(super) groups: Vec<Group>,
     /// For each dispatch of geometry shaders: its draws.
     pub(super) entry_groups: Vec<EntryGroup>,
-    /// The number of blocks that all entries of `entry_groups` take.
+    /// The number of blocks of entries (runs of primitives) that all `entry_groups` take together.
     pub(super) entry_blocks: u32,
     pub(super) restarts: RestartTables,
     /// Where the next recording of the capture begins.
@@ -119,8 +122,7 @@ pub(super) struct Plan {
 pub(super) struct Limits {
     /// The largest number of workgroups of a dispatch along one axis.
     pub(super) workgroups_per_axis: u32,
-    /// The largest number of workgroups with which a draw shares a dispatch with other draws: [`SMALL`], except in
-    /// tests.
+    /// The number of workgroups up to which a draw shares a dispatch with other draws: [`SMALL`], except in tests.
     pub(super) shared_workgroups: u32,
     /// The number of entries (runs of primitives) that all draws of a plan share, a power of two: [`MAX_ENTRIES`],
     /// except in tests.

@@ -445,8 +445,8 @@ pub(super) fn unclamped_draw(input: &Input) -> DrawSysvals {
     }
 }
 
-/// The number of workgroups in the list that contains the draw of each workgroup: all that are dispatched. Surplus
-/// workgroups belong to the last draw. It is 0 for a single draw, which needs no list.
+/// The length of the list that contains the draw of each workgroup. All workgroups that are dispatched are in the list;
+/// surplus workgroups belong to the last draw. The length is 0 for a single draw, which needs no list.
 pub(super) fn listed_workgroups(
     draws: usize,
     workgroups: u32,

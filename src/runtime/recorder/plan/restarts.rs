@@ -16,7 +16,7 @@ pub(in super::super) struct RestartTables {
     tables: Vec<RestartTable>,
     /// For each draw with primitive restart, in the order of the draws: the index of its table.
     numbers: Vec<usize>,
-    /// The indices of the tables that indirect draws share, by their ranges.
+    /// For each range of indices whose table indirect draws share, the index of the table.
     shared: HashMap<RestartRange, usize>,
     /// Whether a draw with primitive restart is a patch list.
     has_patches: bool,
@@ -129,7 +129,8 @@ fn range_of(input: &Input) -> RestartRange {
     RestartRange {
         index_address: input.index_address,
         table: Address::default(),
-        // If the range is empty, its address may be that of other memory, so `first` must be 0.
+        // If the range is empty, its address may be that of other memory, from which shaders may load nevertheless. So
+        // `first` must be 0.
         first: if limit == 0 { 0 } else { first },
         limit,
         topology: input.topology,

@@ -26,7 +26,7 @@ use crate::sysval::setup::{BATCH_SIZE, Input, RestartedDraw, Setup, kind};
 use crate::sysval::{Address, DrawSysvals};
 use crate::topology::XfbTopology;
 
-/// Consecutive draws that share a dispatch, which the setup kernel places.
+/// Consecutive draws that the setup kernel places, and that share a dispatch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Group {
     pub(in super::super) workgroup_size: u32,
@@ -54,8 +54,8 @@ impl Group {
         Key { restart: self.is_restarted, topology, ..Key::of(source) }
     }
 
-    /// Whether a draw can join the group: it agrees in state and in primitive restart, and with geometry shaders in the
-    /// queries.
+    /// Whether a draw can join the group: it must have the same state and the same setting of primitive restart, and
+    /// with geometry shaders the same queries.
     fn takes(&self, draw: &CollectedDraw) -> bool {
         self.state == draw.state
             && self.is_restarted == draw.is_restarted()
@@ -68,7 +68,7 @@ impl Group {
     }
 }
 
-/// A draw with primitive restart of which the CPU knows everything except the restarts.
+/// A draw with primitive restart about which the CPU knows everything except the restarts.
 #[derive(Debug, Clone, Copy)]
 struct KnownDraw {
     draw: DrawSysvals,
@@ -301,8 +301,8 @@ impl Planner<'_> {
     }
 }
 
-/// An upper bound for the number of draws that the setup kernel keeps: it keeps the draws that write records, of which
-/// there are at most as many as records fit, and the first draw of each group.
+/// An upper bound for the number of draws that the setup kernel keeps: the draws that write records, at most as many as
+/// records fit into the buffers, and the first draw of each group.
 fn most_placed(draws: u64, groups: u64, buffers: impl Iterator<Item = BoundBuffer>) -> u64 {
     // This is the largest value that `room_at` in shaders/placing.wgsl can compute, for any initial position.
     let captured = buffers.filter(|buffer| buffer.stride != 0);
@@ -311,7 +311,7 @@ fn most_placed(draws: u64, groups: u64, buffers: impl Iterator<Item = BoundBuffe
 }
 
 /// The largest number of workgroups of a dispatch that several draws can share. It is limited by the two axes of a
-/// dispatch, and because the number of an invocation must be below 2^32.
+/// dispatch, and by the numbers of invocations, which must be below 2^32.
 fn most_joined(per_axis: u64, workgroup_size: u32) -> u64 {
     (per_axis * per_axis / 2).min((1 << 32) / u64::from(workgroup_size.max(1)))
 }

@@ -65,7 +65,7 @@ pub(in super::super) struct CaptureStep {
 
 /// Where a dispatch reads its draws. A workgroup never processes two draws, because their `DrawIndex` may differ.
 ///
-/// The [`Source`](crate::runtime::pipeline::Source) in the key of the Vulkan pipeline depends on it:
+/// The [`Source`](crate::runtime::pipeline::Source) in the key of the Vulkan pipeline depends on this value:
 ///
 /// | draws | source |
 /// |---|---|
@@ -86,8 +86,8 @@ pub(in super::super) enum Draws {
     /// One or more draws in a block of [`Upload::Listed`](super::Upload::Listed); the second member is their number. A
     /// batch that the resume kernel wrote says where they are captured.
     Resumed(BlockId, usize, BatchId),
-    /// Draws of a geometry or tessellation shader. Either the CPU `listed` them, or they are in a batch that the setup kernel wrote.
-    /// For the storing run, the `batch` that the place kernel wrote says where they are captured.
+    /// Draws of a geometry or tessellation shader. Either the CPU `listed` these draws, or they are in a batch that the
+    /// setup kernel wrote. For the storing run, the `batch` that the place kernel wrote says where they are captured.
     Emitted {
         listed: Option<(BlockId, usize)>,
         batch: BatchId,
@@ -112,9 +112,9 @@ pub(in super::super) enum Size {
     /// only the GPU knows how much room is left. [`Draws::Emitted`] has workgroups for all entries of its last block.
     Direct(u64),
     /// The largest number of workgroups that may be needed; surplus workgroups do nothing. For each draw this number
-    /// follows from its count or, if only the GPU knows the count, from the sizes of the capture buffers. It is used
-    /// for known draws that the setup kernel places, for all draws that the setup kernel places if indirect dispatches
-    /// do not work, and for [`Draws::Restarted`].
+    /// follows from its count or, if only the GPU knows the count, from the sizes of the capture buffers. This size is
+    /// used for known draws that the setup kernel places, for all draws that the setup kernel places if indirect
+    /// dispatches do not work, and for [`Draws::Restarted`].
     DirectUpTo(u64),
     /// The number of workgroups that the setup kernel writes to a batch, for draws that are not known.
     Indirect(BatchId),

@@ -521,8 +521,8 @@ fn geometry_shaders_count_before_they_store() {
     assert_eq!(plan(&ADDRESSES, &queried, &NO_COUNTERS).len(), 10);
 }
 
-/// Patches are planned like the primitives of a geometry shader that is not known to emit the same number, also if there
-/// is no geometry shader.
+/// Patches are planned like the input primitives of a geometry shader that emits varying numbers of primitives, even if
+/// there is no geometry shader.
 #[test]
 fn patches_are_counted_before_they_are_stored() {
     let mut patches = draw(PrimitiveTopology::PatchList, 300);
@@ -564,7 +564,8 @@ fn geometry_shaders_that_always_emit_as_much_are_not_counted() {
     assert_eq!((list.item_count, list.output_end), (100, 100 * 6 * 2));
     assert_eq!((strip.base_record, strip.item_count), (1200, (1 << 20) - 2));
     assert_eq!(plan_of_both.captured.unwrap().primitives_needed, (100 + (1 << 20) - 2) * 6);
-    // If the position of the first draw is not known, the primitives are counted nevertheless.
+    // If the position of the first draw is not known, the GPU counts the emitted primitives, although their number
+    // follows from the draws.
     collected.position = Position::Earlier;
     assert!(
         plan(&ADDRESSES, &collected, &NO_COUNTERS)

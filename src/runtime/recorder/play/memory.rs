@@ -21,7 +21,8 @@ use crate::sysval::setup::{
 use crate::sysval::{Address, AttributeDescriptor, Batch, DrawSysvals, join, split};
 
 impl Player<'_> {
-    /// Reserves the memory of the plan and of its tables, and assigns descriptors to all buffers that it accesses.
+    /// Reserves the memory of the plan and of its tables, and assigns descriptors to all buffers that the plan
+    /// accesses.
     ///
     /// # Errors
     /// The errors of [`ArenaAccess::reserve`](crate::runtime::ArenaAccess).
@@ -74,7 +75,8 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Returns what a state's table depends on. States for which this is equal share a table.
+    /// Returns the indices of a state's pipeline, attributes and push constants, on which its table depends. States
+    /// with the same indices share a table.
     fn table_key(&self, state: usize) -> Option<(usize, usize, usize)> {
         let State { pipeline, attributes, constants, .. } = *self.collected.states.get(state)?;
         Some((pipeline, attributes, constants))
@@ -296,8 +298,8 @@ impl Player<'_> {
         }
     }
 
-    /// Returns the addresses of `count` blocks of entries from block `first` on, in the memory block `counts` of all
-    /// entries, and the number of these entries.
+    /// Returns the addresses of `count` blocks of entries (runs of primitives) from number `first` on, and the number
+    /// of these entries. `counts` is the memory that all entries share.
     fn entries(&self, counts: BlockId, [first, count]: [u32; 2]) -> Entries {
         let start = self.places.address_of(counts);
         let entries = |blocks: u32| u64::from(blocks) * u64::from(ENTRIES_PER_BLOCK);

@@ -21,7 +21,8 @@ use crate::runtime::fold::fold;
 use crate::runtime::{ArenaAccess, Barrier, Context, Kernels, Pipeline, RuntimeError};
 use crate::sysval::{Address, AttributeDescriptor, DrawSysvals};
 
-/// The command buffer that captures are recorded into, with the arena, and with what is known about its state.
+/// The command buffer that captures are recorded into, the arena, and what is known about the state of the command
+/// buffer.
 #[derive(Debug)]
 pub(super) struct Playback<'a> {
     pub(super) arena: ArenaAccess<'a>,
@@ -210,7 +211,7 @@ impl Player<'_> {
         Ok(Continuation { position, positions: self.places.positions, captured })
     }
 
-    /// Creates missing Vulkan pipelines, reserves memory, and writes the tables, which may fail. Nothing is recorded.
+    /// Creates missing Vulkan pipelines, reserves memory, and writes the tables. Nothing is recorded.
     ///
     /// # Errors
     /// The errors of [`Pipeline::prepare`] and [`ArenaAccess::reserve`]; [`RuntimeError::DispatchTooLarge`].

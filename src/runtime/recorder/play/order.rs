@@ -19,7 +19,7 @@ const MOST_RANGES: usize = 1024;
 const COUNTER: u64 = 4;
 const VALUES: u64 = 16;
 
-/// The memory that captures in a command buffer have accessed since the last barrier that orders them.
+/// The memory that captures in a command buffer have accessed since the last barrier between captures.
 /// [`Capture::play_in_order`](crate::runtime::Capture::play_in_order) records another barrier only before a capture
 /// that accesses the same bytes, if the earlier or the later access is a write.
 ///
@@ -111,8 +111,8 @@ fn bytes_at(address: Address, size: u64) -> Option<Range<u64>> {
 impl Player<'_> {
     /// Finds the accesses of the steps that follow a barrier, and stores them in [`Places`](super::Places).
     ///
-    /// They do not include accesses of shaders through the application's descriptors, nor accesses to the arena, of
-    /// which each recording takes new memory.
+    /// They do not include accesses of shaders through the application's descriptors, nor accesses to the arena,
+    /// because each recording takes new memory from it.
     pub(super) fn find_touched(&mut self, touched: Touched) {
         self.places.accesses.clear();
         match touched {
@@ -197,7 +197,8 @@ impl Player<'_> {
         }
     }
 
-    /// Remembers the accesses of the commands after a barrier that ordered them after everything before it.
+    /// Remembers the accesses of the commands that follow a barrier. The barrier orders these commands after all
+    /// earlier commands.
     pub(super) fn remember(&self, playback: &mut Playback<'_>, touched: Touched) {
         let Some(order) = &mut playback.order else { return };
         match touched {
@@ -239,8 +240,8 @@ mod tests {
     }
 
     proptest! {
-        /// There is a barrier exactly before a capture that writes bytes which a capture since the last barrier
-        /// accesses, or that accesses bytes which such a capture writes.
+        /// A barrier is recorded before a capture if and only if the capture writes bytes that a capture since the last
+        /// barrier accesses, or accesses bytes that such a capture writes.
         #[test]
         fn barriers_are_where_captures_share_bytes(captures in captures()) {
             let mut order = CaptureOrder::new();

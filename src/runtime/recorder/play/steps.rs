@@ -193,8 +193,8 @@ impl Player<'_> {
         }
         playback.recorded.captures += 1;
         // For a larger draw, kernels would be used instead of a fused capture, and they disturb the sets. A fused
-        // capture counts as disturbing them, too, so that it does not depend on the size of this draw whether a later
-        // draw is an error.
+        // capture counts as disturbing them, too. Otherwise the size of this draw would decide whether a later draw is
+        // an error.
         playback.sets_disturbed |= self.places.capture_set.is_some() && key.source == Source::Fused;
         Ok(())
     }
