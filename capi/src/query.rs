@@ -293,8 +293,11 @@ fn size_of_results(
 /// Begins a query for a vertex stream, as `vkCmdBeginQueryIndexedEXT` does: it counts what the
 /// draws that follow emit to the stream `index`, until `vkxfb_capture_end_query_indexed`. Without a
 /// geometry shader, and with one that does not use streams, everything is emitted to stream 0. A
-/// stream has at most one active query of each type. A query that is active at `vkxfb_capture_end`
-/// can be continued: begin it again in a later capture, without a reset.
+/// stream has at most one active query of each type.
+///
+/// A query begins and ends within a capture: after `vkxfb_capture_begin`, without which this function fails, and before
+/// `vkxfb_capture_end`. A query that is still active at `vkxfb_capture_end` has no result yet
+/// (`VKXFB_NOT_READY`). It can be continued: begin it again in a later capture, without a reset.
 ///
 /// # Safety
 /// `capture` and `queryPool` are live and belong to the same context. The pool lives until the capture is begun
