@@ -150,7 +150,7 @@ impl Captures {
     unsafe fn end_query(&mut self, cmd: vk::CommandBuffer, queries: &Arc<Queries>, query: u32) {
         let Some(pool) = queries.pool() else { return };
         let place = self.queries.iter().position(|active| active.is(queries, query));
-        let active = place.map(|place| self.queries.swap_remove(place));
+        let active = place.map(|place| self.queries.remove(place));
         // SAFETY: the caller's contract.
         let result = unsafe { self.end_query_of(pool, query, active) };
         if let Err(error) = result {
