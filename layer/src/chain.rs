@@ -31,7 +31,7 @@ pub(crate) unsafe fn structures(
     })
 }
 
-/// Returns an array that Vulkan passes as a pointer and a count, as a slice. The slice is empty if
+/// Converts a pointer and a count, by which Vulkan passes an array, to a slice. The slice is empty if
 /// the count is 0, whatever the pointer is, and if the pointer is null.
 ///
 /// # Safety

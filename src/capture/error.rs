@@ -1,4 +1,4 @@
-//! The errors of captures, and the names of outputs in messages.
+//! The errors of layouts and capture lists, and the names of outputs in messages.
 
 use spirv::Op;
 

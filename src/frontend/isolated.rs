@@ -120,7 +120,8 @@ impl Nesting {
                 if let Some((operators, branches)) = self.levels.pop() {
                     self.sum -= operators + branches;
                 }
-                // A block is a statement, and also ends the expression before it.
+                // A new statement begins after a block, so the operators before the block, such as those of the
+                // condition of an `if`, no longer count.
                 if text == "}" {
                     self.end_of_expression();
                 }

@@ -23,7 +23,8 @@ use super::interface::{decoration_of, strip_decorations};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::{Module, ParseError, Section};
 
-/// Capabilities with which a module need not declare `Shader`: `Shader` itself, and those that imply it.
+/// If a module declares one of these capabilities, it has the capability `Shader` without `TransformFeedback`, too. Others
+/// imply `Shader` as well; a module with one of those then also declares `Shader`, which is harmless.
 const IMPLYING_SHADER: [Capability; 3] =
     [Capability::Shader, Capability::Geometry, Capability::Tessellation];
 

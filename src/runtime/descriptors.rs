@@ -55,8 +55,8 @@ const MIN_ALIGNMENT: u64 = MAX_ACCESS;
 /// The size in bytes of the largest access of a shader.
 pub(super) const MAX_ACCESS: u64 = 16;
 
-/// How a recording uses a buffer. This decides in which array elements of a descriptor set the windows of the buffer
-/// are.
+/// How a recording uses a buffer. This decides which array elements of a descriptor set are for the buffer's windows
+/// (the ranges that descriptors cover).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Purpose {
     /// Buffers that shaders only read: vertices, indices, arguments of draws.

@@ -337,7 +337,7 @@ impl Variants {
         }
     }
 
-    /// Removes the slots for which `is_removed` returns true from `slots`, and returns them.
+    /// Removes from `slots` those for which `is_removed` returns true, and returns them.
     fn remove(&self, is_removed: impl Fn(&Slot) -> bool) -> Vec<Arc<Slot>> {
         let mut removed = Vec::new();
         lock(&self.slots).retain(|_, slots| {

@@ -16,7 +16,7 @@ pub enum WorkaroundEffect {
     /// invocations possible:
     /// [`Context::set_indirect_dispatch`](super::Context::set_indirect_dispatch).
     DirectDispatch,
-    /// Indirect draws of captured vertices are refused:
+    /// The functions that write commands to draw captured vertices by `vkCmdDrawIndirect` return an error:
     /// [`Context::set_indirect_draws`](super::Context::set_indirect_draws).
     NoIndirectDraws,
     /// The vertex backend is not preferred for shaders with side effects:

@@ -100,8 +100,8 @@ enum Step<'a> {
 }
 
 impl Block<'_> {
-    /// Returns the places in memory of the numbers of the value at a path: `tint`, `lights[2].place`, or `*` for the
-    /// whole block. A runtime array counts as one with `elements` elements.
+    /// Returns where in the block each scalar of the value at `path` is. A path is for example `tint` or
+    /// `lights[2].place`; `*` is the whole block. A runtime array counts as one with `elements` elements.
     pub(super) fn numbers(&self, path: &str, elements: u32) -> Result<Vec<Number>> {
         let mut part = self.root()?;
         let mut numbers = None;

@@ -36,7 +36,7 @@ fn bytes_within(time: Duration, rate: f64) -> u64 {
     (time.as_secs_f64() * rate) as u64
 }
 
-/// Returns the work of a capture: the bytes that it reads and writes, plus the cost of a draw.
+/// Estimates the work of a capture: the bytes of its vertices and capture buffers, plus the cost of one draw.
 pub(super) fn work(request: &CaptureRequest<'_>) -> u64 {
     let targets = request.buffers.iter().flatten().map(|target| target.initial.len());
     let vertices = request.vertex_data.iter().map(|data| data.bytes.len());

@@ -201,7 +201,7 @@ pub(super) fn check_indirect(draw: &IndirectDraw, command: u32) -> Result<(), Ru
     }
 }
 
-/// For the native backend: checks that the device was created with the features that an indirect
+/// For the native backend: checks that the device has the limits, and was created with the features, that an indirect
 /// draw needs.
 pub(super) fn check_native_indirect(
     ctx: &Context,

@@ -144,7 +144,7 @@ impl Captures {
         self.state.changed.sets = true;
     }
 
-    /// Returns how many bytes of a range of vertices or indices captures can read. Without device
+    /// Returns how many bytes captures can read from a range of a vertex or index buffer. Without device
     /// addresses, that is at most what a storage buffer descriptor can cover. Reads beyond that are
     /// out of bounds.
     pub(crate) fn reached_size(&self, buffer: vk::Buffer, offset: u64, size: u64) -> u64 {

@@ -73,9 +73,9 @@ mod tests {
         };
         assert_eq!(of_stream(0), (5, &[2, 3, 4][..], 3));
         assert_eq!(of_stream(1), (7, &[0, 1, 2, 3, 4, 5][..], 6));
-        // This is the last vertex of the first instance.
         let records = &emission[&1].records;
         assert_eq!(records.each_ref().map(Vec::len), [0, 3 * 7 * 20, 0, 0]);
+        // Record 6 is the last one of the first instance.
         let (words, _) = records[1][6 * 20..7 * 20].as_chunks();
         let words: Vec<_> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
         assert_eq!(words, [0, 5 + 1, 1, 2, mix32(tag(2, 6) ^ 1 << 8 ^ 1 << 4 ^ 3)]);

@@ -234,8 +234,8 @@ impl Planner<'_> {
         (!draw.reaches_far() && is_small).then_some(workgroups)
     }
 
-    /// Adds a draw to the last dispatch if they can share it. Otherwise adds the dispatch `own`, which has only this
-    /// draw.
+    /// Adds a draw to the last dispatch if it can share that dispatch with the draws in it. Otherwise adds `own`, a
+    /// dispatch of this draw alone.
     fn place(&mut self, mut placed: DrawSysvals, draw: &CollectedDraw, own: Dispatch) {
         let per_axis = self.limits.workgroups_per_axis;
         let most = SHARED.min(per_axis.saturating_mul(per_axis));

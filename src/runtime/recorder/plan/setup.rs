@@ -208,8 +208,8 @@ impl Planner<'_> {
         plan.upload(setup, size_of::<Setup>())
     }
 
-    /// Groups consecutive draws that can share a dispatch: [`Group::takes`] is true, and all need a direct dispatch, or
-    /// all an indirect one.
+    /// Groups consecutive draws that can share a dispatch: those that [`Group::takes`] accepts, if either all need an
+    /// indirect dispatch, or all a direct one and together no more workgroups than one has.
     pub(super) fn make_groups(&mut self) {
         let per_axis = u64::from(self.limits.workgroups_per_axis);
         let groups = &mut self.plan.groups;

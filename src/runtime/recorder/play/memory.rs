@@ -370,8 +370,8 @@ impl Player<'_> {
             for address in input.buffers_mut() {
                 *address = self.resolve(*address);
             }
-            // A draw without indices may share a Vulkan pipeline with indexed draws, which may load from its index
-            // address although the draw has none.
+            // A draw without indices may share a Vulkan pipeline with indexed draws. That pipeline may load from the
+            // index address of every draw, so this address must be readable.
             input.index_address = self.readable(draw.input.index_address, input.index_limit);
             if draw.is_restarted() {
                 let table = restarts.table_of(restarted);

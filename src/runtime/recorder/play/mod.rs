@@ -126,12 +126,12 @@ impl Places {
         (self.capture_set, self.kernel_set) = (None, None);
     }
 
-    /// The address of a block for shaders.
+    /// The address by which shaders access a block of arena memory.
     fn address_of(&self, block: BlockId) -> u64 {
         self.blocks.get(block.0).map_or(0, |place| place.address)
     }
 
-    /// The address of a batch for shaders.
+    /// The address by which shaders access a batch.
     fn address_in(&self, BatchId { block, number, size }: BatchId) -> u64 {
         self.address_of(block) + number as u64 * size
     }
