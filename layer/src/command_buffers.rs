@@ -12,7 +12,7 @@ use self::recorded::Of;
 pub(crate) use self::recorded::{Recorded, UnobservedRoute};
 use crate::emulation::captures::{Captures, Hoisted};
 use crate::translate::{Arena, OUT_OF_MEMORY};
-use crate::withheld::{Commands, Functions};
+use crate::withheld::{Commands, Functions, WithheldCommands};
 
 /// Adds the state of command buffers that the program has just allocated.
 pub(crate) fn allocated(
@@ -152,14 +152,25 @@ fn unknown() {
 }
 
 /// Begins recording: drops everything that was recorded before. For a secondary command buffer,
-/// `info` contains the state that it inherits.
+/// `info` contains the state that it inherits. Returns whether the command buffer is a secondary
+/// one.
 ///
 /// # Safety
 /// The contract of [`with`], and `info` is valid, for a secondary command buffer with its
 /// inheritance info.
-pub(crate) unsafe fn reset(handle: vk::CommandBuffer, info: &vk::CommandBufferBeginInfo<'_>) {
+pub(crate) unsafe fn reset(
+    handle: vk::CommandBuffer,
+    info: &vk::CommandBufferBeginInfo<'_>,
+) -> bool {
+    let mut is_secondary = false;
     // SAFETY: the caller's contract.
-    unsafe { with(handle, |found| found.begin(info)) };
+    unsafe {
+        with(handle, |found| {
+            is_secondary = found.is_secondary();
+            found.begin(info);
+        });
+    }
+    is_secondary
 }
 
 /// Resets a command buffer. If `releases` is true, the layer frees the memory that it keeps for the
@@ -203,6 +214,16 @@ pub(crate) unsafe fn hoisted(handle: vk::CommandBuffer) -> Vec<Hoisted> {
     found.map(Recorded::hoisted).unwrap_or_default()
 }
 
+/// Returns the waits for events of a secondary command buffer that is executed inside a pass.
+/// Several threads may call this at the same time.
+///
+/// # Safety
+/// The contract of [`hoisted`]. The result must not outlive the recording.
+pub(crate) unsafe fn waits<'a>(handle: vk::CommandBuffer) -> Option<&'a WithheldCommands> {
+    // SAFETY: the caller's contract: other threads may read the state, and no thread writes to it.
+    (unsafe { table::find(handle).as_ref() }).and_then(Option::as_ref)?.waits()
+}
+
 /// Ends recording. Returns the error if recording has failed, and `None` if it has succeeded.
 ///
 /// # Safety
@@ -210,7 +231,7 @@ pub(crate) unsafe fn hoisted(handle: vk::CommandBuffer) -> Vec<Hoisted> {
 pub(crate) unsafe fn failure(handle: vk::CommandBuffer) -> Option<vk::Result> {
     // SAFETY: the caller's contract.
     unsafe {
-        with(handle, |found| found.end(handle));
+        with(handle, Recorded::end);
         find(handle).and_then(|found| found.failure())
     }
 }

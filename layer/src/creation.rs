@@ -69,7 +69,8 @@ pub(crate) struct Creation<'a> {
 
 impl<'a> Creation<'a> {
     /// Removes the extension and the features that the layer gives, and adds those that captures
-    /// require. `required` is `None` if the program does not enable transform feedback.
+    /// require. `required` is `None` if the program does not enable transform feedback. If it does,
+    /// `first_instances` tells whether `drawIndirectFirstInstance` is added, too.
     ///
     /// # Errors
     /// [`Error::Behind`] if a structure that has to be changed cannot be copied.
@@ -79,6 +80,7 @@ impl<'a> Creation<'a> {
     pub(crate) unsafe fn new(
         wishes: &Wishes<'a>,
         required: Option<&RequiredFeatures>,
+        first_instances: bool,
     ) -> Result<Self, Error> {
         let info = *wishes.info;
         let mut creation = Self { info, extensions: Vec::new(), features: None, chain: None };
@@ -110,7 +112,7 @@ impl<'a> Creation<'a> {
                     extensions.push(name);
                 }
             }
-            creation.require(required, &mut chain)?;
+            creation.require(required, first_instances, &mut chain)?;
         }
         creation.extensions = extensions.iter().map(|name| name.as_ptr()).collect();
         creation.chain = Some(chain);
@@ -120,7 +122,12 @@ impl<'a> Creation<'a> {
     /// Enables the features that captures require. Each is set in the program's own structure if
     /// the chain contains it, because a chain must not contain the feature twice
     /// (VUID-VkDeviceCreateInfo-pNext-02830).
-    fn require(&mut self, required: &RequiredFeatures, chain: &mut Chain) -> Result<(), Error> {
+    fn require(
+        &mut self,
+        required: &RequiredFeatures,
+        first_instances: bool,
+        chain: &mut Chain,
+    ) -> Result<(), Error> {
         if required.address_source().is_some() {
             let is_there = chain.set::<vk::PhysicalDeviceVulkan12Features<'static>>(
                 |features| &mut features.buffer_device_address,
@@ -137,20 +144,20 @@ impl<'a> Creation<'a> {
                 );
             }
         }
-        type CoreFeature =
-            for<'a> fn(&'a mut vk::PhysicalDeviceFeatures2<'static>) -> &'a mut vk::Bool32;
-        let core: [(bool, CoreFeature); 2] = [
+        type CoreFeature = fn(&mut vk::PhysicalDeviceFeatures) -> &mut vk::Bool32;
+        let core: [(bool, CoreFeature); 3] = [
             (required.uses_descriptors(), |features| {
-                &mut features.features.shader_storage_buffer_array_dynamic_indexing
+                &mut features.shader_storage_buffer_array_dynamic_indexing
             }),
-            (required.shader_int64, |features| &mut features.features.shader_int64),
+            (required.shader_int64, |features| &mut features.shader_int64),
+            (first_instances, |features| &mut features.draw_indirect_first_instance),
         ];
         for (_, member) in core.into_iter().filter(|(is_required, _)| *is_required) {
-            if !chain.set::<vk::PhysicalDeviceFeatures2<'static>>(member, true)? {
+            if !chain.set::<vk::PhysicalDeviceFeatures2<'static>>(|f| member(&mut f.features), true)? {
                 // SAFETY: the program's pointer is null or valid.
-                let features = unsafe { self.info.p_enabled_features.as_ref() };
-                let features = features.copied().unwrap_or_default();
-                self.features = Some(Box::new(required.core_features(&features)));
+                let given = unsafe { self.info.p_enabled_features.as_ref() };
+                let given = || Box::new(given.copied().unwrap_or_default());
+                *member(self.features.get_or_insert_with(given)) = vk::TRUE;
             }
         }
         Ok(())

@@ -123,12 +123,17 @@ unsafe fn create(
     let mut own = unsafe { chain::device_link(create_info.p_next) }?;
     let get_instance_proc_addr = own.link().next_get_instance_proc_addr;
     let get_device_proc_addr = own.link().next_get_device_proc_addr;
+    // SAFETY: the caller's contract.
+    let first_instances = unsafe { instance.has_first_instances(physical_device) };
     // The link is advanced before the chain is copied, because the copy contains the pointer to the link.
     own.advance();
     let mut creation = match support {
         Some(_) => {
             // SAFETY: the caller's contract.
-            Some(unsafe { Creation::new(&wishes, emulated.map(|support| &support.required)) }?)
+            Some(unsafe {
+                let required = emulated.map(|support| &support.required);
+                Creation::new(&wishes, required, first_instances)
+            }?)
         }
         None => None,
     };
@@ -235,6 +240,7 @@ pub(crate) unsafe extern "system" fn destroy_device(
                     // Vulkan requires that the device is idle, so its command buffers and objects
                     // are not in use.
                     device_destroyed(&recording.functions);
+                    recording.templates.clear();
                     if let Some(emulation) = &recording.emulation {
                         emulation.close();
                     }

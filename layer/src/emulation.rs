@@ -46,6 +46,8 @@ pub(crate) struct Emulation {
     /// The values that vertex shader inputs without an attribute have. `None` if the device does
     /// not allow such inputs.
     default_attributes: Option<Arc<DefaultAttributes>>,
+    /// Whether indirect draws may begin at another instance than 0.
+    has_first_instances: bool,
     /// All commands of the device that the layer can call or withhold.
     functions: Arc<Functions>,
     /// The descriptor update templates of the device. They say how to read the data that programs
@@ -72,6 +74,8 @@ impl Emulation {
         functions: Arc<Functions>,
         templates: Arc<Templates>,
     ) -> Result<Self, Error> {
+        // SAFETY: the caller's contract.
+        let has_first_instances = unsafe { instance.has_first_instances(physical_device) };
         let next = &instance.next;
         // `ash::Device::load` must fetch the device's functions from the next in the chain, so
         // `vkGetDeviceProcAddr` is replaced.
@@ -100,7 +104,16 @@ impl Emulation {
             let has = |name: &CStr| support.capabilities.has_extension(name);
             let defaults = DefaultAttributes::new(instance, physical_device, has);
             let default_attributes = defaults.map(Arc::new);
-            Ok(Self { context, kernels, memory, objects, default_attributes, functions, templates })
+            Ok(Self {
+                context,
+                kernels,
+                memory,
+                objects,
+                default_attributes,
+                has_first_instances,
+                functions,
+                templates,
+            })
         }
     }
 

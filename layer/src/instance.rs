@@ -94,6 +94,17 @@ impl InstanceData {
         }
     }
 
+    /// Whether a device has the feature `drawIndirectFirstInstance`: indirect draws may begin at
+    /// another instance than 0.
+    ///
+    /// # Safety
+    /// The physical device belongs to the instance, which is live.
+    pub(crate) unsafe fn has_first_instances(&self, physical_device: vk::PhysicalDevice) -> bool {
+        // SAFETY: the caller's contract.
+        let features = unsafe { self.next.get_physical_device_features(physical_device) };
+        features.draw_indirect_first_instance == vk::TRUE
+    }
+
     /// Fetches the functions of the next in the chain for a new instance.
     ///
     /// # Safety

@@ -88,7 +88,8 @@ impl Recording {
             let find = |name: &std::ffi::CStr| get(device, name.as_ptr());
             (Arc::new(Functions::load(find)), Next::load(find))
         };
-        Self { functions, templates: Arc::default(), translation: None, emulation: None, next }
+        let templates = Arc::new(Templates::new(device, next.destroy_template));
+        Self { functions, templates, translation: None, emulation: None, next }
     }
 
     /// Enables emulation of transform feedback on the device.

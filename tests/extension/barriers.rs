@@ -11,7 +11,7 @@ use ash::{ext, vk};
 use crate::common::bare::{BareDevice, BareInstance};
 use crate::common::settings::has_validation;
 use crate::common::skip::{Why, skip};
-use crate::common::{self, discard};
+use crate::common::{self, attachment, discard};
 
 /// The size in bytes of the captured data, and of the data that captures read.
 const SIZE: u64 = 256;
@@ -54,6 +54,10 @@ enum Sequence {
     /// As [`BarrierBefore`](Self::BarrierBefore), with an event instead of the barrier.
     EventBefore,
     EventBehind,
+    /// As [`EventBefore`](Self::EventBefore), with a wait in the pass.
+    EventInPass,
+    /// As [`EventInPass`](Self::EventInPass), with the wait and the capture in a secondary command buffer.
+    EventInSecondary,
     /// As [`BarrierBefore`](Self::BarrierBefore), with an external dependency of the render pass.
     RenderPassBefore,
     RenderPassBehind,
@@ -64,11 +68,13 @@ enum Sequence {
 }
 
 impl Sequence {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 10] = [
         Self::BarrierBefore,
         Self::BarrierBehind,
         Self::EventBefore,
         Self::EventBehind,
+        Self::EventInPass,
+        Self::EventInSecondary,
         Self::RenderPassBefore,
         Self::RenderPassBehind,
         Self::Captures,
@@ -100,7 +106,15 @@ impl Sequence {
 /// must be reported.
 const OMISSIONS: [(&str, &[Sequence]); 7] = [
     ("PipelineBarrier", &[Sequence::BarrierBefore, Sequence::BarrierBehind]),
-    ("Event", &[Sequence::EventBefore, Sequence::EventBehind]),
+    (
+        "Event",
+        &[
+            Sequence::EventBefore,
+            Sequence::EventBehind,
+            Sequence::EventInPass,
+            Sequence::EventInSecondary,
+        ],
+    ),
     ("RenderPass", &[Sequence::RenderPassBefore, Sequence::RenderPassBehind, Sequence::Draw]),
     ("BeforeCaptures", &[Sequence::RenderPassBefore]),
     ("BetweenCaptures", &[Sequence::Captures]),
@@ -222,6 +236,8 @@ struct Machine {
     module: vk::ShaderModule,
     layout: vk::PipelineLayout,
     event: vk::Event,
+    /// The pool of secondary command buffers.
+    pool: vk::CommandPool,
     buffers: [(vk::Buffer, vk::DeviceMemory); 4],
 }
 
@@ -242,9 +258,11 @@ impl Machine {
             | vk::BufferUsageFlags::VERTEX_BUFFER
             | vk::BufferUsageFlags::TRANSFER_SRC
             | vk::BufferUsageFlags::TRANSFER_DST;
+        let pool = vk::CommandPoolCreateInfo::default().queue_family_index(device.family);
         // SAFETY: the device is live, and the words are valid.
         unsafe {
             Self {
+                pool: device.raw.create_command_pool(&pool, None).unwrap(),
                 xfb: ext::transform_feedback::Device::new(device.instance(), &device.raw),
                 module: device.raw.create_shader_module(&info, None).unwrap(),
                 layout: device.raw.create_pipeline_layout(&Default::default(), None).unwrap(),
@@ -262,6 +280,7 @@ impl Machine {
             device.destroy_shader_module(self.module, None);
             device.destroy_pipeline_layout(self.layout, None);
             device.destroy_event(self.event, None);
+            device.destroy_command_pool(self.pool, None);
             for (buffer, memory) in self.buffers {
                 device.destroy_buffer(buffer, None);
                 device.free_memory(memory, None);
@@ -352,7 +371,11 @@ impl Machine {
         let device = &self.device.raw;
         let copies_in = matches!(
             sequence,
-            Sequence::BarrierBefore | Sequence::EventBefore | Sequence::RenderPassBefore
+            Sequence::BarrierBefore
+                | Sequence::EventBefore
+                | Sequence::EventInPass
+                | Sequence::EventInSecondary
+                | Sequence::RenderPassBefore
         );
         let copies_out = matches!(
             sequence,
@@ -366,9 +389,18 @@ impl Machine {
             match sequence {
                 Sequence::BarrierBefore => self.barrier(cmd, COPY_TO_VERTICES),
                 Sequence::EventBefore => self.event(cmd, COPY_TO_VERTICES),
+                Sequence::EventInPass | Sequence::EventInSecondary => {
+                    device.cmd_set_event(cmd, self.event, Stage::TRANSFER);
+                }
                 _ => {}
             }
+            if sequence == Sequence::EventInSecondary {
+                return self.execute(cmd, pass, pipeline);
+            }
             self.begin_pass(cmd, pass, pipeline);
+            if sequence == Sequence::EventInPass {
+                self.wait(cmd, COPY_TO_VERTICES);
+            }
             self.capture(cmd, 1, 2);
             match sequence {
                 Sequence::Captures => {
@@ -452,15 +484,62 @@ impl Machine {
 
     /// # Safety
     /// As [`record`](Self::record), outside of a pass.
-    unsafe fn event(&self, cmd: vk::CommandBuffer, [source, destination]: Dependency) {
+    unsafe fn event(&self, cmd: vk::CommandBuffer, dependency: Dependency) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            self.device.raw.cmd_set_event(cmd, self.event, dependency[0].0);
+            self.wait(cmd, dependency);
+        }
+    }
+
+    /// Waits for the event.
+    ///
+    /// # Safety
+    /// As [`record`](Self::record).
+    unsafe fn wait(&self, cmd: vk::CommandBuffer, [source, destination]: Dependency) {
         let barrier =
             vk::MemoryBarrier::default().src_access_mask(source.1).dst_access_mask(destination.1);
         let (src, dst) = (source.0, destination.0);
         let device = &self.device.raw;
         // SAFETY: the caller's contract.
+        unsafe { device.cmd_wait_events(cmd, &[self.event], src, dst, &[barrier], &[], &[]) };
+    }
+
+    /// Executes a secondary command buffer in a pass, with a wait for the event and a capture.
+    ///
+    /// # Safety
+    /// As [`record`](Self::record).
+    unsafe fn execute(
+        &self,
+        cmd: vk::CommandBuffer,
+        (render_pass, framebuffer): (vk::RenderPass, vk::Framebuffer),
+        pipeline: vk::Pipeline,
+    ) {
+        let device = &self.device.raw;
+        // SAFETY: the caller's contract.
         unsafe {
-            device.cmd_set_event(cmd, self.event, src);
-            device.cmd_wait_events(cmd, &[self.event], src, dst, &[barrier], &[], &[]);
+            let info = vk::CommandBufferAllocateInfo::default()
+                .command_pool(self.pool)
+                .level(vk::CommandBufferLevel::SECONDARY)
+                .command_buffer_count(1);
+            let secondary = device.allocate_command_buffers(&info).unwrap()[0];
+            let inherited = vk::CommandBufferInheritanceInfo::default().render_pass(render_pass);
+            let info = vk::CommandBufferBeginInfo::default()
+                .flags(vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE)
+                .inheritance_info(&inherited);
+            device.begin_command_buffer(secondary, &info).unwrap();
+            device.cmd_bind_pipeline(secondary, vk::PipelineBindPoint::GRAPHICS, pipeline);
+            self.wait(secondary, COPY_TO_VERTICES);
+            self.capture(secondary, 1, 2);
+            device.end_command_buffer(secondary).unwrap();
+            let begin = vk::RenderPassBeginInfo::default()
+                .render_pass(render_pass)
+                .framebuffer(framebuffer)
+                .render_area(attachment::area(1));
+            let contents = vk::SubpassContents::SECONDARY_COMMAND_BUFFERS;
+            device.cmd_begin_render_pass(cmd, &begin, contents);
+            device.cmd_execute_commands(cmd, &[secondary]);
+            device.cmd_end_render_pass(cmd);
         }
     }
 

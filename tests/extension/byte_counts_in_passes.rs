@@ -9,11 +9,11 @@ use crate::common;
 use crate::common::attachment::{self, Attachment, Drawing};
 use crate::common::{discard, layer};
 
-/// Draws each vertex as a point in the row that a push constant selects.
+/// Draws each vertex as a point in the row that a push constant and the first instance select.
 const DRAWS: &str = "#version 450
     layout(push_constant) uniform Constants { uint row; };
     void main() {
-        gl_Position = vec4((vec2(gl_VertexIndex, row) + 0.5) * 2.0 / 24.0 - 1.0, 0.0, 1.0);
+        gl_Position = vec4((vec2(gl_VertexIndex, row + gl_InstanceIndex) + 0.5) * 2.0 / 24.0 - 1.0, 0.0, 1.0);
         gl_PointSize = 1.0;
     }";
 
@@ -116,9 +116,10 @@ fn run(commands: u32) -> Vec<u32> {
                 raw.cmd_draw(cmd, 0, 1, 0, 0);
             }
             for row in 0..SIDE {
-                push(row);
+                let instance = row % 3;
+                push(row - instance);
                 let draw = functions.cmd_draw_indirect_byte_count_ext;
-                draw(cmd, 1, 0, counters, u64::from(4 * row), 0, 4);
+                draw(cmd, 1, instance, counters, u64::from(4 * row), 0, 4);
             }
             raw.cmd_end_render_pass(cmd);
             image.copy(raw, cmd, SIDE, (texels, 0));

@@ -98,7 +98,6 @@ struct Scene {
     layouts: [vk::PipelineLayout; 2],
     pipelines: [vk::Pipeline; 2],
     compute: vk::Pipeline,
-    template: vk::DescriptorUpdateTemplate,
     /// Set 0 for binding, and two sets for set number 1.
     sets: [vk::DescriptorSet; 3],
     pool: vk::DescriptorPool,
@@ -115,7 +114,8 @@ fn range(buffer: vk::Buffer, object: u32) -> vk::DescriptorBufferInfo {
 }
 
 impl Scene {
-    fn new() -> Self {
+    /// `more` are usages that one of the buffers also has.
+    fn new(more: vk::BufferUsageFlags) -> Self {
         let mut captures =
             vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
         let mut rendering = vk::PhysicalDeviceVulkan13Features::default().dynamic_rendering(true);
@@ -130,7 +130,7 @@ impl Scene {
         use vk::BufferUsageFlags as Usage;
         let usage = Usage::UNIFORM_BUFFER | Usage::STORAGE_BUFFER | Usage::UNIFORM_TEXEL_BUFFER;
         let (objects, memory) = device.host_buffer(u64::from(OBJECTS) * SPACING, usage);
-        let target = device.host_buffer(SIZE, Usage::TRANSFORM_FEEDBACK_BUFFER_EXT);
+        let target = device.host_buffer(SIZE, Usage::TRANSFORM_FEEDBACK_BUFFER_EXT | more);
         let seen = device.host_buffer(16, Usage::STORAGE_BUFFER);
         let raw = &device.raw;
         let values: Vec<u32> =
@@ -193,28 +193,6 @@ impl Scene {
             };
             let views = (0..OBJECTS).map(view).collect();
 
-            let entry = |dst_binding, descriptor_count, descriptor_type, offset, stride| {
-                vk::DescriptorUpdateTemplateEntry {
-                    dst_binding,
-                    dst_array_element: 0,
-                    descriptor_count,
-                    descriptor_type,
-                    offset,
-                    stride,
-                }
-            };
-            let stride = size_of::<(vk::DescriptorBufferInfo, u64)>();
-            let entries = [
-                entry(0, 1, UNIFORM, std::mem::offset_of!(TemplateData, frame), 0),
-                entry(1, 2, STORAGE, std::mem::offset_of!(TemplateData, pair), stride),
-                entry(4, 1, TEXEL, std::mem::offset_of!(TemplateData, view), 0),
-            ];
-            let info = vk::DescriptorUpdateTemplateCreateInfo::default()
-                .descriptor_update_entries(&entries)
-                .template_type(vk::DescriptorUpdateTemplateType::PUSH_DESCRIPTORS_KHR)
-                .pipeline_bind_point(Point::GRAPHICS)
-                .pipeline_layout(layouts[0]);
-            let template = raw.create_descriptor_update_template(&info, None).unwrap();
             let scene = Self {
                 push,
                 capture,
@@ -226,7 +204,6 @@ impl Scene {
                 layouts,
                 pipelines,
                 compute,
-                template,
                 sets,
                 pool,
                 memory,
@@ -236,6 +213,36 @@ impl Scene {
             scene.write_sets();
             scene
         }
+    }
+
+    /// Creates a template for what [`TemplateData`] has.
+    ///
+    /// # Safety
+    /// The caller destroys it.
+    unsafe fn template(&self) -> vk::DescriptorUpdateTemplate {
+        let entry = |dst_binding, descriptor_count, descriptor_type, offset, stride| {
+            vk::DescriptorUpdateTemplateEntry {
+                dst_binding,
+                dst_array_element: 0,
+                descriptor_count,
+                descriptor_type,
+                offset,
+                stride,
+            }
+        };
+        let stride = size_of::<(vk::DescriptorBufferInfo, u64)>();
+        let entries = [
+            entry(0, 1, UNIFORM, std::mem::offset_of!(TemplateData, frame), 0),
+            entry(1, 2, STORAGE, std::mem::offset_of!(TemplateData, pair), stride),
+            entry(4, 1, TEXEL, std::mem::offset_of!(TemplateData, view), 0),
+        ];
+        let info = vk::DescriptorUpdateTemplateCreateInfo::default()
+            .descriptor_update_entries(&entries)
+            .template_type(vk::DescriptorUpdateTemplateType::PUSH_DESCRIPTORS_KHR)
+            .pipeline_bind_point(vk::PipelineBindPoint::GRAPHICS)
+            .pipeline_layout(self.layouts[0]);
+        // SAFETY: the device is live.
+        unsafe { self.device.raw.create_descriptor_update_template(&info, None) }.unwrap()
     }
 
     /// # Safety
@@ -401,13 +408,11 @@ impl Scene {
                 view: self.views[now[4] as usize],
                 pair: [(info(now[1]), u64::MAX), (info(now[2]), u64::MAX)],
             };
-            self.push.cmd_push_descriptor_set_with_template(
-                cmd,
-                self.template,
-                pushed,
-                0,
-                (&raw const data).cast::<c_void>(),
-            );
+            // The template is needed only until the command has been recorded.
+            let template = self.template();
+            let data = (&raw const data).cast::<c_void>();
+            self.push.cmd_push_descriptor_set_with_template(cmd, template, pushed, 0, data);
+            raw.destroy_descriptor_update_template(template, None);
             raw.cmd_draw(cmd, VERTICES, 1, 0, 0);
             begin(4);
             draw(now);
@@ -486,7 +491,6 @@ impl Scene {
         let raw = &self.device.raw;
         // SAFETY: every submission was waited for.
         unsafe {
-            raw.destroy_descriptor_update_template(self.template, None);
             raw.destroy_descriptor_pool(self.pool, None);
             self.views.iter().for_each(|view| raw.destroy_buffer_view(*view, None));
             self.pipelines.iter().for_each(|pipeline| raw.destroy_pipeline(*pipeline, None));
@@ -545,9 +549,12 @@ unsafe fn compute_pipeline(device: &ash::Device, layout: vk::PipelineLayout) -> 
 
 #[test]
 fn captures_read_what_was_pushed() {
-    let scene = Scene::new();
-    scene.run();
-    scene.close();
+    // On the layer, captures are recorded after the pass, or before it if there is a buffer with indirect usage.
+    for more in [vk::BufferUsageFlags::empty(), vk::BufferUsageFlags::INDIRECT_BUFFER] {
+        let scene = Scene::new(more);
+        scene.run();
+        scene.close();
+    }
 }
 
 #[test]

@@ -15,7 +15,9 @@ pub(crate) struct Recorded {
     /// active, draws are such commands, too.
     destination: Destination,
     functions: Arc<Functions>,
-    /// The commands of the withheld pass. Empty outside of such a pass.
+    /// The commands of the withheld pass. Empty outside of such a pass. In a secondary command buffer that is executed
+    /// inside a pass: its waits for events, which command buffers that execute it repeat [before the
+    /// pass](Self::before_pass).
     withheld: WithheldCommands,
     /// Whether a pass has begun in this command buffer and not ended.
     is_inside: bool,
@@ -72,6 +74,10 @@ impl Recorded {
         }
     }
 
+    pub(super) const fn is_secondary(&self) -> bool {
+        self.is_secondary
+    }
+
     /// Begins recording, see [`reset`](super::reset).
     ///
     /// # Safety
@@ -97,25 +103,13 @@ impl Recorded {
         self.forget();
     }
 
-    /// Ends recording: if the last pass was suspended, the driver gets its commands now. If a pass
-    /// has not ended, its withheld commands are lost.
-    ///
-    /// # Safety
-    /// The command buffer is being recorded.
-    pub(super) unsafe fn end(&mut self, handle: vk::CommandBuffer) {
-        if self.is_inside && self.is_withheld {
+    /// Ends recording. If a pass has not ended, its withheld commands are lost.
+    pub(super) fn end(&mut self) {
+        if self.is_withheld {
             tracing::warn!(
                 "vkEndCommandBuffer inside of a render pass instance: its commands are lost"
             );
             self.forget();
-        } else if !self.is_inside {
-            // SAFETY: the caller's contract.
-            unsafe {
-                self.capture(|captures| captures.end_with_suspended_pass(handle));
-                if self.is_withheld {
-                    self.replay(handle);
-                }
-            }
         }
     }
 
@@ -172,8 +166,8 @@ impl Recorded {
         command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
     ) {
         self.is_inside = true;
-        // After a failure all passes are withheld and then dropped. If one of them went to the
-        // driver, it might resume a pass that the driver did not get.
+        // After a failure all passes are withheld and then dropped, because commands that they
+        // depend on may have been dropped.
         self.is_withheld = self.failed.is_some()
             || self.captures.as_ref().is_none_or(|captures| captures.withhold());
         self.update_destination();
@@ -204,8 +198,7 @@ impl Recorded {
         }
     }
 
-    /// Ends a pass. If the pass was withheld, the driver gets its commands now. If the pass is only
-    /// suspended, it stays withheld until it is resumed and ends.
+    /// Ends a pass. If the pass was withheld, the driver gets its commands now.
     ///
     /// # Safety
     /// The contract of [`replay`](Self::replay).
@@ -220,10 +213,8 @@ impl Recorded {
             return;
         }
         self.withhold(command);
-        if !self.captures.as_ref().is_some_and(|captures| captures.suspends()) {
-            // SAFETY: the caller's contract.
-            unsafe { self.replay(handle) };
-        }
+        // SAFETY: the caller's contract.
+        unsafe { self.replay(handle) };
     }
 
     /// Gives the withheld commands to the driver, or drops them if recording has failed.
@@ -263,13 +254,43 @@ impl Recorded {
         }
     }
 
-    /// Calls `commands`, which records commands before the withheld pass. Does nothing if no pass
-    /// is withheld or recording has failed.
+    /// Calls `commands`, which records waits for events before the withheld pass. In a secondary command buffer that is
+    /// executed inside a pass, the waits are stored instead. Otherwise, if no pass is withheld, and if recording has
+    /// failed, does nothing.
     pub(crate) fn before_pass(&mut self, commands: impl FnOnce(&mut Self)) {
-        if self.is_withheld && self.failed.is_none() {
-            self.is_withheld = false;
+        if self.failed.is_none() && (self.continues || self.is_withheld) {
+            self.is_withheld = !self.is_withheld;
             commands(self);
-            self.is_withheld = true;
+            self.is_withheld = !self.is_withheld;
+        }
+    }
+
+    /// Returns the waits for events of a secondary command buffer that is executed inside a pass.
+    pub(super) const fn waits(&self) -> Option<&WithheldCommands> {
+        if self.continues { Some(&self.withheld) } else { None }
+    }
+
+    /// Repeats the waits of a secondary command buffer, which is about to be executed, as [`before_pass`] does.
+    ///
+    /// [`before_pass`]: Self::before_pass
+    ///
+    /// # Safety
+    /// This command buffer is being recorded, and the waits are valid in it.
+    pub(crate) unsafe fn repeat_waits(
+        &mut self,
+        handle: vk::CommandBuffer,
+        waits: &WithheldCommands,
+    ) {
+        if self.failed.is_some() {
+            return;
+        }
+        if self.continues {
+            if self.withheld.append(waits).is_err() {
+                self.failed = Some(OutOfMemory::RESULT);
+            }
+        } else if self.is_withheld {
+            // SAFETY: the caller's contract.
+            unsafe { waits.replay(&self.functions, handle) };
         }
     }
 

@@ -37,7 +37,7 @@ impl Slot {
 // SAFETY: the value in the cell is replaced only while the lock of all slots is held. Otherwise only two kinds of
 // commands access it: those that are recorded into the command buffer, which the application must synchronize, and
 // those that execute the command buffer after it was recorded. The latter only read its hoisted captures, which are
-// `Sync`. The values that are moved between threads in this way are `Send`.
+// `Sync`, and the words of its waits for events. The values that are moved between threads in this way are `Send`.
 unsafe impl Sync for Slot {}
 
 const _: () = {

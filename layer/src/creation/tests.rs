@@ -116,6 +116,7 @@ struct Seen {
     extensions: Vec<CString>,
     addresses: bool,
     indexing: bool,
+    first_instances: bool,
     wide_lines: bool,
     preserves: bool,
 }
@@ -139,6 +140,7 @@ unsafe fn see(info: &vk::DeviceCreateInfo<'_>) -> Seen {
         }
         let mut put = |f: &vk::PhysicalDeviceFeatures| {
             seen.indexing |= f.shader_storage_buffer_array_dynamic_indexing == vk::TRUE;
+            seen.first_instances |= f.draw_indirect_first_instance == vk::TRUE;
             seen.wide_lines |= f.wide_lines == vk::TRUE;
         };
         for f in chain::all_of::<vk::PhysicalDeviceFeatures2<'_>>(first) {
@@ -173,7 +175,7 @@ fn creates(program: &Program, support: &CaptureSupport) -> Result<(Seen, bool), 
     let result = unsafe {
         let wishes = Wishes::new(&info);
         let captures = wishes.has_extension();
-        Creation::new(&wishes, captures.then_some(&support.required)).map(|mut creation| {
+        Creation::new(&wishes, captures.then_some(&support.required), true).map(|mut creation| {
             let is_unchanged = creation.is_unchanged();
             let below = creation.info();
             assert_eq!(
@@ -213,6 +215,7 @@ proptest! {
         prop_assert_eq!(&seen.extensions, &extensions);
         let has_feature = if descriptors { seen.indexing } else { seen.addresses };
         prop_assert!(!captures || has_feature);
+        prop_assert_eq!(seen.first_instances, captures);
         let wide_lines = program.enabled.is_some() || program.structures.iter().any(|(kind, _)| *kind == 4);
         prop_assert_eq!(seen.wide_lines, wide_lines);
         // VUID-VkDeviceCreateInfo-pNext-02830
@@ -234,7 +237,8 @@ proptest! {
         let bit_behind = |kind, set| program.structures[at..].contains(&(kind, set));
         let captures = program.extensions.contains(&ext::transform_feedback::NAME);
         let refused = bit_behind(0, false) || bit_behind(0, true) || bit_behind(1, true)
-            || captures && (bit_behind(2, false) || bit_behind(3, false));
+            || captures && (bit_behind(2, false) || bit_behind(3, false))
+            || captures && [false, true].iter().any(|set| bit_behind(4, *set));
         match creates(&program, &by_addresses()) {
             Ok((seen, _)) => {
                 prop_assert!(!refused);

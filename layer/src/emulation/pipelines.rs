@@ -48,16 +48,12 @@ pub(super) enum PipelineError {
     #[error("the shader reads descriptor set {0}, and none is bound")]
     NoSet(u32),
     #[error(
-        "it is in a part of dynamic rendering that is resumed and suspended again: it can be \
-         recorded neither before nor after it, because the rendering neither begins nor ends in \
-         this command buffer"
-    )]
-    SuspendedElsewhere,
-    #[error(
         "its arguments cannot be computed before the pass, which began before a buffer with \
-         indirect usage was created, or was suspended in another command buffer"
+         indirect usage was created"
     )]
     LateByteCount,
+    #[error("it begins at instance {0}, and the device lacks drawIndirectFirstInstance")]
+    FirstInstance(u32),
     /// A structure in the chain has to be changed, but comes after an unknown structure.
     #[error(transparent)]
     Chain(crate::error::Error),

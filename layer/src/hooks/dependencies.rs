@@ -48,8 +48,7 @@ fn event_scope() -> RenderPassScope {
 
 /// Records a wait for events. If the pass is withheld, the wait is recorded twice: before the pass,
 /// because the captures are recorded there, and in the pass. The second wait does no harm, because
-/// an event stays set, and barriers in a pass do not change image layouts. Waits in
-/// secondary command buffers that are executed in the pass are not repeated.
+/// an event stays set, and barriers in a pass do not change image layouts.
 fn wait(recorded: &mut Recorded, command: impl Fn(&mut Recorded)) {
     recorded.before_pass(&command);
     command(recorded);

@@ -9,13 +9,14 @@ use vkxfb::runtime::{
 use super::entry::hooks;
 use crate::chain::slice;
 use crate::command_buffers::{
-    Recorded, UnobservedRoute, fail, hoisted, observe, track, unobserved_route, with,
+    Recorded, UnobservedRoute, fail, hoisted, observe, track, unobserved_route, waits,
+    with, with_arguments,
 };
 use crate::device::DeviceData;
 use crate::emulation::captures::Forward;
 use crate::emulation::state::BUFFERS;
 use crate::registry::vk;
-use crate::translate::CaptureBarriers;
+use crate::translate::{CaptureBarriers, rendering};
 use crate::withheld::{Commands, OutOfMemory};
 
 /// The result of a closure that observes a command. It is converted to what the layer records in
@@ -577,21 +578,54 @@ observed! {
             forward => forward,
         }
     };
-    always execute_commands(count: u32, command_buffers: *const vk::CommandBuffer) |c, _cmd| {
-        for secondary in slice(command_buffers, count) {
-            c.execute(hoisted(*secondary));
-        }
-        c.forget_state();
-    };
     always begin_render_pass(info: *const vk::RenderPassBeginInfo<'static>, _contents: vk::SubpassContents)
     |c, cmd| c.begin_pass(capture_barriers(cmd, info));
     always begin_render_pass2(
         info: *const vk::RenderPassBeginInfo<'static>,
         _begin: *const vk::SubpassBeginInfo<'static>,
     ) |c, cmd| c.begin_pass(capture_barriers(cmd, info));
-    always begin_rendering(info: *const vk::RenderingInfo<'static>) |c, _cmd| {
-        c.begin_rendering(info.as_ref().map(|info| info.flags).unwrap_or_default());
-    };
+}
+
+unsafe extern "system" fn execute_commands(
+    command_buffer: vk::CommandBuffer,
+    count: u32,
+    secondaries: *const vk::CommandBuffer,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        observe(
+            command_buffer,
+            |captures| {
+                for secondary in slice(secondaries, count) {
+                    captures.execute(hoisted(*secondary));
+                }
+                captures.forget_state();
+            },
+            |recorded, _| {
+                for secondary in slice(secondaries, count) {
+                    if let Some(waits) = waits(*secondary) {
+                        recorded.repeat_waits(command_buffer, waits);
+                    }
+                }
+                recorded.execute_commands(command_buffer, count, secondaries);
+            },
+        );
+    }
+}
+
+unsafe extern "system" fn begin_rendering(
+    command_buffer: vk::CommandBuffer,
+    info: *const vk::RenderingInfo<'static>,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_arguments(command_buffer, |recorded, arena| {
+            let Some(info) = info.as_ref() else { return };
+            recorded.capture(|captures| captures.begin_rendering(command_buffer, info.flags));
+            let info = rendering::info(info, arena);
+            recorded.begin_rendering(command_buffer, &raw const info);
+        });
+    }
 }
 
 macro_rules! ending {

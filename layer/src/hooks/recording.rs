@@ -9,6 +9,7 @@ use crate::chain::slice;
 use crate::command_buffers::{
     allocated, failure, forget, freed, pool_destroyed, pool_reset, reset,
 };
+use crate::translate::{Arena, rendering};
 
 hooks! {
     b"vkAllocateCommandBuffers" => allocate as PFN_vkAllocateCommandBuffers,
@@ -104,11 +105,18 @@ unsafe extern "system" fn begin(
 ) -> vk::Result {
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
-        if let Some(info) = info.as_ref() {
-            reset(command_buffer, info);
-        }
+        let Some(info) = info.as_ref() else { return FAILED };
+        let is_secondary = reset(command_buffer, info);
         with_device("vkBeginCommandBuffer", FAILED, command_buffer, |device| {
-            Some(device.next.begin_command_buffer?(command_buffer, info))
+            let next = device.next.begin_command_buffer?;
+            // Primary command buffers ignore the inheritance info, whose pointer may have any value.
+            if device.emulation.is_none() || !is_secondary {
+                return Some(next(command_buffer, info));
+            }
+            Some(Arena::with(|arena| {
+                let info = rendering::begin_info(info, arena);
+                next(command_buffer, &raw const info)
+            }))
         })
     }
 }
@@ -142,17 +150,18 @@ unsafe extern "system" fn end(command_buffer: vk::CommandBuffer) -> vk::Result {
     }
 }
 
-/// `vkCreateDescriptorUpdateTemplate`
+/// `vkCreateDescriptorUpdateTemplate`. The driver's template has no allocation callbacks, because it may outlive the
+/// program's.
 unsafe extern "system" fn create_template(
     device: vk::Device,
     info: *const vk::DescriptorUpdateTemplateCreateInfo<'_>,
-    allocator: *const vk::AllocationCallbacks<'_>,
+    _allocator: *const vk::AllocationCallbacks<'_>,
     template: *mut vk::DescriptorUpdateTemplate,
 ) -> vk::Result {
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with_device("vkCreateDescriptorUpdateTemplate", FAILED, device, |data| {
-            let result = data.next.create_template?(device, info, allocator, template);
+            let result = data.next.create_template?(device, info, std::ptr::null(), template);
             if result == vk::Result::SUCCESS {
                 data.templates.created(*template, &*info);
             }
@@ -165,14 +174,12 @@ unsafe extern "system" fn create_template(
 unsafe extern "system" fn destroy_template(
     device: vk::Device,
     template: vk::DescriptorUpdateTemplate,
-    allocator: *const vk::AllocationCallbacks<'_>,
+    _allocator: *const vk::AllocationCallbacks<'_>,
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with_device("vkDestroyDescriptorUpdateTemplate", (), device, |data| {
-            let next = data.next.destroy_template?;
             data.templates.destroyed(template);
-            next(device, template, allocator);
             Some(())
         });
     }

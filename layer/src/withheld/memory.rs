@@ -2,6 +2,7 @@
 //! of them are freed together.
 
 use std::alloc::Layout;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -37,14 +38,30 @@ pub(super) struct Memory {
     /// The descriptor update templates, which determine the size of the data that is pushed with
     /// them.
     templates: Arc<Templates>,
+    /// The templates of commands that are withheld. They stay alive until the commands are replayed.
+    used: RefCell<Vec<Arc<Template>>>,
 }
 
 /// The parts of a descriptor update template that are needed to read the data for it.
+///
+/// A program may destroy a template as soon as it has recorded the commands that push descriptors
+/// with it, but withheld commands need the template later. So the driver's template is destroyed
+/// when this is dropped: when the program has destroyed the template, and no withheld command uses
+/// it any more.
 #[derive(Debug)]
 pub(crate) struct Template {
+    handle: vk::DescriptorUpdateTemplate,
+    driver: TemplateDriver,
     /// The bind point. It is valid only for templates of push descriptors.
     pub(crate) bind_point: vk::PipelineBindPoint,
     pub(crate) entries: Box<[vk::DescriptorUpdateTemplateEntry]>,
+}
+
+/// The device of templates, and the driver's function that destroys them.
+#[derive(Debug, Clone, Copy, Default)]
+struct TemplateDriver {
+    device: vk::Device,
+    destroy: Option<vk::PFN_vkDestroyDescriptorUpdateTemplate>,
 }
 
 impl Template {
@@ -54,15 +71,36 @@ impl Template {
     }
 }
 
+impl Drop for Template {
+    fn drop(&mut self) {
+        if let Some(destroy) = self.driver.destroy {
+            // SAFETY: the device is live, because `Templates::clear` comes before its end. The template was created
+            // without allocation callbacks, and nothing uses it any more.
+            unsafe { destroy(self.driver.device, self.handle, std::ptr::null()) };
+        }
+    }
+}
+
 /// The descriptor update templates of a device.
 #[derive(Debug, Default)]
-pub(crate) struct Templates(RwLock<HashMap<vk::DescriptorUpdateTemplate, Arc<Template>>>);
+pub(crate) struct Templates {
+    driver: TemplateDriver,
+    live: RwLock<HashMap<vk::DescriptorUpdateTemplate, Arc<Template>>>,
+}
 
 impl Templates {
-    /// Stores a template that was just created.
+    /// `destroy` is the driver's function that destroys templates of the device.
+    pub(crate) fn new(
+        device: vk::Device,
+        destroy: Option<vk::PFN_vkDestroyDescriptorUpdateTemplate>,
+    ) -> Self {
+        Self { driver: TemplateDriver { device, destroy }, live: RwLock::default() }
+    }
+
+    /// Stores a template that was just created, without allocation callbacks.
     ///
     /// # Safety
-    /// The structure is valid.
+    /// The structure is valid, and the template belongs to the device.
     pub(crate) unsafe fn created(
         &self,
         template: vk::DescriptorUpdateTemplate,
@@ -71,19 +109,34 @@ impl Templates {
         // SAFETY: the caller's contract.
         let entries =
             unsafe { slice(info.p_descriptor_update_entries, info.descriptor_update_entry_count) };
-        let known = Template { bind_point: info.pipeline_bind_point, entries: entries.into() };
-        let known = Arc::new(known);
-        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(template, known);
+        let known = Arc::new(Template {
+            handle: template,
+            driver: self.driver,
+            bind_point: info.pipeline_bind_point,
+            entries: entries.into(),
+        });
+        let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
+        // If the layer did not see the destruction of an earlier template with the same handle, it
+        // must not destroy it: the handle is that of the new one.
+        std::mem::forget(live.insert(template, known));
     }
 
-    /// Removes a template that is about to be destroyed.
+    /// Removes a template that the program destroys. The driver's template is destroyed once no withheld command uses
+    /// it.
     pub(crate) fn destroyed(&self, template: vk::DescriptorUpdateTemplate) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).remove(&template);
+        let removed = self.live.write().unwrap_or_else(PoisonError::into_inner).remove(&template);
+        drop(removed);
+    }
+
+    /// Removes all templates, because the device is about to be destroyed.
+    pub(crate) fn clear(&self) {
+        let all = std::mem::take(&mut *self.live.write().unwrap_or_else(PoisonError::into_inner));
+        drop(all);
     }
 
     /// Returns a template. `None` if it was not created through the layer.
     pub(crate) fn get(&self, template: vk::DescriptorUpdateTemplate) -> Option<Arc<Template>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).get(&template).cloned()
+        self.live.read().unwrap_or_else(PoisonError::into_inner).get(&template).cloned()
     }
 }
 
@@ -110,12 +163,13 @@ fn bytes_of(entry: &vk::DescriptorUpdateTemplateEntry) -> usize {
 
 impl Memory {
     pub(super) fn new(templates: Arc<Templates>) -> Self {
-        Self { bump: Bump::new(), templates }
+        Self { bump: Bump::new(), templates, used: RefCell::default() }
     }
 
     /// Frees all copies. The memory is kept for later ones.
     pub(super) fn reset(&mut self) {
         self.bump.reset();
+        self.used.get_mut().clear();
     }
 
     /// Copies values that have no pointers, or only pointers that the command does not dereference.
@@ -160,7 +214,8 @@ impl Memory {
         Ok(copy.cast_const().cast())
     }
 
-    /// Copies the data that is pushed with an update template.
+    /// Copies the data that is pushed with an update template, and keeps the template alive until
+    /// the memory is reset.
     ///
     /// # Errors
     /// [`OutOfMemory`], also if the template is unknown, so that the size of its data is not known.
@@ -172,9 +227,11 @@ impl Memory {
         template: vk::DescriptorUpdateTemplate,
         data: *const c_void,
     ) -> Result<*const c_void, OutOfMemory> {
-        let size = self.templates.get(template).ok_or(OutOfMemory)?.size();
+        let template = self.templates.get(template).ok_or(OutOfMemory)?;
         // SAFETY: the caller's contract.
-        unsafe { self.bytes(data, size) }
+        let copied = unsafe { self.bytes(data, template.size()) }?;
+        self.used.borrow_mut().push(template);
+        Ok(copied)
     }
 
     /// Like [`values`](Self::values), for structures with pointers. What these point to is copied,

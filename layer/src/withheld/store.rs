@@ -111,6 +111,14 @@ impl WithheldCommands {
         Ok(())
     }
 
+    /// Adds the commands of another list, whose arguments stay in the memory of that list.
+    pub(crate) fn append(&mut self, other: &Self) -> Result<(), OutOfMemory> {
+        self.words.try_reserve(other.words.len()).map_err(|_| OutOfMemory)?;
+        self.words.extend_from_slice(&other.words);
+        self.len += other.len;
+        Ok(())
+    }
+
     /// Returns the number of withheld commands.
     pub(crate) const fn len(&self) -> usize {
         self.len

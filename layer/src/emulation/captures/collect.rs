@@ -464,6 +464,11 @@ impl Captures {
         if forward == Forward::No {
             return forward;
         }
+        if draw.first_instance != 0 && !self.emulation.has_first_instances {
+            let error = PipelineError::FirstInstance(draw.first_instance);
+            self.refuse("vkCmdDrawIndirectByteCountEXT", error);
+            return Forward::No;
+        }
         match self.place_command() {
             Ok(commands) => {
                 // SAFETY: the caller's contract; the memory in `commands` was just allocated.

@@ -536,6 +536,45 @@ proptest! {
     }
 }
 
+/// A program may destroy a template as soon as it has recorded the push.
+#[test]
+fn templates_outlive_the_commands_that_push_with_them() {
+    unsafe extern "system" fn destroy(
+        _: vk::Device,
+        template: vk::DescriptorUpdateTemplate,
+        _: *const vk::AllocationCallbacks<'_>,
+    ) {
+        log(format!("destroy {}", template.as_raw()));
+    }
+    let (functions, _) = device();
+    let templates = Arc::new(Templates::new(vk::Device::null(), Some(destroy)));
+    let handles = [1, 2].map(vk::DescriptorUpdateTemplate::from_raw);
+    let cmd = handle();
+    allocated((&functions, &templates, None), vk::CommandPool::null(), false, &[cmd]);
+    for round in 0..2 {
+        handles.iter().for_each(|handle| unsafe {
+            templates.created(*handle, &vk::DescriptorUpdateTemplateCreateInfo::default());
+        });
+        begin_pass(cmd, 2);
+        issue(cmd, 9, 0);
+        handles.iter().for_each(|handle| templates.destroyed(*handle));
+        assert_eq!(logged(), ["destroy 2"], "nothing needs it");
+        match round {
+            0 => {
+                end_pass(cmd, 2);
+                let replayed = logged();
+                let places = ["push 0", "end", "destroy 1"]
+                    .map(|start| replayed.iter().position(|text| text.starts_with(start)).unwrap());
+                assert!(places.is_sorted(), "{replayed:?}");
+            }
+            _ => {
+                freed(&[cmd]);
+                assert_eq!(logged(), ["destroy 1"]);
+            }
+        }
+    }
+}
+
 #[test]
 fn commands_go_to_their_own_command_buffer() {
     let (functions, templates) = device();

@@ -6,5 +6,6 @@
 mod masks;
 mod passes;
 mod ranges;
+mod rendering;
 mod table;
 mod usages;
