@@ -37,7 +37,7 @@ use std::fmt;
 
 use ash::vk;
 
-pub(super) use self::sets::{Sets, with_layout};
+pub(super) use self::sets::{PipelineLayout, Sets};
 pub(super) use self::windows::Window;
 use self::windows::{Range, cover};
 use super::recorder::BufferRange;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ash::vk;
 
 use super::checks::check_limit;
-use super::descriptors::with_layout;
+use super::descriptors::PipelineLayout;
 use super::destroy::DestroyObject;
 use super::lazy::LazyPipeline;
 use super::pipeline::compute_pipeline;
@@ -26,7 +26,7 @@ pub struct Kernels {
 /// The pipelines of the kernels, and their common pipeline layout.
 #[derive(Debug)]
 pub(super) struct Pipelines {
-    layout: vk::PipelineLayout,
+    layout: PipelineLayout,
     /// The pipelines, indexed by [`Kernel`].
     pipelines: [LazyPipeline; Kernel::ALL.len()],
 }
@@ -116,7 +116,7 @@ impl<A: ?Sized> DestroyObject<A> for Kernels {
             for pipeline in pipelines {
                 ctx.device().destroy_pipeline(pipeline.raw(), None);
             }
-            ctx.device().destroy_pipeline_layout(*layout, None);
+            layout.destroy(ctx);
         }
     }
 }
@@ -130,20 +130,9 @@ impl Pipelines {
             offset: 0,
             size: KERNEL_CONSTANTS_SIZE,
         }];
-        let make_layout = |sets: &[vk::DescriptorSetLayout]| {
-            let info = vk::PipelineLayoutCreateInfo::default()
-                .set_layouts(sets)
-                .push_constant_ranges(&ranges);
-            // SAFETY: the caller's contract.
-            unsafe { ctx.device().create_pipeline_layout(&info, None) }
-                .map_err(RuntimeError::vulkan("vkCreatePipelineLayout"))
-        };
-        let layout = match ctx.table() {
-            None => make_layout(&[]),
-            // SAFETY: the caller's contract.
-            Some(limits) => unsafe { with_layout(ctx, limits, |set| make_layout(&[set])) },
-        }?;
-        ctx.name(layout, "vkxfb kernels");
+        // SAFETY: the caller's contract.
+        let layout = unsafe { PipelineLayout::new(ctx, &[], ctx.table(), &ranges) }?;
+        ctx.name(layout.raw, "vkxfb kernels");
         Ok(Self { layout, pipelines: Default::default() })
     }
 
@@ -172,7 +161,7 @@ impl Pipelines {
             let (none, entry) = (vk::SpecializationInfo::default(), kernel.entry_point());
             // SAFETY: the caller's contract; the words are a valid module with that entry point.
             let made = unsafe {
-                compute_pipeline(ctx.device(), cache, self.layout, &words, entry, &none)
+                compute_pipeline(ctx.device(), cache, self.layout.raw, &words, entry, &none)
             }?;
             let name = entry.to_string_lossy();
             ctx.name(made, &format!("vkxfb {}", name.trim_start_matches("xfb_")));
@@ -207,9 +196,9 @@ impl Pipelines {
             let point = vk::PipelineBindPoint::COMPUTE;
             device.cmd_bind_pipeline(cmd, point, pipeline);
             if let Some(set) = set {
-                device.cmd_bind_descriptor_sets(cmd, point, self.layout, 0, &[set], &[]);
+                device.cmd_bind_descriptor_sets(cmd, point, self.layout.raw, 0, &[set], &[]);
             }
-            device.cmd_push_constants(cmd, self.layout, stage, 0, &parameters.to_le_bytes());
+            device.cmd_push_constants(cmd, self.layout.raw, stage, 0, &parameters.to_le_bytes());
             device.cmd_dispatch(cmd, x, y, 1);
         }
         Ok(())

@@ -32,6 +32,7 @@ use self::create::{create_layout, entry_name, graphics_pipeline, push_constant_r
 pub use self::expected::ExpectedDraws;
 pub(super) use self::key::{Key, Source};
 use super::context::ContextId;
+use super::descriptors::PipelineLayout;
 use super::destroy::DestroyObject;
 use super::pulling::PulledAttribute;
 use super::{Context, RuntimeError};
@@ -207,7 +208,7 @@ pub struct Pipeline {
 #[derive(Debug)]
 struct Objects {
     raw: Raw,
-    raw_layout: vk::PipelineLayout,
+    layout: PipelineLayout,
 }
 
 #[derive(Debug)]
@@ -277,23 +278,23 @@ impl Pipeline {
         let attributes = check::check(ctx, desc)?;
         let entry = entry_name(&shader.entry_point)?;
         // SAFETY: the caller's contract.
-        let raw_layout = unsafe { create_layout(ctx, desc) }?;
+        let layout = unsafe { create_layout(ctx, desc) }?;
         let backend = shader.backend();
-        ctx.name(raw_layout, &format!("vkxfb {}", backend.name()));
+        ctx.name(layout.raw, &format!("vkxfb {}", backend.name()));
         let raw = match backend {
             Backend::Compute => Ok(Raw::Compute(Box::new(ComputePipelines::new(desc, entry)))),
             Backend::Native | Backend::Vertex => {
                 // SAFETY: the caller's contract; the layout was created for this description.
-                let raw = unsafe { graphics_pipeline(ctx, desc, raw_layout, &entry) };
+                let raw = unsafe { graphics_pipeline(ctx, desc, layout.raw, &entry) };
                 raw.inspect(|raw| ctx.name(*raw, &format!("vkxfb {}", backend.name())))
                     .map(Raw::Graphics)
             }
         };
         let raw = raw.inspect_err(|_| {
             // SAFETY: nothing uses the layout.
-            unsafe { ctx.device().destroy_pipeline_layout(raw_layout, None) };
+            unsafe { layout.destroy(ctx) };
         })?;
-        let pipeline = Self::of(ctx, desc, Objects { raw, raw_layout }, attributes);
+        let pipeline = Self::of(ctx, desc, Objects { raw, layout }, attributes);
         // SAFETY: the caller's contract.
         if let Err(error) = unsafe { pipeline.prepare(ctx, desc.prepared, desc.cache) } {
             // SAFETY: nothing uses what was created so far.
@@ -415,7 +416,8 @@ impl Pipeline {
             return Err(RuntimeError::Unsupported { backend, what });
         }
         let attributes = check::check(ctx, desc)?;
-        let objects = Objects { raw: Raw::Foreign(raw), raw_layout };
+        let objects =
+            Objects { raw: Raw::Foreign(raw), layout: PipelineLayout::foreign(raw_layout) };
         Ok(Self::of(ctx, desc, objects, attributes))
     }
 
@@ -482,7 +484,7 @@ impl Pipeline {
 
     /// The `VkPipelineLayout`, which the application needs to bind its descriptor sets.
     pub fn raw_layout(&self) -> vk::PipelineLayout {
-        self.shared.objects.raw_layout
+        self.shared.objects.layout.raw
     }
 
     /// The backend that the pipeline captures with.
@@ -604,7 +606,7 @@ impl Pipeline {
 
 impl<A: ?Sized> DestroyObject<A> for Pipeline {
     unsafe fn destroy(self, ctx: &Context, _: &mut A) {
-        let Objects { raw, raw_layout } = &self.shared.objects;
+        let Objects { raw, layout } = &self.shared.objects;
         let pipelines = match raw {
             Raw::Foreign(_) => return,
             Raw::Graphics(raw) => vec![*raw],
@@ -615,7 +617,7 @@ impl<A: ?Sized> DestroyObject<A> for Pipeline {
             for pipeline in pipelines {
                 ctx.device().destroy_pipeline(pipeline, None);
             }
-            ctx.device().destroy_pipeline_layout(*raw_layout, None);
+            layout.destroy(ctx);
         }
     }
 }

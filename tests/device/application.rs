@@ -21,14 +21,24 @@ impl Application {
         replace: impl FnOnce(ash::Device) -> ash::Device,
         tell: impl FnOnce(&mut Context, &ash::Instance),
     ) -> Self {
+        Self::open_as(|_| (), replace, tell)
+    }
+
+    /// Does what [`open`](Self::open) does, with other capabilities.
+    pub fn open_as(
+        change: impl FnOnce(&mut Capabilities),
+        replace: impl FnOnce(ash::Device) -> ash::Device,
+        tell: impl FnOnce(&mut Context, &ash::Instance),
+    ) -> Self {
         let instance = BareInstance::open();
         let physical_device = instance.physical_device();
         // SAFETY: the handles are of one live device.
         unsafe {
             let entry = ash::Entry::load().unwrap();
             let version = vk::API_VERSION_1_3;
-            let caps =
+            let mut caps =
                 Capabilities::query(&entry, &instance.raw, version, physical_device).unwrap();
+            change(&mut caps);
             let required = required_features(&caps, &[Backend::Compute]).unwrap();
             let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
             let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues);

@@ -12,6 +12,7 @@ mod debug_utils;
 mod existing;
 mod pipeline_layouts;
 mod prepared;
+mod set_layouts;
 mod variants;
 mod vertex_formats;
 mod workarounds;

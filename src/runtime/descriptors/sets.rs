@@ -93,25 +93,67 @@ impl Sets {
     }
 }
 
-/// Calls `f` with the layout of the descriptor sets, and destroys it afterwards: it is needed only while a pipeline
-/// layout is created.
+/// A pipeline layout, with the layout of a table's descriptor set under the descriptor plan.
 ///
-/// # Errors
-/// The error of a failed command, or of `f`.
-///
-/// # Safety
-/// The device of `ctx` is live.
-pub(in crate::runtime) unsafe fn with_layout<R>(
-    ctx: &Context,
-    limits: &TableLimits,
-    f: impl FnOnce(vk::DescriptorSetLayout) -> Result<R, RuntimeError>,
-) -> Result<R, RuntimeError> {
-    // SAFETY: the caller's contract.
-    let layout = unsafe { create_layout(ctx, limits) }?;
-    let result = f(layout);
-    // SAFETY: a pipeline layout that `f` created with it does not need it any more.
-    unsafe { ctx.device().destroy_descriptor_set_layout(layout, None) };
-    result
+/// Vulkan no longer needs a set layout once the pipeline layout is created, but the validation layer (1.4) reports
+/// pipelines that are created with the pipeline layout after the set layout was destroyed.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::runtime) struct PipelineLayout {
+    pub(in crate::runtime) raw: vk::PipelineLayout,
+    /// Null under the address plan.
+    table: vk::DescriptorSetLayout,
+}
+
+impl PipelineLayout {
+    /// A layout that the application created.
+    pub(in crate::runtime) const fn foreign(raw: vk::PipelineLayout) -> Self {
+        Self { raw, table: vk::DescriptorSetLayout::null() }
+    }
+
+    /// Creates a pipeline layout with these set layouts and, if `limits` are given, the layout of the table's set after
+    /// them.
+    ///
+    /// # Errors
+    /// A failed command.
+    ///
+    /// # Safety
+    /// The device of `ctx` is live, and the set layouts belong to it.
+    pub(in crate::runtime) unsafe fn new(
+        ctx: &Context,
+        set_layouts: &[vk::DescriptorSetLayout],
+        limits: Option<&TableLimits>,
+        ranges: &[vk::PushConstantRange],
+    ) -> Result<Self, RuntimeError> {
+        let mut set_layouts = set_layouts.to_vec();
+        let table = match limits {
+            // SAFETY: the caller's contract.
+            Some(limits) => unsafe { create_layout(ctx, limits) }?,
+            None => vk::DescriptorSetLayout::null(),
+        };
+        set_layouts.extend(limits.map(|_| table));
+        let info = vk::PipelineLayoutCreateInfo::default()
+            .set_layouts(&set_layouts)
+            .push_constant_ranges(ranges);
+        // SAFETY: the caller's contract.
+        match unsafe { ctx.device().create_pipeline_layout(&info, None) } {
+            Ok(raw) => Ok(Self { raw, table }),
+            Err(result) => {
+                // SAFETY: nothing uses the set layout; a null handle is ignored.
+                unsafe { ctx.device().destroy_descriptor_set_layout(table, None) };
+                Err(RuntimeError::Vulkan { call: "vkCreatePipelineLayout", result })
+            }
+        }
+    }
+
+    /// # Safety
+    /// The device no longer uses the layout; `ctx` is the context that it was made with.
+    pub(in crate::runtime) unsafe fn destroy(self, ctx: &Context) {
+        // SAFETY: the caller's contract; null handles are ignored.
+        unsafe {
+            ctx.device().destroy_pipeline_layout(self.raw, None);
+            ctx.device().destroy_descriptor_set_layout(self.table, None);
+        }
+    }
 }
 
 /// # Safety

@@ -43,11 +43,11 @@ impl Pipeline {
         key: Key,
         cache: vk::PipelineCache,
     ) -> Result<vk::Pipeline, RuntimeError> {
-        let Objects { raw, raw_layout } = &self.shared.objects;
+        let Objects { raw, layout } = &self.shared.objects;
         match raw {
             Raw::Graphics(raw) | Raw::Foreign(raw) => Ok(*raw),
             // SAFETY: the caller's contract.
-            Raw::Compute(pipelines) => unsafe { pipelines.get(ctx, *raw_layout, key, cache) },
+            Raw::Compute(pipelines) => unsafe { pipelines.get(ctx, layout.raw, key, cache) },
         }
     }
 }

@@ -9,7 +9,7 @@ use spirv::ExecutionModel;
 use super::key::Source;
 use super::{Key, PipelineDesc, vertex_input};
 use crate::lower::{Backend, Lowered, ResourcePlan, WideAccesses};
-use crate::runtime::descriptors::with_layout;
+use crate::runtime::descriptors::PipelineLayout;
 use crate::runtime::extensions::{with_discard_state, with_vertex_input_state};
 use crate::runtime::{Context, RuntimeError};
 use crate::spirv::specialization::SpecializationConstant;
@@ -53,34 +53,15 @@ pub(super) fn push_constant_range(shader: &Lowered) -> vk::PushConstantRange {
 pub(super) unsafe fn create_layout(
     ctx: &Context,
     desc: &PipelineDesc<'_>,
-) -> Result<vk::PipelineLayout, RuntimeError> {
-    let (device, shader) = (ctx.device(), desc.shader);
-    let ranges = [push_constant_range(shader)];
-    let create = |set_layouts: &[vk::DescriptorSetLayout]| {
-        let info = vk::PipelineLayoutCreateInfo::default()
-            .set_layouts(set_layouts)
-            .push_constant_ranges(if ranges[0].size == 0 { &[] } else { &ranges });
-        // SAFETY: the caller's contract.
-        unsafe { device.create_pipeline_layout(&info, None) }
-            .map_err(RuntimeError::vulkan("vkCreatePipelineLayout"))
-    };
-    let limits = match shader.resources() {
+) -> Result<PipelineLayout, RuntimeError> {
+    let ranges = [push_constant_range(desc.shader)];
+    let limits = match desc.shader.resources() {
         Some(ResourcePlan::Descriptors { .. }) => ctx.table(),
         _ => None,
     };
-    match limits {
-        Some(limits) => {
-            let mut set_layouts = desc.set_layouts.to_vec();
-            // SAFETY: the caller's contract.
-            unsafe {
-                with_layout(ctx, limits, |layout| {
-                    set_layouts.push(layout);
-                    create(&set_layouts)
-                })
-            }
-        }
-        None => create(desc.set_layouts),
-    }
+    let ranges = if ranges[0].size == 0 { &[][..] } else { &ranges };
+    // SAFETY: the caller's contract.
+    unsafe { PipelineLayout::new(ctx, desc.set_layouts, limits, ranges) }
 }
 
 /// Creates the Vulkan pipeline for a [checked](super::check) description of the native or the vertex backend.
