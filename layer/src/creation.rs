@@ -153,7 +153,9 @@ impl<'a> Creation<'a> {
             (first_instances, |features| &mut features.draw_indirect_first_instance),
         ];
         for (_, member) in core.into_iter().filter(|(is_required, _)| *is_required) {
-            if !chain.set::<vk::PhysicalDeviceFeatures2<'static>>(|f| member(&mut f.features), true)? {
+            if !chain
+                .set::<vk::PhysicalDeviceFeatures2<'static>>(|f| member(&mut f.features), true)?
+            {
                 // SAFETY: the program's pointer is null or valid.
                 let given = unsafe { self.info.p_enabled_features.as_ref() };
                 let given = || Box::new(given.copied().unwrap_or_default());

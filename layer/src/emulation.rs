@@ -14,6 +14,7 @@ mod pipeline_batches;
 mod pipelines;
 mod push_descriptors;
 pub(crate) mod queries;
+pub(crate) mod shader_modules;
 pub(crate) mod shader_objects;
 pub(crate) mod state;
 
@@ -96,11 +97,9 @@ impl Emulation {
             let addresses = context.has_addresses();
             let memory = Memory::new(&next, physical_device, &table, addresses)
                 .map_err(|error| Error::Runtime(error.to_string(), FAILED))?;
-            let info = vk::DescriptorSetLayoutCreateInfo::default();
-            let raw = table.create_descriptor_set_layout(&info, None).map_err(Error::Below)?;
-            let empty = Arc::new(SetLayout::empty(raw, table));
+            let empty = SetLayout::empty(&table, Default::default()).map_err(Error::Below)?;
             let kernels = Kernels::new(&context)?;
-            let objects = Objects::new(empty);
+            let objects = Objects::new(Arc::new(empty));
             let has = |name: &CStr| support.capabilities.has_extension(name);
             let defaults = DefaultAttributes::new(instance, physical_device, has);
             let default_attributes = defaults.map(Arc::new);

@@ -262,8 +262,7 @@ struct Part {
 /// Returns the part that letters describe: it (r)esumes, (c)aptures, (s)uspends, and is in a secondary command buffer (x).
 const fn part(letters: &str) -> Part {
     let letters = letters.as_bytes();
-    let mut part =
-        Part { resumes: false, captures: false, suspends: false, is_secondary: false };
+    let mut part = Part { resumes: false, captures: false, suspends: false, is_secondary: false };
     let mut number = 0;
     while number < letters.len() {
         match letters[number] {

@@ -8,11 +8,11 @@ use ash::vk::GraphicsPipelineLibraryFlagsEXT as Has;
 use vkxfb::runtime::RuntimeError;
 
 use super::Emulation;
-use super::objects::{ShaderModule, Stripped};
 use super::pipelines::{
     CAPTURED_STAGES, CapturedStages, InputPart, Parts, Pipeline, PipelineError, ShaderPart,
     StagePart,
 };
+use super::shader_modules::{ShaderModule, Stripped};
 use crate::chain::copy::Chain;
 use crate::chain::{all_of, slice};
 
@@ -197,6 +197,10 @@ pub(super) unsafe fn capturing(
         // If the program forbids compilation during creation, the variant is only created when the
         // first draw is captured.
         let compiles = !flags_of(info).contains(FAIL_ON_COMPILE);
+        let empty_of_buffers = match flags_of(info).contains(DESCRIPTOR_BUFFER) {
+            true => Some(objects.empty_of_buffers(emulation.context().device())?),
+            false => None,
+        };
         let stages = parts.shader.as_ref().and_then(|shader| shader.stages());
         let is_counted = stages.is_some_and(|stages| !stages.captures);
         let made = Pipeline::new(
@@ -204,7 +208,7 @@ pub(super) unsafe fn capturing(
             &parts,
             layout(),
             emulation.default_attributes.as_ref(),
-            flags_of(info).contains(vk::PipelineCreateFlags2KHR::DESCRIPTOR_BUFFER_EXT),
+            empty_of_buffers,
         );
         let made = match made {
             // The shader has no transform feedback, so its variant would only count primitives of
@@ -236,6 +240,10 @@ pub(super) unsafe fn capturing(
 /// `VK_PIPELINE_CREATE_2_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT`
 const FAIL_ON_COMPILE: vk::PipelineCreateFlags2KHR =
     vk::PipelineCreateFlags2KHR::FAIL_ON_PIPELINE_COMPILE_REQUIRED;
+
+/// `VK_PIPELINE_CREATE_2_DESCRIPTOR_BUFFER_BIT_EXT`
+const DESCRIPTOR_BUFFER: vk::PipelineCreateFlags2KHR =
+    vk::PipelineCreateFlags2KHR::DESCRIPTOR_BUFFER_EXT;
 
 /// Returns the flags of a pipeline: those of `VkPipelineCreateFlags2CreateInfo` if the chain
 /// contains it, and otherwise the 32-bit flags, which have [the same
@@ -372,5 +380,5 @@ unsafe fn identified(
     if identifier.is_empty() || !CAPTURED_STAGES.contains(stage.stage) {
         return Ok(None);
     }
-    emulation.objects().identified.get(identifier.into()).ok_or(PipelineError::Identifier)
+    emulation.objects().identified.get(identifier).ok_or(PipelineError::Identifier)
 }

@@ -7,6 +7,10 @@ use ash::vk;
 
 use crate::chain::slice;
 
+/// The flag of layouts whose sets are in descriptor buffers.
+pub(super) const OF_BUFFERS: vk::DescriptorSetLayoutCreateFlags =
+    vk::DescriptorSetLayoutCreateFlags::DESCRIPTOR_BUFFER_EXT;
+
 /// A descriptor set layout as the application defined it.
 ///
 /// Variants may be created when the application has already destroyed its layout: Vulkan allows that once a pipeline
@@ -34,10 +38,27 @@ pub(crate) struct Binding {
 }
 
 impl SetLayout {
-    /// Describes `raw`, which was created without bindings.
-    pub(crate) fn empty(raw: vk::DescriptorSetLayout, device: ash::Device) -> Self {
-        let flags = vk::DescriptorSetLayoutCreateFlags::empty();
-        Self { raw, dynamic_count: 0, bindings: Box::default(), flags, device }
+    /// Creates a layout without bindings.
+    ///
+    /// # Errors
+    /// The result of the command.
+    ///
+    /// # Safety
+    /// The device is live, and allows these flags.
+    pub(crate) unsafe fn empty(
+        device: &ash::Device,
+        flags: vk::DescriptorSetLayoutCreateFlags,
+    ) -> Result<Self, vk::Result> {
+        let info = vk::DescriptorSetLayoutCreateInfo::default().flags(flags);
+        // SAFETY: the caller's contract.
+        let raw = unsafe { device.create_descriptor_set_layout(&info, None) }?;
+        let device = device.clone();
+        Ok(Self { raw, dynamic_count: 0, bindings: Box::default(), flags, device })
+    }
+
+    /// Whether the descriptors of sets with this layout are in descriptor buffers.
+    pub(super) const fn is_of_buffers(&self) -> bool {
+        self.flags.contains(OF_BUFFERS)
     }
 
     /// Describes `raw`, which was created with `info`.
@@ -107,5 +128,77 @@ impl PipelineLayout {
         }
         sets.extend(rest.unwrap_or_default().iter().cloned());
         Self { sets }
+    }
+
+    /// Returns the layout of a pipeline whose sets are in descriptor buffers. [All set
+    /// layouts](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineLayoutCreateInfo.html#VUID-VkPipelineLayoutCreateInfo-pSetLayouts-08008)
+    /// must then have that flag, so `empty`, which has it, replaces the empty layout that stands for unused sets.
+    pub(super) fn of_buffers(&self, empty: &Arc<SetLayout>) -> Self {
+        let sets = self.sets.iter().map(|set| if set.is_of_buffers() { set } else { empty });
+        Self { sets: sets.cloned().collect() }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A layout that belongs to a device whose functions do nothing.
+    pub(in crate::emulation) fn layout(
+        bindings: &[Binding],
+        flags: vk::DescriptorSetLayoutCreateFlags,
+    ) -> Arc<SetLayout> {
+        unsafe extern "system" fn destroy(
+            _: vk::Device,
+            _: vk::DescriptorSetLayout,
+            _: *const vk::AllocationCallbacks<'_>,
+        ) {
+        }
+        let find = |name: &std::ffi::CStr| match name == c"vkDestroyDescriptorSetLayout" {
+            true => destroy as *const std::ffi::c_void,
+            false => std::ptr::null(),
+        };
+        // SAFETY: the only function has the type that belongs to its name.
+        let device = unsafe { ash::Device::load_with(find, vk::Device::null()) };
+        let raw = vk::DescriptorSetLayout::null();
+        Arc::new(SetLayout { raw, dynamic_count: 0, bindings: bindings.into(), flags, device })
+    }
+
+    #[test]
+    fn shaders_leave_sets_to_each_other() {
+        let binding = |number| Binding {
+            number,
+            ty: vk::DescriptorType::UNIFORM_BUFFER,
+            count: 1,
+            has_immutable_samplers: false,
+        };
+        let [a, b, c] = [0, 1, 2].map(|number| layout(&[binding(number)], Default::default()));
+        let empty = layout(&[], Default::default());
+        let of = |sets: &[&Arc<SetLayout>]| PipelineLayout {
+            sets: sets.iter().map(|set| Arc::clone(set)).collect(),
+        };
+        for (one, other) in [
+            (of(&[&a, &empty, &c]), of(&[&empty, &b])),
+            (of(&[&a]), of(&[&empty, &b, &c])),
+            (of(&[&empty, &b]), of(&[&a, &b, &c])),
+            (of(&[]), of(&[&a, &b, &c])),
+        ] {
+            for merged in [one.merged(&other), other.merged(&one)] {
+                let numbers: Vec<u32> =
+                    merged.sets.iter().map(|set| set.bindings[0].number).collect();
+                assert_eq!(numbers, [0, 1, 2]);
+            }
+        }
+    }
+
+    #[test]
+    fn all_sets_of_a_pipeline_are_in_buffers() {
+        let [unused, used, empty] =
+            [Default::default(), OF_BUFFERS, OF_BUFFERS].map(|flags| layout(&[], flags));
+        let sets = vec![Arc::clone(&used), unused, used];
+        let found = PipelineLayout { sets: sets.clone() }.of_buffers(&empty);
+        assert!(found.sets.iter().all(|set| set.is_of_buffers()));
+        let same = |number: usize| Arc::ptr_eq(&found.sets[number], &sets[number]);
+        assert!(same(0) && Arc::ptr_eq(&found.sets[1], &empty) && same(2));
     }
 }

@@ -1,22 +1,20 @@
 //! Has the data that the layer keeps for objects of an application. The data of an object is found by the object's
 //! handle.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use ash::vk;
-use spirv::{ExecutionModel, Op};
 use vkxfb::lower::Effects;
-use vkxfb::lower::streams::strip_streams;
-use vkxfb::lower::strip::strip_xfb;
+use vkxfb::runtime::RuntimeError;
 
 use super::addresses::Addresses;
-use super::layouts::{PipelineLayout, SetLayout};
+use super::layouts::{OF_BUFFERS, PipelineLayout, SetLayout};
 use super::pipelines::{Parts, Pipeline};
 use super::queries::Queries;
+use super::shader_modules::{Identified, ShaderModule};
 use super::shader_objects::{BoundShaders, ShaderObject};
 
 /// The data of all live objects of one type.
@@ -71,13 +69,14 @@ pub(crate) struct Objects {
     /// for a capture and for the draw itself.
     side_effects: AtomicBool,
     pub(crate) set_layouts: Table<vk::DescriptorSetLayout, Arc<SetLayout>>,
+    /// The empty layout of sets in descriptor buffers, once a pipeline needed it.
+    empty_of_buffers: Mutex<Option<Arc<SetLayout>>>,
     pub(crate) pipeline_layouts: Table<vk::PipelineLayout, Arc<PipelineLayout>>,
     /// The shader modules with transform feedback, or with a shader before rasterization. Other
     /// modules are not kept.
     pub(crate) shader_modules: Table<vk::ShaderModule, ShaderModule>,
-    /// The shader modules by the identifiers that the program has queried. `None` for a module that
-    /// captures do not need.
-    pub(crate) identified: Table<Box<[u8]>, Option<ShaderModule>>,
+    /// The shader modules by the identifiers that the program has queried.
+    pub(crate) identified: Identified,
     /// The parts of graphics pipeline libraries.
     pub(super) libraries: Table<vk::Pipeline, Parts>,
     /// The shader objects of stages before rasterization.
@@ -100,91 +99,6 @@ pub(crate) struct Buffer {
     pub(crate) is_indirect: bool,
     /// Whether the buffer has a device address, for the program or for captures.
     pub(crate) has_address: bool,
-}
-
-/// The layer's data of a shader module of the application.
-#[derive(Debug, Clone)]
-pub(crate) struct ShaderModule {
-    /// The SPIR-V words that the application passed to `vkCreateShaderModule`.
-    pub(crate) words: Arc<[u32]>,
-    /// Whether the module has transform feedback.
-    pub(crate) captures: bool,
-    /// Whether the module has a geometry shader that may emit to several vertex streams.
-    pub(crate) has_streams: bool,
-}
-
-impl ShaderModule {
-    /// Whether the driver got other words than the application passed.
-    pub(crate) const fn is_stripped(&self) -> bool {
-        self.captures || self.has_streams
-    }
-}
-
-/// The words of a shader module, rewritten for a driver without transform feedback.
-pub(crate) struct Stripped {
-    /// The words for the driver. `None` if the application's words need no change.
-    pub(crate) words: Option<Vec<u32>>,
-    captures: bool,
-    has_streams: bool,
-}
-
-impl Stripped {
-    /// Removes transform feedback from a module, and all vertex streams except `stream`, which is rasterized. An
-    /// invalid module is left unchanged.
-    pub(crate) fn of(words: &[u32], stream: u32) -> Self {
-        let without_xfb = strip_xfb(words).unwrap_or(Cow::Borrowed(words));
-        let captures = matches!(without_xfb, Cow::Owned(_));
-        let is_geometry = has_shader(words, &[ExecutionModel::Geometry]);
-        let one_stream = match is_geometry.then(|| strip_streams(&without_xfb, stream)) {
-            Some(Ok(Cow::Owned(stripped))) => Some(stripped),
-            _ => None,
-        };
-        let has_streams = one_stream.is_some();
-        let words = one_stream.or_else(|| captures.then(|| without_xfb.into_owned()));
-        Self { words, captures, has_streams }
-    }
-
-    /// Returns the layer's data of the module. `None` if captures do not need the module. Captures need each module
-    /// that was rewritten for the driver, and each module with a shader before rasterization: that shader may run
-    /// before one that captures, or be a geometry shader in a pipeline that rasterizes a stream other than 0.
-    pub(crate) fn kept(&self, words: &[u32]) -> Option<ShaderModule> {
-        let kept = [
-            ExecutionModel::Vertex,
-            ExecutionModel::TessellationControl,
-            ExecutionModel::TessellationEvaluation,
-            ExecutionModel::Geometry,
-        ];
-        let is_kept = self.words.is_some() || has_shader(words, &kept);
-        is_kept.then(|| self.module(words))
-    }
-
-    /// Returns the layer's data of the module. `words` are those of the application.
-    pub(crate) fn module(&self, words: &[u32]) -> ShaderModule {
-        let Self { captures, has_streams, .. } = *self;
-        ShaderModule { words: words.into(), captures, has_streams }
-    }
-}
-
-pub(crate) fn identifier_of(identifier: &vk::ShaderModuleIdentifierEXT<'_>) -> Box<[u8]> {
-    let size = (identifier.identifier_size as usize).min(identifier.identifier.len());
-    identifier.identifier[..size].into()
-}
-
-/// Whether a module has an entry point of one of these execution models. The instructions are not
-/// validated.
-fn has_shader(words: &[u32], stages: &[ExecutionModel]) -> bool {
-    let mut rest = words.get(5..).unwrap_or_default();
-    while let Some((head, operands)) = rest.split_first()
-        && *head & 0xffff != Op::Function as u32
-    {
-        let is_of = |stage: &ExecutionModel| operands.first() == Some(&(*stage as u32));
-        if *head & 0xffff == Op::EntryPoint as u32 && stages.iter().any(is_of) {
-            return true;
-        }
-        let length = (*head >> 16) as usize;
-        rest = rest.get(length.max(1)..).unwrap_or_default();
-    }
-    false
 }
 
 /// The key in `set_layouts` of the empty layout, which stands for sets that are unknown or not
@@ -271,6 +185,28 @@ impl Objects {
         self.set_layouts.get(layout).or_else(|| self.set_layouts.get(EMPTY))
     }
 
+    /// Returns the empty layout of sets in descriptor buffers, and creates it if there is none.
+    ///
+    /// # Errors
+    /// A failed command.
+    ///
+    /// # Safety
+    /// The device is live, and has descriptor buffers.
+    pub(super) unsafe fn empty_of_buffers(
+        &self,
+        device: &ash::Device,
+    ) -> Result<Arc<SetLayout>, RuntimeError> {
+        let mut known = self.empty_of_buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = &*known {
+            return Ok(Arc::clone(known));
+        }
+        // SAFETY: the caller's contract.
+        let made = unsafe { SetLayout::empty(device, OF_BUFFERS) };
+        let call = "vkCreateDescriptorSetLayout";
+        let made = made.map_err(|result| RuntimeError::Vulkan { call, result })?;
+        Ok(Arc::clone(known.insert(Arc::new(made))))
+    }
+
     /// Removes all objects, because the device is about to be destroyed.
     pub(crate) fn clear(&self) {
         self.pipelines.clear();
@@ -282,6 +218,7 @@ impl Objects {
         self.identified.clear();
         self.pipeline_layouts.clear();
         self.set_layouts.clear();
+        drop(self.empty_of_buffers.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.buffers.clear();
         self.addresses.clear();
         self.indirect_buffers.store(0, Ordering::Relaxed);

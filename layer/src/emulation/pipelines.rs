@@ -19,7 +19,7 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex, TopologyError};
 use vkxfb::vertex_input::VertexInput;
 
 use super::default_attributes::{DefaultAttributes, Inputs};
-use super::layouts::PipelineLayout;
+use super::layouts::{PipelineLayout, SetLayout};
 use crate::chain::{all_of, slice};
 
 /// The reason why a graphics pipeline or a draw cannot be captured.
@@ -45,6 +45,10 @@ pub(super) enum PipelineError {
     RasterizationStream(u32),
     #[error("other descriptor buffers are bound between the draws of a capture")]
     DescriptorBuffers,
+    #[error(
+        "the number of control points of a patch is dynamic state, and no vkCmdSetPatchControlPointsEXT sets it"
+    )]
+    NoPatchControlPoints,
     #[error("the shader reads descriptor set {0}, and none is bound")]
     NoSet(u32),
     #[error(
@@ -420,7 +424,8 @@ pub(super) struct Pipeline {
 impl Pipeline {
     /// Makes a pipeline from the parts that a capture needs. `None` if nothing is captured or
     /// counted. `layout` is the layout of the whole pipeline. If it is `None`, the layout of the
-    /// shaders' part is used.
+    /// shaders' part is used. If the descriptor sets are in descriptor buffers, `empty_of_buffers`
+    /// is the empty layout of such sets.
     ///
     /// # Errors
     /// The pipeline cannot be captured by compute.
@@ -429,13 +434,18 @@ impl Pipeline {
         parts: &Parts,
         layout: Option<Arc<PipelineLayout>>,
         defaults: Option<&Arc<DefaultAttributes>>,
-        has_descriptor_buffers: bool,
+        empty_of_buffers: Option<Arc<SetLayout>>,
     ) -> Result<Option<Self>, PipelineError> {
         let Some(shader) = &parts.shader else { return Ok(None) };
         let Some(stages) = shader.stages.clone() else { return Ok(None) };
         let Some(input) = parts.input.clone() else { return Ok(None) };
         let vertex_input = input.vertex_input.clone().map_err(PipelineError::VertexInput)?;
         let layout = layout.or_else(|| shader.layout.clone()).ok_or(PipelineError::Layout)?;
+        let has_descriptor_buffers = empty_of_buffers.is_some();
+        let layout = match empty_of_buffers {
+            Some(empty) => Arc::new(layout.of_buffers(&empty)),
+            None => layout,
+        };
         let vertex = stages.vertex();
         let inputs = Inputs::new(&vertex.shader(&vertex.constants()), defaults);
         let vertex_input = match input.dynamic.vertex_input {

@@ -5,13 +5,14 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use ash::vk;
+use vkxfb::lower::Effects;
 
 use super::Emulation;
 use super::layouts::PipelineLayout;
-use super::objects::Stripped;
 use super::pipelines::{
     CAPTURED_STAGES, CapturedStages, Parts, Pipeline, PipelineError, StagePart,
 };
+use super::shader_modules::Stripped;
 use crate::chain::slice;
 use crate::identity::SHADER_BINARY;
 
@@ -55,6 +56,19 @@ impl BoundShaders {
 
     pub(super) fn has(&self, shader: vk::ShaderEXT) -> bool {
         self.all().contains(&shader)
+    }
+}
+
+impl ShaderObject {
+    /// Whether these side effects of the shader may happen repeatedly: a shader that captures runs in the capture and in
+    /// the driver's draw, and a shader before another stage may run for each primitive of a capture. `last` tells of a
+    /// linked shader whether the last one before rasterization captures, and whether it has several vertex streams. If
+    /// that only counts, captures repeat no stores, but atomics whose results a shader uses.
+    fn may_repeat(&self, last: Option<(bool, bool)>, effects: Effects) -> bool {
+        match last {
+            Some((captures, counts)) => captures || counts && effects.atomic_results,
+            None => self.captures || self.is_followed,
+        }
     }
 }
 
@@ -102,13 +116,17 @@ impl Emulation {
         let (count, made) = (below.len() as u32, shaders.as_mut_ptr());
         // SAFETY: the caller's contract.
         let result = unsafe { next(device, count, below.as_ptr(), allocator, made) };
-        for (shader, object) in shaders.iter().zip(own) {
+        // Linked shaders are only used together, so the last of them decides whether they are captured.
+        let linked = infos.iter().zip(&own).filter(|(info, _)| info.flags.contains(links));
+        let last = linked
+            .filter_map(|(info, object)| Some((info.stage.as_raw(), object.as_ref()?)))
+            .max_by_key(|(stage, _)| *stage)
+            .map(|(_, last)| (last.captures, last.has_streams));
+        for ((shader, object), info) in shaders.iter().zip(own).zip(infos) {
             if let Some(object) = object.filter(|_| *shader != vk::ShaderEXT::null()) {
-                // The side effects of these shaders may happen more than once: a shader that
-                // captures runs in the capture and in the driver's draw, and a shader before
-                // another stage may run for each primitive of a capture.
-                if (object.captures || object.is_followed)
-                    && let Ok(effects) = object.part.effects()
+                let last = last.filter(|_| info.flags.contains(links));
+                if let Ok(effects) = object.part.effects()
+                    && object.may_repeat(last, effects)
                 {
                     self.objects().repeat_effects(effects, object.part.entry_point());
                 }
@@ -263,15 +281,18 @@ impl Emulation {
             captures: last.captures,
             has_streams: last.has_streams && bound.geometry != vk::ShaderEXT::null(),
         };
-        let buffers = vk::DescriptorSetLayoutCreateFlags::DESCRIPTOR_BUFFER_EXT;
-        let has_descriptor_buffers = layout.sets.iter().any(|set| set.flags.contains(buffers));
+        let empty_of_buffers = match layout.sets.iter().any(|set| set.is_of_buffers()) {
+            // SAFETY: the device is live, and has layouts of descriptor buffers.
+            true => Some(unsafe { self.objects().empty_of_buffers(self.context().device()) }?),
+            false => None,
+        };
         let parts = Parts::of_shaders(stages);
         let made = Pipeline::new(
             self.context(),
             &parts,
             Some(layout),
             self.default_attributes.as_ref(),
-            has_descriptor_buffers,
+            empty_of_buffers,
         );
         match made {
             Err(error) if !last.captures => {

@@ -8,10 +8,11 @@ use ash::vk;
 use vkxfb::runtime::QueryKind;
 
 use super::entry::{FAILED, emulated, hooks, with_device};
-use crate::chain::slice;
+use crate::chain::{all_of, slice};
 use crate::emulation::layouts::{PipelineLayout, SetLayout};
-use crate::emulation::objects::{Buffer, Stripped, identifier_of};
+use crate::emulation::objects::Buffer;
 use crate::emulation::queries::kind_of;
+use crate::emulation::shader_modules::Stripped;
 use crate::recording::Recording;
 use crate::translate::usages::usage_of_buffer;
 use crate::translate::{Arena, Kind, OUT_OF_MEMORY, passes, usages};
@@ -144,14 +145,27 @@ unsafe extern "system" fn bind_buffer_memory2(
     unsafe {
         with_device("vkBindBufferMemory2", FAILED, device, |data| {
             let result = data.next.bind_buffer_memory2?(device, count, infos);
-            if result == vk::Result::SUCCESS {
-                for info in slice(infos, count) {
-                    note_address(data, device, info.buffer);
-                }
+            for info in slice(infos, count).iter().filter(|info| is_bound(info, result)) {
+                note_address(data, device, info.buffer);
             }
             Some(result)
         })
     }
+}
+
+/// Whether a bind of `vkBindBufferMemory2`, which returned `result`, succeeded. A bind has a result
+/// of its own if its chain has a
+/// [`VkBindMemoryStatus`](https://docs.vulkan.org/refpages/latest/refpages/source/VkBindMemoryStatus.html).
+///
+/// # Safety
+/// The structure is valid, and the command has returned.
+unsafe fn is_bound(info: &vk::BindBufferMemoryInfo<'_>, result: vk::Result) -> bool {
+    // SAFETY: the caller's contract.
+    let own = unsafe {
+        let status = all_of::<vk::BindMemoryStatusKHR<'_>>(info.p_next).next();
+        status.and_then(|status| status.p_result.as_ref()).copied()
+    };
+    own.unwrap_or(result) == vk::Result::SUCCESS
 }
 
 /// Stores the device address of a buffer that was bound to memory, if the program can pass
@@ -360,7 +374,7 @@ unsafe extern "system" fn module_identifier(
                 }
                 None => data.next.module_identifier?(device, module, identifier),
             }
-            _ = objects.identified.insert(identifier_of(&*identifier), known);
+            objects.identified.insert(&*identifier, known);
             Some(())
         });
     }
@@ -378,7 +392,7 @@ unsafe extern "system" fn module_info_identifier(
             let words = std::slice::from_raw_parts((*info).p_code, (*info).code_size / 4);
             let known = Stripped::of(words, 0).kept(words);
             let objects = data.emulation.as_ref()?.objects();
-            _ = objects.identified.insert(identifier_of(&*identifier), known);
+            objects.identified.insert(&*identifier, known);
             Some(())
         });
     }
@@ -525,5 +539,31 @@ unsafe extern "system" fn create_query_pool(
             }
             result
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn binds_of_one_call_have_results_of_their_own() {
+        let (success, failure) = (vk::Result::SUCCESS, vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
+        for (own, result, expected) in [
+            (None, success, true),
+            (None, failure, false),
+            (Some(success), failure, true),
+            (Some(failure), failure, false),
+            (Some(failure), success, false),
+        ] {
+            let mut written = own.unwrap_or_default();
+            let mut status = vk::BindMemoryStatusKHR::default().result(&mut written);
+            let mut info = vk::BindBufferMemoryInfo::default();
+            if own.is_some() {
+                info = info.push_next(&mut status);
+            }
+            // SAFETY: the structures are valid.
+            assert_eq!(unsafe { is_bound(&info, result) }, expected, "{own:?} {result:?}");
+        }
     }
 }

@@ -9,8 +9,8 @@ use vkxfb::runtime::{
 use super::entry::hooks;
 use crate::chain::slice;
 use crate::command_buffers::{
-    Recorded, UnobservedRoute, fail, hoisted, observe, track, unobserved_route, waits,
-    with, with_arguments,
+    Recorded, UnobservedRoute, fail, hoisted, observe, track, unobserved_route, waits, with,
+    with_arguments,
 };
 use crate::device::DeviceData;
 use crate::emulation::captures::Forward;

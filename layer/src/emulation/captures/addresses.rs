@@ -7,6 +7,20 @@ use crate::emulation::pipelines::PipelineError;
 use crate::emulation::state::BUFFERS;
 use crate::registry::vk;
 
+/// Returns the addresses of counters, indexed by the number of the capture buffer. A range of size 0 is no counter,
+/// whatever its address is, and neither is a null address.
+fn counter_addresses(
+    first: u32,
+    infos: &[vk::BindTransformFeedbackBuffer2InfoEXT],
+) -> [Option<vk::DeviceAddress>; BUFFERS] {
+    let mut addresses = [None; BUFFERS];
+    for (info, address) in infos.iter().zip(addresses.iter_mut().skip(first as usize)) {
+        let range = info.address_range;
+        *address = (range.size != 0 && range.address != 0).then_some(range.address);
+    }
+    addresses
+}
+
 impl Captures {
     /// Returns the buffer that contains an address, and the offset of the address in that buffer.
     /// For a null address the buffer is null. If no buffer contains the address, recording fails,
@@ -100,17 +114,10 @@ impl Captures {
         first: u32,
         infos: &[vk::BindTransformFeedbackBuffer2InfoEXT],
     ) -> [Option<CounterBuffer>; BUFFERS] {
-        let mut counters = [None; BUFFERS];
-        for (info, counter) in infos.iter().zip(counters.iter_mut().skip(first as usize)) {
-            // If the size of the range is 0, there is no counter, whatever the address is.
-            if info.address_range.size == 0 {
-                continue;
-            }
-            let found = self.buffer_at(what, info.address_range.address);
-            let found = found.filter(|(buffer, _)| *buffer != vk::Buffer::null());
-            *counter = found.map(|(buffer, offset)| CounterBuffer { buffer, offset });
-        }
-        counters
+        counter_addresses(first, infos).map(|address| {
+            let (buffer, offset) = self.buffer_at(what, address?)?;
+            Some(CounterBuffer { buffer, offset })
+        })
     }
 
     /// # Safety
@@ -135,5 +142,24 @@ impl Captures {
                 vertex_stride,
             })
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_without_bytes_are_no_counters() {
+        let info = |address, size| {
+            // SAFETY: zeros are a value of all members.
+            let mut info: vk::BindTransformFeedbackBuffer2InfoEXT = unsafe { std::mem::zeroed() };
+            (info.address_range.address, info.address_range.size) = (address, size);
+            info
+        };
+        let infos = [info(1000, 4), info(1004, 0), info(0, 4)];
+        assert_eq!(counter_addresses(1, &infos), [None, Some(1000), None, None]);
+        // Those of buffers that do not exist are ignored.
+        assert_eq!(counter_addresses(3, &infos), [None, None, None, Some(1000)]);
     }
 }

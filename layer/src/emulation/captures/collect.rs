@@ -57,14 +57,17 @@ impl Captures {
     /// # Safety
     /// The contract of the command.
     pub(crate) unsafe fn end_capture(&mut self, counters: [Option<CounterBuffer>; BUFFERS]) {
-        // The error is ignored: if there was no draw, it does not matter that the shaders cannot be
+        // Errors are ignored: if there was no draw, it does not matter whether the shaders can be
         // captured.
-        _ = self.find_pipeline();
-        // SAFETY: the caller's contract.
-        let ready = unsafe { self.begin_collecting() };
+        if self.active.as_ref().is_some_and(|active| !active.is_begun)
+            && self.find_pipeline().is_ok()
+        {
+            // SAFETY: the caller's contract.
+            _ = unsafe { self.begin_collecting() };
+        }
         let Some(mut active) = self.active.take() else { return };
         self.forget_counts();
-        if ready.is_ok() && !active.is_begun {
+        if !active.is_begun {
             // The driver executes the draws correctly, so recording does not fail.
             tracing::warn!("nothing was captured: no pipeline of the draws captures");
             let counters = counters_without_captures(&active.counters, counters);
@@ -78,8 +81,8 @@ impl Captures {
             return self.hoist(active.capture, None, ended.map_err(PipelineError::from));
         }
         // SAFETY: the caller's contract.
-        let ended = ready.and_then(|()| unsafe { Ok(active.capture.end(&counters)?) });
-        self.hoist(active.capture, active.descriptor_buffers, ended);
+        let ended = unsafe { active.capture.end(&counters) };
+        self.hoist(active.capture, active.descriptor_buffers, ended.map_err(PipelineError::from));
     }
 
     /// Adds a capture that has ended to the list of hoisted captures. If it could not be ended,
@@ -429,6 +432,9 @@ impl Captures {
         };
         let topology = PrimitiveTopology::try_from(topology)?;
         if pipeline.dynamic.patch_control_points {
+            if state.patch_control_points == 0 {
+                return Err(PipelineError::NoPatchControlPoints);
+            }
             recorder.set_patch_control_points(state.patch_control_points)?;
         }
         Ok(record(&mut recorder, topology)?)

@@ -1,5 +1,6 @@
 use ash::vk::Handle;
 
+use super::super::layouts;
 use super::super::state::State;
 use super::*;
 use crate::withheld::Templates;
@@ -44,23 +45,8 @@ fn found(pushed: &[Pushed]) -> Vec<(u32, u32, u64)> {
     pushed.iter().map(|p| (p.binding, p.element, handle(&p.value))).collect()
 }
 
-/// Returns a set layout of a device whose functions do nothing.
 fn layout(bindings: &[Binding]) -> Arc<SetLayout> {
-    unsafe extern "system" fn destroy(
-        _: vk::Device,
-        _: vk::DescriptorSetLayout,
-        _: *const vk::AllocationCallbacks<'_>,
-    ) {
-    }
-    let find = |name: &std::ffi::CStr| match name == c"vkDestroyDescriptorSetLayout" {
-        true => destroy as *const c_void,
-        false => std::ptr::null(),
-    };
-    // SAFETY: the only function has the type that belongs to its name.
-    let device = unsafe { ash::Device::load_with(find, vk::Device::null()) };
-    let flags = vk::DescriptorSetLayoutCreateFlags::empty();
-    let raw = vk::DescriptorSetLayout::null();
-    Arc::new(SetLayout { raw, dynamic_count: 0, bindings: bindings.into(), flags, device })
+    layouts::tests::layout(bindings, Default::default())
 }
 
 #[test]
