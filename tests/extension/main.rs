@@ -22,3 +22,4 @@ mod push_descriptors;
 mod restart_index;
 mod shader_objects;
 mod suspended_rendering;
+mod tessellation;

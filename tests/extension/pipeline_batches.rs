@@ -10,7 +10,7 @@ use crate::common;
 use crate::common::bare::{BareDevice, BareInstance};
 use crate::common::{attachment, layer};
 
-const VERTEX: &str = "#version 450
+pub const VERTEX: &str = "#version 450
     layout(constant_id = 0) const uint VALUE = 0;
     layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
     void main() {
@@ -20,7 +20,7 @@ const VERTEX: &str = "#version 450
     }";
 
 /// The memory barrier becomes a barrier like that of `main`: glslang allows none in other functions.
-const CONTROL: &str = "#version 450
+pub const CONTROL: &str = "#version 450
     layout(vertices = 1) out;
     layout(location = 0) in flat uint value[];
     layout(location = 0) out uint passed[];
@@ -33,7 +33,7 @@ const CONTROL: &str = "#version 450
         gl_TessLevelOuter[1] = 1.0;
     }";
 
-const EVALUATION: &str = "#version 450
+pub const EVALUATION: &str = "#version 450
     layout(isolines, point_mode) in;
     layout(location = 0) in uint passed[];
     layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
@@ -55,6 +55,8 @@ struct Element {
 const NONE: Flags = Flags::empty();
 const EARLY: Flags = Flags::EARLY_RETURN_ON_FAILURE;
 const BASE: Flags = Flags::ALLOW_DERIVATIVES;
+/// A driver may create such a pipeline, or say that it would have to compile it.
+const FAIL: Flags = Flags::FAIL_ON_PIPELINE_COMPILE_REQUIRED;
 
 const fn made(flags: Flags) -> Element {
     Element { is_refused: false, flags, base: None }
@@ -68,9 +70,12 @@ const fn derived(base: i32) -> Element {
     Element { is_refused: false, flags: Flags::DERIVATIVE, base: Some(base) }
 }
 
-const BATCHES: [&[Element]; 10] = [
+const BATCHES: [&[Element]; 12] = [
     &[made(NONE), made(EARLY)],
     &[refused(NONE)],
+    // Pipelines that must not be compiled, beside others, and beside one that is refused.
+    &[made(FAIL), made(NONE), made(FAIL)],
+    &[made(FAIL), refused(NONE), made(NONE)],
     &[refused(EARLY), refused(NONE)],
     &[made(NONE), refused(NONE), made(NONE)],
     &[made(EARLY), refused(NONE), made(EARLY), refused(NONE)],
@@ -183,7 +188,7 @@ unsafe fn captured(
 }
 
 /// Replaces the memory barriers of a shader by its barrier, if it has one.
-fn with_equal_barriers(words: &[u32]) -> Vec<u32> {
+pub fn with_equal_barriers(words: &[u32]) -> Vec<u32> {
     let text = common::disassemble(words);
     match text.lines().find(|line| line.contains("OpControlBarrier")) {
         None => words.to_vec(),
@@ -233,6 +238,11 @@ fn pipelines_are_made_beside_those_that_are_refused() {
                 .unwrap_or(batch.len());
             for (number, (pipeline, element)) in made.into_iter().zip(batch).enumerate() {
                 let is_made = number < end && !is_refused(element);
+                if pipeline == vk::Pipeline::null() && element.flags.contains(FAIL) {
+                    let required = vk::Result::PIPELINE_COMPILE_REQUIRED;
+                    assert!(fails || result == required, "{batch:?}: {result:?}");
+                    continue;
+                }
                 assert_eq!(pipeline != vk::Pipeline::null(), is_made, "{number} of {batch:?}");
                 if is_made {
                     let found = captured(&device, pipeline, target, mapped);

@@ -5,6 +5,7 @@ use std::ffi::CStr;
 
 use ash::{ext, vk};
 
+use super::pipeline_batches;
 use super::program::Program;
 use crate::common::{self, attachment, layer};
 
@@ -20,7 +21,7 @@ const VERTEX: &str = "#version 450
     }";
 
 /// Tessellation shaders after the vertex shader, whose outputs are then not captured. A patch has one control point, and is
-/// divided into the two points of an isoline.
+/// one triangle, in whose corners 0, 1000 and 2000 are added.
 const CONTROL: &str = "#version 450
     layout(vertices = 1) out;
     layout(location = 0) in flat uint number[];
@@ -29,16 +30,17 @@ const CONTROL: &str = "#version 450
         passed[gl_InvocationID] = number[gl_InvocationID];
         gl_TessLevelOuter[0] = 1.0;
         gl_TessLevelOuter[1] = 1.0;
+        gl_TessLevelOuter[2] = 1.0;
+        gl_TessLevelInner[0] = 1.0;
     }";
 
 const EVALUATION: &str = "#version 450
-    layout(isolines, point_mode) in;
+    layout(triangles, ccw) in;
     layout(location = 0) in uint passed[];
     layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
     void main() {
-        captured = 1000 * uint(gl_TessCoord.x) + passed[0];
+        captured = uint(round(1000.0 * gl_TessCoord.x + 2000.0 * gl_TessCoord.y)) + passed[0];
         gl_Position = vec4(0.0);
-        gl_PointSize = 1.0;
     }";
 
 /// A geometry shader after the vertex shader, whose outputs are then not captured.
@@ -68,6 +70,8 @@ const VALUE: u32 = 500;
 /// The value of the specialization constant.
 const PLUS: u32 = 7;
 const POINTS: u32 = 3;
+/// The number of records that there is room for.
+const RECORDS: usize = 12;
 
 /// Which shaders capture, and how they are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +79,10 @@ enum Case {
     Vertex,
     Unlinked,
     Linked,
-    Tessellated,
+    /// With the origin of the domain in the upper left corner, or in the lower left one.
+    Tessellated {
+        lower_left: bool,
+    },
     /// The vertex shader, of the binary code of another.
     Binary,
     /// Both, of binary code.
@@ -161,7 +168,7 @@ fn run(case: Case) -> Option<(Vec<u32>, u32)> {
     let extensions = [ext::shader_object::NAME, ext::vertex_input_dynamic_state::NAME];
     let mut device = Program::newer(&extensions, (&raw mut feature).cast())?;
     use vk::BufferUsageFlags as Usage;
-    let (target, captured) = device.buffer(8, Usage::TRANSFORM_FEEDBACK_BUFFER_EXT);
+    let (target, captured) = device.buffer(RECORDS, Usage::TRANSFORM_FEEDBACK_BUFFER_EXT);
     let (vertices, given) = device.buffer(POINTS as usize, Usage::VERTEX_BUFFER);
     let (uniform, value) = device.buffer(4, Usage::UNIFORM_BUFFER);
     let (storage, found) = device.buffer(4, Usage::STORAGE_BUFFER);
@@ -174,7 +181,7 @@ fn run(case: Case) -> Option<(Vec<u32>, u32)> {
             given.add(point as usize).write(10 * point);
         }
         value.write(VALUE);
-        captured.write_bytes(0xff, 8);
+        captured.write_bytes(0xff, RECORDS);
         use vk::ShaderStageFlags as Stage;
         let binding = |number, ty| {
             vk::DescriptorSetLayoutBinding::default()
@@ -238,7 +245,7 @@ fn run(case: Case) -> Option<(Vec<u32>, u32)> {
             Case::Vertex => shaders.create(&[alone], none),
             Case::Unlinked => shaders.create(&pair, none),
             Case::Linked => shaders.create(&pair, vk::ShaderCreateFlagsEXT::LINK_STAGE),
-            Case::Tessellated => shaders.create(&patches, none),
+            Case::Tessellated { .. } => shaders.create(&patches, none),
             Case::Binary | Case::BinaryGeometry => {
                 let codes = if case == Case::Binary { &[alone][..] } else { &pair };
                 let originals = shaders.create(codes, none).unwrap();
@@ -283,7 +290,7 @@ fn run(case: Case) -> Option<(Vec<u32>, u32)> {
             ];
             let mut bound = [vk::ShaderEXT::null(); 5];
             bound[0] = created[0];
-            let is_tessellated = case == Case::Tessellated;
+            let is_tessellated = matches!(case, Case::Tessellated { .. });
             match is_tessellated {
                 true => bound[1..3].copy_from_slice(&created[1..]),
                 false => bound[3] = created.get(1).copied().unwrap_or_default(),
@@ -299,7 +306,12 @@ fn run(case: Case) -> Option<(Vec<u32>, u32)> {
                 let functions = ext::extended_dynamic_state2::Device::new(device.instance(), raw);
                 functions.cmd_set_patch_control_points(cmd, 1);
                 let functions = ext::extended_dynamic_state3::Device::new(device.instance(), raw);
-                let origin = vk::TessellationDomainOrigin::LOWER_LEFT;
+                let origin = match case {
+                    Case::Tessellated { lower_left: true } => {
+                        vk::TessellationDomainOrigin::LOWER_LEFT
+                    }
+                    _ => vk::TessellationDomainOrigin::UPPER_LEFT,
+                };
                 functions.cmd_set_tessellation_domain_origin(cmd, origin);
             }
             raw.cmd_set_primitive_restart_enable(cmd, false);
@@ -312,7 +324,7 @@ fn run(case: Case) -> Option<(Vec<u32>, u32)> {
             input.cmd_set_vertex_input(cmd, &bindings, &attributes);
             raw.cmd_bind_vertex_buffers(cmd, 0, &[vertices], &[0]);
             let bind = xfb.cmd_bind_transform_feedback_buffers_ext;
-            bind(cmd, 0, 1, &raw const target, [0].as_ptr(), [32].as_ptr());
+            bind(cmd, 0, 1, &raw const target, [0].as_ptr(), [4 * RECORDS as u64].as_ptr());
             let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
             raw.cmd_begin_rendering(cmd, &info);
             let (none, nowhere) = (std::ptr::null(), std::ptr::null());
@@ -322,13 +334,352 @@ fn run(case: Case) -> Option<(Vec<u32>, u32)> {
             raw.cmd_end_rendering(cmd);
             raw.cmd_dispatch(cmd, 1, 1, 1);
         });
-        let captured = std::slice::from_raw_parts(captured, 8).to_vec();
+        let captured = std::slice::from_raw_parts(captured, RECORDS).to_vec();
         let found = found.read();
         created.into_iter().chain([compute]).for_each(|s| functions.destroy_shader(s, None));
         raw.destroy_descriptor_pool(pool, None);
         raw.destroy_pipeline_layout(layout, None);
         raw.destroy_descriptor_set_layout(set_layouts[0], None);
         Some((captured, found))
+    }
+}
+
+/// A device with shader objects, and a buffer for what is captured.
+struct Objects {
+    program: Program,
+    functions: ext::shader_object::Device,
+    target: vk::Buffer,
+    captured: *mut u32,
+}
+
+/// Stages before rasterization, and the fragment shader.
+const STAGES: [vk::ShaderStageFlags; 5] = [
+    vk::ShaderStageFlags::VERTEX,
+    vk::ShaderStageFlags::TESSELLATION_CONTROL,
+    vk::ShaderStageFlags::TESSELLATION_EVALUATION,
+    vk::ShaderStageFlags::GEOMETRY,
+    vk::ShaderStageFlags::FRAGMENT,
+];
+
+/// A vertex shader that captures its number.
+const NUMBERS: &str = "#version 450
+    layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
+    void main() {
+        captured = gl_VertexIndex;
+        gl_Position = vec4(0.0);
+        gl_PointSize = 1.0;
+    }";
+
+impl Objects {
+    fn open() -> Option<Self> {
+        let mut feature = vk::PhysicalDeviceShaderObjectFeaturesEXT::default().shader_object(true);
+        let mut dynamic = vk::PhysicalDeviceVertexInputDynamicStateFeaturesEXT::default()
+            .vertex_input_dynamic_state(true);
+        feature.p_next = (&raw mut dynamic).cast();
+        let extensions = [ext::shader_object::NAME, ext::vertex_input_dynamic_state::NAME];
+        let mut program = Program::newer(&extensions, (&raw mut feature).cast())?;
+        let usage = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT;
+        let (target, captured) = program.buffer(RECORDS, usage);
+        let functions = ext::shader_object::Device::new(program.instance(), &program.raw);
+        Some(Self { program, functions, target, captured })
+    }
+
+    /// Records a command buffer, and submits it if `vkEndCommandBuffer` succeeds. Returns that result, and what is
+    /// captured.
+    ///
+    /// # Safety
+    /// What is recorded is valid.
+    unsafe fn submit(
+        &self,
+        record: impl FnOnce(vk::CommandBuffer),
+    ) -> (vk::Result, [u32; RECORDS]) {
+        let raw = &self.program.raw;
+        // SAFETY: the caller's contract; the submission is waited for.
+        unsafe {
+            self.captured.write_bytes(0xff, RECORDS);
+            let info = vk::CommandPoolCreateInfo::default().queue_family_index(self.program.family);
+            let pool = raw.create_command_pool(&info, None).unwrap();
+            let info =
+                vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
+            let cmd = raw.allocate_command_buffers(&info).unwrap();
+            raw.begin_command_buffer(cmd[0], &Default::default()).unwrap();
+            raw.cmd_set_rasterizer_discard_enable(cmd[0], true);
+            raw.cmd_set_primitive_topology(cmd[0], vk::PrimitiveTopology::POINT_LIST);
+            raw.cmd_set_primitive_restart_enable(cmd[0], false);
+            let input = ext::vertex_input_dynamic_state::Device::new(self.program.instance(), raw);
+            input.cmd_set_vertex_input(cmd[0], &[], &[]);
+            let state = ext::extended_dynamic_state2::Device::new(self.program.instance(), raw);
+            state.cmd_set_patch_control_points(cmd[0], 1);
+            let state = ext::extended_dynamic_state3::Device::new(self.program.instance(), raw);
+            let origin = vk::TessellationDomainOrigin::UPPER_LEFT;
+            state.cmd_set_tessellation_domain_origin(cmd[0], origin);
+            let size = [4 * RECORDS as u64];
+            let bind = self.program.xfb().cmd_bind_transform_feedback_buffers_ext;
+            bind(cmd[0], 0, 1, &raw const self.target, [0].as_ptr(), size.as_ptr());
+            let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
+            raw.cmd_begin_rendering(cmd[0], &info);
+            record(cmd[0]);
+            raw.cmd_end_rendering(cmd[0]);
+            let barrier = vk::MemoryBarrier::default()
+                .src_access_mask(vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT)
+                .dst_access_mask(vk::AccessFlags::HOST_READ);
+            let (from, to) =
+                (vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT, vk::PipelineStageFlags::HOST);
+            let flags = vk::DependencyFlags::empty();
+            raw.cmd_pipeline_barrier(cmd[0], from, to, flags, &[barrier], &[], &[]);
+            let ended = raw.end_command_buffer(cmd[0]);
+            if ended.is_ok() {
+                let submit = vk::SubmitInfo::default().command_buffers(&cmd);
+                raw.queue_submit(self.program.queue, &[submit], vk::Fence::null()).unwrap();
+                raw.queue_wait_idle(self.program.queue).unwrap();
+            }
+            raw.destroy_command_pool(pool, None);
+            let captured = self.captured.cast::<[u32; RECORDS]>().read();
+            (ended.err().unwrap_or(vk::Result::SUCCESS), captured)
+        }
+    }
+
+    /// Binds shaders of these stages, and none of the others.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded.
+    unsafe fn bind(
+        &self,
+        cmd: vk::CommandBuffer,
+        shaders: &[(vk::ShaderStageFlags, vk::ShaderEXT)],
+    ) {
+        let bound = STAGES.map(|stage| {
+            let found = shaders.iter().find(|(of, _)| *of == stage);
+            found.map(|(_, shader)| *shader).unwrap_or_default()
+        });
+        // SAFETY: the caller's contract.
+        unsafe {
+            self.functions.cmd_bind_shaders(cmd, &STAGES, &bound);
+            let is_tessellated = bound[1] != vk::ShaderEXT::null();
+            let topology = match is_tessellated {
+                true => vk::PrimitiveTopology::PATCH_LIST,
+                false => vk::PrimitiveTopology::POINT_LIST,
+            };
+            self.program.raw.cmd_set_primitive_topology(cmd, topology);
+        }
+    }
+
+    /// # Safety
+    /// As [`bind`](Self::bind), in rendering.
+    unsafe fn begin(&self, cmd: vk::CommandBuffer) {
+        let (none, nowhere) = (std::ptr::null(), std::ptr::null());
+        // SAFETY: the caller's contract.
+        unsafe {
+            (self.program.xfb().cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+        }
+    }
+
+    /// # Safety
+    /// As [`begin`](Self::begin).
+    unsafe fn end(&self, cmd: vk::CommandBuffer) {
+        let (none, nowhere) = (std::ptr::null(), std::ptr::null());
+        // SAFETY: the caller's contract.
+        unsafe {
+            (self.program.xfb().cmd_end_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+        }
+    }
+}
+
+/// SPIR-V as bytes.
+fn bytes(words: &[u32]) -> Vec<u8> {
+    bytemuck::cast_slice(words).to_vec()
+}
+
+#[test]
+fn shaders_are_judged_where_they_are_drawn_with() {
+    let Some(objects) = Objects::open() else { return };
+    let raw = &objects.program.raw;
+    let shaders = Shaders { functions: &objects.functions, set_layouts: &[] };
+    let (spirv, none) = (vk::ShaderCodeTypeEXT::SPIRV, vk::ShaderCreateFlagsEXT::empty());
+    use vk::ShaderStageFlags as Stage;
+    let (control, evaluation) = (Stage::TESSELLATION_CONTROL, Stage::TESSELLATION_EVALUATION);
+    // SAFETY: every handle is of the device, and in use only until a submission is done.
+    unsafe {
+        let compiled = [
+            ("vert", pipeline_batches::VERTEX),
+            ("tesc", pipeline_batches::CONTROL),
+            ("tese", pipeline_batches::EVALUATION),
+            ("vert", NUMBERS),
+        ];
+        let compiled = compiled.map(|(stage, source)| {
+            let words = common::compile_stage(stage, source, &[]);
+            bytes(&pipeline_batches::with_equal_barriers(&words))
+        });
+        let created = shaders.create(
+            &[
+                (Stage::VERTEX, control, spirv, &compiled[0]),
+                (control, evaluation, spirv, &compiled[1]),
+                (evaluation, Stage::empty(), spirv, &compiled[2]),
+                (Stage::VERTEX, Stage::empty(), spirv, &compiled[3]),
+            ],
+            none,
+        );
+        let created = created.unwrap();
+        // The layer cannot capture these.
+        let refused =
+            [(Stage::VERTEX, created[0]), (control, created[1]), (evaluation, created[2])];
+        let good = [(Stage::VERTEX, created[3])];
+        let mut numbers = [u32::MAX; RECORDS];
+        (numbers[0], numbers[1]) = (0, 1);
+        let untouched = [u32::MAX; RECORDS];
+        let found = objects.submit(|cmd| {
+            objects.bind(cmd, &refused);
+            raw.cmd_draw(cmd, 1, 1, 0, 0);
+            objects.begin(cmd);
+            objects.end(cmd);
+        });
+        assert_eq!(found, (vk::Result::SUCCESS, untouched), "no draw is captured with them");
+        let found = objects.submit(|cmd| {
+            objects.bind(cmd, &refused);
+            objects.begin(cmd);
+            objects.bind(cmd, &good);
+            raw.cmd_draw(cmd, 2, 1, 0, 0);
+            objects.bind(cmd, &refused);
+            objects.end(cmd);
+        });
+        assert_eq!(found, (vk::Result::SUCCESS, numbers), "others are drawn with");
+        let (result, _) = objects.submit(|cmd| {
+            objects.bind(cmd, &refused);
+            objects.begin(cmd);
+            raw.cmd_draw(cmd, 1, 1, 0, 0);
+            objects.end(cmd);
+        });
+        assert_eq!(result != vk::Result::SUCCESS, layer::is_there(), "{result}");
+        created.into_iter().for_each(|shader| objects.functions.destroy_shader(shader, None));
+    }
+}
+
+#[test]
+fn shaders_are_judged_where_they_are_drawn_with_on_the_layer() {
+    layer::run_on_it(shaders_are_judged_where_they_are_drawn_with, &[]);
+}
+
+/// Shaders before one that cannot be created are there, and the others are not.
+#[test]
+fn shaders_before_one_that_fails_are_created() {
+    let Some(objects) = Objects::open() else { return };
+    let words = bytes(&common::compile(NUMBERS, &[]));
+    let wrong = Aligned::new(&[0x5a; 64]);
+    let info = |ty, code| {
+        vk::ShaderCreateInfoEXT::default()
+            .stage(vk::ShaderStageFlags::VERTEX)
+            .code_type(ty)
+            .code(code)
+            .name(c"main")
+    };
+    let good = info(vk::ShaderCodeTypeEXT::SPIRV, &words);
+    let bad = info(vk::ShaderCodeTypeEXT::BINARY, wrong.bytes());
+    let create = objects.functions.fp().create_shaders_ext;
+    let device = objects.functions.device();
+    for (infos, made) in [([good, bad, good], 1), ([bad, good, good], 0), ([good, good, bad], 2)] {
+        let mut shaders = [vk::ShaderEXT::null(); 3];
+        // SAFETY: every handle is of the device, and in use only until a submission is done.
+        unsafe {
+            let result = create(device, 3, infos.as_ptr(), std::ptr::null(), shaders.as_mut_ptr());
+            assert_eq!(result, vk::Result::INCOMPATIBLE_SHADER_BINARY_EXT);
+            let exist = shaders.map(|shader| shader != vk::ShaderEXT::null());
+            assert_eq!(exist, [0, 1, 2].map(|number| number < made));
+            for shader in &shaders[..made] {
+                let (result, captured) = objects.submit(|cmd| {
+                    objects.bind(cmd, &[(vk::ShaderStageFlags::VERTEX, *shader)]);
+                    objects.begin(cmd);
+                    objects.program.raw.cmd_draw(cmd, 1, 1, 5, 0);
+                    objects.end(cmd);
+                });
+                assert_eq!(
+                    (result, captured[..2].to_vec()),
+                    (vk::Result::SUCCESS, vec![5, u32::MAX])
+                );
+                objects.functions.destroy_shader(*shader, None);
+            }
+        }
+    }
+}
+
+#[test]
+fn shaders_before_one_that_fails_are_created_on_the_layer() {
+    layer::run_on_it(shaders_before_one_that_fails_are_created, &[]);
+}
+
+const STORES: &str = "#version 450
+    layout(set = 0, binding = 0) buffer Stored { uint stored; };
+    layout(location = 0) out flat uint number;
+    void main() {
+        stored = 1;
+        number = gl_VertexIndex;
+        gl_Position = vec4(0.0);
+    }";
+
+/// A geometry shader that captures, or not.
+fn geometry(captures: bool) -> String {
+    let xfb = if captures { "xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0, " } else { "" };
+    format!(
+        "#version 450
+        layout(points) in;
+        layout(points, max_vertices = 1) out;
+        layout(location = 0) in flat uint number[];
+        layout({xfb}location = 0) out flat uint captured;
+        void main() {{
+            captured = number[0];
+            gl_Position = vec4(0.0);
+            gl_PointSize = 1.0;
+            EmitVertex();
+        }}"
+    )
+}
+
+/// The variable that tells [`a_vertex_shader_stores_before_a_geometry_shader`] how its shaders are made.
+const PAIR: &str = "VKXFB_TEST_PAIR";
+
+#[test]
+fn a_vertex_shader_stores_before_a_geometry_shader() {
+    let Some(objects) = Objects::open() else { return };
+    let pair = std::env::var(PAIR).unwrap_or_default();
+    let raw = &objects.program.raw;
+    use vk::ShaderStageFlags as Stage;
+    // SAFETY: every handle is of the device.
+    unsafe {
+        let binding = vk::DescriptorSetLayoutBinding::default()
+            .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
+            .descriptor_count(1)
+            .stage_flags(Stage::VERTEX);
+        let bindings = [binding];
+        let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+        let set_layouts = [raw.create_descriptor_set_layout(&info, None).unwrap()];
+        let shaders = Shaders { functions: &objects.functions, set_layouts: &set_layouts };
+        let vertex = bytes(&common::compile_stage("vert", STORES, &[]));
+        let geometry = geometry(pair.contains("captures"));
+        let geometry = bytes(&common::compile_stage("geom", &geometry, &[]));
+        let flags = match pair.contains("linked") {
+            true => vk::ShaderCreateFlagsEXT::LINK_STAGE,
+            false => vk::ShaderCreateFlagsEXT::empty(),
+        };
+        let spirv = vk::ShaderCodeTypeEXT::SPIRV;
+        let codes: [Code<'_>; 2] = [
+            (Stage::VERTEX, Stage::GEOMETRY, spirv, &vertex),
+            (Stage::GEOMETRY, Stage::empty(), spirv, &geometry),
+        ];
+        let created = shaders.create(&codes, flags).unwrap();
+        created.into_iter().for_each(|shader| objects.functions.destroy_shader(shader, None));
+        raw.destroy_descriptor_set_layout(set_layouts[0], None);
+    }
+}
+
+/// A vertex shader may run for each primitive that a geometry shader captures. Of linked ones it is known whether that
+/// captures.
+#[test]
+fn effects_before_a_geometry_shader_are_told_on_the_layer() {
+    for (pair, is_told) in
+        [("alone", true), ("captures", true), ("linked", false), ("linked captures", true)]
+    {
+        let test = a_vertex_shader_stores_before_a_geometry_shader;
+        let Some(said) = layer::run_on_it(test, &[(PAIR, pair)]) else { return };
+        assert_eq!(said.contains("stores to memory"), is_told, "{pair}: {said}");
     }
 }
 
@@ -339,16 +690,29 @@ fn shader_objects_capture() {
         Case::Vertex,
         Case::Unlinked,
         Case::Linked,
-        Case::Tessellated,
+        Case::Tessellated { lower_left: true },
+        Case::Tessellated { lower_left: false },
         Case::Binary,
         Case::BinaryGeometry,
     ] {
-        let Some((captured, found)) = run(case) else { return };
+        let Some((mut captured, found)) = run(case) else { return };
         let mut expected: Vec<u32> = match case {
             Case::Vertex | Case::Binary => numbers().collect(),
-            _ => numbers().flat_map(|number| [number, 1000 + number]).collect(),
+            Case::Unlinked | Case::Linked | Case::BinaryGeometry => {
+                numbers().flat_map(|number| [number, 1000 + number]).collect()
+            }
+            // With the origin in the lower left corner u points to the right and v up, so counterclockwise is from the
+            // corner of u to that of v. Any corner may come first.
+            Case::Tessellated { lower_left } => {
+                captured.chunks_mut(3).for_each(|triangle| {
+                    let first = (0..3).min_by_key(|corner| triangle[*corner]);
+                    triangle.rotate_left(first.unwrap());
+                });
+                let corners = if lower_left { [0, 1000, 2000] } else { [0, 2000, 1000] };
+                numbers().flat_map(|number| corners.map(|corner| corner + number)).collect()
+            }
         };
-        expected.resize(8, u32::MAX);
+        expected.resize(RECORDS, u32::MAX);
         assert_eq!(captured, expected, "{case:?}");
         assert_eq!(found, VALUE, "{case:?}");
     }
