@@ -78,7 +78,7 @@ impl Barrier {
     /// Records the barrier, which is not empty.
     ///
     /// # Safety
-    /// As [`record`](Self::record).
+    /// The contract of [`record`](Self::record).
     pub(crate) unsafe fn record_always(
         &self,
         pipeline_barrier: vk::PFN_vkCmdPipelineBarrier,
