@@ -144,6 +144,28 @@ impl<'a> Creation<'a> {
                 );
             }
         }
+        // Captures and kernels have barriers and atomics with the scope Device. If the program enables the Vulkan memory
+        // model, that scope needs another feature (VUID-RuntimeSpirv-vulkanMemoryModel-06265).
+        type Vulkan12 = vk::PhysicalDeviceVulkan12Features<'static>;
+        type MemoryModel = vk::PhysicalDeviceVulkanMemoryModelFeatures<'static>;
+        // SAFETY: the contract of [`Wishes::new`].
+        let (vulkan12, memory_model) = unsafe {
+            let (mut vulkan12, mut memory_model) = (
+                chain::all_of::<Vulkan12>(self.info.p_next),
+                chain::all_of::<MemoryModel>(self.info.p_next),
+            );
+            (
+                vulkan12.any(|features| features.vulkan_memory_model == vk::TRUE),
+                memory_model.any(|features| features.vulkan_memory_model == vk::TRUE),
+            )
+        };
+        let has_scope = required.has_memory_model_device_scope();
+        if has_scope && vulkan12 {
+            chain.set::<Vulkan12>(|f| &mut f.vulkan_memory_model_device_scope, true)?;
+        }
+        if has_scope && memory_model {
+            chain.set::<MemoryModel>(|f| &mut f.vulkan_memory_model_device_scope, true)?;
+        }
         type CoreFeature = fn(&mut vk::PhysicalDeviceFeatures) -> &mut vk::Bool32;
         let core: [(bool, CoreFeature); 3] = [
             (required.uses_descriptors(), |features| {

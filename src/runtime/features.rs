@@ -155,6 +155,12 @@ impl RequiredFeatures {
         self.address_source
     }
 
+    /// Whether the device has `vulkanMemoryModelDeviceScope`, which a device with `vulkanMemoryModel` needs for captures.
+    #[doc(hidden)]
+    pub const fn has_memory_model_device_scope(&self) -> bool {
+        self.memory_model_device_scope
+    }
+
     /// Whether the compute backend uses the descriptor plan.
     #[doc(hidden)]
     pub const fn uses_descriptors(&self) -> bool {

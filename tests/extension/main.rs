@@ -20,6 +20,7 @@ mod pipeline_batches;
 mod program;
 mod push_descriptors;
 mod restart_index;
+mod resubmitted;
 mod shader_objects;
 mod suspended_rendering;
 mod tessellation;

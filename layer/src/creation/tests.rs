@@ -286,3 +286,34 @@ fn a_program_without_the_extension_has_its_way() {
     let (seen, captures) = creates(&told, &by_addresses()).unwrap();
     assert!(!captures && seen.types.len() == 1 && !seen.preserves);
 }
+
+/// Captures have the scope Device, for which the Vulkan memory model needs a feature of its own.
+#[test]
+fn the_memory_model_has_the_scope_of_captures() {
+    let mut capabilities = capabilities();
+    capabilities.memory_model_device_scope = true;
+    let support = CaptureSupport::new(capabilities).unwrap();
+    let names = [ext::transform_feedback::NAME.as_ptr()];
+    for enables in [false, true] {
+        let vulkan12 = vk::PhysicalDeviceVulkan12Features::default().vulkan_memory_model(enables);
+        let memory_model =
+            vk::PhysicalDeviceVulkanMemoryModelFeatures::default().vulkan_memory_model(enables);
+        for structure in [Structure::new(vulkan12), Structure::new(memory_model)] {
+            let mut structures = [structure];
+            let mut info = vk::DeviceCreateInfo::default().enabled_extension_names(&names);
+            info.p_next = chained(&mut structures);
+            // SAFETY: the create info is valid.
+            unsafe {
+                let wishes = Wishes::new(&info);
+                let mut creation = Creation::new(&wishes, Some(&support.required), false).unwrap();
+                let first = creation.info().p_next;
+                let in_vulkan12 = chain::all_of::<vk::PhysicalDeviceVulkan12Features<'_>>(first)
+                    .any(|features| features.vulkan_memory_model_device_scope == vk::TRUE);
+                type MemoryModel<'a> = vk::PhysicalDeviceVulkanMemoryModelFeatures<'a>;
+                let in_memory_model = chain::all_of::<MemoryModel<'_>>(first)
+                    .any(|features| features.vulkan_memory_model_device_scope == vk::TRUE);
+                assert_eq!(in_vulkan12 || in_memory_model, enables);
+            }
+        }
+    }
+}
