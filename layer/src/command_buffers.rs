@@ -152,25 +152,14 @@ fn unknown() {
 }
 
 /// Begins recording: drops everything that was recorded before. For a secondary command buffer,
-/// `info` contains the state that it inherits. Returns whether the command buffer is a secondary
-/// one.
+/// `info` contains the state that it inherits.
 ///
 /// # Safety
 /// The contract of [`with`], and `info` is valid, for a secondary command buffer with its
 /// inheritance info.
-pub(crate) unsafe fn reset(
-    handle: vk::CommandBuffer,
-    info: &vk::CommandBufferBeginInfo<'_>,
-) -> bool {
-    let mut is_secondary = false;
+pub(crate) unsafe fn reset(handle: vk::CommandBuffer, info: &vk::CommandBufferBeginInfo<'_>) {
     // SAFETY: the caller's contract.
-    unsafe {
-        with(handle, |found| {
-            is_secondary = found.is_secondary();
-            found.begin(info);
-        });
-    }
-    is_secondary
+    unsafe { with(handle, |found| found.begin(info)) };
 }
 
 /// Resets a command buffer. If `releases` is true, the layer frees the memory that it keeps for the
@@ -231,7 +220,7 @@ pub(crate) unsafe fn waits<'a>(handle: vk::CommandBuffer) -> Option<&'a Withheld
 pub(crate) unsafe fn failure(handle: vk::CommandBuffer) -> Option<vk::Result> {
     // SAFETY: the caller's contract.
     unsafe {
-        with(handle, Recorded::end);
+        with(handle, |found| found.end(handle));
         find(handle).and_then(|found| found.failure())
     }
 }

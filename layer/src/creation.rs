@@ -65,12 +65,14 @@ pub(crate) struct Creation<'a> {
     features: Option<Box<vk::PhysicalDeviceFeatures>>,
     /// Replaces the `pNext` chain and the extensions. `None` if they stay.
     chain: Option<Chain>,
+    /// Whether `drawIndirectFirstInstance` is enabled for captures.
+    has_first_instances: bool,
 }
 
 impl<'a> Creation<'a> {
     /// Removes the extension and the features that the layer gives, and adds those that captures
     /// require. `required` is `None` if the program does not enable transform feedback. If it does,
-    /// `first_instances` tells whether `drawIndirectFirstInstance` is added, too.
+    /// and `first_instances` is true, `drawIndirectFirstInstance` is added, too.
     ///
     /// # Errors
     /// [`Error::Behind`] if a structure that has to be changed cannot be copied.
@@ -83,7 +85,13 @@ impl<'a> Creation<'a> {
         first_instances: bool,
     ) -> Result<Self, Error> {
         let info = *wishes.info;
-        let mut creation = Self { info, extensions: Vec::new(), features: None, chain: None };
+        let mut creation = Self {
+            info,
+            extensions: Vec::new(),
+            features: None,
+            chain: None,
+            has_first_instances: false,
+        };
         if required.is_none() && wishes.is_the_drivers() {
             return Ok(creation);
         }
@@ -112,7 +120,8 @@ impl<'a> Creation<'a> {
                     extensions.push(name);
                 }
             }
-            creation.require(required, first_instances, &mut chain)?;
+            creation.require(required, &mut chain)?;
+            creation.prefer(required, first_instances, &mut chain);
         }
         creation.extensions = extensions.iter().map(|name| name.as_ptr()).collect();
         creation.chain = Some(chain);
@@ -122,12 +131,7 @@ impl<'a> Creation<'a> {
     /// Enables the features that captures require. Each is set in the program's own structure if
     /// the chain contains it, because a chain must not contain the feature twice
     /// (VUID-VkDeviceCreateInfo-pNext-02830).
-    fn require(
-        &mut self,
-        required: &RequiredFeatures,
-        first_instances: bool,
-        chain: &mut Chain,
-    ) -> Result<(), Error> {
+    fn require(&mut self, required: &RequiredFeatures, chain: &mut Chain) -> Result<(), Error> {
         if required.address_source().is_some() {
             let is_there = chain.set::<vk::PhysicalDeviceVulkan12Features<'static>>(
                 |features| &mut features.buffer_device_address,
@@ -144,47 +148,72 @@ impl<'a> Creation<'a> {
                 );
             }
         }
-        // Captures and kernels have barriers and atomics with the scope Device. If the program enables the Vulkan memory
-        // model, that scope needs another feature (VUID-RuntimeSpirv-vulkanMemoryModel-06265).
-        type Vulkan12 = vk::PhysicalDeviceVulkan12Features<'static>;
-        type MemoryModel = vk::PhysicalDeviceVulkanMemoryModelFeatures<'static>;
-        // SAFETY: the contract of [`Wishes::new`].
-        let (vulkan12, memory_model) = unsafe {
-            let (mut vulkan12, mut memory_model) = (
-                chain::all_of::<Vulkan12>(self.info.p_next),
-                chain::all_of::<MemoryModel>(self.info.p_next),
-            );
-            (
-                vulkan12.any(|features| features.vulkan_memory_model == vk::TRUE),
-                memory_model.any(|features| features.vulkan_memory_model == vk::TRUE),
-            )
-        };
-        let has_scope = required.has_memory_model_device_scope();
-        if has_scope && vulkan12 {
-            chain.set::<Vulkan12>(|f| &mut f.vulkan_memory_model_device_scope, true)?;
+        if required.uses_descriptors() {
+            self.enable(chain, |f| &mut f.shader_storage_buffer_array_dynamic_indexing)?;
         }
-        if has_scope && memory_model {
-            chain.set::<MemoryModel>(|f| &mut f.vulkan_memory_model_device_scope, true)?;
-        }
-        type CoreFeature = fn(&mut vk::PhysicalDeviceFeatures) -> &mut vk::Bool32;
-        let core: [(bool, CoreFeature); 3] = [
-            (required.uses_descriptors(), |features| {
-                &mut features.shader_storage_buffer_array_dynamic_indexing
-            }),
-            (required.shader_int64, |features| &mut features.shader_int64),
-            (first_instances, |features| &mut features.draw_indirect_first_instance),
-        ];
-        for (_, member) in core.into_iter().filter(|(is_required, _)| *is_required) {
-            if !chain
-                .set::<vk::PhysicalDeviceFeatures2<'static>>(|f| member(&mut f.features), true)?
-            {
-                // SAFETY: the program's pointer is null or valid.
-                let given = unsafe { self.info.p_enabled_features.as_ref() };
-                let given = || Box::new(given.copied().unwrap_or_default());
-                *member(self.features.get_or_insert_with(given)) = vk::TRUE;
-            }
+        if required.shader_int64 {
+            self.enable(chain, |f| &mut f.shader_int64)?;
         }
         Ok(())
+    }
+
+    /// Enables features without which captures lack something, but the device can be created. None is enabled if the
+    /// program's structure that contains it cannot be copied.
+    fn prefer(&mut self, required: &RequiredFeatures, first_instances: bool, chain: &mut Chain) {
+        // Captures and kernels have barriers and atomics with the scope Device. If the program enables the Vulkan memory
+        // model, that scope needs another feature (VUID-RuntimeSpirv-vulkanMemoryModel-06265).
+        if required.has_memory_model_device_scope() {
+            self.complete::<vk::PhysicalDeviceVulkan12Features<'static>>(
+                chain,
+                |features| features.vulkan_memory_model,
+                |features| &mut features.vulkan_memory_model_device_scope,
+            );
+            self.complete::<vk::PhysicalDeviceVulkanMemoryModelFeatures<'static>>(
+                chain,
+                |features| features.vulkan_memory_model,
+                |features| &mut features.vulkan_memory_model_device_scope,
+            );
+        }
+        if first_instances {
+            let enabled = self.enable(chain, |f| &mut f.draw_indirect_first_instance);
+            self.has_first_instances = enabled.inspect_err(report).is_ok();
+        }
+    }
+
+    /// Enables the feature `member` if the program's chain contains the structure and `needs_it` is true for it.
+    fn complete<T: vk::TaggedStructure + Copy + 'static>(
+        &self,
+        chain: &mut Chain,
+        needs_it: fn(&T) -> vk::Bool32,
+        member: fn(&mut T) -> &mut vk::Bool32,
+    ) {
+        // SAFETY: the contract of [`Wishes::new`].
+        let mut all = unsafe { chain::all_of::<T>(self.info.p_next) };
+        if all.any(|features| needs_it(features) == vk::TRUE) {
+            _ = chain.set::<T>(member, true).inspect_err(report);
+        }
+    }
+
+    /// Enables a feature of Vulkan 1.0 in the program's structure.
+    fn enable(
+        &mut self,
+        chain: &mut Chain,
+        member: fn(&mut vk::PhysicalDeviceFeatures) -> &mut vk::Bool32,
+    ) -> Result<(), Error> {
+        let is_there =
+            chain.set::<vk::PhysicalDeviceFeatures2<'static>>(|f| member(&mut f.features), true)?;
+        if !is_there {
+            // SAFETY: the program's pointer is null or valid.
+            let given = unsafe { self.info.p_enabled_features.as_ref() };
+            let given = || Box::new(given.copied().unwrap_or_default());
+            *member(self.features.get_or_insert_with(given)) = vk::TRUE;
+        }
+        Ok(())
+    }
+
+    /// Whether indirect draws may begin at another instance than 0.
+    pub(crate) const fn has_first_instances(&self) -> bool {
+        self.has_first_instances
     }
 
     /// Returns the create info for the next in the chain. It points into `self`.
@@ -206,6 +235,11 @@ impl<'a> Creation<'a> {
     fn is_unchanged(&self) -> bool {
         self.chain.is_none()
     }
+}
+
+/// Logs why a feature was not enabled.
+fn report(error: &Error) {
+    tracing::warn!("a feature that captures use is not enabled: {error}");
 }
 
 #[cfg(test)]

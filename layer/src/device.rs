@@ -123,8 +123,6 @@ unsafe fn create(
     let mut own = unsafe { chain::device_link(create_info.p_next) }?;
     let get_instance_proc_addr = own.link().next_get_instance_proc_addr;
     let get_device_proc_addr = own.link().next_get_device_proc_addr;
-    // SAFETY: the caller's contract.
-    let first_instances = unsafe { instance.has_first_instances(physical_device) };
     // The link is advanced before the chain is copied, because the copy contains the pointer to the link.
     own.advance();
     let mut creation = match support {
@@ -132,11 +130,14 @@ unsafe fn create(
             // SAFETY: the caller's contract.
             Some(unsafe {
                 let required = emulated.map(|support| &support.required);
+                let first_instances =
+                    emulated.is_some() && instance.has_first_instances(physical_device);
                 Creation::new(&wishes, required, first_instances)
             }?)
         }
         None => None,
     };
+    let first_instances = creation.as_ref().is_some_and(Creation::has_first_instances);
     let below = creation.as_mut().map(Creation::info);
     // SAFETY: the caller's contract; the function has the type of the command.
     let create: vk::PFN_vkCreateDevice = unsafe {
@@ -164,12 +165,19 @@ unsafe fn create(
         // its own.
         unsafe {
             recording
-                .emulate(&instance, physical_device, created, get_device_proc_addr, support)
+                .emulate(
+                    &instance,
+                    physical_device,
+                    created,
+                    get_device_proc_addr,
+                    support,
+                    first_instances,
+                )
                 .inspect_err(|_| {
-                // The program does not get the handle, so the layer destroys the device.
-                destroy_device(created, allocator);
-                *device = vk::Device::null();
-            })?;
+                    // The program does not get the handle, so the layer destroys the device.
+                    destroy_device(created, allocator);
+                    *device = vk::Device::null();
+                })?;
         }
     }
     match (&activity, recording.as_ref().and_then(|recording| recording.emulation.as_ref())) {

@@ -57,6 +57,11 @@ pub(crate) struct Emulation {
 }
 
 impl Emulation {
+    /// Says whether indirect draws may begin at another instance than 0. They may not before this call.
+    pub(crate) const fn allow_first_instances(&mut self, are_allowed: bool) {
+        self.has_first_instances = are_allowed;
+    }
+
     /// Creates the objects that all captures on a device use.
     ///
     /// # Errors
@@ -75,8 +80,6 @@ impl Emulation {
         functions: Arc<Functions>,
         templates: Arc<Templates>,
     ) -> Result<Self, Error> {
-        // SAFETY: the caller's contract.
-        let has_first_instances = unsafe { instance.has_first_instances(physical_device) };
         let next = &instance.next;
         // `ash::Device::load` must fetch the device's functions from the next in the chain, so
         // `vkGetDeviceProcAddr` is replaced.
@@ -109,7 +112,7 @@ impl Emulation {
                 memory,
                 objects,
                 default_attributes,
-                has_first_instances,
+                has_first_instances: false,
                 functions,
                 templates,
             })

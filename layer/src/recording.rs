@@ -92,7 +92,8 @@ impl Recording {
         Self { functions, templates, translation: None, emulation: None, next }
     }
 
-    /// Enables emulation of transform feedback on the device.
+    /// Enables emulation of transform feedback on the device. `first_instances` tells whether indirect draws may begin at
+    /// another instance than 0.
     ///
     /// # Errors
     /// The errors of [`Emulation::load`].
@@ -106,12 +107,14 @@ impl Recording {
         device: vk::Device,
         get: vk::PFN_vkGetDeviceProcAddr,
         support: &CaptureSupport,
+        first_instances: bool,
     ) -> Result<(), Error> {
         let (functions, templates) = (Arc::clone(&self.functions), Arc::clone(&self.templates));
         // SAFETY: the caller's contract.
-        let emulation = unsafe {
+        let mut emulation = unsafe {
             Emulation::load(instance, physical_device, device, get, support, functions, templates)
         }?;
+        emulation.allow_first_instances(first_instances);
         self.translation = Some(Translation::new(Usages::emulating(emulation.context().enabled())));
         self.emulation = Some(Arc::new(emulation));
         Ok(())

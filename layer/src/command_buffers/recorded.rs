@@ -74,10 +74,6 @@ impl Recorded {
         }
     }
 
-    pub(super) const fn is_secondary(&self) -> bool {
-        self.is_secondary
-    }
-
     /// Begins recording, see [`reset`](super::reset).
     ///
     /// # Safety
@@ -103,13 +99,25 @@ impl Recorded {
         self.forget();
     }
 
-    /// Ends recording. If a pass has not ended, its withheld commands are lost.
-    pub(super) fn end(&mut self) {
-        if self.is_withheld {
+    /// Ends recording: if the last pass was suspended, the driver gets its commands now. If a pass has not ended, its
+    /// withheld commands are lost.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded.
+    pub(super) unsafe fn end(&mut self, handle: vk::CommandBuffer) {
+        if self.is_inside && self.is_withheld {
             tracing::warn!(
                 "vkEndCommandBuffer inside of a render pass instance: its commands are lost"
             );
             self.forget();
+        } else if !self.is_inside {
+            // SAFETY: the caller's contract.
+            unsafe {
+                self.capture(|captures| captures.end_with_suspended_pass(handle));
+                if self.is_withheld {
+                    self.replay(handle);
+                }
+            }
         }
     }
 
@@ -166,8 +174,8 @@ impl Recorded {
         command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
     ) {
         self.is_inside = true;
-        // After a failure all passes are withheld and then dropped, because commands that they
-        // depend on may have been dropped.
+        // After a failure all passes are withheld and then dropped. If one of them went to the driver, it might resume a
+        // pass that the driver did not get.
         self.is_withheld = self.failed.is_some()
             || self.captures.as_ref().is_none_or(|captures| captures.withhold());
         self.update_destination();
@@ -198,7 +206,8 @@ impl Recorded {
         }
     }
 
-    /// Ends a pass. If the pass was withheld, the driver gets its commands now.
+    /// Ends a pass. If the pass was withheld, the driver gets its commands now. If the pass is only suspended, it stays
+    /// withheld until it is resumed and ends.
     ///
     /// # Safety
     /// The contract of [`replay`](Self::replay).
@@ -213,8 +222,10 @@ impl Recorded {
             return;
         }
         self.withhold(command);
-        // SAFETY: the caller's contract.
-        unsafe { self.replay(handle) };
+        if !self.captures.as_ref().is_some_and(|captures| captures.suspends()) {
+            // SAFETY: the caller's contract.
+            unsafe { self.replay(handle) };
+        }
     }
 
     /// Gives the withheld commands to the driver, or drops them if recording has failed.
@@ -285,7 +296,9 @@ impl Recorded {
             return;
         }
         if self.continues {
-            if self.withheld.append(waits).is_err() {
+            // SAFETY: the waits are valid as long as the secondary command buffer is, without which this command buffer
+            // is invalid, too.
+            if unsafe { self.withheld.append(waits) }.is_err() {
                 self.failed = Some(OutOfMemory::RESULT);
             }
         } else if self.is_withheld {

@@ -52,8 +52,14 @@ pub(super) enum PipelineError {
     #[error("the shader reads descriptor set {0}, and none is bound")]
     NoSet(u32),
     #[error(
+        "it is in a part of dynamic rendering that is resumed and suspended again: it can be \
+         recorded neither before nor after it, because the rendering neither begins nor ends in \
+         this command buffer"
+    )]
+    SuspendedElsewhere,
+    #[error(
         "its arguments cannot be computed before the pass, which began before a buffer with \
-         indirect usage was created"
+         indirect usage was created, or was suspended in another command buffer"
     )]
     LateByteCount,
     #[error("it begins at instance {0}, and the device lacks drawIndirectFirstInstance")]

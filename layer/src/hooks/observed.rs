@@ -10,13 +10,13 @@ use super::entry::hooks;
 use crate::chain::slice;
 use crate::command_buffers::{
     Recorded, UnobservedRoute, fail, hoisted, observe, track, unobserved_route, waits, with,
-    with_arguments,
 };
+
 use crate::device::DeviceData;
 use crate::emulation::captures::Forward;
 use crate::emulation::state::BUFFERS;
 use crate::registry::vk;
-use crate::translate::{CaptureBarriers, rendering};
+use crate::translate::CaptureBarriers;
 use crate::withheld::{Commands, OutOfMemory};
 
 /// The result of a closure that observes a command. It is converted to what the layer records in
@@ -584,6 +584,9 @@ observed! {
         info: *const vk::RenderPassBeginInfo<'static>,
         _begin: *const vk::SubpassBeginInfo<'static>,
     ) |c, cmd| c.begin_pass(capture_barriers(cmd, info));
+    always begin_rendering(info: *const vk::RenderingInfo<'static>) |c, _cmd| {
+        c.begin_rendering(info.as_ref().map(|info| info.flags).unwrap_or_default());
+    };
 }
 
 unsafe extern "system" fn execute_commands(
@@ -610,21 +613,6 @@ unsafe extern "system" fn execute_commands(
                 recorded.execute_commands(command_buffer, count, secondaries);
             },
         );
-    }
-}
-
-unsafe extern "system" fn begin_rendering(
-    command_buffer: vk::CommandBuffer,
-    info: *const vk::RenderingInfo<'static>,
-) {
-    // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe {
-        with_arguments(command_buffer, |recorded, arena| {
-            let Some(info) = info.as_ref() else { return };
-            recorded.capture(|captures| captures.begin_rendering(command_buffer, info.flags));
-            let info = rendering::info(info, arena);
-            recorded.begin_rendering(command_buffer, &raw const info);
-        });
     }
 }
 

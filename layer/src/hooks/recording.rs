@@ -9,7 +9,6 @@ use crate::chain::slice;
 use crate::command_buffers::{
     allocated, failure, forget, freed, pool_destroyed, pool_reset, reset,
 };
-use crate::translate::{Arena, rendering};
 
 hooks! {
     b"vkAllocateCommandBuffers" => allocate as PFN_vkAllocateCommandBuffers,
@@ -105,18 +104,11 @@ unsafe extern "system" fn begin(
 ) -> vk::Result {
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
-        let Some(info) = info.as_ref() else { return FAILED };
-        let is_secondary = reset(command_buffer, info);
+        if let Some(info) = info.as_ref() {
+            reset(command_buffer, info);
+        }
         with_device("vkBeginCommandBuffer", FAILED, command_buffer, |device| {
-            let next = device.next.begin_command_buffer?;
-            // Primary command buffers ignore the inheritance info, whose pointer may have any value.
-            if device.emulation.is_none() || !is_secondary {
-                return Some(next(command_buffer, info));
-            }
-            Some(Arena::with(|arena| {
-                let info = rendering::begin_info(info, arena);
-                next(command_buffer, &raw const info)
-            }))
+            Some(device.next.begin_command_buffer?(command_buffer, info))
         })
     }
 }

@@ -4,8 +4,7 @@
 //! * `kind` names the arguments and barriers to which the stages and accesses of captures are
 //!   added, and `masks` says which stages and accesses these are. `barriers`, `passes` and
 //!   `submits` translate the structures and arguments that contain masks. `passes` also computes
-//!   the barriers that have to be recorded outside of a render pass for its captures. `rendering`
-//!   translates suspended dynamic rendering.
+//!   the barriers that have to be recorded outside of a render pass for its captures.
 //! * `usages` translates the create infos of buffers, memory and descriptor set layouts.
 //! * `memory` has the memory for translated structures. The layer never writes to the application's
 //!   structures.
@@ -17,7 +16,6 @@ mod kind;
 pub(crate) mod masks;
 mod memory;
 pub(crate) mod passes;
-pub(crate) mod rendering;
 pub(crate) mod submits;
 pub(crate) mod usages;
 

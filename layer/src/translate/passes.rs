@@ -69,21 +69,9 @@ impl Barrier {
         pipeline_barrier: vk::PFN_vkCmdPipelineBarrier,
         command_buffer: vk::CommandBuffer,
     ) {
-        if !self.is_empty() && kind.is_translated() {
-            // SAFETY: the caller's contract.
-            unsafe { self.record_always(pipeline_barrier, command_buffer) };
+        if self.is_empty() || !kind.is_translated() {
+            return;
         }
-    }
-
-    /// Records the barrier, which is not empty.
-    ///
-    /// # Safety
-    /// The contract of [`record`](Self::record).
-    pub(crate) unsafe fn record_always(
-        &self,
-        pipeline_barrier: vk::PFN_vkCmdPipelineBarrier,
-        command_buffer: vk::CommandBuffer,
-    ) {
         let memory = vk::MemoryBarrier::default()
             .src_access_mask(self.src_access)
             .dst_access_mask(self.dst_access);

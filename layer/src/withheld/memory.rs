@@ -230,7 +230,9 @@ impl Memory {
         let template = self.templates.get(template).ok_or(OutOfMemory)?;
         // SAFETY: the caller's contract.
         let copied = unsafe { self.bytes(data, template.size()) }?;
-        self.used.borrow_mut().push(template);
+        let mut used = self.used.borrow_mut();
+        used.try_reserve(1).map_err(|_| OutOfMemory)?;
+        used.push(template);
         Ok(copied)
     }
 

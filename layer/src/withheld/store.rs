@@ -112,7 +112,13 @@ impl WithheldCommands {
     }
 
     /// Adds the commands of another list, whose arguments stay in the memory of that list.
-    pub(crate) fn append(&mut self, other: &Self) -> Result<(), OutOfMemory> {
+    ///
+    /// # Errors
+    /// [`OutOfMemory`]: nothing is added.
+    ///
+    /// # Safety
+    /// The other list is neither changed nor dropped while this one has the commands.
+    pub(crate) unsafe fn append(&mut self, other: &Self) -> Result<(), OutOfMemory> {
         self.words.try_reserve(other.words.len()).map_err(|_| OutOfMemory)?;
         self.words.extend_from_slice(&other.words);
         self.len += other.len;

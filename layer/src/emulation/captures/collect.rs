@@ -470,7 +470,8 @@ impl Captures {
         if forward == Forward::No {
             return forward;
         }
-        if draw.first_instance != 0 && !self.emulation.has_first_instances {
+        let is_empty = draw.instance_count == 0;
+        if draw.first_instance != 0 && !is_empty && !self.emulation.has_first_instances {
             let error = PipelineError::FirstInstance(draw.first_instance);
             self.refuse("vkCmdDrawIndirectByteCountEXT", error);
             return Forward::No;

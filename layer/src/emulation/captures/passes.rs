@@ -9,7 +9,7 @@ use vkxfb::runtime::{ByteCountDraw, ConditionalRendering, DrawCommands, LateDraw
 use super::{Captures, Hoisted};
 use crate::emulation::descriptor_buffers;
 use crate::emulation::pipelines::PipelineError;
-use crate::translate::{CaptureBarriers, Kind, rendering};
+use crate::translate::{CaptureBarriers, Kind};
 
 /// A pass that is being recorded.
 #[derive(Default)]
@@ -19,6 +19,10 @@ pub(super) struct Pass {
     pub(super) barriers: CaptureBarriers,
     /// The conditional rendering that was active when the pass began. `None` if none was active.
     pub(super) condition: Option<ConditionalRendering>,
+    /// Whether the dynamic rendering that is being recorded has the flag `SUSPENDING`. Vulkan
+    /// allows no other commands between suspended dynamic rendering and its resumption, so the
+    /// layer treats all parts as one pass.
+    pub(super) suspends: bool,
     /// Whether the driver had active queries when the pass began.
     pub(super) is_counted: bool,
     /// Whether captures or other hoisted computations were recorded for the pass.
@@ -52,21 +56,24 @@ impl Captures {
         });
     }
 
-    /// Begins dynamic rendering with these flags, of the program. A part that resumes is a pass of its own
-    /// ([`rendering`]), before which the barrier between parts is recorded.
-    ///
-    /// # Safety
-    /// The command buffer is being recorded, outside of a pass.
-    pub(crate) unsafe fn begin_rendering(
-        &mut self,
-        cmd: vk::CommandBuffer,
-        flags: vk::RenderingFlags,
-    ) {
-        if rendering::resumes(flags) {
-            // SAFETY: the caller's contract.
-            unsafe { rendering::RESUME.record_always(self.emulation.pipeline_barrier(), cmd) };
+    /// Begins dynamic rendering, or resumes it.
+    pub(crate) fn begin_rendering(&mut self, flags: vk::RenderingFlags) {
+        let resumes = flags.contains(vk::RenderingFlags::RESUMING);
+        let suspends = flags.contains(vk::RenderingFlags::SUSPENDING);
+        if let Some(pass) = self.pass.as_mut().filter(|_| resumes) {
+            pass.suspends = suspends;
+            return;
         }
-        self.begin_pass(CaptureBarriers::default());
+        let placement = match (suspends, resumes) {
+            // The pass began in another command buffer, so nothing can be recorded before it in
+            // this one.
+            (_, true) => Placement::AfterPass,
+            // The pass may end in another command buffer, so nothing can be recorded after it in
+            // this one.
+            (true, false) => Placement::BeforePass,
+            (false, false) => self.placement(false),
+        };
+        self.begin(Pass { placement, suspends, ..Pass::default() });
     }
 
     fn placement(&self, orders_captures: bool) -> Placement {
@@ -85,6 +92,11 @@ impl Captures {
         }
         let condition = self.state.conditional_rendering;
         self.pass = Some(Pass { condition, is_counted: self.other_queries > 0, ..pass });
+    }
+
+    /// Whether the dynamic rendering that is being recorded will be suspended.
+    pub(crate) fn suspends(&self) -> bool {
+        self.pass.as_ref().is_some_and(|pass| pass.suspends)
     }
 
     /// Whether the pass must be withheld, because its captures are recorded before it.
@@ -116,6 +128,7 @@ impl Captures {
             pass.placement == Placement::BeforePass
                 && !pass.barriers.orders_captures
                 && !pass.is_counted
+                && !pass.suspends
         };
         let Some(mut pass) = self.pass.take_if(settles) else { return false };
         let mut late_draws = None;
@@ -143,15 +156,15 @@ impl Captures {
     }
 
     /// Records the captures that must come before the pass. After that, the caller records the end
-    /// of the pass. Does nothing if its captures come after it.
+    /// of the pass. Does nothing if the pass is only suspended, or if its captures come after it.
     ///
     /// # Safety
     /// The command buffer is being recorded. If the pass is withheld, no command of it has reached
     /// the driver.
     pub(crate) unsafe fn end_pass(&mut self, cmd: vk::CommandBuffer) {
         self.end_counting();
-        let is_before = |pass: &mut Pass| pass.placement == Placement::BeforePass;
-        if let Some(mut pass) = self.pass.take_if(is_before) {
+        let ends = |pass: &mut Pass| pass.placement == Placement::BeforePass && !pass.suspends;
+        if let Some(mut pass) = self.pass.take_if(ends) {
             // SAFETY: the caller's contract.
             unsafe { self.play(cmd, &mut pass) };
             self.state.disturbed.end_pass();
@@ -165,7 +178,7 @@ impl Captures {
     /// # Safety
     /// The command buffer is being recorded, outside of a pass.
     pub(crate) unsafe fn leave_pass(&mut self, cmd: vk::CommandBuffer) {
-        let Some(mut pass) = self.pass.take() else { return };
+        let Some(mut pass) = self.pass.take_if(|pass| !pass.suspends) else { return };
         // SAFETY: the caller's contract.
         unsafe {
             if pass.placement == Placement::AfterPass {
@@ -176,6 +189,24 @@ impl Captures {
                 pass.barriers.after_pass.record(Kind::AfterPass, barrier, cmd);
             }
         }
+    }
+
+    /// Ends a command buffer whose last pass is suspended, and is resumed in another command
+    /// buffer. Records the captures that must come before the pass. If captures would have to come
+    /// after the pass, recording fails.
+    ///
+    /// # Safety
+    /// The contract of [`end_pass`](Self::end_pass).
+    pub(crate) unsafe fn end_with_suspended_pass(&mut self, cmd: vk::CommandBuffer) {
+        let Some(pass) = &mut self.pass else { return };
+        pass.suspends = false;
+        if pass.placement == Placement::AfterPass && !self.hoisted.is_empty() {
+            self.refuse("a capture", PipelineError::SuspendedElsewhere);
+            self.forget();
+        }
+        // SAFETY: the caller's contract.
+        unsafe { self.end_pass(cmd) };
+        self.pass = None;
     }
 
     /// Records the hoisted captures and computations, unless recording has failed. Then clears their list.
