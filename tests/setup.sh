@@ -68,6 +68,7 @@ missing() {
     have_command spirv-val || echo 'spirv-tools SPIRV-Tools (spirv-val)'
     have_command glslangValidator || echo 'glslang-tools glslang (glslangValidator)'
     have_command glslc || echo 'glslc shaderc (glslc)'
+    [ "$with" != windows ] || have_command Xvfb || echo 'xvfb an X server without a screen (Xvfb)'
     [ "$with" != aarch64 ] || have_command pkg-config || echo 'pkgconf pkg-config'
     [ "$with" != aarch64 ] || python3 -m pip --version >/dev/null 2>&1 || echo "python3-pip pip, Python's installer of packages"
 }

@@ -10,6 +10,9 @@
 #
 #     run-windows PROGRAM...      runs a program for Windows in Wine; cargo takes it as its runner
 #
+# What programs write to Wine's drive C and to its registry is kept until COMMAND ends. Wine has a Vulkan driver only where
+# there is a display, so there is one without a screen.
+#
 # Wine's own vulkan-1.dll loads no layers. Programs see variables of this machine, but a loader for Windows beside them would
 # not see those that begin with VK_, since the loader of this machine, below Wine's driver, reads them first.
 set -eu
@@ -28,7 +31,7 @@ libraries=$tools/usr/lib/x86_64-linux-gnu
 . tests/debian.sh
 
 fetch() {
-    rm -rf "$here/apt" "$tools" "$bin" "$here/prefix" "$here/packages"
+    rm -rf "$here/apt" "$tools" "$bin" "$here/packages"
     mkdir -p "$here/apt/lists/partial" "$here/apt/archives/partial" "$bin"
     apt_get amd64 update
     # What this machine has already is not downloaded, but for these by their names.
@@ -60,8 +63,7 @@ C
 #!/bin/sh
 # run-windows PROGRAM...
 export LD_LIBRARY_PATH="$libraries\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}"
-export WINEPREFIX="\${WINEPREFIX:-$here/prefix}" WINEDEBUG="\${WINEDEBUG:--all}"
-export WINEDLLOVERRIDES='mscoree,mshtml,winedbg.exe='
+export WINEDEBUG="\${WINEDEBUG:--all}" WINEDLLOVERRIDES='mscoree,mshtml,winedbg.exe='
 if [ ! -e "\$WINEPREFIX/complete" ]; then
     mkdir -p "\$WINEPREFIX"
     timeout 300 "$tools/usr/lib/wine/wine64" wineboot --init >"\$WINEPREFIX/log" 2>&1 </dev/null || {
@@ -86,4 +88,22 @@ export VKXFB_WINDOWS="$tools"
 export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER=x86_64-w64-mingw32-gcc
 export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=run-windows
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$here/build}"
-exec tests/platforms.sh "$@"
+session=$(mktemp -d)
+export WINEPREFIX="$session/prefix"
+Xvfb -displayfd 3 -screen 0 640x480x24 -nolisten tcp >"$session/log" 2>&1 3>"$session/display" &
+server=$!
+finish() {
+    [ ! -e "$WINEPREFIX" ] || "$tools/usr/lib/wine/wineserver64" --kill || true
+    kill "$server" 2>/dev/null || true
+    rm -rf "$session"
+}
+trap finish EXIT
+tries=0
+while [ ! -s "$session/display" ]; do
+    tries=$((tries + 1))
+    [ $tries -lt 100 ] || fail "Xvfb does not start: $(cat "$session/log")"
+    sleep 0.1
+done
+DISPLAY=":$(cat "$session/display")"
+export DISPLAY
+tests/platforms.sh "$@"

@@ -113,24 +113,44 @@ impl Hive {
     }
 }
 
+/// Converts an error of the registry, of which the standard library would not know the kind.
+#[cfg(windows)]
+fn io_error(error: impl Into<std::io::Error>) -> std::io::Error {
+    let error = error.into();
+    let code = error.raw_os_error().map(system_error);
+    code.map_or(error, std::io::Error::from_raw_os_error)
+}
+
+/// Returns the error of the system that an `HRESULT` contains, or the `HRESULT` if it contains none.
+#[cfg(any(windows, test))]
+const fn system_error(result: i32) -> i32 {
+    // `FACILITY_WIN32`, with the bit that means failure.
+    match result as u32 >> 16 {
+        0x8007 => result & 0xFFFF,
+        _ => result,
+    }
+}
+
 #[cfg(windows)]
 impl Registry for SystemRegistry {
     fn values(&self, hive: Hive, key: &str) -> Result<Vec<(String, u32)>> {
-        let key = match hive.root().open(key).map_err(std::io::Error::from) {
+        let key = match hive.root().open(key).map_err(io_error) {
             Ok(key) => key,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
-        let values = key.values()?;
+        let values = key.values().map_err(io_error)?;
         Ok(values.filter_map(|(name, value)| Some((name, value.try_into().ok()?))).collect())
     }
 
     fn set(&mut self, hive: Hive, key: &str, name: &str, value: u32) -> Result<()> {
-        Ok(hive.root().create(key)?.set_u32(name, value)?)
+        let key = hive.root().create(key).map_err(io_error)?;
+        key.set_u32(name, value).map_err(io_error)
     }
 
     fn remove(&mut self, hive: Hive, key: &str, name: &str) -> Result<()> {
-        Ok(hive.root().options().read().write().open(key)?.remove_value(name)?)
+        let key = hive.root().options().read().write().open(key).map_err(io_error)?;
+        key.remove_value(name).map_err(io_error)
     }
 }
 
@@ -176,6 +196,13 @@ mod tests {
         let expected = [("machine", false), ("user", false), ("implicit", true)];
         let expected = expected.map(|(name, implicit)| (PathBuf::from(name), implicit));
         assert_eq!(manifests(&registry), expected);
+    }
+
+    #[test]
+    fn errors_of_the_system_are_found_in_results() {
+        // `ERROR_FILE_NOT_FOUND` and `E_NOTIMPL`.
+        assert_eq!(system_error(0x8007_0002_u32 as i32), 2);
+        assert_eq!(system_error(0x8000_4001_u32 as i32), 0x8000_4001_u32 as i32);
     }
 
     #[test]
