@@ -83,7 +83,8 @@ pub(super) fn beyond_stride(input: &VertexInput) -> Option<(u32, u32)> {
 /// ([VUID-VkVertexInputBindingDescription-stride-04456](https://docs.vulkan.org/refpages/latest/refpages/source/VkVertexInputBindingDescription.html#VUID-VkVertexInputBindingDescription-stride-04456)):
 /// they are multiples of it, and not 0.
 pub(super) fn check_strides(input: &VertexInput, alignment: u32) -> Result<(), RuntimeError> {
-    let is_wrong = |b: &&VertexBinding| b.stride < alignment || b.stride % alignment.max(1) != 0;
+    let is_wrong =
+        |b: &&VertexBinding| b.stride < alignment || !b.stride.is_multiple_of(alignment.max(1));
     match input.bindings.iter().find(is_wrong) {
         None => Ok(()),
         Some(b) => Err(RuntimeError::Limit {
