@@ -63,7 +63,8 @@ C
 #!/bin/sh
 # run-windows PROGRAM...
 export LD_LIBRARY_PATH="$libraries\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}"
-export WINEDEBUG="\${WINEDEBUG:--all}" WINEDLLOVERRIDES='mscoree,mshtml,winedbg.exe='
+export WINEDEBUG="\${WINEDEBUG:--all}"
+export WINEDLLOVERRIDES="mscoree,mshtml,winedbg.exe=\${WINEDLLOVERRIDES:+;\$WINEDLLOVERRIDES}"
 if [ ! -e "\$WINEPREFIX/complete" ]; then
     mkdir -p "\$WINEPREFIX"
     timeout 300 "$tools/usr/lib/wine/wine64" wineboot --init >"\$WINEPREFIX/log" 2>&1 </dev/null || {
