@@ -45,6 +45,7 @@ fetch() {
 
 export PATH="$bin:$PATH"
 export RUSTC="$bin/rustc"
+export VKXFB_PLATFORMS="$tools"
 # Cargo compiles the standard library for those only who ask for what is not stable.
 export RUSTC_BOOTSTRAP=1
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$here/build}"
