@@ -3,7 +3,7 @@
 //! `cargo run --example minimal` prints them. examples/engine has vertex buffers, frames and much more.
 
 use anyhow::{Context as _, Result, ensure};
-use ash::vk;
+use ash::{khr, vk};
 use vkxfb::lower::compute;
 use vkxfb::*;
 
@@ -22,7 +22,18 @@ pub fn main() -> Result<()> {
     unsafe {
         let entry = ash::Entry::load()?;
         let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_2);
+        // Devices that lack parts of Vulkan, such as those of macOS, are there for those only who ask for them.
+        let portability = khr::portability_enumeration::NAME;
+        let found = entry.enumerate_instance_extension_properties(None)?;
+        let is_it =
+            |found: &vk::ExtensionProperties| found.extension_name_as_c_str() == Ok(portability);
+        let (mut flags, mut names) = (vk::InstanceCreateFlags::empty(), Vec::new());
+        if found.iter().any(is_it) {
+            flags = vk::InstanceCreateFlags::ENUMERATE_PORTABILITY_KHR;
+            names.push(portability.as_ptr());
+        }
         let info = vk::InstanceCreateInfo::default().application_info(&application);
+        let info = info.flags(flags).enabled_extension_names(&names);
         let instance = entry.create_instance(&info, None)?;
         let physical_device =
             *instance.enumerate_physical_devices()?.first().context("no Vulkan device")?;

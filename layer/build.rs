@@ -5,7 +5,12 @@ fn main() {
     // Loaders close the library of a layer when the last instance is destroyed. After that, globals
     // of the log and destructors of thread-local variables are still used, so the library must not
     // be unloaded.
-    if std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|os| os == "linux") {
+    let os = std::env::var("CARGO_CFG_TARGET_OS").unwrap_or_default();
+    if ["android", "linux"].contains(&os.as_str()) {
         println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
+    }
+    // Android 15 and later have devices with pages of 16 KiB.
+    if os == "android" {
+        println!("cargo::rustc-cdylib-link-arg=-Wl,-z,max-page-size=16384");
     }
 }

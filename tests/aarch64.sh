@@ -32,30 +32,8 @@ root=$here/root      # those for arm64
 python=$here/python  # those of pip
 bin=$here/bin
 
-# What was fetched is fetched again when this says something else.
-versions() {
-    cat tests/aarch64.sh tests/aarch64.txt | cksum
-}
-
-# apt with its state in a directory of its own. $1: the architecture.
-apt_get() {
-    architecture=$1
-    shift
-    apt-get -qq -o Dir::State::Lists="$here/apt/lists" -o Dir::Cache="$here/apt" \
-        -o APT::Architecture="$architecture" -o APT::Architectures="$architecture" -o APT::Install-Recommends=0 \
-        -o APT::Sandbox::User="$(id -un)" -o Debug::NoLocking=1 "$@" </dev/null ||
-        fail "apt-get $* failed for $architecture"
-}
-
-# Unpacks what apt has downloaded into a directory.
-unpack() {
-    mkdir -p "$1"
-    for package in "$here"/apt/archives/*.deb; do
-        dpkg-deb -x "$package" "$1"
-        basename "$package" >>"$here/packages"
-        rm "$package"
-    done
-}
+# shellcheck source=tests/debian.sh
+. tests/debian.sh
 
 fetch() {
     rm -rf "$here/apt" "$tools" "$root" "$python" "$bin" "$here/packages"
@@ -83,28 +61,19 @@ fetch() {
     python3 -m pip --quiet --disable-pip-version-check install --no-deps --only-binary :all: --require-hashes \
         --root-user-action ignore --target "$python" --requirement tests/aarch64.txt || fail "pip failed"
 
-    # Their libraries lie beside them, where the dynamic linker does not look.
-    for program in rustc aarch64-linux-gnu-strip; do
-        cat >"$bin/$program" <<END
-#!/bin/sh
-export LD_LIBRARY_PATH="$tools/usr/lib/x86_64-linux-gnu\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}"
-exec "$tools/usr/bin/$program" "\$@"
-END
-    done
+    wrap rustc aarch64-linux-gnu-strip
     cat >"$bin/run-aarch64" <<END
 #!/bin/sh
 exec "$tools/usr/bin/qemu-aarch64-static" -L "$root" \\
     -E VK_DRIVER_FILES=/usr/share/vulkan/icd.d/lvp_icd.aarch64.json "\$@"
 END
-    chmod +x "$bin"/*
+    chmod +x "$bin/run-aarch64"
     ln -s "$python/bin/cargo-zigbuild" "$python/ziglang/zig" "$bin"
     "$bin/rustc" --version >>"$here/packages"
-    versions >"$here/complete"
+    versions tests/aarch64.sh tests/aarch64.txt >"$here/complete"
 }
 
-[ "$(dpkg --print-architecture 2>/dev/null)" = amd64 ] && grep -q '^VERSION_CODENAME=bookworm' /etc/os-release ||
-    fail 'needs Debian 12 on x86_64'
-[ "$(cat "$here/complete" 2>/dev/null)" = "$(versions)" ] || {
+[ "$(cat "$here/complete" 2>/dev/null)" = "$(versions tests/aarch64.sh tests/aarch64.txt)" ] || {
     echo 'tests/aarch64.sh: fetching what builds for aarch64 and runs it (350 MB) into target/aarch64' >&2
     fetch
 }

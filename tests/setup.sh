@@ -1,5 +1,5 @@
 #!/bin/sh
-# tests/setup.sh [--aarch64 | --newest] [COMMAND...]
+# tests/setup.sh [--aarch64 | --newest | --platforms | --windows] [COMMAND...]
 #
 # Installs what the tests and the probe need on Debian 12 (or a system made of it) beside Rust, where
 # it is missing: a C linker and a C++ compiler, the Vulkan loader and headers, the software driver lavapipe, the
@@ -8,12 +8,14 @@
 # fetches into target/ what the examples in C++ and Python need; without it their tests are skipped.
 #
 # With --aarch64 COMMAND also finds what builds for aarch64 Linux and runs it, which tests/aarch64.sh fetches; with
-# --newest what runs programs on the newest lavapipe that Debian has, which tests/newest.sh fetches.
+# --newest what runs programs on the newest lavapipe that Debian has, which tests/newest.sh fetches; with --platforms what
+# checks for Windows, Android and macOS, which tests/platforms.sh fetches; with --windows what builds for Windows and runs
+# it in Wine, which tests/windows.sh fetches.
 set -eu
 
 with=
 case ${1-} in
---aarch64 | --newest)
+--aarch64 | --newest | --platforms | --windows)
     with=${1#--}
     shift
     ;;
@@ -66,6 +68,7 @@ missing() {
     have_command spirv-val || echo 'spirv-tools SPIRV-Tools (spirv-val)'
     have_command glslangValidator || echo 'glslang-tools glslang (glslangValidator)'
     have_command glslc || echo 'glslc shaderc (glslc)'
+    [ "$with" != windows ] || have_command Xvfb || echo 'xvfb an X server without a screen (Xvfb)'
     [ "$with" != aarch64 ] || have_command pkg-config || echo 'pkgconf pkg-config'
     [ "$with" != aarch64 ] || python3 -m pip --version >/dev/null 2>&1 || echo "python3-pip pip, Python's installer of packages"
 }

@@ -1,7 +1,7 @@
 //! `vkxfb probe`: captures every topology and compares the bytes with a model of the specification.
 
 mod compare;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod crash;
 mod isolate;
 mod running;
@@ -242,7 +242,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         isolate::work(task, gpu, &plan, &mut report, running)?;
         return Ok(Outcome::AllRight.exit_code());
     }
-    #[cfg(unix)]
+    #[cfg(any(unix, windows))]
     if !arguments.isolate {
         crash::start_again_isolated();
     }

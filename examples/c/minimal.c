@@ -81,6 +81,25 @@ static void destroy_buffer(struct buffer *buffer) {
     vkFreeMemory(device, buffer->memory, NULL);
 }
 
+/* Devices that lack parts of Vulkan, such as those of macOS, are there for those only who ask for them. */
+static void show_portable_devices(VkInstanceCreateInfo *info) {
+    static const char *const name = VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME;
+    VkExtensionProperties *found;
+    uint32_t count = 0, i;
+
+    VK(vkEnumerateInstanceExtensionProperties(NULL, &count, NULL));
+    found = calloc(count ? count : 1, sizeof *found);
+    check(found != NULL, "extensions", "there is no memory for them");
+    VK(vkEnumerateInstanceExtensionProperties(NULL, &count, found));
+    for (i = 0; i < count; ++i)
+        if (strcmp(found[i].extensionName, name) == 0) {
+            info->flags = VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
+            info->enabledExtensionCount = 1;
+            info->ppEnabledExtensionNames = &name;
+        }
+    free(found);
+}
+
 static void make_instance(void) {
     VkApplicationInfo application = {0};
     VkInstanceCreateInfo info = {0};
@@ -91,6 +110,7 @@ static void make_instance(void) {
     application.apiVersion = VK_API_VERSION_1_2;
     info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
     info.pApplicationInfo = &application;
+    show_portable_devices(&info);
     VK(vkCreateInstance(&info, NULL, &instance));
     result = vkEnumeratePhysicalDevices(instance, &count, &physical_device);
     check(count == 1 && (result == VK_SUCCESS || result == VK_INCOMPLETE),

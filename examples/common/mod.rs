@@ -9,6 +9,7 @@ pub mod gpu;
 pub mod native;
 pub mod picture;
 pub mod pipeline;
+mod portability;
 
 pub mod shader;
 pub mod target;

@@ -56,16 +56,20 @@ pub unsafe fn create_instance(
     entry: &ash::Entry,
     application: &vk::ApplicationInfo<'_>,
 ) -> Result<(ash::Instance, Option<Validation>)> {
-    let info = vk::InstanceCreateInfo::default().application_info(application);
+    // SAFETY: the caller's contract.
+    let (flags, mut extensions) = unsafe { super::portability::enumeration(entry) }?;
+    let info = vk::InstanceCreateInfo::default().flags(flags).application_info(application);
     // SAFETY: what is enabled is there, and the structures are valid.
     unsafe {
         if !is_wanted(entry)? {
+            let info = info.enabled_extension_names(&extensions);
             return Ok((entry.create_instance(&info, None)?, None));
         }
         let messages = Box::<Messages>::default();
         let (layers, enables) =
             ([LAYER.as_ptr()], [vk::ValidationFeatureEnableEXT::SYNCHRONIZATION_VALIDATION]);
-        let extensions = [ext::debug_utils::NAME.as_ptr(), ext::validation_features::NAME.as_ptr()];
+        extensions
+            .extend([ext::debug_utils::NAME, ext::validation_features::NAME].map(CStr::as_ptr));
         let mut features =
             vk::ValidationFeaturesEXT::default().enabled_validation_features(&enables);
         let info = info

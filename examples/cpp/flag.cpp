@@ -75,6 +75,18 @@ struct Engine {
         VkInstanceCreateInfo instance_info = {};
         instance_info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
         instance_info.pApplicationInfo = &application;
+        // Devices that lack parts of Vulkan, such as those of macOS, are there for those only who ask for them.
+        const char *portability = VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME;
+        uint32_t extension_count = 0;
+        VK(vkEnumerateInstanceExtensionProperties(nullptr, &extension_count, nullptr));
+        std::vector<VkExtensionProperties> extensions(extension_count);
+        VK(vkEnumerateInstanceExtensionProperties(nullptr, &extension_count, extensions.data()));
+        for (const VkExtensionProperties &extension : extensions)
+            if (std::strcmp(extension.extensionName, portability) == 0) {
+                instance_info.flags = VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
+                instance_info.enabledExtensionCount = 1;
+                instance_info.ppEnabledExtensionNames = &portability;
+            }
         VK(vkCreateInstance(&instance_info, nullptr, &instance));
         uint32_t count = 1;
         VkResult found = vkEnumeratePhysicalDevices(instance, &count, &physical_device);

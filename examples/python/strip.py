@@ -57,7 +57,15 @@ def create(kind, function, *arguments):
 
 # What a program has anyway: an instance, and a device with what vkxfb adds to it.
 application = vk.VkApplicationInfo(apiVersion=API_VERSION)
-instance = vk.vkCreateInstance(vk.VkInstanceCreateInfo(pApplicationInfo=application), None)
+# Devices that lack parts of Vulkan, such as those of macOS, are there for those only who ask for them.
+portability = vk.VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME
+extensions = [found.extensionName for found in vk.vkEnumerateInstanceExtensionProperties(None)]
+names = [portability] if portability in extensions else []
+flags = vk.VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR if names else 0
+instance_info = vk.VkInstanceCreateInfo(
+    flags=flags, pApplicationInfo=application, ppEnabledExtensionNames=names
+)
+instance = vk.vkCreateInstance(instance_info, None)
 physical_device = vk.vkEnumeratePhysicalDevices(instance)[0]
 
 info = initialized(

@@ -17,7 +17,7 @@ use crate::guard::guard;
 use crate::interface::{LayerInstanceLink, PFN_GetPhysicalDeviceProcAddr};
 use crate::next::next;
 use crate::settings::{Settings, Sources};
-use crate::{identity, log};
+use crate::{identity, log, system};
 
 static INSTANCES: Registry<InstanceData> = Registry::new();
 
@@ -122,7 +122,7 @@ impl InstanceData {
             Self {
                 next: ash::Instance::load(&ash::StaticFn { get_instance_proc_addr: get }, instance),
                 get_instance_proc_addr: get,
-                get_physical_device_proc_addr: link.next_get_physical_device_proc_addr,
+                get_physical_device_proc_addr: link.next_get_physical_device_proc_addr(),
                 api_version,
                 optional: Optional::load(|name| get(instance, name.as_ptr())),
                 settings,
@@ -253,6 +253,7 @@ unsafe fn create(
     // SAFETY: the caller's contract.
     let sources = unsafe { Sources::of_process(create_info.p_next) };
     let (settings, problems) = Settings::read(sources);
+    system::keep_loaded();
     log::start(&settings.log);
     for problem in problems {
         tracing::warn!("{problem}");

@@ -80,7 +80,28 @@ pub struct LayerInstanceLink {
     pub next_get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
     /// `vk_layerGetPhysicalDeviceProcAddr` of the next layer below that has this function. `None`
     /// if no layer below has it.
+    ///
+    /// The loader of Android does not have this member.
+    #[cfg(not(target_os = "android"))]
     pub next_get_physical_device_proc_addr: Option<PFN_GetPhysicalDeviceProcAddr>,
+}
+
+// What lies behind a link of Android's loader is not a part of it.
+#[cfg(target_os = "android")]
+const _: () = assert!(size_of::<LayerInstanceLink>() == 2 * size_of::<*mut ()>());
+
+impl LayerInstanceLink {
+    /// Returns `vk_layerGetPhysicalDeviceProcAddr` of the next layer below that has this function.
+    /// `None` if no layer below has it, or if the loader does not say.
+    pub const fn next_get_physical_device_proc_addr(
+        &self,
+    ) -> Option<PFN_GetPhysicalDeviceProcAddr> {
+        #[cfg(not(target_os = "android"))]
+        let next = self.next_get_physical_device_proc_addr;
+        #[cfg(target_os = "android")]
+        let next = None;
+        next
+    }
 }
 
 /// `VkLayerDeviceCreateInfo`. The `pNext` chain of `VkDeviceCreateInfo` contains one such structure

@@ -26,9 +26,9 @@
 //!    the errors of commands; `guard` turns a panic into a Vulkan error at every entry point;
 //!    `registry` has what the layer knows of the registry of Vulkan; `identity` has the layer's
 //!    name and versions; [`interface`] has the structures that the loader and its layers exchange;
-//!    `log` has the log; `next` fetches functions of the next in the chain; `chain` walks `pNext`
-//!    chains; `settings` reads the user's settings; `test_switches` is not shipped. None of these
-//!    modules uses an instance.
+//!    `log` has the log; `system` asks the system for what not every system has; `next` fetches
+//!    functions of the next in the chain; `chain` walks `pNext` chains; `settings` reads the user's
+//!    settings; `test_switches` is not shipped. None of these modules uses an instance.
 //! 2. *Arguments.* `translate` replaces arguments that belong to the extension, such as access masks
 //!    and buffer usages, for a driver that does not have it. `withheld` stores the commands of a
 //!    withheld pass; its tables are generated from the registry of Vulkan. Neither uses hooks or
@@ -37,7 +37,8 @@
 //!    features that programs see. `activity` decides once for each physical device whether the layer
 //!    is active. `instance` has the state of instances, and the commands that create and destroy them.
 //!    `advertise` changes what programs see, and `properties` has the commands that enumerate layers,
-//!    extensions and tools. `creation` makes the create info for the driver's device.
+//!    extensions and tools; `android` exports some of them. `creation` makes the create info for the
+//!    driver's device.
 //! 4. `emulation` has the objects that captures use on a device, and the captures of a command buffer.
 //!    It does not use hooks: they call it.
 //! 5. `command_buffers` has the state of each command buffer: its withheld commands, and its captures.
@@ -91,12 +92,14 @@
 //! Each function that a program calls has one guard: in `command_buffers` for commands that are
 //! recorded, in `hooks/entry` for other commands of devices.
 //!
-//! Only the functions below are exported. When the layer negotiates, it gives the loader pointers
-//! to private functions that do the same, because the dynamic linker may resolve the exported names
-//! to the symbols of the loader.
+//! Only the functions below are exported, and on Android those of `android`. When the layer
+//! negotiates, it gives the loader pointers to private functions that do the same, because the
+//! dynamic linker may resolve the exported names to the symbols of the loader.
 
 mod activity;
 mod advertise;
+#[cfg(target_os = "android")]
+mod android;
 mod capture_support;
 mod chain;
 mod command_buffers;
@@ -117,6 +120,7 @@ mod properties;
 mod recording;
 mod registry;
 mod settings;
+mod system;
 #[cfg(feature = "test-switches")]
 mod test_switches;
 mod translate;

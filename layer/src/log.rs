@@ -1,7 +1,12 @@
-//! Writes the log to standard error. By default it contains only warnings and errors.
+//! Writes the log to standard error, on Android to the log of the system. By default it contains only
+//! warnings and errors.
+
+#[cfg(any(target_os = "android", test))]
+mod logcat;
 
 use std::sync::Once;
 
+use tracing::Subscriber;
 use tracing_subscriber::EnvFilter;
 
 /// Whether a text is a valid filter, in the syntax of `tracing_subscriber::EnvFilter`.
@@ -15,17 +20,47 @@ pub(crate) fn is_filter(text: &str) -> bool {
 pub(crate) fn start(filter: &str) {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
-        let Ok(filter) = EnvFilter::builder().parse(filter) else { return };
-        let subscriber = tracing_subscriber::fmt()
-            .with_env_filter(filter)
-            .with_writer(std::io::stderr)
-            .with_ansi(false)
-            // By default, the subscriber reports a failed write on standard error. If standard
-            // error is closed, that fails as well.
-            .log_internal_errors(false)
-            .finish();
-        // This fails only if this library's copy of `tracing` already has a subscriber, which then
-        // stays.
-        let _ = tracing::subscriber::set_global_default(subscriber);
+        #[cfg(not(target_os = "android"))]
+        let subscriber = to_standard_error(filter);
+        #[cfg(target_os = "android")]
+        let subscriber = logcat_format(logcat::Logcat(logcat::write), filter);
+        if let Some(subscriber) = subscriber {
+            // This fails only if this library's copy of `tracing` already has a subscriber, which
+            // then stays.
+            let _ = tracing::subscriber::set_global_default(subscriber);
+        }
     });
+}
+
+/// Returns a log to standard error, or `None` if the filter is not valid.
+#[cfg(not(target_os = "android"))]
+fn to_standard_error(filter: &str) -> Option<impl Subscriber + Send + Sync> {
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::builder().parse(filter).ok()?)
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        // By default, the subscriber reports a failed write on standard error. If standard error is
+        // closed, that fails as well.
+        .log_internal_errors(false);
+    Some(subscriber.finish())
+}
+
+/// Returns a log to Android's, or `None` if the filter is not valid. Android adds the time and the
+/// level of each entry.
+#[cfg(any(target_os = "android", test))]
+fn logcat_format<F>(
+    logcat: logcat::Logcat<F>,
+    filter: &str,
+) -> Option<impl Subscriber + Send + Sync>
+where
+    F: Fn(std::ffi::c_int, &std::ffi::CStr) + Send + Sync + 'static,
+{
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::builder().parse(filter).ok()?)
+        .with_writer(logcat)
+        .with_ansi(false)
+        .without_time()
+        .with_level(false)
+        .log_internal_errors(false);
+    Some(subscriber.finish())
 }

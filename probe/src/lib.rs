@@ -27,5 +27,6 @@ pub mod self_test;
 pub mod sentinel;
 pub mod shaders;
 pub mod subject;
+mod system;
 pub mod table;
 pub mod trial;

@@ -12,7 +12,8 @@ pub use self::availability::Unavailable;
 use super::DeviceIdentity;
 use super::RuntimeError;
 use super::extensions::{
-    self, AddressSource, ProvokingVertexSupport, TransformFeedbackSupport, VertexDivisorSupport,
+    self, AddressSource, PortabilitySupport, ProvokingVertexSupport, TransformFeedbackSupport,
+    VertexDivisorSupport,
 };
 use super::tunings::TuningEffect;
 use crate::lower::Backend;
@@ -116,6 +117,9 @@ pub struct Capabilities {
     /// The features of `VK_EXT_vertex_attribute_divisor`, or `None` if the device lacks the extension or its feature
     /// `vertexAttributeInstanceRateDivisor`. The compute backend does not need them.
     pub vertex_divisor: Option<VertexDivisorSupport>,
+    /// The features of `VK_KHR_portability_subset`, or `None` if the device lacks the extension, and thus has everything
+    /// that the extension makes optional.
+    pub portability: Option<PortabilitySupport>,
     /// Where the feature `bufferDeviceAddress` comes from. If `None`, the device has no addresses and the compute
     /// backend uses descriptors. An application that wants descriptors may set it to `None` before it calls
     /// [`required_features`](super::required_features).

@@ -94,12 +94,16 @@ impl RequiredFeatures {
     /// are not in the draw. Natively, geometry shaders are captured only if [`geometry_shader`](Self::geometry_shader)
     /// is enabled, several vertex streams only if [`geometry_streams`](Self::geometry_streams) is enabled, and
     /// tessellation shaders only if [`tessellation_shader`](Self::tessellation_shader) is enabled.
+    /// Triangle fans are captured by the native and the vertex backend only if [`triangle_fans`](Self::triangle_fans) is
+    /// set.
     pub fn choose(&self, needs: &CaptureNeeds) -> Option<Backend> {
         let can_run = |backend: &&Backend| {
             let has_stage = self.geometry_shader || !needs.geometry_shader;
             let has_streams = self.geometry_streams || !needs.geometry_streams;
             let has_tessellation = self.tessellation_shader || !needs.tessellation_shaders;
-            **backend == Backend::Compute || (has_stage && has_streams && has_tessellation)
+            let has_fans = self.triangle_fans || needs.fan_vertices == 0;
+            **backend == Backend::Compute
+                || (has_stage && has_streams && has_tessellation && has_fans)
         };
         let backends: Vec<Backend> = self.backends().iter().filter(can_run).copied().collect();
         choose(&backends, self.speculative_vertices, needs)
@@ -124,6 +128,17 @@ mod tests {
     use super::*;
     use crate::runtime::capabilities::tests::full;
     use crate::runtime::required_features;
+
+    #[test]
+    fn fans_are_captured_by_compute_where_the_device_has_none() {
+        let mut required = required_features(&full(), &Backend::ALL).unwrap();
+        let needs =
+            |fan_vertices| CaptureNeeds { fan_vertices, side_effects: true, ..Default::default() };
+        assert_eq!(required.choose(&needs(5)), Some(Backend::Native));
+        required.triangle_fans = false;
+        assert_eq!(required.choose(&needs(5)), Some(Backend::Compute));
+        assert_eq!(required.choose(&needs(0)), Some(Backend::Native));
+    }
 
     #[test]
     fn later_stages_are_needed_natively_alone() {

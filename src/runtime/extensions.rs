@@ -85,6 +85,25 @@ pub struct VertexDivisorSupport {
     pub max: u32,
 }
 
+/// Features and properties of
+/// [`VK_KHR_portability_subset`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_KHR_portability_subset.html)
+/// that graphics pipelines of captures depend on. A device with this extension, such as one of MoltenVK, may lack
+/// them, although every other device has them. The compute backend needs none of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PortabilitySupport {
+    /// Feature `triangleFans`.
+    pub triangle_fans: bool,
+    /// Feature `tessellationIsolines`.
+    pub tessellation_isolines: bool,
+    /// Feature `tessellationPointMode`.
+    pub tessellation_point_mode: bool,
+    /// Feature `vertexAttributeAccessBeyondStride`.
+    pub attribute_access_beyond_stride: bool,
+    /// Property `minVertexInputBindingStrideAlignment` in bytes.
+    pub min_binding_stride_alignment: u32,
+}
+
 /// Owns what the result of [`RequiredFeatures::add_to`](super::RequiredFeatures::add_to) points to: the extension
 /// names, and the feature structures that the application's own chain does not contain.
 #[derive(Default)]
@@ -115,6 +134,7 @@ struct Structures {
     int8: vk::PhysicalDeviceShaderFloat16Int8Features<'static>,
     draw_parameters: vk::PhysicalDeviceShaderDrawParametersFeatures<'static>,
     vertex_divisor: vk::PhysicalDeviceVertexAttributeDivisorFeaturesKHR<'static>,
+    portability: vk::PhysicalDevicePortabilitySubsetFeaturesKHR<'static>,
 }
 
 impl CreateInfoAdditions {
@@ -159,7 +179,7 @@ impl CreateInfoAdditions {
             };
         }
         chain! { transform_feedback buffer_device_address provoking_vertex draw_parameters }
-        chain! { storage_8bit int8 vertex_divisor }
+        chain! { storage_8bit int8 vertex_divisor portability }
         for feature in missing {
             // SAFETY: the caller's contract; the added structures may be written, too.
             unsafe { feature.enable(info.p_next) };

@@ -4,7 +4,9 @@ use std::ffi::CStr;
 
 use ash::{ext, khr, vk};
 
-use super::extensions::{self, AddressSource, ChainedFeature, CreateInfoAdditions};
+use super::extensions::{
+    self, AddressSource, ChainedFeature, CreateInfoAdditions, PortabilitySupport,
+};
 use super::workarounds::WorkaroundEffect;
 use super::{Capabilities, Unavailable};
 use crate::lower::{Backend, ResourcePlan};
@@ -58,6 +60,20 @@ pub struct RequiredFeatures {
     /// `vertexAttributeInstanceRateZeroDivisor`, which the native and vertex backends need for the instance divisor 0.
     /// It has no effect without [`vertex_divisor`](Self::vertex_divisor). The compute backend does not need it.
     pub vertex_zero_divisor: bool,
+    /// `triangleFans`, which the native and vertex backends need for triangle fans. The compute backend does not need it.
+    ///
+    /// A device without `VK_KHR_portability_subset` always has this feature and the next three. Then these fields are
+    /// set, and nothing is enabled for them.
+    pub triangle_fans: bool,
+    /// `tessellationIsolines`, which the native backend needs for tessellation shaders that make isolines. The compute
+    /// backend does not need it.
+    pub tessellation_isolines: bool,
+    /// `tessellationPointMode`, which the native backend needs for tessellation shaders that make points. The compute
+    /// backend does not need it.
+    pub tessellation_point_mode: bool,
+    /// `vertexAttributeAccessBeyondStride`, which the native and vertex backends need for vertex attributes that end
+    /// after the stride of their binding. The compute backend does not need it.
+    pub attribute_access_beyond_stride: bool,
     /// `multiDrawIndirect`, which the native backend needs for indirect draws with a `draw_count` above 1. The compute
     /// backend does not need it.
     pub multi_draw_indirect: bool,
@@ -103,6 +119,8 @@ pub fn required_features(
     let divisor = caps.vertex_divisor.as_ref().filter(|_| graphics);
     let descriptors = backends.contains(&Backend::Compute) && caps.buffer_device_address.is_none();
     let below_1_1 = caps.api_version < vk::API_VERSION_1_1;
+    let portability =
+        |has: fn(&PortabilitySupport) -> bool| caps.portability.as_ref().is_none_or(has);
     let has_draw_indirect_count = caps.has_extension(khr::draw_indirect_count::NAME);
     Ok(RequiredFeatures {
         address_source: caps.buffer_device_address.filter(|_| addresses),
@@ -125,6 +143,11 @@ pub fn required_features(
         shader_draw_parameters: graphics && caps.shader_draw_parameters,
         vertex_divisor: divisor.is_some(),
         vertex_zero_divisor: divisor.is_some_and(|d| d.zero),
+        triangle_fans: graphics && portability(|p| p.triangle_fans),
+        tessellation_isolines: native && portability(|p| p.tessellation_isolines),
+        tessellation_point_mode: native && portability(|p| p.tessellation_point_mode),
+        attribute_access_beyond_stride: graphics
+            && portability(|p| p.attribute_access_beyond_stride),
         multi_draw_indirect: native && caps.multi_draw_indirect,
         draw_indirect_count: native && has_draw_indirect_count,
         shader_int64: backends.contains(&Backend::Compute) && caps.int64_accesses(),
@@ -265,6 +288,7 @@ impl RequiredFeatures {
     /// The features to enable in the `pNext` chain.
     fn chained_features(&self) -> Vec<ChainedFeature> {
         let draw_parameters = self.shader_draw_parameters && !self.below_1_1;
+        let portability = |wanted: bool| wanted && self.portability_subset;
         let features = [
             (self.has(Backend::Native), ChainedFeature::TransformFeedback),
             (self.geometry_streams, ChainedFeature::GeometryStreams),
@@ -274,6 +298,13 @@ impl RequiredFeatures {
             (draw_parameters, ChainedFeature::ShaderDrawParameters),
             (self.vertex_divisor, ChainedFeature::VertexDivisor),
             (self.vertex_divisor && self.vertex_zero_divisor, ChainedFeature::VertexZeroDivisor),
+            (portability(self.triangle_fans), ChainedFeature::TriangleFans),
+            (portability(self.tessellation_isolines), ChainedFeature::TessellationIsolines),
+            (portability(self.tessellation_point_mode), ChainedFeature::TessellationPointMode),
+            (
+                portability(self.attribute_access_beyond_stride),
+                ChainedFeature::AttributeAccessBeyondStride,
+            ),
             (self.draw_indirect_count, ChainedFeature::DrawIndirectCount),
             (self.byte_loads, ChainedFeature::StorageBuffer8BitAccess),
             (self.byte_loads, ChainedFeature::ShaderInt8),
@@ -398,6 +429,71 @@ mod tests {
         let core = required.core_features(&vk::PhysicalDeviceFeatures::default());
         assert_eq!(core.shader_storage_buffer_array_dynamic_indexing, vk::TRUE);
         assert!(required_features(&caps, &[Backend::Vertex]).is_err());
+    }
+
+    /// Returns the capabilities of a device with `VK_KHR_portability_subset`, which has none of its features.
+    fn portable() -> Capabilities {
+        let mut caps = full();
+        caps.extensions.insert(khr::portability_subset::NAME.to_owned());
+        caps.portability = Some(PortabilitySupport::default());
+        caps
+    }
+
+    /// What `VK_KHR_portability_subset` makes optional is enabled where the device has it, and only for the
+    /// backends that use it.
+    #[test]
+    fn a_portable_device_has_what_it_says() {
+        type Get = fn(&RequiredFeatures) -> bool;
+        type Set = fn(&mut PortabilitySupport);
+        let features: [(&str, Set, Get); 4] = [
+            ("triangleFans", |p| p.triangle_fans = true, |r| r.triangle_fans),
+            (
+                "tessellationIsolines",
+                |p| p.tessellation_isolines = true,
+                |r| r.tessellation_isolines,
+            ),
+            (
+                "tessellationPointMode",
+                |p| p.tessellation_point_mode = true,
+                |r| r.tessellation_point_mode,
+            ),
+            (
+                "vertexAttributeAccessBeyondStride",
+                |p| p.attribute_access_beyond_stride = true,
+                |r| r.attribute_access_beyond_stride,
+            ),
+        ];
+        for (name, set, get) in features {
+            let all = &Backend::ALL;
+            let of = |caps: &Capabilities, backends| required_features(caps, backends).unwrap();
+            let whole = of(&full(), all);
+            assert!(get(&whole) && !whole.features().contains(&name), "{name}");
+            let mut caps = portable();
+            let without = of(&caps, all);
+            assert!(!get(&without) && !without.features().contains(&name), "{name}");
+            set(caps.portability.as_mut().unwrap());
+            let with = of(&caps, all);
+            assert!(get(&with) && with.features().contains(&name), "{name}");
+            let compute = of(&caps, &[Backend::Compute]);
+            assert!(!compute.features().contains(&name), "{name}");
+            assert!(compute.extensions().contains(&khr::portability_subset::NAME));
+
+            // A device that was created with that has it, and one that was created without has not.
+            // SAFETY: the structures are valid.
+            let restrict = |info: &vk::DeviceCreateInfo<'_>| unsafe {
+                let mut caps = caps.clone();
+                caps.restrict(info);
+                caps
+            };
+            // SAFETY: as above.
+            let created =
+                unsafe { with.with_create_info(vk::DeviceCreateInfo::default(), restrict) };
+            assert_eq!(of(&created, all), with, "{name}");
+            // SAFETY: as above.
+            let created =
+                unsafe { compute.with_create_info(vk::DeviceCreateInfo::default(), restrict) };
+            assert_eq!(created.portability, Some(PortabilitySupport::default()), "{name}");
+        }
     }
 
     #[test]

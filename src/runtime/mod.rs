@@ -86,8 +86,8 @@ pub use destroy::Destroy;
 pub use draw_arguments::{DrawCommands, LateDraws};
 pub use error::{ErrorKind, RuntimeError};
 pub use extensions::{
-    AddressSource, CreateInfoAdditions, ProvokingVertexSupport, TransformFeedbackSupport,
-    VertexDivisorSupport,
+    AddressSource, CreateInfoAdditions, PortabilitySupport, ProvokingVertexSupport,
+    TransformFeedbackSupport, VertexDivisorSupport,
 };
 pub use features::{RequiredFeatures, required_features};
 pub(crate) use identity::DeviceIdentity;

@@ -35,7 +35,7 @@ send_and_sync! {
         CaptureDesc<'static>, CaptureNeeds, CaptureOrder, ConditionalRendering, ConsumerScope, Context, CounterBuffer, CreateInfoAdditions,
         Draw, DrawCommands, DrawIndexed, ExpectedDraws, IndexBuffer, IndexType, IndirectDraw, LateDraws,
         Kernels, Limits, MemoryLocation, Pipeline, PipelineDesc<'static>, PipelineSpecialization,
-        ProvokingVertexSupport, RawDevice, QueryKind, QueryPool, QueryResult, Recorded, Recorder<'static>,
+        PortabilitySupport, ProvokingVertexSupport, RawDevice, QueryKind, QueryPool, QueryResult, Recorded, Recorder<'static>,
         RequiredFeatures, ResultTarget, RuntimeError, ErrorKind, SimpleAllocator, TransformFeedbackSupport, Unavailable,
         VariantDesc<'static>, VariantError, Variants, VertexBuffer, VertexDivisorSupport,
     }

@@ -1,11 +1,12 @@
 //! Finds the manifests from which the loader would load the layer.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use super::manifest::{Kind, Manifest};
+use super::registry;
 
 /// A manifest of the layer that the loader finds.
 #[derive(Debug, Clone, Serialize)]
@@ -46,38 +47,56 @@ fn roots() -> Vec<PathBuf> {
     roots
 }
 
+/// Returns the files in a directory that may be manifests.
+fn files_in(directory: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = directory.read_dir() else { return Vec::new() };
+    let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
+    files.sort();
+    files
+}
+
+/// Returns the files in the directories of the [`roots`] that may be manifests, and whether each is in
+/// a directory for implicit layers.
+fn files_in_roots() -> Vec<(PathBuf, bool)> {
+    let mut found = Vec::new();
+    for directory in Kind::DIRECTORIES {
+        let implicit = directory == Kind::Always.directory();
+        for root in roots() {
+            let files = files_in(&root.join("vulkan").join(directory));
+            found.extend(files.into_iter().map(|file| (file, implicit)));
+        }
+    }
+    found
+}
+
 /// Returns the manifests of the layer, in the order in which the loader finds them.
 pub(crate) fn installed() -> Vec<Installed> {
-    let mut directories = Vec::new();
+    let mut files = Vec::new();
     // The directories in these variables directly contain manifests of explicit layers.
     let named = |name: &str| env::var_os(name).filter(|list| !list.is_empty());
     let only = named("VK_LAYER_PATH");
     for list in [&only, &named("VK_ADD_LAYER_PATH")].into_iter().flatten() {
-        directories.extend(env::split_paths(list).map(|directory| (directory, false)));
-    }
-    for directory in Kind::DIRECTORIES {
-        let implicit = directory == Kind::Always.directory();
-        if only.is_none() || implicit {
-            let of_root = |root: PathBuf| (root.join("vulkan").join(directory), implicit);
-            directories.extend(roots().into_iter().map(of_root));
+        for directory in env::split_paths(list) {
+            files.extend(files_in(&directory).into_iter().map(|file| (file, false)));
         }
     }
+    let mut others = match registry::of_system() {
+        Some(registry) => registry::manifests(&*registry),
+        None => files_in_roots(),
+    };
+    others.retain(|(_, implicit)| *implicit || only.is_none());
+    files.extend(others);
     let mut found: Vec<Installed> = Vec::new();
-    for (directory, implicit) in directories {
-        let Ok(entries) = directory.read_dir() else { continue };
-        let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
-        files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
-        files.sort();
-        for file in files {
-            let Ok(Some(manifest)) = Manifest::read(&file) else { continue };
-            if found.iter().any(|other| other.manifest == file) {
-                continue;
-            }
-            let library = manifest.library(&file);
-            let library_missing =
-                library.as_ref().is_some_and(|path| path.is_absolute() && !path.is_file());
-            found.push(Installed { manifest: file, implicit, library, library_missing });
+    for (file, implicit) in files {
+        let Ok(Some(manifest)) = Manifest::read(&file) else { continue };
+        if found.iter().any(|other| other.manifest == file) {
+            continue;
         }
+        let library = manifest.library(&file);
+        let library_missing =
+            library.as_ref().is_some_and(|path| path.is_absolute() && !path.is_file());
+        found.push(Installed { manifest: file, implicit, library, library_missing });
     }
     found
 }

@@ -47,7 +47,7 @@ impl Kind {
         Self::DIRECTORIES[!self.is_implicit() as usize]
     }
 
-    const fn is_implicit(self) -> bool {
+    pub(super) const fn is_implicit(self) -> bool {
         !matches!(self, Self::Explicit)
     }
 }
@@ -64,6 +64,7 @@ impl Manifest {
         let mut manifest: Value = serde_json::from_str(TEMPLATE)?;
         let layer = &mut manifest["layer"];
         layer["library_path"] = library.into();
+        layer["platforms"] = json!([platform(std::env::consts::OS)]);
         if kind.is_implicit() {
             layer["disable_environment"] = json!({ DISABLE: "1" });
         }
@@ -95,9 +96,26 @@ impl Manifest {
     }
 }
 
+/// Returns the name of a system in manifests.
+fn platform(os: &str) -> &'static str {
+    match os {
+        "windows" => "WINDOWS",
+        "macos" => "MACOS",
+        "android" => "ANDROID",
+        _ => "LINUX",
+    }
+}
+
 /// Returns the file name of the layer's library on this system.
 pub(super) fn library_name() -> String {
     format!("{}vkxfb_layer{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX)
+}
+
+/// Returns the library in the manifest of a package: the name, which the dynamic linker looks up. On
+/// Windows packages have the library beside the manifest, where it would not look.
+pub(super) fn packaged_library() -> PathBuf {
+    let directory = if cfg!(windows) { r".\" } else { "" };
+    PathBuf::from(directory.to_owned() + &library_name())
 }
 
 /// The directories for libraries, relative to the parent of `bin`. The last is Debian's.
@@ -111,7 +129,7 @@ fn library_directories() -> [String; 4] {
 pub(super) fn find_library(command: &Path) -> Result<PathBuf> {
     let name = library_name();
     // If the command was run through a link, the library is near the target of the link.
-    let command = command.canonicalize().unwrap_or_else(|_| command.to_owned());
+    let command = dunce::canonicalize(command).unwrap_or_else(|_| command.to_owned());
     let mut places = Vec::new();
     if let Some(directory) = command.parent() {
         places.push(directory.join(&name));
@@ -154,6 +172,14 @@ mod tests {
         let always = layer(Kind::Always);
         assert!(always["enable_environment"].is_null());
         assert_eq!(always["disable_environment"], json!({ DISABLE: "1" }));
+    }
+
+    #[test]
+    fn it_names_the_platform() {
+        let platforms = &layer(Kind::Explicit)["platforms"];
+        assert_eq!(*platforms, json!([platform(std::env::consts::OS)]));
+        let all = ["linux", "freebsd", "windows", "macos", "android"].map(platform);
+        assert_eq!(all, ["LINUX", "LINUX", "WINDOWS", "MACOS", "ANDROID"]);
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! `vkxfb layer`: prints, installs and removes the manifest of the Vulkan layer, by which the
-//! loader finds the layer.
+//! loader finds the layer. On Windows the loader learns from the registry where the manifest is.
 
 mod installed;
 mod manifest;
+mod registry;
 
+use std::ffi::OsString;
 use std::fmt::Write;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -14,6 +16,7 @@ use clap::{Subcommand, ValueEnum};
 pub(super) use self::installed::{Installed, installed};
 use self::manifest::{FILE_NAME, Kind};
 pub(super) use self::manifest::{Manifest, NAME};
+use self::registry::{Hive, Registry};
 
 /// The arguments of `vkxfb layer`.
 #[derive(Debug, clap::Args)]
@@ -60,7 +63,7 @@ struct ManifestArguments {
     kind: KindArguments,
     /// The library in the manifest: a path, relative to the directory of the manifest, or a name
     /// that the dynamic linker looks up
-    #[arg(long, value_name = "PATH", default_value_os_t = PathBuf::from(manifest::library_name()))]
+    #[arg(long, value_name = "PATH", default_value_os_t = manifest::packaged_library())]
     library: PathBuf,
 }
 
@@ -68,7 +71,9 @@ struct ManifestArguments {
 struct InstallArguments {
     #[command(flatten)]
     kind: KindArguments,
-    /// Install for this user, in $XDG_DATA_HOME or ~/.local/share; otherwise for all users, in /etc
+    /// Install for this user, in $XDG_DATA_HOME or ~/.local/share; otherwise for all users, in /etc.
+    /// On Windows, in %LOCALAPPDATA% and HKEY_CURRENT_USER, otherwise in %ProgramFiles% and
+    /// HKEY_LOCAL_MACHINE
     #[arg(long)]
     user: bool,
     /// The layer's library; by default it is searched for near this command
@@ -122,93 +127,154 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         Command::Manifest(arguments) => {
             super::show(&Manifest::new(arguments.kind.kind(), &arguments.library)?.text()?)?;
         }
-        Command::Install(arguments) => super::show(&install(arguments)?)?,
-        Command::Uninstall(arguments) => super::show(&uninstall(arguments)?)?,
+        Command::Install(InstallArguments { kind, user, library }) => {
+            let library = find_library(library.as_deref())?;
+            let mut registry = registry::of_system();
+            let mut site = Site::of_system(*user, registry.as_deref_mut())?;
+            super::show(&site.install(kind.kind(), &library)?)?;
+        }
+        Command::Uninstall(UninstallArguments { user }) => {
+            let mut registry = registry::of_system();
+            super::show(&Site::of_system(*user, registry.as_deref_mut())?.uninstall()?)?;
+        }
     }
     Ok(0)
 }
 
-/// Returns the directory in which the loader looks for directories of manifests.
-fn root(user: bool) -> Result<PathBuf> {
-    if cfg!(not(unix)) {
-        bail!("the loader of this system does not look for manifests in directories");
-    }
-    if !user {
-        return Ok(PathBuf::from("/etc/vulkan"));
-    }
-    let home = installed::data_home().context("neither XDG_DATA_HOME nor HOME is set")?;
-    Ok(home.join("vulkan"))
-}
-
-/// Writes the manifest. Returns the message for the user.
-fn install(arguments: &InstallArguments) -> Result<String> {
-    let library = match &arguments.library {
-        Some(library) => library
-            .canonicalize()
-            .with_context(|| format!("cannot install {}", library.display()))?,
-        None => manifest::find_library(&std::env::current_exe()?)?,
+/// Returns the library that the user names, or that is near this command.
+fn find_library(named: Option<&Path>) -> Result<PathBuf> {
+    let Some(library) = named else {
+        return manifest::find_library(&std::env::current_exe()?);
     };
+    // On Windows the canonical path of the standard library begins with \\?\, which the loader does
+    // not take.
+    let found = dunce::canonicalize(library);
+    let library = found.with_context(|| format!("cannot install {}", library.display()))?;
     if !library.is_file() {
         bail!("cannot install {}: it is not a file", library.display());
     }
-    let kind = arguments.kind.kind();
-    let manifest = Manifest::new(kind, &library)?;
-    let root = root(arguments.user)?;
-    let directory = root.join(kind.directory());
-    let file = directory.join(FILE_NAME);
-    // If the file exists, it may only be overwritten if it is a manifest of this layer.
-    if file.exists() {
-        check_ours(&file)?;
-    }
-    std::fs::create_dir_all(&directory)
-        .with_context(|| cannot(&format!("make {}", directory.display()), arguments.user))?;
-    super::write_atomically(&file, manifest.text()?.as_bytes())
-        .with_context(|| cannot(&format!("write {}", file.display()), arguments.user))?;
+    Ok(library)
+}
 
-    let mut said = format!("wrote {}\n", file.display());
-    // If both manifests, explicit and implicit, existed, the loader would find the layer twice.
-    let other = root.join(kind.other_directory()).join(FILE_NAME);
-    if other.exists() {
-        remove(&other, arguments.user)?;
-        writeln!(said, "removed {}", other.display())?;
-    }
-    writeln!(said, "the library is {}", library.display())?;
-    writeln!(
-        said,
-        "{}",
-        match kind {
-            Kind::Explicit => format!("programs get the layer with VK_INSTANCE_LAYERS={NAME}"),
-            Kind::OnRequest => format!("programs get the layer with {}=1", manifest::ENABLE),
-            Kind::Always =>
-                format!("every program gets the layer, except with {}=1", manifest::DISABLE),
+/// Returns the directory for the directories of manifests on a system. It is one in which the loader
+/// looks, except on Windows. There it is one to which only those may write who could write to the
+/// registry, too.
+fn root(os: &str, user: bool, variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
+    let directory = |name: &str| {
+        let value = variable(name).filter(|value| !value.is_empty());
+        Ok(PathBuf::from(value.with_context(|| format!("{name} is not set"))?).join("vkxfb"))
+    };
+    match (os, user) {
+        ("android", _) => bail!("the loader of Android reads no manifests; see layer/ANDROID.md"),
+        ("windows", true) => directory("LOCALAPPDATA"),
+        ("windows", false) => directory("ProgramFiles"),
+        (_, true) => {
+            let home = installed::data_home().context("neither XDG_DATA_HOME nor HOME is set")?;
+            Ok(home.join("vulkan"))
         }
-    )?;
-    Ok(said)
+        (_, false) => Ok(PathBuf::from("/etc/vulkan")),
+    }
 }
 
-/// Removes the manifest that [`install`] wrote. Returns the message for the user.
-fn uninstall(arguments: &UninstallArguments) -> Result<String> {
-    let root = root(arguments.user)?;
-    let files = Kind::DIRECTORIES.map(|directory| root.join(directory).join(FILE_NAME));
-    let mut said = String::new();
-    for file in files.iter().filter(|file| file.exists()) {
-        remove(file, arguments.user)?;
-        writeln!(said, "removed {}", file.display())?;
-    }
-    if said.is_empty() {
-        let files = files.each_ref().map(|file| file.display().to_string());
-        let other = if arguments.user { "for the machine" } else { "for a user (--user)" };
-        bail!(
-            "nothing to remove: no {}; the layer may be installed {other}",
-            files.join(" and no ")
-        );
-    }
-    Ok(said)
+/// Where the layer is installed: for this user, or for all users.
+struct Site<'a> {
+    user: bool,
+    root: PathBuf,
+    registry: Option<&'a mut (dyn Registry + 'static)>,
 }
 
-fn remove(file: &Path, user: bool) -> Result<()> {
-    check_ours(file)?;
-    std::fs::remove_file(file).with_context(|| cannot(&format!("remove {}", file.display()), user))
+impl<'a> Site<'a> {
+    fn of_system(user: bool, registry: Option<&'a mut (dyn Registry + 'static)>) -> Result<Self> {
+        let root = root(std::env::consts::OS, user, |name| std::env::var_os(name))?;
+        Ok(Self { user, root, registry })
+    }
+
+    const fn hive(&self) -> Hive {
+        if self.user { Hive::User } else { Hive::Machine }
+    }
+
+    /// Writes the manifest. Returns the message for the user.
+    fn install(&mut self, kind: Kind, library: &Path) -> Result<String> {
+        let manifest = Manifest::new(kind, library)?;
+        let directory = self.root.join(kind.directory());
+        let file = directory.join(FILE_NAME);
+        // If the file exists, it may only be overwritten if it is a manifest of this layer.
+        if file.exists() {
+            check_ours(&file)?;
+        }
+        std::fs::create_dir_all(&directory)
+            .with_context(|| self.cannot(&format!("make {}", directory.display())))?;
+        super::write_atomically(&file, manifest.text()?.as_bytes())
+            .with_context(|| self.cannot(&format!("write {}", file.display())))?;
+
+        let mut said = format!("wrote {}\n", file.display());
+        let (hive, implicit) = (self.hive(), kind.is_implicit());
+        if let Some(registry) = &mut self.registry {
+            registry::add(*registry, hive, implicit, &file)
+                .with_context(|| self.cannot(&format!("write {}", hive.path(implicit))))?;
+            writeln!(said, "added it to {}", hive.path(implicit))?;
+        }
+        // If both manifests, explicit and implicit, existed, the loader would find the layer twice.
+        self.remove(kind.other_directory(), &mut said)?;
+        writeln!(said, "the library is {}", library.display())?;
+        writeln!(
+            said,
+            "{}",
+            match kind {
+                Kind::Explicit => format!("programs get the layer with VK_INSTANCE_LAYERS={NAME}"),
+                Kind::OnRequest => format!("programs get the layer with {}=1", manifest::ENABLE),
+                Kind::Always =>
+                    format!("every program gets the layer, except with {}=1", manifest::DISABLE),
+            }
+        )?;
+        Ok(said)
+    }
+
+    /// Removes the manifest that [`install`](Self::install) wrote. Returns the message for the user.
+    fn uninstall(&mut self) -> Result<String> {
+        let mut said = String::new();
+        for directory in Kind::DIRECTORIES {
+            self.remove(directory, &mut said)?;
+        }
+        if said.is_empty() {
+            let file = |directory| self.root.join(directory).join(FILE_NAME).display().to_string();
+            let other = if self.user { "for the machine" } else { "for a user (--user)" };
+            bail!(
+                "nothing to remove: no {}; the layer may be installed {other}",
+                Kind::DIRECTORIES.map(file).join(" and no ")
+            );
+        }
+        Ok(said)
+    }
+
+    /// Removes the manifest in a directory, if there is one, and what the registry says of it. Adds to
+    /// the message for the user.
+    fn remove(&mut self, directory: &str, said: &mut String) -> Result<()> {
+        let file = self.root.join(directory).join(FILE_NAME);
+        let (hive, implicit) = (self.hive(), directory == Kind::Always.directory());
+        check_ours(&file)?;
+        if let Some(registry) = &mut self.registry {
+            let removed = registry::remove(*registry, hive, implicit, &file)
+                .with_context(|| self.cannot(&format!("write {}", hive.path(implicit))))?;
+            if removed {
+                writeln!(said, "removed it from {}", hive.path(implicit))?;
+            }
+        }
+        if file.exists() {
+            std::fs::remove_file(&file)
+                .with_context(|| self.cannot(&format!("remove {}", file.display())))?;
+            writeln!(said, "removed {}", file.display())?;
+        }
+        Ok(())
+    }
+
+    fn cannot(&self, what: &str) -> String {
+        let all_may = if cfg!(windows) { "as administrator" } else { "as root" };
+        match self.user {
+            true => format!("cannot {what}"),
+            false => format!("cannot {what} ({all_may}, or with --user?)"),
+        }
+    }
 }
 
 /// Checks that a file may be overwritten or removed, because it is a manifest of this layer or does
@@ -222,10 +288,71 @@ fn check_ours(file: &Path) -> Result<()> {
     }
 }
 
-fn cannot(what: &str, user: bool) -> String {
-    if user {
-        format!("cannot {what}")
-    } else {
-        format!("cannot {what} (as root, or with --user?)")
+#[cfg(test)]
+mod tests {
+    use super::registry::FakeRegistry;
+    use super::*;
+
+    /// On Windows the registry names the manifest that is there, and no other.
+    #[test]
+    fn the_registry_follows_the_manifest() {
+        for user in [false, true] {
+            let root = tempfile::tempdir().unwrap();
+            let library = root.path().join("vkxfb_layer.dll");
+            let mut registry = FakeRegistry::default();
+            let mut site =
+                Site { user, root: root.path().to_owned(), registry: Some(&mut registry) };
+            let mut listed = |kind: Option<Kind>| {
+                let said = match kind {
+                    Some(kind) => site.install(kind, &library).unwrap(),
+                    None => site.uninstall().unwrap(),
+                };
+                let registry = site.registry.as_deref().unwrap();
+                let listed = registry::manifests(registry);
+                for (file, _) in &listed {
+                    assert!(Manifest::read(file).unwrap().is_some(), "{}", file.display());
+                }
+                let hive = if user { "HKEY_CURRENT_USER" } else { "HKEY_LOCAL_MACHINE" };
+                assert!(said.contains(hive), "{said}");
+                listed.into_iter().map(|(_, implicit)| implicit).collect::<Vec<_>>()
+            };
+            assert_eq!(listed(Some(Kind::Explicit)), [false]);
+            assert_eq!(listed(Some(Kind::Always)), [true]);
+            assert_eq!(listed(Some(Kind::OnRequest)), [true]);
+            assert_eq!(listed(Some(Kind::Explicit)), [false]);
+            assert_eq!(listed(None), [false; 0]);
+            assert!(site.uninstall().unwrap_err().to_string().contains("nothing to remove"));
+        }
+    }
+
+    /// What the registry says of a manifest goes, although somebody has removed the file.
+    #[test]
+    fn a_lost_manifest_leaves_the_registry() {
+        let root = tempfile::tempdir().unwrap();
+        let mut registry = FakeRegistry::default();
+        let mut site =
+            Site { user: true, root: root.path().to_owned(), registry: Some(&mut registry) };
+        site.install(Kind::Explicit, Path::new("layer.dll")).unwrap();
+        std::fs::remove_dir_all(root.path()).unwrap();
+        assert!(site.uninstall().unwrap().contains("removed it from HKEY_CURRENT_USER"));
+        assert_eq!(registry, FakeRegistry::default());
+    }
+
+    #[test]
+    fn each_system_has_its_directory() {
+        let variable = |name: &str| match name {
+            "LOCALAPPDATA" => Some(r"C:\Users\me\AppData\Local".into()),
+            "ProgramFiles" => Some(r"C:\Program Files".into()),
+            _ => None,
+        };
+        let of = |os, user| root(os, user, variable).map_err(|error| error.to_string());
+        let windows = |path: &str| Ok(Path::new(path).join("vkxfb"));
+        assert_eq!(of("windows", true), windows(r"C:\Users\me\AppData\Local"));
+        assert_eq!(of("windows", false), windows(r"C:\Program Files"));
+        assert_eq!(of("linux", false), Ok(PathBuf::from("/etc/vulkan")));
+        assert_eq!(of("macos", false), Ok(PathBuf::from("/etc/vulkan")));
+        assert!(of("android", true).unwrap_err().contains("ANDROID.md"));
+        let unset = root("windows", true, |_| None).unwrap_err().to_string();
+        assert_eq!(unset, "LOCALAPPDATA is not set");
     }
 }

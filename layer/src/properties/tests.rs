@@ -58,6 +58,32 @@ fn the_layer_enumerates_itself() {
     }
 }
 
+/// The loader of Android asks for a layer's extensions of devices before there is a device.
+#[test]
+fn a_null_device_has_the_layers_extensions() {
+    let extensions = |layer: *const c_char| {
+        move |count, items| {
+            let device = vk::PhysicalDevice::null();
+            // SAFETY: the test's array has room for the number of items that it passes.
+            unsafe { enumerate_device_extension_properties(device, layer, count, items) }
+        }
+    };
+    let (all, result, _, items) = list(4, extensions(identity::NAME.as_ptr()));
+    assert_eq!((all, result), (1, vk::Result::SUCCESS));
+    assert_eq!(items[0].extension_name_as_c_str(), Ok(c"VK_EXT_transform_feedback"));
+    let mut count = 0;
+    let result = extensions(ptr::null())(&raw mut count, ptr::null_mut());
+    assert_eq!(result, vk::Result::ERROR_INITIALIZATION_FAILED);
+
+    // SAFETY: the test's array has room for the number of items that it passes.
+    let layers = |count, items| unsafe {
+        enumerate_device_layer_properties(vk::PhysicalDevice::null(), count, items)
+    };
+    let (all, result, _, items) = list(1, layers);
+    assert_eq!((all, result), (1, vk::Result::SUCCESS));
+    assert_eq!(items[0].layer_name_as_c_str(), Ok(identity::NAME));
+}
+
 /// Enumerates two tools of layers below. Like the validation layer of Debian 12, the command writes
 /// the first entry even if the memory has no room for it.
 unsafe extern "system" fn two_tools(

@@ -26,8 +26,9 @@ impl SettingsFile {
         let of_user = data_home(|name| sources.variable(name))
             .map(|home| home.join("vulkan/settings.d").join(FILE_NAME));
         let here = sources.working_directory.join(FILE_NAME);
+        let registered = sources.registered.iter().cloned();
         // Only regular files are read, because opening a pipe would block the program.
-        of_user.into_iter().chain([here]).find(|path| path.is_file()).map(Self)
+        registered.chain(of_user).chain([here]).find(|path| path.is_file()).map(Self)
     }
 
     /// Reads the lines for this layer. If several lines have the same setting, the last one is

@@ -5,12 +5,15 @@
 //!
 //! 1. Environment variables: `VKXFB_FORCE_ENABLE` or, in Khronos's convention,
 //!    `VK_VKXFB_TRANSFORM_FEEDBACK_FORCE_ENABLE`. An empty variable is ignored.
-//! 2. `vk_layer_settings.txt`, with lines such as `vkxfb_transform_feedback.force_enable = true`.
+//! 2. On Android, where apps have no environment: system properties such as
+//!    `debug.vkxfb.force_enable`, which `adb shell setprop` sets.
+//! 3. `vk_layer_settings.txt`, with lines such as `vkxfb_transform_feedback.force_enable = true`.
 //!    The layer reads the first of these files that exists: the file that `VK_LAYER_SETTINGS_PATH`
-//!    names (or the file in the directory that it names), the file in `vulkan/settings.d` below
+//!    names (or the file in the directory that it names), on Windows the files that the registry
+//!    names in `SOFTWARE\Khronos\Vulkan\Settings`, the file in `vulkan/settings.d` below
 //!    `$XDG_DATA_HOME` (or `~/.local/share` if that is not set), and the file in the working
 //!    directory.
-//! 3. `VK_EXT_layer_settings`: the structures in the chain of `VkInstanceCreateInfo` that name the
+//! 4. `VK_EXT_layer_settings`: the structures in the chain of `VkInstanceCreateInfo` that name the
 //!    layer. The layer does not require that the program enables the extension, because the loader
 //!    of Debian 12 does not allow it.
 //!
@@ -28,6 +31,7 @@ use ash::vk;
 
 use self::file::SettingsFile;
 use crate::identity::SETTINGS_NAME;
+use crate::system;
 
 /// The names of all settings, in the order of the manifest.
 pub(crate) const NAMES: [&str; 5] =
@@ -88,6 +92,7 @@ pub(crate) enum Problem {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
     Environment(String),
+    Property(String),
     File { path: PathBuf, line: usize },
     Api,
 }
@@ -96,6 +101,7 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Environment(variable) => write!(f, "environment variable {variable}"),
+            Self::Property(name) => write!(f, "system property {name}"),
             Self::File { path, line } => write!(f, "{}:{line}", path.display()),
             Self::Api => f.write_str("VK_EXT_layer_settings"),
         }
@@ -171,6 +177,10 @@ type GivenSettings = Vec<(String, Value, Origin)>;
 pub(crate) struct Sources<'a> {
     /// Returns an environment variable. `None` if it is not set.
     environment: &'a dyn Fn(&str) -> Option<OsString>,
+    /// Returns a system property of Android, if it is set.
+    property: &'a dyn Fn(&str) -> Option<String>,
+    /// The settings files that the registry of Windows names.
+    registered: Vec<PathBuf>,
     /// The working directory. Empty if relative paths can be used as they are.
     working_directory: PathBuf,
     /// The settings that the program passes with `VK_EXT_layer_settings`.
@@ -185,7 +195,13 @@ impl Sources<'static> {
     pub(crate) unsafe fn of_process(chain: *const c_void) -> Self {
         // SAFETY: the caller's contract.
         let api = unsafe { api::read(chain) };
-        Self { environment: &|name| env::var_os(name), working_directory: PathBuf::new(), api }
+        Self {
+            environment: &|name| env::var_os(name),
+            property: &system::property,
+            registered: system::registered_settings(),
+            working_directory: PathBuf::new(),
+            api,
+        }
     }
 }
 
@@ -195,7 +211,8 @@ impl Sources<'_> {
         (self.environment)(name).filter(|value| !value.is_empty())
     }
 
-    fn environment(&self) -> GivenSettings {
+    /// Returns the settings in the environment and in system properties.
+    fn variables(&self) -> GivenSettings {
         let mut found = GivenSettings::new();
         for name in NAMES {
             for variable in environment_variables(name) {
@@ -203,6 +220,13 @@ impl Sources<'_> {
                     let value = Value::Text(value.to_string_lossy().trim().to_owned());
                     found.push((name.to_owned(), value, Origin::Environment(variable)));
                 }
+            }
+        }
+        for name in NAMES {
+            let property = property_name(name);
+            if let Some(value) = (self.property)(&property).filter(|value| !value.is_empty()) {
+                let value = Value::Text(value.trim().to_owned());
+                found.push((name.to_owned(), value, Origin::Property(property)));
             }
         }
         found
@@ -216,12 +240,17 @@ pub(crate) fn environment_variables(setting: &str) -> [String; 2] {
     [format!("VKXFB_{setting}"), format!("VK_{}_{setting}", SETTINGS_NAME.to_uppercase())]
 }
 
+/// Returns the name of the system property of a setting.
+fn property_name(setting: &str) -> String {
+    format!("debug.vkxfb.{setting}")
+}
+
 impl Settings {
     /// Reads the settings. Problems are returned, not logged, because the log starts only with the
     /// settings.
     pub(crate) fn read(sources: Sources<'_>) -> (Self, Vec<Problem>) {
         let mut problems = Vec::new();
-        let mut found = sources.environment();
+        let mut found = sources.variables();
         if let Some(file) = SettingsFile::find(&sources, &mut problems) {
             match file.read() {
                 Ok(values) => found.extend(values),

@@ -9,6 +9,8 @@ use super::*;
 struct Machine {
     root: TempDir,
     variables: BTreeMap<String, OsString>,
+    properties: BTreeMap<String, String>,
+    registered: Vec<PathBuf>,
 }
 
 impl Machine {
@@ -16,7 +18,7 @@ impl Machine {
         let root = tempfile::tempdir().unwrap();
         let home = root.path().join("home");
         let variables = BTreeMap::from([("HOME".to_owned(), home.into_os_string())]);
-        Self { root, variables }
+        Self { root, variables, properties: BTreeMap::new(), registered: Vec::new() }
     }
 
     fn set(&mut self, variable: &str, value: impl Into<OsString>) -> &mut Self {
@@ -38,6 +40,8 @@ impl Machine {
     fn read_with(&self, api: GivenSettings) -> (Settings, Vec<String>) {
         let (settings, problems) = Settings::read(Sources {
             environment: &|name| self.variables.get(name).cloned(),
+            property: &|name| self.properties.get(name).cloned(),
+            registered: self.registered.clone(),
             working_directory: self.path("here"),
             api,
         });
@@ -81,6 +85,39 @@ fn variables_of_the_environment() {
     let mut machine = Machine::new();
     machine.set("VKXFB_LOG", "vkxfb_layer=debug,info");
     assert_eq!(machine.read_with(GivenSettings::new()).0.log, "vkxfb_layer=debug,info");
+}
+
+/// Android's properties are those that its documentation names. An environment comes before them.
+#[test]
+fn properties_of_the_system() {
+    let names = NAMES.map(property_name);
+    for (name, setting) in names.iter().zip(NAMES) {
+        assert_eq!(*name, format!("debug.vkxfb.{setting}"));
+    }
+    let mut machine = Machine::new();
+    machine.properties.insert("debug.vkxfb.force_enable".to_owned(), String::new());
+    assert!(!machine.is_forced());
+    machine.properties.insert("debug.vkxfb.force_enable".to_owned(), "1".to_owned());
+    assert!(machine.is_forced());
+    machine.file(HOME, &FORCED.replace("true", "false"));
+    assert!(machine.is_forced(), "they come before files");
+    machine.set("VKXFB_FORCE_ENABLE", "0");
+    assert!(!machine.is_forced());
+    machine.properties.insert("debug.vkxfb.log".to_owned(), "a=b=c".to_owned());
+    let (_, problems) = machine.read_with(GivenSettings::new());
+    assert!(problems[0].contains("(system property debug.vkxfb.log)"), "{problems:?}");
+}
+
+#[test]
+fn files_that_the_registry_names() {
+    let mut machine = Machine::new();
+    machine.file("here/vk_layer_settings.txt", &FORCED.replace("true", "false"));
+    let any = machine.file("any.txt", FORCED);
+    machine.registered = vec![machine.path("absent.txt"), any];
+    assert!(machine.is_forced(), "the first that is there, before the working directory");
+    let named = machine.file("named/any.txt", "# nothing\n");
+    machine.set("VK_LAYER_SETTINGS_PATH", named);
+    assert!(!machine.is_forced(), "a file that is named comes first");
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! The machine on which a probe runs. Maintainers of drivers need to know it.
 
+use std::ffi::CStr;
 use std::fs::read_to_string;
 
 use serde::Serialize;
+
+use crate::system;
 
 /// The machine, as the operating system describes it. A property is `None` if it is not known.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -24,14 +27,43 @@ pub struct HostInfo {
 impl HostInfo {
     /// Queries this machine.
     pub fn query() -> Self {
+        if cfg!(windows) {
+            let memory_kib = system::windows_memory_kib();
+            return Self { memory_kib, ..Self::of_registry(system::registry_value) };
+        }
         let first_text = |files: &[&str]| files.iter().find_map(|file| text(file));
         Self {
             os: std::env::consts::OS.to_owned(),
             kernel: text("/proc/sys/kernel/osrelease"),
             architecture: std::env::consts::ARCH.to_owned(),
-            machine: first_text(&["/proc/device-tree/model", "/sys/class/dmi/id/product_name"]),
+            machine: first_text(&["/proc/device-tree/model", "/sys/class/dmi/id/product_name"])
+                .or_else(|| android_machine(system::android_property)),
             cpu: read_to_string("/proc/cpuinfo").ok().as_deref().and_then(cpu),
             memory_kib: read_to_string("/proc/meminfo").ok().as_deref().and_then(memory_kib),
+        }
+    }
+
+    /// Returns what the registry of Windows says, without the size of main memory. `value` returns a value in
+    /// `HKEY_LOCAL_MACHINE`, by its key and name.
+    fn of_registry(value: impl Fn(&str, &str) -> Option<String>) -> Self {
+        let of_system = |name: &str| value(r"SOFTWARE\Microsoft\Windows NT\CurrentVersion", name);
+        let number = |name: &str| of_system(name).unwrap_or_else(|| "0".to_owned());
+        let kernel = of_system("CurrentBuildNumber").map(|build| {
+            let [major, minor] =
+                ["CurrentMajorVersionNumber", "CurrentMinorVersionNumber"].map(number);
+            format!("{major}.{minor}.{build}.{}", number("UBR"))
+        });
+        let trimmed = |text: String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+        let hardware = |key: &str, name: &str| {
+            value(&format!(r"HARDWARE\DESCRIPTION\System\{key}"), name).and_then(trimmed)
+        };
+        Self {
+            os: std::env::consts::OS.to_owned(),
+            kernel,
+            architecture: std::env::consts::ARCH.to_owned(),
+            machine: hardware("BIOS", "SystemProductName"),
+            cpu: hardware(r"CentralProcessor\0", "ProcessorNameString"),
+            memory_kib: None,
         }
     }
 
@@ -51,6 +83,19 @@ impl HostInfo {
         ];
         known.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
+}
+
+/// Returns the name of an Android device: its manufacturer, its model, its chip and the release of the system.
+fn android_machine(property: impl Fn(&CStr) -> Option<String>) -> Option<String> {
+    let model = property(c"ro.product.model")?;
+    let mut name = property(c"ro.product.manufacturer").map_or(model.clone(), |m| m + " " + &model);
+    if let Some(chip) = property(c"ro.soc.model") {
+        name = format!("{name} ({chip})");
+    }
+    if let Some(release) = property(c"ro.build.version.release") {
+        name = format!("{name}, Android {release}");
+    }
+    Some(name)
 }
 
 /// Reads a file with one line. In a device tree such a file ends with a zero byte, which is
@@ -101,6 +146,48 @@ mod tests {
         assert_eq!(cpu(&board).as_deref(), Some("implementer 0x41, part 0xd05, 0xd0b"));
         assert_eq!(cpu("processor\t: 0\n"), None);
         assert_eq!(memory_kib("MemFree: 1 kB\nMemTotal:        3903856 kB\n"), Some(3_903_856));
+    }
+
+    #[test]
+    fn the_registry_of_windows_describes_the_machine() {
+        let system = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion";
+        let values = [
+            (system, "CurrentMajorVersionNumber", "10"),
+            (system, "CurrentMinorVersionNumber", "0"),
+            (system, "CurrentBuildNumber", "22631"),
+            (system, "UBR", "3296"),
+            (r"HARDWARE\DESCRIPTION\System\BIOS", "SystemProductName", "A Laptop "),
+            (r"HARDWARE\DESCRIPTION\System\CentralProcessor\0", "ProcessorNameString", " A CPU  "),
+        ];
+        let find = |key: &str, name: &str| {
+            let found = values.iter().find(|(k, n, _)| (*k, *n) == (key, name));
+            found.map(|(.., value)| (*value).to_owned())
+        };
+        let host = HostInfo::of_registry(find);
+        assert_eq!(host.kernel.as_deref(), Some("10.0.22631.3296"));
+        assert_eq!(host.machine.as_deref(), Some("A Laptop"));
+        assert_eq!(host.cpu.as_deref(), Some("A CPU"));
+        let host = HostInfo::of_registry(|_, _| None);
+        assert_eq!((host.kernel, host.machine, host.cpu), (None, None, None));
+    }
+
+    #[test]
+    fn android_says_what_it_runs_on() {
+        let values = [
+            (c"ro.product.manufacturer", "Maker"),
+            (c"ro.product.model", "Phone 1"),
+            (c"ro.soc.model", "CHIP1"),
+            (c"ro.build.version.release", "15"),
+        ];
+        let with = |count: usize| {
+            android_machine(|name| {
+                let found = values[..count].iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| (*value).to_owned())
+            })
+        };
+        assert_eq!(with(4).as_deref(), Some("Maker Phone 1 (CHIP1), Android 15"));
+        assert_eq!(with(2).as_deref(), Some("Maker Phone 1"));
+        assert_eq!(with(1), None);
     }
 
     #[cfg(target_os = "linux")]

@@ -13,9 +13,12 @@ use crate::subject::SubjectGeometry;
 
 /// Whether the device can capture draws of a topology on a backend.
 pub(super) fn has_topology(gpu: &Gpu, backend: Backend, topology: PrimitiveTopology) -> bool {
+    let enabled = gpu.context().enabled();
     backend == Backend::Compute
-        || !topology.has_adjacency()
-        || gpu.context().enabled().geometry_shader
+        || match topology {
+            PrimitiveTopology::TriangleFan => enabled.triangle_fans,
+            topology => !topology.has_adjacency() || enabled.geometry_shader,
+        }
 }
 
 /// Returns the reason why a group cannot run on a device that has the backend. `None` if it can.
@@ -33,7 +36,11 @@ pub(super) fn unsupported(gpu: &Gpu, group: &CaseGroup<'_>) -> Option<String> {
         }
     }
     if !has_topology(gpu, group.backend, group.topology) {
-        return Some("no geometryShader: adjacency is illegal in a graphics pipeline".to_owned());
+        let (feature, what) = match group.topology {
+            PrimitiveTopology::TriangleFan => ("triangleFans", "fans are"),
+            _ => ("geometryShader", "adjacency is"),
+        };
+        return Some(format!("no {feature}: {what} illegal in a graphics pipeline"));
     }
     let is_points = group.topology == PrimitiveTopology::PointList;
     if is_graphics && is_points && !group.subject.may_take_points() {

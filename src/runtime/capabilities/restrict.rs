@@ -68,6 +68,13 @@ impl Capabilities {
         if let Some(divisor) = &mut self.vertex_divisor {
             divisor.zero &= has(ChainedFeature::VertexZeroDivisor);
         }
+        if let Some(portability) = &mut self.portability {
+            portability.triangle_fans &= has(ChainedFeature::TriangleFans);
+            portability.tessellation_isolines &= has(ChainedFeature::TessellationIsolines);
+            portability.tessellation_point_mode &= has(ChainedFeature::TessellationPointMode);
+            portability.attribute_access_beyond_stride &=
+                has(ChainedFeature::AttributeAccessBeyondStride);
+        }
         let has_address_extension = self.has_extension(khr::buffer_device_address::NAME);
         self.buffer_device_address = self.buffer_device_address.filter(|source| {
             has(ChainedFeature::BufferDeviceAddress)

@@ -22,6 +22,10 @@ pub(in crate::runtime) enum ChainedFeature {
     ShaderDrawParameters,
     VertexDivisor,
     VertexZeroDivisor,
+    TriangleFans,
+    TessellationIsolines,
+    TessellationPointMode,
+    AttributeAccessBeyondStride,
     /// Only `VkPhysicalDeviceVulkan12Features` contains this feature. If the chain has no such
     /// structure, `VK_KHR_draw_indirect_count` must be enabled instead.
     DrawIndirectCount,
@@ -74,6 +78,10 @@ impl ChainedFeature {
             Self::ShaderDrawParameters => "shaderDrawParameters",
             Self::VertexDivisor => "vertexAttributeInstanceRateDivisor",
             Self::VertexZeroDivisor => "vertexAttributeInstanceRateZeroDivisor",
+            Self::TriangleFans => "triangleFans",
+            Self::TessellationIsolines => "tessellationIsolines",
+            Self::TessellationPointMode => "tessellationPointMode",
+            Self::AttributeAccessBeyondStride => "vertexAttributeAccessBeyondStride",
             Self::DrawIndirectCount => "drawIndirectCount",
             Self::StorageBuffer8BitAccess => "storageBuffer8BitAccess",
             Self::ShaderInt8 => "shaderInt8",
@@ -112,6 +120,18 @@ impl ChainedFeature {
             ),
             Self::VertexZeroDivisor => positions!(
                 PhysicalDeviceVertexAttributeDivisorFeaturesKHR.vertex_attribute_instance_rate_zero_divisor; Vulkan14 12
+            ),
+            Self::TriangleFans => {
+                positions!(PhysicalDevicePortabilitySubsetFeaturesKHR.triangle_fans)
+            }
+            Self::TessellationIsolines => {
+                positions!(PhysicalDevicePortabilitySubsetFeaturesKHR.tessellation_isolines)
+            }
+            Self::TessellationPointMode => {
+                positions!(PhysicalDevicePortabilitySubsetFeaturesKHR.tessellation_point_mode)
+            }
+            Self::AttributeAccessBeyondStride => positions!(
+                PhysicalDevicePortabilitySubsetFeaturesKHR.vertex_attribute_access_beyond_stride
             ),
             Self::DrawIndirectCount => {
                 positions!(PhysicalDeviceVulkan12Features.draw_indirect_count)

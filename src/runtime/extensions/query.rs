@@ -6,7 +6,8 @@ use std::ffi::{CStr, CString};
 use ash::{ext, khr, vk};
 
 use super::{
-    AddressSource, ProvokingVertexSupport, TransformFeedbackSupport, VertexDivisorSupport,
+    AddressSource, PortabilitySupport, ProvokingVertexSupport, TransformFeedbackSupport,
+    VertexDivisorSupport,
 };
 use crate::runtime::{Capabilities, Limits, RuntimeError};
 
@@ -116,6 +117,7 @@ pub(in crate::runtime) unsafe fn query(
     let has_xfb = has(ext::transform_feedback::NAME);
     let has_provoking = has(ext::provoking_vertex::NAME);
     let has_divisor = has(ext::vertex_attribute_divisor::NAME);
+    let has_portability = has(khr::portability_subset::NAME);
     let bda_core = api_version >= vk::API_VERSION_1_2;
     let has_bda = bda_core || has(khr::buffer_device_address::NAME);
     let has_8bit_storage = bda_core || has(khr::_8bit_storage::NAME);
@@ -128,6 +130,7 @@ pub(in crate::runtime) unsafe fn query(
     let mut xfb = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default();
     let mut provoking = vk::PhysicalDeviceProvokingVertexFeaturesEXT::default();
     let mut divisor = vk::PhysicalDeviceVertexAttributeDivisorFeaturesKHR::default();
+    let mut portability = vk::PhysicalDevicePortabilitySubsetFeaturesKHR::default();
     let mut bda = vk::PhysicalDeviceBufferDeviceAddressFeatures::default();
     let mut storage_8bit = vk::PhysicalDevice8BitStorageFeatures::default();
     let mut int8 = vk::PhysicalDeviceShaderFloat16Int8Features::default();
@@ -140,6 +143,7 @@ pub(in crate::runtime) unsafe fn query(
         has_xfb => xfb,
         has_provoking => provoking,
         has_divisor => divisor,
+        has_portability => portability,
         has_bda => bda,
         api_version >= vk::API_VERSION_1_1 => draw_parameters,
         has_8bit_storage => storage_8bit,
@@ -155,12 +159,14 @@ pub(in crate::runtime) unsafe fn query(
     let mut xfb_limits = vk::PhysicalDeviceTransformFeedbackPropertiesEXT::default();
     let mut provoking_limits = vk::PhysicalDeviceProvokingVertexPropertiesEXT::default();
     let mut divisor_limits = vk::PhysicalDeviceVertexAttributeDivisorPropertiesEXT::default();
+    let mut portability_limits = vk::PhysicalDevicePortabilitySubsetPropertiesKHR::default();
     let mut driver = vk::PhysicalDeviceDriverProperties::default();
     let mut properties2 = vk::PhysicalDeviceProperties2::default();
     chain! { properties2,
         has_xfb => xfb_limits,
         has_provoking => provoking_limits,
         has_divisor => divisor_limits,
+        has_portability => portability_limits,
         has_driver => driver,
     }
     // SAFETY: the chain contains only structures of extensions and versions that the device has.
@@ -210,6 +216,15 @@ pub(in crate::runtime) unsafe fn query(
                 max: divisor_limits.max_vertex_attrib_divisor,
             },
         ),
+        portability: has_portability.then_some(PortabilitySupport {
+            triangle_fans: portability.triangle_fans == vk::TRUE,
+            tessellation_isolines: portability.tessellation_isolines == vk::TRUE,
+            tessellation_point_mode: portability.tessellation_point_mode == vk::TRUE,
+            attribute_access_beyond_stride: portability.vertex_attribute_access_beyond_stride
+                == vk::TRUE,
+            min_binding_stride_alignment: portability_limits
+                .min_vertex_input_binding_stride_alignment,
+        }),
         buffer_device_address: (bda.buffer_device_address == vk::TRUE).then_some(if bda_core {
             AddressSource::Core
         } else {

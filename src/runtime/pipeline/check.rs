@@ -13,7 +13,8 @@ use crate::runtime::checks::check_limit;
 use crate::runtime::pulling::{self, PulledAttribute};
 use crate::runtime::recorder::check_input;
 use crate::runtime::{Capabilities, Context, Limits, RuntimeError};
-use crate::topology::ProvokingVertex;
+use crate::tessellator::Domain;
+use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
 /// Checks that the number of control points of a patch is not 0, and not larger than the tessellation shaders allow.
 pub(in crate::runtime) fn check_control_points(
@@ -58,6 +59,14 @@ pub(super) fn check(
             let has_stages = !is_tessellated || enabled.tessellation_shader;
             let what = "tessellation shaders on the native backend";
             need(has_stages, what, "tessellationShader")?;
+            if let Some(of) = geometry.and_then(|of| of.tessellation) {
+                let isolines = of.tessellator.domain != Domain::Isolines;
+                let what = "isolines on the native backend";
+                need(isolines || enabled.tessellation_isolines, what, "tessellationIsolines")?;
+                let what = "points of tessellation shaders on the native backend";
+                let points = !of.tessellator.points || enabled.tessellation_point_mode;
+                need(points, what, "tessellationPointMode")?;
+            }
             let streams = stream_count(shader);
             if streams > 1 {
                 let what = "vertex streams other than 0 on the native backend";
@@ -125,7 +134,19 @@ pub(super) fn check(
     }
     let adjacency = !desc.topology.has_adjacency() || enabled.geometry_shader;
     need(adjacency, &format!("topology {}", desc.topology), "geometryShader")?;
+    let fans = desc.topology != PrimitiveTopology::TriangleFan || enabled.triangle_fans;
+    need(fans, &format!("topology {}", desc.topology), "triangleFans")?;
     vertex_input::check_limits(input, &caps.limits)?;
+    if let Some((location, binding)) = vertex_input::beyond_stride(input) {
+        let what = format!(
+            "the attribute at location {location}, which ends behind the stride of binding {binding},"
+        );
+        let feature = "vertexAttributeAccessBeyondStride";
+        need(enabled.attribute_access_beyond_stride, &what, feature)?;
+    }
+    if let Some(portability) = &caps.portability {
+        vertex_input::check_strides(input, portability.min_binding_stride_alignment)?;
+    }
     if let Some((max, some_are_0)) = vertex_input::divisors(input) {
         let feature = "vertexAttributeInstanceRateDivisor";
         need(enabled.vertex_divisor, "a vertex input divisor other than 1", feature)?;

@@ -6,7 +6,7 @@ use ash::vk;
 
 use crate::runtime::checks::{check_limit, check_stride};
 use crate::runtime::{Limits, RuntimeError};
-use crate::vertex_input::{InputRate, VertexBinding, VertexInput};
+use crate::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexInput};
 
 /// Checks that a vertex input state is consistent: no binding and no location is described twice, and the binding of
 /// each attribute is described.
@@ -66,6 +66,34 @@ pub(super) fn check_limits(input: &VertexInput, limits: &Limits) -> Result<(), R
         )?;
     }
     Ok(())
+}
+
+/// Returns the location and the binding of an attribute that ends behind the stride of its binding. A device with
+/// `VK_KHR_portability_subset` may not support that
+/// ([VUID-VkVertexInputAttributeDescription-vertexAttributeAccessBeyondStride-04457](https://docs.vulkan.org/refpages/latest/refpages/source/VkVertexInputAttributeDescription.html#VUID-VkVertexInputAttributeDescription-vertexAttributeAccessBeyondStride-04457)).
+pub(super) fn beyond_stride(input: &VertexInput) -> Option<(u32, u32)> {
+    let is_beyond = |a: &&VertexAttribute| {
+        let end = u64::from(a.offset) + u64::from(a.format.size());
+        input.binding(a.binding).is_some_and(|binding| end > u64::from(binding.stride))
+    };
+    input.attributes.iter().find(is_beyond).map(|a| (a.location, a.binding))
+}
+
+/// Checks the strides against the alignment that a device with `VK_KHR_portability_subset` needs
+/// ([VUID-VkVertexInputBindingDescription-stride-04456](https://docs.vulkan.org/refpages/latest/refpages/source/VkVertexInputBindingDescription.html#VUID-VkVertexInputBindingDescription-stride-04456)):
+/// they are multiples of it, and not 0.
+pub(super) fn check_strides(input: &VertexInput, alignment: u32) -> Result<(), RuntimeError> {
+    let is_wrong =
+        |b: &&VertexBinding| b.stride < alignment || !b.stride.is_multiple_of(alignment.max(1));
+    match input.bindings.iter().find(is_wrong) {
+        None => Ok(()),
+        Some(b) => Err(RuntimeError::Limit {
+            what: format!("the stride of vertex binding {}", b.binding),
+            value: b.stride.into(),
+            limit: "minVertexInputBindingStrideAlignment",
+            max: alignment.into(),
+        }),
+    }
 }
 
 /// Returns the largest divisor other than 1, and whether any divisor is 0. Returns `None` if all divisors are 1.
@@ -169,6 +197,26 @@ mod tests {
              multiple of 4"
         );
         assert!(validate(&input()).is_ok());
+    }
+
+    #[test]
+    fn portable_strides_hold_their_attributes() {
+        for (stride, holds) in [(12, true), (11, false), (0, false)] {
+            let input = with(VertexFormat::R32G32B32Sfloat, stride);
+            assert_eq!(beyond_stride(&input).is_none(), holds, "{stride}");
+        }
+        let mut input = with(VertexFormat::R32G32B32Sfloat, 16);
+        input.attributes[2].offset = 5;
+        let attribute = input.attributes[2];
+        assert_eq!(beyond_stride(&input), Some((attribute.location, attribute.binding)));
+
+        for (stride, alignment, fits) in
+            [(16, 4, true), (6, 4, false), (0, 4, false), (3, 1, true), (0, 1, false), (0, 0, true)]
+        {
+            let input = with(VertexFormat::R8Unorm, stride);
+            let checked = check_strides(&input, alignment);
+            assert_eq!(checked.is_ok(), fits, "{stride} {alignment}: {checked:?}");
+        }
     }
 
     /// A value at the limit is accepted. The error for a larger value contains the limit of the device.

@@ -77,7 +77,9 @@ impl Gpu {
             let reasons = unavailable.reasons.join("; ");
             return Ok(TrialReport::new(trial, TrialResult::Absent, reasons));
         }
-        let stores = Stores::new();
+        let portability = self.capabilities().portability.as_ref();
+        let has_fans = portability.is_none_or(|portability| portability.triangle_fans);
+        let stores = Stores::new(has_fans);
         let counted = self.with_kit(
             stores.words(),
             vk::BufferUsageFlags::empty(),

@@ -83,15 +83,23 @@ impl Place {
 
 /// The draws of the trial, and the number of words for their counts.
 pub(super) struct Stores {
+    topologies: Vec<PrimitiveTopology>,
     places: Vec<Place>,
     words: usize,
 }
 
 impl Stores {
-    pub(super) fn new() -> Self {
+    /// Draws the topologies without adjacency. Those with adjacency need the feature `geometryShader`. Triangle fans need
+    /// `triangleFans` on a device with `VK_KHR_portability_subset`, so there may be none.
+    pub(super) fn new(has_fans: bool) -> Self {
+        let is_drawn = |topology: &PrimitiveTopology| match topology {
+            PrimitiveTopology::TriangleFan => has_fans,
+            topology => !topology.has_adjacency(),
+        };
+        let topologies: Vec<_> = PrimitiveTopology::ALL.into_iter().filter(is_drawn).collect();
         let mut places = Vec::new();
         let mut words = 0;
-        for topology in topologies() {
+        for &topology in &topologies {
             for fate in Fate::ALL {
                 for vertices in VERTICES {
                     for indexed in [false, true] {
@@ -101,7 +109,7 @@ impl Stores {
                 }
             }
         }
-        Self { places, words }
+        Self { topologies, places, words }
     }
 
     pub(super) const fn words(&self) -> usize {
@@ -119,7 +127,7 @@ impl Stores {
         let module = unsafe { device.create_shader_module(&info, None) }
             .map_err(vulkan_error("vkCreateShaderModule"))?;
         // SAFETY: the device is live, and the module is that of the trial.
-        let created = unsafe { create_pipelines(gpu, kit, module) };
+        let created = unsafe { create_pipelines(gpu, kit, module, &self.topologies) };
         // SAFETY: the module is needed only while the pipelines are created.
         unsafe { device.destroy_shader_module(module, None) };
         created?;
@@ -142,8 +150,10 @@ impl Stores {
                 kit.begin(ctx, cmd);
                 begin_render_pass(ctx, cmd, render_pass, framebuffer);
                 device.cmd_bind_index_buffer(cmd, indices, 0, vk::IndexType::UINT32);
-                for (topology, pipelines) in topologies().zip(kit.pipelines.chunks_exact(2)) {
-                    for place in self.places.iter().filter(|place| place.topology == topology) {
+                for (topology, pipelines) in
+                    self.topologies.iter().zip(kit.pipelines.chunks_exact(2))
+                {
+                    for place in self.places.iter().filter(|place| place.topology == *topology) {
                         let pipeline = pipelines[usize::from(place.fate != Fate::Discarded)];
                         device.cmd_bind_pipeline(cmd, POINT, pipeline);
                         let shift = if place.fate == Fate::Clipped { 100.0 } else { 0.0 };
@@ -202,11 +212,6 @@ impl Stores {
 
 const POINT: vk::PipelineBindPoint = vk::PipelineBindPoint::GRAPHICS;
 
-/// The topologies without adjacency. Those with adjacency need the feature `geometryShader`.
-fn topologies() -> impl Iterator<Item = PrimitiveTopology> {
-    PrimitiveTopology::ALL.into_iter().filter(|topology| !topology.has_adjacency())
-}
-
 /// The number of vertices whose counts are wrong in the same way.
 #[derive(Default)]
 struct Faults {
@@ -244,6 +249,7 @@ unsafe fn create_pipelines(
     gpu: &Gpu,
     kit: &mut Kit,
     module: vk::ShaderModule,
+    topologies: &[PrimitiveTopology],
 ) -> Result<(), RuntimeError> {
     let stages = [vk::PipelineShaderStageCreateInfo::default()
         .stage(vk::ShaderStageFlags::VERTEX)
@@ -258,7 +264,7 @@ unsafe fn create_pipelines(
         [vk::Rect2D { extent: vk::Extent2D { width: 1, height: 1 }, ..Default::default() }];
     let viewport =
         vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors);
-    for topology in topologies() {
+    for &topology in topologies {
         let assembly =
             vk::PipelineInputAssemblyStateCreateInfo::default().topology(topology.into());
         for discards in [true, false] {
@@ -306,7 +312,7 @@ mod tests {
 
     #[test]
     fn shared_vertices_may_be_shaded_again() {
-        let stores = Stores::new();
+        let stores = Stores::new(true);
         let (sound, text) = stores.judge(&counts(&stores, |uses| uses.min(1)));
         assert!(sound && text.starts_with("sound: each vertex once ("), "{text}");
         let (sound, text) = stores.judge(&counts(&stores, |uses| uses));
@@ -315,7 +321,7 @@ mod tests {
 
     #[test]
     fn vertices_that_are_missing_or_repeated_are_named() {
-        let stores = Stores::new();
+        let stores = Stores::new(true);
         let words = counts(&stores, |uses| uses.min(1));
         let is_it = |place: &&Place| {
             place.topology == PrimitiveTopology::TriangleList

@@ -1,0 +1,22 @@
+//! Devices that lack parts of Vulkan, such as those of MoltenVK on macOS: the loader hides them from programs that do not
+//! ask for them.
+
+use anyhow::Result;
+use ash::{khr, vk};
+
+/// The flags of an instance, and the extensions for them, that show such devices. Both are empty where the loader hides
+/// nothing.
+///
+/// # Safety
+/// The entry is of a live loader.
+pub unsafe fn enumeration(
+    entry: &ash::Entry,
+) -> Result<(vk::InstanceCreateFlags, Vec<*const std::ffi::c_char>)> {
+    let name = khr::portability_enumeration::NAME;
+    // SAFETY: the caller's contract.
+    let found = unsafe { entry.enumerate_instance_extension_properties(None) }?;
+    Ok(match found.iter().any(|found| found.extension_name_as_c_str() == Ok(name)) {
+        true => (vk::InstanceCreateFlags::ENUMERATE_PORTABILITY_KHR, vec![name.as_ptr()]),
+        false => Default::default(),
+    })
+}

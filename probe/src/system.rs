@@ -1,0 +1,49 @@
+//! What systems other than Linux say of the machine. What a system does not have is `None`.
+
+use std::ffi::CStr;
+
+/// Returns a value of the registry of Windows in `HKEY_LOCAL_MACHINE`, by its key and name. Numbers become decimal.
+pub(crate) fn registry_value(key: &str, name: &str) -> Option<String> {
+    #[cfg(windows)]
+    {
+        let key = windows_registry::LOCAL_MACHINE.open(key).ok()?;
+        key.get_string(name).ok().or_else(|| Some(key.get_u32(name).ok()?.to_string()))
+    }
+    #[cfg(not(windows))]
+    {
+        let _ = (key, name);
+        None
+    }
+}
+
+/// Returns the size of main memory in KiB, as Windows says it.
+pub(crate) fn windows_memory_kib() -> Option<u64> {
+    #[cfg(windows)]
+    {
+        use windows_sys::Win32::System::SystemInformation::{GlobalMemoryStatusEx, MEMORYSTATUSEX};
+        let mut memory =
+            MEMORYSTATUSEX { dwLength: size_of::<MEMORYSTATUSEX>() as u32, ..Default::default() };
+        // SAFETY: the structure says its size.
+        let known = unsafe { GlobalMemoryStatusEx(&raw mut memory) } != 0;
+        known.then_some(memory.ullTotalPhys / 1024)
+    }
+    #[cfg(not(windows))]
+    None
+}
+
+/// Returns a system property of Android.
+pub(crate) fn android_property(name: &CStr) -> Option<String> {
+    #[cfg(target_os = "android")]
+    {
+        let mut value = [0_u8; libc::PROP_VALUE_MAX as usize];
+        // SAFETY: the name is terminated by zero, and the buffer has the size that Android asks for.
+        unsafe { libc::__system_property_get(name.as_ptr(), value.as_mut_ptr().cast()) };
+        let value = CStr::from_bytes_until_nul(&value).ok()?.to_string_lossy();
+        (!value.is_empty()).then(|| value.into_owned())
+    }
+    #[cfg(not(target_os = "android"))]
+    {
+        let _ = name;
+        None
+    }
+}
