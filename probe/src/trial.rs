@@ -87,6 +87,22 @@ pub enum TrialResult {
     Lost,
 }
 
+impl TrialResult {
+    /// Returns the result with this name in JSON.
+    pub(crate) fn by_name(name: &str) -> Option<Self> {
+        let name = serde::de::value::StrDeserializer::<serde::de::value::Error>::new(name);
+        Self::deserialize(name).ok()
+    }
+
+    /// Whether captures may be wrong, or the trial told nothing.
+    pub(crate) const fn is_bad(self) -> bool {
+        match self {
+            Self::Works | Self::DoneWithout | Self::Absent => false,
+            Self::Wrong | Self::NotRun | Self::Lost => true,
+        }
+    }
+}
+
 /// The speed at which a backend captures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rate {

@@ -32,10 +32,11 @@ Devices are paired by vendor and device ID; of two reports of one device each,
 those two are compared. A case is right, wrong, or could not run.
 
 Exit status: 0 nothing is worse; 1 a case that was right is not any more, a
-new case is not right, or a device, a backend or a topology of a backend has
-no case any more; 2 a file is no report, is cut off, or has no case. So it can
-be the gate of a CI job. Other cases that are gone are counted, and are no
-reason to fail: a probe with --quick has fewer.";
+new case is not right, a trial (indirect-dispatch, vertex-stores, counters)
+became wrong or could not be made any more, or a device, a backend or a
+topology of a backend has no case any more; 2 a file is no report, is cut off,
+or has no case. So it can be the gate of a CI job. Other cases that are gone
+are counted, and are no reason to fail: a probe with --quick has fewer.";
 
 /// Runs `vkxfb probe compare`, and returns its exit status.
 pub(super) fn run(arguments: &Arguments) -> Result<u8> {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::command::{PROBE_ONE_BATCH, Shaders, vkxfb};
+use crate::command::{PROBE_ONE_BATCH, Ran, Shaders, command, vkxfb};
 
 #[test]
 fn a_report_is_compared_with_one_where_a_case_is_wrong() {
@@ -46,6 +46,31 @@ fn a_report_is_compared_with_one_where_a_case_is_wrong() {
     let back = vkxfb(&["probe", "compare", &wrong, report, "--json"]).exits(0).json();
     assert_eq!(back["became_right"][0]["vertex_count"], 7);
     assert_eq!(back["became_wrong"], Value::Array(Vec::new()));
+}
+
+/// A trial that becomes wrong fails the gate of a CI job, even if all cases are right.
+#[test]
+fn a_trial_that_becomes_wrong_fails_the_gate() {
+    let files = Shaders::new();
+    let report = |name: &str, fault: Option<&str>| {
+        let file = files.path(name).to_str().unwrap().to_owned();
+        let probe = [&PROBE_ONE_BATCH[..], &["--backend", "compute", "--report", &file]].concat();
+        let mut probe = command(&probe);
+        if let Some(fault) = fault {
+            probe.env("VKXFB_INJECT_FAULT", fault);
+        }
+        Ran::new(probe.output().unwrap()).exits(i32::from(fault.is_some()));
+        file
+    };
+    let before = report("before.md", None);
+    let after = report("after.md", Some("no-indirect"));
+    let compared = vkxfb(&["probe", "compare", &before, &after]).exits(1).stdout;
+    let verdict = "the trial indirect-dispatch became wrong: 28 right as before\n";
+    assert!(compared.starts_with(verdict), "{compared}");
+    assert!(compared.contains("  indirect-dispatch: works -> wrong\n"), "{compared}");
+    let json = vkxfb(&["probe", "compare", &before, &after, "--json"]).exits(1).json();
+    assert_eq!(json["worse_trials"][0]["name"], "indirect-dispatch");
+    vkxfb(&["probe", "compare", &after, &before]).exits(0);
 }
 
 #[test]

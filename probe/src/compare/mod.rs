@@ -15,6 +15,7 @@ use serde::Serialize;
 pub use read::{ReadError, Recorded, RecordedDevice};
 
 use super::report::CaseResult;
+use super::trial::{Trial, TrialResult};
 
 /// Identifies a case in a comparison.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -93,6 +94,9 @@ pub struct Comparison {
     pub devices: Vec<(Option<String>, Option<String>)>,
     /// The properties of devices, drivers and machines that differ.
     pub facts: Vec<FactChange>,
+    /// Trials that did not work in the second report, and that worked in the first or were not in it. They are also in
+    /// [`facts`](Self::facts).
+    pub worse_trials: Vec<FactChange>,
     /// Cases that are right in the first report, and are wrong or could not run in the second.
     pub became_wrong: Vec<Change>,
     /// Cases that are right in the second report, and are wrong or could not run in the first.
@@ -164,10 +168,11 @@ impl Comparison {
         comparison
     }
 
-    /// Whether nothing is worse: no case became wrong, every new case is right, and no device, backend or topology of a
-    /// backend is gone. Other cases that are gone are ignored, because a probe may leave out some.
+    /// Whether nothing is worse: no case and no trial became wrong, every new case is right, and no device, backend or
+    /// topology of a backend is gone. Other cases that are gone are ignored, because a probe may leave out some.
     pub fn is_no_worse(&self) -> bool {
         self.became_wrong.is_empty()
+            && self.worse_trials.is_empty()
             && self.new_not_right().next().is_none()
             && self.gone_devices().next().is_none()
             && self.gone_rows.iter().all(|row| row.left > 0)
@@ -194,6 +199,18 @@ impl Comparison {
                     let (before, after) = (before.cloned(), after.cloned());
                     self.facts.push(FactChange { device, name: name.clone(), before, after });
                 }
+            }
+        }
+        for trial in Trial::ALL {
+            let result = |d: Option<&RecordedDevice>| d?.facts.get(trial.name()).cloned();
+            let (before, after) = (result(first), result(second));
+            let is_bad = |result: &Option<String>| {
+                let result = result.as_deref().and_then(TrialResult::by_name);
+                result.is_some_and(TrialResult::is_bad)
+            };
+            if is_bad(&after) && !is_bad(&before) {
+                let name = trial.name().to_owned();
+                self.worse_trials.push(FactChange { device, name, before, after });
             }
         }
         let results = |d: Option<&'_ RecordedDevice>| d.map(|d| d.results(device));

@@ -5,6 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use super::{CaseKey, Change, Comparison, FactChange, GoneRow};
 use crate::report::{CaseResult, FOLDED};
 use crate::table::printable;
+use crate::trial::TrialResult;
 
 /// The maximum number of pipelines that are listed for each kind of change.
 const LISTED: usize = 20;
@@ -87,6 +88,15 @@ impl Comparison {
         let mut worse = Vec::new();
         if !self.became_wrong.is_empty() {
             worse.push(format!("{} became wrong", count(self.became_wrong.len(), "case")));
+        }
+        for FactChange { name, after, .. } in &self.worse_trials {
+            let result = after.as_deref().and_then(TrialResult::by_name);
+            let how = match result {
+                Some(TrialResult::NotRun) => "could not be tried",
+                Some(TrialResult::Lost) => "was lost",
+                _ => "became wrong",
+            };
+            worse.push(format!("the trial {name} {how}"));
         }
         worse.extend(self.gone_devices().map(|name| format!("{} is gone", printable(name))));
         for (_, backend) in &self.gone_backends {

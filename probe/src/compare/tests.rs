@@ -203,6 +203,39 @@ fn a_quick_probe_beside_a_full_one_is_short() {
     assert_eq!(said(&full, &fewer), format!("{verdict} gone, all right\n{gone}"));
 }
 
+/// A trial tells whether captures can be relied on, so the comparison fails if it does not work any more.
+#[test]
+fn a_trial_that_became_wrong_is_worse() {
+    let with = |trials: &[(&str, &str)]| {
+        let mut value = small(&[("right", "1x1")], &[]);
+        let trial = |(trial, result): &(&str, &str)| serde_json::json!({ "trial": trial, "result": result, "text": "" });
+        value["reports"][0]["trials"] = trials.iter().map(trial).collect();
+        parse(&value)
+    };
+    let (indirect, stores) = ("indirect-dispatch", "vertex-stores");
+    let before = with(&[(indirect, "works"), (stores, "done-without")]);
+    for (after, worse) in [
+        (&[(indirect, "wrong"), (stores, "works")][..], "the trial indirect-dispatch became wrong"),
+        (&[(indirect, "works"), (stores, "lost")], "the trial vertex-stores was lost"),
+        (&[(indirect, "not-run")], "the trial indirect-dispatch could not be tried"),
+        // The report `before` has no such trial.
+        (&[(indirect, "works"), ("counters", "wrong")], "the trial counters became wrong"),
+    ] {
+        let after = with(after);
+        let comparison = Comparison::new(&before, &after);
+        assert!(!comparison.is_no_worse(), "{comparison}");
+        let text = comparison.to_string();
+        assert!(text.starts_with(&format!("{worse}: 1 right as before\n")), "{text}");
+        // Neither is worse than itself, and the other way nothing became wrong.
+        assert!(Comparison::new(&after, &after).is_no_worse());
+        assert!(Comparison::new(&after, &before).is_no_worse());
+    }
+    // To be done without, not to be tried on a device that lacks it, and not to be in the report is not worse.
+    for after in [&[(indirect, "done-without"), (stores, "absent")][..], &[]] {
+        assert!(Comparison::new(&before, &with(after)).is_no_worse());
+    }
+}
+
 fn row_of(value: &serde_json::Value, pipeline: usize) -> (String, String) {
     let results = &value["reports"][0]["results"][pipeline];
     let text = |name: &str| results[name].as_str().unwrap().to_owned();
