@@ -140,7 +140,8 @@ pub struct PushConstant {
     pub is_read: bool,
 }
 
-/// Lists the members of the push constant block that a shader uses.
+/// Lists the members of the push constant block that a shader uses. Where a compiler wraps the block in a structure
+/// whose only member has no name, as naga does, these are the members of the inner block.
 ///
 /// # Errors
 /// [`LowerError`]: the module is invalid, it has no such shader, or a member of the block has no
@@ -154,19 +155,34 @@ pub fn push_constants(shader: &Shader<'_>) -> Result<Vec<PushConstant>, LowerErr
     let places = push_constants::read_places(&module, &declarations, &used, &variables);
     let mut all = Vec::new();
     for variable in variables {
-        let block = variable.pointee;
+        let offset_of = |block, path: &[u32]| {
+            let member = path.last().copied().unwrap_or_default();
+            let offset = declarations.member_decoration_value(block, member, Decoration::Offset);
+            offset.ok_or_else(|| LowerError::PushConstantLayout {
+                member: push_constants::place_label(&declarations, variable, path),
+                problem: "has no Offset".to_owned(),
+            })
+        };
+        let (mut block, mut start, mut path) = (variable.pointee, 0u32, Vec::new());
+        while let Some(Type::Struct { members }) = declarations.ty(block)
+            && let [inner] = members[..]
+            && declarations.member_name(block, 0).is_none_or(str::is_empty)
+            && matches!(declarations.ty(inner), Some(Type::Struct { .. }))
+        {
+            path.push(0);
+            start = start.saturating_add(offset_of(block, &path)?);
+            block = inner;
+        }
         let Some(Type::Struct { members }) = declarations.ty(block) else { continue };
         for (index, ty) in (0..).zip(members) {
-            let offset = declarations.member_decoration_value(block, index, Decoration::Offset);
+            let path = [&path[..], &[index]].concat();
             all.push(PushConstant {
-                offset: offset.ok_or_else(|| LowerError::PushConstantLayout {
-                    member: push_constants::place_label(&declarations, variable, &[index]),
-                    problem: "has no Offset".to_owned(),
-                })?,
+                offset: start.saturating_add(offset_of(block, &path)?),
                 ty: declarations.type_name(*ty),
                 name: declarations.member_name(block, index).map(str::to_owned),
-                is_read: places.iter().any(|(read, path)| {
-                    read.id == variable.id && path.first().is_none_or(|member| *member == index)
+                is_read: places.iter().any(|(read, read_path)| {
+                    read.id == variable.id
+                        && (read_path.starts_with(&path) || path.starts_with(read_path))
                 }),
             });
         }
