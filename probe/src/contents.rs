@@ -184,6 +184,18 @@ pub enum ContentsError {
         /// The type of the descriptor, as text.
         what: String,
     },
+    /// Variables of one binding are buffers of different kinds, often in different stages.
+    #[error(
+        "descriptor set {set} binding {binding} is declared as {declared}; a binding is one of both"
+    )]
+    Kinds {
+        /// The descriptor set.
+        set: u32,
+        /// The binding in the descriptor set.
+        binding: u32,
+        /// The kind of each of two variables with its name, or its id if it has no name, as text.
+        declared: String,
+    },
     /// The shader uses a descriptor heap (`SPV_EXT_descriptor_heap`), which has no sets and
     /// bindings.
     #[error(
@@ -524,8 +536,13 @@ fn binding_of<'d>(
         };
         match &mut found {
             None => found = Some((descriptor, kind, count)),
-            Some((_, other, _)) if *other != kind => {
-                return Err(refuse("a uniform buffer and a storage buffer".to_owned()));
+            Some((other, other_kind, _)) if *other_kind != kind => {
+                let kind_of = |of: &DescriptorUse| format!("{} ({})", of.resource, name_of(of));
+                return Err(ContentsError::Kinds {
+                    set: descriptor.set,
+                    binding: descriptor.binding,
+                    declared: format!("{} and as {}", kind_of(other), kind_of(descriptor)),
+                });
             }
             Some((.., most)) => *most = count.max(*most),
         }

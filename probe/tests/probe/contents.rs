@@ -152,6 +152,13 @@ fn what_cannot_be_made_up_is_refused() {
     let refused =
         error("layout(set = 0, binding = 0) uniform samplerBuffer b;", "texelFetch(b, 0)");
     assert!(matches!(refused, ContentsError::Unsupported { .. }), "{refused}");
+    let kinds = "layout(set = 0, binding = 0) uniform A { vec4 v; } a;
+        layout(set = 0, binding = 0) readonly buffer B { vec4 v; } b;";
+    let refused = error(kinds, "a.v + b.v").to_string();
+    assert!(refused.starts_with("descriptor set 0 binding 0 is declared as a "), "{refused}");
+    for part in ["a uniform buffer ('a'", "a storage buffer ('b'"] {
+        assert!(refused.contains(part), "{part}: {refused}");
+    }
     let huge =
         "layout(set = 0, binding = 0) readonly buffer B { layout(offset = 67108864) vec4 v; } b;";
     let refused = error(huge, "b.v");
