@@ -1,5 +1,6 @@
 //! Compares the inputs of each stage after the vertex shader with the outputs of the stage before.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -10,58 +11,106 @@ use vkxfb::internal::spirv::declarations::{Declarations, Type, Variable};
 use vkxfb::internal::spirv::static_use::StaticUse;
 use vkxfb::lower::Shader;
 
-/// Returns a remark for each location that a shader reads and the shader before it does not write.
-/// Such inputs have undefined values, which no driver reports. The shaders are in the order in
-/// which they run; `files` has the file of each.
+/// Returns a remark for each location of which a shader reads what the shader before it does not write: all of it, or
+/// some components. Such values are undefined, which no driver reports. The shaders are in the order in which they
+/// run; `files` has the file of each.
 pub(super) fn unwritten(shaders: &[&Shader<'_>], files: &[&Path]) -> Result<Vec<String>> {
     let mut all = Vec::new();
     for (shaders, files) in shaders.windows(2).zip(files.windows(2)) {
         let ([writer, reader], [from, to]) = (shaders, files) else { continue };
         let name = |file: &Path| file.display().to_string();
         let inputs = unwritten_inputs(writer, reader).with_context(|| name(to))?;
-        let said =
-            |input| format!("{} reads {input}, which {} does not write", name(to), name(from));
-        all.extend(inputs.into_iter().map(said));
+        let (from, to) = (name(from), name(to));
+        all.extend(inputs.into_iter().map(|(input, written)| match written {
+            None => format!("{to} reads {input}, which {from} does not write"),
+            Some(written) => format!("{to} reads {input}, of which {from} writes {written} only"),
+        }));
     }
     Ok(all)
 }
 
-/// Names each location that `reader` reads and `writer` does not write.
-fn unwritten_inputs(writer: &Shader<'_>, reader: &Shader<'_>) -> Result<Vec<String>> {
+/// Names each location of which `reader` reads what `writer` does not write, with the components that `writer` does
+/// write, if there are any.
+fn unwritten_inputs(
+    writer: &Shader<'_>,
+    reader: &Shader<'_>,
+) -> Result<Vec<(String, Option<String>)>> {
     let module = writer.module()?;
-    let written = locations_used(&Declarations::of(&module), &writer.find(&module)?);
+    let declarations = Declarations::of(&module);
+    let entry = writer.find(&module)?;
+    let written = locations_used(&declarations, &entry);
+    let mut masks: BTreeMap<u32, u32> = BTreeMap::new();
+    let outputs = declarations.variables(StorageClass::Output);
+    let outputs = outputs.filter(|output| entry.interface.contains(&output.id));
+    for Place { location, components, .. } in outputs.flat_map(|o| places(&declarations, o)) {
+        *masks.entry(location).or_default() |= components.unwrap_or(ALL);
+    }
     let module = reader.module()?;
     let entry = reader.find(&module)?;
     let used = StaticUse::of(&module, entry.function);
     let declarations = Declarations::of(&module);
     let inputs = declarations.variables(StorageClass::Input);
     let inputs = inputs.filter(|input| used.contains(input.id));
-    let unwritten = inputs.flat_map(|input| locations(&declarations, input));
-    let unwritten = unwritten.filter(|(location, _)| !written.contains(location));
-    Ok(unwritten.map(|(location, name)| format!("{name} at location {location}")).collect())
+    let mut unwritten = Vec::new();
+    for Place { location, name, ty, components } in inputs.flat_map(|i| places(&declarations, i)) {
+        // Locations of a structure or matrix are not told apart.
+        let mask = masks.get(&location).copied().unwrap_or(ALL);
+        if !written.contains(&location) {
+            unwritten.push((format!("{name} at location {location}"), None));
+        } else if let Some(components) = components
+            && components & !mask != 0
+        {
+            let letters = "xyzw".chars().zip(0..).filter(|(_, bit)| mask >> bit & 1 == 1);
+            let letters: String = letters.map(|(letter, _)| letter).collect();
+            unwritten.push((format!("{name} ({ty}) at location {location}"), Some(letters)));
+        }
+    }
+    Ok(unwritten)
 }
 
-/// Returns the location and name of an input. For a block without a location,
-/// returns those of its members.
-fn locations(declarations: &Declarations, input: &Variable) -> Vec<(u32, String)> {
+/// All components of a location.
+const ALL: u32 = 0b1111;
+
+/// An input or output, or a member of a block, at a location.
+struct Place {
+    location: u32,
+    /// The name in quotes, or a word for it if it has none.
+    name: String,
+    /// The type in GLSL, without the array of vertices.
+    ty: String,
+    /// The components: bit n is for component n. `None` for other types than scalars and vectors of up to 32 bits.
+    components: Option<u32>,
+}
+
+/// Returns the locations of an input or output. For a block without a location, returns those of its members.
+fn places(declarations: &Declarations, variable: &Variable) -> Vec<Place> {
     let quoted =
         |name: Option<&str>| name.map_or("an input".to_owned(), |name| format!("'{name}'"));
-    if let Some(location) = declarations.decoration_value(input.id, Decoration::Location) {
-        return vec![(location, quoted(declarations.name(input.id)))];
-    }
-    // The outer array has an element for each vertex of the primitive.
-    let block: Option<Id> = match declarations.ty(input.pointee) {
+    let place = |location, name: Option<&str>, ty, component: Option<u32>| {
+        let vector = declarations.vector(ty).filter(|(of, _)| match declarations.ty(*of) {
+            Some(Type::Int { width, .. } | Type::Float { width, .. }) => *width <= 32,
+            _ => false,
+        });
+        let components = vector.map(|(_, count)| ((1 << count) - 1) << component.unwrap_or(0));
+        Place { location, name: quoted(name), ty: declarations.type_name(ty), components }
+    };
+    // The outer array has an element for each vertex of the primitive, or of the patch.
+    let of_vertex = match declarations.ty(variable.pointee) {
         Some(Type::Array { element, .. }) => Some(*element),
         _ => None,
     };
-    let Some((block, Type::Struct { members })) =
-        block.and_then(|block| Some((block, declarations.ty(block)?)))
-    else {
-        return Vec::new();
+    if let Some(location) = declarations.decoration_value(variable.id, Decoration::Location) {
+        let component = declarations.decoration_value(variable.id, Decoration::Component);
+        let ty = of_vertex.unwrap_or(variable.pointee);
+        return vec![place(location, declarations.name(variable.id), ty, component)];
+    }
+    let block = of_vertex.unwrap_or(variable.pointee);
+    let Some(Type::Struct { members }) = declarations.ty(block) else { return Vec::new() };
+    let member = |(member, ty): (u32, &Id)| {
+        let value = |decoration| declarations.member_decoration_value(block, member, decoration);
+        let location = value(Decoration::Location)?;
+        let name = declarations.member_name(block, member);
+        Some(place(location, name, *ty, value(Decoration::Component)))
     };
-    let location = |member| {
-        let location = declarations.member_decoration_value(block, member, Decoration::Location)?;
-        Some((location, quoted(declarations.member_name(block, member))))
-    };
-    (0..members.len() as u32).filter_map(location).collect()
+    (0..).zip(members).filter_map(member).collect()
 }

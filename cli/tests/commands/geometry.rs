@@ -232,6 +232,47 @@ fn inputs_that_nobody_writes_are_named() {
     assert!(!files.capture(&all[1..]).exits(0).stderr.contains("warning"));
 }
 
+/// The same for components: those of a location that the vertex shader does not write are undefined.
+#[test]
+fn components_that_nobody_writes_are_named() {
+    let shaders = Shaders::new();
+    let vertex = shaders.glsl(
+        "some.spv",
+        "
+        #version 450
+        layout(location = 0) out vec3 tint;
+        layout(location = 1) out vec4 whole;
+        layout(location = 2) out vec2 low;
+        layout(location = 2, component = 2) out vec2 high;
+        layout(location = 3) out float size;
+        void main() {
+            tint = vec3(1); whole = vec4(1); low = vec2(1); high = vec2(1); size = 1; gl_Position = vec4(0);
+        }",
+    );
+    let geometry = shaders.file(
+        "all.geom",
+        b"#version 450
+        layout(points) in;
+        layout(points, max_vertices = 1) out;
+        layout(location = 0) in vec4 colour[];
+        layout(location = 1) in vec2 part[];
+        layout(location = 2) in vec4 both[];
+        layout(location = 3) in vec3 sizes[];
+        layout(location = 0) out vec4 found;
+        void main() { found = colour[0] + part[0].xyxy + both[0] + sizes[0].xyzx; EmitVertex(); }",
+    );
+    let draw = ["capture", &vertex, "--geometry", &geometry, "--topology", "point-list"];
+    let said = vkxfb(&[&draw[..], &["--vertices", "1"]].concat()).exits(0).stderr;
+    for (input, written) in
+        [("'colour' (vec4) at location 0", "xyz"), ("'sizes' (vec3) at location 3", "x")]
+    {
+        let line =
+            format!("warning: {geometry} reads {input}, of which {vertex} writes {written} only\n");
+        assert!(said.contains(&line), "{line}{said}");
+    }
+    assert_eq!(said.matches("warning").count(), 2, "{said}");
+}
+
 #[test]
 fn what_is_no_geometry_shader_is_refused_by_name() {
     let files = Files::new();
@@ -251,7 +292,7 @@ fn what_is_no_geometry_shader_is_refused_by_name() {
     ]);
 
     let lines = ["--vertices", "4", "--topology", "line-list"];
-    files.capture(&lines).refuses(&["takes Triangles", "line-list"]);
+    files.capture(&lines).refuses(&["takes triangles", "line-list"]);
     files.capture(&["--vertices", "3", "--backend", "vertex"]).refuses(&["vertex shaders alone"]);
     let probe = ["probe", "--geometry", &files.geometry, "--varyings", "found"];
     vkxfb(&probe).refuses(&["--geometry needs --shader FILE"]);
