@@ -39,7 +39,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::writer::MakeWriterExt;
 use vkxfb::capture::{BufferMode, CaptureList};
 use vkxfb::frontend::NAGA_THREAD;
-use vkxfb::internal::lower::{GeometryInput, LoweredGeometry, LoweredTessellation};
+use vkxfb::internal::lower::{LoweredGeometry, LoweredTessellation};
 use vkxfb::internal::tessellator::{Domain, Spacing};
 use vkxfb::lower::compute::DomainOrigin;
 use vkxfb::lower::{Backend, Shader, compute, native};
@@ -391,7 +391,7 @@ fn cannot_write(file: &Path) -> String {
 #[derive(Debug, Serialize)]
 struct Primitives {
     /// The input primitives: points, lines, lines-adjacency, triangles, triangles-adjacency or patches.
-    input: &'static str,
+    input: String,
     /// The output primitives: points, line-strips or triangle-strips of a geometry shader; points, lines or triangles
     /// of tessellation shaders without a geometry shader.
     output: &'static str,
@@ -426,14 +426,7 @@ impl Primitives {
         };
         let [points, lines, triangles] = names;
         Self {
-            input: match geometry.input {
-                GeometryInput::Points => "points",
-                GeometryInput::Lines => "lines",
-                GeometryInput::LinesAdjacency => "lines-adjacency",
-                GeometryInput::Triangles => "triangles",
-                GeometryInput::TrianglesAdjacency => "triangles-adjacency",
-                GeometryInput::Patches => "patches",
-            },
+            input: geometry.input.to_string(),
             output: match geometry.output_vertices {
                 1 => points,
                 2 => lines,

@@ -470,7 +470,7 @@ pub enum RuntimeError {
     },
     /// The topology of a draw does not match the input primitives of the geometry shader or tessellation shaders.
     #[error(
-        "the stage after the vertex shader takes {input:?}, and the draw has topology {topology}"
+        "the stage after the vertex shader takes {input}, and the draw has topology {topology}"
     )]
     GeometryInput {
         /// The input primitives of the shader.

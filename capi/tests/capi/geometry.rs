@@ -149,7 +149,7 @@ fn geometry_shaders_are_refused_with_a_reason() {
     refused(
         refusal,
         SHADER,
-        "the stage after the vertex shader takes Triangles, and the draw has topology line",
+        "the stage after the vertex shader takes triangles, and the draw has topology line",
     );
     // With a dynamic topology that is the matter of each draw.
     succeeds(made(passed, &right, &|info| {
@@ -162,7 +162,7 @@ fn geometry_shaders_are_refused_with_a_reason() {
         succeeds(vkxfb_capture_begin(capture, &begin));
         succeeds(vkxfb_capture_draw(capture, vk::PrimitiveTopology::TRIANGLE_FAN, &draw));
         let refusal = vkxfb_capture_draw(capture, vk::PrimitiveTopology::LINE_LIST, &draw);
-        refused(refusal, SHADER, "the stage after the vertex shader takes Triangles");
+        refused(refusal, SHADER, "the stage after the vertex shader takes triangles");
         succeeds(vkxfb_capture_reset(capture));
     }
     // A geometry shader is not taken for the vertex shader.

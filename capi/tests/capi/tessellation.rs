@@ -118,7 +118,7 @@ fn tessellation_shaders_are_refused_with_a_reason() {
     let list = vk::PipelineInputAssemblyStateCreateInfo::default()
         .topology(vk::PrimitiveTopology::TRIANGLE_LIST);
     let refusal = made(&|info| info.p_input_assembly_state = &list);
-    refused(refusal, SHADER, "takes Patches, and the draw has topology triangle-list");
+    refused(refusal, SHADER, "takes patches, and the draw has topology triangle-list");
 
     // A patch list needs tessellation shaders.
     let refusal = made(&|info| {

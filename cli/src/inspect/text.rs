@@ -31,7 +31,7 @@ pub(super) fn render(inspection: &Inspection, gl: bool) -> Result<String> {
     }
     let emits = inspection.geometry.as_ref().filter(|_| inspection.stage == "geometry");
     if let Some(Primitives { input, output, max_vertices, invocations, .. }) = emits {
-        let input = divided.map_or(*input, |divided| divided.primitives);
+        let input = divided.map_or(&**input, |divided| divided.primitives);
         let plural = if *max_vertices == 1 { "vertex" } else { "vertices" };
         let times = if *invocations == 1 { "once" } else { &format!("{invocations} times") };
         writeln!(

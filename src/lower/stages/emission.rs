@@ -1,6 +1,8 @@
 //! This module reads the primitives that a geometry shader declares, and replaces the instructions
 //! with which it emits vertices.
 
+use std::fmt;
+
 use spirv::{ExecutionMode, Op};
 
 use super::LoweredTessellation;
@@ -30,6 +32,19 @@ pub enum GeometryInput {
     TrianglesAdjacency,
     /// Patches, which are the input primitives of tessellation shaders.
     Patches,
+}
+
+impl fmt::Display for GeometryInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Points => "points",
+            Self::Lines => "lines",
+            Self::LinesAdjacency => "lines-adjacency",
+            Self::Triangles => "triangles",
+            Self::TrianglesAdjacency => "triangles-adjacency",
+            Self::Patches => "patches",
+        })
+    }
 }
 
 impl GeometryInput {
