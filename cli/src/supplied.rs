@@ -126,12 +126,20 @@ impl Supplied {
             let place = format!("{set}.{binding}");
             let blocks = modules.blocks(set, binding);
             let option = format!("--uniform {place}");
+            if blocks.is_empty() && has_members(&contents) {
+                let all = modules.places();
+                let all = if all.is_empty() { "none".to_owned() } else { all.join(", ") };
+                bail!("{option}: the shader has no such block; it has: {all}");
+            }
             let bytes = bytes_of(&contents, &blocks, &option, ".", joints, &mut read.missing)?;
             read.given.buffers.insert((set, binding), bytes);
         }
         let contents: Vec<&Content> = self.push.iter().map(|push| &push.content).collect();
         if !contents.is_empty() {
             let blocks = modules.push_constants();
+            if blocks.is_empty() && has_members(&contents) {
+                bail!("--push: the shader has no push constants");
+            }
             let bytes = bytes_of(&contents, &blocks, "--push", " ", joints, &mut read.missing)?;
             read.given.push_constants = Some(bytes);
         }
@@ -210,6 +218,22 @@ impl Modules {
                 |decoration, number| declarations.decoration_value(id, decoration) == Some(number);
             is(Decoration::DescriptorSet, set) && is(Decoration::Binding, binding)
         })
+    }
+
+    /// Lists the bindings that have blocks: `0.1`.
+    fn places(&self) -> Vec<String> {
+        let mut places = BTreeSet::new();
+        for Declared { declarations, .. } in &self.0 {
+            let buffers = [StorageClass::Uniform, StorageClass::StorageBuffer];
+            for variable in buffers.iter().flat_map(|storage| declarations.variables(*storage)) {
+                let number = |decoration| declarations.decoration_value(variable.id, decoration);
+                let place = (number(Decoration::DescriptorSet), number(Decoration::Binding));
+                if let (Some(set), Some(binding)) = place {
+                    places.insert((set, binding));
+                }
+            }
+        }
+        places.into_iter().map(|(set, binding)| format!("{set}.{binding}")).collect()
     }
 
     fn push_constants(&self) -> Vec<Block<'_>> {
@@ -326,9 +350,16 @@ fn places(path: &str, blocks: &[Block<'_>], elements: u32) -> Result<Vec<Vec<Num
     }
     match problem {
         Some(problem) if places.is_empty() => Err(problem),
-        None if places.is_empty() => bail!("the shader has no such block"),
         _ => Ok(places),
     }
+}
+
+/// Whether contents need a block for the places of members in it. A file of bytes needs none.
+fn has_members(contents: &[&Content]) -> bool {
+    contents.iter().any(|content| match content {
+        Content::File(file) => json::is(file),
+        Content::Member { .. } => true,
+    })
 }
 
 fn end_of(numbers: &[Number]) -> usize {

@@ -354,7 +354,8 @@ impl Value {
                     numbers.iter().filter(|n| n.place.is_some_and(|place| place.is_first()));
                 let found = found.count();
                 if found < matrices.len() {
-                    bail!("it has {found} matrices, and the skin {} joints", matrices.len());
+                    let plural = if found == 1 { "matrix" } else { "matrices" };
+                    bail!("it has {found} {plural}, and the skin {} joints", matrices.len());
                 }
                 let mut matrices = matrices.iter();
                 let mut matrix = &DMat4::IDENTITY;

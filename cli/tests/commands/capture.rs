@@ -715,7 +715,11 @@ fn members_take_values_by_name() {
     );
     refuses(5, "--uniform=1.0.offsets[0]=1", &["--uniform 1.0.offsets[0] is given twice"]);
     refuses(7, "--push=origin=1", &["--push origin is given twice"]);
-    refuses(2, "--uniform=1.5.count=1", &["1.5.count=1", "no such block"]);
+    refuses(
+        2,
+        "--uniform=1.5.count=1",
+        &["--uniform 1.5: the shader has no such block; it has: 0.2, 1.0"],
+    );
     // The message lists all members without a value.
     run(&["--uniform=0.2.tint=1", "--uniform=1.0.offsets[0]=0", "--push=origin[2]=1"]).refuses(&[
         "member 'matrix' (mat4): --uniform 0.2.matrix=VALUE, or --uniform 0.2.*=0 for all",
@@ -871,6 +875,8 @@ fn files_that_are_no_meshes_are_refused_by_name() {
         &format!("{}f 1/1/1 2/2/2 3/3/", OBJ.replace("4/4/2", "4/4/2\n")),
         &["line 14: '3/3/' is no corner of a face as '1/1/1' is"],
     );
+    refuses("word.obj", "v 0 0 0\nv 1 zero 0\n", &["line 2: 'zero' is no number of a position"]);
+    refuses("few.obj", "vn 0 1\n", &["line 1: a normal with 2 numbers, and not 3"]);
     refuses("zero.obj", "v 0 0 0\nf 0 1 1\n", &["line 2: '0' is no corner"]);
     let cut = files.shaders.file("cut.glb", b"glTF\x02\0\0\0\x40\x01\0\0 the rest is missing");
     files.run(&["--mesh", &cut]).refuses(&["cut.glb: it is cut off: 32 of 320 bytes"]);

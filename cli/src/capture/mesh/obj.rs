@@ -7,7 +7,10 @@ use super::{Parsed, Scalar, Values};
 
 pub(super) fn parse(bytes: &[u8]) -> Result<Parsed> {
     for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
-        check_face(&String::from_utf8_lossy(line)).with_context(|| format!("line {number}"))?;
+        let line = String::from_utf8_lossy(line);
+        check_face(&line)
+            .and_then(|()| check_numbers(&line))
+            .with_context(|| format!("line {number}"))?;
     }
     let options = LoadOptions {
         single_index: true,
@@ -57,6 +60,30 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parsed> {
         }
     }
     Ok(parsed)
+}
+
+/// Checks a line, if it is a position, normal or texture coordinates. The parser does not say which line it does not
+/// understand.
+fn check_numbers(line: &str) -> Result<()> {
+    let mut words = line.split_whitespace();
+    let (what, takes) = match words.next() {
+        Some("v") => ("position", 3),
+        Some("vn") => ("normal", 3),
+        Some("vt") => ("texture coordinate", 2),
+        _ => return Ok(()),
+    };
+    let numbers: Vec<&str> = words.take_while(|word| !word.starts_with('#')).take(takes).collect();
+    // A backslash at the end continues the line on the next one.
+    if numbers.last() == Some(&"\\") {
+        return Ok(());
+    }
+    if let Some(word) = numbers.iter().find(|word| word.parse::<f32>().is_err()) {
+        bail!("'{word}' is no number of a {what}");
+    }
+    if numbers.len() < takes {
+        bail!("a {what} with {} numbers, and not {takes}", numbers.len());
+    }
+    Ok(())
 }
 
 /// Checks a line, if it is a face: it must have at least three corners, which all have the same parts. The
