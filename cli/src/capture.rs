@@ -7,7 +7,6 @@ mod contents;
 mod count_query;
 mod device;
 mod drawn;
-mod everything;
 mod interface;
 mod mesh;
 mod missing;
@@ -39,7 +38,7 @@ use self::output::{Format, Shown};
 use self::picture::{Picture, PictureArguments};
 use self::plan::Plan;
 use self::progress::Steps;
-use super::Stages;
+use super::{Stages, everything};
 
 /// The arguments of `vkxfb capture`.
 #[derive(Debug, clap::Args)]

@@ -6,6 +6,7 @@ mod attributes;
 mod bench;
 mod broadcast;
 mod capture;
+mod everything;
 mod hint;
 mod info;
 mod inspect;

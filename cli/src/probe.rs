@@ -145,6 +145,9 @@ Where a shader emits to several streams, the buffer of one of them is too
 small in most draws: it has to hold what fits, and the other streams
 everything.
 
+Without --varyings, and where the decorations of a shader of yours say nothing
+of it, its position and all outputs with locations are captured.
+
 Attributes of a shader of yours hold made-up numbers, and so do descriptors
 and push constants for which no file is given: small ones, and the same for
 every backend.
@@ -375,7 +378,10 @@ fn find_subject(arguments: &Arguments, file: &Path) -> Result<Subject> {
     let values = sources.specialized();
     let crate::Stages { mut shader, before, .. } = captured.stages(&sources, &values);
     let name = captured.file(file).display().to_string();
-    let list = captured.list(&shader).with_context(|| name.clone())?;
+    let list = match captured.list(&shader).with_context(|| name.clone())? {
+        None => crate::everything::list(&shader, None).with_context(|| name.clone())?,
+        given => given,
+    };
     shader.captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
     let all: Vec<_> = before.iter().chain([&shader]).collect();
     let crate::supplied::Read { given, missing } =

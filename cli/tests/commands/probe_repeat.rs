@@ -79,3 +79,26 @@ fn a_case_whose_records_differ_is_the_smallest_and_differs_again() {
     let compute = results.iter().find(|r| r["backend"] == "compute").unwrap();
     assert_eq!(compute["right"], json!("0x1 1x1 2x1 3x1 4x1 5x1"), "{compute:#}");
 }
+
+/// A shader whose decorations do not say what is captured of it is captured as by `vkxfb capture`: the position and all
+/// outputs with locations.
+#[test]
+fn a_shader_without_decorations_is_probed_with_all_outputs() {
+    let files = Shaders::new();
+    let shader = files.glsl(
+        "bare.spv",
+        "
+        #version 450
+        layout(location = 0) out vec3 tint;
+        void main() { tint = vec3(gl_VertexIndex); gl_Position = vec4(gl_VertexIndex, 0, 0, 1); }",
+    );
+    let probe = ["probe", "--device", "0", "--quick", "--json", "--backend", "compute"];
+    let probe = [&probe[..], &["--topology", "triangle-strip", "--shader", &shader]].concat();
+    let results = |more: &[&str]| {
+        let json = vkxfb(&[&probe[..], more].concat()).exits(0).json();
+        json["reports"][0]["results"].clone()
+    };
+    let all = results(&[]);
+    assert!(all[0]["right"].as_str().unwrap().contains("7x1"), "{all}");
+    assert_eq!(all, results(&["--varyings", "@Position,@0"]));
+}
