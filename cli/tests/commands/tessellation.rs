@@ -98,6 +98,41 @@ fn outputs(json: &Value, name: &str) -> Vec<Value> {
 }
 
 /// The capture of each of the structure's 18 locations has the same bytes as the driver's.
+/// Where the driver has another order of the primitives of a patch, a line says that it may.
+#[test]
+fn another_order_within_a_patch_is_explained() {
+    let shaders = Shaders::new();
+    let vertex = shaders.glsl("order.spv", VERTEX);
+    let control = shaders.file(
+        "quads.tesc",
+        b"#version 450
+        layout(vertices = 1) out;
+        void main() {
+            gl_TessLevelOuter = float[](5.0, 5.0, 5.0, 5.0);
+            gl_TessLevelInner = float[](5.0, 5.0);
+        }",
+    );
+    let evaluation = shaders.file(
+        "quads.tese",
+        b"#version 450
+        layout(quads, equal_spacing) in;
+        layout(location = 0) out vec3 place;
+        void main() { place = gl_TessCoord; gl_Position = vec4(gl_TessCoord, 1); }",
+    );
+    let stages = ["capture", &vertex, "--control", &control, "--evaluation", &evaluation];
+    let draw = ["--patch-control-points", "1", "--vertices", "2", "--push", "added=0", "--compare"];
+    let ran = vkxfb(&[&stages[..], &draw].concat());
+    // Whichever order the driver chooses, the line is there exactly if there is a difference.
+    let explained = ran.stderr.contains("this may be right: Vulkan leaves it to the driver");
+    assert_eq!(explained, ran.status == 1, "{}", ran.stderr);
+    assert!(
+        !explained || ran.stderr.contains("src/guide/limits.md#tessellation"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.status <= 1, "{}", ran.stderr);
+}
+
 #[test]
 fn a_structure_of_eighteen_locations_is_captured_as_by_the_driver() {
     let files = Files::new(EVALUATION);
