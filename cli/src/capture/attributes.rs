@@ -15,7 +15,7 @@ pub(super) use self::choice::Choices;
 use self::choice::{COMPUTED, Choice, Source};
 use self::encode::encode;
 use self::inputs::{Input, inputs};
-use super::mesh::{Mesh, Values, canonical};
+use super::mesh::{Mesh, Values, canonical, meaning};
 use super::missing::Missing;
 
 /// The vertex buffers, and the vertex input that reads them.
@@ -143,7 +143,7 @@ fn absence(input: &Input, files: Files<'_>) -> String {
         false => vec!["--mesh FILE with vertices".to_owned()],
     };
     ways.push(format!("--attribute {key}={zeros} for a constant"));
-    if canonical(key) == "normal" && files.mesh.is_some_and(|mesh| mesh.triangles.is_some()) {
+    if meaning(key) == Some("normal") && files.mesh.is_some_and(|mesh| mesh.triangles.is_some()) {
         ways.push(format!("--attribute {key}={COMPUTED} for normals of the triangles"));
     }
     format!("{label}: {}", ways.join(", or "))
@@ -201,12 +201,14 @@ fn find<'a>(
 }
 
 /// Finds the column for an input's name: one with the same name; otherwise one with the part of the
-/// name after the last dot; otherwise one whose [canonical] name is the same.
+/// name after the last dot; otherwise one whose [canonical] name is the same; otherwise one that is named as the
+/// [last words](meaning) of the input's name are.
 fn by_name<'a>(wanted: &str, files: Files<'a>) -> Option<Filled<'a>> {
     let last = wanted.rsplit('.').next().unwrap_or(wanted);
     column_of(files, |name| name.eq_ignore_ascii_case(wanted))
         .or_else(|| column_of(files, |name| name.eq_ignore_ascii_case(last)))
         .or_else(|| column_of(files, |name| canonical(name) == canonical(wanted)))
+        .or_else(|| column_of(files, |name| meaning(wanted) == Some(&*canonical(name))))
 }
 
 /// Finds the first column with a name. The mesh is searched first, and then the file with a row for

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use glam::DMat4;
 
 pub(super) use self::gltf::Pose;
-pub(super) use self::names::canonical;
+pub(super) use self::names::{canonical, meaning};
 
 /// The columns and triangles of a mesh.
 #[derive(Debug, Clone, PartialEq)]

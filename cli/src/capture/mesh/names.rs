@@ -131,17 +131,34 @@ fn component_of(name: &str) -> Option<(String, usize)> {
 /// synonyms replaced: `inPosition`, `a_pos`, `in.var.POSITION0` and `outWorldPos` all become
 /// `position`.
 pub(in crate::capture) fn canonical(name: &str) -> String {
-    let last = name.rsplit('.').next().unwrap_or(name);
-    let mut words = words(last);
+    let mut words = name_words(name);
     while words.len() > 1 && PREFIXES.contains(&&*words[0]) {
         words.remove(0);
-    }
-    if words.len() > 1 && words.last().is_some_and(|word| word == "0") {
-        words.pop();
     }
     let joined = words.concat();
     let alias = ALIASES.iter().find(|(_, others)| others.contains(&&*joined));
     alias.map_or(joined, |(name, _)| (*name).to_owned())
+}
+
+/// Returns what the last words of a name mean, whatever stands before them: `geomColour` is a `color`, `gPos` a
+/// `position`. `None` if they mean nothing that a mesh usually has.
+pub(in crate::capture) fn meaning(name: &str) -> Option<&'static str> {
+    let words = name_words(name);
+    (0..words.len()).find_map(|first| {
+        let joined = words[first..].concat();
+        let is_it =
+            |(name, others): &&(&str, &[&str])| *name == joined || others.contains(&&*joined);
+        ALIASES.iter().find(is_it).map(|(name, _)| *name)
+    })
+}
+
+/// Returns the words of the last part of a name, without a number 0 at their end.
+fn name_words(name: &str) -> Vec<String> {
+    let mut words = words(name.rsplit('.').next().unwrap_or(name));
+    if words.len() > 1 && words.last().is_some_and(|word| word == "0") {
+        words.pop();
+    }
+    words
 }
 
 /// Splits a name into words in lower case: at characters other than letters and digits, before
@@ -195,6 +212,29 @@ mod tests {
             ("a", "a"),
         ] {
             assert_eq!(canonical(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_last_words_say_what_is_meant() {
+        for (name, expected) in [
+            ("gColor", Some("color")),
+            ("gPos", Some("position")),
+            ("geomColour", Some("color")),
+            ("geom_out_normal", Some("normal")),
+            ("instanceTexCoord0", Some("texcoord")),
+            ("block.shadedUV", Some("texcoord")),
+            ("position", Some("position")),
+            ("colorSpeed", None),
+            ("recolour", None),
+            ("uv1", None),
+            ("", None),
+        ] {
+            assert_eq!(meaning(name), expected, "{name}");
+        }
+        // What is left of a name without its first words means the same, if it means something.
+        for name in ["inPosition", "a_pos", "in.var.POSITION0", "UV0", "vertex", "fragNormal"] {
+            assert_eq!(meaning(name), Some(&*canonical(name)), "{name}");
         }
     }
 
