@@ -38,6 +38,7 @@ use self::output::{Format, Shown};
 use self::picture::{Picture, PictureArguments};
 use self::plan::Plan;
 use self::progress::Steps;
+use self::records::place;
 use super::{Stages, everything};
 
 /// The arguments of `vkxfb capture`.
@@ -161,7 +162,9 @@ outputs and push constants.
 
 PLY and glTF have their vertices where an output that is named as a position
 has them (worldPos), otherwise where Position is; normals, texture coordinates
-and colours by their names as well: vNormal, outUV, fragColor. In PLY a colour
+and colours by their names as well: vNormal, outUV, geomColour. The last word
+of a name says what it is. Where no position is captured, the first output of
+three or four floats is taken for one, which is said. In PLY a colour
 from 0 to 1 becomes bytes (red green blue alpha), as other programs read it.
 Normals also shade a PNG smoothly.
 
@@ -322,6 +325,14 @@ fn capture(
     };
     // All output is made before the first file is written, so that no file is left after an error.
     let mut files = Vec::new();
+    if let (Some(Format::Ply | Format::Glb), Some(place)) = (format, place(records.columns))
+        && let Some(remark) = place.guessed_position()
+    {
+        super::remark(match &arguments.output {
+            Some(file) => format!("{}: {remark}", file.display()),
+            None => remark,
+        });
+    }
     if let Some(picture) = picture {
         progress.begin("drawing");
         let name =
@@ -337,7 +348,7 @@ fn capture(
         Some(Format::Table) if is_seen => Some(shown.table_for_terminal().into_bytes()),
         format => format.map(|format| shown.render(format)).transpose()?,
     };
-    let mut text = format!("{}\n", shown.summary());
+    let mut text = String::new();
     match (&arguments.output, bytes) {
         (None, Some(bytes)) => text = String::from_utf8(bytes)?,
         (Some(file), Some(bytes)) => files.push((file.as_path(), bytes)),
@@ -346,6 +357,10 @@ fn capture(
     progress.end();
     for (file, bytes) in &files {
         super::write(file, bytes)?;
+    }
+    if text.is_empty() {
+        let names: Vec<String> = files.iter().map(|(file, _)| file.display().to_string()).collect();
+        text = format!("{}: {}\n", names.join(", "), shown.summary());
     }
     super::show(&text)?;
     let mut outcome = Outcome::AllRight;

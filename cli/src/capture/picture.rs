@@ -48,8 +48,8 @@ pub(super) struct PictureArguments {
         allow_hyphen_values = true
     )]
     view: Option<View>,
-    /// The output, or component, that colours a .png: colours as they are, other numbers scaled by
-    /// their range, which is printed. By default an output that is named as a colour; otherwise
+    /// What colours a .png: an output, by name or place as --varyings takes it (tint, @2, @Position), or one component of
+    /// it (tint.y, gl_Position.w). Colours are as they are, other numbers scaled by their range, which is printed. By default an output that is named as a colour; otherwise
     /// counter-clockwise triangles are blue, and clockwise ones green. Distance fades colours
     #[arg(long, visible_alias = "color", value_name = "OUTPUT", requires = "picture")]
     colour: Option<String>,
@@ -131,7 +131,9 @@ impl Picture<'_> {
     /// Draws the picture, and returns the bytes of its file.
     pub(super) fn render(&self, gpu: &mut Gpu, shown: &Shown<'_>, title: &str) -> Result<Vec<u8>> {
         let file = self.file;
-        if let Some(remark) = Unseen::of(shown, self).remark() {
+        for remark in
+            self.place.guessed_position().into_iter().chain(Unseen::of(shown, self).remark())
+        {
             crate::remark(format_args!("{}: {remark}", file.display()));
         }
         match self.kind {
@@ -147,8 +149,8 @@ impl Picture<'_> {
             }
             Kind::Png => {
                 let scene = Scene::of(shown, self);
-                if let Some(scale) = &scene.scale {
-                    crate::remark(format_args!("{}: {scale}", file.display()));
+                for remark in &scene.remarks {
+                    crate::remark(format_args!("{}: {remark}", file.display()));
                 }
                 let pixels = render::render(gpu, &scene, self.size)?;
                 encode(&pixels, self.size).context("cannot make a PNG")

@@ -6,13 +6,15 @@ use vkxfb::internal::capture::InterfaceVariable;
 use vkxfb::spirv::NumericClass;
 
 use super::device::Taken;
-use super::mesh::canonical;
+use super::mesh::meaning;
 
 /// A captured output as a column of a table: a scalar, a vector, or a column of a matrix.
 #[derive(Debug, Clone)]
 pub(super) struct Column {
     /// The name of the output, or the selector of its location or built-in.
     pub(super) name: String,
+    /// The selector of its location or built-in, if the output is a whole variable that has one.
+    pub(super) selector: Option<String>,
     /// The type in GLSL.
     pub(super) ty: String,
     /// Whether the output is the built-in `Position`.
@@ -71,7 +73,7 @@ pub(super) fn place(columns: &[Column]) -> Option<&Column> {
         column.output.class == NumericClass::Float
             && column.output.components >= 3
             && !column.is_position
-            && canonical(&column.name) == "position"
+            && column.is_named("position")
     };
     columns.iter().find(is_named).or_else(|| position(columns))
 }
@@ -147,6 +149,7 @@ impl Column {
         };
         Self {
             name: name.unwrap_or_else(|| output.variable.to_string()),
+            selector: own.filter(|_| rest.is_empty()).and_then(|own| own.selector.clone()),
             ty: type_name(output),
             is_position: own.is_some_and(|own| own.built_in_name().as_deref() == Some("Position")),
             letters,
@@ -169,12 +172,25 @@ impl Column {
         if !is_whole || self.class() != NumericClass::Float {
             return None;
         }
-        match (&*canonical(&self.name), self.letters.len()) {
+        match (meaning(&self.name)?, self.letters.len()) {
             ("normal", 3) => Some(Role::Normal),
             ("texcoord", 2) => Some(Role::Texcoord),
             ("color", 3..) => Some(Role::Color),
             _ => None,
         }
+    }
+
+    /// Whether the last words of the output's name mean this.
+    fn is_named(&self, what: &str) -> bool {
+        meaning(&self.name) == Some(what)
+    }
+
+    /// Says that this output is used as a position although nothing says that it is one. `None` if it is the built-in,
+    /// or is named as a position.
+    pub(super) fn guessed_position(&self) -> Option<String> {
+        let is_position = self.is_position || self.is_named("position");
+        (!is_position)
+            .then(|| format!("no position is captured: vertices are where {} has them", self.name))
     }
 
     /// The number of bits of a component.

@@ -300,6 +300,99 @@ fn outputs_that_are_normals_shade_smoothly() {
     }
 }
 
+/// The side of a cylinder has normals in a plane, which determine how they lie in clip space.
+#[test]
+fn a_cylinder_in_the_view_of_the_shader_is_smooth() {
+    let shaders = Shaders::new();
+    let shader = shaders.file(
+        "cylinder.wgsl",
+        b"struct Out {
+            @builtin(position) place: vec4f, @location(0) vNormal: vec3f, @location(1) gColor: vec3f,
+        }
+        // Four facets, of which the middle two face the viewer. The axis of the normals is y, and on the screen it lies.
+        @vertex fn main(@builtin(vertex_index) v: u32) -> Out {
+            let angle = f32(v / 2) * radians(45.0);
+            let at = vec3f(cos(angle), f32(v % 2) * 1.6 - 0.8, -sin(angle));
+            return Out(vec4f(at.y, at.x * 0.8, 0.9 + at.z * 0.5, 1), vec3f(at.x, 0, at.z), vec3f(0.5));
+        }",
+    );
+    let draw_of = |outputs: &str| {
+        let how = ["--vertices", "10", "--topology", "triangle-strip", "--size", "200x200"];
+        draw(&shaders, &[&[&*shader, "--varyings", outputs], &how[..]].concat())
+    };
+    // The places are on both sides of the edge between two facets, which is at 0.8 * cos(45 degrees).
+    let step = |picture: &Picture| {
+        let [first, second] = [0.55, 0.58].map(|y| picture.at(0.2, y)[0]);
+        first.abs_diff(second)
+    };
+    let (smooth, said) = draw_of("@Position,vNormal,gColor");
+    assert!(!said.stderr.contains("triangles are flat"), "{}", said.stderr);
+    assert!(step(&smooth) <= 8, "{}", step(&smooth));
+    let (flat, _) = draw_of("@Position,gColor");
+    assert!(step(&flat) > 16, "{}", step(&flat));
+}
+
+/// What the names of outputs do not tell is said: that nothing is a colour, a position or a usable normal.
+#[test]
+fn what_is_guessed_is_said() {
+    let shaders = Shaders::new();
+    let shader = shaders.file(
+        "names.wgsl",
+        b"struct Out {
+            @builtin(position) place: vec4f, @location(0) geomColour: vec3f, @location(1) sway: vec3f,
+            @location(2) gPos: vec3f, @location(3) gNormal: vec3f,
+        }
+        @vertex fn main(@builtin(vertex_index) v: u32) -> Out {
+            let at = array(vec2f(-1, 1), vec2f(1, 1), vec2f(0, -1))[v];
+            return Out(vec4f(at, 0.5, 1), vec3f(1, 0, 0), vec3f(at, 0), vec3f(at, 0), vec3f(f32(v), 0, 1));
+        }",
+    );
+    let (colour, position, flat) =
+        ("no output is named as a colour", "no position is captured", "triangles are flat");
+    for (outputs, said) in [
+        ("@Position,geomColour", &[][..]),
+        ("gPos,geomColour", &[]),
+        ("gPos,gNormal,geomColour", &[]),
+        ("@Position,sway", &[colour]),
+        ("geomColour,gPos,sway", &[]),
+        ("sway,geomColour", &[position]),
+        ("sway", &[colour, position]),
+        ("@Position,gNormal,geomColour", &[flat]),
+    ] {
+        let how = ["--vertices", "3", "--size", "64x64", "--varyings", outputs];
+        let (picture, ran) = draw(&shaders, &[&[&*shader], &how[..]].concat());
+        for part in [colour, position, flat] {
+            assert_eq!(
+                ran.stderr.contains(part),
+                said.contains(&part),
+                "{outputs}: {}",
+                ran.stderr
+            );
+        }
+        let is_red = picture.pixels.chunks(3).any(|pixel| pixel != GROUND && hue_is_red(pixel));
+        assert_eq!(is_red, outputs.contains("Colour"), "{outputs}");
+    }
+    assert_eq!(draw_names(&shaders, &shader, "@0"), draw_names(&shaders, &shader, "geomColour"));
+    assert_eq!(draw_names(&shaders, &shader, "@Position"), draw_names(&shaders, &shader, "place"));
+    let file = shaders.path("out.ply");
+    let mesh = ["capture", &shader, "--vertices", "3", "-o", file.to_str().unwrap()];
+    let ran = vkxfb(&[&mesh[..], &["--varyings", "sway"]].concat()).exits(0);
+    let said = "out.ply: no position is captured: vertices are where sway has them";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    assert!(ran.stdout.contains("out.ply: 3 vertices of 1 primitive"), "{}", ran.stdout);
+    assert!(!vkxfb(&mesh).exits(0).stderr.contains("no position"));
+}
+
+fn hue_is_red(pixel: &[u8]) -> bool {
+    pixel[1..].iter().all(|other| pixel[0] > other.saturating_add(60))
+}
+
+/// Returns the pixels of a picture that an output colours.
+fn draw_names(shaders: &Shaders, shader: &str, colour: &str) -> Vec<u8> {
+    let how = ["--vertices", "3", "--size", "64x64", "--colour", colour];
+    draw(shaders, &[&[shader], &how[..]].concat()).0.pixels
+}
+
 #[test]
 fn a_line_that_begins_behind_the_viewer_comes_into_view() {
     let shaders = Shaders::new();
@@ -330,7 +423,11 @@ fn what_cannot_be_drawn_is_refused_before_work() {
     refuses("a.svg", &["--size", "1x1"], &["--size and --colour are of a .png"]);
     refuses("a.png", &["--size", "9"], &["WIDTHxHEIGHT"]);
     refuses("a.png", &["--view", "above"], &["shader, front, back"]);
-    refuses("a.png", &["--colour", "speed"], &["--colour speed", "place, tint, number"]);
+    refuses(
+        "a.png",
+        &["--colour", "speed"],
+        &["--colour speed", "place, tint, number", "as in place.x"],
+    );
     refuses("a.png", &["--varyings", "tint", "--view", "shader"], &["Position is not captured"]);
     refuses("a.png", &["--varyings", "number"], &["nothing that is captured is a position"]);
     let device = ["capture", &shader, "--vertices", "3", "--size", "16384x1", "--picture"];

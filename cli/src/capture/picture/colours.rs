@@ -28,7 +28,7 @@ const SCALE: [[f64; 3]; 5] = [
 ];
 
 impl<'a> Colouring<'a> {
-    /// Colours vertices by the column, or component, with this name. Without a name, returns a column whose
+    /// Colours vertices by the column with this name or selector, or the component with this name. Without a name, returns a column whose
     /// name says that it is a colour, if there is one.
     pub(super) fn of(columns: &'a [Column], name: Option<&str>) -> Result<Option<Self>> {
         let whole = |column| Self { column, component: None };
@@ -36,7 +36,10 @@ impl<'a> Colouring<'a> {
             let is_colour = |column: &&Column| column.role() == Some(Role::Color);
             return Ok(columns.iter().find(is_colour).map(whole));
         };
-        let named = columns.iter().find(|column| column.name.eq_ignore_ascii_case(wanted));
+        let is_it = |name: &str| name.eq_ignore_ascii_case(wanted);
+        let named = columns
+            .iter()
+            .find(|column| is_it(&column.name) || column.selector.as_deref().is_some_and(is_it));
         let component = || {
             columns.iter().find_map(|column| {
                 let names = column.names();
@@ -46,7 +49,12 @@ impl<'a> Colouring<'a> {
         };
         let found = named.map(whole).or_else(component).with_context(|| {
             let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
-            format!("--colour {wanted}: captured are: {}", names.join(", "))
+            format!(
+                "--colour {wanted}: captured are: {}; a component is one of x, y, z and w, as in {}",
+                names.join(", "),
+                columns.iter().find_map(|column| Some(format!("{}.{}", column.name, column.letters.first()?)))
+                    .unwrap_or_else(|| "tint.y".to_owned())
+            )
         })?;
         Ok(Some(found))
     }

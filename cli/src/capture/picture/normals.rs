@@ -10,11 +10,12 @@ use crate::capture::records::Number;
 
 /// Returns for each vertex a unit vector in the space of `shapes`, or zero if the output of the
 /// vertex has no direction. `None` if no output is a normal, or if the rotation from the space of
-/// the normals to that of the picture cannot be determined: then triangles are flat.
+/// the normals to that of the picture cannot be determined: then triangles are flat, and a remark says so.
 pub(super) fn normals(
     shown: &Shown<'_>,
     picture: &Picture<'_>,
     shapes: &[[f64; 3]],
+    remarks: &mut Vec<String>,
 ) -> Option<Vec<DVec3>> {
     let column = picture.normal?;
     let records = shown.records;
@@ -33,15 +34,28 @@ pub(super) fn normals(
         // The positions are in clip space. Only the shader knows how clip space is rotated relative to the
         // space of the normals, so the rotation is estimated.
         _ => {
-            let rotation = best_rotation(shapes, &own)?;
+            let Some(rotation) = best_rotation(shapes, &own) else {
+                // Where all normals are the same, a flat triangle is shaded as they tell.
+                if own.iter().any(|normal| Some(normal) != own.first()) {
+                    remarks.push(format!(
+                        "triangles are flat: how {} lies on the screen cannot be told from triangles that \
+                         all face one way; --view with a captured position in space takes it as it is",
+                        column.name
+                    ));
+                }
+                return None;
+            };
             Some(own.iter().map(|normal| rotation * *normal).collect())
         }
     }
 }
 
+/// The least stretch of a direction that counts as one, relative to the largest: less is the rounding of 32-bit floats.
+const LEAST_STRETCH: f64 = 1e-4;
+
 /// Returns the rotation, or reflection, that best maps the normals of the vertices to the normals of the triangles in
 /// `shapes`: the orthogonal factor of the sum of the outer products of both. `None` if the normals do not determine a
-/// rotation, as in a plane.
+/// rotation, as those of a plane.
 fn best_rotation(shapes: &[[f64; 3]], normals: &[DVec3]) -> Option<DMat3> {
     let mut sum = DMat3::ZERO;
     for (corners, normals) in shapes.chunks_exact(3).zip(normals.chunks_exact(3)) {
@@ -56,8 +70,19 @@ fn best_rotation(shapes: &[[f64; 3]], normals: &[DVec3]) -> Option<DMat3> {
     }
     let size = sum.to_cols_array().iter().map(|number| number.abs()).fold(0.0, f64::max);
     let mut rotation = sum * size.recip();
-    if !rotation.is_finite() || rotation.determinant().abs() < 1e-6 {
+    // The products of any two stretches. They are those of the matrix of the cofactors, whose directions are the same.
+    let cofactors = DMat3::from_cols_array_2d(&[1, 2, 0].map(|column| {
+        let (second, third) = (rotation.col(column), rotation.col((column + 1) % 3));
+        second.cross(third).to_array()
+    }));
+    let largest = cofactors.to_cols_array().iter().map(|number| number.abs()).fold(0.0, f64::max);
+    if !rotation.is_finite() || largest < LEAST_STRETCH {
         return None;
+    }
+    // The normals of a cylinder are all in a plane, which stretches nothing out of it. Two directions determine the
+    // rotation: the cofactors add the third, in which no normal has a part.
+    if rotation.determinant().abs() < LEAST_STRETCH * largest {
+        rotation += cofactors * largest.recip();
     }
     // Newton's iteration for the orthogonal factor. Far from the result, each step about halves the largest
     // stretch; near the result, it doubles the number of right digits.
@@ -70,6 +95,39 @@ fn best_rotation(shapes: &[[f64; 3]], normals: &[DVec3]) -> Option<DMat3> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The side of a cylinder has normals in a plane. They determine the rotation except that a reflection at this
+    /// plane changes none of them.
+    #[test]
+    fn normals_in_a_plane_are_turned() {
+        let turn = DMat3::from_euler(glam::EulerRot::XYZ, 0.3, -1.2, 2.0);
+        let mirror = turn * DMat3::from_diagonal(DVec3::new(1.0, -1.0, 1.0));
+        for expected in [turn, mirror] {
+            let (mut shapes, mut normals) = (Vec::new(), Vec::new());
+            for side in 0..12 {
+                let at = |side: i32| {
+                    let (sin, cos) = (f64::from(side) * std::f64::consts::TAU / 12.0).sin_cos();
+                    DVec3::new(cos, 0.0, sin)
+                };
+                let (this, next) = (at(side), at(side + 1));
+                let mut corners = [this + DVec3::Y, next + DVec3::Y, this - DVec3::Y];
+                if expected.determinant() < 0.0 {
+                    corners.swap(0, 1);
+                }
+                shapes.extend(corners.map(|corner| (expected * corner).to_array()));
+                normals.extend([(this + next).normalize(); 3]);
+            }
+            let found = best_rotation(&shapes, &normals).unwrap();
+            for normal in normals {
+                let (found, expected) = (found * normal, expected * normal);
+                assert!(found.abs_diff_eq(expected, 1e-12), "{found} {expected}");
+            }
+        }
+        // Normals of a plane do not determine a rotation, even if not all of them are alike.
+        let shapes = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]].repeat(2);
+        let normals = [DVec3::Z, DVec3::Z, DVec3::Z, DVec3::X, DVec3::Z, DVec3::Z];
+        assert_eq!(best_rotation(&shapes, &normals), None);
+    }
 
     #[test]
     fn the_rotation_between_two_spaces_is_found() {

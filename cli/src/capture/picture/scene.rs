@@ -36,8 +36,8 @@ pub(super) struct Vertex {
 pub(super) struct Scene {
     pub(super) vertices: Vec<Vertex>,
     pub(super) per_primitive: usize,
-    /// The range of the numbers that colours stand for. `None` if numbers are colours themselves.
-    pub(super) scale: Option<String>,
+    /// What the picture does not show itself: what colours stand for, and why triangles are flat.
+    pub(super) remarks: Vec<String>,
 }
 
 impl Scene {
@@ -55,14 +55,15 @@ impl Scene {
             }
         };
         set_distances(&mut seen);
-        let (colours, scale) = match &picture.colouring {
+        let (colours, remark) = match &picture.colouring {
             Some(colouring) => colouring.colours(records),
-            None => (vec![BY_SIDE; records.vertices], None),
+            None => (vec![BY_SIDE; records.vertices], Some(no_colour(per_primitive))),
         };
+        let mut remarks: Vec<String> = remark.into_iter().collect();
         let normals = match per_primitive {
             3 => {
                 let shapes = seen.iter().map(|Seen { shape: [x, y, z, _], .. }| [*x, *y, *z]);
-                normals(shown, picture, &shapes.collect::<Vec<_>>())
+                normals(shown, picture, &shapes.collect::<Vec<_>>(), &mut remarks)
             }
             _ => None,
         };
@@ -89,8 +90,17 @@ impl Scene {
             primitive.iter().all(is_finite)
         };
         let drawn = vertices.chunks_exact(per_primitive).filter(is_drawn);
-        Self { vertices: drawn.flatten().copied().collect(), per_primitive, scale }
+        Self { vertices: drawn.flatten().copied().collect(), per_primitive, remarks }
     }
+}
+
+/// Says what the colours mean if no output is named as one.
+fn no_colour(per_primitive: usize) -> String {
+    let colours = match per_primitive {
+        3 => "counter-clockwise triangles are blue, clockwise ones green",
+        _ => "all is blue",
+    };
+    format!("no output is named as a colour: {colours}; --colour OUTPUT has others")
 }
 
 /// The position of a vertex in the picture, and its position without perspective, as in [`Vertex`].
