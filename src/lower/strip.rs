@@ -23,8 +23,8 @@ use super::interface::{decoration_of, strip_decorations};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::{Module, ParseError, Section};
 
-/// If a module declares one of these capabilities, it has the capability `Shader` without `TransformFeedback`, too. Others
-/// imply `Shader` as well; a module with one of those then also declares `Shader`, which is harmless.
+/// If a module declares one of these capabilities, it has the capability `Shader` without `TransformFeedback`, too. Other
+/// capabilities imply `Shader` as well; a module with one of those then also declares `Shader`, which is harmless.
 const IMPLYING_SHADER: [Capability; 3] =
     [Capability::Shader, Capability::Geometry, Capability::Tessellation];
 

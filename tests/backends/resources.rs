@@ -181,6 +181,11 @@ fn draws_may_read_from_many_buffers() {
     }
 }
 
+/// Returns the indirect draw whose command is at the start of a buffer.
+fn draw_of(buffer: &Buffer) -> IndirectDraw {
+    IndirectDraw { buffer: buffer.raw(), offset: 0, draw_count: 1, stride: 16, count: None }
+}
+
 /// Errors name what descriptors do not support.
 #[test]
 fn limits_of_descriptors_are_named() {
@@ -189,13 +194,6 @@ fn limits_of_descriptors_are_named() {
     let buffers: [Owned<Buffer>; 12] = std::array::from_fn(|_| {
         app.gpu.filled(ctx.indirect_buffer_usage(COMPUTE), &[3_u32, 1, 0, 0])
     });
-    let draw = |buffer: &Buffer| IndirectDraw {
-        buffer: buffer.raw(),
-        offset: 0,
-        draw_count: 1,
-        stride: 16,
-        count: None,
-    };
     let arena = ArenaDesc::for_draws(1, 20);
     let set = app.set.raw;
     let mut errors = Vec::new();
@@ -204,7 +202,7 @@ fn limits_of_descriptors_are_named() {
         unsafe {
             recorder.bind_descriptor_sets(0, &[set], &[])?;
             for buffer in &buffers {
-                errors.extend(recorder.draw_indirect(STRIP, &draw(buffer)).err());
+                errors.extend(recorder.draw_indirect(STRIP, &draw_of(buffer)).err());
             }
             let size = 1 << 40;
             let index_type = IndexType::Uint32;
@@ -236,7 +234,7 @@ fn limits_of_descriptors_are_named() {
         // SAFETY: as `capture` says. The draw is refused, so nothing reads the set.
         unsafe {
             recorder.assume_descriptor_sets(0, 1)?;
-            recorder.draw_indirect(STRIP, &draw(&buffers[0]))
+            recorder.draw_indirect(STRIP, &draw_of(&buffers[0]))
         }
     });
     let unknown = "what is recorded before the draws disturbs descriptor set 0, which the shader \
@@ -259,7 +257,7 @@ fn limits_of_descriptors_are_named() {
         // SAFETY: as `capture` says.
         unsafe {
             recorder.bind_descriptor_sets(0, &[set], &[])?;
-            recorder.draw_indirect(STRIP, &draw(&buffers[0]))
+            recorder.draw_indirect(STRIP, &draw_of(&buffers[0]))
         }
     });
     assert!(refused(found).starts_with("the arena's 1 descriptor sets are used up: reset it"));
@@ -343,13 +341,6 @@ fn counters_and_flushes_go_on() {
                 let captured = [Some(bound)];
                 let counters = [Some(counter)];
                 let desc = CaptureDesc::new(pipeline).buffers(&captured).counters(&counters);
-                let draw = |buffer: &Buffer| IndirectDraw {
-                    buffer: buffer.raw(),
-                    offset: 0,
-                    draw_count: 1,
-                    stride: 16,
-                    count: None,
-                };
                 // SAFETY: everything outlives the submission, which is waited for.
                 unsafe {
                     // Without draws the application's set is not needed.
@@ -357,9 +348,9 @@ fn counters_and_flushes_go_on() {
                         .end(&[Some(counter)])?;
                     let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
                     recorder.bind_descriptor_sets(0, &[set], &[])?;
-                    recorder.draw_indirect(STRIP, &draw(&first))?;
+                    recorder.draw_indirect(STRIP, &draw_of(&first))?;
                     recorder.flush()?;
-                    recorder.draw_indirect(STRIP, &draw(&second))?;
+                    recorder.draw_indirect(STRIP, &draw_of(&second))?;
                     recorder.end(&[Some(counter)])?;
                 }
                 Ok(())

@@ -22,6 +22,15 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+/// A vertex shader that captures the number of each vertex.
+pub const CAPTURES: &str = "#version 450
+    layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
+    void main() {
+        captured = gl_VertexIndex;
+        gl_Position = vec4(0.0);
+        gl_PointSize = 1.0;
+    }";
+
 /// Returns the name by which a test of this binary is run: its path in the crate.
 pub fn name_of<T: Fn()>(_test: T) -> &'static str {
     let path = std::any::type_name::<T>();

@@ -15,14 +15,6 @@ use vkxfb::{
 use super::application::Application;
 use crate::common;
 
-const SHADER: &str = "#version 450
-    layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
-    void main() {
-        captured = gl_VertexIndex;
-        gl_Position = vec4(0.0);
-        gl_PointSize = 1.0;
-    }";
-
 /// The names of objects, and the begins and ends of labels, in the order in which they were passed
 /// to Vulkan.
 static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -91,7 +83,7 @@ fn record(names: bool) -> Vec<String> {
     let ctx = &*ctx;
     // SAFETY: the handles are of one live device, and nothing is submitted.
     unsafe {
-        let words = common::compile(SHADER, &[]);
+        let words = common::compile(common::CAPTURES, &[]);
         let vertex_input = VertexInput::default();
         let target = ctx.compute_target().unwrap();
         let options = compute::Options::new(&vertex_input).target(target);

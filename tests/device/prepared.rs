@@ -16,14 +16,6 @@ use vkxfb::{
 use super::application::Application;
 use crate::common;
 
-const SHADER: &str = "#version 450
-    layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
-    void main() {
-        captured = gl_VertexIndex;
-        gl_Position = vec4(0.0);
-        gl_PointSize = 1.0;
-    }";
-
 /// The number of pipelines that were created. Each call creates one.
 static CREATED: AtomicU32 = AtomicU32::new(0);
 /// Whether the replaced command fails as if the driver were out of memory.
@@ -73,7 +65,7 @@ fn pipelines_are_created_when_they_are_needed() {
     let ctx = &*ctx;
     // SAFETY: the handles are of one live device, and nothing is submitted.
     unsafe {
-        let words = common::compile(SHADER, &[]);
+        let words = common::compile(common::CAPTURES, &[]);
         let vertex_input = VertexInput::default();
         let target = ctx.compute_target().unwrap();
         let options = compute::Options::new(&vertex_input).target(target);

@@ -4,7 +4,7 @@
 
 use ash::vk;
 
-use super::program::{CAPTURES, Program};
+use super::program::Program;
 use crate::common;
 use crate::common::attachment::{self, Attachment, Drawing};
 use crate::common::{discard, layer};
@@ -60,7 +60,7 @@ fn run(commands: u32) -> Vec<u32> {
             [vk::PushConstantRange::default().stage_flags(vk::ShaderStageFlags::VERTEX).size(4)];
         let info = vk::PipelineLayoutCreateInfo::default().push_constant_ranges(&ranges);
         let layout = raw.create_pipeline_layout(&info, None).unwrap();
-        let captures = discard::pipeline(raw, layout, &common::compile(CAPTURES, &[]));
+        let captures = discard::pipeline(raw, layout, &common::compile(common::CAPTURES, &[]));
         let modules = [("vert", DRAWS), ("frag", COLOUR)].map(|(stage, source)| {
             attachment::shader_module(raw, &common::compile_stage(stage, source, &[]))
         });

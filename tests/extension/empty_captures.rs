@@ -3,7 +3,7 @@
 
 use ash::vk;
 
-use super::program::{CAPTURES, Program};
+use super::program::Program;
 use crate::common;
 use crate::common::{attachment, discard, layer};
 
@@ -64,7 +64,7 @@ fn counters_are_written_without_draws() {
     // From no counter, from a counter to itself, and from a counter to another one.
     let before = [BEFORE, 8, 16, BEFORE];
     let ends = [(None, Some(0)), (Some(1), Some(1)), (Some(2), Some(3))];
-    assert_eq!(run(CAPTURES, before, &ends), [0, 8, 16, 16]);
+    assert_eq!(run(common::CAPTURES, before, &ends), [0, 8, 16, 16]);
 }
 
 /// Valid programs do not do this (VUID-vkCmdBeginTransformFeedbackEXT-None-04128), and drivers

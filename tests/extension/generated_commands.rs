@@ -6,7 +6,7 @@ use std::ffi::c_void;
 
 use ash::vk;
 
-use super::program::{CAPTURES, Program};
+use super::program::Program;
 use crate::common;
 use crate::common::attachment::{self, Attachment, Drawing};
 use crate::common::{discard, layer};
@@ -145,7 +145,7 @@ fn run(is_preprocessed: bool) {
             .layers(1);
         let framebuffer = raw.create_framebuffer(&info, None).unwrap();
         let layout = raw.create_pipeline_layout(&Default::default(), None).unwrap();
-        let captures = discard::pipeline(raw, layout, &common::compile(CAPTURES, &[]));
+        let captures = discard::pipeline(raw, layout, &common::compile(common::CAPTURES, &[]));
         let modules = [("vert", DRAWS), ("frag", COLOUR)].map(|(stage, source)| {
             attachment::shader_module(raw, &common::compile_stage(stage, source, &[]))
         });

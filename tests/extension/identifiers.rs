@@ -3,7 +3,7 @@
 
 use ash::{ext, vk};
 
-use super::program::{CAPTURES, Program};
+use super::program::Program;
 use crate::common::{self, attachment, discard, layer};
 
 /// The same but for what it captures.
@@ -83,7 +83,7 @@ fn pipelines_of_identifiers_capture() {
             captured.read()
         };
         let expected = [0, 1, 2, 3, 4];
-        let words = common::compile(CAPTURES, &[]);
+        let words = common::compile(common::CAPTURES, &[]);
         let module = attachment::shader_module(raw, &words);
         let identify = |module| {
             let mut identifier = vk::ShaderModuleIdentifierEXT::default();

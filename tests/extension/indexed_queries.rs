@@ -3,7 +3,7 @@
 
 use ash::{ext, vk};
 
-use super::program::{CAPTURES, Program};
+use super::program::Program;
 use crate::common;
 use crate::common::bare::BareInstance;
 use crate::common::{attachment, discard, layer};
@@ -169,7 +169,7 @@ impl Captures {
         // SAFETY: the device is live.
         let (layout, pipeline) = unsafe {
             let layout = program.raw.create_pipeline_layout(&Default::default(), None).unwrap();
-            let words = common::compile(CAPTURES, &[]);
+            let words = common::compile(common::CAPTURES, &[]);
             (layout, discard::pipeline(&program.raw, layout, &words))
         };
         Self { program, pipeline, layout, target, counter }

@@ -9,15 +9,6 @@ use crate::common::bare::{BareDevice, BareInstance};
 use crate::common::skip::{Why, skip};
 use crate::common::{self, discard};
 
-/// A vertex shader that captures the number of each vertex.
-pub const CAPTURES: &str = "#version 450
-    layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
-    void main() {
-        captured = gl_VertexIndex;
-        gl_Position = vec4(0.0);
-        gl_PointSize = 1.0;
-    }";
-
 /// A device with transform feedback and dynamic rendering, and the buffers that the program has
 /// created.
 pub struct Program {

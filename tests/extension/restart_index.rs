@@ -5,7 +5,7 @@ use std::ffi::c_void;
 
 use ash::vk;
 
-use super::program::{CAPTURES, Program};
+use super::program::Program;
 use crate::common::{self, attachment, discard, layer};
 
 /// The features of the extension.
@@ -48,7 +48,7 @@ fn another_index_restarts() {
         let info = vk::GraphicsPipelineCreateInfo::default()
             .input_assembly_state(&assembly)
             .layout(layout);
-        let shaders = [(vk::ShaderStageFlags::VERTEX, &*common::compile(CAPTURES, &[]))];
+        let shaders = [(vk::ShaderStageFlags::VERTEX, &*common::compile(common::CAPTURES, &[]))];
         let pipeline = discard::of_shaders(raw, &shaders, info);
         let writes = (
             vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,

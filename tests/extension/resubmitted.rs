@@ -3,7 +3,7 @@
 
 use ash::vk;
 
-use super::program::{CAPTURES, Program};
+use super::program::Program;
 use crate::common;
 use crate::common::{attachment, discard, layer};
 
@@ -26,7 +26,7 @@ fn run(is_secondary: bool, more: vk::BufferUsageFlags) -> (Vec<u32>, u32) {
         std::slice::from_raw_parts_mut(mapped, dwords).fill(u32::MAX);
         counter.write(0);
         let layout = raw.create_pipeline_layout(&Default::default(), None).unwrap();
-        let pipeline = discard::pipeline(raw, layout, &common::compile(CAPTURES, &[]));
+        let pipeline = discard::pipeline(raw, layout, &common::compile(common::CAPTURES, &[]));
         let info = vk::CommandPoolCreateInfo::default().queue_family_index(device.family);
         let pool = raw.create_command_pool(&info, None).unwrap();
         let allocate = |level, count| {

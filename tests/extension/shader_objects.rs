@@ -361,15 +361,6 @@ const STAGES: [vk::ShaderStageFlags; 5] = [
     vk::ShaderStageFlags::FRAGMENT,
 ];
 
-/// A vertex shader that captures its number.
-const NUMBERS: &str = "#version 450
-    layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
-    void main() {
-        captured = gl_VertexIndex;
-        gl_Position = vec4(0.0);
-        gl_PointSize = 1.0;
-    }";
-
 impl Objects {
     fn open() -> Option<Self> {
         let mut feature = vk::PhysicalDeviceShaderObjectFeaturesEXT::default().shader_object(true);
@@ -504,7 +495,7 @@ fn shaders_are_judged_where_they_are_drawn_with() {
             ("vert", pipeline_batches::VERTEX),
             ("tesc", pipeline_batches::CONTROL),
             ("tese", pipeline_batches::EVALUATION),
-            ("vert", NUMBERS),
+            ("vert", common::CAPTURES),
         ];
         let compiled = compiled.map(|(stage, source)| {
             let words = common::compile_stage(stage, source, &[]);
@@ -563,7 +554,7 @@ fn shaders_are_judged_where_they_are_drawn_with_on_the_layer() {
 #[test]
 fn shaders_before_one_that_fails_are_created() {
     let Some(objects) = Objects::open() else { return };
-    let words = bytes(&common::compile(NUMBERS, &[]));
+    let words = bytes(&common::compile(common::CAPTURES, &[]));
     let wrong = Aligned::new(&[0x5a; 64]);
     let info = |ty, code| {
         vk::ShaderCreateInfoEXT::default()

@@ -97,7 +97,7 @@ impl Sets {
 ///
 /// Vulkan no longer needs a set layout once the pipeline layout is created, but the validation layer (1.4) reports
 /// pipelines that are created with the pipeline layout after the set layout was destroyed.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(in crate::runtime) struct PipelineLayout {
     pub(in crate::runtime) raw: vk::PipelineLayout,
     /// Null under the address plan.
@@ -147,7 +147,7 @@ impl PipelineLayout {
 
     /// # Safety
     /// The device no longer uses the layout; `ctx` is the context that it was made with.
-    pub(in crate::runtime) unsafe fn destroy(self, ctx: &Context) {
+    pub(in crate::runtime) unsafe fn destroy(&self, ctx: &Context) {
         // SAFETY: the caller's contract; null handles are ignored.
         unsafe {
             ctx.device().destroy_pipeline_layout(self.raw, None);
