@@ -43,7 +43,6 @@ pub(super) fn isolated<T: Send>(
     })
 }
 
-/// The message of a panic, from its payload.
 fn said(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(ToString::to_string);
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "panic".to_owned())
@@ -67,7 +66,6 @@ pub(super) fn check_nesting(tokens: &Tokens<'_>) -> Result<(), FrontendError> {
     Ok(())
 }
 
-/// Returns an error for a module with more than [`MAX_NESTING`] levels of blocks.
 pub(super) fn check_blocks(module: &Module) -> Result<(), FrontendError> {
     let shaders = module.entry_points.iter().map(|entry| &entry.function);
     let functions = module.functions.iter().map(|(_, function)| function).chain(shaders);

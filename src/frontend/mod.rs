@@ -215,7 +215,7 @@ fn validate(
     module: &Module,
     explain: &impl Fn(&WithSpan<ValidationError>) -> FrontendError,
 ) -> Result<ModuleInfo, FrontendError> {
-    // The source may use capabilities that not all Vulkan 1.0 devices support.
+    // All capabilities are allowed: the application's device may support more than Vulkan 1.0 requires.
     let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
     validator.validate(module).map_err(|error| explain(&error))
 }
@@ -234,7 +234,6 @@ fn check_types(module: &Module) -> Result<(), FrontendError> {
     Ok(())
 }
 
-/// The messages of an error and all its causes.
 fn messages(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")

@@ -1,9 +1,8 @@
 //! Compiles vertex shaders that are modules of [naga], for an application that parsed its shaders with naga already, or
 //! that composes modules itself.
 //!
-//! Modules whose blocks are nested too deeply are refused, like sources. The depth of expressions
-//! is not checked: a module with tens of thousands of nested operations, which a program may have
-//! built, may overflow naga's stack. That ends the process.
+//! Modules whose blocks are nested too deeply are refused. The depth of expressions is not checked: a module that a
+//! program built with tens of thousands of nested operations may overflow naga's stack, which terminates the process.
 
 use naga::Module;
 

@@ -15,7 +15,6 @@ pub(super) struct Token {
     pub directive: bool,
 }
 
-/// A source and its tokens.
 #[derive(Debug)]
 pub(super) struct Tokens<'a> {
     source: &'a str,
@@ -57,7 +56,6 @@ impl<'a> Tokens<'a> {
         Self { source, list }
     }
 
-    /// The tokens in order.
     pub fn list(&self) -> &[Token] {
         &self.list
     }
@@ -80,7 +78,6 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// Line and column of a byte of the source.
 pub(super) fn location(source: &str, byte: usize) -> SourceLocation {
     let before = &source.as_bytes()[..byte.min(source.len())];
     let line = before.iter().filter(|byte| **byte == b'\n').count() as u32 + 1;

@@ -1,7 +1,6 @@
 //! Vertex shaders in [WGSL](https://www.w3.org/TR/WGSL/).
 //!
-//! Push constants are `var<immediate>`, naga's current name, or `var<push_constant>`, its former
-//! name.
+//! Push constants are declared with naga's current keyword, `var<immediate>`, or its former one, `var<push_constant>`.
 
 use naga::Span;
 

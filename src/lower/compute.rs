@@ -131,9 +131,9 @@ pub struct Target {
     ///
     /// Records are never staged if they have more than four gaps (runs of bytes that are not
     /// captured), if the memory model of the module is not `GLSL450`, or with tessellation shaders.
-    /// A vertex shader's records are not staged either if one of the workgroup sizes is odd. With a
-    /// geometry shader, the shared memory has room for all records that a workgroup of
-    /// [`others`](WorkgroupSizes::others) invocations may emit, or as many of them as fit; a
+    /// The records of a vertex shader are not staged if one of the workgroup sizes is odd. With a
+    /// geometry shader, the shared memory is large enough for all records that a workgroup of
+    /// [`others`](WorkgroupSizes::others) invocations may emit, or as large as this limit allows. A
     /// workgroup stages its records only if all of them fit. If not even one primitive per
     /// invocation fits, nothing is staged.
     pub staging: u32,
@@ -220,7 +220,7 @@ impl WorkgroupSizes {
         others: u32,
     }
 
-    /// The sizes, each with words that say in messages which draws it is for.
+    /// Returns each size with the words that messages append, to say for which draws the size is.
     pub(crate) const fn each(self) -> [(u32, &'static str); 3] {
         let Self { batched, restarted, others } = self;
         [
@@ -457,7 +457,6 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     })
 }
 
-/// Declares the number of invocations per workgroup as a specialisation constant, and returns it.
 fn declare_workgroup_size(builder: &mut Builder<'_>, spec_id: u32, default: u32) -> Id {
     let (uint, vector, one) = (builder.uint(), builder.uvec(3), builder.constant(1));
     let size = declare_spec_constant(builder, Op::SpecConstant, uint, &[default], spec_id);

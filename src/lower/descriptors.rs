@@ -25,7 +25,6 @@ use super::resources::{Access, Source, User, byte, ulongs, widen_byte};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::{Id, Module, Section};
 
-/// Declares the capabilities and extensions for accesses through storage buffers.
 pub(super) fn declare(module: &mut Module) {
     module.add_capability(Capability::StorageBufferArrayDynamicIndexing);
     if module.version() < (1, 3) {
@@ -95,9 +94,9 @@ impl Descriptors {
         }
     }
 
-    /// Returns the element size of the view through which `components` dwords are accessed: the
-    /// whole size for an aligned access to four dwords, or to two if pairs are accessed as 64-bit
-    /// integers; otherwise the size of a dword.
+    /// Returns the size in bytes of the elements of the view through which `components` dwords are
+    /// accessed. An aligned access to four dwords, or to two dwords if `int64` is true, is an access to one
+    /// element. Any other access is split into dwords.
     const fn element_size(&self, components: u32, is_aligned: bool) -> u32 {
         match (components * DWORD, self.int64) {
             (VECTOR, _) if is_aligned => VECTOR,
@@ -176,7 +175,7 @@ impl Descriptors {
         }
     }
 
-    /// Returns the views with dwords as elements: that of binding 1, and that of binding 0.
+    /// Returns the views of binding 1 and of binding 0 whose elements are dwords.
     fn views_of_dwords(&mut self, builder: &mut Builder<'_>) -> [View; 2] {
         let (set, int64) = (self.set, self.int64);
         [&mut self.writes, &mut self.reads].map(|array| array.view(builder, set, DWORD, int64))
@@ -335,7 +334,7 @@ impl Array {
     }
 }
 
-/// Generates, in the merge block, the `OpPhi` of the values of two arms.
+/// Generates the `OpPhi` that joins the values of two arms in their merge block.
 fn join(builder: &mut Builder<'_>, code: &mut Code, components: u32, values: [(Id, Id); 2]) -> Id {
     let ty = builder.uvec(components);
     let operands = values.map(|(value, block)| [value.0, block.0]);
@@ -351,14 +350,14 @@ fn add_bytes(builder: &mut Builder<'_>, code: &mut Code, address: Id, bytes: Id)
     code.value(builder, Op::CompositeInsert, uvec2, &[sum.0, address.0, 0])
 }
 
-/// Generates the index, in the array, of the buffer in which `address` is.
+/// Generates the index in the descriptor array of the buffer that `address` points into: its number minus 1.
 fn buffer_index(builder: &mut Builder<'_>, code: &mut Code, address: Id) -> Id {
     let (uint, one) = (builder.uint(), builder.constant(1));
     let number = code.extract(builder, address, 1);
     code.value(builder, Op::ISub, uint, &[number.0, one.0])
 }
 
-/// Generates the index, in its buffer, of the element of `size` bytes at `address`.
+/// Generates the index of the element of `size` bytes at `address`, counted from the start of the buffer.
 fn element_index(builder: &mut Builder<'_>, code: &mut Code, address: Id, size: u32) -> Id {
     let (uint, bits) = (builder.uint(), builder.constant(size.ilog2()));
     let offset = code.extract(builder, address, 0);

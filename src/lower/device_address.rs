@@ -10,10 +10,9 @@ use super::resources::{Access, Source, byte, ulongs, widen_byte};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::{Id, Module, Section};
 
-/// The alignment in bytes that every address of dwords has at least.
+/// The minimum alignment in bytes of the address of a dword.
 const DWORD: u32 = 4;
 
-/// Declares the capabilities and extensions for accesses through device addresses.
 pub(super) fn declare(module: &mut Module) {
     module.add_capability(Capability::PhysicalStorageBufferAddresses);
     module.add_extension("SPV_KHR_physical_storage_buffer");
@@ -162,7 +161,6 @@ pub(super) fn arrive(builder: &mut Builder<'_>, address: Id) -> Code {
     code
 }
 
-/// Generates `address + a * b` in 64 bits.
 fn multiply_add(builder: &mut Builder<'_>, code: &mut Code, address: Id, [a, b]: [Id; 2]) -> Id {
     let uint = builder.uint();
     let pair = builder.declare(Op::TypeStruct, &[uint.0, uint.0]);

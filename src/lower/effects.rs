@@ -29,7 +29,6 @@ pub struct Effects {
 }
 
 impl Effects {
-    /// Finds the effects of an entry point that uses the functions in `used`.
     pub(super) fn of(module: &Module, declarations: &Declarations, used: &StaticUse) -> Self {
         let mut effects =
             Self { subgroup_operations: declares_subgroup_operations(module), ..Self::default() };
@@ -81,8 +80,7 @@ pub(super) fn for_each_side_effect(
         if !is_used {
             continue;
         }
-        // Most shaders have no pointers into these storage classes, so the test of `types` avoids
-        // many lookups.
+        // If the shader has no pointers into these storage classes, the test of `types` saves the look-ups.
         if !types.is_empty()
             && let (Some(ty), Some(id)) = result_of(i)
             && types.contains(&ty)
@@ -110,7 +108,6 @@ fn uses_any(module: &Module, results: &FxHashSet<Id>) -> bool {
     })
 }
 
-/// The storage classes of memory that is visible to other invocations.
 const SHARED: [StorageClass; 4] = [
     StorageClass::StorageBuffer,
     StorageClass::Uniform,
@@ -118,7 +115,6 @@ const SHARED: [StorageClass; 4] = [
     StorageClass::Image,
 ];
 
-/// Whether the module declares a capability for operations between the invocations of a subgroup.
 fn declares_subgroup_operations(module: &Module) -> bool {
     use Capability::*;
     const SUBGROUPS: [Capability; 14] = [
@@ -142,7 +138,6 @@ fn declares_subgroup_operations(module: &Module) -> bool {
         .any(|i| SUBGROUPS.iter().any(|capability| *capability as u32 == i.operand(0)))
 }
 
-/// Whether an instruction is an atomic operation that changes memory.
 fn is_atomic_write(op: Op) -> bool {
     use Op::*;
     matches!(

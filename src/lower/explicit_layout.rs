@@ -29,7 +29,6 @@ const LAYOUT_DECORATIONS: [Decoration; 7] = [
     Decoration::ColMajor,
 ];
 
-/// Storage classes whose types may or must have an explicit layout.
 const WITH_LAYOUT: [StorageClass; 7] = [
     StorageClass::Uniform,
     StorageClass::StorageBuffer,
@@ -40,7 +39,6 @@ const WITH_LAYOUT: [StorageClass; 7] = [
     StorageClass::Output,
 ];
 
-/// Storage classes whose types must not have an explicit layout.
 const WITHOUT_LAYOUT: [StorageClass; 3] =
     [StorageClass::Private, StorageClass::Function, StorageClass::Workgroup];
 
@@ -54,8 +52,8 @@ pub(super) fn remove(module: &mut Module) {
     };
     let has_no_layout = |ty: Id| without_layout.contains(&ty) && !laid_out.contains(&ty);
     module.retain(Section::Annotations, |i| !(is_layout(i) && has_no_layout(i.id(0))));
-    // Before SPIR-V 1.5, `Private` and `Function` variables may have the type of a buffer.
-    // `OpCopyLogical` requires 1.4.
+    // Before SPIR-V 1.5, `Private` and `Function` variables may have the type of a buffer, so nothing has to be copied.
+    // From 1.5 on, `OpCopyLogical` (SPIR-V 1.4) is available.
     if module.version() < (1, 5) {
         return;
     }
@@ -83,7 +81,6 @@ fn composites(declarations: &Declarations, storages: &[StorageClass]) -> FxHashS
     composites
 }
 
-/// Returns the types of a structure's members, or of an array's elements; empty for other types.
 fn parts(declarations: &Declarations, ty: Id) -> &[Id] {
     match declarations.ty(ty) {
         Some(Type::Struct { members }) => members,
@@ -101,7 +98,7 @@ struct Split {
     copies: FxHashMap<Id, Id>,
     /// For each pointer type that now points to a copy, the type to which it pointed before.
     pointer_types: FxHashMap<Id, Id>,
-    /// For each pointer to a copied type, the type to which it pointed before.
+    /// For each pointer whose type is in `pointer_types`, the type to which it pointed before.
     pointers: FxHashMap<Id, Id>,
     /// For each constant that initialises a variable, and for its parts, the constant of the copied type.
     constants: FxHashMap<Id, Id>,

@@ -89,8 +89,8 @@ names! {
 }
 
 impl Function {
-    /// Returns the function that stores `dwords` dwords, 1 to 4. If the address is `aligned` to
-    /// their size, 2 or 4 dwords are stored at once.
+    /// Returns the function that stores `dwords` dwords, 1 to 4. If `aligned` is true, the address must be a multiple
+    /// of their size, and 2 or 4 dwords are stored at once.
     pub(super) const fn store(dwords: u32, aligned: bool) -> Self {
         match (dwords, aligned) {
             (..=1, _) => Self::Store1,

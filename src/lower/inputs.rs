@@ -27,8 +27,8 @@ pub(super) struct Inputs<'a> {
     declarations: &'a Declarations,
     vertex_input: &'a VertexInput,
     variables: Vec<Variable>,
-    /// The number of 16-byte slots in [`Sysvals::table`](crate::sysval::Sysvals::table) before the
-    /// first attribute descriptor.
+    /// The size of the push constants before the first attribute descriptor in
+    /// [`Sysvals::table`](crate::sysval::Sysvals::table), in units of 16 bytes (the size of a descriptor).
     first_in_table: u32,
     /// The attributes that the generated code reads, in the order of their descriptors.
     pub(super) attributes: Vec<LoweredAttribute>,
@@ -36,7 +36,6 @@ pub(super) struct Inputs<'a> {
     pub(super) interface: Vec<Id>,
 }
 
-/// `VertexIndex` and `InstanceIndex` of the vertex that an invocation shades.
 #[derive(Debug, Clone, Copy)]
 struct Indices {
     vertex: Id,
@@ -45,7 +44,8 @@ struct Indices {
 
 impl<'a> Inputs<'a> {
     /// Lists the input variables in the interface of the vertex shader `entry`. `first_in_table` is
-    /// the number of 16-byte slots in the table before the first attribute descriptor.
+    /// the size of the push constants before the first attribute descriptor in the table of the
+    /// sysvals, in units of 16 bytes.
     pub(super) fn new(
         declarations: &'a Declarations,
         entry: &EntryPoint,

@@ -10,7 +10,7 @@ use super::rewrite::{MemberOffset, Rewritten};
 use crate::frontend::tokens::{self, Tokens, location};
 use crate::frontend::{FrontendError, SourceLocation, messages};
 
-/// Advice for errors in sources that may be valid.
+/// Advice for errors that a valid source may cause, because naga supports only a part of GLSL.
 const GLSLANG: &str = "naga reads a part of GLSL; if the source is right, compile it with glslang \
     (glslangValidator -V) and take the SPIR-V";
 
@@ -101,7 +101,8 @@ impl Explain<'_> {
                 format!("the combined image sampler '{word}'"),
                 "declare a texture and a sampler (texture2D, sampler), or compile it with glslang",
             ),
-            // naga takes an unknown type for the name of a variable that gets another qualifier.
+            // naga takes the name of an unknown type for the name of a variable that is redeclared with other
+            // qualifiers, and reports this error.
             ErrorKind::NotImplemented("variable qualifier") => {
                 unsupported(format!("the type '{word}'"), GLSLANG_ONLY)
             }
@@ -148,7 +149,6 @@ impl Explain<'_> {
         words.any(|text| text == "buffer_reference")
     }
 
-    /// Explains an error of naga's validator.
     pub fn validation(&self, error: &WithSpan<ValidationError>) -> FrontendError {
         let location = error.spans().find_map(|(span, _)| self.location(*span));
         let varying = match error.as_inner() {

@@ -42,8 +42,8 @@ pub(super) fn has_arrays_of_arrays(module: &Module) -> bool {
     arrays.any(|(base, size)| length(base).is_some_and(|(_, inner)| inner != size))
 }
 
-/// Finds the first array of blocks, and its name. naga makes it one block that contains an array, and reads all
-/// elements from one descriptor.
+/// Finds the first array of blocks, and its name. naga compiles such an array into a single block that contains an
+/// array, and would read all elements from one descriptor.
 pub(super) fn block_array(module: &Module) -> Option<(Span, &str)> {
     module.global_variables.iter().find_map(|(handle, variable)| {
         let is_block =
@@ -136,8 +136,8 @@ fn columns(types: &mut UniqueArena<Type>, ty: Handle<Type>) -> Option<(VectorSiz
     Some((columns, types.insert(Type { name: None, inner }, Span::UNDEFINED)))
 }
 
-/// Replaces matrix inputs by their columns, and composes the matrix where naga's code stored the
-/// argument.
+/// Replaces each matrix input by one input per column. Where naga's code stores the matrix argument in a variable, a
+/// matrix that is composed of the columns is stored instead.
 fn mend_inputs(function: &mut Function, types: &mut UniqueArena<Type>) {
     for index in 0..function.arguments.len() {
         let FunctionArgument { name, ty, binding } = function.arguments[index].clone();
@@ -275,7 +275,7 @@ fn take_outputs(
     let mut outputs: Vec<_> =
         outputs.map(|(member, value)| OutputMember { member, value }).collect();
     for OutputMember { member, value } in &mut outputs {
-        // The type may be an array whose size was only set above.
+        // The type of the variable may be an array whose size `size_arrays` has set after naga made the structure.
         if let Expression::Load { pointer } = function.expressions[*value]
             && let Expression::GlobalVariable(variable) = function.expressions[pointer]
         {

@@ -33,7 +33,6 @@ const INDICES: [(&str, &str); 8] = [
 
 const PRECISIONS: [&str; 3] = ["highp", "mediump", "lowp"];
 
-/// Qualifiers for the interpolation of an output.
 const INTERPOLATIONS: [&str; 5] = ["flat", "smooth", "noperspective", "centroid", "sample"];
 
 /// Qualifiers that may precede the type of a declaration, besides layouts.
@@ -75,7 +74,6 @@ pub(super) struct Rewritten {
 /// A layout such as `layout(offset = 64)` of a member of a block.
 #[derive(Debug)]
 pub(super) struct MemberOffset {
-    /// The name of the block.
     pub block: String,
     pub member: String,
     /// Bytes from the start of the block.
@@ -117,7 +115,6 @@ impl Rewritten {
     }
 }
 
-/// Rewrites a source.
 pub(super) fn rewrite(source: &str, tokens: &Tokens<'_>) -> Rewritten {
     let is_code = |index: &usize| !tokens.list()[*index].directive;
     let code = (0..tokens.list().len()).filter(is_code).collect();
@@ -407,7 +404,8 @@ impl<'a> Rewriter<'a> {
         (is_whole && elements > 0).then_some(elements)
     }
 
-    /// Replaces words everywhere, also in the bodies of macros: precisions and built-in integers.
+    /// Removes precision qualifiers, and replaces the built-ins in [`INDICES`]. Does so in the whole source, including
+    /// the bodies of macros.
     fn words(&mut self) {
         // Nothing is replaced in directives other than `#define`, nor in the name of a macro.
         let mut first_of_directive = 0;

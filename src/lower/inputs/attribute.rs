@@ -23,9 +23,10 @@ use crate::vertex_input::{
 /// memory.
 #[derive(Debug, Clone, Copy)]
 struct Element {
-    /// The number of the descriptor, as in `attribute_descriptor` of `shaders/fetch.wgsl`.
+    /// The number of the attribute descriptor, as `attribute_descriptor` of `shaders/fetch.wgsl` takes it.
     slot: Id,
-    /// The number of the element in the binding.
+    /// The index of the element that is read in the vertex buffer: the vertex index, or for an instance rate the
+    /// instance index, divided by the divisor.
     element: Id,
 }
 
