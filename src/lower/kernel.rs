@@ -40,8 +40,8 @@ pub enum Kernel {
     /// `shaders/restart.wgsl`: computes a prefix sum over the summaries that the workgroups of
     /// [`Restart`](Self::Restart) wrote.
     RestartScan,
-    /// [`Restart`](Self::Restart) if one of the draws is a patch list. Its primitives may have any
-    /// number of vertices up to 32, so the kernel needs divisions.
+    /// [`Restart`](Self::Restart) if one of the draws is a patch list. A patch may have any number of
+    /// vertices up to 32, so the kernel needs divisions.
     PatchRestart,
     /// [`RestartScan`](Self::RestartScan) after [`PatchRestart`](Self::PatchRestart).
     PatchRestartScan,
@@ -96,7 +96,7 @@ impl Kernel {
         Self::DrawArguments,
     ];
 
-    /// The name of the entry point, in the shader library and in the result of [`lower`].
+    /// The name of the entry point, both in the shader library and in the result of [`lower`].
     pub const fn entry_point(self) -> &'static CStr {
         match self {
             Self::Setup | Self::RestartedSetup | Self::Assemble => c"xfb_setup",
@@ -133,7 +133,7 @@ impl Kernel {
     }
 }
 
-/// An empty module, which a kernel is linked into.
+/// An empty module, into which a kernel is linked.
 const EMPTY: [u32; 10] = [
     spirv::MAGIC_NUMBER,
     0x0001_0000,

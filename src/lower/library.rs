@@ -28,8 +28,8 @@ static LIBRARY: LazyLock<Result<Library, ParseError>> = LazyLock::new(|| {
     Ok(Library::new(module))
 });
 
-/// Sets `DontFlatten` for selections whose condition is a call of `uniformly`, because WGSL cannot
-/// express that. `DontFlatten` asks the driver to branch instead of executing both arms.
+/// Sets the selection control `DontFlatten`, for which WGSL has no syntax, on each selection whose
+/// condition is a call of `uniformly`. It asks the driver to branch instead of executing both arms.
 fn mark_uniform_branches(module: &mut Module) {
     let name = |i: &Instruction<'_>| i.operands().get(1..).and_then(read_string);
     let is_marker = |i: &Instruction<'_>| {
@@ -181,9 +181,9 @@ impl Define for CaptureStubs<'_> {
                 None,
             ) => return Ok(None),
             // These stubs keep their bodies in WGSL. Only kernels call `assembles` and
-            // `kernel_width`, and `uniformly` is a marker. For the others, `Later::define` has
-            // generated bodies if stages follow the vertex shader; the bodies in WGSL are right if
-            // none do.
+            // `kernel_width`, and `uniformly` is a marker. The bodies of the other stubs in WGSL are
+            // right if no stage follows the vertex shader; otherwise `Later::define` has generated
+            // bodies before.
             (
                 StubName::Assembles
                 | StubName::AlwaysEmitted
@@ -219,20 +219,18 @@ impl Define for CaptureStubs<'_> {
     }
 }
 
-/// The body of a stub whose result is known when the shader is lowered.
+/// Returns the body of a stub whose result is known when the shader is lowered.
 fn fixed(linker: &mut Linker<'_, '_>, value: bool) -> Code {
     Code::returning(linker.builder.constant_bool(value))
 }
 
-/// The body of a stub that returns a boolean specialisation constant, which is true by default, and
-/// which a pipeline may set to false.
+/// Returns the body of a stub that returns a boolean specialisation constant: true by default, false in some pipelines.
 fn may_occur(linker: &mut Linker<'_, '_>, spec_id: u32) -> Code {
     let bool_type = linker.builder.bool();
     spec_constant(linker, Op::SpecConstantTrue, bool_type, &[], spec_id)
 }
 
-/// The body of a stub that returns a boolean specialisation constant, which is false by default,
-/// and which some pipelines set to true.
+/// Returns the body of a stub that returns a boolean specialisation constant: false by default, true in some pipelines.
 fn is_chosen(linker: &mut Linker<'_, '_>, spec_id: u32) -> Code {
     let bool_type = linker.builder.bool();
     spec_constant(linker, Op::SpecConstantFalse, bool_type, &[], spec_id)
@@ -258,7 +256,6 @@ fn memory_barrier(linker: &mut Linker<'_, '_>) -> Code {
     code
 }
 
-/// The body of a stub that returns a specialisation constant.
 fn spec_constant(
     linker: &mut Linker<'_, '_>,
     op: Op,

@@ -44,8 +44,8 @@ pub struct Lowered {
     /// leaves the captured values of these outputs undefined; on the vertex and compute backends
     /// they are 0. On the native backend, none are listed for geometry shaders.
     pub unwritten: Vec<usize>,
-    /// Whether the shader may use other undefined values: `OpUndef`, or variables that are read
-    /// before they are written. On the vertex and compute backends these values are 0.
+    /// Whether the shader may use undefined values other than [`unwritten`](Self::unwritten) outputs: `OpUndef`, or
+    /// variables that are read before they are written. On the vertex and compute backends these values are 0.
     pub reads_undefined: bool,
 }
 
@@ -120,7 +120,8 @@ pub struct LoweredCompute {
     /// Invocations per workgroup: the values that a pipeline gives the constant
     /// [`workgroup_size`](SpecIds::workgroup_size).
     pub workgroup_sizes: WorkgroupSizes,
-    /// The size in bytes of the shared memory of a workgroup with the largest of these sizes.
+    /// The size in bytes of the shared memory of a workgroup with the largest of the
+    /// [`workgroup_sizes`](field@Self::workgroup_sizes).
     pub shared_memory: u32,
     /// Whether workgroups collect records in shared memory before they store them. Pipelines for
     /// draws that staging does not make faster still store their records directly.

@@ -200,7 +200,7 @@ fn lower_alone(shader: &Shader<'_>, max_output_components: u32) -> Result<Lowere
 }
 
 impl Lowered {
-    /// Adds the stages before the captured one, their effects, and the resources that they use.
+    /// Adds the shaders before the captured one, their effects, and the resources that they use.
     fn behind(
         mut self,
         stages: Vec<(Module, EntryPoint)>,
@@ -227,7 +227,7 @@ impl Lowered {
     }
 }
 
-/// Returns the smallest range that contains both. An empty range is contained in every range.
+/// Returns the smallest range that contains both ranges. An empty range is contained in every range.
 fn hull(a: Range<u32>, b: Range<u32>) -> Range<u32> {
     match (a.is_empty(), b.is_empty()) {
         (true, _) => b,
@@ -336,7 +336,7 @@ impl<'a> EmitOptions<'a> {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Emitted {
-    /// The shader. Its layout refers to the shader's own outputs.
+    /// The lowered shader. Its layout refers to the outputs of the original shader, not to added outputs.
     pub lowered: Lowered,
     /// The number of variables and members of blocks that were decorated.
     pub inlined: u32,
@@ -426,7 +426,6 @@ fn decorate(
     })
 }
 
-/// Whether a module has several entry points of a stage.
 fn has_others(module: &Module, model: ExecutionModel) -> bool {
     let is_of_stage = |i: &Instruction<'_>| i.is(Op::EntryPoint) && i.operand(0) == model as u32;
     module.section(Section::EntryPoints).filter(is_of_stage).nth(1).is_some()

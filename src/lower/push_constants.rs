@@ -48,7 +48,7 @@ pub(super) struct PushConstants {
     /// Whether a part of the block has a type for which the module has no arithmetic capability, so
     /// that values of this type may only be loaded from push constants and converted.
     is_only_moved: bool,
-    /// For each type in the block, the 32-bit type that replaces it in the variable, if any.
+    /// For each type in the block, the 32-bit type that replaces it in the `Private` variable; `None` if it stays.
     wide: WideTypes,
     reads: Vec<Read>,
     /// The range of bytes that are read, rounded as in
@@ -60,13 +60,12 @@ pub(super) struct PushConstants {
 #[derive(Debug)]
 struct Read {
     variable: Id,
-    /// Constant indices, which select the value in the variable.
+    /// The constant indices that select the value in the variable.
     path: Vec<u32>,
     value: Value,
 }
 
 impl PushConstants {
-    /// Finds the push constants that an entry point reads.
     pub(super) fn of(
         module: &Module,
         declarations: &Declarations,
@@ -206,7 +205,8 @@ pub(super) fn block_range(
     block_bytes(declarations, used).map(granular)
 }
 
-/// Like [`block_range`], but not rounded. `0..0` if no block is used.
+/// Returns the range of bytes of all push constant blocks that an entry point uses, without the rounding of
+/// [`block_range`]. `0..0` if no block is used.
 pub(super) fn block_bytes(
     declarations: &Declarations,
     used: &StaticUse,
@@ -262,7 +262,7 @@ pub(super) fn read_places<'d>(
     let ids: Vec<Id> = variables.iter().map(|variable| variable.id).collect();
     let mut pointers = Pointers::to(declarations, ids.iter().copied());
     let mut places = BTreeSet::new();
-    // A declaration that refers to a variable and is not debug info may use the whole value.
+    // A declaration that refers to a variable may use its whole value, unless the declaration is debug info.
     for i in module.section(Section::Declarations) {
         let (Some(op), Some(id)) = (i.op(), result_of(i).1) else { continue };
         if !matches!(op, Op::ExtInst | Op::ExtInstWithForwardRefsKHR) && used.contains(id) {
@@ -429,7 +429,7 @@ fn wide_type(wide: &WideTypes, ty: Id) -> Option<Id> {
     wide.get(&ty).copied().flatten()
 }
 
-/// Generates the scalar of `bits` bits at the byte `offset` in the block.
+/// Generates the value of the scalar of `bits` bits at byte `offset` of the block.
 fn scalar(
     builder: &mut Builder<'_>,
     code: &mut Code,

@@ -29,8 +29,8 @@ pub enum ResourcePlan {
     /// An address consists of a byte offset and the number of a buffer, counted from 1.
     ///
     /// Buffers that are only read are in binding 0, and buffers that are written are in binding 1,
-    /// so that compilers and synchronization validation can distinguish them. If captures read
-    /// buffers that kernels write, these are in the first `writes` elements of binding 0.
+    /// so that compilers and synchronization validation can distinguish them. Captures read buffers
+    /// that kernels have written through the first `writes` elements of binding 0.
     ///
     /// Both arrays are in one descriptor set, whose number is higher than those of the
     /// application's sets.
@@ -173,7 +173,7 @@ impl Memory {
         }
         if widths.bytes {
             module.add_capability(Capability::StorageBuffer8BitAccess);
-            // A device address is cast to a pointer to a byte. `StorageBuffer8BitAccess` allows
+            // A device address is cast to a pointer to a byte, which needs `Int8`: `StorageBuffer8BitAccess` allows
             // only loads, stores and conversions of bytes.
             module.add_capability(Capability::Int8);
             if module.version() < (1, 5) {

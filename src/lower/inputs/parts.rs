@@ -133,7 +133,7 @@ impl Walk<'_, '_> {
         Ok(self.add(ty, place))
     }
 
-    /// Does what `add_all` does, for a type that [`locations`] has accepted.
+    /// Adds the parts of a value, and returns the location after the value. [`locations`] must have accepted the type.
     fn add(&mut self, ty: Id, InputLocation { location, component }: InputLocation) -> u32 {
         let variable = self.variable;
         if let Some((class, bits, count)) = numeric_vector(self.declarations, ty) {
@@ -155,7 +155,7 @@ impl Walk<'_, '_> {
 
 /// Returns the number of locations that a value takes, at least one. `None` if an input of this
 /// type is not supported at component `component`, or if more than [`MAX_STEPS`] types were
-/// visited, which `steps` counts.
+/// visited. `steps` is the number of types that were visited before.
 fn locations(declarations: &Declarations, ty: Id, component: u32, steps: &mut u32) -> Option<u64> {
     *steps += 1;
     if *steps > MAX_STEPS {

@@ -36,8 +36,8 @@ struct Writer {
 }
 
 impl ExplicitShader<'_> {
-    /// Adds the outputs, and the code that writes them. Returns the function that becomes that of
-    /// the entry point, and what was added.
+    /// Adds the outputs, and the code that writes them. Returns the new function of the entry
+    /// point, and what was added.
     ///
     /// A geometry shader calls `xfb_vertex` before each vertex that it emits. In other stages the
     /// new entry point is `void xfb_main() { shader(); xfb_0 = ...; ... }`.

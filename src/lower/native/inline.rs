@@ -11,7 +11,7 @@ use crate::spirv::entry_point::EntryPoint;
 use crate::spirv::types::block_type;
 use crate::spirv::{Id, Module, Section};
 
-/// A variable or a member of a block that is decorated.
+/// A variable, or a member of a block, that is decorated for capture.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InlinedOutput {
     /// The variable, or the type of the block.
@@ -175,8 +175,8 @@ impl Unit {
 /// Lists the variables and members of blocks that may be decorated.
 fn units(declarations: &Declarations, entry: &EntryPoint) -> Vec<Unit> {
     let mut units = Vec::new();
-    // If a buffer uses a structure too, the members have the offsets for that buffer, which the
-    // driver would use as capture offsets.
+    // If a buffer uses a structure too, its members are decorated with their offsets in the buffer,
+    // which the driver would take for offsets in the capture buffer.
     let buffers = interface::buffer_structures(declarations);
     let has_offsets = |ty| !interface::structures(declarations, vec![ty]).is_disjoint(&buffers);
     for variable in declarations.variables(StorageClass::Output) {

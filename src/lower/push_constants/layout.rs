@@ -15,8 +15,8 @@ use crate::spirv::Id;
 use crate::spirv::NumericClass;
 use crate::spirv::declarations::{Declarations, Type, Variable};
 
-/// The largest number of types that are visited for one value. Only types whose parts have no
-/// bytes, or the same bytes, can exceed it.
+/// The largest number of types that are visited for one value. Only types whose parts are empty or
+/// overlap can have more within [`MAX_PUSH_CONSTANTS`] bytes.
 const MAX_STEPS: u32 = 1 << 14;
 
 /// Size in bytes of a `PhysicalStorageBuffer` pointer.
@@ -42,7 +42,6 @@ pub(super) enum Value {
 }
 
 impl Value {
-    /// The value's type.
     pub(super) const fn ty(&self) -> Id {
         match self {
             Self::Vector { ty, .. } | Self::Pointer { ty, .. } | Self::Composite { ty, .. } => *ty,
