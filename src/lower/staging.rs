@@ -60,7 +60,7 @@ struct StagedBuffer {
 /// The layout of a record in shared memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Shape {
-    /// The size of a unit in dwords: 1, 2 or 4.
+    /// The size in dwords of a unit (what one invocation copies at once): 1, 2 or 4.
     unit: u32,
     /// The number of captured units in a record.
     units: u32,
@@ -146,12 +146,10 @@ impl Staging {
         Some(Self { vertices, bytes: vertices * record, listed: None, buffers })
     }
 
-    /// The size of the shared memory in bytes.
     pub(super) const fn bytes(&self) -> u32 {
         self.bytes
     }
 
-    /// Returns the body of the stub `name`.
     pub(super) fn define(
         &self,
         linker: &mut Linker<'_, '_>,
@@ -229,9 +227,9 @@ impl Staging {
             let builder = &mut linker.builder;
             let (uint, bool_type) = (builder.uint(), builder.bool());
             let units = builder.constant(shape.units);
-            // The caller passes unit numbers for the buffer whose records have the most units. In
-            // the other buffers, the highest numbers are beyond the last unit, so the copy is
-            // conditional.
+            // The caller numbers the units (of 1, 2 or 4 dwords) of the buffer whose records have the most
+            // units. In the other buffers, the highest numbers are beyond the last unit, so the copy of a
+            // unit is conditional.
             let merge = (shape.units < self.most_units()).then(|| {
                 let end = code.value(builder, Op::IMul, uint, &[count.0, units.0]);
                 let exists = code.value(builder, Op::ULessThan, bool_type, &[unit.0, end.0]);
@@ -286,7 +284,7 @@ impl Staging {
         Some(code.value(builder, Op::AccessChain, pointer, &[listed.0, number.0]))
     }
 
-    /// The number of units of a record in the buffer where records have the most units.
+    /// The number of units (of 1, 2 or 4 dwords) of a record, in the buffer whose records have the most units.
     fn most_units(&self) -> u32 {
         self.buffers().map(|(_, buffer)| buffer.shape.units).max().unwrap_or(0)
     }
@@ -319,9 +317,9 @@ impl Shape {
     /// Computes the layout in shared memory of the records for a buffer, whose stride is `stride`
     /// dwords. Returns `None` if a record has too many gaps.
     fn new(layout: &Layout, buffer: usize, stride: u32, resources: ResourcePlan) -> Option<Self> {
-        // All gaps begin and end at multiples of the unit. The unit is a power of two, so it
-        // divides these positions, the stride and the number of captured dwords if it divides
-        // `divided`, in which all of them are combined by "or".
+        // The unit has to divide the stride, the number of captured dwords, and the dwords at which gaps
+        // begin and end. `divided` combines all these numbers by "or": a power of two that divides it
+        // divides each of them.
         let mut captured = 0;
         let mut gaps = Vec::new();
         let mut end = 0;
@@ -348,7 +346,7 @@ impl Shape {
         (gaps.len() <= MAX_GAPS).then_some(Self { unit, units, pitch, stride, gaps })
     }
 
-    /// The size of a record in shared memory in bytes, with padding.
+    /// The size in bytes of a record in shared memory, with padding.
     const fn bytes(&self) -> u32 {
         4 * self.unit * self.pitch
     }

@@ -124,7 +124,6 @@ fn store_each(
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StoredOutputs<'a> {
     pub(super) layout: &'a Layout,
-    /// The declarations of the output variables and their types.
     pub(super) declarations: &'a Declarations,
     /// The storage class of the outputs: `Output`, or `Private` in a compute shader.
     pub(super) storage: StorageClass,
@@ -236,7 +235,6 @@ impl StoredOutputs<'_> {
         groups
     }
 
-    /// Generates the loads of all captured outputs.
     pub(super) fn load_all(&self, builder: &mut Builder<'_>, code: &mut Code) -> Vec<Loaded> {
         self.layout.outputs.iter().map(|output| self.load(builder, code, output)).collect()
     }
@@ -353,8 +351,8 @@ pub(super) fn gather(
 pub(super) mod tests {
     use super::*;
 
-    /// A layout of one buffer, with records of `stride` bytes. Each output is an offset in bytes
-    /// and a number of dwords.
+    /// Makes a layout of one buffer, with records of `stride` bytes. `outputs` has for each output the offset in bytes
+    /// and the number of dwords.
     pub(in crate::lower) fn layout(stride: u32, outputs: &[(u32, u32)]) -> Layout {
         Layout {
             strides: [Some(stride), None, None, None],
@@ -378,8 +376,8 @@ pub(super) mod tests {
         }
     }
 
-    /// The generated code tests with a bit mask whether an address is aligned, which is right only
-    /// for powers of two.
+    /// The generated code tests with a bit mask whether an address is aligned. This is right only for alignments that
+    /// are powers of two.
     #[test]
     fn the_tested_alignment_is_a_power_of_two() {
         let stores = |dwords: &[u32]| -> Vec<Store> {

@@ -23,8 +23,8 @@ use super::interface::{decoration_of, strip_decorations};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::{Module, ParseError, Section};
 
-/// If a module declares one of these capabilities, it has the capability `Shader` without `TransformFeedback`, too. Other
-/// capabilities imply `Shader` as well; a module with one of those then also declares `Shader`, which is harmless.
+/// Capabilities with which a module still has the capability `Shader` when `TransformFeedback` is removed. Other
+/// capabilities imply `Shader` as well. For a module with only those, `Shader` is declared, which is harmless.
 const IMPLYING_SHADER: [Capability; 3] =
     [Capability::Shader, Capability::Geometry, Capability::Tessellation];
 
@@ -51,7 +51,7 @@ fn has_xfb(module: &Module) -> bool {
         || module.section(Section::Annotations).any(|i| decoration_of(i).is_some_and(is_of_buffer))
 }
 
-/// Does what [`strip_xfb`] does, in a module that is being rewritten.
+/// Removes transform feedback, as [`strip_xfb`] does, from a module that is being rewritten.
 pub(super) fn strip(module: &mut Module, declarations: &Declarations) {
     strip_decorations(module, declarations, &[StorageClass::Output], &[Decoration::Offset]);
     // Decorations of structures that no variable uses are removed, too: without the capability they

@@ -172,7 +172,7 @@ pub(super) fn place_block(
     }
 }
 
-/// Sets the offset of the block's first member, which is 0 in the library.
+/// Sets the offset of the block's first member. In the library the offset is 0.
 fn move_block(module: &mut Module, block: Id, offset: u32) {
     let first_member = [block.0, 0, Decoration::Offset as u32];
     module.edit(Section::Annotations, |op, operands| {

@@ -29,7 +29,7 @@ pub(super) struct Undefined {
     private: Vec<(Id, Id)>,
     /// The variables of functions that may be read before they are written.
     locals: FxHashSet<Id>,
-    /// Whether the shader may leave other values undefined, either in variables or by `OpUndef`.
+    /// Whether the shader may use undefined values other than outputs: unwritten variables or `OpUndef`.
     pub(super) has_values: bool,
 }
 

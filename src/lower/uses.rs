@@ -11,7 +11,7 @@ use crate::spirv::Module;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::static_use::StaticUse;
 
-/// The storage classes of variables that descriptors are bound to.
+/// The storage classes of variables to which descriptors are bound.
 pub(super) const DESCRIPTORS: [StorageClass; 3] =
     [StorageClass::UniformConstant, StorageClass::Uniform, StorageClass::StorageBuffer];
 

@@ -29,9 +29,9 @@ use crate::spirv::entry_point::{EntryPoint, isolate, shares_function};
 use crate::spirv::link::Linker;
 use crate::spirv::static_use::StaticUse;
 
-/// The resource plan of this backend. It does not support descriptors: they would have to be
-/// indexed by values that are not uniform across vertices, and all devices that can store from the
-/// vertex stage have device addresses.
+/// The resource plan of this backend. The descriptor plan is not supported, because the descriptors would have to be
+/// indexed by values that are not uniform across vertices. It is not needed either: all devices that can store from
+/// the vertex stage have device addresses.
 pub(super) const RESOURCES: ResourcePlan = ResourcePlan::DeviceAddress;
 
 /// The largest number of primitives that an instance of a triangle fan may write on this backend.

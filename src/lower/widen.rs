@@ -36,7 +36,6 @@ pub(super) const INTERFACE: [StorageClass; 2] = [StorageClass::Input, StorageCla
 
 /// The result of widening a module.
 pub(super) struct Widened {
-    /// The declarations of the widened module.
     pub(super) declarations: Declarations,
     /// The wide types, by the narrow types that they replace.
     pub(super) types: WideTypes,
@@ -65,7 +64,7 @@ pub(super) fn widen(
 ) -> Result<Option<Widened>, LowerError> {
     let mut types = Types::new(module, declarations);
     let mut pointers: Vec<Id> = declarations.pointers(storages).collect();
-    // They are sorted, so that the result is deterministic.
+    // The pointer types are sorted, so that the result is deterministic.
     pointers.sort_unstable();
     let mut widened = FxHashMap::default();
     for pointer in pointers {
@@ -107,9 +106,7 @@ fn needs_capability(module: &Module) -> bool {
 
 /// A pointer type whose pointee is widened.
 struct Pointer {
-    /// The pointee type before widening.
     narrow: Id,
-    /// The pointee type after widening.
     wide: Id,
     /// Whether values of the narrow type can only be loaded, stored and converted, not constructed,
     /// because the module has no arithmetic capability for a part of it.
@@ -135,7 +132,7 @@ struct Types<'a> {
     /// The narrow types whose values can only be loaded, stored and converted, because the module
     /// has no arithmetic capability for a part of the type.
     only_moved: FxHashSet<Id>,
-    /// The wide structures, by the narrow ones, whose names and decorations they get.
+    /// For each narrow structure, the wide structure that gets its names and decorations.
     structures: FxHashMap<Id, Id>,
 }
 
@@ -380,8 +377,8 @@ impl<'a> Rewriter<'a> {
         Ok(())
     }
 
-    /// Generates `result`: `value` converted to the width `to`. `narrow` is the narrow type of the
-    /// two. Returns `None` if the type cannot be converted, or if values were split into too many
+    /// Generates `result`: `value` converted to the width `to`. `narrow` is the narrow one of the
+    /// value's two types. Returns `None` if the type cannot be converted, or if values were split into too many
     /// parts.
     fn convert(&mut self, to: Width, narrow: Id, value: Id, result: Id) -> Option<()> {
         let target = self.of_width(to, narrow);
@@ -423,7 +420,7 @@ impl<'a> Rewriter<'a> {
     }
 }
 
-/// Which of the two types of a value is meant.
+/// The narrow type of a value, or the wide type that replaces it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Width {
     Narrow,
@@ -439,7 +436,7 @@ impl Width {
     }
 }
 
-/// Returns the opcode that converts a scalar or vector of this type, in either direction; `None`
+/// Returns the opcode that converts a scalar or vector of this type from narrow to wide or back; `None`
 /// for other types.
 fn conversion(declarations: &Declarations, ty: Id) -> Option<Op> {
     let (component, _) = declarations.vector(ty)?;

@@ -130,7 +130,6 @@ impl Unassigned {
     }
 }
 
-/// Whether an instruction is a variable with an initializer.
 fn is_initialized(i: Instruction<'_>) -> bool {
     i.is(Op::Variable) && i.operands().len() > 3
 }
@@ -171,8 +170,8 @@ fn exposed(
     outputs: &Bits,
     summaries: &FxHashMap<Id, Bits>,
 ) -> FxHashMap<Id, Bits> {
-    // Most shaders read no output. For the functions of other shaders, the analysis starts with all outputs
-    // and removes those that are not read. It may stop at any time, and then returns too many outputs.
+    // Most shaders read no output. For the functions of other shaders, the analysis starts with all outputs,
+    // and removes those that are not read. If it stops early, the result contains too many outputs.
     let mut callers: FxHashMap<Id, Vec<Id>> = FxHashMap::default();
     let mut open = Vec::new();
     for function in functions {
@@ -271,7 +270,7 @@ impl Function<'_> {
 }
 
 impl Event {
-    /// Adds the components that the event writes.
+    /// Adds the components that the event writes to `state`.
     fn apply(&self, state: &mut Bits, summaries: &FxHashMap<Id, Bits>) {
         match self {
             Self::Write(components) => state.insert(components.clone()),

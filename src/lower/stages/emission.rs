@@ -85,8 +85,8 @@ pub struct LoweredGeometry {
     /// The vertex streams that the shader emits to: bit n is set for stream n.
     pub streams: u32,
     /// The number of primitives that each run emits, if the analysis of the code finds that all
-    /// runs emit the same number. Then they need not be counted before they are stored. `None` if
-    /// the number may vary.
+    /// runs emit the same number. The primitives of such a shader need not be counted before they are stored.
+    /// `None` if the number may vary.
     pub primitives: Option<u32>,
     /// The properties that only tessellation shaders declare; `None` without tessellation shaders.
     pub tessellation: Option<LoweredTessellation>,

@@ -43,8 +43,8 @@ enum Place {
     },
 }
 
-/// The location or built-in of one component. Components of two stages match if this is the same
-/// for both.
+/// The location or built-in of one component. An output component of a stage is passed to the input component of the
+/// next stage that has the same `Slot`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Slot {
     /// The location, and the number of the component's first dword in it.
@@ -117,9 +117,9 @@ impl Walk<'_> {
         }
     }
 
-    /// Adds the leaves of a value, and returns the place after the value. `is_first` is false in
-    /// the second and later elements of an array: their members follow the members of the previous
-    /// element, although the structure may declare locations.
+    /// Adds the leaves of a value. Returns the location (or index in a built-in array) after the value. `is_first` is
+    /// false in the second and later elements of an array: their members take the locations after the previous element,
+    /// although the structure may declare locations.
     fn add(
         &mut self,
         ty: Id,
@@ -188,9 +188,9 @@ impl Walk<'_> {
 }
 
 impl Place {
-    /// Returns the place after a value of `dwords` dwords in the same array or structure. It is one
-    /// location later, or two if the value has more than four dwords, with the same component. For
-    /// a built-in it is the next element of the array.
+    /// Returns the [`Place`] after a value of `dwords` dwords at this place, in the same array or structure: one
+    /// location later, or two if the value has more than four dwords, at the same component. For a built-in, returns
+    /// the next element of the array.
     fn after(self, dwords: u32) -> Self {
         match self {
             Self::Location { location, component } => {

@@ -134,7 +134,6 @@ impl Stages {
         Ok(Self { module, vertex, later, modes, phases, used, spec_ids })
     }
 
-    /// Returns the entry point of the captured stage.
     pub(super) fn captured(&self) -> &EntryPoint {
         self.later.last().unwrap_or(&self.vertex)
     }
@@ -234,7 +233,6 @@ impl<'a> Later<'a> {
         })
     }
 
-    /// Whether the last stage is a geometry shader.
     pub(super) const fn has_geometry(&self) -> bool {
         self.geometry.is_some()
     }
@@ -322,8 +320,8 @@ struct StageContext<'a> {
 /// A stage after the vertex shader.
 struct Stage<'a> {
     function: Id,
-    /// The inputs that have one value per run of the stage, and are not outputs of the stage
-    /// before.
+    /// The inputs that have one value per run of the stage, and that are not outputs of the
+    /// previous stage.
     inputs: Inputs<'a>,
     resets: Resets,
 }
@@ -346,7 +344,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Generates the body of a function that runs the stage, after it has reset variables.
+    /// Generates the body of a function that resets variables, and then runs the stage.
     fn shade(
         &self,
         linker: &mut Linker<'_, '_>,
@@ -432,8 +430,7 @@ fn merge_modes(
     }
 }
 
-/// Whether these two execution modes are modes for floating-point numbers that exclude each other
-/// in one shader.
+/// Whether `a` and `b` are floating-point execution modes that exclude each other in one shader.
 fn contradict(a: &[u32], b: &[u32]) -> bool {
     use ExecutionMode::*;
     let mode = |words: &[u32]| words.first().and_then(|mode| ExecutionMode::from_u32(*mode));
@@ -454,7 +451,6 @@ fn contradict(a: &[u32], b: &[u32]) -> bool {
     }
 }
 
-/// Whether an execution mode applies only to tessellation or geometry shaders.
 fn is_of_stage(mode: u32) -> bool {
     use ExecutionMode::*;
     matches!(
@@ -483,8 +479,8 @@ fn is_of_stage(mode: u32) -> bool {
 }
 
 /// Decorates variables as `Aliased` if several stages have a variable for the same descriptor, and
-/// one of them may write to it. A compiler may assume that variables without this decoration do not
-/// share memory.
+/// one of these stages may write to the descriptor. A compiler may assume that variables without this
+/// decoration do not share memory.
 fn alias_shared_bindings(module: &mut Module) {
     let declarations = Declarations::of(module);
     let is_storage = |i: &Instruction<'_>| i.is(Op::TypeImage) && i.operand(6) == STORAGE_IMAGE;

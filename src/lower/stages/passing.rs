@@ -97,9 +97,9 @@ pub(super) fn is_per_patch(declarations: &Declarations, variable: &Variable) -> 
 #[derive(Debug, Default)]
 pub(crate) struct Passing {
     outputs: Vec<Leaf>,
-    /// The inputs, each with the sources of its components; `None` for components that become 0.
+    /// The inputs, each with the output components to copy to its components; `None` for a component that becomes 0.
     inputs: Vec<(Leaf, Vec<Option<Source>>)>,
-    /// Whether the outputs have one element per vertex, and whether the inputs have one.
+    /// Whether the variables are arrays with one element per vertex: first of the outputs, then of the inputs.
     are_per_vertex: [bool; 2],
 }
 
@@ -147,7 +147,7 @@ impl Passing {
     }
 
     /// Generates the body of a function that copies outputs to inputs. In variables with one
-    /// element per vertex, it accesses only the element `slot`.
+    /// element per vertex, the function accesses only the element with the index `slot`.
     pub(crate) fn pass(
         &self,
         builder: &mut Builder<'_>,
@@ -172,14 +172,14 @@ struct Copy<'c, 'm> {
     code: Code,
     declarations: &'c Declarations,
     passing: &'c Passing,
-    /// The element of the outputs to copy from, and the element of the inputs to copy to. `None` for variables that
-    /// do not have one element per vertex.
+    /// The index of the vertex to copy from in the outputs, and of the vertex to copy to in the inputs. `None` for
+    /// variables that do not have one element per vertex.
     slots: [Option<Id>; 2],
 }
 
 impl Copy<'_, '_> {
-    /// Generates a pointer to a leaf, in the element `slot` if the variable has one element per
-    /// vertex.
+    /// Generates a pointer to a leaf (a scalar or a vector in a variable). `slot` is the index of the vertex, if the
+    /// variable has one element per vertex.
     fn pointer(&mut self, leaf: &Leaf, slot: Option<Id>) -> Id {
         let constants = leaf.path.iter().map(|index| self.builder.constant(*index).0);
         let indices: Vec<u32> = slot.map(|slot| slot.0).into_iter().chain(constants).collect();
@@ -195,7 +195,6 @@ impl Copy<'_, '_> {
         )
     }
 
-    /// Generates the store of a value to an input.
     fn store(&mut self, input: &Leaf, value: Id) {
         let slot = self.slots[1];
         if input.bits != 64 || input.count == 1 {
@@ -213,7 +212,7 @@ impl Copy<'_, '_> {
         }
     }
 
-    /// Generates the value of an input. Each output is loaded once.
+    /// Generates the value of an input. `loaded` has the outputs that are loaded already, so that none is loaded twice.
     fn value(
         &mut self,
         input: &Leaf,

@@ -21,7 +21,7 @@ use crate::spirv::optimize::source::successors;
 use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Id, Instruction, Module, Section, ids_of, result_of, visit_ids};
 
-/// The phases of a control shader.
+/// The phases of a tessellation control shader: the parts of its code between barriers.
 #[derive(Debug, Clone)]
 pub(in crate::lower) struct Phases {
     pub(super) count: u32,
@@ -37,7 +37,6 @@ pub(in crate::lower) struct Phases {
 /// A block of the original function, or the part of a block before, between or after barriers.
 struct Block {
     label: Id,
-    /// The instructions after the label.
     code: Vec<Vec<u32>>,
     /// Whether the block ends at a barrier. Otherwise its last instruction is a terminator.
     ends_at_barrier: bool,
@@ -197,8 +196,8 @@ pub(super) fn split(
     Ok(Some(Phases { count: parts.len() as u32, phase, invocation, kept }))
 }
 
-/// Returns the range of the instructions of the entry point's function. `None` if no function has
-/// barriers, `Some(None)` if a function other than that of the entry point has one.
+/// Returns the range of the instructions of the entry point's function, if it has barriers. `None` if no function has
+/// barriers, `Some(None)` if a function other than that of the entry point has a barrier.
 #[allow(clippy::option_option, reason = "two questions")]
 fn function_with_barriers(
     module: &Module,
@@ -318,7 +317,7 @@ fn parts(blocks: &[Block]) -> Option<Vec<Vec<usize>>> {
     Some(parts)
 }
 
-/// Removes the operands of phis whose parent is in no phase: it is unreachable, so it is left out of
+/// Removes the operands of phis whose parent block is in no phase. Such a block is unreachable, so it is left out of
 /// the rewritten function.
 fn drop_dead_parents(blocks: &mut [Block], parts: &[Vec<usize>]) {
     let live: FxHashSet<u32> =
@@ -348,7 +347,6 @@ fn merges(i: Instruction<'_>) -> impl Iterator<Item = Id> + use<> {
 
 /// The values that one phase computes and another phase uses.
 struct Crossing {
-    /// The values, with their types.
     values: Vec<(Id, Id)>,
     /// The instructions that compute pointers into variables, in order. Pointers cannot be saved, so each phase that
     /// uses one computes it again.
@@ -460,7 +458,6 @@ impl Saved {
     }
 }
 
-/// Replaces ids in the words of an instruction.
 fn rename(words: &mut [u32], renamed: &FxHashMap<Id, Id>) {
     let mut places = Vec::new();
     visit_ids(Instruction::new(words), |place| places.push(place + 1));
@@ -473,7 +470,6 @@ fn rename(words: &mut [u32], renamed: &FxHashMap<Id, Id>) {
     }
 }
 
-/// Splits code into its instructions.
 fn instructions(code: &Code) -> Vec<Vec<u32>> {
     let (mut rest, mut all) = (code.words(), Vec::new());
     while let Some(first) = rest.first() {

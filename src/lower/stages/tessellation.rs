@@ -63,8 +63,8 @@ impl LoweredGeometry {
         }))
     }
 
-    /// Reads the execution modes of a tessellation control and evaluation shader. Either of the two
-    /// may declare a mode.
+    /// Reads the execution modes of a tessellation control and evaluation shader. Each mode may be
+    /// declared by either shader.
     ///
     /// # Errors
     /// [`LowerError::TessellationModes`].
@@ -125,8 +125,8 @@ impl LoweredGeometry {
 }
 
 impl LoweredGeometry {
-    /// Returns the modes of this geometry shader after the tessellation shaders with the modes
-    /// `before`: the input primitives become patches.
+    /// Combines the modes of this geometry shader with the modes `before` of the tessellation shaders before it: the
+    /// input primitives of the result are patches.
     ///
     /// # Errors
     /// [`LowerError::TessellatedPrimitives`].
@@ -143,7 +143,6 @@ impl LoweredGeometry {
     }
 }
 
-/// Returns the instructions that declare the execution modes of an entry point.
 fn execution_modes<'m>(
     module: &'m Module,
     entry: &EntryPoint,
@@ -191,8 +190,8 @@ pub(super) struct Tessellation<'a> {
     /// one element per control point, and those with one value per patch.
     points: Passing,
     patch: Passing,
-    /// The number of control points for which the outputs of the control shader and the inputs of
-    /// the evaluation shader have elements.
+    /// The smallest array length of the control shader's outputs and the evaluation shader's inputs: the largest number
+    /// of control points that can be passed.
     most_passed: u32,
     evaluation: Stage<'a>,
     /// The copies from the evaluation shader to a geometry shader, and the undefined values of the

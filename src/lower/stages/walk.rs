@@ -33,8 +33,7 @@ const MAX_CALLS: usize = 64;
 /// Returns the number of primitives, with `vertices` vertices each, that a shader emits, if the
 /// walk finds that every run emits the same number. Otherwise returns `None`. Also returns `None`
 /// if the number is 0, if the shader uses instructions for vertex streams, or if it emits more
-/// vertices than `most`, the maximum that it declares, because what such a shader emits is
-/// undefined.
+/// vertices than its declared maximum `most`, which makes its output undefined.
 pub(super) fn always_emitted(
     module: &Module,
     function: Id,
@@ -70,13 +69,13 @@ struct Walk<'s> {
     source: &'s Source<'s>,
     declarations: &'s Declarations,
     followed: FxHashSet<Id>,
-    /// For each followed pointer, the variable that it points to: for a variable itself, for a
-    /// parameter of a simulated function the variable that was passed.
+    /// The variable that each followed pointer points to. A variable is mapped to itself, a parameter of a simulated
+    /// function to the variable that was passed.
     variables: FxHashMap<Id, Id>,
     /// The known values of constants, results and contents of variables.
     known: FxHashMap<Id, Value>,
-    /// For each function, by its id, and each construct, by its header's label: the values that are
-    /// unknown after the walk has skipped it; `None` if the walk cannot skip it.
+    /// The values that are unknown after the walk has skipped a function or a construct; `None` if the walk cannot skip
+    /// it. The key is the id of the function, or the label of the construct's header.
     lost: FxHashMap<Id, Option<Rc<[Id]>>>,
     /// Whether the module has integers of more than 32 bits, so that literals of an `OpSwitch` may
     /// have two words.
@@ -278,17 +277,16 @@ impl<'s> Walk<'s> {
         Some(value)
     }
 
-    /// Marks the contents of a variable as unknown.
     fn forget(&mut self, pointer: Id) {
         if let Some(variable) = self.variables.get(&pointer) {
             self.known.remove(variable);
         }
     }
 
-    /// Skips a construct or a whole function: marks the values as unknown that it may change.
-    /// Returns false if the code cannot be skipped. `starts` are the labels at which the code
-    /// begins; it ends at the block `merge`, or with `None` at the end of the function. `key` is
-    /// the label of the construct's header, or the id of the function.
+    /// Skips a construct or a whole function: marks the values that its code may change as unknown.
+    /// Returns false if the code cannot be skipped. The code begins at the labels `starts`, and ends at
+    /// the block `merge`, or at the end of the function if `merge` is `None`. `key` is the label of the
+    /// construct's header, or the id of the function.
     fn pass_over(
         &mut self,
         key: Id,
@@ -372,7 +370,6 @@ impl<'s> Walk<'s> {
     }
 }
 
-/// Whether an instruction emits a vertex, or ends a strip.
 fn emits(i: Instruction<'_>) -> bool {
     let emitting = [Op::EmitVertex, Op::EndPrimitive, Op::EmitStreamVertex, Op::EndStreamPrimitive];
     i.op().is_some_and(|op| emitting.contains(&op))

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-/// A set of numbers below a length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Bits {
     words: Vec<u64>,
@@ -13,7 +12,7 @@ impl Bits {
         Self { words: vec![0; length.div_ceil(64)] }
     }
 
-    /// All numbers below the length. Higher numbers may be in the set too, but are never queried.
+    /// Makes a set of all numbers below `length`. It may also contain higher numbers, which are never queried.
     pub(super) fn all(length: usize) -> Self {
         Self { words: vec![u64::MAX; length.div_ceil(64)] }
     }
@@ -22,7 +21,6 @@ impl Bits {
         self.words.get(number / 64).is_some_and(|word| word >> (number % 64) & 1 == 1)
     }
 
-    /// Adds numbers below the length.
     pub(super) fn insert(&mut self, numbers: Range<usize>) {
         for number in numbers {
             if let Some(word) = self.words.get_mut(number / 64) {
