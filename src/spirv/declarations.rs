@@ -79,7 +79,6 @@ pub struct Variable {
     pub pointee: Id,
 }
 
-/// Decorations, each with its parameters.
 type Decorations = Vec<(u32, Vec<u32>)>;
 
 /// The declarations of a module.
@@ -92,7 +91,6 @@ pub struct Declarations {
     specialized: FxHashMap<Id, Op>,
     /// The variables, in the order of the module.
     variables: Vec<Variable>,
-    /// The index of each variable in `variables`.
     variable_indices: FxHashMap<Id, usize>,
     names: FxHashMap<Id, String>,
     member_names: FxHashMap<(Id, u32), String>,
@@ -144,7 +142,7 @@ impl Declarations {
         let Some(op) = i.op() else { return };
         let ty = match op {
             Op::TypeInt => Type::Int { width: i.operand(1), signed: i.operand(2) != 0 },
-            // A float with an encoding has another format, for example bfloat16.
+            // A third operand is the encoding of another floating-point format, for example bfloat16.
             Op::TypeFloat if i.operands().len() > 2 => Type::Other(op),
             Op::TypeFloat => Type::Float { width: i.operand(1) },
             Op::TypeVector => Type::Vector { component: i.id(1), count: i.operand(2) },
@@ -317,7 +315,7 @@ impl Declarations {
 #[derive(Default)]
 struct Nesting {
     depths: FxHashMap<Id, u32>,
-    /// All ids that types read so far refer to, whether these ids are declared or not.
+    /// All ids to which the types that were read so far refer, whether these ids are declared or not.
     parts: FxHashSet<Id>,
 }
 
@@ -329,8 +327,8 @@ impl Nesting {
             | Type::Array { element: part, .. }
             | Type::RuntimeArray { element: part } => std::slice::from_ref(part),
             Type::Struct { members } => members,
-            // A walk over the parts of a type does not follow pointers, which may be declared
-            // forward.
+            // Walks over the parts of a type do not follow pointers. The pointee may be declared after the
+            // pointer type (`OpTypeForwardPointer`).
             Type::Pointer { .. } => return true,
             Type::Int { .. } | Type::Float { .. } | Type::Other(_) => &[],
         };

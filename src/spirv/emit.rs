@@ -16,7 +16,6 @@ pub struct Builder<'m> {
     pub module: &'m mut Module,
     /// The ids of declarations, by opcode and operands without the result.
     known: FxHashMap<Vec<u32>, Id>,
-    /// A buffer for building a key of `known`.
     key: Vec<u32>,
 }
 

@@ -166,7 +166,6 @@ pub(crate) fn entry_points(module: &Module) -> Vec<(u32, EntryPoint)> {
         .collect()
 }
 
-/// Lists entry points for error messages.
 fn list(all: &[(u32, EntryPoint)]) -> String {
     let all: Vec<String> = all
         .iter()
@@ -191,7 +190,6 @@ pub fn stage_name(model: ExecutionModel) -> &'static str {
     }
 }
 
-/// Returns the ids of the functions of all entry points.
 pub(crate) fn entry_functions(module: &Module) -> impl Iterator<Item = Id> {
     module.section(Section::EntryPoints).filter(|i| i.is(Op::EntryPoint)).map(|i| i.id(1))
 }
@@ -287,7 +285,7 @@ pub fn remove_annotations(module: &mut Module, removed: &IdSet) {
     }
 }
 
-/// The id that a name or a decoration is for.
+/// Returns the id to which an instruction gives a name or a decoration.
 fn target_of(i: Instruction<'_>) -> Option<Id> {
     use Op::{
         Decorate, DecorateId, DecorateString, MemberDecorate, MemberDecorateIdEXT,
@@ -320,12 +318,13 @@ pub fn remove_debug_info(module: &mut Module, removed: &mut IdSet) {
     }
 }
 
-/// Whether an instruction is of one of these instruction sets.
+/// Whether an extended instruction is of one of the instruction sets in `sets`.
 pub(crate) fn is_of_sets(i: Instruction<'_>, sets: &FxHashSet<Id>) -> bool {
     (i.is(Op::ExtInst) || i.is(Op::ExtInstWithForwardRefsKHR)) && sets.contains(&i.id(2))
 }
 
-/// The instruction sets that only describe the module, and do not affect what it does.
+/// Returns the ids of the imported instruction sets for debug info, whose instructions do not affect what the module
+/// does.
 pub(crate) fn debug_info_sets(module: &Module) -> FxHashSet<Id> {
     let is_debug_info = |name: &str| name.starts_with("NonSemantic.") || name.contains("DebugInfo");
     module

@@ -7,7 +7,7 @@ use spirv::{MemoryAccess, Op};
 
 use super::{Id, Instruction, Section};
 
-/// What the grammar says of an opcode.
+/// The properties of an opcode, from the grammar.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     op: Op,
@@ -52,12 +52,10 @@ fn lookup(opcode: u16) -> Option<&'static Entry> {
     BY_OPCODE.get(usize::from(opcode))?.as_ref()
 }
 
-/// The opcode as an `Op`, if it is known.
 pub(super) fn op(opcode: u16) -> Option<Op> {
     lookup(opcode).map(|entry| entry.op)
 }
 
-/// Whether an operand of this kind is an id.
 const fn is_id(kind: OperandKind) -> bool {
     matches!(
         kind,
@@ -146,8 +144,7 @@ pub fn visit_ids(instruction: Instruction<'_>, mut visit: impl FnMut(usize)) -> 
                 OperandKind::LiteralSpecConstantOpInteger
                 | OperandKind::CooperativeMatrixOperands
                 | OperandKind::TensorAddressingOperands => return false,
-                // Instructions with these opcodes exist so that the parameters of a decoration or an
-                // execution mode can be ids.
+                // These opcodes are for decorations and execution modes whose parameters are ids.
                 OperandKind::Decoration | OperandKind::ExecutionMode
                     if matches!(
                         entry.op,
@@ -179,7 +176,7 @@ pub(crate) fn ids_of(instruction: Instruction<'_>) -> Vec<Id> {
     instruction.operands().iter().map(|word| Id(*word)).collect()
 }
 
-/// The bits of memory operands that have an id as their parameter.
+/// The bits of a memory operand mask whose parameter is an id.
 const MEMORY_ACCESS_IDS: MemoryAccess = MemoryAccess::MAKE_POINTER_AVAILABLE
     .union(MemoryAccess::MAKE_POINTER_VISIBLE)
     .union(MemoryAccess::ALIAS_SCOPE_INTEL_MASK)
@@ -204,8 +201,8 @@ fn access_length(operands: &[u32]) -> usize {
     1 + (MemoryAccess::from_bits_retain(*mask) & parameters).bits().count_ones() as usize
 }
 
-/// Returns memory operands without a bit that has a parameter, and without that parameter. The parameters are in the
-/// order of the bits.
+/// Removes the bit `bit` and its parameter from memory operands. The parameters follow the mask, in the order of the
+/// bits.
 fn without_access(operands: &[u32], bit: MemoryAccess) -> Vec<u32> {
     let mut operands = operands.to_vec();
     if let Some(mask) = operands.first_mut().filter(|mask| **mask & bit.bits() != 0) {
@@ -272,7 +269,7 @@ mod tests {
         assert_eq!(of(&[3, 4]), [vec![3, 4], vec![3, 4]]);
         // Aligned 4 | MakePointerAvailable %7 | MakePointerVisible %8 | NonPrivatePointer.
         assert_eq!(of(&[0x3a, 4, 7, 8]), [vec![0x2a, 4, 7], vec![0x32, 4, 8]]);
-        // Each with its own operands.
+        // The store and the load have separate operands.
         assert_eq!(of(&[0x2a, 4, 7, 1]), [vec![0x2a, 4, 7], vec![1]]);
         assert_eq!(of(&[0, 0x32, 4, 8]), [vec![0], vec![0x32, 4, 8]]);
     }

@@ -110,7 +110,6 @@ impl<T: Copy> IdMap<T> {
         }
     }
 
-    /// The value of an id, or `None` if it has none.
     pub(crate) fn get(&self, Id(id): Id) -> Option<T> {
         match self {
             Self::Sparse(values) => values.get(&id).copied(),

@@ -61,7 +61,7 @@ struct Function {
     words: Vec<u32>,
     /// The indices in `words` of all ids, ascending.
     ids: Vec<usize>,
-    /// The number of words, and the number of ids in them, before the first label.
+    /// The number of words before the first label, and the number of ids in these words.
     head: (usize, usize),
     parameters: Vec<Id>,
     /// The opcode of an instruction for which the grammar does not tell which operands are ids, if there is one. The
@@ -191,11 +191,10 @@ pub struct Linker<'l, 'm> {
     /// The builder of the target module.
     pub builder: Builder<'m>,
     library: &'l Library,
-    /// The ids in the target module, by the ids in the library.
+    /// For each id of the library that was linked, the id in the target module.
     ids: IdMap<Id>,
-    /// Functions that have an id but no body yet.
+    /// The functions that have an id in the target module, but whose code is not copied yet.
     pending: Vec<(&'l str, &'l Function)>,
-    /// A buffer for instructions that are being copied.
     code: Vec<u32>,
 }
 
@@ -295,7 +294,7 @@ impl<'l, 'm> Linker<'l, 'm> {
         Ok(())
     }
 
-    /// Returns the new id of an id that a function refers to.
+    /// Returns the id in the target module for an id of the library to which a function refers.
     fn mapped(&mut self, id: Id) -> Result<Id, LinkError> {
         match self.ids.get(id) {
             Some(new) => Ok(new),
@@ -304,7 +303,6 @@ impl<'l, 'm> Linker<'l, 'm> {
         }
     }
 
-    /// Returns the new id of a function or a declaration.
     fn global(&mut self, id: Id) -> Result<Id, LinkError> {
         let library = self.library;
         match library.names.get(&id) {
@@ -313,7 +311,6 @@ impl<'l, 'm> Linker<'l, 'm> {
         }
     }
 
-    /// Returns the new id of a result that a function defines.
     fn local(&mut self, id: Id) -> Id {
         self.ids.get(id).unwrap_or_else(|| {
             let new = self.builder.module.fresh_id();
@@ -322,7 +319,8 @@ impl<'l, 'm> Linker<'l, 'm> {
         })
     }
 
-    /// Returns the new id of a type, constant, variable or instruction set.
+    /// Returns the id in the target module for a type, constant, variable or instruction set of the library. The first
+    /// call for an id adds the declaration to the target module.
     fn import(&mut self, id: Id) -> Result<Id, LinkError> {
         if let Some(id) = self.ids.get(id) {
             return Ok(id);
@@ -395,7 +393,6 @@ impl<'l, 'm> Linker<'l, 'm> {
         id
     }
 
-    /// Copies the names and decorations of `id` to `new`.
     fn copy_annotations(&mut self, id: Id, new: Id) {
         for (section, words) in self.library.annotations.get(&id).into_iter().flatten() {
             self.push_for(*section, words, new);

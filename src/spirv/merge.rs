@@ -98,8 +98,8 @@ fn merge_memory_models(module: &mut Module, other: &Module) -> Option<()> {
     (model == other_model).then_some(())
 }
 
-/// The ids of values whose integer type is wider than 32 bits. If such a value is the selector of
-/// an `OpSwitch`, each literal takes two words.
+/// Returns the ids of values whose integer type is wider than 32 bits. In an `OpSwitch` with such a
+/// selector, each literal takes two words.
 fn wide_integers(module: &Module) -> IdSet {
     let mut wide = module.id_set();
     let is_wide = |i: &Instruction<'_>| i.is(Op::TypeInt) && i.operand(1) > 32;
@@ -117,15 +117,14 @@ fn wide_integers(module: &Module) -> IdSet {
 
 struct Merge<'m> {
     module: &'m mut Module,
-    /// The ids in the target module, by the ids in the module that is added to it.
+    /// For each id of the added module, the id in the target module.
     ids: IdMap<Id>,
     wide_integers: IdSet,
-    /// A buffer for the instruction that is being renumbered.
+    /// The words of the instruction that was renumbered last.
     words: Vec<u32>,
 }
 
 impl Merge<'_> {
-    /// Returns the new id for an id of the module that is added.
     fn id(&mut self, id: Id) -> Id {
         self.ids.get(id).unwrap_or_else(|| {
             let new = self.module.fresh_id();
@@ -134,7 +133,7 @@ impl Merge<'_> {
         })
     }
 
-    /// Puts the instruction with new ids into `words`.
+    /// Sets `words` to the words of an instruction, with the ids of the target module.
     ///
     /// # Errors
     /// The opcode, if the grammar does not tell which of its operands are ids.
@@ -166,7 +165,7 @@ impl Merge<'_> {
         Ok(())
     }
 
-    /// Adds the instruction sets, except for debug info.
+    /// Adds the instruction sets that `other` imports, except those for debug info.
     fn imports(&mut self, other: &Module, debug_info: &FxHashSet<Id>) {
         for i in other.section(Section::Imports).filter(|i| !debug_info.contains(&i.id(0))) {
             let name = &i.operands()[1..];
@@ -220,8 +219,8 @@ impl Merge<'_> {
     }
 }
 
-/// Whether SPIR-V forbids to declare such a type twice, which it does for types that are neither aggregates
-/// nor pointers.
+/// Whether an instruction declares a type that SPIR-V forbids to declare twice: a type that is neither an aggregate
+/// nor a pointer.
 fn is_unique_type(i: &Instruction<'_>) -> bool {
     use Op::{TypeArray, TypeForwardPointer, TypePointer, TypeRuntimeArray, TypeStruct};
     let Some(op) = i.op() else { return false };

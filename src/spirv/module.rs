@@ -179,7 +179,7 @@ impl Section {
             | SpecConstantComposite
             | SpecConstantOp
             | Variable => Self::Declarations,
-            // Several sections may contain these instructions. The first of these sections is returned.
+            // Several sections may contain these instructions. `Declarations` is the first of these sections.
             Line | NoLine | Undef => Self::Declarations,
             Function => Self::Functions,
             _ if is_type => Self::Declarations,
@@ -237,7 +237,7 @@ impl<'a> Instruction<'a> {
     }
 }
 
-/// The range of an instruction in [`Module::arena`].
+/// The range of words of an instruction in [`Module::arena`].
 #[derive(Debug, Clone, Copy)]
 struct Span {
     start: u32,

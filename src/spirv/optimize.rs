@@ -44,8 +44,8 @@ const MAX_ALL_LEAVES: usize = 4096;
 const MAX_INDICES: usize = 64;
 /// The largest depth of inlined calls and constructs together. Valid modules have no recursion.
 const MAX_DEPTH: u32 = 96;
-/// The largest number of attempts. Each failed attempt finds one more function that has to be
-/// called, or one more variable that has to stay in memory.
+/// The largest number of attempts to rewrite an entry point. Each failed attempt finds one more function that cannot be
+/// inlined, or one more variable that has to stay in memory.
 const MAX_ATTEMPTS: u32 = 24;
 /// The largest size of a rewritten entry point, in words: the first number times the number of words of the module's
 /// functions, plus the second number.
@@ -106,8 +106,8 @@ fn try_optimize(module: &Module, entry: &EntryPoint) -> Result<Module, Stop> {
     let limit = source.len() * MAX_GROWTH.0 + MAX_GROWTH.1;
 
     let mut untracked: FxHashSet<Id> = FxHashSet::default();
-    // Arrays that are indexed with an index that is not constant are not tracked. The walk might
-    // find out that the index is constant after all, but that is not worth another attempt.
+    // Variables with arrays are not tracked if they are indexed with an index that is not constant. The walk might find
+    // that the index has a known value, but trying that is not worth another attempt.
     let has_array = |variable: &Id| match variable_types.get(variable) {
         Some(ty) => pointee(*ty).is_some_and(|ty| has_array(&declarations, ty)),
         None => false,
@@ -159,7 +159,6 @@ fn try_optimize(module: &Module, entry: &EntryPoint) -> Result<Module, Stop> {
     Err(Stop::GiveUp)
 }
 
-/// The code of a rewritten entry point.
 struct Written {
     /// The instructions from `OpLabel` to the last terminator.
     code: Vec<u32>,
@@ -227,7 +226,6 @@ impl Written {
     }
 }
 
-/// Splits words into encoded instructions.
 fn instructions(words: &[u32]) -> impl Iterator<Item = Instruction<'_>> {
     let mut rest = words;
     std::iter::from_fn(move || {
@@ -238,7 +236,6 @@ fn instructions(words: &[u32]) -> impl Iterator<Item = Instruction<'_>> {
     })
 }
 
-/// Whether a type is or contains an array.
 fn has_array(declarations: &Declarations, ty: Id) -> bool {
     let (mut seen, mut open) = (FxHashSet::from_iter([ty]), vec![ty]);
     while let Some(ty) = open.pop() {
@@ -293,7 +290,7 @@ impl<'m> Decorations<'m> {
     }
 }
 
-/// Whether an instruction does nothing but compute its result from its operands.
+/// Whether the only effect of an instruction is to compute its result from its operands.
 fn is_pure(i: Instruction<'_>, glsl: Option<Id>) -> bool {
     use Op::*;
     let Some(op) = i.op() else { return false };

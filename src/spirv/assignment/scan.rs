@@ -24,7 +24,7 @@ pub(super) enum Event {
     Write(Range<usize>),
     /// The components of the variable are read, or may be read.
     Read { variable: Id, components: Range<usize> },
-    /// A vertex is emitted: all outputs are read.
+    /// A vertex is emitted, which reads all outputs.
     Emit,
     /// The function with this id is called.
     Call(Id),
@@ -53,7 +53,7 @@ pub(super) struct Function<'m> {
     pub(super) components: usize,
 }
 
-/// How the components of a variable are numbered, from `first` on.
+/// The component numbers of a variable: `first`, and the numbers after it for the further scalars of the type `ty`.
 #[derive(Debug, Clone, Copy)]
 struct Numbered {
     first: usize,
@@ -63,7 +63,7 @@ struct Numbered {
     is_apart: bool,
 }
 
-/// Numbers the scalars of variables: the number of a scalar is its component.
+/// Numbers the scalars of variables. The number of a scalar is called its component.
 #[derive(Debug, Clone)]
 pub(super) struct Components<'a> {
     declarations: &'a Declarations,
@@ -87,7 +87,7 @@ impl<'a> Components<'a> {
         self.count
     }
 
-    /// Numbers the components of another variable.
+    /// Adds a variable: its scalars get the next numbers.
     pub(super) fn add(&mut self, variable: Id, ty: Id) {
         let scalars = self.scalars(ty);
         let is_apart = scalars <= MAX_COMPONENTS && self.count < MAX_COMPONENTS_IN_ALL;
@@ -170,14 +170,14 @@ impl<'a> Components<'a> {
 pub(super) struct Scan<'a, 'm> {
     pub(super) module: &'m Module,
     pub(super) declarations: &'a Declarations,
-    /// The components of the module's variables.
+    /// The components of the module-scope variables.
     pub(super) globals: &'a Components<'a>,
-    /// The module's variables that are tracked.
+    /// The module-scope variables that are tracked.
     pub(super) variables: &'a [Id],
 }
 
 impl<'m> Scan<'_, 'm> {
-    /// The functions in `reachable`, in the order of the module.
+    /// Reads the functions in `reachable`, in the order of the module.
     pub(super) fn functions(&self, reachable: &FxHashSet<Id>) -> Vec<Function<'m>> {
         let debug_info = debug_info_sets(self.module);
         let undefined: FxHashSet<Id> = [Section::Declarations, Section::Functions]
@@ -213,7 +213,7 @@ impl<'m> Scan<'_, 'm> {
     }
 }
 
-/// A function in the process of being read.
+/// A function that is being read.
 struct Body<'a, 'm> {
     components: Components<'a>,
     pointers: Pointers<'a>,
@@ -300,8 +300,8 @@ impl<'m> Body<'_, 'm> {
 
     /// Handles an instruction for which `read` has no rule: it counts as a read through each of its pointer operands.
     fn escape(&mut self, i: Instruction<'_>) {
-        // A quick test: few instructions have pointer operands. A literal may be equal to the id of a
-        // pointer, so this test also accepts some instructions without pointers.
+        // Few instructions have pointer operands, so most end here. A literal that is equal to the id of a pointer
+        // passes this test, too.
         if !i.operands().iter().any(|word| self.pointers.get(Id(*word)).is_some()) {
             return;
         }
@@ -314,8 +314,8 @@ impl<'m> Body<'_, 'm> {
         for block in &mut function.blocks {
             let Some(terminator) = block.terminator else { continue };
             block.returns = matches!(terminator.op(), Some(Op::Return | Op::ReturnValue));
-            // If a literal of an OpSwitch is equal to the id of a label, the function gets a path
-            // that does not exist. This can only make the result more conservative.
+            // All operands are looked up: if a literal of an OpSwitch is equal to the id of a label, the
+            // function gets a path that does not exist. This can only make the result more conservative.
             let labels = terminator.operands().iter().filter_map(|word| self.labels.get(word));
             block.successors = labels.copied().collect();
         }

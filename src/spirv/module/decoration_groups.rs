@@ -77,8 +77,8 @@ fn of(decoration: &[u32], target: u32) -> Vec<u32> {
     words
 }
 
-/// Returns a copy of a group's decoration that decorates a member. `OpDecorateId` has no counterpart for
-/// members, and a group for members must not contain it.
+/// Returns a copy of a group's decoration that decorates a member. `None` for `OpDecorateId`, which has no counterpart
+/// for members: a group for members must not contain it.
 fn of_member(decoration: &[u32], structure: u32, member: u32) -> Option<Vec<u32>> {
     let op = match Instruction::new(decoration).op()? {
         Op::Decorate => Op::MemberDecorate,

@@ -10,7 +10,7 @@ use crate::spirv::specialization::fold::Scalar;
 use crate::spirv::{Id, Instruction};
 
 impl<'s> Walk<'s, '_> {
-    /// Writes the terminator of a block, and the construct that begins with it.
+    /// Writes the terminator of a block, or the whole selection construct of which the block is the header.
     pub(super) fn leave(
         &mut self,
         frame: &mut Frame<'s>,
@@ -55,8 +55,8 @@ impl<'s> Walk<'s, '_> {
         }
     }
 
-    /// Follows a branch. If the block that it leads to has one predecessor, its code continues the
-    /// current block of the output. Otherwise the block is a [`Target`], and is written later.
+    /// Follows a branch to the block `to`. If this block has one predecessor, its code is appended to the
+    /// current block of the output. Otherwise it is a [`Target`], and is written later.
     fn go(&mut self, frame: &Frame<'s>, from: Id, to: Id) -> Result<Step, Stop> {
         match self.target(frame, to) {
             Some(number) => {
@@ -73,8 +73,9 @@ impl<'s> Walk<'s, '_> {
 
     /// Checks that SPIR-V allows a branch to a target: to the merge block of the innermost construct, out of the
     /// innermost switch (if the branch is in no loop inside of it), or to the merge block or the continue target of the
-    /// innermost loop. If all paths out of a selection return but one, the code after the selection becomes a part of
-    /// it ([`merge`](Self::merge)), and branches in this code may leave more constructs than in the source.
+    /// innermost loop. If all paths out of a selection except one return, the code after the selection becomes
+    /// a part of the selection ([`merge`](Self::merge)), and branches in this code may leave more constructs than in
+    /// the source.
     fn check_exit(&self, frame: &Frame<'s>, number: usize) -> Result<(), Stop> {
         let mut inner = self.targets[number + 1..].iter();
         let is_wrong = match self.targets[number].kind {
@@ -107,7 +108,7 @@ impl<'s> Walk<'s, '_> {
         self.targets[number].edges.push(edge);
     }
 
-    /// Writes a conditional branch without merge instruction. At least one of its sides leaves a construct.
+    /// Writes a conditional branch without merge instruction. At least one side of the branch has to leave a construct.
     fn escape(
         &mut self,
         frame: &mut Frame<'s>,
@@ -127,8 +128,8 @@ impl<'s> Walk<'s, '_> {
         }
     }
 
-    /// Writes a conditional branch. Returns the sides that stay inside the construct: the label in the source, and the
-    /// index in the written words at which the label in the output must be written.
+    /// Writes a conditional branch. Returns the sides of the branch that stay inside the construct. For each of them:
+    /// the label in the source, and the index in the written words at which the label in the output must be written.
     fn branch(
         &mut self,
         frame: &Frame<'s>,
@@ -167,7 +168,6 @@ impl<'s> Walk<'s, '_> {
         out
     }
 
-    /// Writes a selection with two sides.
     fn select(
         &mut self,
         frame: &mut Frame<'s>,
@@ -271,8 +271,8 @@ impl<'s> Walk<'s, '_> {
         let (pairs, _) = terminator.operands()[2..].as_chunks::<2>();
         let mut operands = vec![selector.0, terminator.operand(1)];
         match self.values.scalar(selector).map(|value| value.bits() as u32) {
-            // A selector that is known still needs the `OpSwitch`, because branches in the case may
-            // leave it. The case becomes its default.
+            // If the selector is known, the `OpSwitch` is still written, because branches in the selected
+            // case may leave the switch. The selected case becomes the default.
             Some(known) => {
                 let case = pairs.iter().find(|[literal, _]| *literal == known);
                 operands[1] = case.map_or(operands[1], |[_, label]| *label);
@@ -325,7 +325,7 @@ impl<'s> Walk<'s, '_> {
         self.merge(frame, target)
     }
 
-    /// Begins a selection whose merge block is `merge`.
+    /// Begins a selection construct whose merge block is `merge`.
     fn open(&mut self, block: &Block, merge: Id, kind: Kind) -> Result<(), Stop> {
         let control = self.known.source.merge(block).map_or(0, |i| i.operand(1));
         let out = self.values.fresh();
@@ -358,8 +358,8 @@ impl<'s> Walk<'s, '_> {
                 Ok(Step::At(label, edges))
             }
             (_, 0) => self.join_returns(frame, out, kind),
-            // All paths but one return, so the rest of the function can become part of the selection, on that
-            // path.
+            // All paths except one return. The code after the selection becomes a part of the selection, on the path
+            // that does not return.
             (_, 1) => {
                 let edge = edges.remove(0);
                 self.values.begin_scope();
@@ -376,8 +376,8 @@ impl<'s> Walk<'s, '_> {
         }
     }
 
-    /// Writes the return of an inlined function: as a branch to the merge block of the innermost
-    /// construct, where the paths that return are joined and branch out of the next construct.
+    /// Writes a return of an inlined function as a branch to the merge block of the innermost
+    /// construct. There, all paths that return are joined, and leave the enclosing construct in the same way.
     pub(super) fn give_back(&mut self, frame: &mut Frame<'s>, value: Id) -> Result<Step, Stop> {
         if frame.is_entry && self.known.returns_early {
             self.values.push(Op::Return, &[]);
