@@ -25,7 +25,7 @@ pub(crate) struct Pointers<'a> {
 }
 
 impl<'a> Pointers<'a> {
-    /// Begins with one pointer to each variable as a whole.
+    /// Begins with the variables themselves, which are pointers to their whole values.
     pub(crate) fn to(
         declarations: &'a Declarations,
         variables: impl IntoIterator<Item = Id>,
@@ -39,7 +39,7 @@ impl<'a> Pointers<'a> {
         self.known.insert(variable, Pointer { variable, path: Vec::new(), is_dynamic: false });
     }
 
-    /// If an instruction derives a pointer from a known one, adds that pointer. Returns whether the
+    /// If an instruction derives a pointer from a known pointer, adds the new pointer. Returns whether the
     /// instruction is an access chain, or a copy of a known pointer.
     pub(crate) fn follow(&mut self, i: Instruction<'_>) -> bool {
         let is_chain = match i.op() {

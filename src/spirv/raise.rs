@@ -32,7 +32,8 @@ pub(crate) fn raise(module: &mut Module, entry: &mut EntryPoint, other: &Module)
     }
 }
 
-/// Adds to the interface the global variables that interfaces before SPIR-V 1.4 need not list.
+/// Adds the module's global variables to the interface, as SPIR-V 1.4 requires. The module has only variables that the
+/// entry point uses.
 fn list_globals(module: &Module, entry: &mut EntryPoint) {
     let globals = module.section(Section::Declarations).filter(|i| i.is(Op::Variable));
     for global in globals.map(|i| i.id(1)) {
@@ -59,8 +60,8 @@ fn move_storage_buffers(module: &mut Module) {
     }
     let declarations = Declarations::without_annotations(module);
     let uniform = StorageClass::Uniform as u32;
-    // Pointer types to such blocks are only used for storage buffers, so they are changed in place
-    // and keep their ids.
+    // Pointer types to blocks with `BufferBlock` are only used for storage buffers, so the types are
+    // changed in place and keep their ids.
     let moved: FxHashSet<Id> = declarations
         .pointers(&[StorageClass::Uniform])
         .filter(|ty| match declarations.ty(*ty) {
@@ -166,7 +167,7 @@ fn replace_sampled_buffers(module: &mut Module) {
     }
 }
 
-/// Replaces conditional branches with two equal labels, and removes the `OpSelectionMerge` before them.
+/// Replaces conditional branches with two equal labels by `OpBranch`, and removes the `OpSelectionMerge` before them.
 fn replace_equal_branches(module: &mut Module) {
     let is_equal = |i: Instruction<'_>| i.is(Op::BranchConditional) && i.id(1) == i.id(2);
     let instructions = || module.section(Section::Functions);

@@ -140,7 +140,7 @@ struct Constants<'a> {
     types: FxHashMap<Id, Scalar>,
     scalars: FxHashMap<Id, Value>,
     composites: FxHashMap<Id, Vec<Id>>,
-    /// Constants that depend on operations that only the driver can compute.
+    /// The constants that depend on operations which only the driver can compute.
     open: FxHashSet<Id>,
 }
 
@@ -196,7 +196,8 @@ impl Constants<'_> {
         self.composites.insert(i.id(1), parts);
     }
 
-    /// Reads a specialisation constant: returns the value that it was given, or its default.
+    /// Replaces a specialisation constant by a constant with the given value, or with the default. Returns the words of
+    /// the constant; `None` if its type is not known.
     fn scalar(
         &mut self,
         i: Instruction<'_>,
@@ -242,13 +243,11 @@ impl Constants<'_> {
     }
 }
 
-/// The computed result of an `OpSpecConstantOp`.
 enum Computed {
     Scalar(Value),
     Composite(Vec<Id>),
 }
 
-/// The literal of `OpConstant` or `OpSpecConstant`.
 fn literal(i: Instruction<'_>) -> u64 {
     u64::from(i.operand(2)) | u64::from(i.operand(3)) << 32
 }

@@ -59,7 +59,7 @@ impl StaticUse {
         }
     }
 
-    /// Adds everything that used declarations refer to: types, constants, initialisers.
+    /// Adds the types, constants and other declarations to which used declarations refer.
     fn close(&mut self, module: &Module) {
         let declarations = || module.section(Section::Declarations);
         // The number of operands before the first parameter of a decoration: the target, the number of the
@@ -104,15 +104,15 @@ impl StaticUse {
         }
     }
 
-    /// Adds the ids among the operands, or all operands if not all ids are known. Returns whether any of
-    /// them is new.
+    /// Adds the operands that are ids, or all operands if the grammar does not tell which operands are ids. Returns
+    /// whether any id is new.
     fn insert_ids_of(&mut self, i: Instruction<'_>) -> bool {
         let mut grows = false;
         let known = visit_ids(i, |index| grows |= self.ids.insert(i.id(index)));
         (!known && self.insert_all(i.operands().iter().map(|word| Id(*word)))) | grows
     }
 
-    /// Adds ids. Returns whether any of them is new.
+    /// Adds ids. Returns whether any id is new.
     fn insert_all(&mut self, ids: impl IntoIterator<Item = Id>) -> bool {
         ids.into_iter().fold(false, |grows, id| self.ids.insert(id) | grows)
     }

@@ -8,8 +8,8 @@ use super::{instructions, is_pure};
 use crate::spirv::{Id, Instruction, result_of, visit_ids};
 
 /// Returns the written code without the instructions that have no effect and whose results are not
-/// used, and the ids that this code refers to. The `OpVariable` instructions in `variables` become
-/// a part of its first block.
+/// used, and the ids that this code refers to. The first block of the
+/// returned code includes the `OpVariable` instructions in `variables` that are used.
 pub(super) fn remove(
     values: &Values<'_>,
     variables: &[u32],
@@ -48,8 +48,8 @@ fn mark(i: Instruction<'_>, live: &mut FxHashSet<Id>, open: &mut Vec<Id>) {
     });
 }
 
-/// Whether an instruction does nothing but define its result, so that it can be removed if the
-/// result is not used.
+/// Whether the only effect of an instruction is its result, so that it can be removed if the result
+/// is not used.
 fn is_removable(i: Instruction<'_>, glsl: Option<Id>) -> bool {
     match i.op() {
         Some(Op::Phi) => true,

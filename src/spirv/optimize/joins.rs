@@ -12,13 +12,13 @@ use crate::spirv::declarations::Type;
 /// variable.
 enum Joined {
     Value(Id),
-    /// The type of a structure, and its members, which are joined one by one.
+    /// A structure whose members are joined one by one: its type, and its members.
     Parts(Id, Vec<Joined>),
 }
 
 impl<'s> Walk<'s, '_> {
-    /// Begins the block to which the returns within a construct branch. From there, the inlined
-    /// function returns the value that the phis of the block select.
+    /// Begins the merge block of a construct to which returns within the construct branch. From there,
+    /// the inlined function returns the value that the phis of the block select.
     pub(super) fn join_returns(
         &mut self,
         frame: &mut Frame<'s>,
@@ -34,10 +34,10 @@ impl<'s> Walk<'s, '_> {
         self.give_back(frame, value)
     }
 
-    /// Does what [`join_values`](Self::join_values) does. If the members of the values are known,
-    /// they are joined one by one, so that members that are the same on all paths stay known. These
-    /// must be the last values that are joined in a block, because an `OpCompositeConstruct` may
-    /// follow the phis.
+    /// Joins values from several blocks, as [`join_values`](Self::join_values) does. If the members of
+    /// the values are known, they are joined one by one, so that members that are the same on all paths
+    /// stay known. No other values may be joined in the block after this call, because it may write an
+    /// `OpCompositeConstruct` after the phis.
     fn join_parts(&mut self, ty: Id, values: &[(Id, Id)]) -> Id {
         // All phis come before the other instructions of a block, so they are written first.
         let joined = self.join_tree(ty, values);
@@ -74,7 +74,7 @@ impl<'s> Walk<'s, '_> {
         }
     }
 
-    /// Begins a block with several predecessors, from which `edges` come. `out` is its label.
+    /// Begins the block with the label `out`, to which several edges lead.
     pub(super) fn join(&mut self, edges: &[Edge], out: Id) {
         let states: Vec<(&State, Id)> = edges.iter().map(|e| (&e.state, e.block)).collect();
         self.join_states(&states, out);

@@ -22,21 +22,20 @@ pub(super) struct Pointer {
     pub(super) variable: Id,
     /// The number of the first leaf of the pointee, or of the leaf that contains the pointee.
     leaf: usize,
-    /// The type of the pointee, without the indices in `rest`.
+    /// The type of the value from which `rest` selects the pointee; the type of the pointee if `rest` is empty.
     ty: Id,
-    /// Further indices, which select the pointee in the leaf.
+    /// Indices that select the pointee within the leaf.
     rest: Vec<Id>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Tracked {
     pointers: FxHashMap<Id, Pointer>,
-    /// The type of each leaf.
     pub(super) leaf_types: Vec<Id>,
 }
 
 impl Tracked {
-    /// Returns the part of a tracked variable that an id of the output points to, if it points to one.
+    /// Returns the tracked pointer with an id of the output; `None` if the id is no pointer into a tracked variable.
     pub(super) fn pointer(&self, id: Id) -> Option<&Pointer> {
         self.pointers.get(&id)
     }
@@ -60,8 +59,8 @@ impl Tracked {
         Some(first..self.leaf_types.len())
     }
 
-    /// Stops tracking all leaves after the first `leaves`. They belong to variables of a function whose
-    /// inlined code has ended.
+    /// Keeps only the first `leaves` leaves. The others belong to variables of an inlined function whose code has
+    /// ended.
     pub(super) fn truncate(&mut self, leaves: usize) {
         self.leaf_types.truncate(leaves);
     }
@@ -181,7 +180,8 @@ impl Tracked {
     }
 }
 
-/// Stores a value to consecutive leaves, from `leaf` on, one part after the other.
+/// Stores a value in `state`, from leaf number `leaf` on: each part of the value that is neither a structure nor an
+/// array is stored in one leaf.
 fn spread(values: &mut Values<'_>, state: &mut State, ty: Id, leaf: &mut usize, value: Id) {
     let Some(parts) = parts(values, ty) else {
         if let Some(place) = state.get_mut(*leaf) {
@@ -196,7 +196,6 @@ fn spread(values: &mut Values<'_>, state: &mut State, ty: Id, leaf: &mut usize, 
     }
 }
 
-/// The types of the members of a structure, or of the elements of an array.
 fn parts(values: &Values<'_>, ty: Id) -> Option<Vec<Id>> {
     match values.ty(ty)? {
         Type::Struct { members } => Some(members.clone()),
@@ -207,12 +206,12 @@ fn parts(values: &Values<'_>, ty: Id) -> Option<Vec<Id>> {
     }
 }
 
-/// Appends the types of the leaves of a type. Returns false if there would be more than `most`, or
-/// if one of them cannot be a value.
+/// Appends the types of the leaves of a type: its parts that are neither structures nor arrays. Returns false if
+/// `leaves` would have more than `most` elements, or if the type contains a type that is not supported.
 fn push_leaves(values: &Values<'_>, ty: Id, leaves: &mut Vec<Id>, most: usize) -> bool {
     match values.ty(ty) {
-        // Structures without members are excluded, because walks over nested ones could take
-        // forever.
+        // Structures without members are excluded, because they add no leaves, so `most` would not
+        // limit the time that nested structures and arrays of them take.
         Some(Type::Struct { members }) => {
             !members.is_empty()
                 && members.iter().all(|member| push_leaves(values, *member, leaves, most))
@@ -253,7 +252,7 @@ fn count_leaves(values: &Values<'_>, ty: Id) -> Option<usize> {
     })
 }
 
-/// Selects a part of a vector or a matrix: by constant indices, and perhaps a last index that is
+/// Selects a part of a vector or a matrix by constant indices, and optionally by a last index that is
 /// not constant.
 struct Inside {
     constant: Vec<u32>,
@@ -286,7 +285,7 @@ impl Inside {
         Ok(inside)
     }
 
-    /// Returns the part of `whole`, the value of the leaf, that is selected.
+    /// Returns the selected part of `whole`, which is the value of a leaf.
     fn load(&self, values: &mut Values<'_>, whole: Id) -> Result<Id, Stop> {
         let Some((vector_type, index)) = self.component else {
             return Ok(values.extract(self.ty, whole, &self.constant));
@@ -295,8 +294,8 @@ impl Inside {
         Ok(values.value(Op::VectorExtractDynamic, self.ty, &[vector.0, index.0]))
     }
 
-    /// Returns the value of the leaf after a store of `part` to the part that is selected. `whole`
-    /// is the value before the store, `leaf` the type of the leaf.
+    /// Returns the value that a leaf has after `part` was stored to the selected part. `whole` is the
+    /// value of the leaf before the store, `leaf` is its type.
     fn store(&self, values: &mut Values<'_>, leaf: Id, whole: Id, part: Id) -> Id {
         let mut part = part;
         if let Some((vector_type, index)) = self.component {

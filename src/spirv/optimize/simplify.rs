@@ -9,7 +9,7 @@ use crate::spirv::Id;
 use crate::spirv::declarations::Type;
 use crate::spirv::specialization::fold::{Scalar, Value, fold};
 
-/// The largest number of instructions that the search for a part of a composite goes back.
+/// The largest number of instructions through which the origin of a part of a composite is traced back.
 const MAX_STEPS: u32 = 64;
 
 /// Returns an existing value that is equal to the result of a pure operation. Floating-point
@@ -21,7 +21,7 @@ pub(super) fn simplify(values: &mut Values<'_>, op: Op, ty: Id, operands: &[u32]
             if path.is_empty() {
                 return Some(from);
             }
-            // The value is a part of another composite, from which it can be extracted directly.
+            // The result is a part of another composite, from which it can be extracted directly.
             (from.0 != *composite).then(|| values.extract(ty, from, &path))
         }
         (Op::CompositeConstruct, parts) => whole_of(values, ty, parts),
@@ -53,7 +53,7 @@ pub(super) fn simplify(values: &mut Values<'_>, op: Op, ty: Id, operands: &[u32]
             if indices.is_empty() {
                 return Some(Id(*base));
             }
-            // The indices of an access chain whose base is an access chain are joined.
+            // An access chain whose base is an access chain becomes one chain with the indices of both.
             let inner = values.definition(Id(*base)).filter(|i| i.is(op))?;
             let inner = inner.operands().get(2..).filter(|inner| inner.len() > 1)?;
             if inner.len() + indices.len() > MAX_INDICES {
@@ -92,7 +92,7 @@ fn arithmetic(values: &mut Values<'_>, op: Op, ty: Id, operands: &[u32]) -> Opti
         return Some(values.constant(ty, folded));
     }
     let [a, b] = *operands else { return None };
-    // For signed integers, the types of the operands may differ from the type of the result.
+    // An operand can replace the result only if the types are the same. Integers may differ in signedness.
     let same = |id: u32| (values.type_of(Id(id)) == Some(ty)).then_some(Id(id));
     let [is_a, is_b] = [a, b].map(|id| {
         let bits = values.scalar(Id(id)).map(Value::bits);

@@ -18,7 +18,7 @@ pub(crate) enum Merge {
     Loop { merge: Id, next: Id },
 }
 
-/// A range of indices in [`Source::instructions`].
+/// A range of instructions, as indices in [`Source::instructions`].
 type Places = Range<usize>;
 
 #[derive(Debug)]
@@ -92,7 +92,6 @@ pub(crate) struct Source<'m> {
     /// The variables and parameters that are indexed with an index that is neither a constant nor a
     /// parameter.
     indexed: Vec<Id>,
-    /// The number of words of all functions.
     words: usize,
 }
 
@@ -103,7 +102,7 @@ impl<'m> Source<'m> {
         let mut functions = FxHashMap::default();
         let mut labels = module.id_map();
         let (mut bases, mut chains) = (module.id_map(), Vec::new());
-        // The ids of declarations and parameters. An index that has another id is the result of a
+        // The ids of declarations and parameters. An index with any other id is the result of a
         // computation.
         let mut given = module.id_set();
         given.extend(module.section(Section::Declarations).filter_map(|i| result_of(i).1));
@@ -148,7 +147,6 @@ impl<'m> Source<'m> {
         this
     }
 
-    /// An empty map from ids of the module.
     pub(super) fn id_map(&self) -> IdMap<Id> {
         self.module.id_map()
     }
@@ -158,12 +156,11 @@ impl<'m> Source<'m> {
         self.functions.keys().copied().filter(|id| self.get(*id).is_none())
     }
 
-    /// Whether `id` is a function of the module.
     pub(super) fn has(&self, id: Id) -> bool {
         self.functions.contains_key(&id)
     }
 
-    /// A function; `None` if it has unsupported code.
+    /// Returns a function, which is parsed at the first call; `None` if it has unsupported code.
     pub(crate) fn get(&self, id: Id) -> Option<&Function> {
         let unread = self.functions.get(&id)?;
         unread.function.get_or_init(|| self.read(unread)).as_ref()
@@ -175,12 +172,10 @@ impl<'m> Source<'m> {
         function.blocks.get(number).filter(|block| block.label == label)
     }
 
-    /// The number of blocks of all functions.
     pub(super) fn block_count(&self) -> usize {
         self.block_count
     }
 
-    /// Returns the `OpFunction` of a function.
     pub(super) fn head(&self, function: &Function) -> Instruction<'m> {
         self.instructions[function.code.start]
     }
@@ -226,7 +221,6 @@ impl<'m> Source<'m> {
         self.words
     }
 
-    /// The variables and parameters that are indexed with a computed index.
     pub(super) fn indexed(&self) -> impl Iterator<Item = Id> {
         self.indexed.iter().copied()
     }
@@ -367,7 +361,6 @@ impl<'m> Source<'m> {
                 } else if i.is(Op::FunctionCall) {
                     let arguments = i.operands().iter().skip(3);
                     stored.extend(arguments.map(|argument| self.root(Id(*argument))));
-                    // Stores in called functions count, too.
                     if let Some(callee) = self.functions.get(&i.id(2))
                         && seen.insert(i.id(2))
                     {
@@ -381,8 +374,8 @@ impl<'m> Source<'m> {
 
     /// The variable or parameter that a pointer points into.
     fn root(&self, mut pointer: Id) -> Id {
-        // In a valid module a pointer is not derived from itself; the limit ends the loop in any
-        // other module.
+        // In a valid module no pointer is derived from itself. In an invalid module the limit ends the
+        // loop.
         for _ in 0..=self.instructions.len() {
             match self.bases.get(pointer) {
                 Some(base) => pointer = base,
@@ -393,7 +386,7 @@ impl<'m> Source<'m> {
     }
 }
 
-/// Whether an instruction is left out, because it does not affect what the code does.
+/// Whether the walk leaves out an instruction, because the instruction does not affect what the code does.
 fn is_left_out(i: Instruction<'_>, dropped: &FxHashSet<Id>) -> bool {
     i.is(Op::Line) || i.is(Op::NoLine) || is_of_sets(i, dropped)
 }
@@ -419,7 +412,6 @@ const fn least_operands(op: Op) -> usize {
     }
 }
 
-/// The labels that a terminator branches to.
 pub(crate) fn successors(terminator: Instruction<'_>) -> impl Iterator<Item = Id> {
     let mut labels = Vec::new();
     match terminator.op() {
@@ -433,7 +425,7 @@ pub(crate) fn successors(terminator: Instruction<'_>) -> impl Iterator<Item = Id
     labels.into_iter()
 }
 
-/// The value that a phi has for the edge from a block.
+/// Returns the operand of a phi for the parent block `from`.
 pub(crate) fn phi_value(phi: Instruction<'_>, from: Id) -> Option<Id> {
     let (pairs, _) = phi.operands().get(2..)?.as_chunks::<2>();
     pairs.iter().find(|[_, block]| *block == from.0).map(|[value, _]| Id(*value))

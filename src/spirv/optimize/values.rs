@@ -29,11 +29,11 @@ pub(super) struct Values<'m> {
     pub(super) start: Vec<u32>,
     /// The first id that emitted instructions may have. Lower ids belong to the module.
     first: u32,
-    /// For each id from `first` on, where its instruction is: 1 + the index in `words`, or [`IN_START`] + the index in
-    /// `start`.
+    /// The position of the instruction that defines each id from `first` on: 1 + the index in `words`, or
+    /// [`IN_START`] + the index in `start`. 0 if there is none.
     definitions: Vec<u32>,
-    /// What is known of ids that the module declares: constants, undefined values and global
-    /// variables.
+    /// The types of the constants, undefined values and global variables that the module declares, and the values of
+    /// the constants.
     constants: FxHashMap<Id, Constant>,
     /// The undefined value of each type for which there is one.
     undefined: FxHashMap<Id, Id>,
@@ -43,7 +43,6 @@ pub(super) struct Values<'m> {
     /// For each open scope ([`begin_scope`](Self::begin_scope)), the keys that are removed from `known` when the scope
     /// ends.
     scopes: Vec<Vec<Vec<u32>>>,
-    /// A buffer for a key of `known`.
     key: Vec<u32>,
     /// The index in `words` after the last label.
     block: usize,
@@ -164,7 +163,6 @@ impl<'m> Values<'m> {
         self.scalar(id).and_then(Value::truth)
     }
 
-    /// The scalar type with this id, or `None` for any other type.
     pub(super) fn scalar_type(&self, ty: Id) -> Option<Scalar> {
         Scalar::of(self.declarations, ty)
     }
@@ -212,8 +210,8 @@ impl<'m> Values<'m> {
         id
     }
 
-    /// Begins a scope. The values that are emitted in it must not be reused after its end, because
-    /// their blocks need not dominate later ones.
+    /// Begins a scope. After its end, the values that were emitted in it must not be reused, because
+    /// their blocks need not dominate later blocks.
     pub(super) fn begin_scope(&mut self) {
         self.scopes.push(Vec::new());
     }
@@ -224,7 +222,6 @@ impl<'m> Values<'m> {
         }
     }
 
-    /// Appends an instruction without result.
     pub(super) fn push(&mut self, op: Op, operands: &[u32]) {
         let head = self.head(operands.len() + 1, op);
         self.words.push(head);
@@ -245,7 +242,7 @@ impl<'m> Values<'m> {
         id
     }
 
-    /// Does what [`define`](Self::define) does, before all other instructions of the first block.
+    /// Appends an instruction with result type and result to `start`, before all other instructions of the first block.
     fn define_at_start(&mut self, op: Op, ty: Id, operands: &[u32]) -> Id {
         let id = self.fresh();
         let place = self.start.len() as u32 | IN_START;
@@ -334,7 +331,6 @@ impl<'m> Values<'m> {
         }
     }
 
-    /// The type that a pointer type points to.
     pub(super) fn pointee_of_type(&self, ty: Id) -> Option<Id> {
         match self.ty(ty)? {
             Type::Pointer { pointee, .. } => Some(*pointee),

@@ -10,16 +10,15 @@ use super::{Decorations, MAX_DEPTH, Stop, is_pure};
 use crate::spirv::id_set::IdMap;
 use crate::spirv::{Id, Instruction, Module, Section, result_of, visit_ids};
 
-/// The facts about a module that do not change during the walk.
+/// The data that do not change during the walk.
 pub(super) struct Known<'s> {
     pub(super) source: &'s Source<'s>,
-    /// Variables that stay in memory.
+    /// The variables that stay in memory, because their values are not tracked.
     pub(super) untracked: &'s FxHashSet<Id>,
     /// Functions that remain functions and are called, because they cannot be inlined.
     pub(super) refused: &'s FxHashSet<Id>,
-    /// The decorations of ids in functions.
     pub(super) decorations: &'s Decorations<'s>,
-    /// The instruction set `GLSL.std.450`.
+    /// The id of the instruction set `GLSL.std.450`; `None` if the module does not import it.
     pub(super) glsl: Option<Id>,
     /// The largest number of words that may be written.
     pub(super) limit: usize,
@@ -33,12 +32,12 @@ pub(super) struct Walk<'s, 'm> {
     pub(super) values: Values<'m>,
     pub(super) tracked: Tracked,
     pub(super) state: State,
-    /// The blocks with several predecessors to which the current block may branch, the innermost
-    /// last.
+    /// The blocks with several predecessors to which the current block may branch. The block of the
+    /// innermost construct is the last.
     pub(super) targets: Vec<Target>,
     /// The label in the output of the block that is being written.
     pub(super) block: Id,
-    /// The `OpVariable` instructions of the variables that stay in memory.
+    /// The `OpVariable` instructions of the variables that are not tracked, so that they stay in memory.
     pub(super) variables: Vec<u32>,
     /// The decorations of new ids, as encoded instructions.
     pub(super) annotations: Vec<Vec<u32>>,
@@ -47,9 +46,9 @@ pub(super) struct Walk<'s, 'm> {
     /// The ids of the output, by the ids of the source that they replace; an id that is not in the map stays the same.
     /// One map is enough for all inlined functions, because functions are not recursive.
     pub(super) ids: IdMap<Id>,
-    /// For each block of the source, the number of the last frame in which it was entered.
+    /// For each block of the source, the number of the last frame (inlined call) in which the walk entered the block.
     visited: Vec<u32>,
-    /// The number of frames so far. Each function call that was inlined has a frame.
+    /// The number of frames so far: of the entry point, and of each call that was inlined.
     frames: u32,
     /// The number of blocks and instructions of the source that the walk has followed. Beyond `8 * limit` the walk
     /// gives up. The limit on written words is not enough: calls whose code folds away add no words, but their number
@@ -87,12 +86,12 @@ pub(super) struct Target {
     pub(super) kind: Kind,
 }
 
-/// The construct whose merge block a [`Target`] is, or another role that the target has.
+/// The role of a [`Target`]: the merge block of a construct (`If`, `Switch`, `Loop`), or another block.
 #[derive(Debug)]
 pub(super) enum Kind {
-    /// A selection with two sides, and the returns within it.
+    /// The merge block of a selection with two sides. The vector has the returns within the selection.
     If(Vec<Return>),
-    /// An `OpSwitch`, and the returns within it.
+    /// The merge block of an `OpSwitch`. The vector has the returns within the `OpSwitch`.
     Switch(Vec<Return>),
     Loop,
     /// A case of the innermost switch.
@@ -108,7 +107,7 @@ pub(super) struct Frame<'s> {
     /// The number of the frame, from 1 on.
     number: u32,
     pub(super) is_entry: bool,
-    /// The number of targets when the walk entered the function.
+    /// The number of [`Walk::targets`] when the walk entered the function.
     pub(super) base: usize,
 }
 
@@ -253,8 +252,8 @@ impl<'s, 'm> Walk<'s, 'm> {
             return Err(Stop::GiveUp);
         }
         if !edges.is_empty() {
-            // All phis of a block are evaluated with the values before the block: none sees the new
-            // value of another one.
+            // All phis of a block are evaluated with the values before the block, not with the new values
+            // of other phis.
             let mut phis = Vec::new();
             for phi in source.phis(block) {
                 phis.push((phi.id(1), self.phi(frame, phi, edges)?));
@@ -267,7 +266,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         }
     }
 
-    /// Returns the value in the output of a phi of the source.
+    /// Returns the id in the output that replaces a phi of the source.
     fn phi(&mut self, frame: &Frame<'s>, i: Instruction<'_>, edges: &[Edge]) -> Result<Id, Stop> {
         let mut values = Vec::with_capacity(edges.len());
         for edge in edges {
@@ -325,7 +324,6 @@ impl<'s, 'm> Walk<'s, 'm> {
         }
     }
 
-    /// Writes the instructions of a block of the source.
     pub(super) fn walk_block(
         &mut self,
         frame: &mut Frame<'s>,
@@ -445,7 +443,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         }
     }
 
-    /// Returns the operands after result type and result, with ids of the output.
+    /// Returns the operands of an instruction after result type and result, with ids of the output.
     fn operands(&self, i: Instruction<'_>) -> Result<Vec<u32>, Stop> {
         let first = match result_of(i) {
             (Some(_), Some(_)) => 2,
@@ -486,7 +484,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         self.depth -= 1;
         self.tracked.truncate(leaves);
         self.state.truncate(leaves);
-        // The function's variables are no longer tracked, so no id may refer to pointers into them.
+        // The variables of the inlined function are no longer tracked, so no id may stand for a pointer into them.
         let source = self.known.source;
         for local in source.parameters(function).chain(source.variables(function)) {
             self.ids.remove(local.id(1));

@@ -51,7 +51,6 @@ impl Scalar {
     }
 }
 
-/// The value of a scalar constant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Value {
     scalar: Scalar,
@@ -119,7 +118,6 @@ impl Value {
         }
     }
 
-    /// The bits of the value; those above the type's width are zero.
     pub(in crate::spirv) fn bits(self) -> u64 {
         self.bits
     }
@@ -134,12 +132,10 @@ impl Value {
         })
     }
 
-    /// The value of a boolean; `None` for a number.
     pub(crate) fn truth(self) -> Option<bool> {
         (self.scalar == Scalar::Bool).then_some(self.bits != 0)
     }
 
-    /// The number of bits of an integer; `None` for any other type.
     fn width(self) -> Option<u32> {
         match self.scalar {
             Scalar::Int { width, .. } => Some(width),
