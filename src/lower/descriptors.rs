@@ -350,7 +350,7 @@ fn add_bytes(builder: &mut Builder<'_>, code: &mut Code, address: Id, bytes: Id)
     code.value(builder, Op::CompositeInsert, uvec2, &[sum.0, address.0, 0])
 }
 
-/// Generates the index in the descriptor array of the buffer that `address` points into: its number minus 1.
+/// Generates the index in the descriptor array of the buffer that `address` points into: the buffer's number minus 1.
 fn buffer_index(builder: &mut Builder<'_>, code: &mut Code, address: Id) -> Id {
     let (uint, one) = (builder.uint(), builder.constant(1));
     let number = code.extract(builder, address, 1);

@@ -21,15 +21,15 @@ use crate::sysval::results::RESULTS_WIDTH;
 /// A kernel of `shaders/*.wgsl`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kernel {
-    /// `shaders/setup.wgsl`: computes how many primitives each draw captures, and where, if only
-    /// the GPU knows that. For captures without primitive restart.
+    /// `shaders/setup.wgsl`: computes how many primitives each draw captures, and where in the
+    /// capture buffers, if the CPU does not know that. It does not support primitive restart.
     Setup,
     /// [`Setup`](Self::Setup) with support for primitive restart, which takes more registers even
     /// if no draw restarts.
     RestartedSetup,
     /// [`RestartedSetup`](Self::RestartedSetup) for draws with geometry or tessellation shaders. It
     /// only computes how many input primitives the draws have: [`PlaceEntries`](Self::PlaceEntries)
-    /// computes later where they capture.
+    /// computes later where in the capture buffers the draws capture.
     Assemble,
     /// `shaders/resume.wgsl`: reads from the counters where a capture resumes, and computes how
     /// many primitives fit.

@@ -117,8 +117,8 @@ pub struct LoweredCompute {
     /// The attributes that the shader reads, in the order of their descriptors in the sysvals and
     /// the table.
     pub attributes: Vec<LoweredAttribute>,
-    /// Invocations per workgroup: the values that a pipeline gives the constant
-    /// [`workgroup_size`](SpecIds::workgroup_size).
+    /// The numbers of invocations per workgroup. A pipeline sets the constant
+    /// [`workgroup_size`](SpecIds::workgroup_size) to one of them.
     pub workgroup_sizes: WorkgroupSizes,
     /// The size in bytes of the shared memory of a workgroup with the largest of the
     /// [`workgroup_sizes`](field@Self::workgroup_sizes).

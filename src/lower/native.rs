@@ -304,8 +304,8 @@ pub struct EmitOptions<'a> {
     /// The outputs to capture.
     pub list: &'a CaptureList,
     /// The device's `maxVertexOutputComponents` or `maxTessellationEvaluationOutputComponents`; for
-    /// a geometry shader the lower of `maxGeometryOutputComponents` and
-    /// `maxGeometryTotalOutputComponents` divided by the number of its vertices (`OutputVertices`).
+    /// a geometry shader the lower of two limits: `maxGeometryOutputComponents`, and
+    /// `maxGeometryTotalOutputComponents` divided by the shader's `OutputVertices`.
     pub max_output_components: u32,
     /// The values of specialisation constants, as in [`Shader::specialization`].
     pub specialization: &'a [SpecializationConstant<'a>],

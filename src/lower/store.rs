@@ -130,7 +130,6 @@ pub(super) struct StoredOutputs<'a> {
 }
 
 impl StoredOutputs<'_> {
-    /// Generates the body of `store_record(record)`.
     pub(super) fn store_record(
         &self,
         linker: &mut Linker<'_, '_>,
@@ -182,7 +181,6 @@ impl StoredOutputs<'_> {
         Ok(())
     }
 
-    /// Generates the address of record `record` in a capture buffer.
     pub(super) fn record_address(
         &self,
         linker: &mut Linker<'_, '_>,

@@ -6,7 +6,7 @@ use spirv::{Op, StorageClass};
 use super::module::encode;
 use super::{Id, Module, Section, string_words};
 
-/// Adds declarations to a module, unless the module already has an equal one.
+/// Adds declarations to a module, unless the module already has an equal declaration.
 ///
 /// SPIR-V forbids equal scalar, vector and function types. Other types are not reused if they are
 /// decorated, because the decoration may not be right for the new use.

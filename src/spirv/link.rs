@@ -357,8 +357,8 @@ impl<'l, 'm> Linker<'l, 'm> {
         Ok(new)
     }
 
-    /// Returns the operands of a declaration with the ids of the target module, without the result,
-    /// whose index is `result`.
+    /// Returns the operands of a declaration, with the ids of the target module and without the
+    /// result. `result` is the index of the result.
     fn renumber_operands(&mut self, words: &[u32], result: usize) -> Result<Vec<u32>, LinkError> {
         let i = Instruction::new(words);
         // The result is mapped to itself until its new id is known.

@@ -345,7 +345,7 @@ impl Module {
         words
     }
 
-    /// Returns a copy of the module whose section `left_out` is empty.
+    /// Returns a copy of the module without the instructions of the section `left_out`.
     pub(crate) fn without(&self, left_out: Section) -> Self {
         let mut copy = Self { arena: Vec::new(), sections: Default::default(), ..*self };
         for (number, section) in self.sections.iter().enumerate() {

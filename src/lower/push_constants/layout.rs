@@ -22,7 +22,7 @@ const MAX_STEPS: u32 = 1 << 14;
 /// Size in bytes of a `PhysicalStorageBuffer` pointer.
 const POINTER_SIZE: u32 = 8;
 
-/// A value of a block, down to the scalars and vectors that are read as a whole.
+/// A value of a block, as a tree whose leaves are scalars, vectors and device addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Value {
     /// A scalar or a vector.

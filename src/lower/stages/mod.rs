@@ -443,8 +443,8 @@ fn contradict(a: &[u32], b: &[u32]) -> bool {
         | (RoundingModeRTZ, RoundingModeRTE) => a.get(1) == b.get(1),
         // The first operand of this mode is the type of the numbers.
         (FPFastMathDefault, FPFastMathDefault) => a.get(1) == b.get(1) && a != b,
-        // FPFastMathDefault replaces the other modes here, and must not be declared together with
-        // them.
+        // FPFastMathDefault replaces ContractionOff and SignedZeroInfNanPreserve, and must not be
+        // declared together with them.
         (FPFastMathDefault, ContractionOff | SignedZeroInfNanPreserve)
         | (ContractionOff | SignedZeroInfNanPreserve, FPFastMathDefault) => true,
         _ => false,

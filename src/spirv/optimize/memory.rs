@@ -35,7 +35,7 @@ pub(super) struct Tracked {
 }
 
 impl Tracked {
-    /// Returns the tracked pointer with an id of the output; `None` if the id is no pointer into a tracked variable.
+    /// Returns the pointer that has the id `id` in the output; `None` if this is no pointer into a tracked variable.
     pub(super) fn pointer(&self, id: Id) -> Option<&Pointer> {
         self.pointers.get(&id)
     }

@@ -166,7 +166,6 @@ impl<'m> Source<'m> {
         unread.function.get_or_init(|| self.read(unread)).as_ref()
     }
 
-    /// The block of `function` with this label, if there is one.
     pub(crate) fn block<'f>(&self, function: &'f Function, label: Id) -> Option<&'f Block> {
         let number = self.labels.get(label)? as usize;
         function.blocks.get(number).filter(|block| block.label == label)
@@ -202,7 +201,6 @@ impl<'m> Source<'m> {
         self.followed(&block.body)
     }
 
-    /// The merge instruction of a block, if there is one.
     pub(super) fn merge(&self, block: &Block) -> Option<Instruction<'m>> {
         block.merge_at.map(|place| self.instructions[place])
     }

@@ -129,7 +129,6 @@ impl<'m> Values<'m> {
         }
     }
 
-    /// The instruction that defines an emitted value.
     pub(super) fn definition(&self, id: Id) -> Option<Instruction<'_>> {
         let place = self.place(id)?;
         let (words, at) = match place & IN_START {

@@ -15,7 +15,7 @@ pub(super) struct Known<'s> {
     pub(super) source: &'s Source<'s>,
     /// The variables that stay in memory, because their values are not tracked.
     pub(super) untracked: &'s FxHashSet<Id>,
-    /// Functions that remain functions and are called, because they cannot be inlined.
+    /// The functions that cannot be inlined, so that calls of them are kept.
     pub(super) refused: &'s FxHashSet<Id>,
     pub(super) decorations: &'s Decorations<'s>,
     /// The id of the instruction set `GLSL.std.450`; `None` if the module does not import it.
