@@ -89,7 +89,6 @@ fn records_of_tri_strip(k: u32) -> vec3<u32> {
     return vec3<u32>(3u * k + slot0, 3u * (k - 1u) + slot1, 3u * (k - 2u) + slot2);
 }
 
-// The records of vertex `k` of a line strip.
 fn records_of_line_strip(k: u32) -> vec3<u32> {
     return vec3<u32>(2u * k, 2u * k - 1u, NONE);
 }
@@ -104,7 +103,7 @@ fn most_records_of_item() -> u32 {
     return select(1u, 2u, is_line_strip() | is_line_strip_adj() | is_tri_fan());
 }
 
-// The record of the hub in the primitive of a fan that begins with item `k`.
+// The record of a fan's hub in the triangle whose first rim vertex is item `k`.
 fn hub_record(k: u32) -> u32 {
     return 3u * k + select(2u, 0u, is_last_vertex() == 1u);
 }

@@ -73,8 +73,7 @@ fn records_of_entry(entries: Entries, entry: u32) -> Segment {
     return Segment(begin, min(min(counts.x, limit / vertices) * vertices, limit - begin));
 }
 
-// The records that a workgroup stores, which are consecutive. The segment is empty if it stores
-// none.
+// The records that a workgroup stores, which are consecutive. The segment is empty if the workgroup stores none.
 fn records_of_workgroup(workgroup: u32, exists: bool, entries: Entries) -> Segment {
     if is_placed() {
         let number = first_invocation(workgroup);
@@ -97,8 +96,8 @@ fn is_placed() -> bool {
     return always_emitted() != 0u && !has_batch();
 }
 
-// The records of items `first` to `end` of a draw that the CPU has placed. At most the last item does not fit
-// completely.
+// The records of items `first` to `end` (exclusive) of a draw that the CPU has placed. The draw's last item may fit
+// only in part; its records then end at draw.output_end.
 fn records_of_items(first: u32, end: u32) -> Segment {
     let each = always_emitted() * geometry_invocations() * output_vertices();
     let begin = min(draw.base_record + first * each, draw.output_end);
@@ -179,7 +178,6 @@ fn end_stream_primitive(stream: u32) {
     }
 }
 
-// Runs the vertex shader for the vertices of a primitive.
 fn shade_vertices(instance: u32, primitive: Primitive) {
     for (var slot = 0u; slot < input_vertices(); slot++) {
         let vertex = index_of_element(element_of_slot(primitive, slot));
@@ -189,7 +187,6 @@ fn shade_vertices(instance: u32, primitive: Primitive) {
     }
 }
 
-// Runs the vertex and the geometry shader for a primitive.
 fn run_geometry(instance: u32, primitive: Primitive) {
     shade_vertices(instance, primitive);
     run_invocations(primitive.id);

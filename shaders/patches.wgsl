@@ -49,7 +49,7 @@ fn shade_patch(instance: u32, patch_: Primitive) {
     pass_patch();
 }
 
-// Stores the primitives of a slice.
+// Stores the primitives of a slice. The counting run only counts them.
 fn run_slice(instance: u32, item: Primitive) {
     let slice = begin_slice(instance, item);
     if !uniformly(is_counting) {

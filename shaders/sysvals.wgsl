@@ -72,7 +72,6 @@ var<private> first_bytes: vec4<u32>;
 // Where the indices of the draw are in the table of restarts, if the draw has primitive restart.
 var<private> draw_restarts: DrawRestarts;
 
-// Loads the draw from the push constants.
 fn use_pushed_draw() {
     draw = sysvals.draw;
     first_bytes = vec4<u32>();
@@ -118,7 +117,6 @@ fn listed_draws_address() -> vec2<u32> {
     return sysvals.draw.index_address;
 }
 
-// The number of draws that the CPU listed.
 fn listed_draw_count() -> u32 {
     return sysvals.draw.item_count;
 }

@@ -13,7 +13,6 @@ use crate::spirv::Id;
 use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::types::MAX_STEPS;
 
-/// The maximum depth of nested types.
 const MAX_DEPTH: u32 = 64;
 
 /// A captured value that is split into the parts that are stored.
@@ -191,7 +190,6 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// If `wide`, rounds the offset up to a multiple of 8 bytes.
     fn align(&mut self, wide: bool) {
         if wide {
             self.offset = self.offset.next_multiple_of(8);
@@ -223,7 +221,6 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The number of elements of an array; an error if it is not known.
     fn length(&self, length: Id, value: &CapturedValue) -> Result<u32, CaptureError> {
         self.declarations.constant(length).ok_or_else(|| CaptureError::ArrayLength {
             output: self.label(value),
