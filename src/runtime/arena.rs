@@ -185,8 +185,9 @@ impl ArenaDesc {
 }
 
 // Checks that the `*_PER_DRAW` constants are large enough. A draw that the setup kernel places takes upload memory for
-// its input, its group and the range of its restarts, and scratch memory for the resulting draw, in a group that
-// contains only that draw. A draw that the CPU places takes upload memory only.
+// its `Input` (the recorded draw command), its group and the range of its restarts. It takes scratch memory for the
+// placed draw and, if it is the only draw of its group, for the group's batch. A draw that the CPU places takes upload
+// memory only.
 const _: () = {
     use super::recorder::SMALL;
     use crate::sysval::{Batch, DrawSysvals};
