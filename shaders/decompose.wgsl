@@ -111,7 +111,7 @@ fn hub_record(k: u32) -> u32 {
 // A range of consecutive records that are decomposed together: the records of an instance, or with
 // primitive restart the records between two restarts.
 struct Segment {
-    // The number of the segment's first record, counted from the same record as draw.base_record.
+    // The number of the segment's first record. Record 0 begins at `first_bytes` in each capture buffer.
     first: u32,
     count: u32,
 }
@@ -137,8 +137,8 @@ fn is_captured(segment: Segment, record: u32) -> bool {
     return (record < segment.count) & (is_unchecked() | (segment.first + record < draw.output_end));
 }
 
-// Translates the number of a record within its segment to the number that counts from the same record as
-// draw.base_record. NONE if the record is not captured.
+// Translates the number of a record within its segment to the number that store_record takes. NONE if the record is not
+// captured.
 fn output_of(segment: Segment, record: u32) -> u32 {
     return select(NONE, segment.first + record, is_captured(segment, record));
 }

@@ -81,7 +81,7 @@ const ENTRY_JOB_SIZE: u32 = 48u;
 const PLACE_PROGRESS: u32 = 16u;
 
 // Places the entries of all dispatches, one dispatch after the other. If nothing is captured, and primitives are only
-// counted for queries, all strides are 0 and `room` is NONE.
+// counted for queries, all strides are 0, and `room` (the number of records that still fit) is NONE.
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
 fn xfb_place_entries(@builtin(local_invocation_index) local: u32) {
     let parameters = load4(kernel.parameters);

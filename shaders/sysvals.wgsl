@@ -42,7 +42,7 @@ struct Batch {
     draws: vec2<u32>,
     // The number of draws, plus RESTARTED_BATCH if each draw is followed by its `DrawRestarts`.
     draw_count: u32,
-    // The number of the first record that does not fit, counted from the same record as Draw.base_record.
+    // The number of the first record that does not fit. In each capture buffer record 0 begins at `positions`.
     record_limit: u32,
     positions: vec4<u32>,
 }

@@ -340,8 +340,8 @@ impl Arena {
         self.rewind(Mark { reused: None, upload, scratch, sets: 0 });
     }
 
-    /// The memory in the current block that an earlier recording into `cmd` took with `take_reused`, or `None` if it
-    /// has fewer than `size` bytes.
+    /// The memory in the current block that an earlier recording into `cmd` took with `take_reused`. `None` if no
+    /// recording took any, or if it has fewer than `size` bytes.
     fn reused(&self, cmd: vk::CommandBuffer, size: u64) -> Option<Suballocation> {
         let block = self.scratch.window().buffer;
         let fits = |reused: &Reused| {
@@ -478,7 +478,7 @@ impl ArenaAccess<'_> {
         Ok(place)
     }
 
-    /// The blocks from which upload and scratch memory are taken, in this order.
+    /// The current block of upload memory and the current block of scratch memory, each as a range of its buffer.
     pub(super) fn windows(&self) -> [Window; 2] {
         [self.arena.upload.window(), self.arena.scratch.window()]
     }

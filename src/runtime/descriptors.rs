@@ -199,7 +199,7 @@ impl Table {
     }
 
     /// Returns a provisional address of a range. After [`assign`](Self::assign), [`resolve`](Self::resolve) translates
-    /// it. `what` names the range in errors.
+    /// it to the address in the assigned window. `what` names the range in errors.
     ///
     /// # Errors
     /// [`RuntimeError::Limit`] if the range is larger than a descriptor can cover, [`RuntimeError::TooManyBuffers`] if
@@ -277,7 +277,7 @@ impl Table {
             let of_arena = self.of_arena(purpose);
             let most = limits.most_ranges(purpose);
             let used = self.used.iter().map(|number| &self.ranges[*number]);
-            // The capacity is an upper bound, so that the vector is allocated once and never grows.
+            // The capacity is an upper bound, so the vector never grows.
             let mut asked = Vec::with_capacity(self.used.len());
             asked.extend(used.clone().filter(|r| r.purpose == purpose).map(|r| r.range));
             let others = used.filter(|r| r.purpose != purpose).map(|r| r.range.window);
@@ -425,8 +425,9 @@ pub(super) enum User {
     Kernels,
 }
 
-/// Returns the index of the span that contains `window`, extending a span or adding one if necessary. Returns `None` if
-/// there would be more than `most` spans.
+/// Returns the index of a span that contains `window`. A span is a range of a buffer that one descriptor can cover. If
+/// no span contains `window`, a span is extended or added; the result is `None` if there would be more than `most`
+/// spans.
 fn span(spans: &mut Vec<Window>, most: usize, max_range: u64, window: Window) -> Option<usize> {
     let holds =
         |span: &Window| span.buffer == window.buffer && span.union(window).size() <= max_range;
