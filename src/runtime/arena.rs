@@ -295,7 +295,6 @@ impl Arena {
         ArenaAccess { arena: self, allocator: Some(allocator) }
     }
 
-    /// The id of the context that the arena was made with.
     pub(crate) const fn context(&self) -> ContextId {
         self.context
     }

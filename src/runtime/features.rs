@@ -439,8 +439,8 @@ mod tests {
         caps
     }
 
-    /// What `VK_KHR_portability_subset` makes optional is enabled where the device has it, and only for the
-    /// backends that use it.
+    /// The features that `VK_KHR_portability_subset` makes optional are enabled if the device has them, and only for
+    /// the backends that use them.
     #[test]
     fn a_portable_device_has_what_it_says() {
         type Get = fn(&RequiredFeatures) -> bool;
@@ -478,18 +478,19 @@ mod tests {
             assert!(!compute.features().contains(&name), "{name}");
             assert!(compute.extensions().contains(&khr::portability_subset::NAME));
 
-            // A device that was created with that has it, and one that was created without has not.
+            // A device that was created with the feature has it, and a device that was created without the feature
+            // lacks it.
             // SAFETY: the structures are valid.
             let restrict = |info: &vk::DeviceCreateInfo<'_>| unsafe {
                 let mut caps = caps.clone();
                 caps.restrict(info);
                 caps
             };
-            // SAFETY: as above.
+            // SAFETY: the structures are valid.
             let created =
                 unsafe { with.with_create_info(vk::DeviceCreateInfo::default(), restrict) };
             assert_eq!(of(&created, all), with, "{name}");
-            // SAFETY: as above.
+            // SAFETY: the structures are valid.
             let created =
                 unsafe { compute.with_create_info(vk::DeviceCreateInfo::default(), restrict) };
             assert_eq!(created.portability, Some(PortabilitySupport::default()), "{name}");
