@@ -138,7 +138,6 @@ impl QueryPool {
         Ok(Self { buffer, kind, count })
     }
 
-    /// The id of the context that the pool was made with.
     pub(crate) const fn context(&self) -> ContextId {
         self.buffer.context()
     }
@@ -158,7 +157,6 @@ impl QueryPool {
         self.count
     }
 
-    /// The buffer that contains the queries.
     pub(super) const fn buffer(&self) -> &Buffer {
         &self.buffer
     }
@@ -169,7 +167,6 @@ impl QueryPool {
         QueryPlace { query: QUERY * query, ends: QUERY * count + DWORD * query }
     }
 
-    /// Checks that a range of queries is within the pool.
     pub(super) fn check_range(&self, first: u32, count: u32) -> Result<(), RuntimeError> {
         match first.checked_add(count) {
             Some(end) if end <= self.count => Ok(()),

@@ -128,8 +128,8 @@ impl ExpectedDraws {
             keys.push(pushed);
         }
         if !indirect && large {
-            // If the pipeline stages records, a large draw uses a checked Vulkan pipeline, because only checked ones
-            // stage. A draw with more workgroups than one axis allows uses a checked one, too.
+            // If the pipeline stages records, a large draw uses a checked Vulkan pipeline, because only checked
+            // pipelines stage. A draw with more workgroups than one axis allows uses a checked pipeline, too.
             keys.push(Key { checked: true, ..pushed });
         }
         keys
