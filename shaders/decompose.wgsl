@@ -150,8 +150,8 @@ fn emit(segment: Segment, record: u32) {
 }
 
 fn emit_all(segment: Segment, records: vec3<u32>) {
-    // A pipeline for all topologies tests all three records: to skip some of them, it would have to keep their number
-    // in a register across the first store. A record that the topology does not have is NONE, and NONE is never
+    // A pipeline for all topologies tests all three records: to skip some of them, it would have to keep the number of
+    // records in a register across the first store. A record that the topology does not have is NONE, and NONE is never
     // captured.
     let most = select(most_records_of_item(), 3u, pipeline_topology() == ANY_TOPOLOGY);
     emit(segment, records.x);

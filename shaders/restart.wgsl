@@ -91,7 +91,7 @@ fn run_of_mask(topology: u32, vertices: u32, mask: u32, length: u32) -> Run {
     return Run(1u, first, primitives_of_runs(topology, vertices, whole), length - last - 1u);
 }
 
-// The sum of primitive_count over all sequences of ones. Each sequence is a segment with one vertex per bit.
+// The sum of primitive_count over all sequences of ones in `whole`. Each sequence is a segment with one vertex per bit.
 fn primitives_of_runs(topology: u32, vertices: u32, whole: u32) -> u32 {
     let step = primitive_step(topology, vertices);
     if is_step_of_patches(step) {

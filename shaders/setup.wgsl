@@ -50,8 +50,8 @@ const BATCH_SIZE: u32 = 48u;
 // The offset of `progress` in the parameters, in bytes.
 const SETUP_PROGRESS: u32 = 64u;
 
-// The largest number of items of a draw with primitive restart. A fan has two invocations per item,
-// whose number must fit into 32 bits.
+// The largest number of items of a draw with primitive restart. A fan has two invocations per item, and the number of
+// invocations must fit into 32 bits.
 const MOST_ITEMS: u32 = 0x7fffffffu;
 // The largest workgroup size of a kernel. Shared memory is declared for this size.
 const MAX_KERNEL_WIDTH: u32 = 256u;
@@ -179,8 +179,8 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
         }
     }
 
-    // The counters are overwritten below. A draw may read its vertex count from one of them, so all loads come before
-    // this store.
+    // The counters are overwritten below, and a draw may read its vertex count from a counter. So this barrier orders
+    // all loads before the store.
     storageBarrier();
     if local == 0u {
         if input_count > 0u {

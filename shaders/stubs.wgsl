@@ -215,6 +215,7 @@ fn listed_output(number: u32) -> u32 { return NONE; }
 // Writes the shader's outputs to shared memory, as the workgroup's staged vertex `slot`.
 fn stage_record(slot: u32) {}
 
-// Copies one unit of the staged records to every bound buffer. `unit` is its number, counted over the `count`
-// records that begin with element `first` of the list. `listing` says how the records are listed (staged.wgsl).
+// Copies one unit of the staged records to every bound buffer. `unit` is the number of this unit, counted over the
+// units of the `count` records that begin with element `first` of the list. `listing` says how the records are listed
+// (staged.wgsl).
 fn store_staged(first: u32, count: u32, unit: u32, listing: u32) {}

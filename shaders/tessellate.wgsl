@@ -152,7 +152,7 @@ fn position_in_first_half(edge: Edge, number: u32) -> u32 {
     return position - scaled(position - finer, edge.fraction);
 }
 
-// `number / count`, rounded to a multiple of 1 / TESSELLATED_ONE, in these units.
+// `number / count` in units of 1 / TESSELLATED_ONE, rounded.
 fn ratio_of_one(number: u32, count: u32) -> u32 {
     return (number * TESSELLATED_ONE + count / 2u) / count;
 }

@@ -15,7 +15,7 @@ use crate::spirv::types::MAX_STEPS;
 
 const MAX_DEPTH: u32 = 64;
 
-/// A captured value that is split into the parts that are stored.
+/// A captured value, which a [`Walk`] splits into the scalars, vectors and matrix columns that are stored.
 #[derive(Debug, Clone)]
 pub(super) struct CapturedValue {
     /// The number of the capture buffer.

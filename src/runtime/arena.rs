@@ -54,8 +54,8 @@ const SETS_GROWTH: u32 = 16;
 /// draw, a [`flush`](super::Recorder::flush) counts as a capture, and each draw of a multi-draw counts as one draw.
 ///
 /// An indirect draw counts as one draw for upload memory, whatever its `draw_count`. For scratch memory it counts as
-/// `draw_count` draws. But for all draws of a capture together, scratch memory is taken for at most as many draws as
-/// records fit in the smallest capture buffer, plus one per dispatch.
+/// `draw_count` draws. But the number of draws for which a capture takes scratch memory is at most the number of
+/// records that fit into the smallest capture buffer, plus one per dispatch.
 ///
 /// With a geometry shader that emits to several vertex streams, a capture counts once for each stream
 /// ([`Pipeline::stream_count`]), and each of its draws counts once for each stream, too. A stream that only a query
@@ -216,8 +216,8 @@ pub struct Arena {
 
 /// An [`Arena`], and optionally the allocator with which it may grow.
 ///
-/// `&mut Arena` converts to an access without an allocator; [`Arena::growing`] returns an access with one. `&mut
-/// ArenaAccess` converts to another access, so one access can be used for several recordings.
+/// `&mut Arena` converts to an access without an allocator; [`Arena::growing`] returns an access with an allocator.
+/// `&mut ArenaAccess` converts to another access, so the same access can be used for several recordings.
 pub struct ArenaAccess<'a> {
     arena: &'a mut Arena,
     allocator: Option<&'a mut (dyn MemoryAllocator + Send + Sync + 'a)>,

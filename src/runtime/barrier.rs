@@ -31,7 +31,7 @@ pub enum Barrier {
     CountsToSums,
     /// From the kernel that adds up the counts to the kernel that computes where the records of each entry are written.
     SumsToPlace,
-    /// From the kernel that computes where the records of each entry are written to the captures.
+    /// Orders the kernel that computes where the records of each entry are written before the captures.
     PlaceToCapture,
     /// Before the kernel that writes counters and query results that the CPU computed.
     BeforeFinish,

@@ -361,8 +361,8 @@ impl Table {
 }
 
 impl LastSets {
-    /// Returns a descriptor set with the windows of `table` for a kind of command: the last one if its contents are
-    /// equal, otherwise a new one from the arena.
+    /// Returns a descriptor set with the windows of `table` for the kind of command `user`: the set that was last
+    /// written for this kind if its contents are equal, otherwise a new set from the arena.
     ///
     /// # Errors
     /// [`RuntimeError::NoDescriptorSet`] if the arena has none left, or the error of a failed command.
@@ -450,8 +450,8 @@ const fn range_number(address: u64) -> Option<usize> {
     if number & PROVISIONAL == 0 { None } else { Some((number ^ PROVISIONAL) as usize) }
 }
 
-/// Fills `windows` up to `count` elements, because every descriptor must be valid even if no shader accesses it: with
-/// the first window, or with `other` if `windows` is empty.
+/// Fills `windows` up to `count` elements with its first window, or with `other` if it is empty, because every
+/// descriptor must be valid even if no shader accesses it.
 fn filled(windows: &[Window], other: Window, count: u32) -> Vec<Window> {
     let mut filled = windows.to_vec();
     filled.resize(count as usize, windows.first().copied().unwrap_or(other));

@@ -62,8 +62,8 @@ pub struct RequiredFeatures {
     pub vertex_zero_divisor: bool,
     /// `triangleFans`, which the native and vertex backends need for triangle fans. The compute backend does not need it.
     ///
-    /// A device without `VK_KHR_portability_subset` always has this feature and the next three. Then these fields are
-    /// set, and nothing is enabled for them.
+    /// A device without `VK_KHR_portability_subset` always has this feature and the features of the next three fields.
+    /// For such a device the four fields are set, but they enable nothing.
     pub triangle_fans: bool,
     /// `tessellationIsolines`, which the native backend needs for tessellation shaders that make isolines. The compute
     /// backend does not need it.
@@ -78,14 +78,15 @@ pub struct RequiredFeatures {
     /// backend does not need it.
     pub multi_draw_indirect: bool,
     /// `VK_KHR_draw_indirect_count`, which the native backend needs for indirect draws whose draw count is in a buffer.
-    /// The compute backend does not need it. If the device lacks the extension and the application enables
-    /// `drawIndirectCount` of Vulkan 1.2 itself, it must set this field.
+    /// The compute backend does not need it. If the device lacks the extension, an application that enables
+    /// `drawIndirectCount` of Vulkan 1.2 itself must set this field.
     pub draw_indirect_count: bool,
     /// `shaderInt64`, which the compute backend uses for [`Capabilities::int64_accesses`]. The backend also works
     /// without it.
     pub shader_int64: bool,
     /// `storageBuffer8BitAccess` and `shaderInt8`, which the compute backend needs to read index buffers that end
-    /// within a dword. Without these features it reads the whole dword, so the buffer must contain all of it.
+    /// within a dword. Without these features it reads whole dwords, so an index buffer must contain its last dword
+    /// completely.
     pub byte_loads: bool,
     /// The number of storage buffers that a compute capture can access under the descriptor plan, 4 to 24, or 0 if the
     /// device uses addresses. A quarter of them is for capture buffers, another quarter for buffers that kernels write

@@ -90,8 +90,8 @@ impl Block {
     ) -> Result<Self, RuntimeError> {
         let addresses = match ctx.has_addresses() {
             true => vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS,
-            // Without addresses, shaders access the arena through descriptors. If the context has neither, shaders
-            // cannot access it.
+            // Without addresses, shaders access the arena through descriptors. If the context has neither addresses nor
+            // the descriptor plan, shaders cannot access the arena.
             false => vk::BufferUsageFlags::empty(),
         };
         let desc = BufferDesc {
@@ -183,8 +183,8 @@ impl Part {
         self.blocks.get(self.current).map_or(0, |block| block.address)
     }
 
-    /// Makes a block with at least `bytes` free bytes the current block: the current one, a later one, or a new one
-    /// from the allocator.
+    /// Ensures that the current block has at least `bytes` free bytes. If it has fewer, a later block becomes the
+    /// current block, or a new block from the allocator.
     ///
     /// # Errors
     /// [`RuntimeError::ArenaFull`]; [`RuntimeError::NoAddress`] if the new block has no device address;
