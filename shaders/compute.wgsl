@@ -121,7 +121,7 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
         if may_have_hub {
             vertex = index_of_element(select(element, place.start, work.is_hub));
         }
-        // The restart index is no vertex: an invocation for it reads the attributes of vertex 0 instead.
+        // The restart index is not a vertex: an invocation for this index reads the attributes of vertex 0 instead.
         vertex = select(0u, vertex, place.exists);
         work.item = item_of_vertex(place.vertex);
         work.exists &= place.exists & (work.item <= output_limit() + 2u);

@@ -54,7 +54,6 @@ fn sum_block(counts_at: vec2<u32>, blocks: vec2<u32>, block: u32, local: u32) {
     }
 }
 
-// The parameters of xfb_place_entries.
 struct PlaceEntries {
     // The address of an array of `EntryJob`, one for each dispatch, in the order of the draws.
     jobs: vec2<u32>,

@@ -13,7 +13,6 @@
 // the patch's instance, and its number in the instance.
 var<private> current_patch: vec2<u32> = vec2<u32>(NONE, NONE);
 
-// The number of control points of an input patch.
 fn patch_control_points() -> u32 {
     return vertices_per_primitive(draw.flags);
 }

@@ -4,7 +4,6 @@
 // In all kernels memory is not coherent: an invocation must not read what another invocation of the dispatch
 // wrote. Invocations exchange data through shared memory.
 
-// The parameters of the kernel.
 struct Setup {
     // The addresses of an array of `Input`, and of the array of `Draw` to write.
     inputs: vec2<u32>,

@@ -37,7 +37,6 @@ fn load4_aligned(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
 fn store2_aligned(address: vec2<u32>, index: u32, value: vec2<u32>) {}
 fn store4_aligned(address: vec2<u32>, index: u32, value: vec4<u32>) {}
 
-// `address` plus `bytes`.
 fn add_bytes(address: vec2<u32>, bytes: u32) -> vec2<u32> { return address; }
 
 // `address` plus `a` * `b` bytes; the product may exceed 32 bits.

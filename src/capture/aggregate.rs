@@ -18,11 +18,9 @@ const MAX_DEPTH: u32 = 64;
 /// A captured value, which a [`Walk`] splits into the scalars, vectors and matrix columns that are stored.
 #[derive(Debug, Clone)]
 pub(super) struct CapturedValue {
-    /// The number of the capture buffer.
     pub(super) buffer: u32,
     /// The size in bytes of a record in the buffer (`XfbStride`).
     pub(super) stride: u32,
-    /// The output variable that contains the value.
     pub(super) variable: Id,
     /// The path of constant indices from the variable to the value.
     pub(super) path: Vec<u32>,

@@ -142,7 +142,7 @@ impl TableLimits {
         Self { reads: all - writes, writes, max_range, alignment: alignment.max(MIN_ALIGNMENT) }
     }
 
-    /// The resource plan for which shaders are lowered to use these bindings.
+    /// The resource plan for which shaders have to be lowered.
     pub(super) const fn plan(&self) -> ResourcePlan {
         ResourcePlan::Descriptors { reads: self.reads, writes: self.writes }
     }
@@ -420,7 +420,6 @@ pub(super) enum User {
     CapturesBySetup,
     /// Captures whose draws the CPU writes to push constants or upload memory.
     DirectCaptures,
-    /// [Fused](crate::sysval::setup::Fused) captures.
     FusedCaptures,
     Kernels,
 }

@@ -31,7 +31,6 @@ pub struct RequiredFeatures {
     /// Whether the device has `VK_KHR_draw_indirect_count`, so that
     /// [`draw_indirect_count`](Self::draw_indirect_count) enables this extension.
     has_draw_indirect_count: bool,
-    /// Whether the device has `vulkanMemoryModelDeviceScope`.
     memory_model_device_scope: bool,
     /// Whether the driver may run vertex shaders for vertices that are not in the draw.
     pub(super) speculative_vertices: bool,

@@ -87,7 +87,6 @@ pub struct QueryPool {
     count: u32,
 }
 
-/// The size of a [`Query`] in bytes.
 const QUERY: u64 = size_of::<Query>() as u64;
 /// The size in bytes of the number that identifies the last end of a query.
 const DWORD: u64 = 4;
@@ -174,7 +173,6 @@ impl QueryPool {
         }
     }
 
-    /// Checks that the pool was made with `ctx` or a clone of it.
     pub(super) fn check_context(&self, ctx: &Context) -> Result<(), RuntimeError> {
         ctx.check_made(self.context(), "the query pool")
     }

@@ -21,7 +21,6 @@ pub(in crate::runtime) struct Part {
     pub(super) was_reset: bool,
 }
 
-/// The two parts of an arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The host writes upload memory while recording, and shaders read it. Fused captures also count their workgroups
@@ -141,7 +140,6 @@ impl Part {
         Ok(Self { kind, blocks: vec![block], current: 0, was_reset: false })
     }
 
-    /// The total capacity in bytes.
     pub(super) fn capacity(&self) -> u64 {
         self.blocks.iter().map(|block| block.buffer.size()).sum()
     }

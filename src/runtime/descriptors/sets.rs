@@ -100,7 +100,7 @@ impl Sets {
 #[derive(Debug)]
 pub(in crate::runtime) struct PipelineLayout {
     pub(in crate::runtime) raw: vk::PipelineLayout,
-    /// Null under the address plan.
+    /// The set layout of the descriptor plan, or null if shaders use device addresses.
     table: vk::DescriptorSetLayout,
 }
 

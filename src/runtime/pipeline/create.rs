@@ -34,7 +34,6 @@ const fn stage_flag(stage: ExecutionModel) -> vk::ShaderStageFlags {
     }
 }
 
-/// The range of push constants that a lowered shader reads.
 pub(super) fn push_constant_range(shader: &Lowered) -> vk::PushConstantRange {
     let (offset, size) = match shader.sysvals() {
         // The shader of a native pipeline reads the application's push constants. On the other backends the push

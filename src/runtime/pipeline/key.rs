@@ -13,7 +13,6 @@ use crate::topology::{PrimitiveTopology, XfbTopology};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::runtime) struct Key {
     pub(in crate::runtime) source: Source,
-    /// Whether draws may have an index buffer.
     pub(in crate::runtime) indexed: bool,
     /// Whether primitive restart may be enabled. With [`Source::Pushed`]: whether it is enabled.
     pub(in crate::runtime) restart: bool,

@@ -116,7 +116,6 @@ pub(super) fn divisor_descriptions(
     input.bindings.iter().filter_map(divisor).collect()
 }
 
-/// Returns the bindings and attributes as Vulkan structures.
 pub(super) fn descriptions(
     input: &VertexInput,
 ) -> (Vec<vk::VertexInputBindingDescription>, Vec<vk::VertexInputAttributeDescription>) {
