@@ -183,8 +183,8 @@ struct RestartRange {
 const RESTART_RANGE_SIZE: u32 = 48u;
 const RESTART_RANGE_FIRST_WORKGROUP: u32 = 36u;
 
-// The ranges whose tables one dispatch computes. The first `scan_count` ranges have several
-// workgroups, and are scanned.
+// The ranges whose tables one dispatch computes. The first `scan_count` ranges have several workgroups, so
+// xfb_restart_scan scans their tables.
 struct Reduction {
     ranges: vec2<u32>,
     count: u32,

@@ -62,7 +62,7 @@ const COUNTING: u32 = 1024u; // only in the push constants: a geometry shader's 
 const STREAM_SHIFT: u32 = 11u; // only in the push constants: two bits, the vertex stream that is captured
 const WITHOUT_EFFECTS: u32 = 8192u; // only in the push constants: side effects happen in the run for another vertex stream
 const SLICE_SHIFT: u32 = 14u; // three bits, the binary logarithm of the number of slices of a patch
-const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 26u; // the six highest bits: vertices per primitive, at most 32; control points per patch
+const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 26u; // the six highest bits: vertices per primitive or control points per patch, at most 32
 
 var<immediate> sysvals: Sysvals;
 

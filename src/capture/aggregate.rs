@@ -249,8 +249,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The parts in which a value of a variable is stored, with offsets from the start of the value;
-/// empty if the value cannot be captured.
+/// Splits a value of a variable into the scalars, vectors and matrix columns that are stored, with offsets from the
+/// start of the value. The result is empty if the value cannot be captured.
 pub(crate) fn pieces_of(
     declarations: &Declarations,
     variable: Id,
@@ -279,8 +279,8 @@ pub(super) fn size_of(
     Ok((size, outputs.iter().any(|output| output.bits == 64)))
 }
 
-/// The parts in which a value is stored, with offsets from the start of the value, and the end of
-/// the last part.
+/// Splits a value as [`pieces_of`] does, but returns an error if the value cannot be captured. Also returns the end of
+/// the last part, in bytes from the start of the value.
 fn captured_alone(
     declarations: &Declarations,
     variable: Id,

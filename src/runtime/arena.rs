@@ -231,7 +231,7 @@ struct Reused {
     size: u64,
 }
 
-/// How much of an arena was taken at some time. `rewind` returns everything that was taken after that.
+/// A snapshot of how much of an arena is taken. `rewind` returns everything that was taken after the snapshot.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark {
     reused: Option<Reused>,

@@ -16,8 +16,9 @@ type CoreFeature = fn(&mut vk::PhysicalDeviceFeatures) -> &mut vk::Bool32;
 
 /// The required and optional extensions and features for a set of backends.
 ///
-/// Which are required follows from the backends. Each public field except [`storage_buffers`](Self::storage_buffers)
-/// stands for an optional feature: the field is set if the device has the feature, and the application may clear it.
+/// The backends determine which of them are required. Each public field except
+/// [`storage_buffers`](Self::storage_buffers) stands for an optional feature: the field is set if the device has the
+/// feature, and the application may clear the field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequiredFeatures {
     backends: Vec<Backend>,

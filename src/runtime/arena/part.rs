@@ -48,7 +48,7 @@ pub(in crate::runtime) struct Suballocation {
     pub(in crate::runtime) offset: u64,
 }
 
-/// How much of a part was taken at some time.
+/// A snapshot of how much of a part is taken, for [`Part::rewind`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Level {
     current: usize,
