@@ -17,10 +17,10 @@ struct Primitive {
     id: u32,
 }
 
-// The primitive that begins at item `lane` of an instance. Without primitive restart, `lane` is the number of
-// the primitive. With primitive restart, `lane` is the position of an index, and a primitive does not begin
-// at every index. For patches that are divided into slices (patches.wgsl), each slice is such a primitive: `lane`
-// and all numbers of the primitive count slices.
+// The primitive that begins at item `lane` of an instance. Without primitive restart, `lane` is the number of the
+// primitive. With primitive restart, `lane` is the position of an index, and a primitive does not begin at every index.
+// For patches that are divided into slices (patches.wgsl), each slice is treated as a primitive: `lane`, `number` and
+// `count` then count slices.
 fn primitive_of_lane(lane: u32) -> Primitive {
     if is_restarted() {
         let bits = slice_bits(draw.flags);

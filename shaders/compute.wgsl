@@ -24,7 +24,6 @@ struct Work {
     // The number of the item in the segment, or NONE. If `is_hub`, the item is the rim vertex with which the
     // hub's primitive begins.
     item: u32,
-    // Whether this invocation shades the hub of a fan.
     is_hub: bool,
 }
 
@@ -85,7 +84,6 @@ fn instance_and_lane(index: u32, per_instance: u32) -> vec2<u32> {
     return vec2<u32>(instance + select(0u, 1u, is_next), lane - select(0u, per_instance, is_next));
 }
 
-// The number of invocations for one instance of a fan.
 fn fan_invocations(items: u32) -> u32 {
     return items + select(items, (items + 1u) / 2u, is_unchecked());
 }
@@ -123,7 +121,7 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
         if may_have_hub {
             vertex = index_of_element(select(element, place.start, work.is_hub));
         }
-        // The restart index is no vertex: an invocation for it reads the attributes of vertex 0 instead.
+        // The restart index is not a vertex: an invocation for this index reads the attributes of vertex 0 instead.
         vertex = select(0u, vertex, place.exists);
         work.item = item_of_vertex(place.vertex);
         work.exists &= place.exists & (work.item <= output_limit() + 2u);

@@ -38,8 +38,8 @@ fn primitive_count(topology: u32, vertices: u32, n: u32) -> u32 {
     return count;
 }
 
-// The number of items in the first `primitives` (at least one) primitives of an instance; src/topology.rs
-// explains the formula. The result is less than 2^32 if the number of records of these primitives is.
+// The number of items in the first `primitives` (at least one) primitives of an instance; src/topology.rs explains the
+// formula. The result is less than 2^32 if these primitives have less than 2^32 records.
 fn item_count(topology: u32, vertices: u32, primitives: u32) -> u32 {
     let more = entry_of(0x20101210u, topology);
     return select(primitives * vertices, primitives + more, more != 0u);

@@ -89,7 +89,6 @@ fn records_of_tri_strip(k: u32) -> vec3<u32> {
     return vec3<u32>(3u * k + slot0, 3u * (k - 1u) + slot1, 3u * (k - 2u) + slot2);
 }
 
-// The records of vertex `k` of a line strip.
 fn records_of_line_strip(k: u32) -> vec3<u32> {
     return vec3<u32>(2u * k, 2u * k - 1u, NONE);
 }
@@ -104,7 +103,7 @@ fn most_records_of_item() -> u32 {
     return select(1u, 2u, is_line_strip() | is_line_strip_adj() | is_tri_fan());
 }
 
-// The record of the hub in the primitive of a fan that begins with item `k`.
+// The record of a fan's hub in the triangle whose first rim vertex is item `k`.
 fn hub_record(k: u32) -> u32 {
     return 3u * k + select(2u, 0u, is_last_vertex() == 1u);
 }
@@ -112,7 +111,7 @@ fn hub_record(k: u32) -> u32 {
 // A range of consecutive records that are decomposed together: the records of an instance, or with
 // primitive restart the records between two restarts.
 struct Segment {
-    // The number of the segment's first record, counted from the same record as draw.base_record.
+    // The number of the segment's first record. Record 0 begins at `first_bytes` in each capture buffer.
     first: u32,
     count: u32,
 }
@@ -138,8 +137,8 @@ fn is_captured(segment: Segment, record: u32) -> bool {
     return (record < segment.count) & (is_unchecked() | (segment.first + record < draw.output_end));
 }
 
-// Translates the number of a record within its segment to the number that counts from the same record as
-// draw.base_record. NONE if the record is not captured.
+// Translates the number of a record within its segment to the number that store_record takes. NONE if the record is not
+// captured.
 fn output_of(segment: Segment, record: u32) -> u32 {
     return select(NONE, segment.first + record, is_captured(segment, record));
 }
@@ -151,8 +150,8 @@ fn emit(segment: Segment, record: u32) {
 }
 
 fn emit_all(segment: Segment, records: vec3<u32>) {
-    // A pipeline for all topologies tests all three records: to skip some of them, it would have to keep their number
-    // in a register across the first store. A record that the topology does not have is NONE, and NONE is never
+    // A pipeline for all topologies tests all three records: to skip some of them, it would have to keep the number of
+    // records in a register across the first store. A record that the topology does not have is NONE, and NONE is never
     // captured.
     let most = select(most_records_of_item(), 3u, pipeline_topology() == ANY_TOPOLOGY);
     emit(segment, records.x);

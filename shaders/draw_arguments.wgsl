@@ -1,7 +1,6 @@
 // Computes the vertex counts of draws that read them from a counter, as vkCmdDrawIndirectByteCountEXT does,
 // and writes them as VkDrawIndirectCommands.
 
-// A draw whose vertex count is computed from a counter.
 struct CountedDraw {
     counter: vec2<u32>,
     // The address of the VkDrawIndirectCommand.

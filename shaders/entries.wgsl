@@ -54,7 +54,6 @@ fn sum_block(counts_at: vec2<u32>, blocks: vec2<u32>, block: u32, local: u32) {
     }
 }
 
-// The parameters of xfb_place_entries.
 struct PlaceEntries {
     // The address of an array of `EntryJob`, one for each dispatch, in the order of the draws.
     jobs: vec2<u32>,
@@ -81,7 +80,7 @@ const ENTRY_JOB_SIZE: u32 = 48u;
 const PLACE_PROGRESS: u32 = 16u;
 
 // Places the entries of all dispatches, one dispatch after the other. If nothing is captured, and primitives are only
-// counted for queries, all strides are 0 and `room` is NONE.
+// counted for queries, all strides are 0, and `room` (the number of records that still fit) is NONE.
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
 fn xfb_place_entries(@builtin(local_invocation_index) local: u32) {
     let parameters = load4(kernel.parameters);

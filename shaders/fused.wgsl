@@ -35,7 +35,7 @@ fn use_fused_draw(workgroup: u32, local: u32) {
     draw = with_invocations(clamped(draw, placed), placed);
     first_bytes = positions;
 
-    // Every invocation of the workgroup reads the counters before one of them overwrites them.
+    // All invocations of the workgroup read the counters before one invocation overwrites the counters.
     memory_barrier();
     if local == 0u {
         if is_writer(workgroup) {

@@ -18,11 +18,11 @@
 
 // The memory in which the entries of a dispatch are counted and placed.
 struct Entries {
-    // The address of two dwords for each entry: the number of primitives that it emits, and the sum of these
-    // numbers over the entries before it in its block.
+    // The address of an array with two dwords for each entry: the number of primitives that the entry emits, and the
+    // sum of these numbers over the entries before it in its block.
     counts: vec2<u32>,
-    // The address of two dwords for each block of ENTRIES_PER_BLOCK entries: the number of primitives that the
-    // block emits (64 bits), later replaced by the block's first record (32 bits).
+    // The address of an array with two dwords for each block of ENTRIES_PER_BLOCK entries: the number of primitives
+    // that the block emits (64 bits), later replaced by the number of the block's first record (32 bits).
     blocks: vec2<u32>,
     // The number of entries in these blocks: a multiple of ENTRIES_PER_BLOCK. It includes entries of
     // invocations that have nothing to draw.
@@ -34,7 +34,7 @@ const ENTRY_SIZE: u32 = 8u;
 const ENTRY_BLOCK_SIZE: u32 = 8u;
 const ENTRIES_SIZE: u32 = 32u;
 
-// The number of entries that are counted and placed together, see entries.wgsl.
+// The number of entries in a block. One workgroup of xfb_entry_sums (entries.wgsl) adds up the counts of a block.
 const ENTRIES_PER_BLOCK: u32 = 512u;
 
 // With primitive restart: the largest number of vertices that all primitives of an instance may have together. Further
@@ -52,8 +52,7 @@ var<private> entry_records: Segment;
 // in this strip.
 var<private> emitted: u32;
 var<private> strip_length: u32;
-// Whether the workgroup stages its records (staged.wgsl). It does if shared memory has room for all
-// of them.
+// Whether the workgroup stages its records (staged.wgsl), which it does if all of them fit into shared memory.
 var<private> is_staging: bool;
 
 fn load_entries(at: vec2<u32>) -> Entries {
@@ -73,8 +72,7 @@ fn records_of_entry(entries: Entries, entry: u32) -> Segment {
     return Segment(begin, min(min(counts.x, limit / vertices) * vertices, limit - begin));
 }
 
-// The records that a workgroup stores, which are consecutive. The segment is empty if it stores
-// none.
+// The records that a workgroup stores, which are consecutive. The segment is empty if the workgroup stores none.
 fn records_of_workgroup(workgroup: u32, exists: bool, entries: Entries) -> Segment {
     if is_placed() {
         let number = first_invocation(workgroup);
@@ -97,8 +95,8 @@ fn is_placed() -> bool {
     return always_emitted() != 0u && !has_batch();
 }
 
-// The records of items `first` to `end` of a draw that the CPU has placed. At most the last item does not fit
-// completely.
+// The records of items `first` to `end` (exclusive) of a draw that the CPU has placed. The draw's last item may fit
+// only in part; its records then end at draw.output_end.
 fn records_of_items(first: u32, end: u32) -> Segment {
     let each = always_emitted() * geometry_invocations() * output_vertices();
     let begin = min(draw.base_record + first * each, draw.output_end);
@@ -179,7 +177,6 @@ fn end_stream_primitive(stream: u32) {
     }
 }
 
-// Runs the vertex shader for the vertices of a primitive.
 fn shade_vertices(instance: u32, primitive: Primitive) {
     for (var slot = 0u; slot < input_vertices(); slot++) {
         let vertex = index_of_element(element_of_slot(primitive, slot));
@@ -189,7 +186,6 @@ fn shade_vertices(instance: u32, primitive: Primitive) {
     }
 }
 
-// Runs the vertex and the geometry shader for a primitive.
 fn run_geometry(instance: u32, primitive: Primitive) {
     shade_vertices(instance, primitive);
     run_invocations(primitive.id);

@@ -123,7 +123,6 @@ fn address_or(address: vec2<u32>, readable: vec2<u32>) -> vec2<u32> {
     return select(readable, address, is_address(address));
 }
 
-// The arguments of a draw, direct or indirect.
 struct Arguments {
     count: u32, // vertices or indices
     instance_count: u32,

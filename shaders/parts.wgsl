@@ -136,7 +136,6 @@ fn count_kept_before(local: u32, is_kept: bool) -> u32 {
     return kept_in_words(word) + countOneBits(atomicLoad(&kept[word]) & ((1u << bit) - 1u));
 }
 
-// The number of kept draws in the block.
 fn kept_of_block() -> u32 {
     return kept_in_words((kernel_width() + 31u) / 32u);
 }

@@ -13,7 +13,6 @@
 // the patch's instance, and its number in the instance.
 var<private> current_patch: vec2<u32> = vec2<u32>(NONE, NONE);
 
-// The number of control points of an input patch.
 fn patch_control_points() -> u32 {
     return vertices_per_primitive(draw.flags);
 }
@@ -49,7 +48,7 @@ fn shade_patch(instance: u32, patch_: Primitive) {
     pass_patch();
 }
 
-// Stores the primitives of a slice.
+// Stores the primitives of a slice. The counting run only counts them.
 fn run_slice(instance: u32, item: Primitive) {
     let slice = begin_slice(instance, item);
     if !uniformly(is_counting) {

@@ -95,7 +95,7 @@ fn needed_by(primitives: u32, flags: u32, instance_count: u32) -> DrawPlacement 
     return DrawPlacement(primitives, vertices_per_primitive(flags), product(primitives, instance_count), 0u, 0u);
 }
 
-// The number of primitives of a draw that fit into room for `records` records.
+// The number of primitives of a draw that fit if `records` more records fit.
 fn fitting(placed: DrawPlacement, records: u32) -> u32 {
     return min(saturated(placed.needed), records / placed.vertices);
 }
@@ -117,7 +117,8 @@ fn clamped(unclamped: Draw, placed: DrawPlacement) -> Draw {
     return made;
 }
 
-// Returns a draw whose counts are clamped, with its number of invocations and its reciprocal.
+// Returns the draw `clamped` with its number of invocations, and with the reciprocal by which instance_and_lane
+// replaces a division.
 fn with_invocations(clamped: Draw, placed: DrawPlacement) -> Draw {
     var made = clamped;
     made.invocations = 0u;

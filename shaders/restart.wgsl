@@ -9,16 +9,16 @@
 //   xfb_restart        each invocation summarises one or several blocks of 32 indices, each workgroup
 //                      256 blocks;
 //   xfb_restart_scan   one workgroup scans over the workgroups' summaries of a table;
-//   xfb_setup          each draw finds the state of the table before its first restart;
+//   xfb_setup          each draw finds its first restart, and the table's state after this restart;
 //   xfb_compute        each invocation joins the state before its workgroup of blocks, the summary of
 //                      the blocks before its own, and the bit mask of its own block.
 //
 // A table has an entry of 16 bytes for each workgroup: the `State` before the workgroup, 0, and the first restart after
-// it. Before the scan, this entry is the workgroup's `Run`. The entry of a workgroup is followed by an entry of 16
-// bytes for each block of the workgroup: the mask of the restarts in the block, the summary of the workgroup's blocks
-// before it (two dwords), and the first restart after it in the workgroup. A restart is given by the position of its
-// index in the range; NONE means that there is none. The last block has no restarts: it stands for all positions beyond
-// the range.
+// the workgroup. Before the scan, this entry is the workgroup's `Run`. The entry of a workgroup is followed by an entry
+// of 16 bytes for each block of the workgroup: the mask of the restarts in the block, the summary of the workgroup's
+// blocks before this block (two dwords), and the first restart after this block in the workgroup. A restart is given by
+// the position of its index in the range; NONE means that there is no restart. The last block of a range has no
+// restarts: it stands for all positions beyond the range.
 
 const BLOCK: u32 = 32u; // indices per block
 const BLOCKS: u32 = 256u; // blocks per workgroup
@@ -91,7 +91,7 @@ fn run_of_mask(topology: u32, vertices: u32, mask: u32, length: u32) -> Run {
     return Run(1u, first, primitives_of_runs(topology, vertices, whole), length - last - 1u);
 }
 
-// The sum of primitive_count over all sequences of ones. Each sequence is a segment with one vertex per bit.
+// The sum of primitive_count over all sequences of ones in `whole`. Each sequence is a segment with one vertex per bit.
 fn primitives_of_runs(topology: u32, vertices: u32, whole: u32) -> u32 {
     let step = primitive_step(topology, vertices);
     if is_step_of_patches(step) {
@@ -147,8 +147,8 @@ fn patches_of_first_run(step: u32, runs: u32) -> u32 {
     return (length + 4u) / step;
 }
 
-// Counts the primitives in those sequences of ones that begin at bit `phase` or a multiple of `step` bits after it.
-// From the start of a sequence on, every `step` bits are a primitive. The function counts the last bit of each.
+// Counts the primitives in the sequences of ones in `runs` that begin at bit `phase` or a multiple of `step` bits after
+// it. In such a sequence each `step` bits, from its start on, stand for a primitive, whose last bit is counted.
 fn last_of_steps(runs: u32, step: u32, phase: u32) -> u32 {
     if phase >= step {
         return 0u;
@@ -183,8 +183,8 @@ struct RestartRange {
 const RESTART_RANGE_SIZE: u32 = 48u;
 const RESTART_RANGE_FIRST_WORKGROUP: u32 = 36u;
 
-// The ranges whose tables one dispatch computes. The first `scan_count` ranges have several
-// workgroups, and are scanned.
+// The ranges whose tables one dispatch computes. The first `scan_count` ranges have several workgroups, so
+// xfb_restart_scan scans their tables.
 struct Reduction {
     ranges: vec2<u32>,
     count: u32,
@@ -388,7 +388,8 @@ fn scan_runs(topology: u32, vertices: u32, local: u32, run: Run) -> Run {
 
 // -- Scan
 
-// Replaces the `Run` of each workgroup in a table by the `State` before it and the first restart after it.
+// Replaces the `Run` of each workgroup in a table by the `State` before the workgroup and the first restart after the
+// workgroup.
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
 fn xfb_restart_scan(
     @builtin(workgroup_id) workgroup_id: vec3<u32>,
@@ -599,7 +600,7 @@ fn restarted_primitive_count(input: Input, count: u32, restarts: DrawRestarts) -
 
 // The place of an index in its segment.
 struct Place {
-    exists: bool, // whether the index is no restart, and its segment begins before the last record that the draw writes
+    exists: bool, // whether the index is not a restart, and its segment begins before the end of the draw's records
     vertex: u32, // the number of the index in its segment
     start: u32, // the number of the segment's first index in the draw
     first_record: u32, // the segment's first record in the instance

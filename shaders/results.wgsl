@@ -7,7 +7,6 @@ struct Results {
     // next.
     copies: vec2<u32>,
     stride: u32,
-    // The number of queries.
     count: u32,
     // The number of 64-bit integers in a query: 1 or 2.
     value_count: u32,

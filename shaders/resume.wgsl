@@ -34,7 +34,7 @@ fn xfb_resume(@builtin(local_invocation_index) local: u32) {
     let progress = load_progress(add_bytes(at, RESUME_PROGRESS));
     let positions = start_positions(progress, kernel.parameters);
     let written = min(saturated(b.zw), room_at(progress, positions) / b.y);
-    // Every invocation reads the counters before one of them overwrites them.
+    // All invocations read the counters before one invocation overwrites the counters.
     storageBarrier();
     for (var i = local; i < b.x; i += RESUME_WIDTH) {
         let head = load4(multiply_add(a.xy, i, KNOWN_BATCH_SIZE));

@@ -4,7 +4,6 @@
 // In all kernels memory is not coherent: an invocation must not read what another invocation of the dispatch
 // wrote. Invocations exchange data through shared memory.
 
-// The parameters of the kernel.
 struct Setup {
     // The addresses of an array of `Input`, and of the array of `Draw` to write.
     inputs: vec2<u32>,
@@ -50,8 +49,8 @@ const BATCH_SIZE: u32 = 48u;
 // The offset of `progress` in the parameters, in bytes.
 const SETUP_PROGRESS: u32 = 64u;
 
-// The largest number of items of a draw with primitive restart. A fan has two invocations per item,
-// whose number must fit into 32 bits.
+// The largest number of items of a draw with primitive restart. A fan has two invocations per item, and the number of
+// invocations must fit into 32 bits.
 const MOST_ITEMS: u32 = 0x7fffffffu;
 // The largest workgroup size of a kernel. Shared memory is declared for this size.
 const MAX_KERNEL_WIDTH: u32 = 256u;
@@ -179,8 +178,8 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
         }
     }
 
-    // The counters are overwritten below. A draw may read its vertex count from one of them, so all loads come before
-    // this store.
+    // The counters are overwritten below, and a draw may read its vertex count from a counter. So this barrier orders
+    // all loads before the store.
     storageBarrier();
     if local == 0u {
         if input_count > 0u {
@@ -219,13 +218,13 @@ fn load_workgroup_size(input: u32) -> u32 {
     return load1(multiply_add(setup.groups, load_group(setup.inputs, input), 4u));
 }
 
-// The number of primitives of a draw that is not placed yet.
+// The primitive counts of a draw of `input` that is not placed yet.
 fn needed_by_input(input: Input, arguments: Arguments, restarts: DrawRestarts) -> DrawPlacement {
     let vertices = vertices_per_primitive(input.flags);
     var primitives = primitive_count(input.topology, vertices, arguments.count);
     if assembles() && input.topology == LIST {
-        // The draw is a patch list. The vertices of a primitive are the control points of a patch here, and the number
-        // of primitives is that of all patches' slices, which are the items.
+        // The draw is a patch list: `vertices` is the number of control points of a patch, and `primitives` becomes the
+        // number of slices of all patches, because the slices are the draw's items.
         let bits = slice_bits(input.flags);
         primitives = min(arguments.count / max(vertices, 1u), MOST_ITEMS >> bits) << bits;
     }
@@ -368,8 +367,8 @@ fn length_of_entries(input_count: u32, local: u32) -> u32 {
 // Writes where the entries of a group are, if the invocation's draw is the first one of the group. `entries`
 // is the number of entries of the invocation's draw.
 //
-// Each group begins with a new block. Before it, the tables have room for the blocks that the entries of all
-// previous groups fill, and for one more block per previous group, whose last block may not be full.
+// Each group begins with a new block. Before that block, the tables have room for the blocks that the entries of all
+// previous groups fill, and for one more block per previous group, because the last block of a group may not be full.
 fn start_entries(local: u32, is_first: bool, input: u32, entries: u32) {
     let sum = sum_runs(local, false, vec4<u32>(entries, 0u, 0u, 0u), NO_RUN);
     if is_first {

@@ -1,11 +1,12 @@
 // The invocations of a workgroup load the workgroup's draw together: each of them loads a part into shared memory, and
-// then all of them read the whole draw there. llvmpipe repeats a load for each lane even if all lanes load the same,
-// except for loads from a constant offset in shared memory outside of branches. Only llvmpipe uses these functions: the
-// invocations may leave the loops here, and reach the barrier after them, at different times, which Mesa's compiler for
-// Mali before v9 does not support (see find_restarts).
+// then all of them read the whole draw there. llvmpipe repeats a load for each lane even if all lanes load from the
+// same address, except for loads from a constant offset in shared memory outside of branches.
+//
+// Only llvmpipe uses these functions. The invocations may leave the loops in them, and reach the barrier after a loop,
+// at different times, which Mesa's compiler for Mali before v9 does not support (see find_restarts).
 
-// What the workgroup loaded, in pairs of dwords: its draw, the `DrawRestarts` of the draw if it has primitive
-// restart, and from element SHARED_BATCH on the batch.
+// The pairs of dwords that the workgroup loaded: its draw, the `DrawRestarts` of the draw if it has primitive restart,
+// and from element SHARED_BATCH on the batch.
 var<workgroup> shared_pairs: array<vec2<u32>, SHARED_PAIRS>;
 const SHARED_BATCH: u32 = 12u;
 const SHARED_PAIRS: u32 = 16u;

@@ -55,10 +55,10 @@ fn is_beyond_caches() -> bool {
 // indices, into the caches of the largest GPUs.
 const CACHED_ITEMS: u32 = 0x200000u;
 
-// The number of a listed record, counted from the same record as draw.base_record, or NONE.
+// The number of a listed record, as store_record takes it, or NONE.
 fn listed_record(number: u32, listing: u32) -> u32 {
     if listing == LIST_EMITTED {
-        // Only records that are captured are listed for geometry shaders.
+        // For geometry shaders the list has only records that are captured.
         return first_output + number;
     }
     if is_consecutive(listing) {

@@ -37,7 +37,6 @@ fn load4_aligned(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
 fn store2_aligned(address: vec2<u32>, index: u32, value: vec2<u32>) {}
 fn store4_aligned(address: vec2<u32>, index: u32, value: vec4<u32>) {}
 
-// `address` plus `bytes`.
 fn add_bytes(address: vec2<u32>, bytes: u32) -> vec2<u32> { return address; }
 
 // `address` plus `a` * `b` bytes; the product may exceed 32 bits.
@@ -76,10 +75,8 @@ fn may_be_general() -> bool { return true; }
 // Whether a dispatch captures draws that the CPU lists.
 fn is_batched() -> bool { return false; }
 
-// Whether a draw may have an index buffer.
 fn may_be_indexed() -> bool { return true; }
 
-// Whether a dispatch is a fused capture.
 fn is_fused() -> bool { return false; }
 
 // Whether a dispatch is an unchecked capture: one draw of one instance, in a dispatch that is not folded into
@@ -92,7 +89,6 @@ fn wide_loads() -> u32 { return TESTED; }
 // The way to store vectors: NARROW, TESTED or ALIGNED (wide.wgsl).
 fn wide_stores() -> u32 { return TESTED; }
 
-// Whether the device can load single bytes.
 fn may_load_bytes() -> bool { return false; }
 
 fn workgroup_size() -> u32 { return 64u; }
@@ -151,7 +147,6 @@ fn pass_vertex(slot: u32) {}
 // Sets the geometry shader's inputs that do not belong to a vertex.
 fn set_geometry_inputs(primitive: u32, invocation: u32) {}
 
-// Runs the geometry shader.
 fn shade_geometry() {}
 
 // -- The application's tessellation shaders.
@@ -189,7 +184,6 @@ fn pass_patch() {}
 // Sets the inputs of the evaluation shader that do not come from the control shader's outputs.
 fn set_evaluation_inputs(primitive: u32, coordinates: vec3<f32>) {}
 
-// Runs the evaluation shader for a vertex.
 fn shade_evaluation() {}
 
 // The number of vertices of a primitive that a patch is divided into.
@@ -208,19 +202,19 @@ fn store_record(record: u32) {}
 // The number of vertices that fit into shared memory, or 0 if the pipeline does not stage.
 fn staged_vertices() -> u32 { return 0u; }
 
-// The number of units of a record, in the capture buffer where it is largest. A unit is the part of a record
-// that an invocation copies at once.
+// The number of units of a record in the capture buffer with the largest stride. A unit is the part of a record that an
+// invocation copies at once.
 fn staged_units() -> u32 { return 1u; }
 
 // Writes `output`, the number of a record or NONE, to element `number` of the workgroup's list of records.
 fn list_output(number: u32, output: u32) {}
 
-// Reads element `number` of the workgroup's list of records.
 fn listed_output(number: u32) -> u32 { return NONE; }
 
-// Writes the shader's outputs to shared memory, as vertex number `slot` that is staged.
+// Writes the shader's outputs to shared memory, as the workgroup's staged vertex `slot`.
 fn stage_record(slot: u32) {}
 
-// Copies one unit of the staged records to every bound buffer. `unit` is its number, counted over the `count`
-// records that begin with element `first` of the list. `listing` says how the records are listed (staged.wgsl).
+// Copies one unit of the staged records to every bound buffer. `unit` is the number of this unit, counted over the
+// units of the `count` records that begin with element `first` of the list. `listing` says how the records are listed
+// (staged.wgsl).
 fn store_staged(first: u32, count: u32, unit: u32, listing: u32) {}

@@ -42,7 +42,7 @@ struct Batch {
     draws: vec2<u32>,
     // The number of draws, plus RESTARTED_BATCH if each draw is followed by its `DrawRestarts`.
     draw_count: u32,
-    // The number of the first record that does not fit, counted from the same record as Draw.base_record.
+    // The number of the first record that does not fit. In each capture buffer record 0 begins at `positions`.
     record_limit: u32,
     positions: vec4<u32>,
 }
@@ -62,7 +62,7 @@ const COUNTING: u32 = 1024u; // only in the push constants: a geometry shader's 
 const STREAM_SHIFT: u32 = 11u; // only in the push constants: two bits, the vertex stream that is captured
 const WITHOUT_EFFECTS: u32 = 8192u; // only in the push constants: side effects happen in the run for another vertex stream
 const SLICE_SHIFT: u32 = 14u; // three bits, the binary logarithm of the number of slices of a patch
-const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 26u; // the six highest bits: vertices per primitive, at most 32; control points per patch
+const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 26u; // the six highest bits: vertices per primitive or control points per patch, at most 32
 
 var<immediate> sysvals: Sysvals;
 
@@ -72,7 +72,6 @@ var<private> first_bytes: vec4<u32>;
 // Where the indices of the draw are in the table of restarts, if the draw has primitive restart.
 var<private> draw_restarts: DrawRestarts;
 
-// Loads the draw from the push constants.
 fn use_pushed_draw() {
     draw = sysvals.draw;
     first_bytes = vec4<u32>();
@@ -118,7 +117,6 @@ fn listed_draws_address() -> vec2<u32> {
     return sysvals.draw.index_address;
 }
 
-// The number of draws that the CPU listed.
 fn listed_draw_count() -> u32 {
     return sysvals.draw.item_count;
 }

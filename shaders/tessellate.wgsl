@@ -17,9 +17,7 @@ const EQUAL: u32 = 0u;
 const FRACTIONAL_EVEN: u32 = 1u;
 const FRACTIONAL_ODD: u32 = 2u;
 
-// An edge that is divided into segments.
 struct Edge {
-    // The number of segments of the edge.
     segments: u32,
     // Fractional spacing interpolates between two uniform divisions, whose numbers of segments are the even or odd
     // numbers below and above the level. `coarse` is the number of segments of the coarser division: `segments`, or 2
@@ -30,7 +28,6 @@ struct Edge {
     fraction: u32,
 }
 
-// The patch that is being tessellated.
 struct Patch {
     outer: array<Edge, 4>,
     inner: array<Edge, 2>,
@@ -134,7 +131,6 @@ fn with_middle(edge: Edge, spacing: u32) -> Edge {
     return Edge(2u, 2u, 0u);
 }
 
-// The position of vertex `number` of an edge.
 fn position_on_edge(edge: Edge, number: u32) -> u32 {
     let is_mirrored = 2u * number > edge.segments;
     let position = position_in_first_half(edge, select(number, edge.segments - number, is_mirrored));
@@ -156,7 +152,7 @@ fn position_in_first_half(edge: Edge, number: u32) -> u32 {
     return position - scaled(position - finer, edge.fraction);
 }
 
-// `number / count`, rounded.
+// `number / count` in units of 1 / TESSELLATED_ONE, rounded.
 fn ratio_of_one(number: u32, count: u32) -> u32 {
     return (number * TESSELLATED_ONE + count / 2u) / count;
 }
@@ -222,7 +218,6 @@ fn stitch_of_step(step: u32, outer: u32, inner: u32) -> Stitch {
     return Stitch(before, step - before, after != before);
 }
 
-// The tessellation coordinates of vertex `slot` of a primitive.
 fn tessellated_coordinates(primitive: u32, slot: u32) -> vec3<f32> {
     // The factor is 2^-24. A division is not exact on every device, but this multiplication is.
     return vec3<f32>(tessellated_vertex(primitive, slot)) * 5.9604644775390625e-8;

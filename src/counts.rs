@@ -189,7 +189,7 @@ impl DrawCounts {
     }
 }
 
-/// Converts a clamped count, which fits into 32 bits for the reason at the head of this file.
+/// Converts a clamped count, which fits into 32 bits because capture buffers are smaller than 4 GiB.
 fn narrow(count: u64) -> u32 {
     debug_assert!(u32::try_from(count).is_ok());
     u32::try_from(count).unwrap_or(u32::MAX)

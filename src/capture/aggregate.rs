@@ -13,17 +13,14 @@ use crate::spirv::Id;
 use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::types::MAX_STEPS;
 
-/// The maximum depth of nested types.
 const MAX_DEPTH: u32 = 64;
 
-/// A captured value that is split into the parts that are stored.
+/// A captured value, which a [`Walk`] splits into the scalars, vectors and matrix columns that are stored.
 #[derive(Debug, Clone)]
 pub(super) struct CapturedValue {
-    /// The number of the capture buffer.
     pub(super) buffer: u32,
     /// The size in bytes of a record in the buffer (`XfbStride`).
     pub(super) stride: u32,
-    /// The output variable that contains the value.
     pub(super) variable: Id,
     /// The path of constant indices from the variable to the value.
     pub(super) path: Vec<u32>,
@@ -191,7 +188,6 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// If `wide`, rounds the offset up to a multiple of 8 bytes.
     fn align(&mut self, wide: bool) {
         if wide {
             self.offset = self.offset.next_multiple_of(8);
@@ -223,7 +219,6 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The number of elements of an array; an error if it is not known.
     fn length(&self, length: Id, value: &CapturedValue) -> Result<u32, CaptureError> {
         self.declarations.constant(length).ok_or_else(|| CaptureError::ArrayLength {
             output: self.label(value),
@@ -254,8 +249,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The parts in which a value of a variable is stored, with offsets from the start of the value;
-/// empty if the value cannot be captured.
+/// Splits a value of a variable into the scalars, vectors and matrix columns that are stored, with offsets from the
+/// start of the value. The result is empty if the value cannot be captured.
 pub(crate) fn pieces_of(
     declarations: &Declarations,
     variable: Id,
@@ -284,8 +279,8 @@ pub(super) fn size_of(
     Ok((size, outputs.iter().any(|output| output.bits == 64)))
 }
 
-/// The parts in which a value is stored, with offsets from the start of the value, and the end of
-/// the last part.
+/// Splits a value as [`pieces_of`] does, but returns an error if the value cannot be captured. Also returns the end of
+/// the last part, in bytes from the start of the value.
 fn captured_alone(
     declarations: &Declarations,
     variable: Id,

@@ -149,8 +149,8 @@ impl Layout {
                         .map(first_parameter)
                 };
                 if let Some(of_member) = of_member(Decoration::Location) {
-                    // Only the first element has the locations in the decorations. Each further element has
-                    // the locations after those of the previous element.
+                    // The decorations give the locations of the first element. The locations of each further element
+                    // follow those of the previous element.
                     let locations = block_locations(declarations, block);
                     location = Some(of_member.saturating_add(element.saturating_mul(locations)));
                 }
@@ -312,7 +312,6 @@ fn block_names(
     Names { name: Some(qualified(instance)), gl_name: qualified(block_name) }
 }
 
-/// The number of locations of a block, which is the sum over its members.
 fn block_locations(declarations: &Declarations, block: &Block<'_>) -> u32 {
     block.members.iter().fold(0, |sum, ty| sum.saturating_add(locations_of(declarations, *ty)))
 }

@@ -89,7 +89,6 @@ pub enum LengthError {
 }
 
 impl LengthError {
-    /// Finds the reason why the length of an array is not known.
     pub(super) fn of(declarations: &Declarations, length: Id) -> Self {
         match declarations.specialization(length) {
             None => Self::NoConstant(length),

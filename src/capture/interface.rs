@@ -124,8 +124,8 @@ fn add_variable(
         for (member, ty) in (0u32..).zip(block.members) {
             let of_member =
                 |decoration| declarations.member_decoration_value(block.ty, member, decoration);
-            // Only the first element has the locations in the decorations. The locations of the other
-            // elements follow those of the first.
+            // The decorations give the locations of the first element. The locations of the other elements follow those
+            // of the first.
             if element == 0 {
                 location = of_member(Decoration::Location).or(location);
             }

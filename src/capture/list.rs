@@ -275,8 +275,8 @@ impl Layout {
 /// The locations of all outputs of an entry point, including outputs that are not captured or cannot be
 /// captured.
 pub fn locations_used(declarations: &Declarations, entry: &EntryPoint) -> BTreeSet<u32> {
-    /// The largest number of locations that are listed, more than any device has. Arrays may have
-    /// any length.
+    /// A limit on the listed locations of a variable, because an array may have any length. No device has so many
+    /// locations.
     const MAX_LOCATIONS: u32 = 1 << 12;
     let outputs = Outputs::of(declarations, entry);
     let of_leaf = |leaf: &Leaf| {
@@ -303,7 +303,6 @@ pub(crate) fn built_in_components(declarations: &Declarations, entry: &EntryPoin
     built_ins.fold(0, |sum, leaf| sum.saturating_add(leaf.output.dwords()))
 }
 
-/// The place to which an output is captured.
 #[derive(Debug, Clone, Copy)]
 struct Destination {
     buffer: u32,

@@ -98,8 +98,8 @@ impl Outputs<'_> {
         roots.into_iter().find_map(|(rest, root)| self.follow(root, rest))
     }
 
-    /// All values that names begin with (*roots*): variables, blocks, and members of blocks without
-    /// an instance name.
+    /// The *roots*: all values whose names may be at the start of a path. Roots are variables, blocks, and members of
+    /// blocks without an instance name.
     fn named_roots(&self) -> Vec<(String, Named)> {
         let declarations = self.declarations;
         let mut roots = Vec::new();

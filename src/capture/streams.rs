@@ -43,8 +43,8 @@ impl Layout {
         self
     }
 
-    /// Sets the stream of each buffer to the stream of its outputs. Returns an error if these have
-    /// several streams, or a stream that does not exist.
+    /// Sets the stream of each buffer to the stream of the outputs that it captures. Returns an error if the outputs of
+    /// a buffer have several streams, or a stream that does not exist.
     pub(super) fn find_streams(
         &mut self,
         declarations: &Declarations,

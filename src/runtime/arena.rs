@@ -54,8 +54,8 @@ const SETS_GROWTH: u32 = 16;
 /// draw, a [`flush`](super::Recorder::flush) counts as a capture, and each draw of a multi-draw counts as one draw.
 ///
 /// An indirect draw counts as one draw for upload memory, whatever its `draw_count`. For scratch memory it counts as
-/// `draw_count` draws. But for all draws of a capture together, scratch memory is taken for at most as many draws as
-/// records fit in the smallest capture buffer, plus one per dispatch.
+/// `draw_count` draws. But the number of draws for which a capture takes scratch memory is at most the number of
+/// records that fit into the smallest capture buffer, plus one per dispatch.
 ///
 /// With a geometry shader that emits to several vertex streams, a capture counts once for each stream
 /// ([`Pipeline::stream_count`]), and each of its draws counts once for each stream, too. A stream that only a query
@@ -185,8 +185,9 @@ impl ArenaDesc {
 }
 
 // Checks that the `*_PER_DRAW` constants are large enough. A draw that the setup kernel places takes upload memory for
-// its input, its group and the range of its restarts, and scratch memory for the resulting draw, in a group that
-// contains only that draw. A draw that the CPU places takes upload memory only.
+// its `Input` (the recorded draw command), its group and the range of its restarts. It takes scratch memory for the
+// placed draw and, if it is the only draw of its group, for the group's batch. A draw that the CPU places takes upload
+// memory only.
 const _: () = {
     use super::recorder::SMALL;
     use crate::sysval::{Batch, DrawSysvals};
@@ -215,8 +216,8 @@ pub struct Arena {
 
 /// An [`Arena`], and optionally the allocator with which it may grow.
 ///
-/// `&mut Arena` converts to an access without an allocator; [`Arena::growing`] returns an access with one. `&mut
-/// ArenaAccess` converts to another access, so one access can be used for several recordings.
+/// `&mut Arena` converts to an access without an allocator; [`Arena::growing`] returns an access with an allocator.
+/// `&mut ArenaAccess` converts to another access, so the same access can be used for several recordings.
 pub struct ArenaAccess<'a> {
     arena: &'a mut Arena,
     allocator: Option<&'a mut (dyn MemoryAllocator + Send + Sync + 'a)>,
@@ -230,7 +231,7 @@ struct Reused {
     size: u64,
 }
 
-/// How much of an arena was taken at some time. `rewind` returns everything that was taken after that.
+/// A snapshot of how much of an arena is taken. `rewind` returns everything that was taken after the snapshot.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark {
     reused: Option<Reused>,
@@ -294,7 +295,6 @@ impl Arena {
         ArenaAccess { arena: self, allocator: Some(allocator) }
     }
 
-    /// The id of the context that the arena was made with.
     pub(crate) const fn context(&self) -> ContextId {
         self.context
     }
@@ -339,8 +339,8 @@ impl Arena {
         self.rewind(Mark { reused: None, upload, scratch, sets: 0 });
     }
 
-    /// The memory in the current block that an earlier recording into `cmd` took with `take_reused`, or `None` if it
-    /// has fewer than `size` bytes.
+    /// The memory in the current block that an earlier recording into `cmd` took with `take_reused`. `None` if no
+    /// recording took any, or if it has fewer than `size` bytes.
     fn reused(&self, cmd: vk::CommandBuffer, size: u64) -> Option<Suballocation> {
         let block = self.scratch.window().buffer;
         let fits = |reused: &Reused| {
@@ -477,7 +477,7 @@ impl ArenaAccess<'_> {
         Ok(place)
     }
 
-    /// The blocks from which upload and scratch memory are taken, in this order.
+    /// The current block of upload memory and the current block of scratch memory, each as a range of its buffer.
     pub(super) fn windows(&self) -> [Window; 2] {
         [self.arena.upload.window(), self.arena.scratch.window()]
     }

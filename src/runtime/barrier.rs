@@ -31,7 +31,7 @@ pub enum Barrier {
     CountsToSums,
     /// From the kernel that adds up the counts to the kernel that computes where the records of each entry are written.
     SumsToPlace,
-    /// From the kernel that computes where the records of each entry are written to the captures.
+    /// Orders the kernel that computes where the records of each entry are written before the captures.
     PlaceToCapture,
     /// Before the kernel that writes counters and query results that the CPU computed.
     BeforeFinish,
@@ -41,8 +41,9 @@ pub enum Barrier {
     /// Before a capture without counters and queries that is [played in order](super::Capture::play_in_order), if it
     /// accesses memory that earlier captures accessed.
     BetweenCaptures,
-    /// Before the copy of the positions in the capture buffers, which an earlier flush wrote, to the current block of
-    /// scratch memory. The copy is needed under the descriptor plan, because descriptors cover only the current block.
+    /// Before the copy of an earlier flush's end positions (where its records end in the capture buffers) to the
+    /// current block of scratch memory. The copy is needed under the descriptor plan, because descriptors cover only
+    /// the current block.
     BeforeMove,
     /// The barrier after the copy that [`Self::BeforeMove`] precedes.
     AfterMove,

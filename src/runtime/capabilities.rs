@@ -57,7 +57,7 @@ pub struct Limits {
     pub max_vertex_attribute_offset: u32,
     /// `maxVertexInputBindingStride` in bytes.
     pub max_vertex_binding_stride: u32,
-    /// `maxVertexOutputComponents`, an argument of
+    /// `maxVertexOutputComponents`, to be passed to
     /// [`native::Options::max_output_components`](crate::lower::native::Options::max_output_components).
     pub max_vertex_output_components: u32,
     /// `nonCoherentAtomSize` in bytes.

@@ -6,7 +6,6 @@ use ash::vk;
 
 use super::RuntimeError;
 
-/// Checks that an offset, a size or a stride is a multiple of 4 bytes.
 pub(super) fn multiple_of_4(
     what: impl FnOnce() -> String,
     value: impl Into<u64>,
@@ -14,7 +13,6 @@ pub(super) fn multiple_of_4(
     multiple_of(4u32, what, value)
 }
 
-/// Checks that an offset, a size or a stride in bytes is a multiple of `alignment`.
 pub(super) fn multiple_of(
     alignment: impl Into<u64>,
     what: impl FnOnce() -> String,

@@ -27,7 +27,6 @@ const WORKGROUPS_EVERYWHERE: u32 = 65535;
 pub struct ContextId(u64);
 
 impl ContextId {
-    /// Returns an id that no other context has.
     fn next() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))

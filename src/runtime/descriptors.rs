@@ -142,7 +142,7 @@ impl TableLimits {
         Self { reads: all - writes, writes, max_range, alignment: alignment.max(MIN_ALIGNMENT) }
     }
 
-    /// The resource plan for which shaders are lowered to use these bindings.
+    /// The resource plan for which shaders have to be lowered.
     pub(super) const fn plan(&self) -> ResourcePlan {
         ResourcePlan::Descriptors { reads: self.reads, writes: self.writes }
     }
@@ -199,7 +199,7 @@ impl Table {
     }
 
     /// Returns a provisional address of a range. After [`assign`](Self::assign), [`resolve`](Self::resolve) translates
-    /// it. `what` names the range in errors.
+    /// it to the address in the assigned window. `what` names the range in errors.
     ///
     /// # Errors
     /// [`RuntimeError::Limit`] if the range is larger than a descriptor can cover, [`RuntimeError::TooManyBuffers`] if
@@ -277,7 +277,7 @@ impl Table {
             let of_arena = self.of_arena(purpose);
             let most = limits.most_ranges(purpose);
             let used = self.used.iter().map(|number| &self.ranges[*number]);
-            // The capacity is an upper bound, so that the vector is allocated once and never grows.
+            // The capacity is an upper bound, so the vector never grows.
             let mut asked = Vec::with_capacity(self.used.len());
             asked.extend(used.clone().filter(|r| r.purpose == purpose).map(|r| r.range));
             let others = used.filter(|r| r.purpose != purpose).map(|r| r.range.window);
@@ -361,8 +361,8 @@ impl Table {
 }
 
 impl LastSets {
-    /// Returns a descriptor set with the windows of `table` for a kind of command: the last one if its contents are
-    /// equal, otherwise a new one from the arena.
+    /// Returns a descriptor set with the windows of `table` for the kind of command `user`: the set that was last
+    /// written for this kind if its contents are equal, otherwise a new set from the arena.
     ///
     /// # Errors
     /// [`RuntimeError::NoDescriptorSet`] if the arena has none left, or the error of a failed command.
@@ -420,13 +420,13 @@ pub(super) enum User {
     CapturesBySetup,
     /// Captures whose draws the CPU writes to push constants or upload memory.
     DirectCaptures,
-    /// [Fused](crate::sysval::setup::Fused) captures.
     FusedCaptures,
     Kernels,
 }
 
-/// Returns the index of the span that contains `window`, extending a span or adding one if necessary. Returns `None` if
-/// there would be more than `most` spans.
+/// Returns the index of a span that contains `window`. A span is a range of a buffer that one descriptor can cover. If
+/// no span contains `window`, a span is extended or added; the result is `None` if there would be more than `most`
+/// spans.
 fn span(spans: &mut Vec<Window>, most: usize, max_range: u64, window: Window) -> Option<usize> {
     let holds =
         |span: &Window| span.buffer == window.buffer && span.union(window).size() <= max_range;
@@ -449,8 +449,8 @@ const fn range_number(address: u64) -> Option<usize> {
     if number & PROVISIONAL == 0 { None } else { Some((number ^ PROVISIONAL) as usize) }
 }
 
-/// Fills `windows` up to `count` elements, because every descriptor must be valid even if no shader accesses it: with
-/// the first window, or with `other` if `windows` is empty.
+/// Fills `windows` up to `count` elements with its first window, or with `other` if it is empty, because every
+/// descriptor must be valid even if no shader accesses it.
 fn filled(windows: &[Window], other: Window, count: u32) -> Vec<Window> {
     let mut filled = windows.to_vec();
     filled.resize(count as usize, windows.first().copied().unwrap_or(other));

@@ -139,7 +139,7 @@ struct Structures {
 
 impl CreateInfoAdditions {
     /// Returns `info` with these extensions and features enabled. A feature is set in the structure of the chain that
-    /// contains it. If the chain has no such structure, one of `self` is put before the chain.
+    /// contains the feature. If the chain has no such structure, a structure that `self` owns is put before the chain.
     ///
     /// # Safety
     /// `info` is valid, and the structures of its chain may be written.

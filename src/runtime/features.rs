@@ -16,8 +16,9 @@ type CoreFeature = fn(&mut vk::PhysicalDeviceFeatures) -> &mut vk::Bool32;
 
 /// The required and optional extensions and features for a set of backends.
 ///
-/// Which are required follows from the backends. Each public field except [`storage_buffers`](Self::storage_buffers)
-/// stands for an optional feature: the field is set if the device has the feature, and the application may clear it.
+/// The backends determine which of them are required. Each public field except
+/// [`storage_buffers`](Self::storage_buffers) stands for an optional feature: the field is set if the device has the
+/// feature, and the application may clear the field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequiredFeatures {
     backends: Vec<Backend>,
@@ -31,7 +32,6 @@ pub struct RequiredFeatures {
     /// Whether the device has `VK_KHR_draw_indirect_count`, so that
     /// [`draw_indirect_count`](Self::draw_indirect_count) enables this extension.
     has_draw_indirect_count: bool,
-    /// Whether the device has `vulkanMemoryModelDeviceScope`.
     memory_model_device_scope: bool,
     /// Whether the driver may run vertex shaders for vertices that are not in the draw.
     pub(super) speculative_vertices: bool,
@@ -62,8 +62,8 @@ pub struct RequiredFeatures {
     pub vertex_zero_divisor: bool,
     /// `triangleFans`, which the native and vertex backends need for triangle fans. The compute backend does not need it.
     ///
-    /// A device without `VK_KHR_portability_subset` always has this feature and the next three. Then these fields are
-    /// set, and nothing is enabled for them.
+    /// A device without `VK_KHR_portability_subset` always has this feature and the features of the next three fields.
+    /// For such a device the four fields are set, but they enable nothing.
     pub triangle_fans: bool,
     /// `tessellationIsolines`, which the native backend needs for tessellation shaders that make isolines. The compute
     /// backend does not need it.
@@ -78,14 +78,15 @@ pub struct RequiredFeatures {
     /// backend does not need it.
     pub multi_draw_indirect: bool,
     /// `VK_KHR_draw_indirect_count`, which the native backend needs for indirect draws whose draw count is in a buffer.
-    /// The compute backend does not need it. If the device lacks the extension and the application enables
-    /// `drawIndirectCount` of Vulkan 1.2 itself, it must set this field.
+    /// The compute backend does not need it. If the device lacks the extension, an application that enables
+    /// `drawIndirectCount` of Vulkan 1.2 itself must set this field.
     pub draw_indirect_count: bool,
     /// `shaderInt64`, which the compute backend uses for [`Capabilities::int64_accesses`]. The backend also works
     /// without it.
     pub shader_int64: bool,
     /// `storageBuffer8BitAccess` and `shaderInt8`, which the compute backend needs to read index buffers that end
-    /// within a dword. Without these features it reads the whole dword, so the buffer must contain all of it.
+    /// within a dword. Without these features it reads whole dwords, so an index buffer must contain its last dword
+    /// completely.
     pub byte_loads: bool,
     /// The number of storage buffers that a compute capture can access under the descriptor plan, 4 to 24, or 0 if the
     /// device uses addresses. A quarter of them is for capture buffers, another quarter for buffers that kernels write
@@ -439,8 +440,8 @@ mod tests {
         caps
     }
 
-    /// What `VK_KHR_portability_subset` makes optional is enabled where the device has it, and only for the
-    /// backends that use it.
+    /// The features that `VK_KHR_portability_subset` makes optional are enabled if the device has them, and only for
+    /// the backends that use them.
     #[test]
     fn a_portable_device_has_what_it_says() {
         type Get = fn(&RequiredFeatures) -> bool;
@@ -478,18 +479,19 @@ mod tests {
             assert!(!compute.features().contains(&name), "{name}");
             assert!(compute.extensions().contains(&khr::portability_subset::NAME));
 
-            // A device that was created with that has it, and one that was created without has not.
+            // A device that was created with the feature has it, and a device that was created without the feature
+            // lacks it.
             // SAFETY: the structures are valid.
             let restrict = |info: &vk::DeviceCreateInfo<'_>| unsafe {
                 let mut caps = caps.clone();
                 caps.restrict(info);
                 caps
             };
-            // SAFETY: as above.
+            // SAFETY: the structures are valid.
             let created =
                 unsafe { with.with_create_info(vk::DeviceCreateInfo::default(), restrict) };
             assert_eq!(of(&created, all), with, "{name}");
-            // SAFETY: as above.
+            // SAFETY: the structures are valid.
             let created =
                 unsafe { compute.with_create_info(vk::DeviceCreateInfo::default(), restrict) };
             assert_eq!(created.portability, Some(PortabilitySupport::default()), "{name}");

@@ -14,7 +14,8 @@ use super::{ArenaAccess, Barrier, Context, Kernels, RuntimeError};
 use crate::lower::kernel::Kernel;
 use crate::sysval::{Address, join, split};
 
-/// Lets the argument `place` of [`Job::record`] write the parameters of the kernel.
+/// The argument of the closure that is passed to [`Job::record`]. With it the closure resolves addresses and copies the
+/// kernel's parameters to upload memory.
 pub(super) struct Placing<'j, 'a> {
     ctx: &'j Context,
     table: &'j Table,

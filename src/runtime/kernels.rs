@@ -23,7 +23,6 @@ pub struct Kernels {
     pipelines: Option<Arc<Pipelines>>,
 }
 
-/// The pipelines of the kernels, and their common pipeline layout.
 #[derive(Debug)]
 pub(super) struct Pipelines {
     layout: PipelineLayout,

@@ -15,7 +15,6 @@ use super::context::ContextId;
 use super::destroy::DestroyObject;
 use super::{Context, RuntimeError};
 
-/// The size in bytes of a dword.
 const DWORD: u64 = size_of::<AtomicU32>() as u64;
 
 /// Who accesses the memory, and the memory properties that this requires.
@@ -323,7 +322,6 @@ impl Buffer {
         }
     }
 
-    /// The id of the context that the buffer was made with.
     pub(crate) const fn context(&self) -> ContextId {
         self.context
     }

@@ -463,7 +463,6 @@ impl Pipeline {
         Self { shared: Arc::new(shared) }
     }
 
-    /// The id of the context that the pipeline was made with.
     pub(crate) fn context(&self) -> ContextId {
         self.shared.context
     }
@@ -506,7 +505,6 @@ impl Pipeline {
         &self.shared.layout
     }
 
-    /// Whether the shader captures any output.
     pub(super) fn captures_outputs(&self) -> bool {
         !self.layout().outputs.is_empty()
     }
@@ -523,7 +521,6 @@ impl Pipeline {
         self.shared.fixed_topology
     }
 
-    /// The provoking vertex that the pipeline was described with.
     pub(super) fn provoking_vertex(&self) -> ProvokingVertex {
         self.shared.provoking_vertex
     }

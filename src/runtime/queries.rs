@@ -87,7 +87,6 @@ pub struct QueryPool {
     count: u32,
 }
 
-/// The size of a [`Query`] in bytes.
 const QUERY: u64 = size_of::<Query>() as u64;
 /// The size in bytes of the number that identifies the last end of a query.
 const DWORD: u64 = 4;
@@ -138,7 +137,6 @@ impl QueryPool {
         Ok(Self { buffer, kind, count })
     }
 
-    /// The id of the context that the pool was made with.
     pub(crate) const fn context(&self) -> ContextId {
         self.buffer.context()
     }
@@ -158,7 +156,6 @@ impl QueryPool {
         self.count
     }
 
-    /// The buffer that contains the queries.
     pub(super) const fn buffer(&self) -> &Buffer {
         &self.buffer
     }
@@ -169,7 +166,6 @@ impl QueryPool {
         QueryPlace { query: QUERY * query, ends: QUERY * count + DWORD * query }
     }
 
-    /// Checks that a range of queries is within the pool.
     pub(super) fn check_range(&self, first: u32, count: u32) -> Result<(), RuntimeError> {
         match first.checked_add(count) {
             Some(end) if end <= self.count => Ok(()),
@@ -177,7 +173,6 @@ impl QueryPool {
         }
     }
 
-    /// Checks that the pool was made with `ctx` or a clone of it.
     pub(super) fn check_context(&self, ctx: &Context) -> Result<(), RuntimeError> {
         ctx.check_made(self.context(), "the query pool")
     }

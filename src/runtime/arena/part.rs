@@ -21,7 +21,6 @@ pub(in crate::runtime) struct Part {
     pub(super) was_reset: bool,
 }
 
-/// The two parts of an arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The host writes upload memory while recording, and shaders read it. Fused captures also count their workgroups
@@ -49,7 +48,7 @@ pub(in crate::runtime) struct Suballocation {
     pub(in crate::runtime) offset: u64,
 }
 
-/// How much of a part was taken at some time.
+/// A snapshot of how much of a part is taken, for [`Part::rewind`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Level {
     current: usize,
@@ -90,8 +89,8 @@ impl Block {
     ) -> Result<Self, RuntimeError> {
         let addresses = match ctx.has_addresses() {
             true => vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS,
-            // Without addresses, shaders access the arena through descriptors. If the context has neither, shaders
-            // cannot access it.
+            // Without addresses, shaders access the arena through descriptors. If the context has neither addresses nor
+            // the descriptor plan, shaders cannot access the arena.
             false => vk::BufferUsageFlags::empty(),
         };
         let desc = BufferDesc {
@@ -141,7 +140,6 @@ impl Part {
         Ok(Self { kind, blocks: vec![block], current: 0, was_reset: false })
     }
 
-    /// The total capacity in bytes.
     pub(super) fn capacity(&self) -> u64 {
         self.blocks.iter().map(|block| block.buffer.size()).sum()
     }
@@ -183,8 +181,8 @@ impl Part {
         self.blocks.get(self.current).map_or(0, |block| block.address)
     }
 
-    /// Makes a block with at least `bytes` free bytes the current block: the current one, a later one, or a new one
-    /// from the allocator.
+    /// Ensures that the current block has at least `bytes` free bytes. If it has fewer, a later block becomes the
+    /// current block, or a new block from the allocator.
     ///
     /// # Errors
     /// [`RuntimeError::ArenaFull`]; [`RuntimeError::NoAddress`] if the new block has no device address;

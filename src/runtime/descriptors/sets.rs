@@ -100,7 +100,7 @@ impl Sets {
 #[derive(Debug)]
 pub(in crate::runtime) struct PipelineLayout {
     pub(in crate::runtime) raw: vk::PipelineLayout,
-    /// Null under the address plan.
+    /// The set layout of the descriptor plan, or null if shaders use device addresses.
     table: vk::DescriptorSetLayout,
 }
 
@@ -110,8 +110,8 @@ impl PipelineLayout {
         Self { raw, table: vk::DescriptorSetLayout::null() }
     }
 
-    /// Creates a pipeline layout with these set layouts and, if `limits` are given, the layout of the table's set after
-    /// them.
+    /// Creates a pipeline layout with `set_layouts` and, if there are `limits` (under the descriptor plan), with the
+    /// layout of the plan's descriptor set after them.
     ///
     /// # Errors
     /// A failed command.

@@ -34,7 +34,6 @@ const fn stage_flag(stage: ExecutionModel) -> vk::ShaderStageFlags {
     }
 }
 
-/// The range of push constants that a lowered shader reads.
 pub(super) fn push_constant_range(shader: &Lowered) -> vk::PushConstantRange {
     let (offset, size) = match shader.sysvals() {
         // The shader of a native pipeline reads the application's push constants. On the other backends the push
@@ -101,7 +100,6 @@ pub(super) unsafe fn graphics_pipeline(
     }
 }
 
-/// The name of an entry point as a C string.
 pub(super) fn entry_name(name: &str) -> Result<CString, RuntimeError> {
     CString::new(name).map_err(|_| RuntimeError::EntryPointName { name: name.to_owned() })
 }
@@ -140,8 +138,8 @@ impl PipelineSpecialization {
         if let Some(topology) = key.topology {
             constants.push(ids.topology, topology as u32);
         }
-        // llvmpipe executes both sides of a branch, so testing the alignment costs time. For loads of 64-bit pairs it
-        // still pays off, because loads are slow on llvmpipe.
+        // llvmpipe executes both sides of a branch, so testing the alignment costs time. For loads of 64-bit pairs the
+        // test still pays off, because loads are slow on llvmpipe.
         let has_pairs = ctx.enabled().shader_int64 && ctx.capabilities().int64_accesses();
         let loads = match wide {
             WideAccesses::Narrow if has_pairs => WideAccesses::Tested,

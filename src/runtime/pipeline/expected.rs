@@ -102,8 +102,8 @@ impl ExpectedDraws {
         let topology = Some(self.topology.xfb_topology());
         let pushed = Key { topology, indexed, restart, checked, ..Key::of(Source::Pushed) };
         let mut keys = Vec::new();
-        // Draws that share a dispatch use a Vulkan pipeline for all topologies. A large draw uses one for its own
-        // topology.
+        // Draws that share a dispatch use a Vulkan pipeline that captures any topology. A large draw uses a pipeline
+        // for its own topology only.
         let add_shared = |keys: &mut Vec<Key>, key: Key| {
             keys.push(Key { topology: None, ..key });
             keys.extend(large.then_some(Key { topology, ..key }));
@@ -128,8 +128,8 @@ impl ExpectedDraws {
             keys.push(pushed);
         }
         if !indirect && large {
-            // If the pipeline stages records, a large draw uses a checked Vulkan pipeline, because only checked ones
-            // stage. A draw with more workgroups than one axis allows uses a checked one, too.
+            // If the pipeline stages records, a large draw uses a checked Vulkan pipeline, because only checked
+            // pipelines stage. A draw with more workgroups than one axis allows uses a checked pipeline, too.
             keys.push(Key { checked: true, ..pushed });
         }
         keys

@@ -7,13 +7,12 @@ use std::fmt;
 use crate::lower::compute::WorkgroupSizes;
 use crate::topology::{PrimitiveTopology, XfbTopology};
 
-/// The properties of draws for which a Vulkan pipeline is specialized. Any combination is allowed, but not each has its
-/// own Vulkan pipeline: [`normal`](Self::normal) returns the key of the most specialized one that can capture the
-/// draws.
+/// The properties of draws for which a Vulkan pipeline is specialized. Any combination is allowed, but not every
+/// combination has its own Vulkan pipeline: [`normal`](Self::normal) returns the key of the most specialized pipeline
+/// that can capture the draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::runtime) struct Key {
     pub(in crate::runtime) source: Source,
-    /// Whether draws may have an index buffer.
     pub(in crate::runtime) indexed: bool,
     /// Whether primitive restart may be enabled. With [`Source::Pushed`]: whether it is enabled.
     pub(in crate::runtime) restart: bool,
@@ -74,7 +73,6 @@ impl Key {
         Self { indexed, restart, checked, topology, ..self }
     }
 
-    /// The number of invocations per workgroup.
     pub(in crate::runtime) const fn workgroup_size(&self, sizes: &WorkgroupSizes) -> u32 {
         match (self.source, self.restart) {
             (_, true) => sizes.restarted,

@@ -79,9 +79,9 @@ pub(super) fn beyond_stride(input: &VertexInput) -> Option<(u32, u32)> {
     input.attributes.iter().find(is_beyond).map(|a| (a.location, a.binding))
 }
 
-/// Checks the strides against the alignment that a device with `VK_KHR_portability_subset` needs
-/// ([VUID-VkVertexInputBindingDescription-stride-04456](https://docs.vulkan.org/refpages/latest/refpages/source/VkVertexInputBindingDescription.html#VUID-VkVertexInputBindingDescription-stride-04456)):
-/// they are multiples of it, and not 0.
+/// Checks that each stride is a multiple of `alignment` and not 0, which a device with `VK_KHR_portability_subset`
+/// requires
+/// ([VUID-VkVertexInputBindingDescription-stride-04456](https://docs.vulkan.org/refpages/latest/refpages/source/VkVertexInputBindingDescription.html#VUID-VkVertexInputBindingDescription-stride-04456)).
 pub(super) fn check_strides(input: &VertexInput, alignment: u32) -> Result<(), RuntimeError> {
     let is_wrong =
         |b: &&VertexBinding| b.stride < alignment || !b.stride.is_multiple_of(alignment.max(1));
@@ -116,7 +116,6 @@ pub(super) fn divisor_descriptions(
     input.bindings.iter().filter_map(divisor).collect()
 }
 
-/// Returns the bindings and attributes as Vulkan structures.
 pub(super) fn descriptions(
     input: &VertexInput,
 ) -> (Vec<vk::VertexInputBindingDescription>, Vec<vk::VertexInputAttributeDescription>) {
