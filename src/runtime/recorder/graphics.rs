@@ -31,7 +31,6 @@ pub(super) struct Graphics<'a> {
     vertex_buffers: Vec<VertexBuffer>,
     /// Whether the bound vertex buffers were checked against the pipeline.
     are_buffers_checked: bool,
-    /// The numbers of the descriptor sets that are bound.
     bound_sets: SetNumbers,
     constants: Constants,
     /// Whether push constants must be recorded before the next draw. Used on the native backend.
