@@ -71,7 +71,8 @@ impl Dispatch {
     }
 }
 
-/// Returns the topology of a dispatch that another draw joins, or `None` if that draw has another decomposition.
+/// Returns the topology of a dispatch after a draw of topology `joining` was added to it, or `None` if that draw has
+/// another decomposition.
 pub(super) fn joined_topology(
     topology: Option<XfbTopology>,
     joining: PrimitiveTopology,

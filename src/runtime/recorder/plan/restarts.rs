@@ -10,13 +10,12 @@ use crate::sysval::setup::{
 use crate::sysval::{Address, flags};
 use crate::topology::PrimitiveTopology;
 
-/// The tables of restarts of a plan.
 #[derive(Debug, Default)]
 pub(in super::super) struct RestartTables {
     tables: Vec<RestartTable>,
     /// For each draw with primitive restart, in the order of the draws: the index of its table.
     numbers: Vec<usize>,
-    /// For each range of indices whose table indirect draws share, the index of the table.
+    /// For the tables that indirect draws share: the range of indices, and the index of its table.
     shared: HashMap<RestartRange, usize>,
     /// Whether a draw with primitive restart is a patch list.
     has_patches: bool,
@@ -129,8 +128,8 @@ fn range_of(input: &Input) -> RestartRange {
     RestartRange {
         index_address: input.index_address,
         table: Address::default(),
-        // If the range is empty, its address may be that of other memory, from which shaders may load nevertheless. So
-        // `first` must be 0.
+        // If the range is empty, shaders may nevertheless load its first index, from other memory that replaces the
+        // index buffer. That memory is large enough only if `first` is 0.
         first: if limit == 0 { 0 } else { first },
         limit,
         topology: input.topology,

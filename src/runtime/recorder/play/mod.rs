@@ -102,8 +102,9 @@ pub(super) struct Places {
     /// The indices of the states that captures use, in ascending order, each with the address of its
     /// [table](crate::sysval::Sysvals::table).
     states: Vec<(usize, Address)>,
-    /// The address of readable memory, which replaces the address 0 in the parameters of shaders, because these may
-    /// load from it. It is the start of an arena block, which has at least [`READABLE`](crate::sysval::READABLE) bytes.
+    /// The address of readable memory. It replaces address 0 in the parameters of shaders, because shaders may load
+    /// from an address whose contents they do not use. It is the start of an arena block, which has at least
+    /// [`READABLE`](crate::sysval::READABLE) bytes.
     readable: Address,
     /// The descriptor set for captures, and in `kernel_set` the one for kernels. Both are `None` on a device with
     /// addresses.
