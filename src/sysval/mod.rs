@@ -45,9 +45,9 @@ pub struct Sysvals {
     /// [`Lowered::push_constants`](crate::lower::Lowered::push_constants), followed by the descriptors of the
     /// attributes from [`INLINE_ATTRIBUTES`] on.
     pub table: Address,
-    /// An address in memory whose meaning depends on where the draws come from: [`set_batch`](Self::set_batch),
-    /// [`set_fused`](Self::set_fused), [`set_restart_table`](Self::set_restart_table). Otherwise it is the address
-    /// of [`READABLE`] readable bytes: a driver may execute a load in a branch that is not taken.
+    /// An address whose meaning depends on which function set it: [`set_batch`](Self::set_batch),
+    /// [`set_fused`](Self::set_fused) or [`set_restart_table`](Self::set_restart_table). If none of them did, it is the
+    /// address of [`READABLE`] readable bytes: a driver may execute a load in a branch that is not taken.
     pub source: Address,
     /// The descriptors of the first attributes.
     pub attributes: [AttributeDescriptor; INLINE_ATTRIBUTES],
@@ -62,8 +62,8 @@ impl Sysvals {
             DrawSysvals { index_address: draws, item_count: count, ..DrawSysvals::default() };
     }
 
-    /// Sets the [`Batch`] at this address. The batch says where the draws are captured and, unless the draws are
-    /// listed, where they are in memory. Only the flags of the draw in push constants are used then.
+    /// Sets the [`Batch`] at this address. The batch says where the draws are captured. If the draws are not listed,
+    /// the batch also says where they are in memory, and only the flags of the draw in the push constants are used.
     pub const fn set_batch(&mut self, batch: Address) {
         self.source = batch;
         self.draw.flags |= flags::HAS_BATCH;
