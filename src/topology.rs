@@ -81,8 +81,8 @@ pub enum PrimitiveTopology {
     PatchList = 10,
 }
 
-/// The value of the sysval `xfb_topology`, by which shaders select the decomposition. It differs
-/// from `VkPrimitiveTopology` in that the three lists without adjacency have one value.
+/// The value of the sysval `xfb_topology`, by which shaders select the decomposition. It differs from
+/// `VkPrimitiveTopology` in that the three lists without adjacency share one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 #[doc(hidden)]

@@ -116,8 +116,8 @@ pub struct Setup {
     pub draw_stride: u32,
     /// The number of elements of `inputs`.
     pub input_count: u32,
-    /// 1 if any [`Input`] may be several draws, otherwise 0. If it is 1, only the draws that write something and one
-    /// draw of each group are stored at `draws`; with geometry shaders all draws are stored.
+    /// 1 if any [`Input`] may be several draws, otherwise 0. If it is 1, only the draws that write something and the
+    /// first draw of each group are stored at `draws`; with geometry shaders all draws are stored.
     pub has_several: u32,
     /// The largest number of workgroups of a dispatch along one axis.
     pub workgroups_per_axis: u32,

@@ -202,10 +202,10 @@ impl RecordedSets {
         Some((number, bound.arguments(number)?))
     }
 
-    /// Notes that another set was bound at number `first` with `layout`. It replaces the set with that number. By the
-    /// rules of [pipeline layout
-    /// compatibility](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-compatibility) it
-    /// may also disturb all sets that were bound with another layout.
+    /// Notes that a call bound a set at number `first` with `layout`. This set replaces the previous set with that
+    /// number. By the rules of [pipeline layout
+    /// compatibility](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-compatibility)
+    /// the call may also disturb all sets that were bound with another layout.
     pub(in super::super) fn disturb(
         &mut self,
         bound: &BoundSets,

@@ -276,8 +276,8 @@ impl Planner<'_> {
         let groups = self.plan.groups.len();
         let largest = self.plan.groups.iter().map(|group| group.workgroup_size).max();
         let largest = u64::from(largest.unwrap_or(1));
-        // Each draw may have one entry in addition to the shared ones. The entries of each draw are rounded up to a
-        // whole workgroup, and the entries of each group to a whole block of entries.
+        // In addition to the entries that all draws share, each draw may have one more. The entries of each draw are
+        // rounded up to a whole workgroup, and the entries of each group to a whole block of entries.
         let blocks =
             (most_of(draws) + all * largest) / u64::from(ENTRIES_PER_BLOCK) + groups as u64;
         self.plan.entry_blocks = blocks as u32;

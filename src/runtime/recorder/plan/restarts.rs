@@ -114,9 +114,9 @@ impl Planner<'_> {
     }
 }
 
-/// Returns the range of indices of a draw's table, with the table's address left out. If only the GPU knows which
-/// indices are drawn (`first` and `count` of `input` have another meaning then), the range contains all bound indices.
-/// `restarts_of` in shaders/restart.wgsl implements the same rule.
+/// Returns the range of indices of a draw's table of restarts. The address of the table is still 0. If only the GPU
+/// knows which indices are drawn, `first` and `count` of `input` have another meaning, and the range contains all bound
+/// indices. `restarts_of` in shaders/restart.wgsl implements the same rule.
 fn range_of(input: &Input) -> RestartRange {
     let (first, limit) = match input.kind {
         kind::DIRECT => {

@@ -358,8 +358,8 @@ mod tests {
         kept
     }
 
-    /// Computes what `room_at` in shaders/placing.wgsl computes. Positions are offsets in bytes from the start of each
-    /// bound range.
+    /// Returns the number of records that fit into the buffers, or `None` if no buffer is captured to, as `room_at` in
+    /// shaders/placing.wgsl does. Positions are offsets in bytes from the start of each bound range.
     fn room_at(buffers: &[BoundBuffer]) -> Option<u64> {
         let captured = buffers.iter().filter(|buffer| buffer.stride != 0);
         let left = |b: &BoundBuffer| (b.size - b.size.min(b.position)) / u64::from(b.stride);

@@ -1,6 +1,6 @@
-//! Takes the memory of a plan, and writes what the CPU writes: the blocks of the plan, and the tables of its states. A
-//! table has the data for which the sysvals have no room, which is push constants of the application and attribute
-//! descriptors beyond the inline ones. Also assigns descriptors to buffers.
+//! Takes the memory of a plan, and writes the parts of it that the CPU writes: the upload blocks of the plan, and the
+//! tables of its states. A table has the data for which the sysvals have no room: push constants of the application,
+//! and attribute descriptors beyond the inline ones. Also assigns descriptors to buffers.
 
 use super::super::collect::{Attributes, Collected, Position, State, Target};
 use super::super::plan::{

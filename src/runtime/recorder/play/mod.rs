@@ -294,7 +294,7 @@ impl Player<'_> {
     }
 
     /// Checks the pipeline layouts with which the set of the descriptor plan will be bound, or was bound in an earlier
-    /// recording. Its set number is the one behind the application's sets, so the layouts of two pipelines may be
+    /// recording. The number of this set follows the application's sets, so the layouts of two pipelines may be
     /// incompatible, and binding the set with one of them may disturb sets that the application bound itself.
     ///
     /// # Errors
@@ -345,12 +345,12 @@ impl Player<'_> {
         AttributeDescriptor { address, ..attribute }
     }
 
-    /// Whether captures must be ordered with each other: see [`Table::captures_overlap`].
+    /// Whether barriers must order captures after earlier captures: see [`Table::captures_overlap`].
     fn captures_overlap(&self) -> bool {
         self.ctx.table().is_some() && self.table.captures_overlap()
     }
 
-    /// Whether everything that is recorded must be ordered with the commands before and after it: see
+    /// Whether barriers must order all recorded commands with the commands before and after them: see
     /// [`Table::is_scarce`].
     fn is_scarce(&self) -> bool {
         self.ctx.table().is_some() && self.table.is_scarce()
