@@ -6,8 +6,8 @@
 //! memory. Coordinates are integers, multiples of 2^-24. They are therefore the same on every device, also between two
 //! runs of a capture, and exact:
 //!
-//! * The coordinates of a point on an edge are p and 1 - p, and 1 - p is on the same edge, too. So patches that share
-//!   an edge have the same points there, whatever the direction in which they go along it.
+//! * The coordinates of a point on an edge are p and 1 - p, and the point with 1 - p and p is on the same edge, too. So
+//!   patches that share an edge have the same points there, whatever the direction in which they go along it.
 //! * The three coordinates of a point in a triangle add up to 1.
 //!
 //! The specification leaves open the order of a patch's primitives, the connections between the points of two edges
@@ -66,11 +66,10 @@ pub struct Tessellator {
 /// An edge that is divided into segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Edge {
-    /// The number of segments of the edge.
     segments: u32,
-    /// Fractional spacing interpolates between two uniform divisions, whose numbers of segments are
-    /// the even or odd numbers below and above the level. This is the number of segments of the
-    /// coarser one: `segments`, or 2 less.
+    /// Fractional spacing interpolates between two uniform divisions, whose numbers of segments are the even or odd
+    /// numbers below and above the level. This is the number of segments of the coarser division: `segments`, or 2
+    /// less.
     coarse: u32,
     /// How far the level is from the coarser to the finer division: (level - coarse) / 2, as a
     /// multiple of 2^-16 that is less than 1.
@@ -86,7 +85,8 @@ pub struct Patch {
     /// The number of the first ring within the outer edges (ring 0): 1, or 0 for a patch that is not divided at all,
     /// but is one triangle or one quad.
     inset: u32,
-    /// The number of triangles between the outer edges and the first ring within them, which the inner levels divide.
+    /// The number of triangles between the outer edges and the first ring within them. The inner levels divide that
+    /// ring.
     outer_triangles: u32,
     count: u32,
 }
@@ -279,17 +279,17 @@ const fn triangles_within(across: u32) -> u32 {
     triangles_within_ring(across / 2, across % 2)
 }
 
-/// The number of triangles within a ring of `2 k + parity` segments on each side.
+/// The number of triangles within a ring (a nested triangle) of `2 k + parity` segments on each side.
 const fn triangles_within_ring(k: u32, parity: u32) -> u32 {
     6 * k * (k + parity) + parity
 }
 
-/// The number of points on rings of up to `across` segments on each side.
+/// The number of points on the rings (nested triangles) that have up to `across` segments on each side.
 const fn points_within(across: u32) -> u32 {
     points_within_ring(across / 2 + 1, across % 2)
 }
 
-/// The number of points on rings of fewer than `2 k + parity` segments on each side.
+/// The number of points on the rings (nested triangles) that have fewer than `2 k + parity` segments on each side.
 const fn points_within_ring(k: u32, parity: u32) -> u32 {
     match (parity, k) {
         (0, 0) => 0,
@@ -301,7 +301,8 @@ const fn points_within_ring(k: u32, parity: u32) -> u32 {
 /// The ring that contains element `number`: the largest k for which `before(k)`, the number of elements within ring
 /// k, is at most `number`. `before(k)` is about `factor * k^2`.
 fn ring_of(number: u32, before: impl Fn(u32) -> u32, factor: f32) -> u32 {
-    // The estimate may be wrong by 1. The shader does the same, because square roots are not exact on every device.
+    // The estimate may be wrong by 1, so it is corrected. The shader corrects it, too, because square roots are not
+    // exact on every device.
     let mut k = (number as f32 / factor).sqrt() as u32;
     if k > 0 && before(k) > number {
         k -= 1;
@@ -344,7 +345,8 @@ impl Patch {
         self.count
     }
 
-    /// The tessellation coordinates of vertex `slot` of a primitive. The third is 0 except in triangles.
+    /// The tessellation coordinates of vertex `slot` of a primitive. The third coordinate is 0 except in the domain
+    /// `Triangles`.
     pub fn coordinates(&self, primitive: u32, slot: u32) -> [f32; 3] {
         self.vertex(primitive, slot).map(|x| x as f32 / ONE as f32)
     }
@@ -427,7 +429,7 @@ impl Patch {
         let (along, height) = if ring < self.inset {
             (self.outer[side as usize].position(number), 0)
         } else if 2 * ring == edge.segments {
-            // The three coordinates add up to 1, and a third is not a multiple of 2^-24.
+            // 1/3 is not a multiple of 2^-24. The three coordinates must add up to 1, so one of them is rounded up.
             return [ONE / 3, ONE / 3, ONE - 2 * (ONE / 3)];
         } else {
             // `3 * third` is the distance of the ring's corner from the corner of the patch.

@@ -11,8 +11,8 @@
 //! one. Counts of records and primitives of an instance are `u64`, because `3 * (N - 2)` exceeds
 //! `u32` for some valid draws.
 
-// `PrimitiveTopology::scatter` is the same table the other way round: the records that a vertex is written to. A shader
-// invocation can compute these records in O(1), so the GPU uses `scatter`.
+// `PrimitiveTopology::scatter` is the inverse of `PrimitiveTopology::gather`: it returns the records that a vertex is
+// written to. A shader invocation can compute these records in O(1), so the GPU uses `scatter`.
 //
 // Scatter works in two steps, here and on the GPU. Adjacency topologies have vertices that are in no captured
 // primitive; without these vertices, a plain list or strip remains. The first step therefore numbers the vertices that
@@ -81,8 +81,8 @@ pub enum PrimitiveTopology {
     PatchList = 10,
 }
 
-/// The value of the sysval `xfb_topology`, by which shaders select the decomposition. It differs
-/// from `VkPrimitiveTopology` in that the three lists without adjacency have one value.
+/// The value of the sysval `xfb_topology`, by which shaders select the decomposition. It differs from
+/// `VkPrimitiveTopology` in that the three lists without adjacency share one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 #[doc(hidden)]
@@ -403,7 +403,7 @@ impl XfbTopology {
     }
 }
 
-/// The number of the hub, the vertex that all triangles of a fan share, in each of these triangles.
+/// Which vertex of each triangle of a fan is the hub, the vertex that all these triangles share: 0, 1 or 2.
 const fn hub_slot(provoking: ProvokingVertex) -> u32 {
     match provoking {
         ProvokingVertex::First => 2,

@@ -74,8 +74,8 @@ pub enum VariantError {
 /// [forgotten](Self::forget_layout), because its handle may be reused.
 #[derive(Debug, Default)]
 pub struct Variants {
-    /// The slots of all pipelines, by the digests of their descriptions. A slot contains a pipeline, or waits for one
-    /// that is being created.
+    /// The slots of all pipelines, by the digests of their descriptions. A slot is empty while a thread creates its
+    /// pipeline.
     slots: Mutex<HashMap<u128, Vec<Arc<Slot>>>>,
 }
 

@@ -21,7 +21,7 @@ pub struct CountedDraw {
     pub first_instance: u32,
 }
 
-/// Parameters of the kernel, which writes the commands of `count` draws.
+/// Parameters of the kernel that writes the indirect commands of `count` draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct DrawArguments {

@@ -45,9 +45,9 @@ pub struct Sysvals {
     /// [`Lowered::push_constants`](crate::lower::Lowered::push_constants), followed by the descriptors of the
     /// attributes from [`INLINE_ATTRIBUTES`] on.
     pub table: Address,
-    /// An address in memory whose meaning depends on where the draws come from: [`set_batch`](Self::set_batch),
-    /// [`set_fused`](Self::set_fused), [`set_restart_table`](Self::set_restart_table). Otherwise it is the address
-    /// of [`READABLE`] readable bytes: a driver may execute a load in a branch that is not taken.
+    /// An address whose meaning depends on which function set it: [`set_batch`](Self::set_batch),
+    /// [`set_fused`](Self::set_fused) or [`set_restart_table`](Self::set_restart_table). If none of them did, it is the
+    /// address of [`READABLE`] readable bytes: a driver may execute a load in a branch that is not taken.
     pub source: Address,
     /// The descriptors of the first attributes.
     pub attributes: [AttributeDescriptor; INLINE_ATTRIBUTES],
@@ -62,8 +62,8 @@ impl Sysvals {
             DrawSysvals { index_address: draws, item_count: count, ..DrawSysvals::default() };
     }
 
-    /// Sets the [`Batch`] at this address. The batch says where the draws are captured and, unless the draws are
-    /// listed, where they are in memory. Only the flags of the draw in push constants are used then.
+    /// Sets the [`Batch`] at this address. The batch says where the draws are captured. If the draws are not listed,
+    /// the batch also says where they are in memory, and only the flags of the draw in the push constants are used.
     pub const fn set_batch(&mut self, batch: Address) {
         self.source = batch;
         self.draw.flags |= flags::HAS_BATCH;
@@ -129,8 +129,8 @@ pub struct DrawSysvals {
     pub first_instance: u32,
     /// `DrawIndex`.
     pub draw_index: u32,
-    /// The number of the draw's first record. Record 0 is the first one of the capture, or with a
-    /// [`Batch`] the one at [`Batch::positions`].
+    /// The number of the draw's first record. Record 0 is the first record of the capture, or with a [`Batch`] the
+    /// record at [`Batch::positions`].
     pub base_record: u32,
     /// The number of the draw's first workgroup in its dispatch.
     pub first_workgroup: u32,
@@ -167,8 +167,8 @@ pub mod flags {
     /// For an [`Input`](super::setup::Input) (a recorded draw command) with a predicate: the draws are discarded if the
     /// predicate is not 0.
     pub const INVERTED: u32 = 32;
-    /// An attribute of the draw [reaches far](super::AttributeDescriptor::reaches_far). Only the pipelines that
-    /// also capture draws placed by kernels support this.
+    /// An attribute of the draw [reaches far](super::AttributeDescriptor::reaches_far). Only the Vulkan pipelines that
+    /// also capture draws placed by kernels support such attributes.
     pub const FAR_ATTRIBUTES: u32 = 64;
     /// In push constants: the draws are in a [`Batch`](super::Batch).
     pub const HAS_BATCH: u32 = 128;
@@ -236,8 +236,8 @@ pub struct AttributeDescriptor {
     /// The address of element 0, including the attribute's offset. If there is no element, the address of
     /// [`READABLE`] readable bytes.
     pub address: Address,
-    /// The number of elements that lie completely within the binding. Elements from this number on
-    /// are read as zeros. At most 2^32 - 1, because element 2^32 - 1 never lies within the binding.
+    /// The number of elements that lie completely within the binding. Elements from this number on are read as zeros.
+    /// Larger numbers are clamped to 2^32 - 1, so element 2^32 - 1 is always read as zeros.
     pub limit: u32,
     /// Bytes from one element to the next.
     pub stride: u32,

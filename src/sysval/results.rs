@@ -15,7 +15,7 @@ pub mod flags {
     pub const PARTIAL: u32 = 4;
 }
 
-/// Parameters of the kernel, which copies the results of `count` queries.
+/// Parameters of the kernel that copies the results of `count` queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Results {

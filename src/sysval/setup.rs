@@ -116,8 +116,8 @@ pub struct Setup {
     pub draw_stride: u32,
     /// The number of elements of `inputs`.
     pub input_count: u32,
-    /// 1 if any [`Input`] may be several draws, otherwise 0. If it is 1, only the draws that write something and one
-    /// draw of each group are stored at `draws`; with geometry shaders all draws are stored.
+    /// 1 if any [`Input`] may be several draws, otherwise 0. If it is 1, only the draws that write something and the
+    /// first draw of each group are stored at `draws`; with geometry shaders all draws are stored.
     pub has_several: u32,
     /// The largest number of workgroups of a dispatch along one axis.
     pub workgroups_per_axis: u32,
@@ -138,7 +138,7 @@ pub struct Setup {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Progress {
-    /// The address of positions that an earlier setup wrote, or 0.
+    /// The address of positions that an earlier setup kernel wrote, or 0.
     pub state: Address,
     /// The address at which the positions after the last draw are written, or 0.
     pub new_state: Address,
@@ -155,8 +155,8 @@ pub struct Progress {
 }
 
 /// Parameters of a fused capture: a capture of one small direct draw, whose workgroups also do the work of kernels. The
-/// [`DrawSysvals`] of the draw are not clamped: `item_count` is the number of vertices or indices, `instance_count` the
-/// number of instances.
+/// [`DrawSysvals`] of the draw are not clamped to the capture buffers: `item_count` is the number of vertices or
+/// indices, `instance_count` the number of instances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Fused {
@@ -176,8 +176,7 @@ pub struct Fused {
     pub reserved: [u32; 2],
 }
 
-/// Parameters of the resume kernel, which completes batches when the counters tell where the
-/// capture begins.
+/// Parameters of the resume kernel: it completes batches as soon as counters tell where the capture begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Resume {
@@ -200,7 +199,7 @@ pub struct Resume {
     pub progress: Progress,
 }
 
-/// Parameters of the restart kernel, and of the scan after it.
+/// Parameters of the restart kernel, and of the scan kernel after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Reduction {

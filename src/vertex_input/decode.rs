@@ -56,8 +56,8 @@ fn convert(numeric: NumericFormat, number: u32, width: u32) -> u32 {
         NumericFormat::Sint => signed as u32,
         NumericFormat::Uscaled => (number as f32).to_bits(),
         NumericFormat::Sscaled => (signed as f32).to_bits(),
-        // Rounding twice, to `f64` and then to `f32`, gives the nearest float, because no such
-        // quotient is close enough to the midpoint between two floats.
+        // Rounding twice, to `f64` and then to `f32`, gives the nearest float, because no quotient of these integers is
+        // so close to the midpoint between two floats that the first rounding could reach it.
         NumericFormat::Unorm => ((f64::from(number) / maximum(width)) as f32).to_bits(),
         NumericFormat::Snorm => {
             ((f64::from(signed) / maximum(width - 1)).max(-1.0) as f32).to_bits()
@@ -111,8 +111,8 @@ mod tests {
         use VertexFormat::*;
         assert_eq!(R32G32Uint.decode(&[1; 7]), [0, 0, 0, 1]);
         assert_eq!(floats(R8G8B8Unorm, &[1; 2]), [0.0, 0.0, 0.0, 1.0]);
-        // If the element is out of range, a fourth component that the format has is zero, like the other
-        // components.
+        // If the element is out of range, the fourth component of a format with four components is zero, too, instead
+        // of one.
         assert_eq!(floats(R8G8B8A8Unorm, &[]), [0.0; 4]);
     }
 

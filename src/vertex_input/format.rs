@@ -30,7 +30,6 @@ pub enum NumericFormat {
 pub(crate) struct Field {
     /// The number of the lowest bit.
     pub(crate) first_bit: u32,
-    /// The number of bits.
     pub(crate) width: u32,
 }
 

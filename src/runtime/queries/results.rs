@@ -284,7 +284,7 @@ impl QueryPool {
         }
         let of = |flag, bit| if format.flags.intersects(flag) { bit } else { 0 };
         let start = self.place(first).query;
-        // SAFETY: the caller's contract; the pool's buffer has the usage.
+        // SAFETY: the caller's contract; the pool's buffer was created with the usage that shaders need.
         unsafe {
             let mut job = Job::begin(ctx, arena.into(), kernels, cmd)?;
             let (raw, all) = (self.buffer.raw(), self.buffer.size());

@@ -39,7 +39,8 @@ pub struct Capture {
     flushed: Option<Flushed>,
 }
 
-/// For each vertex stream, where it continues after its last recorded draw. `None` if it was not recorded.
+/// For each vertex stream, where the capture continues after the stream's last recorded draw. `None` if the stream was
+/// not recorded.
 type StreamContinuations = [Option<Continuation>; MAX_STREAMS as usize];
 
 /// The command buffer that draws were flushed into, and its state after that.
@@ -48,7 +49,8 @@ struct Flushed {
     cmd: vk::CommandBuffer,
     recorded: Recorded,
     sets_disturbed: bool,
-    /// The layout of the pipeline that was bound last, or `None` if the set of the descriptor plan was not bound.
+    /// The layout of the pipeline with which the set of the descriptor plan was bound last, or `None` if it was not
+    /// bound.
     layout: Option<vk::PipelineLayout>,
     /// For each vertex stream, the memory to which the GPU writes the positions in the capture buffers, or `None` if
     /// the CPU knows them.
@@ -147,8 +149,9 @@ impl Capture {
 
     /// Records the collected draws. A capture can be played several times, into the same command buffer or different
     /// ones. It always begins with its initial state; counters are read when the commands are executed. If queries are
-    /// not [reset](crate::runtime::QueryPool::reset) between two executions, their values add up. Under the descriptor
-    /// plan and on CPU devices, a host that polls such a query may then see parts of both results.
+    /// not [reset](crate::runtime::QueryPool::reset) between two executions, their values add up. In that case, under
+    /// the descriptor plan and on CPU devices, a host that polls a query may see a mixture of the results after the
+    /// first and the second execution.
     ///
     /// [Synchronization](crate::guide::synchronization) lists the disturbed state and the recorded barriers. The
     /// application must record barriers between this capture and other captures to the same buffers, also between two
@@ -251,7 +254,8 @@ impl Capture {
         Ok(())
     }
 
-    /// For each stream in `after`: discards its draws, which are recorded, and lets it continue after them.
+    /// For each stream that was recorded (that is, not `None` in `after`): discards its draws, so that the capture
+    /// continues after them.
     fn go_on(&mut self, playback: &Playback<'_>, after: &StreamContinuations) {
         let Playback { cmd, recorded, sets_disturbed, layout, .. } = *playback;
         let mut positions = self.flushed.map(|flushed| flushed.positions).unwrap_or_default();
@@ -288,7 +292,7 @@ impl Capture {
     /// Records the draws of each stream. If `is_end` is true, counters are written, too. Returns where each stream
     /// continues after its draws. The draws stay collected.
     ///
-    /// If a stream cannot be recorded, the streams before it stay recorded, and continue after their draws.
+    /// If recording a stream fails, the streams before it stay recorded: the next call continues after their draws.
     ///
     /// # Safety
     /// The requirements of [`play`](Self::play) apply.
@@ -312,7 +316,7 @@ impl Capture {
                 }
             }
         }
-        // A capture with several streams does not have a single result.
+        // With several vertex streams, no single `Captured` describes the whole capture.
         let first = all[0].as_ref().filter(|_| self.streams.bound() == 1);
         playback.recorded.captured =
             first.and_then(|after| captured(self.streams.all().first()?, after));

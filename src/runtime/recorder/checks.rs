@@ -71,8 +71,8 @@ pub(super) fn check_counters(
     Ok(())
 }
 
-/// Checks that no two counters of the end of a capture have the same address. At the begin of a capture, buffers may
-/// share a counter.
+/// Checks that the end of a capture does not write two counters at the same address. At the begin of a capture, buffers
+/// may share a counter.
 pub(super) fn check_distinct(counters: &[Option<CounterBuffer>]) -> Result<(), RuntimeError> {
     for (second, counter) in counters.iter().enumerate() {
         // Counters cannot overlap partially, because offsets are multiples of 4.
@@ -85,8 +85,8 @@ pub(super) fn check_distinct(counters: &[Option<CounterBuffer>]) -> Result<(), R
     Ok(())
 }
 
-/// Checks the number of a capture buffer or counter, which `what` names, against the limit of native transform
-/// feedback.
+/// Checks `number`, the index of a capture buffer or counter, against `maxTransformFeedbackBuffers` if the device has
+/// native transform feedback. `what` names the buffer or counter in the error.
 fn check_number(ctx: &Context, what: &str, number: usize) -> Result<(), RuntimeError> {
     let Some(support) = &ctx.capabilities().transform_feedback else { return Ok(()) };
     let limit = "maxTransformFeedbackBuffers";
@@ -133,8 +133,8 @@ pub(super) fn check_index_buffer(buffer: &IndexBuffer) -> Result<(), RuntimeErro
     multiple_of(alignment, || "the offset of the index buffer".to_owned(), buffer.offset)
 }
 
-/// Checks that the set numbers belong to set layouts of the application. The number after the application's last set
-/// belongs to the descriptor plan.
+/// Checks that the `count` set numbers from `first` on belong to set layouts of the application. The number after the
+/// application's last set belongs to the descriptor plan.
 pub(super) fn check_set_range(
     pipeline: &Pipeline,
     first: u32,
@@ -147,8 +147,8 @@ pub(super) fn check_set_range(
     }
 }
 
-/// Checks that every set that the pipeline's shader reads is bound. `is_bound` says whether the set with a number is
-/// bound.
+/// Checks that every set that the pipeline's shader reads is bound. `is_bound` takes a set number, and returns whether
+/// a set is bound to it.
 pub(super) fn check_used_sets(
     pipeline: &Pipeline,
     is_bound: impl Fn(u32) -> bool,

@@ -7,7 +7,6 @@ use crate::runtime::RuntimeError;
 use crate::runtime::parameters::{ByteCountDraw, Draw, DrawIndexed, IndirectDraw};
 use crate::topology::PrimitiveTopology;
 
-/// The arguments of one of the draw functions.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Arguments<'a> {
     Draw(&'a Draw),

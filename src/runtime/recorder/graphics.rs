@@ -31,7 +31,6 @@ pub(super) struct Graphics<'a> {
     vertex_buffers: Vec<VertexBuffer>,
     /// Whether the bound vertex buffers were checked against the pipeline.
     are_buffers_checked: bool,
-    /// The numbers of the descriptor sets that are bound.
     bound_sets: SetNumbers,
     constants: Constants,
     /// Whether push constants must be recorded before the next draw. Used on the native backend.
@@ -257,7 +256,7 @@ impl<'a> Graphics<'a> {
         RuntimeError::Unsupported { backend: self.pipeline.backend(), what }
     }
 
-    /// Checks vertex buffers, and stores them in place of those with the same bindings.
+    /// Checks vertex buffers, and stores each in place of the buffer that was bound to the same binding.
     fn set_vertex_buffers(&mut self, buffers: &[VertexBuffer]) -> Result<(), RuntimeError> {
         pulling::check_bound(buffers)?;
         for b in buffers {
@@ -534,7 +533,7 @@ impl<'a> Graphics<'a> {
     }
 }
 
-/// Returns the device's transform feedback commands, or `None` on another backend than the native one.
+/// Returns the device's transform feedback commands on the native backend, and `None` on other backends.
 fn native<'c>(
     ctx: &'c Context,
     pipeline: &Pipeline,

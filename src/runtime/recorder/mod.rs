@@ -133,7 +133,7 @@ pub struct Recorded {
 /// // `desc` has the pipeline, capture buffers and vertex buffers.
 /// let mut recorder = Recorder::begin(capture, arena, cmd, desc)?;
 /// recorder.draw(PrimitiveTopology::TriangleStrip, &Draw::new(5).instance_count(2))?;
-/// // What is bound from here on holds for the draws that follow. They append to what was captured before.
+/// // The state that is bound from here on applies to the draws that follow. Their records are appended.
 /// recorder.bind_descriptor_sets(0, &[set], &[])?;
 /// recorder.push_constants(0, &colour)?;
 /// recorder.bind_index_buffer(&IndexBuffer::new(indices, 2 * 300, IndexType::Uint16))?;

@@ -72,7 +72,6 @@ pub(super) struct SetArguments<'a> {
 }
 
 impl<'a> SetArguments<'a> {
-    /// The arguments of `vkCmdBindDescriptorSets`.
     pub(super) const fn new(
         layout: vk::PipelineLayout,
         first: u32,
@@ -82,7 +81,6 @@ impl<'a> SetArguments<'a> {
         Self { layout, first, sets, dynamic_offsets, buffer_set: None }
     }
 
-    /// The arguments of the command that binds `buffer_set`.
     pub(super) const fn of_buffer(
         layout: vk::PipelineLayout,
         set: u32,

@@ -291,7 +291,7 @@ impl<'a> Recorder<'a> {
 
     /// Sets the index that restarts primitives in the draws that follow, instead of the largest one
     /// ([`vkCmdSetPrimitiveRestartIndexEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdSetPrimitiveRestartIndexEXT.html)).
-    /// The restart index applies until another index buffer is bound. Indices beyond the bound range, which are 0,
+    /// The restart index applies until another index buffer is bound. Indices beyond the bound range are read as 0, and
     /// never restart primitives.
     ///
     /// # Errors
@@ -512,8 +512,8 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// What bindings and draws are passed to: the command buffer of a graphics pipeline, or the collectors of a compute
-/// capture.
+/// The object to which bindings and draws are passed: the command buffer of a graphics pipeline, or the collectors of a
+/// compute capture.
 pub(super) enum Backing<'r, 'a> {
     Graphics(&'r mut Graphics<'a>),
     Compute(&'r mut Streams),

@@ -403,8 +403,8 @@ const fn bytes_of(range: &vk::PushConstantRange) -> Range<u32> {
     range.offset..range.offset.saturating_add(range.size)
 }
 
-/// The push constant ranges that are visible to stages other than the vertex stage, without the vertex stage in their
-/// stages.
+/// The push constant ranges that are visible to stages other than the vertex stage, with the vertex stage removed from
+/// their stages.
 fn of_other_stages(
     ranges: &[vk::PushConstantRange],
 ) -> impl Iterator<Item = vk::PushConstantRange> {

@@ -123,10 +123,10 @@ impl Collector {
         Ok(start)
     }
 
-    /// Returns the address of the indices in a range of a buffer. If the device can load single bytes, the range may
-    /// end within a dword whose rest shaders cannot read. Then the second result is
-    /// [`BoundIndices::partial_end`](super::BoundIndices::partial_end), otherwise `None`. If the device cannot load
-    /// single bytes, the range is handled as by [`address()`].
+    /// Returns the address of the indices in a range of a buffer, and
+    /// [`BoundIndices::partial_end`](super::BoundIndices::partial_end). The latter is `None` unless the device can load
+    /// single bytes, and the range ends within a dword whose remaining bytes shaders cannot read. If the device cannot
+    /// load single bytes, the range is handled as by [`address()`].
     ///
     /// # Errors
     /// The errors of [`address()`].

@@ -122,8 +122,8 @@ impl Collector {
             limits.min().unwrap_or(u32::MAX)
         };
         attributes.vertices = least(|rate| *rate == InputRate::Vertex);
-        // The first instance of a draw reads element `first_instance`, whatever the divisor is. Draws of several
-        // instances are checked in the shader anyway, so only the first instance matters here.
+        // For draws of several instances the shader checks every access. So only the first instance matters here: it
+        // reads element `first_instance`, whatever the divisor is.
         attributes.instances = least(|rate| *rate != InputRate::Vertex);
         let others = descriptors.get(INLINE_ATTRIBUTES..).unwrap_or_default();
         if found.is_ok() {

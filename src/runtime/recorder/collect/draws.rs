@@ -328,7 +328,7 @@ fn most_restarted(count: u32, index_limit: u32, instance_count: u32, room: u64) 
         u64::from(count).min(reached)
     };
     let instances = u64::from(instance_count).min(room);
-    // With the same total number of primitives there are the most items if each instance has only one primitive.
+    // For a fixed total number of primitives, the number of items is largest if each instance has only one primitive.
     instances.saturating_mul(items(room)).min(room.saturating_mul(items(1)))
 }
 
@@ -371,7 +371,7 @@ mod tests {
         ) {
             let most_instances = instances.max(most_instances) as u32;
             let bound = most_restarted(count.max(most), index_limit, most_instances, room);
-            // `draw_of` in shaders/setup.wgsl computes the same number.
+            // `draw_of` in shaders/setup.wgsl computes the number of items in the same way.
             let written = (primitives * instances).min(room);
             let instances = (written - 1) / primitives + 1;
             let reached = u64::from(index_limit) + 6 * (primitives.min(written) + 1);

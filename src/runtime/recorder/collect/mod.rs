@@ -44,14 +44,15 @@ pub(super) struct Collector {
     pub(super) ctx: Context,
     pub(super) collected: Collected,
     pub(super) bindings: Bindings,
-    /// The buffers that draws access, for descriptors. Unused on a device with addresses.
+    /// The buffers that draws access, from which the descriptors are written under the descriptor plan. Unused on a
+    /// device with addresses.
     pub(super) table: Table,
     /// For each capture buffer, the address of the counter that the end of the capture writes, or 0.
     pub(super) end_counters: [Address; MAX_XFB_BUFFERS],
     begun: bool,
     bound: Bound,
-    /// The attribute descriptors that are computed when attributes are bound. A member only so that the heap memory is
-    /// reused.
+    /// The attribute descriptors that are computed when attributes are bound. This temporary list is a member so that
+    /// its heap memory is reused.
     descriptors: Vec<AttributeDescriptor>,
 }
 
@@ -82,9 +83,8 @@ struct BoundIndices {
     limit: u32,
     size: u32,
     restart_index: u32,
-    /// Where the bound range ends in the buffer, and the size of the buffer's memory, both in bytes, if shaders that
-    /// cannot load single bytes would read beyond that memory, or beyond the descriptor of the range. `None` if they
-    /// would not.
+    /// The end of the bound range in the buffer, and the size of the buffer's memory, both in bytes. `None` unless
+    /// shaders that cannot load single bytes would read beyond that memory, or beyond the range's descriptor.
     partial_end: Option<(u64, u64)>,
 }
 
@@ -110,7 +110,8 @@ pub(super) struct Bindings {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Attributes {
     pub(super) inline: [AttributeDescriptor; INLINE_ATTRIBUTES],
-    /// The index of the first of the other descriptors in [`Bindings::attribute_table`], and their number.
+    /// The attribute descriptors that are not inline: the index of the first one in [`Bindings::attribute_table`], and
+    /// their number.
     pub(super) others: (usize, usize),
     /// Whether any attribute [reaches far](AttributeDescriptor::reaches_far).
     reach_far: bool,

@@ -8,12 +8,12 @@ use crate::runtime::{QueryKind, QueryPool, RuntimeError};
 use crate::sysval::setup::{Operation, operation};
 use crate::sysval::{Address, split};
 
-/// Identifies a query by the buffer of its pool and its number. Its address does not identify it: under the descriptor
-/// plan, each stream has a different address for the same buffer.
+/// Identifies a query by the buffer of its pool, and by the number of the query in the pool. An address does not
+/// identify a query: under the descriptor plan, each stream has a different address for the same buffer.
 pub(super) type QueryName = (vk::Buffer, u32);
 
-/// The addresses of the active query of a kind, or 0 if none is active. They must be [resolved](super::resolve) before
-/// shaders use them.
+/// The addresses of the active query of a kind, or 0 if no such query is active. The addresses must be
+/// [resolved](super::resolve) before shaders use them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ActiveQuery {
     pub(super) values: Address,
@@ -48,7 +48,7 @@ impl Collector {
         }
         let what = format_args!("the buffer of queries");
         let (buffer, size) = (pool.buffer().raw(), pool.buffer().size());
-        // SAFETY: the pool's buffer has the usage, and lives by the caller's contract.
+        // SAFETY: the pool's buffer was created with the usage that shaders need, and lives by the caller's contract.
         let start = unsafe { self.address(Purpose::State, what, (buffer, 0, size)) }?;
         let place = pool.place(query);
         let [values, ends] = [place.query, place.ends].map(|place| split(start + place));

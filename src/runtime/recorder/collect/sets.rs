@@ -26,7 +26,6 @@ struct Command {
     buffer_set: Option<BufferSet>,
 }
 
-/// A collection of descriptor set numbers.
 #[derive(Debug, Default)]
 pub(in super::super) struct SetNumbers(Vec<u32>);
 
@@ -77,7 +76,8 @@ impl BoundSets {
         self.current = 0;
     }
 
-    /// Ensures that snapshots have at least `count` set numbers, as many as a pipeline has.
+    /// Ensures that snapshots have elements for at least `count` set numbers. `count` is the number of sets of a
+    /// pipeline.
     pub(super) fn widen(&mut self, count: u32) {
         let (old, new) = (self.count, count as usize);
         if new <= old {
@@ -202,10 +202,10 @@ impl RecordedSets {
         Some((number, bound.arguments(number)?))
     }
 
-    /// Notes that another set was bound at number `first` with `layout`. It replaces the set with that number. By the
-    /// rules of [pipeline layout
-    /// compatibility](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-compatibility) it
-    /// may also disturb all sets that were bound with another layout.
+    /// Notes that a call bound a set at number `first` with `layout`. This set replaces the previous set with that
+    /// number. By the rules of [pipeline layout
+    /// compatibility](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-compatibility)
+    /// the call may also disturb all sets that were bound with another layout.
     pub(in super::super) fn disturb(
         &mut self,
         bound: &BoundSets,
@@ -222,7 +222,6 @@ impl RecordedSets {
     }
 }
 
-/// Appends values to a list, and returns their range in the list.
 fn append<T: Copy>(list: &mut Vec<T>, values: &[T]) -> Range<usize> {
     let start = list.len();
     list.extend_from_slice(values);
@@ -341,7 +340,7 @@ mod tests {
         };
         assert_eq!(recorded(&[(0, 1, 0), (1, 1, 0)]), (2, vec![(0, 1, 0), (1, 1, 0)]));
         assert_eq!(recorded(&[(0, 1, 0), (1, 1, 0)]), (2, vec![]));
-        // The second of two calls for set number 1 replaces the set of the first; the set with another number stays
+        // Two calls bind a set at number 1: the second replaces the set of the first. The sets with other numbers stay
         // bound.
         assert_eq!(recorded(&[(1, 1, 1), (1, 1, 2)]), (4, vec![(1, 1, 2)]));
         // A snapshot without set numbers needs no calls.

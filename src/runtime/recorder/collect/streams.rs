@@ -39,7 +39,6 @@ impl Streams {
         self.bound
     }
 
-    /// The collectors of the capture's streams.
     pub(in super::super) fn all(&self) -> &[Collector] {
         &self.collectors[..self.count]
     }

@@ -26,8 +26,8 @@ pub(in super::super) const MAX_ASSEMBLED_DRAWS: u64 = 1 << 16;
 /// ([`ENTRIES_PER_BLOCK`](crate::sysval::entries::ENTRIES_PER_BLOCK)).
 const MAX_ASSEMBLED_COMMANDS: usize = 1 << 12;
 
-/// The draws of one vertex stream, and where they are captured. Addresses in it must be [resolved](super::resolve)
-/// before shaders use them.
+/// The draws of one vertex stream, and where they are captured. The addresses must be [resolved](super::resolve) before
+/// shaders use them.
 #[derive(Debug)]
 pub(in super::super) struct Collected {
     pub(in super::super) stream: u32,
@@ -54,8 +54,8 @@ pub(in super::super) struct Collected {
 /// A bound capture buffer, without its Vulkan handle.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Target {
-    /// The size and the record stride. `position` is where record 0 of the capture begins; it is correct only if the
-    /// CPU knows this position.
+    /// The size and the record stride of the buffer. Its member `position` is where record 0 of the capture begins; it
+    /// is correct only if the CPU knows this position.
     pub(in super::super) buffer: BoundBuffer,
     /// The address of the bound range.
     pub(in super::super) address: Address,
@@ -73,7 +73,6 @@ pub(in super::super) enum Position {
     Earlier,
 }
 
-/// A draw command that was collected.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct CollectedDraw {
     pub(in super::super) topology: PrimitiveTopology,
@@ -94,7 +93,7 @@ pub(in super::super) struct State {
     pub(in super::super) pipeline: usize,
     /// The index of the attribute descriptors in [`Bindings::attributes`](super::Bindings::attributes).
     pub(in super::super) attributes: usize,
-    /// The position of the push constants that the shader reads, for
+    /// The position of the snapshot of the push constants that the shader reads, for
     /// [`Constants::bytes`](super::constants::Constants::bytes).
     pub(in super::super) constants: usize,
     /// The index of the snapshot of the descriptor sets in [`Bindings::sets`](super::Bindings::sets).
@@ -111,8 +110,9 @@ pub(in super::super) struct Traits {
     /// queries](https://docs.vulkan.org/spec/latest/chapters/queries.html#queries-transform-feedback) do not count its
     /// draws, even if buffers are bound.
     pub(in super::super) is_counted: bool,
-    /// Whether workgroups collect records in shared memory before they store them. Some Vulkan pipelines of such a
-    /// pipeline nevertheless store records directly, for draws that staging does not make faster.
+    /// Whether workgroups collect records in shared memory before they store them (staging). If so, some Vulkan
+    /// pipelines of the state's pipeline nevertheless store records directly, for draws that staging does not make
+    /// faster.
     pub(in super::super) is_staged: bool,
     pub(in super::super) fixed_topology: Option<PrimitiveTopology>,
     /// The input and output primitives of the geometry or tessellation shaders, or `None` if a vertex shader is

@@ -26,7 +26,6 @@ pub(in super::super) struct Block {
     pub(in super::super) size: u64,
 }
 
-/// What a block contains, and who writes it.
 #[derive(Debug, Clone, PartialEq)]
 pub(in super::super) enum Contents {
     /// The GPU writes the block.
@@ -35,7 +34,7 @@ pub(in super::super) enum Contents {
     Upload(Upload),
 }
 
-/// What a block contains that the GPU writes.
+/// The contents of a block that the GPU writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Scratch {
     /// The positions in the capture buffers after the last draw.
@@ -57,8 +56,8 @@ pub(in super::super) enum Scratch {
     RestartTable,
 }
 
-/// What a block contains that the CPU writes. The contents refer only to blocks before it, so that blocks can be
-/// written in order.
+/// The contents of a block that the CPU writes. They refer only to blocks before it, so that blocks can be written in
+/// order.
 ///
 /// The parameters of kernels and fused captures also contain the position where the capture begins, and the counters
 /// that its end writes. These are the same in all blocks of a plan.

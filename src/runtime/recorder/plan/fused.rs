@@ -13,8 +13,8 @@ use crate::runtime::{Barrier, RuntimeError};
 use crate::sysval::Address;
 use crate::sysval::setup::Fused;
 
-/// The largest number of workgroups of a fused capture. Each of its workgroups computes where the draw is captured. On
-/// llvmpipe that takes longer than kernels would from about 16 workgroups on.
+/// The largest number of workgroups of a fused capture. Each of its workgroups computes where the draw is captured.
+/// From about 16 workgroups on, llvmpipe takes longer for that than for separate kernels.
 pub(super) const MOST_WORKGROUPS: u32 = 8;
 
 /// The only draw of a capture, whose workgroups can do the work of kernels.

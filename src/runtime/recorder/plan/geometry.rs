@@ -109,7 +109,7 @@ impl Planner<'_> {
     /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::TooManyPrimitives`],
     /// [`RuntimeError::TooManyDraws`].
     pub(super) fn plan_geometry(&mut self) -> Result<(), RuntimeError> {
-        // Kernels disturb the application's descriptor sets.
+        // Under the descriptor plan, kernels disturb the application's descriptor sets.
         self.check_sets()?;
         let [counts, entries] = match self.collected.draws.iter().all(CollectedDraw::is_known) {
             true => self.list_entries()?,
@@ -173,7 +173,8 @@ impl Planner<'_> {
                 entries: at(entries, size_of::<Entries>()),
                 is_counting: storing.is_none(),
             };
-            // Under the descriptor plan, the counting run may write any scratch memory, so its dispatches are ordered.
+            // Under the descriptor plan, the counting run may write any scratch memory, so a barrier orders its
+            // dispatches.
             if storing.is_none() && number > 0 && self.limits.by_descriptors {
                 self.push_barrier(Barrier::BeforeCounting, Touched::Unknown);
             }
@@ -275,8 +276,8 @@ impl Planner<'_> {
         let groups = self.plan.groups.len();
         let largest = self.plan.groups.iter().map(|group| group.workgroup_size).max();
         let largest = u64::from(largest.unwrap_or(1));
-        // Each draw may have one entry in addition to the shared ones. The entries of each draw are rounded up to a
-        // whole workgroup, and the entries of each group to a whole block of entries.
+        // In addition to the entries that all draws share, each draw may have one more. The entries of each draw are
+        // rounded up to a whole workgroup, and the entries of each group to a whole block of entries.
         let blocks =
             (most_of(draws) + all * largest) / u64::from(ENTRIES_PER_BLOCK) + groups as u64;
         self.plan.entry_blocks = blocks as u32;

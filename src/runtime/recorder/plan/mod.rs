@@ -102,9 +102,9 @@ pub(super) struct Plan {
     /// The operations of the finish kernel: first writes of counters and queries whose values the CPU knows, then ends
     /// of queries.
     pub(super) operations: Vec<Operation>,
-    /// For each dispatch whose draws the setup kernel places: these draws.
+    /// The groups of draws that the setup kernel places: one dispatch captures each group.
     pub(super) groups: Vec<Group>,
-    /// For each dispatch of geometry shaders: its draws.
+    /// The groups of draws with geometry shaders: one dispatch captures each group.
     pub(super) entry_groups: Vec<EntryGroup>,
     /// The number of blocks of entries (runs of primitives) that all `entry_groups` take together.
     pub(super) entry_blocks: u32,
@@ -179,7 +179,6 @@ impl Plan {
         self.restarts.clear();
     }
 
-    /// Removes the placed draws and their dispatches.
     fn forget_placed(&mut self) {
         self.placed.clear();
         self.dispatches.clear();
@@ -294,8 +293,8 @@ impl Planner<'_> {
         Ok(Some(Step::Kernel { kernel: Kernel::Finish, parameters, workgroups }))
     }
 
-    /// Adds a block for the positions after the draws. If descriptors may not cover the positions of an earlier
-    /// recording, also adds a block for a copy of these.
+    /// Adds a block for the positions after the draws. Under the descriptor plan, descriptors might not cover positions
+    /// that an earlier recording wrote, so a block for a copy of them is added, too.
     fn positions(&mut self) {
         self.plan.scratch(Scratch::Positions, POSITIONS_SIZE);
         if self.limits.by_descriptors && self.collected.position == Position::Earlier {

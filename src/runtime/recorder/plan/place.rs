@@ -71,7 +71,8 @@ impl Dispatch {
     }
 }
 
-/// Returns the topology of a dispatch that another draw joins, or `None` if that draw has another decomposition.
+/// Returns the topology of a dispatch after a draw of topology `joining` was added to it, or `None` if that draw has
+/// another decomposition.
 pub(super) fn joined_topology(
     topology: Option<XfbTopology>,
     joining: PrimitiveTopology,
@@ -91,7 +92,7 @@ pub(super) fn shared_topology(
     topology.filter(|_| most > small.into())
 }
 
-/// The primitives that the CPU has counted for the query at the address `slot`, but that it has not added to the query
+/// The primitives that the CPU has counted for the query at the address `slot`, but that no operation adds to the query
 /// yet. The numbers wrap like the sums on the GPU.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tally {
@@ -153,8 +154,7 @@ impl Planner<'_> {
         collected.draws.iter().try_for_each(|draw| self.place_draw(draw, cursor))
     }
 
-    /// Computes for a draw what the setup kernel would compute, adds the draw to a dispatch, and moves the cursor
-    /// behind it.
+    /// Places a draw in the same way as the setup kernel, adds it to a dispatch, and moves the cursor behind it.
     fn place_draw(
         &mut self,
         draw: &CollectedDraw,

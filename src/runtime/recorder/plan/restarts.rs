@@ -10,13 +10,12 @@ use crate::sysval::setup::{
 use crate::sysval::{Address, flags};
 use crate::topology::PrimitiveTopology;
 
-/// The tables of restarts of a plan.
 #[derive(Debug, Default)]
 pub(in super::super) struct RestartTables {
     tables: Vec<RestartTable>,
     /// For each draw with primitive restart, in the order of the draws: the index of its table.
     numbers: Vec<usize>,
-    /// For each range of indices whose table indirect draws share, the index of the table.
+    /// For the tables that indirect draws share: the range of indices, and the index of its table.
     shared: HashMap<RestartRange, usize>,
     /// Whether a draw with primitive restart is a patch list.
     has_patches: bool,
@@ -115,9 +114,9 @@ impl Planner<'_> {
     }
 }
 
-/// Returns the range of indices of a draw's table, with the table's address left out. If only the GPU knows which
-/// indices are drawn (`first` and `count` of `input` have another meaning then), the range contains all bound indices.
-/// `restarts_of` in shaders/restart.wgsl implements the same rule.
+/// Returns the range of indices of a draw's table of restarts. The address of the table is still 0. If only the GPU
+/// knows which indices are drawn, `first` and `count` of `input` have another meaning, and the range contains all bound
+/// indices. `restarts_of` in shaders/restart.wgsl implements the same rule.
 fn range_of(input: &Input) -> RestartRange {
     let (first, limit) = match input.kind {
         kind::DIRECT => {
@@ -129,8 +128,8 @@ fn range_of(input: &Input) -> RestartRange {
     RestartRange {
         index_address: input.index_address,
         table: Address::default(),
-        // If the range is empty, its address may be that of other memory, from which shaders may load nevertheless. So
-        // `first` must be 0.
+        // If the range is empty, shaders may nevertheless load its first index, from other memory that replaces the
+        // index buffer. That memory is large enough only if `first` is 0.
         first: if limit == 0 { 0 } else { first },
         limit,
         topology: input.topology,

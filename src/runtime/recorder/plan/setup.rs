@@ -81,7 +81,7 @@ impl Planner<'_> {
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`].
     pub(super) fn plan_setup(&mut self) -> Result<(), RuntimeError> {
-        // Kernels disturb the application's descriptor sets.
+        // Under the descriptor plan, kernels disturb the application's descriptor sets.
         self.check_sets()?;
         self.make_groups();
         let known = self.known_restarted_draw();
@@ -135,8 +135,8 @@ impl Planner<'_> {
         Ok(batches)
     }
 
-    /// Adds a setup kernel, and before it the kernels that find restarts. `is_known` says whether the captures after
-    /// the setup kernel do not depend on it.
+    /// Adds a setup kernel, and before it the kernels that find restarts. If `is_known` is true, the captures after the
+    /// setup kernel do not depend on its results.
     ///
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`].
@@ -208,8 +208,9 @@ impl Planner<'_> {
         plan.upload(setup, size_of::<Setup>())
     }
 
-    /// Groups consecutive draws that can share a dispatch: those that [`Group::takes`] accepts, if either all need an
-    /// indirect dispatch, or all a direct one and together no more workgroups than one has.
+    /// Groups consecutive draws that can share a dispatch. [`Group::takes`] must accept the draws of a group, and
+    /// either all of them need an indirect dispatch, or all need a direct one whose workgroups do not exceed the limit
+    /// of a dispatch.
     pub(super) fn make_groups(&mut self) {
         let per_axis = u64::from(self.limits.workgroups_per_axis);
         let groups = &mut self.plan.groups;
@@ -275,7 +276,7 @@ impl Planner<'_> {
             || kind != kind::DIRECT
             || predicate != Address::default()
             || instance_count != 1
-            // For an empty draw, a workgroup would be dispatched and would run the shader.
+            // An empty draw is excluded, because a workgroup would be dispatched for it and would run the shader.
             || count == 0
             || count > unclamped.index_limit
         {
@@ -322,7 +323,6 @@ mod tests {
 
     use super::*;
 
-    /// A draw of the test, with what the setup kernel reads.
     #[derive(Debug, Clone, Copy)]
     struct TestDraw {
         primitives: u64,
@@ -358,8 +358,8 @@ mod tests {
         kept
     }
 
-    /// Computes what `room_at` in shaders/placing.wgsl computes. Positions are offsets in bytes from the start of each
-    /// bound range.
+    /// Returns the number of records that fit into the buffers, or `None` if no buffer is captured to, as `room_at` in
+    /// shaders/placing.wgsl does. Positions are offsets in bytes from the start of each bound range.
     fn room_at(buffers: &[BoundBuffer]) -> Option<u64> {
         let captured = buffers.iter().filter(|buffer| buffer.stride != 0);
         let left = |b: &BoundBuffer| (b.size - b.size.min(b.position)) / u64::from(b.stride);

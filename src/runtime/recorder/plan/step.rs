@@ -38,7 +38,7 @@ pub(in super::super) enum When {
     InOrder,
 }
 
-/// The memory that steps access. Arena memory is left out.
+/// The memory that steps access, except for arena memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Touched {
     /// The memory is not known, so the next recording must be ordered after these steps.

@@ -511,7 +511,7 @@ fn geometry_shaders_count_before_they_store() {
     let mut unbound = with_geometry(&draws);
     unbound.targets = Default::default();
     assert_eq!(plan(&ADDRESSES, &unbound, &NO_COUNTERS), counting);
-    // A single draw is not listed.
+    // For a single draw the workgroups need no list of their draws, so the Vulkan pipeline is `General`.
     let one = plan(&ADDRESSES, &with_geometry(&draws[..1]), &NO_COUNTERS);
     assert_eq!(one[1], "capture 1 listed counted, workgroups 8: General, indexed, checked");
     assert_eq!(one[7], "capture 1 listed emitted, workgroups 8: General, indexed, checked");
@@ -560,7 +560,7 @@ fn geometry_shaders_that_always_emit_as_much_are_not_counted() {
     let mut plan_of_both = Plan::default();
     plan_of_both.make(&ADDRESSES, &collected, &NO_COUNTERS, true).unwrap();
     let [list, strip] = plan_of_both.placed[..] else { panic!("{:?}", plan_of_both.placed) };
-    // Each triangle becomes six lines.
+    // Each triangle becomes six lines: three in each of two invocations.
     assert_eq!((list.item_count, list.output_end), (100, 100 * 6 * 2));
     assert_eq!((strip.base_record, strip.item_count), (1200, (1 << 20) - 2));
     assert_eq!(plan_of_both.captured.unwrap().primitives_needed, (100 + (1 << 20) - 2) * 6);

@@ -1,6 +1,6 @@
-//! Takes the memory of a plan, and writes what the CPU writes: the blocks of the plan, and the tables of its states. A
-//! table has the data for which the sysvals have no room, which is push constants of the application and attribute
-//! descriptors beyond the inline ones. Also assigns descriptors to buffers.
+//! Takes the memory of a plan, and writes the parts of it that the CPU writes: the upload blocks of the plan, and the
+//! tables of its states. A table has the data for which the sysvals have no room: push constants of the application,
+//! and attribute descriptors beyond the inline ones. Also assigns descriptors to buffers.
 
 use super::super::collect::{Attributes, Collected, Position, State, Target};
 use super::super::plan::{
@@ -298,8 +298,8 @@ impl Player<'_> {
         }
     }
 
-    /// Returns the addresses of `count` blocks of entries (runs of primitives) from number `first` on, and the number
-    /// of these entries. `counts` is the memory that all entries share.
+    /// Returns the addresses of `count` blocks of entries (runs of primitives) from block number `first` on, and the
+    /// number of entries in these blocks. `counts` is the memory that all entries share.
     fn entries(&self, counts: BlockId, [first, count]: [u32; 2]) -> Entries {
         let start = self.places.address_of(counts);
         let entries = |blocks: u32| u64::from(blocks) * u64::from(ENTRIES_PER_BLOCK);
@@ -320,8 +320,8 @@ impl Player<'_> {
         }
     }
 
-    /// Writes draws, and behind them for each of `workgroups` workgroups the number of its draw, so that no workgroup
-    /// has to search.
+    /// Writes draws, and behind them a list of `workgroups` numbers: the number of the draw of each workgroup, so that
+    /// no workgroup has to search.
     fn write_list(
         &self,
         part: &mut Part,

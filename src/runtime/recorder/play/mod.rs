@@ -102,8 +102,9 @@ pub(super) struct Places {
     /// The indices of the states that captures use, in ascending order, each with the address of its
     /// [table](crate::sysval::Sysvals::table).
     states: Vec<(usize, Address)>,
-    /// The address of readable memory, which replaces the address 0 in the parameters of shaders, because these may
-    /// load from it. It is the start of an arena block, which has at least [`READABLE`](crate::sysval::READABLE) bytes.
+    /// The address of readable memory. It replaces address 0 in the parameters of shaders, because shaders may load
+    /// from an address whose contents they do not use. It is the start of an arena block, which has at least
+    /// [`READABLE`](crate::sysval::READABLE) bytes.
     readable: Address,
     /// The descriptor set for captures, and in `kernel_set` the one for kernels. Both are `None` on a device with
     /// addresses.
@@ -293,7 +294,7 @@ impl Player<'_> {
     }
 
     /// Checks the pipeline layouts with which the set of the descriptor plan will be bound, or was bound in an earlier
-    /// recording. Its set number is the one behind the application's sets, so the layouts of two pipelines may be
+    /// recording. The number of this set follows the application's sets, so the layouts of two pipelines may be
     /// incompatible, and binding the set with one of them may disturb sets that the application bound itself.
     ///
     /// # Errors
@@ -344,12 +345,12 @@ impl Player<'_> {
         AttributeDescriptor { address, ..attribute }
     }
 
-    /// Whether captures must be ordered with each other: see [`Table::captures_overlap`].
+    /// Whether barriers must order captures after earlier captures: see [`Table::captures_overlap`].
     fn captures_overlap(&self) -> bool {
         self.ctx.table().is_some() && self.table.captures_overlap()
     }
 
-    /// Whether everything that is recorded must be ordered with the commands before and after it: see
+    /// Whether barriers must order all recorded commands with the commands before and after them: see
     /// [`Table::is_scarce`].
     fn is_scarce(&self) -> bool {
         self.ctx.table().is_some() && self.table.is_scarce()
