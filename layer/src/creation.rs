@@ -18,7 +18,6 @@ type PrimitivesGenerated = vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT
 /// The program's `VkDeviceCreateInfo`, with its extensions as strings.
 pub(crate) struct Wishes<'a> {
     info: &'a vk::DeviceCreateInfo<'a>,
-    /// The extensions that the program enables.
     pub(crate) extensions: Vec<&'a CStr>,
 }
 
@@ -157,8 +156,8 @@ impl<'a> Creation<'a> {
         Ok(())
     }
 
-    /// Enables features without which captures lack something, but the device can be created. None is enabled if the
-    /// program's structure that contains it cannot be copied.
+    /// Enables features that captures use, but do not require. A feature is left out if it belongs into a structure of
+    /// the program that cannot be copied.
     fn prefer(&mut self, required: &RequiredFeatures, first_instances: bool, chain: &mut Chain) {
         // Captures and kernels have barriers and atomics with the scope Device. If the program enables the Vulkan memory
         // model, that scope needs another feature (VUID-RuntimeSpirv-vulkanMemoryModel-06265).
@@ -211,7 +210,7 @@ impl<'a> Creation<'a> {
         Ok(())
     }
 
-    /// Whether indirect draws may begin at another instance than 0.
+    /// Whether indirect draws may have a `firstInstance` other than 0.
     pub(crate) const fn has_first_instances(&self) -> bool {
         self.has_first_instances
     }
@@ -237,7 +236,6 @@ impl<'a> Creation<'a> {
     }
 }
 
-/// Logs why a feature was not enabled.
 fn report(error: &Error) {
     tracing::warn!("a feature that captures use is not enabled: {error}");
 }

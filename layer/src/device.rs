@@ -23,7 +23,6 @@ static DEVICES: Registry<DeviceData> = Registry::new();
 pub(crate) struct DeviceData {
     /// The `vkGetDeviceProcAddr` of the next in the chain, for commands that the layer does not intercept.
     pub(crate) get_device_proc_addr: vk::PFN_vkGetDeviceProcAddr,
-    /// The `vkDestroyDevice` of the next in the chain.
     destroy_device: vk::PFN_vkDestroyDevice,
     /// Whether the layer, instead of the driver, gives transform feedback on this device to
     /// programs that enable it.

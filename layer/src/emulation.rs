@@ -47,7 +47,7 @@ pub(crate) struct Emulation {
     /// The values that vertex shader inputs without an attribute have. `None` if the device does
     /// not allow such inputs.
     default_attributes: Option<Arc<DefaultAttributes>>,
-    /// Whether indirect draws may begin at another instance than 0.
+    /// Whether indirect draws may have a `firstInstance` other than 0.
     has_first_instances: bool,
     /// All commands of the device that the layer can call or withhold.
     functions: Arc<Functions>,
@@ -57,7 +57,7 @@ pub(crate) struct Emulation {
 }
 
 impl Emulation {
-    /// Says whether indirect draws may begin at another instance than 0. They may not before this call.
+    /// Sets whether indirect draws may have a `firstInstance` other than 0. Before this call they may not.
     pub(crate) const fn allow_first_instances(&mut self, are_allowed: bool) {
         self.has_first_instances = are_allowed;
     }
@@ -130,7 +130,7 @@ impl Emulation {
         self.memory.close();
     }
 
-    /// Creates the queries with which captures count for a query pool of a program.
+    /// Creates the counters of a query pool of a program, to which captures add.
     ///
     /// # Errors
     /// The errors of [`Queries::new`].

@@ -1,5 +1,5 @@
-//! Has the state that the layer keeps for a command buffer: its captures, whether its current pass
-//! is withheld, and the withheld commands.
+//! The state that the layer keeps for a command buffer: its captures and, while the layer withholds a render pass, the
+//! commands of the pass, which the driver gets when the pass ends.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ pub(crate) struct Recorded {
     /// active, draws are such commands, too.
     destination: Destination,
     functions: Arc<Functions>,
-    /// The commands of the withheld pass. Empty outside of such a pass. In a secondary command buffer that is executed
-    /// inside a pass: its waits for events, which command buffers that execute it repeat [before the
-    /// pass](Self::before_pass).
+    /// The commands of the withheld pass. Empty outside of such a pass. A secondary command buffer that is executed
+    /// inside a pass stores its event waits here instead. The command buffers that execute it record these waits
+    /// [before the pass](Self::before_pass).
     withheld: WithheldCommands,
     /// Whether a pass has begun in this command buffer and not ended.
     is_inside: bool,
@@ -34,7 +34,6 @@ pub(crate) struct Recorded {
     failed: Option<vk::Result>,
 }
 
-/// The destination of commands that captures need not observe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Destination {
     /// The commands go to the driver.
@@ -129,7 +128,8 @@ impl Recorded {
         self.failed
     }
 
-    /// Returns the hoisted captures and draw arguments of a secondary command buffer.
+    /// Returns the captures and draw arguments that a secondary command buffer leaves to the command buffers that
+    /// execute it.
     pub(super) fn hoisted(&self) -> Vec<Hoisted> {
         self.captures.as_ref().map(|captures| captures.hoisted()).unwrap_or_default()
     }
@@ -142,7 +142,6 @@ impl Recorded {
         }
     }
 
-    /// Returns the destination of the next command: the driver, or the withheld commands.
     #[inline]
     pub(super) fn commands(&mut self) -> Commands<'_> {
         match self.is_withheld {
@@ -265,9 +264,9 @@ impl Recorded {
         }
     }
 
-    /// Calls `commands`, which records waits for events before the withheld pass. In a secondary command buffer that is
-    /// executed inside a pass, the waits are stored instead. Otherwise, if no pass is withheld, and if recording has
-    /// failed, does nothing.
+    /// Calls `commands`, which records event waits that must come before the pass. While a pass is withheld, the driver
+    /// gets the waits directly. In a secondary command buffer that is executed inside a pass, they are stored instead.
+    /// In all other cases, and if recording has failed, does nothing.
     pub(crate) fn before_pass(&mut self, commands: impl FnOnce(&mut Self)) {
         if self.failed.is_none() && (self.continues || self.is_withheld) {
             self.is_withheld = !self.is_withheld;
@@ -276,14 +275,14 @@ impl Recorded {
         }
     }
 
-    /// Returns the waits for events of a secondary command buffer that is executed inside a pass.
+    /// Returns the event waits of a secondary command buffer that is executed inside a pass, and `None` for other
+    /// command buffers.
     pub(super) const fn waits(&self) -> Option<&WithheldCommands> {
         if self.continues { Some(&self.withheld) } else { None }
     }
 
-    /// Repeats the waits of a secondary command buffer, which is about to be executed, as [`before_pass`] does.
-    ///
-    /// [`before_pass`]: Self::before_pass
+    /// Records the event waits of a secondary command buffer that is about to be executed. They come before the pass,
+    /// like those that [`before_pass`](Self::before_pass) records.
     ///
     /// # Safety
     /// This command buffer is being recorded, and the waits are valid in it.

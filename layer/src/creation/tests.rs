@@ -30,7 +30,7 @@ impl Structure {
     }
 }
 
-/// The number of kinds of structures that a program may chain. A number below it selects one kind.
+/// How many kinds of structures a program may chain. A kind is a number from 0 to `KINDS - 1`.
 const KINDS: usize = 8;
 /// The kind of a structure that the layer does not know.
 const UNKNOWN: usize = KINDS;
@@ -244,7 +244,7 @@ proptest! {
                 prop_assert!(!refused);
                 prop_assert!(seen.types.contains(&UNKNOWN_TYPE));
                 prop_assert!(!captures || seen.addresses);
-                // Captures do without this feature.
+                // Captures work without `drawIndirectFirstInstance`.
                 prop_assert_eq!(seen.first_instances, captures && !has_features_behind);
             }
             Err(error) => {
@@ -289,7 +289,8 @@ fn a_program_without_the_extension_has_its_way() {
     assert!(!captures && seen.types.len() == 1 && !seen.preserves);
 }
 
-/// Captures have the scope Device, for which the Vulkan memory model needs a feature of its own.
+/// The shaders of captures use the scope Device. With the Vulkan memory model that scope needs the feature
+/// `vulkanMemoryModelDeviceScope`, which the layer enables.
 #[test]
 fn the_memory_model_has_the_scope_of_captures() {
     let mut capabilities = capabilities();

@@ -80,12 +80,10 @@ pub(crate) struct Captures {
     descriptor_pools: DescriptorPools,
     commands: Vec<Buffer>,
     command_count: u64,
-    /// The pass that is being recorded. `None` outside of passes.
     pass: Option<Pass>,
     /// Whether this is a secondary command buffer with `RENDER_PASS_CONTINUE`, whose commands are
     /// all inside of a pass.
     continues: bool,
-    /// The error with which recording has failed. `None` if it has not failed.
     failed: Option<vk::Result>,
     /// The variant for the current pipeline and dynamic state. `None` if the pipeline does not
     /// capture.
