@@ -68,8 +68,9 @@ impl Captures {
         query: u32,
     ) -> Forward {
         let queries = self.emulation().objects().queries.get(pool);
-        // Some primitives generated queries of a pool may be the driver's. A query begins and ends
-        // in the same command buffer, so it is the layer's if the layer began it in this one.
+        // The driver may implement some queries of a pool of primitives generated queries, and the layer the others. A
+        // query begins and ends in the same command buffer. So the layer implements this query if it began it in this
+        // command buffer.
         let is_own = |queries: &Arc<Queries>| {
             !queries.is_shared() || self.queries.iter().any(|active| active.is(queries, query))
         };
@@ -132,7 +133,8 @@ impl Captures {
         Ok(())
     }
 
-    /// Whether a query of the layer is active that also counts draws without transform feedback.
+    /// Whether a primitives generated query that the layer emulates is active. Such a query also counts draws without
+    /// transform feedback.
     pub(super) fn counts_draws(&self) -> bool {
         self.queries.iter().any(|query| query.kind == QueryKind::PrimitivesGenerated)
     }
@@ -142,8 +144,8 @@ impl Captures {
         self.queries.iter_mut().for_each(|query| query.is_counted = false);
     }
 
-    /// Ends a query that the layer emulates. Outside of a pass the end is recorded at once. Inside
-    /// of a pass it is hoisted.
+    /// Ends a query that the layer emulates. Outside of a pass the end is recorded at once. Inside of a pass it is
+    /// recorded with the captures of the pass: before or after the pass.
     ///
     /// # Safety
     /// The contract of `vkCmdEndQuery`.
@@ -165,9 +167,9 @@ impl Captures {
         }
     }
 
-    /// Ends a query: in the active capture if that adds to the query, and otherwise by a hoisted
-    /// capture without draws. `found` is the query, or `None` if it was not begun in this command
-    /// buffer.
+    /// Ends a query: in the active capture, if that capture adds to the query, and otherwise by a capture without
+    /// draws, which is recorded outside of the pass. `found` is the query, or `None` if it was not begun in this
+    /// command buffer.
     ///
     /// # Safety
     /// The contract of [`end_query`](Self::end_query).

@@ -245,8 +245,8 @@ impl Captures {
         self.is_active() || self.state.rasterization_stream != 0
     }
 
-    /// Looks up the pipeline with which draws of the bound graphics pipeline or shader objects are
-    /// captured. Does nothing if that was done since they were bound.
+    /// Looks up the pipeline with which draws of the bound graphics pipeline or shader objects are captured. Does
+    /// nothing if nothing else was bound since the last lookup.
     ///
     /// # Errors
     /// The shaders cannot be captured.

@@ -11,7 +11,7 @@ use crate::emulation::descriptor_buffers;
 use crate::emulation::pipelines::PipelineError;
 use crate::translate::{CaptureBarriers, Kind};
 
-/// A pass that is being recorded.
+/// A render pass instance that is being recorded.
 #[derive(Default)]
 pub(super) struct Pass {
     pub(super) placement: Placement,
@@ -28,8 +28,8 @@ pub(super) struct Pass {
     /// Whether captures or other hoisted computations were recorded for the pass.
     pub(super) has_captures: bool,
     /// The kernel that computes the arguments of the pass's `vkCmdDrawIndirectByteCountEXT` commands. It was recorded
-    /// before the pass, and the data of the commands is added later. `None` unless the pass was
-    /// [settled](Captures::settle).
+    /// before the pass, and reads the parameters of these commands from memory that the host writes when they are
+    /// recorded. `None` unless the pass was [settled](Captures::settle).
     pub(super) late_draws: Option<LateDraws>,
 }
 
@@ -234,7 +234,7 @@ impl Captures {
             self.record_around(cmd, pass, |this| {
                 let hoisted = std::mem::take(&mut this.hoisted);
                 let captures = hoisted.len();
-                // If a dependency within the pass has captures on both sides, or if shaders store to memory, the layer
+                // If the render pass orders captures after other captures, or if shaders store to memory, the layer
                 // does not know for which earlier captures a capture must wait. So it records a barrier before each
                 // capture.
                 let is_ordered = pass.barriers.captures_wait_for_captures
