@@ -68,7 +68,6 @@ impl DeviceData {
     }
 }
 
-/// `vkCreateDevice`
 pub(crate) unsafe extern "system" fn create_device(
     physical_device: vk::PhysicalDevice,
     create_info: *const vk::DeviceCreateInfo<'_>,
@@ -232,7 +231,6 @@ unsafe fn check_extensions(
     }
 }
 
-/// `vkDestroyDevice`
 pub(crate) unsafe extern "system" fn destroy_device(
     device: vk::Device,
     allocator: *const vk::AllocationCallbacks<'_>,

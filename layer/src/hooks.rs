@@ -189,7 +189,6 @@ unsafe fn text<'a>(name: *const c_char) -> Option<&'a CStr> {
     (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) })
 }
 
-/// `vkGetInstanceProcAddr`
 pub(crate) unsafe extern "system" fn get_instance_proc_addr(
     instance: vk::Instance,
     name: *const c_char,
@@ -209,7 +208,6 @@ pub(crate) unsafe extern "system" fn get_instance_proc_addr(
     })
 }
 
-/// `vkGetDeviceProcAddr`
 pub(crate) unsafe extern "system" fn get_device_proc_addr(
     device: vk::Device,
     name: *const c_char,
@@ -249,8 +247,9 @@ unsafe fn command_of(
     }
     // SAFETY: the caller's contract.
     let find = |command: &CStr| unsafe { (data.get_device_proc_addr)(device, command.as_ptr()) };
-    // The command belongs to two extensions. Of the commands of both extensions, a driver without transform feedback
-    // lacks only this one. The driver has `vkCmdSetPolygonModeEXT` if the program enables either extension.
+    // The command belongs to `VK_EXT_extended_dynamic_state3` and to `VK_EXT_shader_object`. It is the only command of
+    // these extensions that a driver without transform feedback lacks. If the driver has `vkCmdSetPolygonModeEXT`, the
+    // program enables one of the two extensions.
     if data.gives && command == RASTERIZATION_STREAM && find(c"vkCmdSetPolygonModeEXT").is_some() {
         return emulated();
     }

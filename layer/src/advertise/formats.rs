@@ -33,7 +33,6 @@ unsafe fn hide_chained(format: vk::Format, chain: *mut vk::BaseOutStructure<'_>)
     }
 }
 
-/// `vkGetPhysicalDeviceFormatProperties`
 pub(crate) unsafe extern "system" fn get_format_properties(
     device: vk::PhysicalDevice,
     format: vk::Format,

@@ -43,7 +43,6 @@ unsafe fn ask(
     });
 }
 
-/// `vkGetPhysicalDeviceExternalBufferProperties`
 pub(crate) unsafe extern "system" fn buffer_properties(
     device: vk::PhysicalDevice,
     info: *const vk::PhysicalDeviceExternalBufferInfo<'_>,
@@ -54,7 +53,6 @@ pub(crate) unsafe extern "system" fn buffer_properties(
     unsafe { ask(name, device, |instance| instance.optional.external_buffers, info, properties) };
 }
 
-/// `vkGetPhysicalDeviceExternalBufferPropertiesKHR`
 pub(crate) unsafe extern "system" fn buffer_properties_khr(
     device: vk::PhysicalDevice,
     info: *const vk::PhysicalDeviceExternalBufferInfo<'_>,
