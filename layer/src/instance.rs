@@ -222,7 +222,6 @@ unsafe extern "system" fn fetched(
     })
 }
 
-/// `vkCreateInstance`
 pub(crate) unsafe extern "system" fn create_instance(
     create_info: *const vk::InstanceCreateInfo<'_>,
     allocator: *const vk::AllocationCallbacks<'_>,
@@ -307,9 +306,9 @@ unsafe fn create_below(
         unsafe { create(create_info, allocator, instance) }.result().map_err(Error::Below)
     };
 
-    // With an instance of Vulkan 1.0, the layer needs extensions to query features and to create
-    // devices. No way to find out which instance extensions exist works with all loaders. So the
-    // layer tries to enable the extensions, and leaves them out if that fails.
+    // With an instance of Vulkan 1.0, the layer needs extensions to query features and to create devices. It cannot ask
+    // which instance extensions exist, because no way to do that works with all loaders. So it tries to enable the
+    // extensions, and leaves them out if that fails.
     // SAFETY: the caller's contract.
     let enabled = unsafe { enabled_extensions(create_info) };
     let missing: Vec<_> = RequiredFeatures::instance_extensions(api_version)
@@ -342,7 +341,6 @@ unsafe fn enabled_extensions(create_info: &vk::InstanceCreateInfo<'_>) -> Vec<*c
     unsafe { chain::slice(names, count) }.to_vec()
 }
 
-/// `vkDestroyInstance`
 pub(crate) unsafe extern "system" fn destroy_instance(
     instance: vk::Instance,
     allocator: *const vk::AllocationCallbacks<'_>,

@@ -86,7 +86,7 @@ pub struct LayerInstanceLink {
     pub next_get_physical_device_proc_addr: Option<PFN_GetPhysicalDeviceProcAddr>,
 }
 
-// What lies behind a link of Android's loader is not a part of it.
+// On Android the structure ends here. The layer must not read behind it.
 #[cfg(target_os = "android")]
 const _: () = assert!(size_of::<LayerInstanceLink>() == 2 * size_of::<*mut ()>());
 

@@ -26,9 +26,9 @@
 //!    the errors of commands; `guard` turns a panic into a Vulkan error at every entry point;
 //!    `registry` has what the layer knows of the registry of Vulkan; `identity` has the layer's
 //!    name and versions; [`interface`] has the structures that the loader and its layers exchange;
-//!    `log` has the log; `system` asks the system for what not every system has; `next` fetches
+//!    `log` has the log; `system` has functions that differ between operating systems; `next` fetches
 //!    functions of the next in the chain; `chain` walks `pNext` chains; `settings` reads the user's
-//!    settings; `test_switches` is not shipped. None of these modules uses an instance.
+//!    settings; `test_switches` is not in shipped builds. None of these modules uses an instance.
 //! 2. *Arguments.* `translate` replaces arguments that belong to the extension, such as access masks
 //!    and buffer usages, for a driver that does not have it. `withheld` stores the commands of a
 //!    withheld pass; its tables are generated from the registry of Vulkan. Neither uses hooks or

@@ -32,7 +32,7 @@ pub(crate) fn start(filter: &str) {
     });
 }
 
-/// Returns a log to standard error, or `None` if the filter is not valid.
+/// Returns a subscriber that writes to standard error, or `None` if the filter is not valid.
 #[cfg(not(target_os = "android"))]
 fn to_standard_error(filter: &str) -> Option<impl Subscriber + Send + Sync> {
     let subscriber = tracing_subscriber::fmt()
@@ -45,8 +45,8 @@ fn to_standard_error(filter: &str) -> Option<impl Subscriber + Send + Sync> {
     Some(subscriber.finish())
 }
 
-/// Returns a log to Android's, or `None` if the filter is not valid. Android adds the time and the
-/// level of each entry.
+/// Returns a subscriber that writes to Android's log, or `None` if the filter is not valid. Android adds the time and
+/// the level of each entry.
 #[cfg(any(target_os = "android", test))]
 fn logcat_format<F>(
     logcat: logcat::Logcat<F>,

@@ -1,4 +1,4 @@
-//! Has the commands that enumerate layers, extensions and tools. The layer is in their answers.
+//! Has the commands that enumerate layers, extensions and tools. This layer is among their results.
 
 use std::ffi::{CStr, CString, c_char};
 
@@ -155,7 +155,6 @@ pub(crate) unsafe extern "system" fn enumerate_device_extension_properties(
     })
 }
 
-/// `vkGetPhysicalDeviceToolProperties`
 pub(crate) unsafe extern "system" fn get_tool_properties(
     physical_device: vk::PhysicalDevice,
     count: *mut u32,
@@ -167,7 +166,6 @@ pub(crate) unsafe extern "system" fn get_tool_properties(
     })
 }
 
-/// `vkGetPhysicalDeviceToolPropertiesEXT`
 pub(crate) unsafe extern "system" fn get_tool_properties_ext(
     physical_device: vk::PhysicalDevice,
     count: *mut u32,

@@ -92,8 +92,8 @@ impl Recording {
         Self { functions, templates, translation: None, emulation: None, next }
     }
 
-    /// Enables emulation of transform feedback on the device. `first_instances` tells whether indirect draws may begin at
-    /// another instance than 0.
+    /// Enables emulation of transform feedback on the device. `first_instances` says whether indirect draws may have a
+    /// `firstInstance` other than 0.
     ///
     /// # Errors
     /// The errors of [`Emulation::load`].

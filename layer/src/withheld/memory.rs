@@ -116,8 +116,8 @@ impl Templates {
             entries: entries.into(),
         });
         let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
-        // If the layer did not see the destruction of an earlier template with the same handle, it
-        // must not destroy it: the handle is that of the new one.
+        // If the layer did not see the destruction of an earlier template with the same handle, that template is still
+        // in the table. It must not be dropped: this would destroy the new template, to which the handle belongs now.
         std::mem::forget(live.insert(template, known));
     }
 

@@ -67,9 +67,9 @@ pub(crate) struct WithheldCommands {
     long: usize,
 }
 
-/// The number of commands from which on a pass is long. Withholding a command costs about a quarter
-/// of the driver's time for a draw. Settling a pass records a dispatch that costs the CPU and the
-/// GPU as much as a few hundred draws.
+/// From this number of commands on, a pass is long: the layer tries to settle it, which means that it stops withholding
+/// the commands of the pass. Withholding a command costs about a quarter of the driver's time for a draw. Settling a
+/// pass records a dispatch that costs the CPU and the GPU as much as a few hundred draws.
 const LONG: usize = 256;
 
 /// Returns [`LONG`], or the value of a test switch.
@@ -130,8 +130,8 @@ impl WithheldCommands {
         self.len
     }
 
-    /// Whether there are so many commands that settling the pass is cheaper than withholding more
-    /// of them.
+    /// Whether the pass has so many commands that settling it, which gives the commands to the driver, is cheaper than
+    /// withholding more of them.
     pub(crate) const fn is_long(&self) -> bool {
         self.len >= self.long
     }
