@@ -37,7 +37,6 @@ pub(crate) struct InstanceData {
     api_version: u32,
     /// Commands that not every instance has.
     pub(crate) optional: Optional,
-    /// The user's settings.
     pub(crate) settings: Settings,
     /// For each physical device that a program has used: whether the layer is active on it.
     activities: Mutex<HashMap<vk::PhysicalDevice, Activity>>,
@@ -94,8 +93,8 @@ impl InstanceData {
         }
     }
 
-    /// Whether a device has the feature `drawIndirectFirstInstance`: indirect draws may begin at
-    /// another instance than 0.
+    /// Whether a device has the feature `drawIndirectFirstInstance`: indirect draws may have a `firstInstance` other
+    /// than 0.
     ///
     /// # Safety
     /// The physical device belongs to the instance, which is live.
