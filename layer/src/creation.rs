@@ -179,7 +179,8 @@ impl<'a> Creation<'a> {
         }
     }
 
-    /// Enables the feature `member` if the program's chain contains the structure and `needs_it` is true for it.
+    /// Enables the feature `member` in the program's structure of type `T`, if the chain contains one for which
+    /// `needs_it` is true.
     fn complete<T: vk::TaggedStructure + Copy + 'static>(
         &self,
         chain: &mut Chain,

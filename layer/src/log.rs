@@ -39,8 +39,8 @@ fn to_standard_error(filter: &str) -> Option<impl Subscriber + Send + Sync> {
         .with_env_filter(EnvFilter::builder().parse(filter).ok()?)
         .with_writer(std::io::stderr)
         .with_ansi(false)
-        // By default, the subscriber reports a failed write on standard error. If standard error is
-        // closed, that fails as well.
+        // By default, the subscriber reports on standard error that a write failed. If standard error is closed, this
+        // report fails as well.
         .log_internal_errors(false);
     Some(subscriber.finish())
 }

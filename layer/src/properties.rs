@@ -230,7 +230,7 @@ unsafe fn this_tool(
     // SAFETY: the caller's contract.
     let activity = unsafe { instance.activity(physical_device) };
     let version = CString::new(env!("CARGO_PKG_VERSION")).ok()?;
-    // The description has room for 255 bytes, and a reason may be longer.
+    // The description has room for 255 bytes, and the text of the activity may be longer.
     let description: String = activity.to_string().chars().take(200).collect();
     let description = CString::new(description).ok()?;
     let tool = vk::PhysicalDeviceToolProperties::default()

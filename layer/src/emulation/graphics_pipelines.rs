@@ -48,7 +48,7 @@ impl Below {
     }
 }
 
-/// Creates a module for the driver that emits only to one of the vertex streams.
+/// Creates a shader module for the driver that emits only to one vertex stream.
 ///
 /// # Safety
 /// The device is live.

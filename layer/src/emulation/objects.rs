@@ -69,7 +69,7 @@ pub(crate) struct Objects {
     /// for a capture and for the draw itself.
     side_effects: AtomicBool,
     pub(crate) set_layouts: Table<vk::DescriptorSetLayout, Arc<SetLayout>>,
-    /// The empty layout of sets in descriptor buffers, once a pipeline needed it.
+    /// The empty layout of sets in descriptor buffers. `None` until a pipeline needs this layout.
     empty_of_buffers: Mutex<Option<Arc<SetLayout>>>,
     pub(crate) pipeline_layouts: Table<vk::PipelineLayout, Arc<PipelineLayout>>,
     /// The shader modules with transform feedback, or with a shader before rasterization. Other

@@ -215,7 +215,7 @@ impl Parts {
         Self { input: Some(Arc::new(input)), shader: Some(Arc::new(shader)) }
     }
 
-    /// Takes the parts that this value lacks from a library.
+    /// Takes from `library` the parts that this value lacks.
     pub(super) fn link(&mut self, library: &Self) {
         self.input = self.input.take().or_else(|| library.input.clone());
         self.shader = self.shader.take().or_else(|| library.shader.clone());

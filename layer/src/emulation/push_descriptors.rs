@@ -45,7 +45,7 @@ impl Pushed {
     }
 }
 
-/// The kind of value that Vulkan takes for descriptors of a type.
+/// What Vulkan takes as the value of a descriptor: this depends on the descriptor type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Buffer,

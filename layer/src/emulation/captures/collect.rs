@@ -246,7 +246,7 @@ impl Captures {
     }
 
     /// Looks up the pipeline with which draws of the bound graphics pipeline or shader objects are captured. Does
-    /// nothing if nothing else was bound since the last lookup.
+    /// nothing if this was looked up already since they were bound.
     ///
     /// # Errors
     /// The shaders cannot be captured.
