@@ -47,7 +47,7 @@ fn why_hidden(name: &CStr, support: &CaptureSupport) -> Option<&'static str> {
     Some(hidden.map_or("the layer does not know it", |found| HIDDEN[found].1))
 }
 
-/// Returns the extensions that programs see. `found` are the extensions that the next in the chain lists.
+/// Returns the extensions that programs see. `found` are the extensions that the layer or driver below lists.
 pub(crate) fn extensions(
     found: Vec<vk::ExtensionProperties>,
     instance: &InstanceData,
@@ -98,7 +98,7 @@ fn shown(
     found
 }
 
-/// Changes the properties that a program queries, after the next in the chain has filled them in.
+/// Changes the properties that a program queries, after the layer or driver below has filled them in.
 ///
 /// # Safety
 /// The chain is valid, and may be written.
@@ -153,8 +153,8 @@ unsafe fn put_properties(chain: *mut vk::BaseOutStructure<'_>, support: &Capture
 
 type Generated = vk::PhysicalDeviceDeviceGeneratedCommandsPropertiesEXT;
 
-/// Calls the next in the chain to answer a query. If the layer gives transform feedback on the
-/// physical device, `put` then changes the answer.
+/// Calls the layer or driver below to answer a query. If the layer gives transform feedback on the physical device,
+/// `put` then changes the answer.
 ///
 /// # Safety
 /// The physical device is live, and `put` writes to the chain of the structure that `call` fills

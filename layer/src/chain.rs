@@ -93,9 +93,8 @@ impl<L: Link> OwnLink<L> {
         unsafe { self.link.as_ref() }
     }
 
-    /// Makes the loader's structure point to the link of the layer below. Must be called before
-    /// every call of the next in the chain, because the layers below advance the pointer
-    /// themselves.
+    /// Makes the loader's structure point to the link of the layer below. Must be called before every call of the layer
+    /// or driver below, because the layers below advance the pointer themselves.
     pub(crate) fn advance(&mut self) {
         // SAFETY: the loader's structure lives until the call returns, and the loader's interface
         // allows the layer that is called to write to it.

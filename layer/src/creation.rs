@@ -1,5 +1,5 @@
-//! Makes the `VkDeviceCreateInfo` that the layer passes to the next in the chain. It differs from
-//! the program's if the layer gives the program a feature, or captures require one.
+//! Makes the `VkDeviceCreateInfo` that the layer passes to the layer or driver below. It differs from the program's if
+//! the layer gives the program a feature, or captures require one.
 
 use std::ffi::{CStr, c_char};
 
@@ -216,7 +216,7 @@ impl<'a> Creation<'a> {
         self.has_first_instances
     }
 
-    /// Returns the create info for the next in the chain. It points into `self`.
+    /// Returns the create info for the layer or driver below. It points into `self`.
     pub(crate) fn info(&mut self) -> vk::DeviceCreateInfo<'_> {
         let mut info = self.info;
         if let Some(chain) = &mut self.chain {
@@ -230,7 +230,7 @@ impl<'a> Creation<'a> {
         info
     }
 
-    /// Whether the create info for the next in the chain equals the program's.
+    /// Whether the create info for the layer or driver below equals the program's.
     #[cfg(test)]
     fn is_unchanged(&self) -> bool {
         self.chain.is_none()

@@ -21,7 +21,7 @@ use crate::translate::Translation;
 static DEVICES: Registry<DeviceData> = Registry::new();
 
 pub(crate) struct DeviceData {
-    /// The `vkGetDeviceProcAddr` of the next in the chain, for commands that the layer does not intercept.
+    /// The `vkGetDeviceProcAddr` of the layer or driver below, for commands that the layer does not intercept.
     pub(crate) get_device_proc_addr: vk::PFN_vkGetDeviceProcAddr,
     destroy_device: vk::PFN_vkDestroyDevice,
     /// Whether the layer, instead of the driver, gives transform feedback on this device to
@@ -156,11 +156,11 @@ unsafe fn create(
         (*device, Key::of(*device).ok_or(Error::Null("the new device"))?, destroy)
     };
     let records = emulated.is_some() || instance.withholds(&activity);
-    // SAFETY: the next in the chain created the device, and the function is its own.
+    // SAFETY: the layer or driver below created the device, and the function is its own.
     let mut recording = records.then(|| unsafe { Recording::load(created, get_device_proc_addr) });
     if let (Some(support), Some(recording)) = (emulated, &mut recording) {
-        // SAFETY: the next in the chain created the device with what the capture support requires, and the function is
-        // its own.
+        // SAFETY: the layer or driver below created the device with what the capture support requires, and the function
+        // is its own.
         unsafe {
             recording
                 .emulate(

@@ -68,9 +68,9 @@ impl Emulation {
     /// A Vulkan command fails, or the device lacks a command that its enabled features include.
     ///
     /// # Safety
-    /// The next in the chain created the device with what the capture support requires, and
-    /// `get_device_proc_addr` belongs to the next in the chain. The device outlives the emulation,
-    /// which must be [closed](Self::close) before the device is destroyed.
+    /// The layer or driver below created the device with what the capture support requires, and `get_device_proc_addr`
+    /// belongs to the layer or driver below. The device outlives the emulation, which must be [closed](Self::close)
+    /// before the device is destroyed.
     pub(crate) unsafe fn load(
         instance: &InstanceData,
         physical_device: vk::PhysicalDevice,
@@ -81,7 +81,7 @@ impl Emulation {
         templates: Arc<Templates>,
     ) -> Result<Self, Error> {
         let next = &instance.next;
-        // `ash::Device::load` must fetch the device's functions from the next in the chain, so
+        // `ash::Device::load` must fetch the device's functions from the layer or driver below, so
         // `vkGetDeviceProcAddr` is replaced.
         let fp_v1_0 = ash::InstanceFnV1_0 { get_device_proc_addr, ..next.fp_v1_0().clone() };
         let next = ash::Instance::from_parts_1_3(

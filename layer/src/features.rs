@@ -106,7 +106,7 @@ fn features_of(
 
 type Generated = vk::PhysicalDeviceDeviceGeneratedCommandsFeaturesEXT;
 
-/// Changes the features that a program queries, after the next in the chain has filled them in.
+/// Changes the features that a program queries, after the layer or driver below has filled them in.
 ///
 /// # Safety
 /// The chain is valid, and may be written.

@@ -82,14 +82,12 @@ enum Level {
 struct Hook {
     level: Level,
     function: unsafe extern "system" fn(),
-    /// Whether an instance has the command. A command of an extension exists only if the next in
-    /// the chain has it.
+    /// Whether an instance has the command. A command of an extension exists only if the layer or driver below has it.
     is_there: fn(&InstanceData) -> bool,
 }
 
-/// Generates [`Hook::find`] from a table. Each row is `Level name => function as type`. A row that
-/// ends in `, if function` is a command that exists only if the next in the chain has that
-/// function.
+/// Generates [`Hook::find`] from a table. Each row is `Level name => function as type`. A row that ends in
+/// `, if function` is a command that exists only if the layer or driver below has that function.
 macro_rules! instance_hooks {
     ($($level:ident $name:literal => $function:path as $ty:ty $(, if $next:ident)?;)*) => {
         impl Hook {
@@ -223,8 +221,8 @@ pub(crate) unsafe extern "system" fn get_device_proc_addr(
     })
 }
 
-/// Returns the hook for a command, or the command of the next in the chain. `None` if the device
-/// must not have the command.
+/// Returns the hook for a command, or the command of the layer or driver below. `None` if the device must not have the
+/// command.
 ///
 /// # Safety
 /// The device is live, and `data` is its state.

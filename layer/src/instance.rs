@@ -26,9 +26,9 @@ static INSTANCES: Registry<InstanceData> = Registry::new();
 /// All functions are fetched while the instance is created. Later the loader of Debian 12 returns
 /// the functions of the first layer in the chain, which may be this layer.
 pub(crate) struct InstanceData {
-    /// The instance, with the functions of the next in the chain.
+    /// The instance, with the functions of the layer or driver below.
     pub(crate) next: ash::Instance,
-    /// The `vkGetInstanceProcAddr` of the next in the chain, for commands that the layer does not intercept.
+    /// The `vkGetInstanceProcAddr` of the layer or driver below, for commands that the layer does not intercept.
     pub(crate) get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
     /// The `vk_layerGetPhysicalDeviceProcAddr` of the next layer below that has this function.
     /// `None` if no layer below has it.
@@ -43,8 +43,8 @@ pub(crate) struct InstanceData {
 }
 
 next! {
-    /// Commands of the next in the chain that not every instance has, because they belong to a
-    /// later version of Vulkan or to an extension.
+    /// Commands of the layer or driver below that not every instance has, because they belong to a later version of
+    /// Vulkan or to an extension.
     struct Optional {
         external_buffers PFN_vkGetPhysicalDeviceExternalBufferProperties
             [c"vkGetPhysicalDeviceExternalBufferProperties"];
@@ -104,11 +104,11 @@ impl InstanceData {
         features.draw_indirect_first_instance == vk::TRUE
     }
 
-    /// Fetches the functions of the next in the chain for a new instance.
+    /// Fetches the functions of the layer or driver below for a new instance.
     ///
     /// # Safety
-    /// The next in the chain has just created the instance, the functions are its own, and
-    /// `vkCreateInstance` has not returned.
+    /// The layer or driver below has just created the instance, the functions are its own, and `vkCreateInstance` has
+    /// not returned.
     unsafe fn new(
         instance: vk::Instance,
         link: &LayerInstanceLink,
@@ -140,8 +140,8 @@ impl InstanceData {
         if let Some(activity) = known().get(&device) {
             return activity.clone();
         }
-        // The lock is not held during these calls of the next in the chain. If two threads decide
-        // at the same time, they come to the same decision. SAFETY: the caller's contract.
+        // The lock is not held during these calls of the layer or driver below. If two threads decide at the same time,
+        // they come to the same decision. SAFETY: the caller's contract.
         let asked = unsafe { self.capabilities(device) };
         // SAFETY: the caller's contract.
         let lists_it = || unsafe { self.lists_the_extension(device) };
@@ -161,8 +161,7 @@ impl InstanceData {
         activity
     }
 
-    /// Whether the next in the chain lists `VK_EXT_transform_feedback` among the device's
-    /// extensions.
+    /// Whether the layer or driver below lists `VK_EXT_transform_feedback` among the device's extensions.
     ///
     /// # Safety
     /// The physical device belongs to the instance, which is live.
@@ -281,8 +280,8 @@ unsafe fn create(
     Ok(())
 }
 
-/// Calls the next in the chain to create the instance. Also enables the instance extensions that
-/// the layer needs, if they exist.
+/// Calls the layer or driver below to create the instance. Also enables the instance extensions that the layer needs,
+/// if they exist.
 ///
 /// # Safety
 /// `vkCreateInstance`'s contract.

@@ -66,7 +66,7 @@ pub struct LayerInstanceCreateInfo {
     /// Which member of the union at the end of this structure is valid.
     pub function: LayerFunction,
     /// This layer's link, if the function is [`LayerFunction::LINK_INFO`]. The layer advances this pointer to the next
-    /// link before it calls the next in the chain.
+    /// link before it calls the layer or driver below.
     pub layer_info: *mut LayerInstanceLink,
 }
 
@@ -115,8 +115,8 @@ pub struct LayerDeviceCreateInfo {
     pub p_next: *const c_void,
     /// Which member of the union at the end of this structure is valid.
     pub function: LayerFunction,
-    /// This layer's link, if the function is [`LayerFunction::LINK_INFO`]. The layer advances this
-    /// pointer to the next link before it calls the next in the chain.
+    /// This layer's link, if the function is [`LayerFunction::LINK_INFO`]. The layer advances this pointer to the next
+    /// link before it calls the layer or driver below.
     pub layer_info: *mut LayerDeviceLink,
 }
 

@@ -109,7 +109,7 @@ fn program() -> impl Strategy<Value = Program> {
     )
 }
 
-/// The parts of a create info, as the next in the chain sees them.
+/// The parts of a create info, as the layer or driver below sees them.
 #[derive(Debug, Default)]
 struct Seen {
     types: Vec<Type>,

@@ -76,8 +76,8 @@ impl Emulation {
     /// `vkCreateShadersEXT`
     ///
     /// # Safety
-    /// The contract of the command. `next` is the command of the next in the chain, and `shaders` has an element for
-    /// each create info.
+    /// The contract of the command. `next` is the command of the layer or driver below, and `shaders` has an element
+    /// for each create info.
     pub(crate) unsafe fn create_shaders(
         &self,
         device: vk::Device,
@@ -193,7 +193,7 @@ impl Emulation {
     /// layer's data of the shader.
     ///
     /// # Safety
-    /// The contract of the command. `next` is the command of the next in the chain.
+    /// The contract of the command. `next` is the command of the layer or driver below.
     pub(crate) unsafe fn shader_binary(
         &self,
         device: vk::Device,

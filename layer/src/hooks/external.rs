@@ -8,8 +8,8 @@ use crate::translate::{Arena, Usages};
 
 type Ask = vk::PFN_vkGetPhysicalDeviceExternalBufferProperties;
 
-/// Asks the next in the chain for the properties of an external buffer. If the layer is active on the physical device,
-/// the query has the usage with which the layer would create the buffer.
+/// Asks the layer or driver below for the properties of an external buffer. If the layer is active on the physical
+/// device, the query has the usage with which the layer would create the buffer.
 ///
 /// # Safety
 /// The device is live, and so are the structures.

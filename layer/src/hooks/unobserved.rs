@@ -89,7 +89,7 @@ macro_rules! unobserved {
                     });
                 }
             }
-            // SAFETY: as above.
+            // SAFETY: Vulkan's contract, which is the caller's.
             unsafe {
                 to_the_driver!($way $name (command_buffer, $($parameter),*));
                 record(command_buffer, $($parameter),*);

@@ -92,7 +92,7 @@ unsafe extern "system" fn two_tools(
     tools: *mut vk::PhysicalDeviceToolProperties<'_>,
 ) -> vk::Result {
     let names = [c"first", c"second"];
-    // SAFETY: the layer's own calls.
+    // SAFETY: only the layer calls this function, with valid pointers.
     unsafe {
         if !tools.is_null() {
             for (at, name) in names.into_iter().enumerate() {
