@@ -27,8 +27,8 @@ pub(crate) struct DeviceData {
     /// Whether the layer, instead of the driver, gives transform feedback on this device to
     /// programs that enable it.
     pub(crate) gives: bool,
-    /// The functions and objects that hooks use. `None` if no hook is needed, because no capture is
-    /// emulated and no pass withheld on the device.
+    /// The functions and objects that hooks use. `None` if the device needs no hooks, because the layer neither
+    /// emulates captures nor stores the commands of render passes there.
     pub(crate) recording: Option<Recording>,
 }
 

@@ -49,7 +49,8 @@ pub(crate) struct Emulation {
     default_attributes: Option<Arc<DefaultAttributes>>,
     /// Whether indirect draws may have a `firstInstance` other than 0.
     has_first_instances: bool,
-    /// All commands of the device that the layer can call or withhold.
+    /// The device's functions for the commands that are allowed in a render pass instance, and for those that begin
+    /// one.
     functions: Arc<Functions>,
     /// The descriptor update templates of the device. They say how to read the data that programs
     /// push with `vkCmdPushDescriptorSetWithTemplate`.
@@ -130,7 +131,7 @@ impl Emulation {
         self.memory.close();
     }
 
-    /// Creates the counters of a query pool of a program, to which captures add.
+    /// Creates the library's queries for a query pool of the program. Captures add to these queries.
     ///
     /// # Errors
     /// The errors of [`Queries::new`].

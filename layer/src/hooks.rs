@@ -262,8 +262,8 @@ unsafe fn command_of(
     }
     match emulated().or_else(|| recording::hook(command)).or_else(|| unobserved::hook(command)) {
         None if !is_known(command) => {
-            // The layer cannot withhold a command that it does not know. Inside of a withheld pass,
-            // such a command would go to the driver before the commands of the pass.
+            // The layer cannot store a command that it does not know. While the layer stores the commands of a render
+            // pass until the pass ends, such a command would go to the driver before them.
             tracing::warn!(
                 "{} is hidden: the layer does not know the command",
                 command.to_string_lossy()
@@ -274,8 +274,8 @@ unsafe fn command_of(
     }
 }
 
-/// Whether the layer knows how to withhold a command, or need not, because the command is not
-/// recorded into command buffers.
+/// Whether the layer can store a command until the render pass ends, or need not, because the command is not recorded
+/// into command buffers.
 fn is_known(command: &CStr) -> bool {
     !command.to_bytes().starts_with(b"vkCmd") || KNOWN_COMMANDS.binary_search(&command).is_ok()
 }

@@ -75,14 +75,14 @@ impl InstanceData {
         INSTANCES.get(unsafe { Key::of(handle) }?)
     }
 
-    /// Whether all passes are withheld on a device, including the driver's own captures in them.
-    /// Only a setting for tests causes this.
+    /// Whether the driver captures on a device, and the layer only withholds the commands of all passes from the driver
+    /// until the passes end. This is a setting for tests.
     pub(crate) const fn withholds(&self, activity: &Activity) -> bool {
         self.settings.withhold_passes && matches!(activity, Activity::Active(..))
     }
 
-    /// Returns the capture support if the layer gives transform feedback to programs. `None` if the
-    /// layer is dormant, or if a test withholds passes around the driver's own captures.
+    /// Returns the capture support if the layer gives transform feedback to programs. `None` if the layer is dormant,
+    /// or if the driver captures because of the setting `withhold_passes`, which is for tests.
     pub(crate) const fn capture_support<'a>(
         &self,
         activity: &'a Activity,

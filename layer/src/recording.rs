@@ -1,4 +1,5 @@
-//! Has the data that the layer keeps for a device on which passes may be withheld.
+//! Has the data that the layer keeps for a device on which it may store the commands of a render pass until the pass
+//! ends.
 
 use std::sync::Arc;
 

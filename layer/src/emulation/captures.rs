@@ -28,8 +28,7 @@ use super::state::State;
 /// descriptor sets.
 const ARENA: ArenaDesc = ArenaDesc::new(16 << 10, 16 << 10).descriptor_sets(8);
 
-/// A capture or another computation that is hoisted: recorded outside of the pass that it belongs
-/// to.
+/// A capture or another computation that is *hoisted*: recorded before or after the pass that it belongs to.
 #[derive(Clone)]
 pub(crate) enum Hoisted {
     /// A capture, and the descriptor buffers that its draws read, if there are any.
@@ -161,7 +160,8 @@ impl Captures {
         });
     }
 
-    /// Clears the list of hoisted captures and computations, and keeps the captures for reuse.
+    /// Clears the list of captures and computations that are to be recorded outside of the pass. The captures are kept
+    /// for reuse.
     fn forget(&mut self) {
         for hoisted in self.hoisted.drain(..) {
             if let Hoisted::Capture(capture, _) | Hoisted::Ends(capture) = hoisted
@@ -231,9 +231,9 @@ impl Captures {
         }
     }
 
-    /// Adds a hoisted capture or computation to the list, before the element that ends queries.
-    /// Ending the queries later than the program does is correct, because an ended query cannot
-    /// begin again without a reset, which is not possible in a pass.
+    /// Adds a capture or computation that is to be recorded outside of the pass to the list, before the element that
+    /// ends queries. Ending the queries later than the program does is correct, because an ended query cannot begin
+    /// again without a reset, which is not possible in a pass.
     fn push(&mut self, hoisted: Hoisted) {
         let ends = self.hoisted.pop_if(|last| matches!(last, Hoisted::Ends(_)));
         self.hoisted.push(hoisted);

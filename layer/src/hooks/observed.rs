@@ -139,8 +139,8 @@ unsafe fn instead(recorded: &mut Recorded, cmd: vk::CommandBuffer, other: Forwar
     // SAFETY: the caller's contract.
     unsafe {
         match other {
-            // The command may have begun or ended a capture, so later commands may have another
-            // destination.
+            // The command may have begun or ended a capture. This changes whether later commands go to the driver
+            // directly.
             Forward::Yes | Forward::No => recorded.update_destination(),
             Forward::DrawIndirect(buffer, offset) => {
                 let stride = size_of::<vk::DrawIndirectCommand>() as u32;

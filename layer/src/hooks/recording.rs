@@ -1,6 +1,6 @@
-//! Hooks for commands that allocate, begin, end, reset and free command buffers, and for those that
-//! create and destroy descriptor update templates. They are used only on devices where passes may
-//! be withheld.
+//! Hooks for commands that allocate, begin, end, reset and free command buffers, and for those that create and destroy
+//! descriptor update templates. They are used only on devices where the layer may store the commands of a render pass
+//! until the pass ends.
 
 use ash::vk;
 

@@ -54,8 +54,8 @@ pub(crate) struct Settings {
     /// Whether the layer is also active if the driver's extension lacks queries, indirect draws by
     /// byte count, or the streams of geometry shaders.
     pub(crate) replace_partial: bool,
-    /// Whether the layer, where it is active, withholds all passes until they end, and lets the
-    /// driver capture. This is for tests, and to measure what withholding costs.
+    /// Whether the layer, where it is active, lets the driver capture, and only stores the commands of all passes until
+    /// they end. This is for tests, and to measure what storing the commands costs.
     pub(crate) withhold_passes: bool,
 }
 

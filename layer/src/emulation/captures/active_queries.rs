@@ -185,9 +185,8 @@ impl Captures {
         {
             return active.capture.recorder().end_query_indexed(kind, stream);
         }
-        // All captures that add to the query are earlier in the list of hoisted captures, or
-        // recorded already. Beginning and ending the query without a draw makes its result
-        // available after them.
+        // All captures that add to the query come earlier in the list `hoisted`, or are recorded already. Beginning and
+        // ending the query without a draw makes its result available after them.
         let end = |capture: &mut Capture| {
             // SAFETY: the caller's contract.
             unsafe { capture.recorder().begin_query(pool, query) }?;

@@ -85,8 +85,8 @@ impl Captures {
         self.hoist(active.capture, active.descriptor_buffers, ended.map_err(PipelineError::from));
     }
 
-    /// Adds a capture that has ended to the list of hoisted captures. If it could not be ended,
-    /// recording fails.
+    /// Adds a capture that has ended to the list of captures that are recorded before or after the pass. If the capture
+    /// could not be ended, recording fails.
     fn hoist(
         &mut self,
         capture: Box<Capture>,
