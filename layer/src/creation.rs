@@ -159,8 +159,9 @@ impl<'a> Creation<'a> {
     /// Enables features that captures use, but do not require. A feature is left out if it belongs into a structure of
     /// the program that cannot be copied.
     fn prefer(&mut self, required: &RequiredFeatures, first_instances: bool, chain: &mut Chain) {
-        // Captures and kernels have barriers and atomics with the scope Device. If the program enables the Vulkan memory
-        // model, that scope needs another feature (VUID-RuntimeSpirv-vulkanMemoryModel-06265).
+        // Captures and kernels have barriers and atomics with the scope Device. If the program enables the Vulkan
+        // memory model, that scope needs the feature `vulkanMemoryModelDeviceScope`
+        // (VUID-RuntimeSpirv-vulkanMemoryModel-06265).
         if required.has_memory_model_device_scope() {
             self.complete::<vk::PhysicalDeviceVulkan12Features<'static>>(
                 chain,

@@ -92,7 +92,7 @@ const _: () = assert!(size_of::<LayerInstanceLink>() == 2 * size_of::<*mut ()>()
 
 impl LayerInstanceLink {
     /// Returns `vk_layerGetPhysicalDeviceProcAddr` of the next layer below that has this function.
-    /// `None` if no layer below has it, or if the loader does not say.
+    /// `None` if no layer below has it, and always on Android.
     pub const fn next_get_physical_device_proc_addr(
         &self,
     ) -> Option<PFN_GetPhysicalDeviceProcAddr> {

@@ -33,8 +33,8 @@ const ARENA: ArenaDesc = ArenaDesc::new(16 << 10, 16 << 10).descriptor_sets(8);
 pub(crate) enum Hoisted {
     /// A capture, and the descriptor buffers that its draws read, if there are any.
     Capture(Arc<Mutex<Box<Capture>>>, Option<BoundBuffers>),
-    /// A capture without draws that only ends queries to which no active capture adds. It is always the last element of
-    /// the list of hoisted captures, so that all such queries end together.
+    /// A capture without draws that only ends queries to which no active capture adds. It is always the last of
+    /// the captures that are recorded outside of a pass, so that all such queries end together.
     Ends(Arc<Mutex<Box<Capture>>>),
     /// A dispatch that computes the arguments of a `vkCmdDrawIndirectByteCountEXT`.
     Commands(ByteCountDraw, DrawCommands),

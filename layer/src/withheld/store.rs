@@ -57,7 +57,7 @@ impl<T> Withheld<T> {
 /// The commands of a pass that are stored until it ends.
 #[derive(Debug)]
 pub(crate) struct WithheldCommands {
-    /// The commands, one after the other. Each is a [`Withheld`] with a different type of arguments.
+    /// The commands, one after the other. Each is a [`Withheld`] with the arguments of its command.
     words: Vec<Word>,
     /// The memory that the arguments of the commands point to.
     pub(super) memory: Memory,

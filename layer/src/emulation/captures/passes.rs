@@ -349,8 +349,8 @@ impl Captures {
         played.map(|()| barriers)
     }
 
-    /// Adds the captures and computations that secondary command buffers leave to the command buffer that executes
-    /// them.
+    /// Adds the captures and computations of secondary command buffers to those of this command buffer, which is about
+    /// to execute them.
     ///
     /// # Safety
     /// The buffers and other objects that the captures use are valid.
