@@ -69,9 +69,9 @@ pub(crate) struct Creation<'a> {
 }
 
 impl<'a> Creation<'a> {
-    /// Removes the extension and the features that the layer gives, and adds those that captures
-    /// require. `required` is `None` if the program does not enable transform feedback. If it does,
-    /// and `first_instances` is true, `drawIndirectFirstInstance` is added, too.
+    /// Removes the extension and the features that the layer gives, and adds those that captures require. `required` is
+    /// `None` if the program does not enable transform feedback. If the program does, and `first_instances` is true,
+    /// `drawIndirectFirstInstance` is added, too.
     ///
     /// # Errors
     /// [`Error::Behind`] if a structure that has to be changed cannot be copied.
@@ -97,8 +97,8 @@ impl<'a> Creation<'a> {
         // SAFETY: the caller's contract.
         let mut chain = unsafe { Chain::copy(info.p_next) };
         let mut extensions = wishes.extensions.clone();
-        // VK_EXT_primitives_generated_query depends on VK_EXT_transform_feedback, so a driver that
-        // has the former also has the latter. If the program enables both, the driver's transform
+        // VK_EXT_primitives_generated_query depends on VK_EXT_transform_feedback, so a driver that has the query
+        // extension also has transform feedback. If the program enables both extensions, the driver's transform
         // feedback stays enabled as an extension, but its feature is not enabled.
         let is_depended_on = extensions.contains(&ext::primitives_generated_query::NAME);
         extensions.retain(|name| *name != ext::transform_feedback::NAME || is_depended_on);

@@ -246,9 +246,8 @@ impl PushedSets {
         }
     }
 
-    /// Writes the pushed descriptors of a set number into an allocated descriptor set, which
-    /// captures can read. Does nothing if there are none, or if they were written already since the
-    /// last push.
+    /// Writes the pushed descriptors of a set number into an allocated descriptor set, which captures can read. Does
+    /// nothing if no descriptors were pushed, or if they were written already since the last push.
     ///
     /// # Errors
     /// A Vulkan command fails.

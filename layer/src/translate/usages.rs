@@ -48,8 +48,7 @@ pub(crate) unsafe fn usage_of_buffer(info: &vk::BufferCreateInfo<'_>) -> vk::Buf
 }
 
 impl Usages {
-    /// Returns the ways of access on a device that was created with the features that captures
-    /// require.
+    /// Returns how captures access buffers on a device that was created with the features that captures require.
     pub(crate) fn emulating(required: &RequiredFeatures) -> Self {
         Self {
             addresses: required.address_source().is_some(),

@@ -139,7 +139,7 @@ impl Captures {
         self.queries.iter().any(|query| query.kind == QueryKind::PrimitivesGenerated)
     }
 
-    /// Notes that no capture adds to the active queries, because the capture that did so ended.
+    /// Notes that no capture adds to the active queries, because the active capture has ended.
     pub(super) fn forget_counts(&mut self) {
         self.queries.iter_mut().for_each(|query| query.is_counted = false);
     }
