@@ -10,7 +10,6 @@ use vkxfb::runtime::{Capabilities, RuntimeError, TransformFeedbackSupport};
 use crate::capture_support::CaptureSupport;
 use crate::settings::Settings;
 
-/// Whether the layer is active on a physical device.
 #[derive(Debug, Clone)]
 pub(crate) enum Activity {
     /// Active: programs can enable `VK_EXT_transform_feedback`, which the layer implements.
@@ -19,8 +18,6 @@ pub(crate) enum Activity {
     Dormant(Reason),
 }
 
-/// The reason why the layer is active: the driver's own extension is missing, or a setting makes
-/// the layer replace it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Cause {
     /// The driver has no transform feedback.
@@ -33,7 +30,6 @@ pub(crate) enum Cause {
     Forced(Lacks),
 }
 
-/// The reason why the layer is dormant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reason {
     /// The driver has the extension, and reports the feature `transformFeedback`.
@@ -122,9 +118,9 @@ impl Activity {
 
     /// Decides whether the layer is active, from the capabilities that the driver reported.
     ///
-    /// The driver has the extension only if it sets the feature `transformFeedback`. The list of
-    /// extensions does not tell: the loader adds the extensions that the manifests of implicit
-    /// layers promise, including this layer's.
+    /// The driver has the extension only if it reports the feature `transformFeedback`. That the extension is listed
+    /// proves nothing: the loader lists all extensions that the manifests of implicit layers promise, including this
+    /// layer's.
     pub(crate) fn of(
         #[cfg_attr(not(feature = "test-switches"), allow(unused_mut, reason = "of switches"))]
         mut capabilities: Capabilities,

@@ -16,7 +16,6 @@ use crate::guard::guard;
 use crate::instance::InstanceData;
 use crate::registry::{HIDDEN, SHOWN, vk};
 
-/// The extension that the layer gives.
 const NAME: &CStr = ext::transform_feedback::NAME;
 
 /// Returns the reason why programs do not see an extension of the driver on a physical device where
@@ -36,12 +35,11 @@ fn why_hidden(name: &CStr, support: &CaptureSupport) -> Option<&'static str> {
     if name == ext::descriptor_buffer::NAME && support.required.address_source().is_none() {
         return Some("captures use descriptors of their own, for lack of bufferDeviceAddress");
     }
-    // This extension is in `SHOWN`, because its commands can be captured. It is hidden anyway,
-    // because the layer does not translate its flags for the usages of buffers at addresses.
+    // The commands of this extension can be captured, so it is in `SHOWN`. It is hidden anyway, because its flags for
+    // buffer usages include transform feedback, and the layer does not remove these flags for the driver.
     if name == c"VK_KHR_device_address_commands" {
         return Some("its flags about usages for transform feedback would reach the driver");
     }
-    // VK_EXT_primitives_generated_query is shown if the driver has it.
     if SHOWN.binary_search(&name).is_ok() {
         return None;
     }
@@ -49,7 +47,7 @@ fn why_hidden(name: &CStr, support: &CaptureSupport) -> Option<&'static str> {
     Some(hidden.map_or("the layer does not know it", |found| HIDDEN[found].1))
 }
 
-/// Returns the extensions that programs see. `found` are those of the next in the chain.
+/// Returns the extensions that programs see. `found` are the extensions that the layer or driver below lists.
 pub(crate) fn extensions(
     found: Vec<vk::ExtensionProperties>,
     instance: &InstanceData,
@@ -74,7 +72,8 @@ fn shown(
         found.retain(|extension| extension.extension_name_as_c_str().is_ok_and(keep));
     };
     match activity {
-        // `withhold_passes`, a setting for tests, leaves captures to the driver, so its own extension stays visible.
+        // The setting `withhold_passes`, which is for tests, leaves captures to the driver. So the driver's own
+        // `VK_EXT_transform_feedback` stays visible.
         Activity::Active(..) if withholds => {
             keep(&|name| SHOWN.binary_search(&name).is_ok());
         }
@@ -92,14 +91,14 @@ fn shown(
             found.extend(extension.extension_name(NAME));
         }
         Activity::Dormant(Reason::DriverHasIt(_)) => {}
-        // On such a device the driver does not have the extension. If it is listed, the loader
-        // added it from the layer's manifest, so it is removed.
+        // The driver does not have the extension here. If it is listed, the loader took it from the layer's manifest,
+        // so it is removed.
         Activity::Dormant(_) => keep(&|name| name != NAME),
     }
     found
 }
 
-/// Changes the properties that a program queries, after the next in the chain has filled them in.
+/// Changes the properties that a program queries, after the layer or driver below has filled them in.
 ///
 /// # Safety
 /// The chain is valid, and may be written.
@@ -154,8 +153,8 @@ unsafe fn put_properties(chain: *mut vk::BaseOutStructure<'_>, support: &Capture
 
 type Generated = vk::PhysicalDeviceDeviceGeneratedCommandsPropertiesEXT;
 
-/// Calls the next in the chain to answer a query. If the layer gives transform feedback on the
-/// physical device, `put` then changes the answer.
+/// Calls the layer or driver below to answer a query. If the layer gives transform feedback on the physical device,
+/// `put` then changes the answer.
 ///
 /// # Safety
 /// The physical device is live, and `put` writes to the chain of the structure that `call` fills

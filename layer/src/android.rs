@@ -1,6 +1,6 @@
-//! The functions that the loader of Android looks up by name, beside `vkGetInstanceProcAddr` and
-//! `vkGetDeviceProcAddr`. It reads no manifests: it opens libraries named `libVkLayer*.so`, and asks
-//! them for their layers before there is an instance or a physical device. See `layer/ANDROID.md`.
+//! Exports the functions that Android's loader looks up by name, besides `vkGetInstanceProcAddr` and
+//! `vkGetDeviceProcAddr`. This loader reads no manifests: it opens libraries named `libVkLayer*.so`, and asks them for
+//! their layers before there is an instance or a physical device. See `layer/ANDROID.md`.
 
 use std::ffi::c_char;
 

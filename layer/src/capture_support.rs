@@ -31,8 +31,7 @@ impl CaptureSupport {
         Ok(Self { capabilities, required })
     }
 
-    /// Whether geometry shaders may emit to several vertex streams. Without a geometry stage there
-    /// are no such shaders.
+    /// Whether the layer supports several vertex streams, which only geometry shaders can emit to.
     pub(crate) const fn has_streams(&self) -> bool {
         self.capabilities.geometry_shader
     }
@@ -45,21 +44,20 @@ impl CaptureSupport {
         let identity = self.capabilities.identity();
         let mut workarounds = identity.workarounds();
         vk::PhysicalDeviceTransformFeedbackPropertiesEXT::default()
-            // The limit is never higher than 4, because implementations of OpenGL on Vulkan copy it
-            // into arrays of four elements.
+            // Never more than 4, because implementations of OpenGL on Vulkan have arrays of four elements, indexed by
+            // stream.
             .max_transform_feedback_streams(if self.has_streams() { MAX_STREAMS } else { 1 })
             .transform_feedback_streams_lines_triangles(self.has_streams())
             .transform_feedback_rasterization_stream_select(self.has_streams())
             .max_transform_feedback_buffers(MAX_XFB_BUFFERS as u32)
             .max_transform_feedback_buffer_size(self.max_capture_buffer())
-            // One record may fill the whole stride of a buffer, in each of the buffers.
+            // A captured vertex may fill the whole stride of a capture buffer.
             .max_transform_feedback_stream_data_size(MAX_XFB_STRIDE)
             .max_transform_feedback_buffer_data_size(MAX_XFB_STRIDE)
             .max_transform_feedback_buffer_data_stride(MAX_XFB_STRIDE)
             .transform_feedback_queries(true)
-            // Where the driver draws indirectly, the layer implements
-            // `vkCmdDrawIndirectByteCountEXT`: it computes the arguments of an indirect draw from
-            // the byte count.
+            // Programs may call `vkCmdDrawIndirectByteCountEXT`, unless a workaround turns indirect draws off: the
+            // layer computes the arguments of an indirect draw from the byte count.
             .transform_feedback_draw(
                 !workarounds.any(|w| w.effect == WorkaroundEffect::NoIndirectDraws),
             )

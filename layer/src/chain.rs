@@ -1,8 +1,8 @@
 //! Walks `pNext` chains, for all modules of the layer.
 //!
-//! The layer reads the chains of a program and never writes to them. To change what the next in the
-//! chain sees, it makes a copy. The loader's own structures are an exception, as the loader's
-//! interface requires: each layer advances the link for the layer below.
+//! The layer reads the chains of a program and never writes to them. To pass a changed chain to the layer or driver
+//! below, it makes a copy. The loader's own structures are an exception, as the loader's interface requires: each layer
+//! advances the link for the layer below.
 
 pub(crate) mod copy;
 
@@ -60,8 +60,7 @@ pub(crate) unsafe fn all_of<'a, T: vk::TaggedStructure + 'a>(
     }
 }
 
-/// This layer's link in the loader's list of layers, with the place where the loader's structure
-/// points to it.
+/// This layer's link in the loader's list of layers, and the address of the loader's pointer to that link.
 #[derive(Debug)]
 pub(crate) struct OwnLink<L> {
     /// The member of the loader's structure that points to the link of the layer that is called
@@ -94,9 +93,8 @@ impl<L: Link> OwnLink<L> {
         unsafe { self.link.as_ref() }
     }
 
-    /// Makes the loader's structure point to the link of the layer below. Must be called before
-    /// every call of the next in the chain, because the layers below advance the pointer
-    /// themselves.
+    /// Makes the loader's structure point to the link of the layer below. Must be called before every call of the layer
+    /// or driver below, because the layers below advance the pointer themselves.
     pub(crate) fn advance(&mut self) {
         // SAFETY: the loader's structure lives until the call returns, and the loader's interface
         // allows the layer that is called to write to it.

@@ -14,7 +14,6 @@ use crate::emulation::captures::{Captures, Hoisted};
 use crate::translate::{Arena, OUT_OF_MEMORY};
 use crate::withheld::{Commands, Functions, WithheldCommands};
 
-/// Adds the state of command buffers that the program has just allocated.
 pub(crate) fn allocated(
     device: Of<'_>,
     pool: vk::CommandPool,
@@ -24,12 +23,10 @@ pub(crate) fn allocated(
     table::insert(device.0, pool, handles, || Recorded::new(device, is_secondary));
 }
 
-/// Removes the state of command buffers that are about to be freed.
 pub(crate) fn freed(handles: &[vk::CommandBuffer]) {
     table::remove(handles);
 }
 
-/// Removes the state of all command buffers of a pool that is about to be destroyed.
 pub(crate) fn pool_destroyed(device: &Arc<Functions>, pool: vk::CommandPool) {
     table::remove_all_of(device, Some(pool));
 }
@@ -107,8 +104,9 @@ pub(crate) unsafe fn observe<R>(
     }
 }
 
-/// Calls `change`, which changes the state that captures track. Returns where the caller must pass the command: to the
-/// driver, or to the withheld commands. `None` if the command buffer is unknown.
+/// Calls `change`, which changes the state that captures track. Returns the destination to which the caller must pass
+/// the command: the driver or, if the layer withholds the current render pass, the commands that it stores until the
+/// pass ends. `None` if the command buffer is unknown.
 ///
 /// # Safety
 /// The contract of [`with`].
@@ -123,9 +121,9 @@ pub(crate) unsafe fn track<'a>(
     Some(recorded.commands())
 }
 
-/// Returns the destination of a command that captures need not observe. `None` if the last command buffer that was
-/// found for the same hash is another one, or if [captures must observe draws](Captures::observes_draws): then the
-/// caller must use [`with`].
+/// Returns the destination of a command that captures need not observe. `None` if [captures must observe
+/// draws](Captures::observes_draws), or if the cache of recently used command buffers does not have this one. The
+/// caller must use [`with`] then.
 ///
 /// # Safety
 /// The contract of [`with`].
@@ -192,8 +190,9 @@ pub(crate) unsafe fn fail(handle: vk::CommandBuffer, error: vk::Result) {
     unsafe { with(handle, |found| found.fail(error)) };
 }
 
-/// Returns the hoisted captures and draw arguments of a secondary command buffer. They are recorded
-/// by the command buffers that execute it. Several threads may call this at the same time.
+/// Returns the captures and draw arguments that a secondary command buffer cannot record itself, because they must be
+/// recorded outside of the render pass. The command buffers that execute it record them. Several threads may call this
+/// at the same time.
 ///
 /// # Safety
 /// Recording of the command buffer has ended, and no thread changes it during the call.
@@ -203,8 +202,8 @@ pub(crate) unsafe fn hoisted(handle: vk::CommandBuffer) -> Vec<Hoisted> {
     found.map(Recorded::hoisted).unwrap_or_default()
 }
 
-/// Returns the waits for events of a secondary command buffer that is executed inside a pass.
-/// Several threads may call this at the same time.
+/// Returns the event waits (`vkCmdWaitEvents`) of a secondary command buffer that is executed inside a render pass, and
+/// `None` for other command buffers. Several threads may call this at the same time.
 ///
 /// # Safety
 /// The contract of [`hoisted`]. The result must not outlive the recording.

@@ -1,5 +1,5 @@
-//! Makes the `VkDeviceCreateInfo` that the layer passes to the next in the chain. It differs from
-//! the program's if the layer gives the program a feature, or captures require one.
+//! Makes the `VkDeviceCreateInfo` that the layer passes to the layer or driver below. It differs from the program's if
+//! the layer gives the program a feature, or captures require one.
 
 use std::ffi::{CStr, c_char};
 
@@ -18,7 +18,6 @@ type PrimitivesGenerated = vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT
 /// The program's `VkDeviceCreateInfo`, with its extensions as strings.
 pub(crate) struct Wishes<'a> {
     info: &'a vk::DeviceCreateInfo<'a>,
-    /// The extensions that the program enables.
     pub(crate) extensions: Vec<&'a CStr>,
 }
 
@@ -70,9 +69,9 @@ pub(crate) struct Creation<'a> {
 }
 
 impl<'a> Creation<'a> {
-    /// Removes the extension and the features that the layer gives, and adds those that captures
-    /// require. `required` is `None` if the program does not enable transform feedback. If it does,
-    /// and `first_instances` is true, `drawIndirectFirstInstance` is added, too.
+    /// Removes the extension and the features that the layer gives, and adds those that captures require. `required` is
+    /// `None` if the program does not enable transform feedback. If the program does, and `first_instances` is true,
+    /// `drawIndirectFirstInstance` is added, too.
     ///
     /// # Errors
     /// [`Error::Behind`] if a structure that has to be changed cannot be copied.
@@ -98,8 +97,8 @@ impl<'a> Creation<'a> {
         // SAFETY: the caller's contract.
         let mut chain = unsafe { Chain::copy(info.p_next) };
         let mut extensions = wishes.extensions.clone();
-        // VK_EXT_primitives_generated_query depends on VK_EXT_transform_feedback, so a driver that
-        // has the former also has the latter. If the program enables both, the driver's transform
+        // VK_EXT_primitives_generated_query depends on VK_EXT_transform_feedback, so a driver that has the query
+        // extension also has transform feedback. If the program enables both extensions, the driver's transform
         // feedback stays enabled as an extension, but its feature is not enabled.
         let is_depended_on = extensions.contains(&ext::primitives_generated_query::NAME);
         extensions.retain(|name| *name != ext::transform_feedback::NAME || is_depended_on);
@@ -157,11 +156,12 @@ impl<'a> Creation<'a> {
         Ok(())
     }
 
-    /// Enables features without which captures lack something, but the device can be created. None is enabled if the
-    /// program's structure that contains it cannot be copied.
+    /// Enables features that captures use, but do not require. A feature is left out if it belongs into a structure of
+    /// the program that cannot be copied.
     fn prefer(&mut self, required: &RequiredFeatures, first_instances: bool, chain: &mut Chain) {
-        // Captures and kernels have barriers and atomics with the scope Device. If the program enables the Vulkan memory
-        // model, that scope needs another feature (VUID-RuntimeSpirv-vulkanMemoryModel-06265).
+        // Captures and kernels have barriers and atomics with the scope Device. If the program enables the Vulkan
+        // memory model, that scope needs the feature `vulkanMemoryModelDeviceScope`
+        // (VUID-RuntimeSpirv-vulkanMemoryModel-06265).
         if required.has_memory_model_device_scope() {
             self.complete::<vk::PhysicalDeviceVulkan12Features<'static>>(
                 chain,
@@ -180,7 +180,8 @@ impl<'a> Creation<'a> {
         }
     }
 
-    /// Enables the feature `member` if the program's chain contains the structure and `needs_it` is true for it.
+    /// Enables the feature `member` in the program's structure of type `T`, if the chain contains one for which
+    /// `needs_it` is true.
     fn complete<T: vk::TaggedStructure + Copy + 'static>(
         &self,
         chain: &mut Chain,
@@ -211,12 +212,12 @@ impl<'a> Creation<'a> {
         Ok(())
     }
 
-    /// Whether indirect draws may begin at another instance than 0.
+    /// Whether indirect draws may have a `firstInstance` other than 0.
     pub(crate) const fn has_first_instances(&self) -> bool {
         self.has_first_instances
     }
 
-    /// Returns the create info for the next in the chain. It points into `self`.
+    /// Returns the create info for the layer or driver below. It points into `self`.
     pub(crate) fn info(&mut self) -> vk::DeviceCreateInfo<'_> {
         let mut info = self.info;
         if let Some(chain) = &mut self.chain {
@@ -230,14 +231,13 @@ impl<'a> Creation<'a> {
         info
     }
 
-    /// Whether the create info for the next in the chain equals the program's.
+    /// Whether the create info for the layer or driver below equals the program's.
     #[cfg(test)]
     fn is_unchanged(&self) -> bool {
         self.chain.is_none()
     }
 }
 
-/// Logs why a feature was not enabled.
 fn report(error: &Error) {
     tracing::warn!("a feature that captures use is not enabled: {error}");
 }

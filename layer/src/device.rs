@@ -21,15 +21,14 @@ use crate::translate::Translation;
 static DEVICES: Registry<DeviceData> = Registry::new();
 
 pub(crate) struct DeviceData {
-    /// The `vkGetDeviceProcAddr` of the next in the chain, for commands that the layer does not intercept.
+    /// The `vkGetDeviceProcAddr` of the layer or driver below, for commands that the layer does not intercept.
     pub(crate) get_device_proc_addr: vk::PFN_vkGetDeviceProcAddr,
-    /// The `vkDestroyDevice` of the next in the chain.
     destroy_device: vk::PFN_vkDestroyDevice,
     /// Whether the layer, instead of the driver, gives transform feedback on this device to
     /// programs that enable it.
     pub(crate) gives: bool,
-    /// The functions and objects that hooks use. `None` if no hook is needed, because no capture is
-    /// emulated and no pass withheld on the device.
+    /// The functions and objects that hooks use. `None` if the device needs no hooks, because the layer neither
+    /// emulates captures nor stores the commands of render passes there.
     pub(crate) recording: Option<Recording>,
 }
 
@@ -69,7 +68,6 @@ impl DeviceData {
     }
 }
 
-/// `vkCreateDevice`
 pub(crate) unsafe extern "system" fn create_device(
     physical_device: vk::PhysicalDevice,
     create_info: *const vk::DeviceCreateInfo<'_>,
@@ -158,11 +156,11 @@ unsafe fn create(
         (*device, Key::of(*device).ok_or(Error::Null("the new device"))?, destroy)
     };
     let records = emulated.is_some() || instance.withholds(&activity);
-    // SAFETY: the next in the chain created the device, and the function is its own.
+    // SAFETY: the layer or driver below created the device, and the function is its own.
     let mut recording = records.then(|| unsafe { Recording::load(created, get_device_proc_addr) });
     if let (Some(support), Some(recording)) = (emulated, &mut recording) {
-        // SAFETY: the next in the chain created the device with what the capture support requires, and the function is
-        // its own.
+        // SAFETY: the layer or driver below created the device with what the capture support requires, and the function
+        // is its own.
         unsafe {
             recording
                 .emulate(
@@ -233,7 +231,6 @@ unsafe fn check_extensions(
     }
 }
 
-/// `vkDestroyDevice`
 pub(crate) unsafe extern "system" fn destroy_device(
     device: vk::Device,
     allocator: *const vk::AllocationCallbacks<'_>,

@@ -47,9 +47,10 @@ pub(crate) struct Emulation {
     /// The values that vertex shader inputs without an attribute have. `None` if the device does
     /// not allow such inputs.
     default_attributes: Option<Arc<DefaultAttributes>>,
-    /// Whether indirect draws may begin at another instance than 0.
+    /// Whether indirect draws may have a `firstInstance` other than 0.
     has_first_instances: bool,
-    /// All commands of the device that the layer can call or withhold.
+    /// The device's functions for the commands that are allowed in a render pass instance, and for those that begin
+    /// one.
     functions: Arc<Functions>,
     /// The descriptor update templates of the device. They say how to read the data that programs
     /// push with `vkCmdPushDescriptorSetWithTemplate`.
@@ -57,7 +58,7 @@ pub(crate) struct Emulation {
 }
 
 impl Emulation {
-    /// Says whether indirect draws may begin at another instance than 0. They may not before this call.
+    /// Sets whether indirect draws may have a `firstInstance` other than 0. Before this call they may not.
     pub(crate) const fn allow_first_instances(&mut self, are_allowed: bool) {
         self.has_first_instances = are_allowed;
     }
@@ -68,9 +69,9 @@ impl Emulation {
     /// A Vulkan command fails, or the device lacks a command that its enabled features include.
     ///
     /// # Safety
-    /// The next in the chain created the device with what the capture support requires, and
-    /// `get_device_proc_addr` belongs to the next in the chain. The device outlives the emulation,
-    /// which must be [closed](Self::close) before the device is destroyed.
+    /// The layer or driver below created the device with what the capture support requires, and `get_device_proc_addr`
+    /// belongs to the layer or driver below. The device outlives the emulation, which must be [closed](Self::close)
+    /// before the device is destroyed.
     pub(crate) unsafe fn load(
         instance: &InstanceData,
         physical_device: vk::PhysicalDevice,
@@ -81,7 +82,7 @@ impl Emulation {
         templates: Arc<Templates>,
     ) -> Result<Self, Error> {
         let next = &instance.next;
-        // `ash::Device::load` must fetch the device's functions from the next in the chain, so
+        // `ash::Device::load` must fetch the device's functions from the layer or driver below, so
         // `vkGetDeviceProcAddr` is replaced.
         let fp_v1_0 = ash::InstanceFnV1_0 { get_device_proc_addr, ..next.fp_v1_0().clone() };
         let next = ash::Instance::from_parts_1_3(
@@ -130,7 +131,7 @@ impl Emulation {
         self.memory.close();
     }
 
-    /// Creates the queries with which captures count for a query pool of a program.
+    /// Creates the library's queries for a query pool of the program. Captures add to these queries.
     ///
     /// # Errors
     /// The errors of [`Queries::new`].

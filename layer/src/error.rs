@@ -12,7 +12,7 @@ pub(crate) enum Error {
     /// The loader's create info has no link for this layer: the layer was not called by a loader.
     #[error("the chain of {0} has no link for the layer")]
     NoLink(&'static str),
-    /// The next in the chain lacks a command that every driver must have.
+    /// The layer or driver below lacks a command that every driver must have.
     #[error("the next in the chain has no {0}")]
     NoCommand(&'static str),
     /// A program passes a handle that the layer does not know, because the object was not created
@@ -35,7 +35,7 @@ pub(crate) enum Error {
     /// The objects that captures use cannot be created on a new device.
     #[error("captures are not possible on the device: {0}")]
     Runtime(String, vk::Result),
-    /// The next in the chain returned this error, and may have logged the reason.
+    /// The layer or driver below returned this error, and may have logged the reason.
     #[error("{0}")]
     Below(vk::Result),
 }
@@ -50,8 +50,7 @@ impl From<RuntimeError> for Error {
 }
 
 impl Error {
-    /// Logs the error, unless it comes from the next in the chain, and returns the result for the
-    /// program.
+    /// Logs the error, unless it comes from the layer or driver below, and returns the result for the program.
     pub(crate) fn report(self, command: &'static str) -> vk::Result {
         match self {
             Self::Below(result) => result,

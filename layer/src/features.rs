@@ -52,8 +52,7 @@ fn features_of(
                 )
             },
         ],
-        // The driver need not support this, because the layer counts primitives of streams other
-        // than 0.
+        // The driver need not support this feature: the layer counts the primitives of streams other than 0.
         Type::PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT
             if support.capabilities.has_extension(ext::primitives_generated_query::NAME) =>
         {
@@ -107,7 +106,7 @@ fn features_of(
 
 type Generated = vk::PhysicalDeviceDeviceGeneratedCommandsFeaturesEXT;
 
-/// Changes the features that a program queries, after the next in the chain has filled them in.
+/// Changes the features that a program queries, after the layer or driver below has filled them in.
 ///
 /// # Safety
 /// The chain is valid, and may be written.
@@ -121,10 +120,8 @@ pub(crate) unsafe fn put_features(chain: *mut vk::BaseOutStructure<'_>, support:
     }
 }
 
-/// Checks that, among the features for which the layer reports its own values, a program enables
-/// [only reported
-/// ones](https://docs.vulkan.org/refpages/latest/refpages/source/vkCreateDevice.html) and tolerated
-/// ones.
+/// Checks the features for which the layer reports its own values. Of these, a program may enable only [those that are
+/// reported](https://docs.vulkan.org/refpages/latest/refpages/source/vkCreateDevice.html) and those that are tolerated.
 ///
 /// # Errors
 /// [`Error::Feature`] with the first feature that the program must not enable.

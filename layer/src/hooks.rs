@@ -82,14 +82,12 @@ enum Level {
 struct Hook {
     level: Level,
     function: unsafe extern "system" fn(),
-    /// Whether an instance has the command. A command of an extension exists only if the next in
-    /// the chain has it.
+    /// Whether an instance has the command. A command of an extension exists only if the layer or driver below has it.
     is_there: fn(&InstanceData) -> bool,
 }
 
-/// Generates [`Hook::find`] from a table. Each row is `Level name => function as type`. A row that
-/// ends in `, if function` is a command that exists only if the next in the chain has that
-/// function.
+/// Generates [`Hook::find`] from a table. Each row is `Level name => function as type`. A row that ends in
+/// `, if function` is a command that exists only if the layer or driver below has that function.
 macro_rules! instance_hooks {
     ($($level:ident $name:literal => $function:path as $ty:ty $(, if $next:ident)?;)*) => {
         impl Hook {
@@ -189,7 +187,6 @@ unsafe fn text<'a>(name: *const c_char) -> Option<&'a CStr> {
     (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) })
 }
 
-/// `vkGetInstanceProcAddr`
 pub(crate) unsafe extern "system" fn get_instance_proc_addr(
     instance: vk::Instance,
     name: *const c_char,
@@ -209,7 +206,6 @@ pub(crate) unsafe extern "system" fn get_instance_proc_addr(
     })
 }
 
-/// `vkGetDeviceProcAddr`
 pub(crate) unsafe extern "system" fn get_device_proc_addr(
     device: vk::Device,
     name: *const c_char,
@@ -225,8 +221,8 @@ pub(crate) unsafe extern "system" fn get_device_proc_addr(
     })
 }
 
-/// Returns the hook for a command, or the command of the next in the chain. `None` if the device
-/// must not have the command.
+/// Returns the hook for a command, or the command of the layer or driver below. `None` if the device must not have the
+/// command.
 ///
 /// # Safety
 /// The device is live, and `data` is its state.
@@ -249,8 +245,9 @@ unsafe fn command_of(
     }
     // SAFETY: the caller's contract.
     let find = |command: &CStr| unsafe { (data.get_device_proc_addr)(device, command.as_ptr()) };
-    // The command belongs to two extensions. Of the commands of both extensions, a driver without transform feedback
-    // lacks only this one. The driver has `vkCmdSetPolygonModeEXT` if the program enables either extension.
+    // The command belongs to `VK_EXT_extended_dynamic_state3` and to `VK_EXT_shader_object`. It is the only command of
+    // these extensions that a driver without transform feedback lacks. If the driver has `vkCmdSetPolygonModeEXT`, the
+    // program enables one of the two extensions.
     if data.gives && command == RASTERIZATION_STREAM && find(c"vkCmdSetPolygonModeEXT").is_some() {
         return emulated();
     }
@@ -265,8 +262,8 @@ unsafe fn command_of(
     }
     match emulated().or_else(|| recording::hook(command)).or_else(|| unobserved::hook(command)) {
         None if !is_known(command) => {
-            // The layer cannot withhold a command that it does not know. Inside of a withheld pass,
-            // such a command would go to the driver before the commands of the pass.
+            // The layer cannot store a command that it does not know. While the layer stores the commands of a render
+            // pass until the pass ends, such a command would go to the driver before them.
             tracing::warn!(
                 "{} is hidden: the layer does not know the command",
                 command.to_string_lossy()
@@ -277,8 +274,8 @@ unsafe fn command_of(
     }
 }
 
-/// Whether the layer knows how to withhold a command, or need not, because the command is not
-/// recorded into command buffers.
+/// Whether the layer can store a command until the render pass ends, or need not, because the command is not recorded
+/// into command buffers.
 fn is_known(command: &CStr) -> bool {
     !command.to_bytes().starts_with(b"vkCmd") || KNOWN_COMMANDS.binary_search(&command).is_ok()
 }

@@ -26,9 +26,9 @@ static INSTANCES: Registry<InstanceData> = Registry::new();
 /// All functions are fetched while the instance is created. Later the loader of Debian 12 returns
 /// the functions of the first layer in the chain, which may be this layer.
 pub(crate) struct InstanceData {
-    /// The instance, with the functions of the next in the chain.
+    /// The instance, with the functions of the layer or driver below.
     pub(crate) next: ash::Instance,
-    /// The `vkGetInstanceProcAddr` of the next in the chain, for commands that the layer does not intercept.
+    /// The `vkGetInstanceProcAddr` of the layer or driver below, for commands that the layer does not intercept.
     pub(crate) get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
     /// The `vk_layerGetPhysicalDeviceProcAddr` of the next layer below that has this function.
     /// `None` if no layer below has it.
@@ -37,15 +37,14 @@ pub(crate) struct InstanceData {
     api_version: u32,
     /// Commands that not every instance has.
     pub(crate) optional: Optional,
-    /// The user's settings.
     pub(crate) settings: Settings,
     /// For each physical device that a program has used: whether the layer is active on it.
     activities: Mutex<HashMap<vk::PhysicalDevice, Activity>>,
 }
 
 next! {
-    /// Commands of the next in the chain that not every instance has, because they belong to a
-    /// later version of Vulkan or to an extension.
+    /// Commands of the layer or driver below that not every instance has, because they belong to a later version of
+    /// Vulkan or to an extension.
     struct Optional {
         external_buffers PFN_vkGetPhysicalDeviceExternalBufferProperties
             [c"vkGetPhysicalDeviceExternalBufferProperties"];
@@ -76,14 +75,14 @@ impl InstanceData {
         INSTANCES.get(unsafe { Key::of(handle) }?)
     }
 
-    /// Whether all passes are withheld on a device, including the driver's own captures in them.
-    /// Only a setting for tests causes this.
+    /// Whether the driver captures on a device, and the layer only withholds the commands of all passes from the driver
+    /// until the passes end. This is a setting for tests.
     pub(crate) const fn withholds(&self, activity: &Activity) -> bool {
         self.settings.withhold_passes && matches!(activity, Activity::Active(..))
     }
 
-    /// Returns the capture support if the layer gives transform feedback to programs. `None` if the
-    /// layer is dormant, or if a test withholds passes around the driver's own captures.
+    /// Returns the capture support if the layer gives transform feedback to programs. `None` if the layer is dormant,
+    /// or if the driver captures because of the setting `withhold_passes`, which is for tests.
     pub(crate) const fn capture_support<'a>(
         &self,
         activity: &'a Activity,
@@ -94,8 +93,8 @@ impl InstanceData {
         }
     }
 
-    /// Whether a device has the feature `drawIndirectFirstInstance`: indirect draws may begin at
-    /// another instance than 0.
+    /// Whether a device has the feature `drawIndirectFirstInstance`: indirect draws may have a `firstInstance` other
+    /// than 0.
     ///
     /// # Safety
     /// The physical device belongs to the instance, which is live.
@@ -105,11 +104,11 @@ impl InstanceData {
         features.draw_indirect_first_instance == vk::TRUE
     }
 
-    /// Fetches the functions of the next in the chain for a new instance.
+    /// Fetches the functions of the layer or driver below for a new instance.
     ///
     /// # Safety
-    /// The next in the chain has just created the instance, the functions are its own, and
-    /// `vkCreateInstance` has not returned.
+    /// The layer or driver below has just created the instance, the functions are its own, and `vkCreateInstance` has
+    /// not returned.
     unsafe fn new(
         instance: vk::Instance,
         link: &LayerInstanceLink,
@@ -141,8 +140,8 @@ impl InstanceData {
         if let Some(activity) = known().get(&device) {
             return activity.clone();
         }
-        // The lock is not held during these calls of the next in the chain. If two threads decide
-        // at the same time, they come to the same decision. SAFETY: the caller's contract.
+        // The lock is not held during these calls of the layer or driver below. If two threads decide at the same time,
+        // they come to the same decision. SAFETY: the caller's contract.
         let asked = unsafe { self.capabilities(device) };
         // SAFETY: the caller's contract.
         let lists_it = || unsafe { self.lists_the_extension(device) };
@@ -162,8 +161,7 @@ impl InstanceData {
         activity
     }
 
-    /// Whether the next in the chain lists `VK_EXT_transform_feedback` among the device's
-    /// extensions.
+    /// Whether the layer or driver below lists `VK_EXT_transform_feedback` among the device's extensions.
     ///
     /// # Safety
     /// The physical device belongs to the instance, which is live.
@@ -222,7 +220,6 @@ unsafe extern "system" fn fetched(
     })
 }
 
-/// `vkCreateInstance`
 pub(crate) unsafe extern "system" fn create_instance(
     create_info: *const vk::InstanceCreateInfo<'_>,
     allocator: *const vk::AllocationCallbacks<'_>,
@@ -283,8 +280,8 @@ unsafe fn create(
     Ok(())
 }
 
-/// Calls the next in the chain to create the instance. Also enables the instance extensions that
-/// the layer needs, if they exist.
+/// Calls the layer or driver below to create the instance. Also enables the instance extensions that the layer needs,
+/// if they exist.
 ///
 /// # Safety
 /// `vkCreateInstance`'s contract.
@@ -307,9 +304,9 @@ unsafe fn create_below(
         unsafe { create(create_info, allocator, instance) }.result().map_err(Error::Below)
     };
 
-    // With an instance of Vulkan 1.0, the layer needs extensions to query features and to create
-    // devices. No way to find out which instance extensions exist works with all loaders. So the
-    // layer tries to enable the extensions, and leaves them out if that fails.
+    // With an instance of Vulkan 1.0, the layer needs extensions to query features and to create devices. It cannot ask
+    // which instance extensions exist, because no way to do that works with all loaders. So it tries to enable the
+    // extensions, and leaves them out if that fails.
     // SAFETY: the caller's contract.
     let enabled = unsafe { enabled_extensions(create_info) };
     let missing: Vec<_> = RequiredFeatures::instance_extensions(api_version)
@@ -342,7 +339,6 @@ unsafe fn enabled_extensions(create_info: &vk::InstanceCreateInfo<'_>) -> Vec<*c
     unsafe { chain::slice(names, count) }.to_vec()
 }
 
-/// `vkDestroyInstance`
 pub(crate) unsafe extern "system" fn destroy_instance(
     instance: vk::Instance,
     allocator: *const vk::AllocationCallbacks<'_>,

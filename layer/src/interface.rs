@@ -66,7 +66,7 @@ pub struct LayerInstanceCreateInfo {
     /// Which member of the union at the end of this structure is valid.
     pub function: LayerFunction,
     /// This layer's link, if the function is [`LayerFunction::LINK_INFO`]. The layer advances this pointer to the next
-    /// link before it calls the next in the chain.
+    /// link before it calls the layer or driver below.
     pub layer_info: *mut LayerInstanceLink,
 }
 
@@ -86,13 +86,13 @@ pub struct LayerInstanceLink {
     pub next_get_physical_device_proc_addr: Option<PFN_GetPhysicalDeviceProcAddr>,
 }
 
-// What lies behind a link of Android's loader is not a part of it.
+// On Android the structure ends here. The layer must not read behind it.
 #[cfg(target_os = "android")]
 const _: () = assert!(size_of::<LayerInstanceLink>() == 2 * size_of::<*mut ()>());
 
 impl LayerInstanceLink {
     /// Returns `vk_layerGetPhysicalDeviceProcAddr` of the next layer below that has this function.
-    /// `None` if no layer below has it, or if the loader does not say.
+    /// `None` if no layer below has it, and always on Android.
     pub const fn next_get_physical_device_proc_addr(
         &self,
     ) -> Option<PFN_GetPhysicalDeviceProcAddr> {
@@ -115,8 +115,8 @@ pub struct LayerDeviceCreateInfo {
     pub p_next: *const c_void,
     /// Which member of the union at the end of this structure is valid.
     pub function: LayerFunction,
-    /// This layer's link, if the function is [`LayerFunction::LINK_INFO`]. The layer advances this
-    /// pointer to the next link before it calls the next in the chain.
+    /// This layer's link, if the function is [`LayerFunction::LINK_INFO`]. The layer advances this pointer to the next
+    /// link before it calls the layer or driver below.
     pub layer_info: *mut LayerDeviceLink,
 }
 

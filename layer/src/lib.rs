@@ -26,9 +26,9 @@
 //!    the errors of commands; `guard` turns a panic into a Vulkan error at every entry point;
 //!    `registry` has what the layer knows of the registry of Vulkan; `identity` has the layer's
 //!    name and versions; [`interface`] has the structures that the loader and its layers exchange;
-//!    `log` has the log; `system` asks the system for what not every system has; `next` fetches
-//!    functions of the next in the chain; `chain` walks `pNext` chains; `settings` reads the user's
-//!    settings; `test_switches` is not shipped. None of these modules uses an instance.
+//!    `log` has the log; `system` has functions that differ between operating systems; `next` fetches
+//!    functions of the layer or driver below; `chain` walks `pNext` chains; `settings` reads the user's
+//!    settings; `test_switches` is not in shipped builds. None of these modules uses an instance.
 //! 2. *Arguments.* `translate` replaces arguments that belong to the extension, such as access masks
 //!    and buffer usages, for a driver that does not have it. `withheld` stores the commands of a
 //!    withheld pass; its tables are generated from the registry of Vulkan. Neither uses hooks or
@@ -46,7 +46,7 @@
 //! 6. *Devices.* `recording` has the data that is kept for a device on which passes may be withheld,
 //!    and `device` the state of all devices, and the commands that create and destroy them.
 //! 7. `hooks` has the table of the commands that the layer intercepts, and the functions that programs
-//!    call instead of the driver's. Other commands go directly to the next in the chain: after the
+//!    call instead of the driver's. Other commands go directly to the layer or driver below: after the
 //!    creation of the device, a dormant layer costs nothing.
 //!
 //! Files of the same folder use each other only in three cases: the methods of a command buffer's
@@ -62,8 +62,8 @@
 //!
 //! * *active*, *dormant*: the layer gives the extension to a physical device, or does not
 //!   (`activity`).
-//! * *below*, *the next in the chain*: the layer or driver that this layer calls; *above* is the
-//!   layer or program that calls it (`chain`).
+//! * *below*: the layer or driver that this layer calls, which log messages call *the next in the chain*;
+//!   *above* is the layer or program that calls this layer (`chain`).
 //! * *program*: the application, or a layer above, which looks the same to this layer.
 //! * *hook*: a function of the layer that replaces a command (`hooks`).
 //! * *pass*: a render pass instance, from its beginning to its end.
@@ -85,7 +85,7 @@
 //!
 //! # Functions that programs call
 //!
-//! The layer fetches the instance commands of the next in the chain while the instance is created.
+//! The layer fetches the instance commands of the layer or driver below while the instance is created.
 //! Later the loader of Debian 12 returns commands of the first layer in the chain, so this layer
 //! might call itself. Device commands can be fetched at any time.
 //!

@@ -32,21 +32,21 @@ pub(crate) fn start(filter: &str) {
     });
 }
 
-/// Returns a log to standard error, or `None` if the filter is not valid.
+/// Returns a subscriber that writes to standard error, or `None` if the filter is not valid.
 #[cfg(not(target_os = "android"))]
 fn to_standard_error(filter: &str) -> Option<impl Subscriber + Send + Sync> {
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::builder().parse(filter).ok()?)
         .with_writer(std::io::stderr)
         .with_ansi(false)
-        // By default, the subscriber reports a failed write on standard error. If standard error is
-        // closed, that fails as well.
+        // By default, the subscriber reports on standard error that a write failed. If standard error is closed, this
+        // report fails as well.
         .log_internal_errors(false);
     Some(subscriber.finish())
 }
 
-/// Returns a log to Android's, or `None` if the filter is not valid. Android adds the time and the
-/// level of each entry.
+/// Returns a subscriber that writes to Android's log, or `None` if the filter is not valid. Android adds the time and
+/// the level of each entry.
 #[cfg(any(target_os = "android", test))]
 fn logcat_format<F>(
     logcat: logcat::Logcat<F>,

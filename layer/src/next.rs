@@ -1,9 +1,7 @@
-//! Declares structs of function pointers that are fetched from the next in the chain: the layer or
-//! driver that this layer calls.
+//! Declares structs of function pointers that are fetched from the layer or driver below, which this layer calls.
 
-/// Declares a struct of function pointers. Each row is `field PFN_type [names];`, where the names
-/// are those of the command and its aliases. The field is `None` if the next in the chain does not
-/// have the command.
+/// Declares a struct of function pointers. Each row is `field PFN_type [names];`, where the names are those of the
+/// command and its aliases. The field is `None` if the layer or driver below does not have the command.
 macro_rules! next {
     ($(#[$doc:meta])* struct $Next:ident {
         $($name:ident $pfn:ident [$first:literal $(, $alias:literal)*];)*
@@ -15,8 +13,8 @@ macro_rules! next {
         }
 
         impl $Next {
-            /// Fetches each function by its first name or, if the next in the chain does not have
-            /// that name, by an alias.
+            /// Fetches each function by its first name or, if the layer or driver below does not have that name, by an
+            /// alias.
             ///
             /// # Safety
             /// `find` returns a function of the type that belongs to the name, or `None`.

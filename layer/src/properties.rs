@@ -1,4 +1,4 @@
-//! Has the commands that enumerate layers, extensions and tools. The layer is in their answers.
+//! Has the commands that enumerate layers, extensions and tools. This layer is among their results.
 
 use std::ffi::{CStr, CString, c_char};
 
@@ -120,9 +120,8 @@ pub(crate) unsafe extern "system" fn enumerate_instance_extension_properties(
     })
 }
 
-/// `vkEnumerateDeviceExtensionProperties`: for this layer's name, returns the extensions of this
-/// layer; without a name, the extensions that programs see; and for other names, what the next in
-/// the chain returns.
+/// `vkEnumerateDeviceExtensionProperties`: for this layer's name, returns the extensions of this layer; without a name,
+/// the extensions that programs see; and for other names, what the layer or driver below returns.
 pub(crate) unsafe extern "system" fn enumerate_device_extension_properties(
     physical_device: vk::PhysicalDevice,
     layer: *const c_char,
@@ -155,7 +154,6 @@ pub(crate) unsafe extern "system" fn enumerate_device_extension_properties(
     })
 }
 
-/// `vkGetPhysicalDeviceToolProperties`
 pub(crate) unsafe extern "system" fn get_tool_properties(
     physical_device: vk::PhysicalDevice,
     count: *mut u32,
@@ -167,7 +165,6 @@ pub(crate) unsafe extern "system" fn get_tool_properties(
     })
 }
 
-/// `vkGetPhysicalDeviceToolPropertiesEXT`
 pub(crate) unsafe extern "system" fn get_tool_properties_ext(
     physical_device: vk::PhysicalDevice,
     count: *mut u32,
@@ -179,7 +176,7 @@ pub(crate) unsafe extern "system" fn get_tool_properties_ext(
     })
 }
 
-/// Writes this layer as a tool, followed by the tools of the next in the chain.
+/// Writes this layer as a tool, followed by the tools of the layer or driver below.
 ///
 /// # Safety
 /// The contract of `vkGetPhysicalDeviceToolProperties`.
@@ -197,9 +194,8 @@ unsafe fn tools(
     // SAFETY: the caller's contract.
     let mut tools: Vec<_> = unsafe { this_tool(&instance, physical_device) }.into_iter().collect();
     if let Some(next) = next(&instance) {
-        // The next in the chain gets memory of the layer with room for all tools, because the
-        // validation layer of Debian 12 writes its entry even if the program's memory has no room
-        // for it.
+        // The layer or driver below gets memory of this layer with room for all tools, because the validation layer of
+        // Debian 12 writes its entry even if the program's memory has no room for it.
         // SAFETY: the caller's contract.
         match unsafe { tools_below(next, physical_device) } {
             Ok(below) => tools.extend(below),
@@ -232,7 +228,7 @@ unsafe fn this_tool(
     // SAFETY: the caller's contract.
     let activity = unsafe { instance.activity(physical_device) };
     let version = CString::new(env!("CARGO_PKG_VERSION")).ok()?;
-    // The description has room for 255 bytes, and a reason may be longer.
+    // The description has room for 255 bytes, and the text of the activity may be longer.
     let description: String = activity.to_string().chars().take(200).collect();
     let description = CString::new(description).ok()?;
     let tool = vk::PhysicalDeviceToolProperties::default()
@@ -243,8 +239,7 @@ unsafe fn this_tool(
 }
 
 /// # Safety
-/// The contract of `vkGetPhysicalDeviceToolProperties`; `next` is that command of the next in the
-/// chain.
+/// The contract of `vkGetPhysicalDeviceToolProperties`; `next` is that command of the layer or driver below.
 unsafe fn tools_below(
     next: vk::PFN_vkGetPhysicalDeviceToolProperties,
     physical_device: vk::PhysicalDevice,

@@ -1,4 +1,5 @@
-//! Has the data that the layer keeps for a device on which passes may be withheld.
+//! Has the data that the layer keeps for a device on which it may store the commands of a render pass until the pass
+//! ends.
 
 use std::sync::Arc;
 
@@ -25,8 +26,8 @@ pub(crate) struct Recording {
 }
 
 next! {
-    /// The commands of the next in the chain that hooks call and that are not in [`Functions`].
-    /// Commands of Vulkan 1.0 are never `None`.
+    /// The commands of the layer or driver below that hooks call and that are not in [`Functions`]. Commands of Vulkan
+    /// 1.0 are never `None`.
     struct Next {
         allocate_command_buffers PFN_vkAllocateCommandBuffers [c"vkAllocateCommandBuffers"];
         allocate_memory PFN_vkAllocateMemory [c"vkAllocateMemory"];
@@ -76,11 +77,11 @@ next! {
 }
 
 impl Recording {
-    /// Fetches the functions of the next in the chain. The result does not emulate transform
-    /// feedback until [`emulate`](Self::emulate) is called.
+    /// Fetches the functions of the layer or driver below. The result does not emulate transform feedback until
+    /// [`emulate`](Self::emulate) is called.
     ///
     /// # Safety
-    /// The device is live, and the function belongs to the next in the chain.
+    /// The device is live, and the function belongs to the layer or driver below.
     pub(crate) unsafe fn load(device: vk::Device, get: vk::PFN_vkGetDeviceProcAddr) -> Self {
         // SAFETY: the caller's contract; `get` returns functions of the type that belongs to the
         // name.
@@ -92,8 +93,8 @@ impl Recording {
         Self { functions, templates, translation: None, emulation: None, next }
     }
 
-    /// Enables emulation of transform feedback on the device. `first_instances` tells whether indirect draws may begin at
-    /// another instance than 0.
+    /// Enables emulation of transform feedback on the device. `first_instances` says whether indirect draws may have a
+    /// `firstInstance` other than 0.
     ///
     /// # Errors
     /// The errors of [`Emulation::load`].

@@ -1,4 +1,4 @@
-//! What the layer asks of the system, and where systems differ.
+//! Functions that differ between operating systems.
 
 use std::path::PathBuf;
 
@@ -20,9 +20,9 @@ pub(crate) fn property(name: &str) -> Option<String> {
     }
 }
 
-/// Returns the settings files that the registry names: of the machine, then of the user. Only Windows
-/// has one. The name of a value is the path of a file, which counts if the value is the number 0. The
-/// Vulkan Configurator writes such values.
+/// Returns the settings files that the registry of Windows names: first those of the machine, then those of the user.
+/// The name of a registry value is the path of a file, and the file is used if the value is the number 0. The Vulkan
+/// Configurator writes such values. On other systems the result is empty.
 pub(crate) fn registered_settings() -> Vec<PathBuf> {
     #[cfg(windows)]
     {

@@ -6,8 +6,8 @@ use vkxfb::vertex_input::VertexFormat;
 use super::ask;
 use crate::chain;
 
-/// Removes the feature `VERTEX_BUFFER` from a format's features as the next in the chain reported
-/// them, if captures cannot decode the format.
+/// Removes the feature `VERTEX_BUFFER` from a format's features as the layer or driver below reported them, if captures
+/// cannot decode the format.
 fn hide(format: vk::Format, features: &mut vk::FormatFeatureFlags) {
     if VertexFormat::try_from(format).is_err() {
         *features &= !vk::FormatFeatureFlags::VERTEX_BUFFER;
@@ -33,7 +33,6 @@ unsafe fn hide_chained(format: vk::Format, chain: *mut vk::BaseOutStructure<'_>)
     }
 }
 
-/// `vkGetPhysicalDeviceFormatProperties`
 pub(crate) unsafe extern "system" fn get_format_properties(
     device: vk::PhysicalDevice,
     format: vk::Format,

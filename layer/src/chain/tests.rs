@@ -2,7 +2,7 @@ use std::ptr;
 
 use super::*;
 
-/// Returns the links of two layers, of which the first calls the second.
+/// Returns the links of two layers. The first layer calls the second.
 fn links() -> [LayerInstanceLink; 2] {
     unsafe extern "system" fn none(
         _: vk::Instance,

@@ -1,5 +1,5 @@
-//! Has the state that the layer keeps for a command buffer: its captures, whether its current pass
-//! is withheld, and the withheld commands.
+//! The state that the layer keeps for a command buffer: its captures and, while the layer withholds a render pass, the
+//! commands of the pass, which the driver gets when the pass ends.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ pub(crate) struct Recorded {
     /// active, draws are such commands, too.
     destination: Destination,
     functions: Arc<Functions>,
-    /// The commands of the withheld pass. Empty outside of such a pass. In a secondary command buffer that is executed
-    /// inside a pass: its waits for events, which command buffers that execute it repeat [before the
-    /// pass](Self::before_pass).
+    /// The commands of the current pass, if the driver gets them only when the pass ends (the pass is *withheld*);
+    /// empty otherwise. A secondary command buffer that is executed inside a pass stores its event waits here instead.
+    /// The command buffers that execute it record these waits [before the pass](Self::before_pass).
     withheld: WithheldCommands,
     /// Whether a pass has begun in this command buffer and not ended.
     is_inside: bool,
-    /// Whether the pass that is being recorded is withheld until it ends.
+    /// Whether the commands of the current pass are stored, and go to the driver only when the pass ends.
     is_withheld: bool,
     is_secondary: bool,
     /// Whether this is a secondary command buffer that is executed inside a pass
@@ -34,24 +34,23 @@ pub(crate) struct Recorded {
     failed: Option<vk::Result>,
 }
 
-/// The destination of commands that captures need not observe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Destination {
     /// The commands go to the driver.
     Driver,
-    /// The commands are added to the withheld commands of the pass.
+    /// The commands are added to those of the current pass, which are stored until the pass ends.
     Withheld,
     /// The destination is decided for each command, because [captures must observe draws](Captures::observes_draws).
     Unsettled,
 }
 
 /// The destination of a command that captures need not observe, for the fast path of hooks. It does not borrow the
-/// withheld commands: the hook borrows them only when it [withholds](Recorded::record) the command.
+/// `withheld` commands: the hook borrows them only when it [adds](Recorded::record) the command.
 #[derive(Clone, Copy)]
 pub(crate) enum UnobservedRoute<'a> {
     /// The hook calls the driver's function.
     Driver(&'a Functions),
-    /// The hook adds the command to the withheld ones.
+    /// The hook adds the command to those that are stored until the pass ends.
     Withheld,
 }
 
@@ -100,7 +99,7 @@ impl Recorded {
     }
 
     /// Ends recording: if the last pass was suspended, the driver gets its commands now. If a pass has not ended, its
-    /// withheld commands are lost.
+    /// stored commands are lost.
     ///
     /// # Safety
     /// The command buffer is being recorded.
@@ -129,7 +128,8 @@ impl Recorded {
         self.failed
     }
 
-    /// Returns the hoisted captures and draw arguments of a secondary command buffer.
+    /// Returns the captures and draw arguments that a secondary command buffer leaves to the command buffers that
+    /// execute it.
     pub(super) fn hoisted(&self) -> Vec<Hoisted> {
         self.captures.as_ref().map(|captures| captures.hoisted()).unwrap_or_default()
     }
@@ -142,7 +142,6 @@ impl Recorded {
         }
     }
 
-    /// Returns the destination of the next command: the driver, or the withheld commands.
     #[inline]
     pub(super) fn commands(&mut self) -> Commands<'_> {
         match self.is_withheld {
@@ -163,19 +162,18 @@ impl Recorded {
     }
 }
 
-/// These methods record commands. Each calls `command` with the destination, and `command` then
-/// either adds to the withheld commands or calls a function of the driver.
+/// These methods record commands. Each calls `command` with the destination, and `command` then either adds to the
+/// commands that are stored until the pass ends, or calls a function of the driver.
 impl Recorded {
-    /// Begins a pass. If captures must be recorded before the pass, the commands of the pass are
-    /// withheld from now on.
+    /// Begins a pass. If captures must be recorded before the pass, its commands are stored until it ends.
     pub(crate) fn begin_pass(
         &mut self,
         handle: vk::CommandBuffer,
         command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
     ) {
         self.is_inside = true;
-        // After a failure all passes are withheld and then dropped. If one of them went to the driver, it might resume a
-        // pass that the driver did not get.
+        // After a failure the commands of all passes are stored and then dropped. If a pass went to the driver, it
+        // might resume a pass that the driver did not get.
         self.is_withheld = self.failed.is_some()
             || self.captures.as_ref().is_none_or(|captures| captures.withhold());
         self.update_destination();
@@ -192,22 +190,21 @@ impl Recorded {
         match self.is_withheld {
             true => {
                 self.withhold(command);
-                // The pass is long, so the layer tries to stop withholding it, to use no more
-                // memory.
+                // The pass has many commands, so the layer tries to give them to the driver now, to use no more memory.
                 if self.withheld.is_long() && self.destination == Destination::Withheld {
                     // SAFETY: the command buffer is being recorded, and the driver has not seen the
                     // pass, because it is withheld.
                     unsafe { self.settle(handle) };
                 }
             }
-            // The driver gets the command directly. Only withholding a command can run out of
-            // memory, so there is no error here.
+            // The driver gets the command directly. Only storing a command can run out of memory, so there is no error
+            // here.
             false => _ = command(Commands::Functions(&self.functions)),
         }
     }
 
-    /// Ends a pass. If the pass was withheld, the driver gets its commands now. If the pass is only suspended, it stays
-    /// withheld until it is resumed and ends.
+    /// Ends a pass. If its commands were stored, the driver gets them now. If the pass is only suspended, they stay
+    /// stored until it is resumed and ends.
     ///
     /// # Safety
     /// The contract of [`replay`](Self::replay).
@@ -228,7 +225,7 @@ impl Recorded {
         }
     }
 
-    /// Gives the withheld commands to the driver, or drops them if recording has failed.
+    /// Gives the stored commands of the pass to the driver, or drops them if recording has failed.
     ///
     /// # Safety
     /// The command buffer is being recorded, and no command of the pass has been recorded by the
@@ -242,9 +239,8 @@ impl Recorded {
         self.forget();
     }
 
-    /// Tries to [settle](Captures::settle) the withheld pass: the driver then gets the commands
-    /// that were withheld so far, and all later ones directly. If the pass cannot be settled, it
-    /// stays withheld to its end.
+    /// Tries to [settle](Captures::settle) a pass whose commands are stored: the driver then gets the commands so far
+    /// now, and all later ones directly. If this is not possible, the commands stay stored until the pass ends.
     ///
     /// # Safety
     /// The contract of [`replay`](Self::replay).
@@ -265,9 +261,9 @@ impl Recorded {
         }
     }
 
-    /// Calls `commands`, which records waits for events before the withheld pass. In a secondary command buffer that is
-    /// executed inside a pass, the waits are stored instead. Otherwise, if no pass is withheld, and if recording has
-    /// failed, does nothing.
+    /// Calls `commands`, which records event waits that must come before the pass. If the commands of the pass are
+    /// stored until it ends, the driver gets the waits directly. In a secondary command buffer that is executed inside
+    /// a pass, the waits are stored instead. In all other cases, and if recording has failed, does nothing.
     pub(crate) fn before_pass(&mut self, commands: impl FnOnce(&mut Self)) {
         if self.failed.is_none() && (self.continues || self.is_withheld) {
             self.is_withheld = !self.is_withheld;
@@ -276,14 +272,14 @@ impl Recorded {
         }
     }
 
-    /// Returns the waits for events of a secondary command buffer that is executed inside a pass.
+    /// Returns the event waits of a secondary command buffer that is executed inside a pass, and `None` for other
+    /// command buffers.
     pub(super) const fn waits(&self) -> Option<&WithheldCommands> {
         if self.continues { Some(&self.withheld) } else { None }
     }
 
-    /// Repeats the waits of a secondary command buffer, which is about to be executed, as [`before_pass`] does.
-    ///
-    /// [`before_pass`]: Self::before_pass
+    /// Records the event waits of a secondary command buffer that is about to be executed. They come before the pass,
+    /// like those that [`before_pass`](Self::before_pass) records.
     ///
     /// # Safety
     /// This command buffer is being recorded, and the waits are valid in it.
@@ -339,8 +335,7 @@ impl Recorded {
         self.is_inside || self.continues
     }
 
-    /// Adds a command to the withheld ones, unless recording has failed. If memory runs out,
-    /// recording fails.
+    /// Stores a command until the pass ends, unless recording has failed. If memory runs out, recording fails.
     fn withhold(&mut self, command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>) {
         if self.failed.is_none() && command(Commands::Withheld(&mut self.withheld)).is_err() {
             self.failed = Some(OutOfMemory::RESULT);

@@ -62,13 +62,11 @@ struct All {
 
 static ALL: LazyLock<RwLock<All>> = LazyLock::new(RwLock::default);
 
-/// The number of bits of the hash of a handle.
 const HASH_BITS: u32 = 9;
 
-/// For each hash of a handle, the slot that was last found for it; initially `NONE`, which is
-/// always free. The slot that was found before that is in the neighbouring element (index ^ 1). So
-/// two threads that alternately record into command buffers with the same hash both find their
-/// slots.
+/// For each hash of a handle: the slot of the command buffer that was looked up last; initially `NONE`, which is always
+/// free. The slot that it replaced is in the neighbouring element (index ^ 1). So two threads that alternately record
+/// into command buffers with the same hash both find their slots.
 static RECENT: [AtomicPtr<Slot>; 1 << HASH_BITS] =
     [const { AtomicPtr::new(std::ptr::from_ref(&NONE).cast_mut()) }; 1 << HASH_BITS];
 
@@ -107,8 +105,8 @@ fn hash(handle: vk::CommandBuffer) -> usize {
     (handle.as_raw().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - HASH_BITS)) as usize
 }
 
-/// Finds a command buffer whose slot is not in the element of [`RECENT`] for its hash, and puts the
-/// slot there.
+/// Looks up a command buffer that [`find_recent`] did not find: first in the neighbouring element of [`RECENT`], then
+/// in the table of all command buffers. A slot that was found in the table is put into [`RECENT`].
 #[cold]
 fn search(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
     let (recent, before) = (&RECENT[hash(handle)], &RECENT[hash(handle) ^ 1]);
@@ -145,7 +143,6 @@ pub(super) fn insert(
     });
 }
 
-/// Removes the state of command buffers that are about to be freed.
 pub(super) fn remove(handles: &[vk::CommandBuffer]) {
     change(|all| handles.iter().filter_map(|handle| all.take(*handle)).collect());
 }
@@ -158,8 +155,8 @@ pub(super) fn remove_all_of(device: &Arc<Functions>, pool: Option<vk::CommandPoo
     });
 }
 
-/// Calls `which`, which changes the table and returns the states that it removed from it. These are dropped after the
-/// lock is released.
+/// Calls `which`, which changes the table and returns the states that it removed. The lock is released before these
+/// states are dropped.
 fn change(which: impl FnOnce(&mut All) -> Vec<Recorded>) {
     let mut all = ALL.write().unwrap_or_else(PoisonError::into_inner);
     let removed = which(&mut all);

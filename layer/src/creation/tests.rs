@@ -30,7 +30,7 @@ impl Structure {
     }
 }
 
-/// The number of kinds of structures that a program may chain. A number below it selects one kind.
+/// How many kinds of structures a program may chain. A kind is a number from 0 to `KINDS - 1`.
 const KINDS: usize = 8;
 /// The kind of a structure that the layer does not know.
 const UNKNOWN: usize = KINDS;
@@ -109,7 +109,7 @@ fn program() -> impl Strategy<Value = Program> {
     )
 }
 
-/// The parts of a create info, as the next in the chain sees them.
+/// The parts of a create info, as the layer or driver below sees them.
 #[derive(Debug, Default)]
 struct Seen {
     types: Vec<Type>,
@@ -228,8 +228,8 @@ proptest! {
         }
     }
 
-    /// Structures before an unknown one are changed. If a structure after the unknown one has to be changed, there is an
-    /// error, unless the change is for a feature that captures can do without.
+    /// Structures before an unknown one are changed. If a structure after the unknown one has to be changed, there is
+    /// an error, unless the change is for a feature that captures can do without.
     #[test]
     fn what_is_unknown_stays(mut program in program(), at in 0..=KINDS) {
         let at = at.min(program.structures.len());
@@ -244,7 +244,7 @@ proptest! {
                 prop_assert!(!refused);
                 prop_assert!(seen.types.contains(&UNKNOWN_TYPE));
                 prop_assert!(!captures || seen.addresses);
-                // Captures do without this feature.
+                // Captures work without `drawIndirectFirstInstance`.
                 prop_assert_eq!(seen.first_instances, captures && !has_features_behind);
             }
             Err(error) => {
@@ -282,14 +282,15 @@ fn a_program_without_the_extension_has_its_way() {
     };
     let (seen, captures) = creates(&plain, &by_addresses()).unwrap();
     assert!(!captures && seen.types.len() == 3 && seen.extensions.len() == 1);
-    // The program enables the feature that the layer reported, but not the extension
-    // `VK_EXT_transform_feedback`. The driver does not have the feature.
+    // The program enables the features of the structures 0 and 1, which the layer reported, but not the extension
+    // `VK_EXT_transform_feedback`. The driver does not have these features.
     let told = Program { structures: vec![(0, true), (1, true)], ..plain };
     let (seen, captures) = creates(&told, &by_addresses()).unwrap();
     assert!(!captures && seen.types.len() == 1 && !seen.preserves);
 }
 
-/// Captures have the scope Device, for which the Vulkan memory model needs a feature of its own.
+/// The shaders of captures use the scope Device. With the Vulkan memory model that scope needs the feature
+/// `vulkanMemoryModelDeviceScope`, which the layer enables.
 #[test]
 fn the_memory_model_has_the_scope_of_captures() {
     let mut capabilities = capabilities();

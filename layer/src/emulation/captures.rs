@@ -28,14 +28,13 @@ use super::state::State;
 /// descriptor sets.
 const ARENA: ArenaDesc = ArenaDesc::new(16 << 10, 16 << 10).descriptor_sets(8);
 
-/// A capture or another computation that is hoisted: recorded outside of the pass that it belongs
-/// to.
+/// A capture or another computation that is *hoisted*: recorded before or after the pass that it belongs to.
 #[derive(Clone)]
 pub(crate) enum Hoisted {
     /// A capture, and the descriptor buffers that its draws read, if there are any.
     Capture(Arc<Mutex<Box<Capture>>>, Option<BoundBuffers>),
-    /// A capture without draws that only ends queries to which no active capture adds. It is always
-    /// the last element of the list, so that all such queries end together.
+    /// A capture without draws that only ends queries to which no active capture adds. It is always the last of
+    /// the captures that are recorded outside of a pass, so that all such queries end together.
     Ends(Arc<Mutex<Box<Capture>>>),
     /// A dispatch that computes the arguments of a `vkCmdDrawIndirectByteCountEXT`.
     Commands(ByteCountDraw, DrawCommands),
@@ -80,12 +79,10 @@ pub(crate) struct Captures {
     descriptor_pools: DescriptorPools,
     commands: Vec<Buffer>,
     command_count: u64,
-    /// The pass that is being recorded. `None` outside of passes.
     pass: Option<Pass>,
     /// Whether this is a secondary command buffer with `RENDER_PASS_CONTINUE`, whose commands are
     /// all inside of a pass.
     continues: bool,
-    /// The error with which recording has failed. `None` if it has not failed.
     failed: Option<vk::Result>,
     /// The variant for the current pipeline and dynamic state. `None` if the pipeline does not
     /// capture.
@@ -163,7 +160,8 @@ impl Captures {
         });
     }
 
-    /// Clears the list of hoisted captures and computations, and keeps the captures for reuse.
+    /// Clears the list of captures and computations that are to be recorded outside of the pass. The captures are kept
+    /// for reuse.
     fn forget(&mut self) {
         for hoisted in self.hoisted.drain(..) {
             if let Hoisted::Capture(capture, _) | Hoisted::Ends(capture) = hoisted
@@ -233,9 +231,9 @@ impl Captures {
         }
     }
 
-    /// Adds a hoisted capture or computation to the list, before the element that ends queries.
-    /// Ending the queries later than the program does is correct, because an ended query cannot
-    /// begin again without a reset, which is not possible in a pass.
+    /// Adds a capture or computation that is to be recorded outside of the pass to the list, before the element that
+    /// ends queries. Ending the queries later than the program does is correct, because an ended query cannot begin
+    /// again without a reset, which is not possible in a pass.
     fn push(&mut self, hoisted: Hoisted) {
         let ends = self.hoisted.pop_if(|last| matches!(last, Hoisted::Ends(_)));
         self.hoisted.push(hoisted);

@@ -20,7 +20,6 @@ struct Pool {
     /// The layout of the sets. It is compared by its address, which is not used again while this
     /// reference exists.
     layout: Weak<SetLayout>,
-    /// The maximum number of sets in the pool.
     capacity: u32,
     allocated: u32,
 }

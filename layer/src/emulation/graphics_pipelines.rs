@@ -48,7 +48,7 @@ impl Below {
     }
 }
 
-/// Creates a module for the driver that emits only to one of the vertex streams.
+/// Creates a shader module for the driver that emits only to one vertex stream.
 ///
 /// # Safety
 /// The device is live.
@@ -225,8 +225,8 @@ pub(super) unsafe fn capturing(
         match made {
             Some(pipeline) if pipeline.prepare(cache, compiles)? => {
                 let effects = pipeline.repeated_effects()?;
-                // A variant that only counts does not store to memory. It executes only those atomics a second time
-                // whose results the shader uses.
+                // A variant that only counts does not store to memory. It repeats an atomic only if the shader uses the
+                // result of the atomic.
                 if pipeline.captures() || effects.atomic_results {
                     objects.repeat_effects(effects, pipeline.entry_point());
                 }

@@ -108,7 +108,6 @@ impl Drop for SetLayout {
     }
 }
 
-/// The set layouts of a pipeline layout.
 pub(crate) struct PipelineLayout {
     /// The layout of each set. If a pipeline library leaves a set to other libraries, the set has
     /// the empty layout.
@@ -130,9 +129,10 @@ impl PipelineLayout {
         Self { sets }
     }
 
-    /// Returns the layout of a pipeline whose sets are in descriptor buffers. [All set
+    /// Returns the layout of a pipeline whose sets are in descriptor buffers. [All its set
     /// layouts](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineLayoutCreateInfo.html#VUID-VkPipelineLayoutCreateInfo-pSetLayouts-08008)
-    /// must then have that flag, so `empty`, which has it, replaces the empty layout that stands for unused sets.
+    /// must have the flag `DESCRIPTOR_BUFFER_BIT_EXT`. The layouts that stand for unused sets have no such flag, so
+    /// `empty` replaces them: an empty layout with the flag.
     pub(super) fn of_buffers(&self, empty: &Arc<SetLayout>) -> Self {
         let sets = self.sets.iter().map(|set| if set.is_of_buffers() { set } else { empty });
         Self { sets: sets.cloned().collect() }

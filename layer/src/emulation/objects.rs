@@ -69,7 +69,7 @@ pub(crate) struct Objects {
     /// for a capture and for the draw itself.
     side_effects: AtomicBool,
     pub(crate) set_layouts: Table<vk::DescriptorSetLayout, Arc<SetLayout>>,
-    /// The empty layout of sets in descriptor buffers, once a pipeline needed it.
+    /// The empty layout of sets in descriptor buffers. `None` until a pipeline needs this layout.
     empty_of_buffers: Mutex<Option<Arc<SetLayout>>>,
     pub(crate) pipeline_layouts: Table<vk::PipelineLayout, Arc<PipelineLayout>>,
     /// The shader modules with transform feedback, or with a shader before rasterization. Other
@@ -114,7 +114,6 @@ impl Objects {
         this
     }
 
-    /// Adds a buffer that was created.
     pub(crate) fn buffer_created(&self, handle: vk::Buffer, buffer: Buffer) {
         if buffer.is_indirect {
             self.indirect_buffers.fetch_add(1, Ordering::Relaxed);
@@ -122,13 +121,11 @@ impl Objects {
         self.forget_indirect(self.buffers.insert(handle, buffer));
     }
 
-    /// Removes a buffer that is about to be destroyed.
     pub(crate) fn buffer_destroyed(&self, handle: vk::Buffer) {
         self.forget_indirect(self.buffers.remove(handle));
         self.addresses.destroyed(handle);
     }
 
-    /// Removes a pipeline that is about to be destroyed.
     pub(crate) fn pipeline_destroyed(&self, handle: vk::Pipeline) {
         _ = self.pipelines.remove(handle);
         _ = self.libraries.remove(handle);
@@ -166,9 +163,10 @@ impl Objects {
         }
     }
 
-    /// Whether any live buffer has the usage `INDIRECT_BUFFER`. Without such a buffer no draw can take its vertex count
-    /// [from a buffer](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html). For
-    /// a draw that does, the layer has to compute the arguments before the pass.
+    /// Whether any live buffer has the usage `INDIRECT_BUFFER`. The [counter
+    /// buffer](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html) of a
+    /// `vkCmdDrawIndirectByteCountEXT`, whose arguments the layer must compute before the pass, needs this usage. So
+    /// passes cannot contain the command while no such buffer exists.
     pub(crate) fn has_indirect_buffers(&self) -> bool {
         self.indirect_buffers.load(Ordering::Relaxed) != 0
     }

@@ -139,7 +139,6 @@ pub(super) const CAPTURED_STAGES: vk::ShaderStageFlags = vk::ShaderStageFlags::f
         | vk::ShaderStageFlags::GEOMETRY.as_raw(),
 );
 
-/// Returns the execution model of one of the [`CAPTURED_STAGES`].
 const fn model_of(stage: vk::ShaderStageFlags) -> ExecutionModel {
     match stage {
         vk::ShaderStageFlags::TESSELLATION_CONTROL => ExecutionModel::TessellationControl,
@@ -216,7 +215,7 @@ impl Parts {
         Self { input: Some(Arc::new(input)), shader: Some(Arc::new(shader)) }
     }
 
-    /// Takes those parts from a library that are still missing.
+    /// Takes from `library` the parts that this value lacks.
     pub(super) fn link(&mut self, library: &Self) {
         self.input = self.input.take().or_else(|| library.input.clone());
         self.shader = self.shader.take().or_else(|| library.shader.clone());
@@ -357,7 +356,6 @@ impl StagePart {
 }
 
 impl ShaderPart {
-    /// Returns the stages that a capture runs. `None` if nothing is captured or counted.
     pub(super) const fn stages(&self) -> Option<&CapturedStages> {
         self.stages.as_ref()
     }
@@ -393,7 +391,7 @@ impl ShaderPart {
                 stages,
                 layout,
                 provoking_vertex,
-                // If the number is dynamic, Vulkan ignores it here, and it may have any value.
+                // If the number of control points is dynamic, Vulkan ignores it here, and it may have any value.
                 patch_control_points: match tessellation {
                     Some(state) if !dynamic.patch_control_points => state.patch_control_points,
                     _ => 1,
@@ -412,7 +410,8 @@ pub(super) struct Pipeline {
     shader: Arc<ShaderPart>,
     layout: Arc<PipelineLayout>,
     pub(super) vertex_input: VertexInput,
-    /// The inputs of the vertex shader, to complete dynamic vertex inputs.
+    /// The inputs of the vertex shader. In a dynamic vertex input, each input without an attribute gets a default
+    /// value.
     inputs: Inputs,
     pub(super) dynamic: Dynamic,
     pub(super) topology: vk::PrimitiveTopology,
@@ -483,9 +482,8 @@ impl Pipeline {
     }
 
     /// Creates the variant in advance, so that recording need not wait for a compiler. If the variant depends on
-    /// dynamic state, or if `compiles` is false because the creation of the pipeline must not wait for a compiler
-    /// either, only checks that the outputs of the shader can be captured. Returns whether the pipeline captures or
-    /// counts.
+    /// dynamic state, or if the program forbids compilation now (`compiles` is false), only checks that the outputs of
+    /// the shader can be captured. Returns whether the pipeline captures or counts.
     ///
     /// # Errors
     /// The errors of [`variant`](Self::variant).
@@ -577,7 +575,7 @@ impl Pipeline {
         shader.layout().map(|_| ()).map_err(|error| PipelineError::Variant(error.into()))
     }
 
-    /// Adds an attribute to a dynamic vertex input for each input of the vertex shader that has none
+    /// Adds attributes to a dynamic vertex input, for the inputs of the vertex shader that it does not describe
     /// ([`Inputs::complete`]).
     pub(super) fn complete<'a>(&self, vertex_input: &'a VertexInput) -> Cow<'a, VertexInput> {
         self.inputs.complete(vertex_input)
@@ -588,7 +586,6 @@ impl Pipeline {
         self.stages.captures
     }
 
-    /// Whether the pipeline may emit to several vertex streams.
     pub(super) const fn has_streams(&self) -> bool {
         self.stages.has_streams
     }

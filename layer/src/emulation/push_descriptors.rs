@@ -45,7 +45,7 @@ impl Pushed {
     }
 }
 
-/// The kind of value that Vulkan takes for descriptors of a type.
+/// What Vulkan takes as the value of a descriptor: this depends on the descriptor type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Buffer,
@@ -246,9 +246,8 @@ impl PushedSets {
         }
     }
 
-    /// Writes the pushed descriptors of a set number into an allocated descriptor set, which
-    /// captures can read. Does nothing if there are none, or if they were written already since the
-    /// last push.
+    /// Writes the pushed descriptors of a set number into an allocated descriptor set, which captures can read. Does
+    /// nothing if no descriptors were pushed, or if they were written already since the last push.
     ///
     /// # Errors
     /// A Vulkan command fails.

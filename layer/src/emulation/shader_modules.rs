@@ -110,7 +110,7 @@ struct Known {
     modules: HashMap<Bytes, Option<ShaderModule>>,
     /// The identifiers, the oldest one first.
     order: VecDeque<Bytes>,
-    /// The size in bytes of all that is kept.
+    /// The size in bytes of all identifiers, and of the SPIR-V of their modules.
     size: usize,
 }
 
@@ -120,7 +120,7 @@ fn bytes_of<'a>(identifier: &'a vk::ShaderModuleIdentifierEXT<'_>) -> &'a [u8] {
     &identifier.identifier[..size]
 }
 
-/// The size in bytes of what is kept for an identifier.
+/// Returns the size in bytes of an identifier and of the SPIR-V of its module.
 fn size_of_entry(identifier: &[u8], module: Option<&ShaderModule>) -> usize {
     identifier.len() + module.map_or(0, |module| size_of_val(&*module.words))
 }
@@ -137,7 +137,7 @@ impl Identified {
 
     fn insert_within(&self, room: usize, identifier: &[u8], module: Option<ShaderModule>) {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        // The identifier is that of the words, so nothing else is known under it.
+        // Modules with the same identifier have the same SPIR-V, so the known module stays.
         if known.modules.contains_key(identifier) {
             return;
         }
@@ -178,7 +178,7 @@ mod tests {
         let room = 3 * (400 + 4);
         for number in 0..5_u32 {
             let identifier = number.to_ne_bytes();
-            // An identifier that is queried again takes no room.
+            // An identifier that is queried again takes no additional memory.
             for _ in 0..3 {
                 identified.insert_within(room, &identifier, module(number));
             }
@@ -191,7 +191,7 @@ mod tests {
         identified.insert_within(room, &[7], None);
         assert!(identified.get(&[7]).is_some_and(|found| found.is_none()));
         assert!(identified.get(&2_u32.to_ne_bytes()).is_none(), "the oldest one made room");
-        // A module that is too large is not kept, and nothing else either.
+        // A module that alone exceeds the limit is not kept, and all earlier ones are forgotten.
         identified.insert_within(10, &[8], module(8));
         let known = identified.0.read().unwrap();
         assert_eq!((known.size, known.order.len(), known.modules.len()), (0, 0, 0));

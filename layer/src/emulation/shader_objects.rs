@@ -38,7 +38,6 @@ pub(crate) struct BoundShaders {
 }
 
 impl BoundShaders {
-    /// Notes that the program binds a shader to a stage.
     pub(super) fn bind(&mut self, stage: vk::ShaderStageFlags, shader: vk::ShaderEXT) {
         match stage {
             vk::ShaderStageFlags::VERTEX => self.vertex = shader,
@@ -60,10 +59,11 @@ impl BoundShaders {
 }
 
 impl ShaderObject {
-    /// Whether these side effects of the shader may happen repeatedly: a shader that captures runs in the capture and in
-    /// the driver's draw, and a shader before another stage may run for each primitive of a capture. `last` tells of a
-    /// linked shader whether the last one before rasterization captures, and whether it has several vertex streams. If
-    /// that only counts, captures repeat no stores, but atomics whose results a shader uses.
+    /// Whether a captured draw may repeat `effects`, the side effects of this shader. The last shader before
+    /// rasterization runs in the capture and in the driver's draw. An earlier shader may run for each primitive of a
+    /// capture. For a linked shader, `last` says of the last linked shader before rasterization whether it captures,
+    /// and whether it emits to several vertex streams. If that shader does not capture, its primitives are only
+    /// counted: this repeats no stores, but atomics whose results a shader uses.
     fn may_repeat(&self, last: Option<(bool, bool)>, effects: Effects) -> bool {
         match last {
             Some((captures, counts)) => captures || counts && effects.atomic_results,
@@ -76,8 +76,8 @@ impl Emulation {
     /// `vkCreateShadersEXT`
     ///
     /// # Safety
-    /// The contract of the command. `next` is the command of the next in the chain, and `shaders` has an element for
-    /// each create info.
+    /// The contract of the command. `next` is the command of the layer or driver below, and `shaders` has an element
+    /// for each create info.
     pub(crate) unsafe fn create_shaders(
         &self,
         device: vk::Device,
@@ -193,7 +193,7 @@ impl Emulation {
     /// layer's data of the shader.
     ///
     /// # Safety
-    /// The contract of the command. `next` is the command of the next in the chain.
+    /// The contract of the command. `next` is the command of the layer or driver below.
     pub(crate) unsafe fn shader_binary(
         &self,
         device: vk::Device,

@@ -352,9 +352,9 @@ impl Disturbed {
         offset: u32,
         bytes: &[u8],
     ) {
-        // Most programs push the same ranges again and again, so the bytes of an earlier push of
-        // the same range are replaced. If a push after that one overlaps the range, the order of
-        // pushes matters, and this push is added at the end instead.
+        // Most programs push the same ranges again and again, so the bytes of an earlier push of the same range are
+        // replaced. If a push between the two overlaps the range, the order of pushes matters, and this push is added
+        // at the end instead.
         let end = offset as usize + bytes.len();
         for push in self.pushes.iter_mut().rev() {
             let push_end = push.offset as usize + push.bytes.len();

@@ -46,9 +46,9 @@ fn event_scope() -> RenderPassScope {
     RenderPassScope::Outside { also_compute: Kind::Event.is_translated() }
 }
 
-/// Records a wait for events. If the pass is withheld, the wait is recorded twice: before the pass,
-/// because the captures are recorded there, and in the pass. The second wait does no harm, because
-/// an event stays set, and barriers in a pass do not change image layouts.
+/// Records a wait for events. If the commands of the pass are stored until it ends, the wait is recorded twice: before
+/// the pass, because the captures are recorded there, and in the pass. The second wait does no harm, because an event
+/// stays set, and barriers in a pass do not change image layouts.
 fn wait(recorded: &mut Recorded, command: impl Fn(&mut Recorded)) {
     recorded.before_pass(&command);
     command(recorded);

@@ -8,8 +8,8 @@ use crate::translate::{Arena, Usages};
 
 type Ask = vk::PFN_vkGetPhysicalDeviceExternalBufferProperties;
 
-/// Asks the next in the chain for the properties of an external buffer. If the layer is active on the physical device,
-/// the query has the usage with which the layer would create the buffer.
+/// Asks the layer or driver below for the properties of an external buffer. If the layer is active on the physical
+/// device, the query has the usage with which the layer would create the buffer.
 ///
 /// # Safety
 /// The device is live, and so are the structures.
@@ -43,7 +43,6 @@ unsafe fn ask(
     });
 }
 
-/// `vkGetPhysicalDeviceExternalBufferProperties`
 pub(crate) unsafe extern "system" fn buffer_properties(
     device: vk::PhysicalDevice,
     info: *const vk::PhysicalDeviceExternalBufferInfo<'_>,
@@ -54,7 +53,6 @@ pub(crate) unsafe extern "system" fn buffer_properties(
     unsafe { ask(name, device, |instance| instance.optional.external_buffers, info, properties) };
 }
 
-/// `vkGetPhysicalDeviceExternalBufferPropertiesKHR`
 pub(crate) unsafe extern "system" fn buffer_properties_khr(
     device: vk::PhysicalDevice,
     info: *const vk::PhysicalDeviceExternalBufferInfo<'_>,

@@ -16,9 +16,9 @@ hooks! {
 /// `VK_INDIRECT_COMMANDS_LAYOUT_USAGE_EXPLICIT_PREPROCESS_BIT_EXT`, which the layer removes.
 const EXPLICIT_PREPROCESS: u32 = 1;
 
-/// Does nothing, because the layer lets the driver preprocess generated commands when they are
-/// executed. Explicit preprocessing would read the state of a command buffer that is being
-/// recorded, and the driver does not have that state while the pass is withheld.
+/// Does nothing, because the layer lets the driver preprocess generated commands when they are executed. Explicit
+/// preprocessing would read the state of a command buffer that is being recorded, and the driver does not have that
+/// state while the layer stores the commands of a pass.
 unsafe extern "system" fn preprocess(
     _command_buffer: vk::CommandBuffer,
     _info: *const vk::GeneratedCommandsInfoEXT,

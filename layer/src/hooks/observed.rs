@@ -37,8 +37,8 @@ impl Outcome for Forward {
     }
 }
 
-/// Handles a command that need not be observed, and returns from its hook. That is the case for `while_active` commands
-/// as long as captures need not observe draws.
+/// If captures need not observe the command, records it and returns from its hook. Captures observe `always` commands
+/// at any time, and `while_active` commands only while they observe draws.
 macro_rules! unless_active {
     (always $($rest:tt)*) => {};
     (while_active $name:ident ($command_buffer:ident, $($parameter:ident: $ty:ty),*)) => {
@@ -139,8 +139,8 @@ unsafe fn instead(recorded: &mut Recorded, cmd: vk::CommandBuffer, other: Forwar
     // SAFETY: the caller's contract.
     unsafe {
         match other {
-            // The command may have begun or ended a capture, so later commands may have another
-            // destination.
+            // The command may have begun or ended a capture. This changes whether later commands go to the driver
+            // directly.
             Forward::Yes | Forward::No => recorded.update_destination(),
             Forward::DrawIndirect(buffer, offset) => {
                 let stride = size_of::<vk::DrawIndirectCommand>() as u32;

@@ -175,9 +175,9 @@ unsafe fn own_results(
 }
 
 /// Asks the driver whether [the device is
-/// lost](https://docs.vulkan.org/spec/latest/chapters/devsandqueues.html#devsandqueues-lost-device),
-/// by getting the status of a new fence, which is always allowed. Results of the driver's query
-/// pool could not be read, because its queries are never reset.
+/// lost](https://docs.vulkan.org/spec/latest/chapters/devsandqueues.html#devsandqueues-lost-device), by getting the
+/// status of a new fence, which is always allowed. Reading results from the driver's query pool is not: the layer never
+/// resets the queries of that pool.
 ///
 /// # Safety
 /// The device is live.
@@ -191,7 +191,7 @@ unsafe fn is_lost(device: &ash::Device) -> bool {
                 device.destroy_fence(fence, None);
                 status == Err(lost)
             }
-            // The error is lack of memory, which does not mean that the device is lost.
+            // If the fence cannot be created for lack of memory, the device is not lost.
             Err(error) => error == lost,
         }
     }

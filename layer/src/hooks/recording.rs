@@ -1,6 +1,6 @@
-//! Hooks for commands that allocate, begin, end, reset and free command buffers, and for those that
-//! create and destroy descriptor update templates. They are used only on devices where passes may
-//! be withheld.
+//! Hooks for commands that allocate, begin, end, reset and free command buffers, and for those that create and destroy
+//! descriptor update templates. They are used only on devices where the layer may store the commands of a render pass
+//! until the pass ends.
 
 use ash::vk;
 
@@ -24,7 +24,6 @@ hooks! {
     b"vkResetCommandPool" => reset_pool as PFN_vkResetCommandPool,
 }
 
-/// `vkAllocateCommandBuffers`
 unsafe extern "system" fn allocate(
     device: vk::Device,
     info: *const vk::CommandBufferAllocateInfo<'_>,
@@ -45,7 +44,6 @@ unsafe extern "system" fn allocate(
     }
 }
 
-/// `vkFreeCommandBuffers`
 unsafe extern "system" fn free(
     device: vk::Device,
     pool: vk::CommandPool,
@@ -63,7 +61,6 @@ unsafe extern "system" fn free(
     }
 }
 
-/// `vkResetCommandPool`
 unsafe extern "system" fn reset_pool(
     device: vk::Device,
     pool: vk::CommandPool,
@@ -80,7 +77,6 @@ unsafe extern "system" fn reset_pool(
     }
 }
 
-/// `vkDestroyCommandPool`
 unsafe extern "system" fn destroy_pool(
     device: vk::Device,
     pool: vk::CommandPool,
@@ -97,7 +93,6 @@ unsafe extern "system" fn destroy_pool(
     }
 }
 
-/// `vkBeginCommandBuffer`
 unsafe extern "system" fn begin(
     command_buffer: vk::CommandBuffer,
     info: *const vk::CommandBufferBeginInfo<'_>,
@@ -113,7 +108,6 @@ unsafe extern "system" fn begin(
     }
 }
 
-/// `vkResetCommandBuffer`
 unsafe extern "system" fn reset_command_buffer(
     command_buffer: vk::CommandBuffer,
     flags: vk::CommandBufferResetFlags,
@@ -127,7 +121,6 @@ unsafe extern "system" fn reset_command_buffer(
     }
 }
 
-/// `vkEndCommandBuffer`
 unsafe extern "system" fn end(command_buffer: vk::CommandBuffer) -> vk::Result {
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
@@ -142,8 +135,8 @@ unsafe extern "system" fn end(command_buffer: vk::CommandBuffer) -> vk::Result {
     }
 }
 
-/// `vkCreateDescriptorUpdateTemplate`. The driver's template has no allocation callbacks, because it may outlive the
-/// program's.
+/// `vkCreateDescriptorUpdateTemplate`. The driver's template is created without allocation callbacks, because the layer
+/// may destroy it after the program has destroyed the template and its callbacks.
 unsafe extern "system" fn create_template(
     device: vk::Device,
     info: *const vk::DescriptorUpdateTemplateCreateInfo<'_>,
@@ -162,7 +155,6 @@ unsafe extern "system" fn create_template(
     }
 }
 
-/// `vkDestroyDescriptorUpdateTemplate`
 unsafe extern "system" fn destroy_template(
     device: vk::Device,
     template: vk::DescriptorUpdateTemplate,

@@ -1,5 +1,5 @@
-//! Hooks for commands that captures need not observe. The commands are withheld, or go to the
-//! driver.
+//! Hooks for commands that captures need not observe. The commands go to the driver, or are stored until the render
+//! pass ends.
 
 use std::ffi::{CStr, c_void};
 
@@ -9,8 +9,8 @@ use crate::withheld::{Commands, commands, commands_by_hand, functions};
 
 macro_rules! hook {
     ($($name:ident $pfn:ident [$($command:literal),*];)*) => {
-        /// Returns the hook for a command that can be recorded inside of a pass, and may therefore
-        /// have to be withheld.
+        /// Returns the hook for a command that can be recorded inside of a render pass, and may have to be stored until
+        /// the pass ends.
         pub(super) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
             $(
                 if [$($command),*].contains(&name) {
@@ -27,9 +27,9 @@ macro_rules! hook {
 
 functions!(hook);
 
-/// The fast path of a hook: if the command need not be withheld, calls the driver's function and
-/// returns from the hook. Only commands of the kind `record` have it, because the other kinds begin
-/// or end a pass.
+/// The fast path of a hook: if the command need not be stored until the pass ends, calls the driver's function and
+/// returns from the hook. Only commands of the kind `record` have this path, because the other kinds begin or end a
+/// pass.
 macro_rules! to_the_driver {
     (record $name:ident ($command_buffer:ident, $($parameter:ident),*)) => {
         if let Some(UnobservedRoute::Driver(functions)) = unobserved_route($command_buffer)
@@ -46,7 +46,7 @@ macro_rules! unobserved {
         $($parameter:ident: $of:ty $(=> $copy:ident($($count:expr)?))?,)*
     );)*) => {$(
         impl Recorded {
-            /// Withholds the command, or calls the driver's function.
+            /// Stores the command until the pass ends, or calls the driver's function.
             ///
             /// # Safety
             /// The application's arguments are valid, and `self` is the state of the command
@@ -89,7 +89,7 @@ macro_rules! unobserved {
                     });
                 }
             }
-            // SAFETY: as above.
+            // SAFETY: Vulkan's contract, which is the caller's.
             unsafe {
                 to_the_driver!($way $name (command_buffer, $($parameter),*));
                 record(command_buffer, $($parameter),*);

@@ -58,7 +58,7 @@ fn the_layer_enumerates_itself() {
     }
 }
 
-/// The loader of Android asks for a layer's extensions of devices before there is a device.
+/// The loader of Android enumerates the device extensions of a layer with a null physical device.
 #[test]
 fn a_null_device_has_the_layers_extensions() {
     let extensions = |layer: *const c_char| {
@@ -92,7 +92,7 @@ unsafe extern "system" fn two_tools(
     tools: *mut vk::PhysicalDeviceToolProperties<'_>,
 ) -> vk::Result {
     let names = [c"first", c"second"];
-    // SAFETY: the layer's own calls.
+    // SAFETY: only the layer calls this function, with valid pointers.
     unsafe {
         if !tools.is_null() {
             for (at, name) in names.into_iter().enumerate() {

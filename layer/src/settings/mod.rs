@@ -54,8 +54,8 @@ pub(crate) struct Settings {
     /// Whether the layer is also active if the driver's extension lacks queries, indirect draws by
     /// byte count, or the streams of geometry shaders.
     pub(crate) replace_partial: bool,
-    /// Whether the layer, where it is active, withholds all passes until they end, and lets the
-    /// driver capture. This is for tests, and to measure what withholding costs.
+    /// Whether the layer, where it is active, lets the driver capture, and only stores the commands of all passes until
+    /// they end. This is for tests, and to measure what storing the commands costs.
     pub(crate) withhold_passes: bool,
 }
 
@@ -246,8 +246,8 @@ fn property_name(setting: &str) -> String {
 }
 
 impl Settings {
-    /// Reads the settings. Problems are returned, not logged, because the log starts only with the
-    /// settings.
+    /// Reads the settings. Problems are returned, not logged, because the log can only start when its settings are
+    /// known.
     pub(crate) fn read(sources: Sources<'_>) -> (Self, Vec<Problem>) {
         let mut problems = Vec::new();
         let mut found = sources.variables();
@@ -279,7 +279,7 @@ impl Settings {
     }
 }
 
-/// Returns the first value of a setting that can be parsed. Adds a problem for each earlier value, because that cannot
+/// Returns the first value of a setting that can be parsed. Adds a problem for each value before it, none of which can
 /// be parsed.
 fn first<T: FromValue>(
     found: &GivenSettings,
@@ -296,8 +296,8 @@ fn first<T: FromValue>(
     })
 }
 
-/// Returns the directory for the user's data files: `$XDG_DATA_HOME`, or `~/.local/share` if that
-/// variable has no absolute path. `None` if `$HOME` has none either.
+/// Returns the directory for the user's data files: `$XDG_DATA_HOME`, or `~/.local/share` if that variable is not an
+/// absolute path. `None` if `$HOME` is not an absolute path either.
 fn data_home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let absolute = |value: OsString| Some(PathBuf::from(value)).filter(|path| path.is_absolute());
     variable("XDG_DATA_HOME").and_then(absolute).or_else(|| {

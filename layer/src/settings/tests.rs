@@ -87,7 +87,8 @@ fn variables_of_the_environment() {
     assert_eq!(machine.read_with(GivenSettings::new()).0.log, "vkxfb_layer=debug,info");
 }
 
-/// Android's properties are those that its documentation names. An environment comes before them.
+/// The names of the system properties of Android are those in the documentation. Environment variables have precedence
+/// over system properties.
 #[test]
 fn properties_of_the_system() {
     let names = NAMES.map(property_name);

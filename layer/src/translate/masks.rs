@@ -259,7 +259,7 @@ pub(crate) fn outside_stages(stages: Stage, side: Side, also_compute: bool) -> S
     match stages.intersects(involved) {
         // Vulkan allows queue families with graphics but without compute
         // (https://docs.vulkan.org/refpages/latest/refpages/source/VkQueueFlagBits.html), for which
-        // this stage is invalid. Captures are impossible on them. This case is not handled, because
+        // `COMPUTE_SHADER` is invalid. Captures are impossible on them. This case is not handled, because
         // the queue family of a mask is not known here.
         true if also_compute => kept | Stage::COMPUTE_SHADER,
         // A 32-bit mask must not be empty. Like an empty mask, `TOP_OF_PIPE` in a first scope and

@@ -1,4 +1,4 @@
-//! Allocates memory for translated structures. The memory is used only during a call of the next in the chain.
+//! Allocates memory for translated structures. The memory is used only during a call of the layer or driver below.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -17,7 +17,7 @@ thread_local! {
     static KEPT: Cell<Option<Bump>> = const { Cell::new(None) };
 }
 
-/// Memory for translated arguments, which is valid during one call of the next in the chain.
+/// Memory for translated arguments, which is valid during one call of the layer or driver below.
 ///
 /// 0 bytes must never be allocated here: in an empty arena, bumpalo (3.20) then writes to a static
 /// that all threads share, without synchronization.

@@ -261,7 +261,7 @@ pub(crate) unsafe fn render_pass2<'a>(
     (vk::RenderPassCreateInfo2 { p_dependencies: translated.as_ptr(), ..*info }, barriers)
 }
 
-/// For each render pass of a device that requires barriers for captures: these barriers.
+/// Maps each render pass that requires barriers for captures to these barriers.
 #[derive(Debug, Default)]
 pub(crate) struct RenderPasses(RwLock<HashMap<vk::RenderPass, CaptureBarriers>>);
 

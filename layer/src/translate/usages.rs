@@ -48,8 +48,7 @@ pub(crate) unsafe fn usage_of_buffer(info: &vk::BufferCreateInfo<'_>) -> vk::Buf
 }
 
 impl Usages {
-    /// Returns the ways of access on a device that was created with the features that captures
-    /// require.
+    /// Returns how captures access buffers on a device that was created with the features that captures require.
     pub(crate) fn emulating(required: &RequiredFeatures) -> Self {
         Self {
             addresses: required.address_source().is_some(),
@@ -191,10 +190,9 @@ impl Usages {
 /// rasterization visible to compute shaders as well. The bindings keep their order, because arrays
 /// in the chain have one element for each binding.
 ///
-/// These descriptors then count against the limits of the compute stage (`maxPerStageDescriptor*`), together with those
-/// for the application's own compute shaders in the same pipeline layout. An application that uses up the limits of the
-/// compute stage and of such a stage may then exceed those of the compute stage. The stages of push constant ranges are
-/// not changed, because then `vkCmdPushConstants` would have to name the added stage.
+/// These descriptors then also count against the limits of the compute stage (`maxPerStageDescriptor*`), so an
+/// application that comes close to these limits may exceed them. The stages of push constant ranges are not changed,
+/// because then `vkCmdPushConstants` would have to name the added stage.
 ///
 /// # Safety
 /// The structure is valid, and outlives the result.

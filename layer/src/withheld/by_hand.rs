@@ -9,7 +9,7 @@ use super::macros::arguments;
 use super::memory::{Copied, Memory, OutOfMemory};
 use super::store::{Functions, Replay, WithheldCommands};
 
-/// The descriptor type determines which of the three arrays is read, and so copied. The pointers to
+/// The descriptor type determines which of the three arrays Vulkan reads. Only this array is copied. The pointers to
 /// the other arrays may have any value.
 impl Copied for vk::WriteDescriptorSet<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {

@@ -13,7 +13,7 @@ use bumpalo::Bump;
 use super::structures;
 use crate::chain::slice;
 
-/// The error if memory for a withheld command cannot be allocated.
+/// The error if memory for storing a command cannot be allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OutOfMemory;
 
@@ -31,23 +31,22 @@ pub(super) trait Copied: Copy {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory>;
 }
 
-/// The memory into which the arguments of a command buffer's withheld commands are copied.
+/// The memory into which the arguments of a command buffer's stored commands are copied.
 #[derive(Debug)]
 pub(super) struct Memory {
     bump: Bump,
     /// The descriptor update templates, which determine the size of the data that is pushed with
     /// them.
     templates: Arc<Templates>,
-    /// The templates of commands that are withheld. They stay alive until the commands are replayed.
+    /// The templates that stored commands use. They stay alive until the commands are replayed.
     used: RefCell<Vec<Arc<Template>>>,
 }
 
 /// The parts of a descriptor update template that are needed to read the data for it.
 ///
-/// A program may destroy a template as soon as it has recorded the commands that push descriptors
-/// with it, but withheld commands need the template later. So the driver's template is destroyed
-/// when this is dropped: when the program has destroyed the template, and no withheld command uses
-/// it any more.
+/// A program may destroy a template as soon as it has recorded the commands that push descriptors with it, but the
+/// layer may store such commands and replay them later. So the driver's template is destroyed only when this value is
+/// dropped: when the program has destroyed the template, and no stored command uses it any more.
 #[derive(Debug)]
 pub(crate) struct Template {
     handle: vk::DescriptorUpdateTemplate,
@@ -116,13 +115,12 @@ impl Templates {
             entries: entries.into(),
         });
         let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
-        // If the layer did not see the destruction of an earlier template with the same handle, it
-        // must not destroy it: the handle is that of the new one.
+        // If the layer did not see the destruction of an earlier template with the same handle, that template is still
+        // in the table. It must not be dropped: this would destroy the new template, to which the handle belongs now.
         std::mem::forget(live.insert(template, known));
     }
 
-    /// Removes a template that the program destroys. The driver's template is destroyed once no withheld command uses
-    /// it.
+    /// Removes a template that the program destroys. The driver's template is destroyed once no stored command uses it.
     pub(crate) fn destroyed(&self, template: vk::DescriptorUpdateTemplate) {
         let removed = self.live.write().unwrap_or_else(PoisonError::into_inner).remove(&template);
         drop(removed);

@@ -1,13 +1,11 @@
-//! Stores the commands of a withheld pass, a render pass instance, until it ends.
+//! Stores the commands of a *withheld* pass: of a render pass instance that the driver gets only when it ends.
 //!
-//! If commands in a pass may read data that was captured in the pass, captures are recorded before
-//! it. The commands from the beginning to the end of the pass are then stored in a
-//! [`WithheldCommands`], with copies of all memory that their arguments point to, and replayed when
-//! the pass ends.
+//! If commands in a pass may read data that was captured in the pass, captures are recorded before it. The commands
+//! from the beginning to the end of the pass are then stored in a [`WithheldCommands`], with copies of all memory that
+//! their arguments point to, and replayed when the pass ends.
 //!
-//! `commands` and `structures` are generated from the registry of Vulkan (tests/registry). A
-//! command that the layer does not know would go to the driver before the pass. So the layer hides
-//! extensions with such commands.
+//! `commands` and `structures` are generated from the registry of Vulkan (tests/registry). A command that the layer
+//! does not know would go to the driver before the pass. So the layer hides extensions with such commands.
 
 mod by_hand;
 mod commands;

@@ -1,4 +1,4 @@
-//! Stores the commands of a withheld pass, and replays them.
+//! Stores the commands of a render pass instance until it ends, and replays them.
 
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
@@ -24,7 +24,7 @@ macro_rules! define {
 
 functions!(define);
 
-/// The arguments of a withheld command.
+/// The arguments of a stored command.
 pub(super) trait Replay {
     /// Records the command with these arguments.
     ///
@@ -33,13 +33,12 @@ pub(super) trait Replay {
     unsafe fn replay(&self, functions: &Functions, command_buffer: vk::CommandBuffer);
 }
 
-/// A function that records a withheld command, and returns its size in words.
+/// A function that records a stored command, and returns its size in words.
 type ReplayFn = unsafe fn(*const Word, &Functions, vk::CommandBuffer) -> usize;
 
 /// A word of a stored command. Padding in the arguments is not initialized.
 type Word = MaybeUninit<u64>;
 
-/// A withheld command as it is stored.
 #[repr(C)]
 struct Withheld<T> {
     /// The function comes first, because it determines the type of the arguments.
@@ -55,10 +54,10 @@ impl<T> Withheld<T> {
     };
 }
 
-/// The withheld commands of a pass.
+/// The commands of a pass that are stored until it ends.
 #[derive(Debug)]
 pub(crate) struct WithheldCommands {
-    /// The commands, one after the other. Each is a [`Withheld`] with arguments of its own type.
+    /// The commands, one after the other. Each is a [`Withheld`] with the arguments of its command.
     words: Vec<Word>,
     /// The memory that the arguments of the commands point to.
     pub(super) memory: Memory,
@@ -67,9 +66,9 @@ pub(crate) struct WithheldCommands {
     long: usize,
 }
 
-/// The number of commands from which on a pass is long. Withholding a command costs about a quarter
-/// of the driver's time for a draw. Settling a pass records a dispatch that costs the CPU and the
-/// GPU as much as a few hundred draws.
+/// From this number of commands on, a pass is long: the layer tries to *settle* it, which means that the driver gets
+/// the commands at once and not only when the pass ends. Storing a command costs about a quarter of the driver's time
+/// for a draw. Settling a pass records a dispatch that costs the CPU and the GPU as much as a few hundred draws.
 const LONG: usize = 256;
 
 /// Returns [`LONG`], or the value of a test switch.
@@ -125,24 +124,22 @@ impl WithheldCommands {
         Ok(())
     }
 
-    /// Returns the number of withheld commands.
     pub(crate) const fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are so many commands that settling the pass is cheaper than withholding more
-    /// of them.
+    /// Whether the pass has so many commands that giving them to the driver now, which costs a dispatch, is cheaper
+    /// than storing more of them.
     pub(crate) const fn is_long(&self) -> bool {
         self.len >= self.long
     }
 
-    /// Makes [`is_long`](Self::is_long) return false until the pass ends, because the pass cannot
-    /// be settled.
+    /// Makes [`is_long`](Self::is_long) return false until the pass ends, because all its commands must be stored.
     pub(crate) const fn withhold_all(&mut self) {
         self.long = usize::MAX;
     }
 
-    /// Records the withheld commands into a command buffer. They also stay in the list.
+    /// Records the stored commands into a command buffer. They also stay in the list.
     ///
     /// # Safety
     /// The command buffer is being recorded, and the first of the commands is valid there.
@@ -166,8 +163,8 @@ impl WithheldCommands {
     }
 }
 
-/// The destination of a command. For the withheld commands, the arguments are copied and stored;
-/// for the driver, its function is called.
+/// The destination of a command. If it is [`WithheldCommands`], the arguments are copied and stored; if it is the
+/// driver, its function is called.
 pub(crate) enum Commands<'a> {
     Withheld(&'a mut WithheldCommands),
     Functions(&'a Functions),

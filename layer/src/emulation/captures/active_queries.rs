@@ -68,8 +68,9 @@ impl Captures {
         query: u32,
     ) -> Forward {
         let queries = self.emulation().objects().queries.get(pool);
-        // Some primitives generated queries of a pool may be the driver's. A query begins and ends
-        // in the same command buffer, so it is the layer's if the layer began it in this one.
+        // The driver may implement some queries of a pool of primitives generated queries, and the layer the others. A
+        // query begins and ends in the same command buffer. So the layer implements this query if it began it in this
+        // command buffer.
         let is_own = |queries: &Arc<Queries>| {
             !queries.is_shared() || self.queries.iter().any(|active| active.is(queries, query))
         };
@@ -132,18 +133,19 @@ impl Captures {
         Ok(())
     }
 
-    /// Whether a query of the layer is active that also counts draws without transform feedback.
+    /// Whether a primitives generated query that the layer emulates is active. Such a query also counts draws without
+    /// transform feedback.
     pub(super) fn counts_draws(&self) -> bool {
         self.queries.iter().any(|query| query.kind == QueryKind::PrimitivesGenerated)
     }
 
-    /// Notes that no capture adds to the active queries, because the capture that did so ended.
+    /// Notes that no capture adds to the active queries, because the active capture has ended.
     pub(super) fn forget_counts(&mut self) {
         self.queries.iter_mut().for_each(|query| query.is_counted = false);
     }
 
-    /// Ends a query that the layer emulates. Outside of a pass the end is recorded at once. Inside
-    /// of a pass it is hoisted.
+    /// Ends a query that the layer emulates. Outside of a pass the end is recorded at once. Inside of a pass it is
+    /// recorded with the captures of the pass: before or after the pass.
     ///
     /// # Safety
     /// The contract of `vkCmdEndQuery`.
@@ -165,9 +167,9 @@ impl Captures {
         }
     }
 
-    /// Ends a query: in the active capture if that adds to the query, and otherwise by a hoisted
-    /// capture without draws. `found` is the query, or `None` if it was not begun in this command
-    /// buffer.
+    /// Ends a query: in the active capture, if that capture adds to the query, and otherwise by a capture without
+    /// draws, which is recorded outside of the pass. `found` is the query, or `None` if it was not begun in this
+    /// command buffer.
     ///
     /// # Safety
     /// The contract of [`end_query`](Self::end_query).
@@ -183,9 +185,8 @@ impl Captures {
         {
             return active.capture.recorder().end_query_indexed(kind, stream);
         }
-        // All captures that add to the query are earlier in the list of hoisted captures, or
-        // recorded already. Beginning and ending the query without a draw makes its result
-        // available after them.
+        // All captures that add to the query come earlier in the list `hoisted`, or are recorded already. Beginning and
+        // ending the query without a draw makes its result available after them.
         let end = |capture: &mut Capture| {
             // SAFETY: the caller's contract.
             unsafe { capture.recorder().begin_query(pool, query) }?;

@@ -7,8 +7,8 @@ use crate::emulation::pipelines::PipelineError;
 use crate::emulation::state::BUFFERS;
 use crate::registry::vk;
 
-/// Returns the addresses of counters, indexed by the number of the capture buffer. A range of size 0 is no counter,
-/// whatever its address is, and neither is a null address.
+/// Returns the addresses of counters, indexed by the number of the capture buffer. `None` if the address is null or the
+/// size of its range is 0: then there is no counter for this capture buffer.
 fn counter_addresses(
     first: u32,
     infos: &[vk::BindTransformFeedbackBuffer2InfoEXT],
@@ -159,7 +159,7 @@ mod tests {
         };
         let infos = [info(1000, 4), info(1004, 0), info(0, 4)];
         assert_eq!(counter_addresses(1, &infos), [None, Some(1000), None, None]);
-        // Those of buffers that do not exist are ignored.
+        // Counters of capture buffers that do not exist are ignored.
         assert_eq!(counter_addresses(3, &infos), [None, None, None, Some(1000)]);
     }
 }

@@ -17,8 +17,8 @@ use crate::emulation::state::BoundIndexBuffer;
 /// The size of a dword in bytes. The shaders of captures read buffers in whole dwords.
 const DWORD: u64 = size_of::<u32>() as u64;
 
-/// Returns how many bytes of a range a storage buffer descriptor can cover, if its offset is
-/// aligned down and its end is at a multiple of 4 bytes.
+/// Returns how many bytes of a range a storage buffer descriptor can cover. The descriptor begins at `offset`, aligned
+/// down as the device requires, and its size is a multiple of 4 bytes.
 pub(crate) fn reached_by_descriptor(limits: &Limits, offset: u64, size: u64) -> u64 {
     let before = offset % limits.min_storage_buffer_offset_alignment.max(DWORD);
     size.min((limits.max_storage_buffer_range / DWORD * DWORD).saturating_sub(before))
@@ -232,8 +232,8 @@ impl Captures {
         for (number, (buffer, offset)) in buffers.iter().zip(offsets).enumerate() {
             let size = sizes.get(number).copied().unwrap_or(vk::WHOLE_SIZE);
             let size = self.size(*buffer, *offset, size);
-            // Bytes beyond this limit are never written, because counters count bytes in 32 bits,
-            // and a descriptor may cover less.
+            // Captures never write beyond this limit: counters are byte offsets of 32 bits, and a storage buffer
+            // descriptor may cover less.
             let size = size.min(self.emulation().context().max_capture_buffer());
             if let Some(bound) = self.state.capture_buffers.get_mut(first as usize + number) {
                 *bound = Some(CaptureBuffer { buffer: *buffer, offset: *offset, size });

@@ -85,8 +85,8 @@ impl Captures {
         self.hoist(active.capture, active.descriptor_buffers, ended.map_err(PipelineError::from));
     }
 
-    /// Adds a capture that has ended to the list of hoisted captures. If it could not be ended,
-    /// recording fails.
+    /// Adds a capture that has ended to the list of captures that are recorded before or after the pass. If the capture
+    /// could not be ended, recording fails.
     fn hoist(
         &mut self,
         capture: Box<Capture>,
@@ -245,8 +245,8 @@ impl Captures {
         self.is_active() || self.state.rasterization_stream != 0
     }
 
-    /// Looks up the pipeline with which draws of the bound graphics pipeline or shader objects are
-    /// captured. Does nothing if that was done since they were bound.
+    /// Looks up the pipeline with which draws of the bound graphics pipeline or shader objects are captured. Does
+    /// nothing if this was looked up already since they were bound.
     ///
     /// # Errors
     /// The shaders cannot be captured.

@@ -11,11 +11,11 @@ use crate::emulation::descriptor_buffers;
 use crate::emulation::pipelines::PipelineError;
 use crate::translate::{CaptureBarriers, Kind};
 
-/// A pass that is being recorded.
+/// A render pass instance that is being recorded.
 #[derive(Default)]
 pub(super) struct Pass {
     pub(super) placement: Placement,
-    /// The barriers that the pass's render pass object requires for hoisted captures.
+    /// The barriers that the render pass object requires for captures, which are recorded before or after the pass.
     pub(super) barriers: CaptureBarriers,
     /// The conditional rendering that was active when the pass began. `None` if none was active.
     pub(super) condition: Option<ConditionalRendering>,
@@ -25,29 +25,28 @@ pub(super) struct Pass {
     pub(super) suspends: bool,
     /// Whether the driver had active queries when the pass began.
     pub(super) is_counted: bool,
-    /// Whether captures or other hoisted computations were recorded for the pass.
+    /// Whether the layer recorded captures or other computations before or after the pass.
     pub(super) has_captures: bool,
     /// The kernel that computes the arguments of the pass's `vkCmdDrawIndirectByteCountEXT` commands. It was recorded
-    /// before the pass, and the data of the commands is added later. `None` unless the pass was
-    /// [settled](Captures::settle).
+    /// before the pass, and reads the parameters of these commands from memory that the host writes when they are
+    /// recorded. `None` unless the pass was [settled](Captures::settle).
     pub(super) late_draws: Option<LateDraws>,
 }
 
 /// Whether the captures of a pass are recorded before or after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Placement {
-    /// They are recorded before the pass, which is withheld until it ends: commands in the pass may
+    /// The captures are recorded before the pass, whose commands are stored until it ends: commands in the pass may
     /// read captured data, or the render pass orders commands after captures.
     #[default]
     BeforePass,
-    /// They are recorded after the pass, whose commands go to the driver as soon as the program
-    /// records them.
+    /// The captures are recorded after the pass, whose commands go to the driver as soon as the program records them.
     AfterPass,
 }
 
 impl Captures {
-    /// Begins a render pass instance. `barriers` are those that its render pass object requires for
-    /// hoisted captures.
+    /// Begins a render pass instance. `barriers` are those that its render pass object requires for captures, which are
+    /// recorded before or after the pass.
     pub(crate) fn begin_pass(&mut self, barriers: CaptureBarriers) {
         self.begin(Pass {
             placement: self.placement(barriers.orders_captures),
@@ -99,18 +98,18 @@ impl Captures {
         self.pass.as_ref().is_some_and(|pass| pass.suspends)
     }
 
-    /// Whether the pass must be withheld, because its captures are recorded before it.
+    /// Whether the commands of the pass must be stored until it ends, because its captures are recorded before it.
     pub(crate) fn withhold(&self) -> bool {
         self.pass.as_ref().is_none_or(|pass| pass.placement == Placement::BeforePass)
     }
 
-    /// Tries to change the placement of the pass to [`Placement::AfterPass`], while its commands so
-    /// far are withheld. Returns whether the placement was changed.
+    /// Tries to stop storing the commands of the pass before it ends: changes its placement to
+    /// [`Placement::AfterPass`]. Returns whether the placement was changed.
     ///
-    /// That is possible if the pass has no captures so far, and is withheld only because it may contain a
+    /// This is possible if the pass has no captures so far, and its commands are stored only because one may be a
     /// `vkCmdDrawIndirectByteCountEXT`. A kernel for such draws is recorded before the pass, and the draws are added to
-    /// it later, which needs device addresses. Settling is not possible if a query of the driver was active when the
-    /// pass began: a query that counts invocations of compute shaders would count the kernel's, although the pass may
+    /// it later, which needs device addresses. It is not possible if a query of the driver was active when the pass
+    /// began: a query that counts invocations of compute shaders would count those of the kernel, although the pass may
     /// capture nothing.
     ///
     /// # Safety
@@ -209,7 +208,7 @@ impl Captures {
         self.pass = None;
     }
 
-    /// Records the hoisted captures and computations, unless recording has failed. Then clears their list.
+    /// Records the captures and computations in the list `hoisted`, unless recording has failed. Then clears the list.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a render pass.
@@ -234,7 +233,7 @@ impl Captures {
             self.record_around(cmd, pass, |this| {
                 let hoisted = std::mem::take(&mut this.hoisted);
                 let captures = hoisted.len();
-                // If a dependency within the pass has captures on both sides, or if shaders store to memory, the layer
+                // If the render pass orders captures after other captures, or if shaders store to memory, the layer
                 // does not know for which earlier captures a capture must wait. So it records a barrier before each
                 // capture.
                 let is_ordered = pass.barriers.captures_wait_for_captures
@@ -304,8 +303,8 @@ impl Captures {
         }
     }
 
-    /// Records one hoisted capture or computation. Returns the number of barriers that were
-    /// recorded between it and earlier captures.
+    /// Records one element of the list `hoisted`. Returns the number of barriers that were recorded between it and
+    /// earlier captures.
     ///
     /// # Safety
     /// The contract of [`play`](Self::play).
@@ -350,8 +349,8 @@ impl Captures {
         played.map(|()| barriers)
     }
 
-    /// Adds the hoisted captures and computations of secondary command buffers, which are about to
-    /// be executed, to those of this command buffer.
+    /// Adds the captures and computations of secondary command buffers to those of this command buffer, which is about
+    /// to execute them.
     ///
     /// # Safety
     /// The buffers and other objects that the captures use are valid.
@@ -371,9 +370,8 @@ impl Captures {
         }
     }
 
-    /// Adds a `vkCmdDrawIndirectByteCountEXT`, whose arguments must be computed before the pass. If
-    /// the captures of the pass come after it, recording fails, unless the pass was
-    /// [settled](Self::settle).
+    /// Adds a `vkCmdDrawIndirectByteCountEXT`, whose arguments must be computed before the pass. If the captures of the
+    /// pass come after it, recording fails, unless [`settle`](Self::settle) has prepared the pass for such draws.
     ///
     /// # Safety
     /// The draw is valid, and so are the commands.
@@ -402,8 +400,8 @@ impl Captures {
         }
     }
 
-    /// Returns the hoisted captures and computations, for the command buffers that execute this
-    /// one.
+    /// Returns the captures and computations of a secondary command buffer, which the command buffers that execute it
+    /// record.
     pub(crate) fn hoisted(&self) -> Vec<Hoisted> {
         self.hoisted.clone()
     }

@@ -326,8 +326,7 @@ fn events_are_waited_for_as_they_were_set() {
         assert_eq!(all.len(), 3);
         assert!(all.iter().all(|text| *text == all[0]), "{all:?}");
         assert!(all[0].contains("(COMPUTE_SHADER, COMPUTE_SHADER | INDEX_INPUT,"), "{all:?}");
-        // Captures of a withheld pass are recorded before the pass, so the wait is recorded there,
-        // too.
+        // The captures of a pass whose commands are stored are recorded before it, so the wait is recorded there, too.
         let begin: vk::PFN_vkCmdBeginRendering = call(unobserved::hook(c"vkCmdBeginRendering"));
         let end: vk::PFN_vkCmdEndRendering = call(unobserved::hook(c"vkCmdEndRendering"));
         begin(cmd, &vk::RenderingInfo::default());

@@ -1,5 +1,5 @@
-//! Records commands with a test driver that logs the arguments that it gets. The log must be the
-//! same whether or not the layer withholds the commands.
+//! Records commands with a test driver that logs the arguments that it gets. The log must be the same whether or not
+//! the layer stores the commands until the pass ends.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(clippy::undocumented_unsafe_blocks, reason = "all arguments are those of these tests")]
@@ -494,8 +494,8 @@ fn handle() -> vk::CommandBuffer {
 }
 
 proptest! {
-    /// The test driver gets the same arguments whether or not commands are withheld, even if the
-    /// program overwrites the memory after the call.
+    /// The test driver gets the same arguments whether or not the layer stores the commands, even if the program
+    /// overwrites the memory after the call.
     #[test]
     fn what_is_withheld_is_what_was_recorded(
         commands in proptest::collection::vec((0..10u32, any::<u32>()), 0..40),

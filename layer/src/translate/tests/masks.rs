@@ -117,7 +117,7 @@ proptest! {
             // `COMPUTE_SHADER` is added if the logical order of stages makes the scope include
             // transform feedback.
             let xfb = PRIMITIVE.iter().position(|stage| *stage == XFB).unwrap();
-            // Vulkan orders this stage only relative to the fragment tests.
+            // Vulkan orders `FRAGMENT_DENSITY_PROCESS` only relative to the fragment tests.
             let ordered = |stage: &&u64| **stage != Stage::FRAGMENT_DENSITY_PROCESS_EXT.as_raw();
             let involved: u64 = match side {
                 Side::Source => PRIMITIVE.iter().filter(ordered).fold(0, |all, stage| all | stage),

@@ -1,4 +1,5 @@
-//! Tests masks against the specification's tables, and structures and their chains.
+//! Tests the translation of masks against the specification's tables, and the translation of structures and their
+//! chains.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(clippy::undocumented_unsafe_blocks, reason = "all arguments are those of these tests")]

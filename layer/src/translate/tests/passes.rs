@@ -144,7 +144,7 @@ fn within() {
     let fragments = (Stage::FRAGMENT_SHADER, Access::SHADER_WRITE);
     let (masks, barriers) = translated(dependency((0, 0), fragments, fragments), true);
     assert_eq!(masks, (fragments, fragments));
-    // A dependency within the pass may order a draw that writes data after a capture that reads it.
+    // A dependency within the pass may make a draw wait for a capture. The draw may write data that the capture reads.
     assert!(!barriers.captures_wait_for_captures && barriers.orders_captures);
 }
 

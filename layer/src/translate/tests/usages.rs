@@ -124,7 +124,7 @@ fn memory_has_addresses() {
         assert_eq!(types(new.p_next), [import.s_type, flags.s_type]);
         assert_eq!(flags.flags, Flags::DEVICE_MASK);
 
-        // If the memory is dedicated to an image, no buffer can be bound to it, so it gets no flag.
+        // Memory that is dedicated to an image gets no flag, because no buffer can be bound to it.
         let mut dedicated = vk::MemoryDedicatedAllocateInfo::default().image(Handle::from_raw(4));
         let info = plain.push_next(&mut dedicated);
         let new = ADDRESSES.memory_allocate_info(&info, arena);
