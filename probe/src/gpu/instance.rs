@@ -12,7 +12,6 @@ use super::messages::{Messages, messenger_info};
 use super::tools::tools;
 use super::{DeviceInfo, GpuError, OpenOptions, Profile, driver};
 
-/// The name of the validation layer.
 const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 
 /// The highest Vulkan version that is requested for the instance.
@@ -180,7 +179,7 @@ impl Instance {
         Ok(instance)
     }
 
-    /// Makes dropping this value leak the instance.
+    /// Makes `drop` leak the instance instead of destroying it.
     pub(super) const fn leak(&mut self) {
         self.leaked = true;
     }
