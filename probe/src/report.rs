@@ -275,8 +275,8 @@ impl ProbeReport {
         self.cells.iter().find(|cell| cell.backend == backend && cell.row() == row)
     }
 
-    /// Returns the rows of the table that have results. If there are no results yet, returns the rows of
-    /// vertex shaders.
+    /// Returns the rows of the table that have results. Before there are any results, returns the rows of vertex
+    /// shaders.
     pub fn rows(&self) -> impl Iterator<Item = Row> {
         let has_row = |row: &Row| match self.cells.is_empty() {
             true => row.stage == CapturedStage::Vertex,
@@ -446,7 +446,6 @@ impl ProbeReport {
         }
     }
 
-    /// Returns the first trial with one of these results.
     pub(crate) fn first_trial(&self, results: &[TrialResult]) -> Option<&TrialReport> {
         self.trials.iter().find(|tried| results.contains(&tried.result))
     }

@@ -67,7 +67,6 @@ pub(super) struct PipelineCache {
 }
 
 impl PipelineCache {
-    /// Returns the lowered shader of a group.
     pub(super) fn shader<'a>(
         &mut self,
         gpu: &Gpu,
@@ -115,7 +114,6 @@ impl PipelineCache {
         }
     }
 
-    /// Destroys the pipeline, if there is one.
     pub(super) fn destroy(&mut self, gpu: &Gpu) {
         if let Some((_, pipeline)) = self.pipeline.take() {
             gpu.destroy_pipeline(pipeline);
