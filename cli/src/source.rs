@@ -76,7 +76,8 @@ impl LaterStage {
     }
 }
 
-/// The language of a file. For source code of a stage other than the vertex stage, the stage instead.
+/// The language of a file. If the file is source code of a stage other than the vertex stage, the value is that stage
+/// instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Spirv,
@@ -230,7 +231,7 @@ pub(super) struct Source {
     /// The stage of the shader. `None` if it is the only shader: then options may name the stage.
     pub(super) stage: Option<ExecutionModel>,
     pub(super) words: Vec<u32>,
-    /// The values for its specialization constants.
+    /// The values for the specialization constants of the shader.
     pub(super) values: Values,
 }
 
@@ -238,7 +239,7 @@ pub(super) struct Source {
 pub(super) struct Sources {
     /// The shader that is captured.
     pub(super) captured: Source,
-    /// The shaders before it, in the order in which they run.
+    /// The shaders before the captured one, in the order in which they run.
     pub(super) before: Vec<Source>,
 }
 
@@ -394,8 +395,8 @@ fn compile(file: &Path, options: &[&str]) -> Result<Result<Vec<u32>, Refusal>> {
 pub(super) fn read_spirv(file: &Path) -> Result<Vec<u32>> {
     let bytes = read_bytes(file)?;
     let kind = match Kind::of(file, &bytes) {
-        // Commands that call this function take SPIR-V of any stage. So the message is the one for source code in
-        // general, not the one for a stage that is not supported.
+        // Commands that call this function take SPIR-V of any stage. So the error message is about source code in
+        // general, not about a stage that is not supported.
         Kind::Stage(_) | Kind::Later(_) => Kind::Glsl,
         kind => kind,
     };

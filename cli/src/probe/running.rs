@@ -71,7 +71,6 @@ impl Drop for Running {
     }
 }
 
-/// Describes a trial.
 pub(super) fn trial_line(report: &ProbeReport, trial: Trial) -> String {
     format!("{}: the trial {}, before the cases", report.device.name, trial.title())
 }
