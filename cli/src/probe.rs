@@ -324,8 +324,8 @@ impl Arguments {
         }
     }
 
-    /// The time limit of a submission. `None` if no option sets it, and this is not a child
-    /// process.
+    /// The time limit of a submission. If no option sets it, child processes get a default limit, and other processes
+    /// `None`.
     fn case_timeout(&self) -> Option<Duration> {
         let said = self.timeout.map(|seconds| Duration::from_secs(seconds.into()));
         said.or_else(|| self.worker.as_ref().map(|_| TIMEOUT))

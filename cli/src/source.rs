@@ -193,9 +193,8 @@ impl Kind {
     }
 }
 
-/// Reads a vertex shader from a file: SPIR-V, or WGSL or GLSL, which is compiled. In WGSL, the
-/// values of `constants` replace overrides. Otherwise they are returned as values for the module's
-/// specialization constants.
+/// Reads a vertex shader from a file: SPIR-V, or WGSL or GLSL, which is compiled. In WGSL, the values of `constants`
+/// replace overrides. For the other languages they are returned as values for the module's specialization constants.
 pub(super) fn read(
     file: &Path,
     entry_point: Option<&str>,
@@ -346,9 +345,9 @@ fn compile_later(stage: LaterStage, file: &Path) -> Result<Vec<u32>> {
     })
 }
 
-/// Compiles a vertex shader that naga does not support, for example because it has combined image samplers or
-/// `xfb_*` layouts. Uniforms outside of blocks are in the block `gl_DefaultUniformBlock`. Outputs without a
-/// location, and resources without a binding, get the first number that is free.
+/// Compiles a vertex shader that naga does not support, for example because it has combined image samplers or `xfb_*`
+/// layouts. Uniforms outside of blocks are in the block `gl_DefaultUniformBlock`. Outputs without a location, and
+/// resources without a binding, get the first free location or binding.
 fn compile_instead(file: &Path, error: &FrontendError) -> Result<Vec<u32>> {
     compile(file, &["-S", "vert", "-R", "--aml", "--amb"])?.map_err(|refusal| match refusal {
         Refusal::CannotRun(_) => anyhow!(
@@ -391,7 +390,6 @@ fn compile(file: &Path, options: &[&str]) -> Result<Result<Vec<u32>, Refusal>> {
     Ok(Ok(words_from_bytes(&bytes).with_context(|| file.display().to_string())?))
 }
 
-/// Reads the words of a SPIR-V file.
 pub(super) fn read_spirv(file: &Path) -> Result<Vec<u32>> {
     let bytes = read_bytes(file)?;
     let kind = match Kind::of(file, &bytes) {

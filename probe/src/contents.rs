@@ -1,9 +1,8 @@
 //! The contents of the buffers and push constants that a shader under test reads. They are bytes
 //! that the user supplies, or made-up bytes.
 //!
-//! Made-up bytes depend only on the shader, so all backends read the same. Floats are from 0.25 to
-//! 1, so that roots and logarithms of them are finite. Integers are from 0 to 3, so that loops are
-//! short and array indices small.
+//! Made-up bytes depend only on the shader, so all backends read the same bytes. Floats are from 0.25 to 1, so that
+//! roots and logarithms of them are finite. Integers are from 0 to 3, so that loops are short and array indices small.
 
 #![forbid(unsafe_code)]
 

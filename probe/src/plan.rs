@@ -65,7 +65,7 @@ pub struct BatchTooLarge {
     pub limit: u64,
 }
 
-/// The captures of a probe run: all combinations of these fields that are possible.
+/// The captures of a probe run: all possible combinations of the values in these fields.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The backends that capture.

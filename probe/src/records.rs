@@ -58,8 +58,8 @@ pub enum RecordsDiffer {
 }
 
 impl RecordsDiffer {
-    /// Returns where the difference is: the capture buffer, and the offset in bytes from its first
-    /// record.
+    /// Returns where the difference is: the capture buffer, and the offset in bytes from the first record in this
+    /// buffer.
     pub const fn place(&self) -> (u32, u64) {
         match self {
             Self::Component { buffer, byte_offset, .. }

@@ -184,8 +184,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The outcome of two runs together: the worse one. Mismatches are worse than cases that could
-    /// not run.
+    /// The worse of the outcomes of two runs. Mismatches are worse than cases that could not run.
     pub const fn worse(self, other: Self) -> Self {
         match (self, other) {
             (Self::Mismatches, _) | (_, Self::Mismatches) => Self::Mismatches,
@@ -411,7 +410,7 @@ impl ProbeReport {
         self.cell_mut(backend, row.into()).skipped.get_or_insert_with(|| reason.into());
     }
 
-    /// Whether a picture needs the capture of this case. That is so if the case has the [vertex count for
+    /// Whether a picture needs the capture of this case. A picture needs it if the case has the [vertex count for
     /// pictures](super::picture::vertex_count), and the report has neither a capture of another case in the same row on
     /// this backend nor a capture of this case with the same `stream`. `stream` is `None` if the shader emits to only
     /// one vertex stream. Patches have no pictures, because all of their vertices are alike.

@@ -157,7 +157,6 @@ impl Column {
         }
     }
 
-    /// Returns the name of each component.
     pub(super) fn names(&self) -> Vec<String> {
         match &self.letters[..] {
             [] => vec![self.name.clone()],

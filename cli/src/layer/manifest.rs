@@ -1,6 +1,5 @@
-//! The manifest of the layer, from which the loader learns its library. It is made from
-//! `manifest.json`, with the path of the library and, for an implicit layer, the environment
-//! variables that control it.
+//! The manifest of the layer, from which the loader learns the path of the layer's library. It is made from
+//! `manifest.json`, with the path of the library and, for an implicit layer, the environment variables that control it.
 
 use std::path::{Path, PathBuf};
 

@@ -130,8 +130,7 @@ impl<'a> Capture<'a> {
         (u32::try_from(instance).unwrap_or(u32::MAX), primitive - instance * per_instance)
     }
 
-    /// Returns the vertices of a primitive, in order. Returns none for a primitive that the draw
-    /// does not have.
+    /// Returns the vertices of a primitive, in order. Empty for a primitive that the draw does not have.
     pub fn expected(&self, primitive: u64) -> Vec<VertexRef> {
         if primitive >= self.primitives_needed() {
             return Vec::new();

@@ -72,8 +72,8 @@ pub struct CapturedBuffer<'a> {
     pub bytes: &'a [u8],
     /// The bound range, in bytes from the start of the allocation.
     pub bound: Range<u64>,
-    /// The offset in bytes from the start of the bound range at which the draw starts to write. If
-    /// a counter was bound at Begin, this is its value. Bytes before it must not have changed.
+    /// The offset in bytes from the start of the bound range at which the draw starts to write. If a counter was bound
+    /// at Begin, the offset is the counter's value. Bytes before the offset must not have changed.
     pub position: u64,
     /// The counter's value after End: bytes from the start of the bound range. `None` if no counter
     /// was bound.

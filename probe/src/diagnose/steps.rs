@@ -1,6 +1,6 @@
-//! Finds steps of a submission that had no effect. After such a step, the memory that was read back
-//! does not contain a capture. Comparing it would report a fault that did not happen, such as an
-//! overrun although nothing was stored.
+//! Finds steps of a submission that had no effect. After such a step, the memory that was read back does not contain a
+//! capture. A comparison of this memory would report a fault that did not happen, such as an overrun although nothing
+//! was stored.
 
 use super::decode::is_untouched;
 use super::{CapturedBuffer, Fault, Mismatch};

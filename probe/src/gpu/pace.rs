@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::CaptureRequest;
 
 /// The maximum time that a submission of captures should take, unless
-/// [`Gpu::set_submission_limit`](super::Gpu::set_submission_limit) sets another one.
+/// [`Gpu::set_submission_limit`](super::Gpu::set_submission_limit) sets another time.
 pub const SUBMISSION_LIMIT: Duration = Duration::from_millis(300);
 
 /// The speed in bytes per second that is assumed for the first submission. It is low, because

@@ -1,6 +1,6 @@
-//! The lowered shader and the pipeline of the cases that run. The last one of each is kept for the
-//! next batch: consecutive batches mostly have the same shader, and on the compute backend one
-//! pipeline captures every topology.
+//! The lowered shader and the pipeline of the cases that run. The last shader and the last pipeline are kept for the
+//! next batch: consecutive batches mostly have the same shader, and on the compute backend one pipeline captures every
+//! topology.
 
 use std::rc::Rc;
 

@@ -138,8 +138,8 @@ fn first_of_instances(
     (0..instances as usize).flat_map(|i| instance(i).unwrap_or_default()).copied().collect()
 }
 
-/// Identifies reference records: by the shaders, and by the numbers of vertices and instances. For
-/// geometry shaders also by the topology, the provoking vertex and the vertex stream.
+/// Identifies reference records by the shaders and by the numbers of vertices and instances. Reference records of
+/// geometry shaders are also identified by the topology, the provoking vertex and the vertex stream.
 type ReferenceKey = (String, Option<(String, PrimitiveTopology, ProvokingVertex, u32)>, DrawSize);
 
 /// The reference records of shaders from files, as the first backend captured them.

@@ -7,9 +7,9 @@ use anyhow::{Context, Result};
 use super::{Mesh, Values};
 
 impl Mesh {
-    /// Returns a unit vector for each vertex: the mean of the normals of all triangles at its
-    /// position, weighted by their angles at this position. So the normal does not depend on how
-    /// faces were divided into triangles. It is zero for vertices without triangles.
+    /// Returns a unit vector for each vertex: the mean of the normals of all triangles at its position, weighted by
+    /// their angles at this position. So the normal does not depend on how faces were divided into triangles. The
+    /// vector is zero for vertices without triangles.
     pub(in crate::capture) fn computed_normals(&self) -> Result<[Values; 3]> {
         let position = self.column(|name| name == "position");
         let position = position.filter(|column| column.parts.len() >= 3);

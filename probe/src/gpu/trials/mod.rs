@@ -178,8 +178,8 @@ impl Kit {
         Ok(())
     }
 
-    /// Binds the buffer of words, and fills it with zeros. The barrier after that is for later
-    /// shaders and indirect commands.
+    /// Binds the buffer of words, and fills it with zeros. Then records a barrier, so that later shaders and indirect
+    /// commands see the zeros.
     ///
     /// # Safety
     /// `cmd` is being recorded, outside of a render pass instance.
