@@ -310,13 +310,13 @@ fn position_of(vertex: u32) -> [f32; 4] {
 }
 
 /// Returns two numbers: `vertex` combined with a salt, from which [`ProbeShader::origin`] recovers the vertex, and a
-/// hash of that.
+/// hash of the first number.
 fn key_of(vertex: u32) -> [u32; 2] {
     [vertex ^ KEY_SALT, mix32(vertex ^ KEY_SALT)]
 }
 
 /// Returns three numbers: `instance` combined with a salt, from which [`ProbeShader::origin`] recovers the instance, a
-/// hash of that, and the same hash rotated.
+/// hash of the first number, and the same hash rotated.
 fn offset_of(instance: u32) -> [i32; 3] {
     let hash = mix32(instance ^ OFFSET_SALT);
     [instance ^ OFFSET_SALT, hash, hash.rotate_left(11)].map(u32::cast_signed)

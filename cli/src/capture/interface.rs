@@ -30,7 +30,7 @@ pub(super) fn unwritten(shaders: &[&Shader<'_>], files: &[&Path]) -> Result<Vec<
 }
 
 /// Returns each location from which `reader` reads components that `writer` does not write, as text. The second text
-/// has the components that `writer` does write, or is `None` if it writes nothing to the location.
+/// has the components that `writer` does write, or is `None` if `writer` writes nothing to the location.
 fn unwritten_inputs(
     writer: &Shader<'_>,
     reader: &Shader<'_>,

@@ -182,9 +182,9 @@ impl<'a> Capture<'a> {
         }
     }
 
-    /// Returns the number of a buffer, and what a record contains in that buffer: no vertex (`None`), the sentinel,
-    /// which means that it was not written (`Some(None)`), or a vertex. If several vertices have the same outputs,
-    /// prefers those in `near`.
+    /// Returns the number of a buffer, and what a record contains in that buffer: no vertex (`None`), the sentinel if
+    /// nothing was written (`Some(None)`), or a vertex. If several vertices have the same outputs, prefers those in
+    /// `near`.
     fn part(
         &self,
         buffer: &Buffer<'_>,

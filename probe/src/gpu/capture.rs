@@ -105,8 +105,8 @@ impl Gpu {
     /// native capture also begins a new command buffer if it leaves a buffer unbound that an earlier capture bound.
     ///
     /// # Errors
-    /// [`GpuError::TargetRange`], [`GpuError::Capture`] with the first request that cannot be
-    /// recorded, those of [`submit`](Self::submit), or a failed allocation.
+    /// [`GpuError::TargetRange`], [`GpuError::Capture`] with the first request that cannot be recorded, the errors of
+    /// [`submit`](Self::submit), or a failed allocation.
     ///
     /// # Safety
     /// The pipelines and descriptor sets are of this device. On the native and vertex backends the
@@ -134,7 +134,7 @@ impl Gpu {
     /// Makes captures in a single submission, or in several if they would take too long.
     ///
     /// # Safety
-    /// The same as for [`capture`](Self::capture). The requests are one of the [`batches`].
+    /// The same as for [`capture`](Self::capture). The requests are one of the runs that [`batches`] returns.
     unsafe fn capture_batch(
         &mut self,
         requests: &[CaptureRequest<'_>],
