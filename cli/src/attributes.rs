@@ -34,7 +34,6 @@ struct Attribute {
 }
 
 impl Attributes {
-    /// Whether neither `--attribute` nor `--binding` was given.
     pub(super) fn is_empty(&self) -> bool {
         self.attributes.is_empty() && self.bindings.is_empty()
     }
@@ -74,8 +73,8 @@ impl Attributes {
         Ok(input)
     }
 
-    /// Adds an attribute for each input that no attribute with a binding describes. It has the format that the user
-    /// gave, or otherwise the type that the shader declares. Its binding is one that no other attribute has.
+    /// Adds an attribute, with a separate binding, for each input that no attribute with a binding describes. The added
+    /// attribute has the format that the user gave, or otherwise the type that the shader declares.
     fn add_own_bindings(&self, reads: &VertexReads, input: &mut VertexInput) {
         let packed = reads.packed_vertex_input();
         let mut next = 0;

@@ -47,7 +47,7 @@ struct Report<'a> {
 #[derive(Serialize)]
 struct Output {
     variable: u32,
-    /// The output variable whose value is copied to the added one.
+    /// The output variable whose value is copied to the added variable.
     source: u32,
     location: u32,
     index: u32,

@@ -174,7 +174,7 @@ captured, and along which diagonals its inner quads are divided, is left to
 the driver (src/guide/limits.md#tessellation); 2 something kept it from
 running, or the validation layer objected.";
 
-/// Stands below a difference between captures of tessellation that have the same number of primitives.
+/// A remark that is printed below a difference between captures of tessellation with the same number of primitives.
 const ORDER_IS_FREE: &str = "this may be right: Vulkan leaves it to the driver in which order it captures the primitives \
     of a patch, and how it divides the inner quads; see src/guide/limits.md#tessellation";
 
@@ -244,14 +244,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     };
     progress.begin("reading");
     let DrawArguments { mesh, per_instance, pose, .. } = &arguments.draw;
-    // The time of an animation applies only to the mesh. Errors name the file that is read.
+    // Only the mesh is read at the time of an animation. If a file cannot be read, the error names it.
     let (mesh, instances) = (read(mesh, pose)?, read(per_instance, &Pose::default())?);
     let files = Files { mesh: mesh.as_ref(), instances: instances.as_ref() };
     let shows = Shows { plan: &plan, picture: picture.as_ref(), format };
     capture(arguments, &stages, files, &shows, &progress).with_context(in_file)
 }
 
-/// Says what is captured, and how it is shown.
+/// The captured outputs, and how they are shown.
 struct Shows<'a> {
     plan: &'a Plan,
     picture: Option<&'a Picture<'a>>,

@@ -57,7 +57,7 @@ struct LayerStatus<'a> {
 struct BackendStatus {
     name: &'static str,
     available: bool,
-    /// The reasons why the backend is not available.
+    /// The reasons why the backend is not available. Empty if it is available.
     reasons: Vec<String>,
 }
 

@@ -57,7 +57,7 @@ const EXAMPLES: &str = "Examples:
 Exit status: 0, even if nothing is captured; 2 if the shader or the list is
 wrong.";
 
-/// Describes the interface of a shader, and the captured data, both as outputs and as varyings.
+/// The interface of a shader, and what it captures: a list of outputs, and a list of varyings.
 #[derive(Serialize)]
 struct Inspection {
     stage: &'static str,
@@ -67,7 +67,6 @@ struct Inspection {
     /// The shaders that precede the shader, in the order in which they run.
     before: Vec<StageRow>,
     constants: Vec<ConstantRow>,
-    /// The inputs of the shader.
     inputs: Vec<InterfaceRow>,
     /// The buffers, images and samplers that the shader uses.
     descriptors: Vec<DescriptorRow>,
@@ -154,7 +153,6 @@ struct BufferRow {
     buffer: usize,
     /// The size of a record in bytes.
     stride: u32,
-    /// The vertex stream.
     stream: u32,
 }
 
@@ -281,8 +279,8 @@ fn descriptor_rows(shader: &Shader<'_>) -> Result<Vec<DescriptorRow>> {
         let DescriptorUse { set, binding, resource, variable, .. } = used;
         let is_buffer =
             matches!(resource, ResourceType::UniformBuffer | ResourceType::StorageBuffer);
-        // The members of some kinds of blocks cannot be given by the user. Such a block is listed
-        // without its members.
+        // For some kinds of blocks, the user cannot supply values of members. Such a block is listed without its
+        // members.
         let members = match is_buffer {
             true => supplied::members(&[shader], Some((set, binding))).unwrap_or_default(),
             false => Vec::new(),
@@ -319,7 +317,7 @@ fn varying_row(varying: &Varying) -> VaryingRow {
     }
 }
 
-/// Makes a row for each location of an output. A vector of 64-bit components may have two.
+/// Makes a row for each location of an output. A vector of 64-bit components may have two locations.
 fn output_rows(output: &CapturedOutput) -> Vec<OutputRow> {
     let mut rows = Vec::new();
     let (mut component, mut done) = (output.component, 0);

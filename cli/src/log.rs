@@ -3,8 +3,8 @@
 use std::io::{Result, Write};
 use std::sync::{Mutex, PoisonError};
 
-/// The maximum number of bytes that are kept. The first ones are kept, because they tell most about
-/// a problem.
+/// The maximum number of bytes that are kept. The first bytes are kept, and not the last ones, because they tell most
+/// about a problem.
 const MOST: usize = 64 << 10;
 
 static KEPT: Mutex<Vec<u8>> = Mutex::new(Vec::new());

@@ -154,12 +154,12 @@ struct Report<'a> {
     /// 16. For the native backend, the whole block.
     push_constants: Option<&'a Range<u32>>,
     spec_ids: Option<SpecIds>,
-    /// What the stages after the vertex shader declare. `None` if there is only one shader.
+    /// The declarations of the stages after the vertex shader. `None` if there is only one shader.
     geometry: Option<super::Primitives>,
     /// This field and all that follow are only for the compute backend.
     workgroup_size: u32,
     shared_memory: u32,
-    /// For each attribute descriptor in the sysvals: the location of its attribute.
+    /// The location of the attribute that each attribute descriptor in the sysvals describes.
     attribute_locations: Vec<u32>,
     bindings: Vec<Binding>,
     attributes: Vec<Attribute>,

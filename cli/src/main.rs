@@ -219,7 +219,6 @@ impl From<ResourcesName> for Resources {
     }
 }
 
-/// Parses the arguments and runs the command.
 fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::try_from_env("VKXFB_LOG").unwrap_or_else(|_| "warn".into()))
@@ -286,7 +285,6 @@ fn show(text: &str) -> Result<()> {
     }
 }
 
-/// Writes indented JSON to standard output, with a line break at the end.
 fn show_json(value: &impl Serialize) -> Result<()> {
     show(&format!("{}\n", serde_json::to_string_pretty(value)?))
 }
@@ -364,8 +362,8 @@ fn progress_bar() -> ProgressBar {
     bar
 }
 
-/// Checks, before anything runs, that results can be written, and that no two results go to the
-/// same file.
+/// Checks, before the command does its work, that the files for the results can be written, and that no two results go
+/// to the same file.
 fn check_outputs<'a>(files: impl IntoIterator<Item = &'a Option<PathBuf>>) -> Result<()> {
     let mut places = Vec::new();
     for file in files.into_iter().flatten() {
@@ -495,7 +493,6 @@ impl<'a> Stages<'a> {
         self.before.iter().find(|shader| shader.stage == Some(stage))
     }
 
-    /// Returns the options for lowering the shader for the native backend.
     fn native(&self) -> native::Options<'_> {
         let mut options = native::Options::new().domain_origin(self.domain_origin);
         options.vertex_shader = self.before(ExecutionModel::Vertex);
@@ -504,7 +501,6 @@ impl<'a> Stages<'a> {
         options
     }
 
-    /// Returns the options for lowering the shader for the compute backend.
     fn compute<'b>(&'b self, vertex_input: &'b VertexInput) -> compute::Options<'b> {
         let mut options = compute::Options::new(vertex_input).domain_origin(self.domain_origin);
         options.vertex_shader = self.before(ExecutionModel::Vertex);
@@ -581,12 +577,12 @@ impl Captured {
         given.collect()
     }
 
-    /// Returns the files of all shaders, in the order in which they run. `file` is that of the vertex shader.
+    /// Returns the files of all shaders, in the order in which they run. `file` is the file of the vertex shader.
     fn files<'a>(&'a self, file: &'a Path) -> Vec<&'a Path> {
         std::iter::once(file).chain(self.later().into_iter().map(|(_, file)| file)).collect()
     }
 
-    /// Returns the file of the shader that is captured. `file` is that of the vertex shader.
+    /// Returns the file of the shader that is captured. `file` is the file of the vertex shader.
     fn file<'a>(&'a self, file: &'a Path) -> &'a Path {
         self.later().last().map_or(file, |(_, file)| file)
     }
@@ -624,7 +620,7 @@ impl Captured {
         !self.varyings.is_empty() || self.stream_output.is_some()
     }
 
-    /// Returns command line options with the same meaning as these, without the names of files.
+    /// Returns command line options with the same meaning as these values, except for the names of files.
     fn options(&self) -> Vec<String> {
         let mut options = Vec::new();
         let mut add = |name: &str, value: String| options.extend([format!("--{name}"), value]);

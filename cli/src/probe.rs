@@ -312,7 +312,7 @@ impl Arguments {
         self.memory.or_else(|| is_small().then_some(256 << 20))
     }
 
-    /// The options for opening a device, except which device.
+    /// The options for opening a device, except for the choice of the device.
     fn open_options(&self) -> OpenOptions {
         OpenOptions {
             driver: self.driver.clone(),
@@ -324,8 +324,8 @@ impl Arguments {
         }
     }
 
-    /// The time limit of a submission. `None` if no option sets it, and this is not a child
-    /// process.
+    /// The time limit of a submission. If no option sets it, child processes get a default limit, and other processes
+    /// `None`.
     fn case_timeout(&self) -> Option<Duration> {
         let said = self.timeout.map(|seconds| Duration::from_secs(seconds.into()));
         said.or_else(|| self.worker.as_ref().map(|_| TIMEOUT))
@@ -398,7 +398,8 @@ fn find_subject(arguments: &Arguments, file: &Path) -> Result<Subject> {
     })
 }
 
-/// The time between two lines about the progress, which are written if standard error is no terminal.
+/// The time between two lines about the progress, which are written instead of a progress bar if standard error is not
+/// a terminal.
 const TELL_EVERY: Duration = Duration::from_secs(10);
 
 /// The name of the environment variable that simulates a fault of the driver. It is for tests, and for users
@@ -547,7 +548,7 @@ fn probe_device(
     if !arguments.json {
         super::show(&table::render_results(&report, true))?;
     }
-    // With `--json` the messages are in the JSON, and are printed to standard error as well.
+    // With `--json`, the messages are not only in the JSON, but are also printed to standard error.
     for message in report.validation.iter().filter(|_| arguments.json) {
         super::complain("validation:", message);
     }

@@ -76,7 +76,8 @@ impl LaterStage {
     }
 }
 
-/// The language of a file. For source code of a stage other than the vertex stage, the stage instead.
+/// The language of a file. If the file is source code of a stage other than the vertex stage, the value is that stage
+/// instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Spirv,
@@ -192,9 +193,8 @@ impl Kind {
     }
 }
 
-/// Reads a vertex shader from a file: SPIR-V, or WGSL or GLSL, which is compiled. In WGSL, the
-/// values of `constants` replace overrides. Otherwise they are returned as values for the module's
-/// specialization constants.
+/// Reads a vertex shader from a file: SPIR-V, or WGSL or GLSL, which is compiled. In WGSL, the values of `constants`
+/// replace overrides. For the other languages they are returned as values for the module's specialization constants.
 pub(super) fn read(
     file: &Path,
     entry_point: Option<&str>,
@@ -230,7 +230,7 @@ pub(super) struct Source {
     /// The stage of the shader. `None` if it is the only shader: then options may name the stage.
     pub(super) stage: Option<ExecutionModel>,
     pub(super) words: Vec<u32>,
-    /// The values for its specialization constants.
+    /// The values for the specialization constants of the shader.
     pub(super) values: Values,
 }
 
@@ -238,7 +238,7 @@ pub(super) struct Source {
 pub(super) struct Sources {
     /// The shader that is captured.
     pub(super) captured: Source,
-    /// The shaders before it, in the order in which they run.
+    /// The shaders before the captured one, in the order in which they run.
     pub(super) before: Vec<Source>,
 }
 
@@ -345,9 +345,9 @@ fn compile_later(stage: LaterStage, file: &Path) -> Result<Vec<u32>> {
     })
 }
 
-/// Compiles a vertex shader that naga does not support, for example because it has combined image samplers or
-/// `xfb_*` layouts. Uniforms outside of blocks are in the block `gl_DefaultUniformBlock`. Outputs without a
-/// location, and resources without a binding, get the first number that is free.
+/// Compiles a vertex shader that naga does not support, for example because it has combined image samplers or `xfb_*`
+/// layouts. Uniforms outside of blocks are in the block `gl_DefaultUniformBlock`. Outputs without a location, and
+/// resources without a binding, get the first free location or binding.
 fn compile_instead(file: &Path, error: &FrontendError) -> Result<Vec<u32>> {
     compile(file, &["-S", "vert", "-R", "--aml", "--amb"])?.map_err(|refusal| match refusal {
         Refusal::CannotRun(_) => anyhow!(
@@ -390,12 +390,11 @@ fn compile(file: &Path, options: &[&str]) -> Result<Result<Vec<u32>, Refusal>> {
     Ok(Ok(words_from_bytes(&bytes).with_context(|| file.display().to_string())?))
 }
 
-/// Reads the words of a SPIR-V file.
 pub(super) fn read_spirv(file: &Path) -> Result<Vec<u32>> {
     let bytes = read_bytes(file)?;
     let kind = match Kind::of(file, &bytes) {
-        // Commands that call this function take SPIR-V of any stage. So the message is the one for source code in
-        // general, not the one for a stage that is not supported.
+        // Commands that call this function take SPIR-V of any stage. So the error message is about source code in
+        // general, not about a stage that is not supported.
         Kind::Stage(_) | Kind::Later(_) => Kind::Glsl,
         kind => kind,
     };

@@ -30,7 +30,6 @@ enum Value {
 pub(super) struct Values(Vec<(u32, Vec<u8>)>);
 
 impl Values {
-    /// Adds values of other constants.
     pub(super) fn append(&mut self, mut others: Self) {
         self.0.append(&mut others.0);
     }
@@ -56,7 +55,6 @@ impl Constants {
         self
     }
 
-    /// Whether there is a value for a constant.
     pub(super) fn has(&self, key: &str) -> bool {
         self.constants.iter().any(|(found, _)| found == key)
     }
@@ -138,7 +136,7 @@ pub(super) fn default_of(constant: &DeclaredConstant) -> String {
 }
 
 impl Value {
-    /// Returns the value as a double, as which WebGPU takes the values of overrides.
+    /// Returns the value as a double, because WebGPU takes the values of overrides as doubles.
     const fn number(self) -> f64 {
         match self {
             Self::Bool(value) => value as u8 as f64,
@@ -191,7 +189,6 @@ impl Value {
     }
 }
 
-/// Returns the bytes of a `VkBool32`.
 fn vk_bool(value: bool) -> Vec<u8> {
     u32::from(value).to_ne_bytes().into()
 }

@@ -38,7 +38,6 @@ struct Output {
     stream: u32,
 }
 
-/// Reads stream outputs from a file.
 pub(super) fn read(file: &Path) -> Result<StreamOutputInfo> {
     let text =
         std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;

@@ -71,7 +71,7 @@ enum Origin {
 }
 
 impl Content {
-    /// The number of steps that lead from the block to the content.
+    /// The number of members and elements in the path from the block to the content.
     fn depth(&self) -> usize {
         match self {
             Self::File(_) => 0,
@@ -80,8 +80,8 @@ impl Content {
     }
 }
 
-/// Returns contents in the order in which they are written, so that contents with precedence come later and
-/// replace earlier ones. A file of JSON is replaced by the members in it.
+/// Returns contents in the order in which they are to be written: contents with precedence come later, and replace
+/// earlier ones. Instead of a JSON file, the result contains the members in the file.
 fn in_order<'c>(contents: &[&'c Content]) -> Result<Vec<(Origin, Cow<'c, Content>)>> {
     let mut all = Vec::new();
     for content in contents {
@@ -110,8 +110,8 @@ pub(super) struct Read {
 }
 
 impl Supplied {
-    /// Reads the files, and writes the values of members at their places in the shaders' blocks.
-    /// `joints` are the joint matrices of a mesh's skins.
+    /// Reads the files, and writes the values of members at their offsets in the shaders' blocks. `joints` are the
+    /// joint matrices of a mesh's skins.
     pub(super) fn read(&self, shaders: &[&Shader<'_>], joints: Option<&[DMat4]>) -> Result<Read> {
         let mut read = Read { given: Given::default(), missing: Vec::new() };
         if self.buffers.is_empty() && self.push.is_empty() {
@@ -186,7 +186,6 @@ pub(super) fn members(shaders: &[&Shader<'_>], place: Option<(u32, u32)>) -> Res
     Ok(all)
 }
 
-/// The declarations of all shaders.
 struct Modules(Vec<Declared>);
 
 /// The declarations of a shader, and whether its source language is HLSL.
@@ -210,7 +209,7 @@ impl Modules {
         shaders.iter().map(declared).collect::<Result<_>>().map(Self)
     }
 
-    /// Returns the blocks at a binding. Each shader may declare a different one.
+    /// Returns the blocks at a binding. Each shader may declare a different block.
     fn blocks(&self, set: u32, binding: u32) -> Vec<Block<'_>> {
         let storages = [StorageClass::Uniform, StorageClass::StorageBuffer];
         self.all(&storages, |declarations, id| {
@@ -220,7 +219,7 @@ impl Modules {
         })
     }
 
-    /// Lists the bindings that have blocks: `0.1`.
+    /// Lists the bindings that have blocks, such as `0.1`.
     fn places(&self) -> Vec<String> {
         let mut places = BTreeSet::new();
         for Declared { declarations, .. } in &self.0 {
@@ -274,7 +273,7 @@ fn bytes_of(
 ) -> Result<GivenBytes> {
     let mut name = option.to_owned();
     let mut bytes = Vec::new();
-    // For each byte, whether the user supplied it.
+    // Whether the user supplied each byte.
     let mut is_given: Vec<bool> = Vec::new();
     let mut paths = BTreeSet::new();
     let mut files = 0;
@@ -337,8 +336,8 @@ fn bytes_of(
     Ok(GivenBytes { name, bytes })
 }
 
-/// For each block that has a value at `path`, returns where in memory the numbers of the value are. A runtime array
-/// counts as one with `elements` elements.
+/// Returns where in memory the numbers of the value at `path` are, in each block that has such a value. A runtime array
+/// counts as an array with `elements` elements.
 fn places(path: &str, blocks: &[Block<'_>], elements: u32) -> Result<Vec<Vec<Number>>> {
     let mut places = Vec::new();
     let mut problem = None;
@@ -354,7 +353,8 @@ fn places(path: &str, blocks: &[Block<'_>], elements: u32) -> Result<Vec<Vec<Num
     }
 }
 
-/// Whether contents need a block for the places of members in it. A file of bytes needs none.
+/// Whether some of the contents are values of members, whose offsets only a block tells. A file of bytes contains no
+/// such values.
 fn has_members(contents: &[&Content]) -> bool {
     contents.iter().any(|content| match content {
         Content::File(file) => json::is(file),

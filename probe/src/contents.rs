@@ -1,9 +1,8 @@
 //! The contents of the buffers and push constants that a shader under test reads. They are bytes
 //! that the user supplies, or made-up bytes.
 //!
-//! Made-up bytes depend only on the shader, so all backends read the same. Floats are from 0.25 to
-//! 1, so that roots and logarithms of them are finite. Integers are from 0 to 3, so that loops are
-//! short and array indices small.
+//! Made-up bytes depend only on the shader, so all backends read the same bytes. Floats are from 0.25 to 1, so that
+//! roots and logarithms of them are finite. Integers are from 0 to 3, so that loops are short and array indices small.
 
 #![forbid(unsafe_code)]
 
@@ -132,7 +131,6 @@ impl Display for MissingContents {
     }
 }
 
-/// Lists the missing contents, for messages.
 fn in_words(missing: &[MissingContents]) -> String {
     missing.iter().map(MissingContents::to_string).collect::<Vec<_>>().join("; ")
 }
@@ -152,7 +150,7 @@ pub enum ContentsError {
     Unused {
         /// The name of the contents: [`GivenBytes::name`].
         name: String,
-        /// The resource that the file is for: "descriptor set 0 binding 1" or "push constants".
+        /// The resource that the contents are for: "descriptor set 0 binding 1" or "push constants".
         what: String,
         /// The resources that the shader uses, as text.
         used: String,
@@ -162,9 +160,9 @@ pub enum ContentsError {
     Size {
         /// The name of the contents: [`GivenBytes::name`].
         name: String,
-        /// The size of the file in bytes.
+        /// The size of the supplied contents in bytes.
         found: u64,
-        /// The resource that the file is for.
+        /// The resource that the contents are for.
         what: String,
         /// The size that the contents must have, as text.
         size: String,
@@ -193,7 +191,7 @@ pub enum ContentsError {
         set: u32,
         /// The binding in the descriptor set.
         binding: u32,
-        /// The kind of each of two variables with its name, or its id if it has no name, as text.
+        /// A text that describes two of the variables: the kind of each, and its name, or its id if it has no name.
         declared: String,
     },
     /// The shader uses a descriptor heap (`SPV_EXT_descriptor_heap`), which has no sets and
@@ -409,9 +407,9 @@ impl Source {
         variables.filter(move |(id, _)| used(id))
     }
 
-    /// Returns the blocks that the shader uses at a binding. For each: the id of its variable, the
-    /// type that the variable points to, and the type of the block. The two types differ if the
-    /// variable is an array of blocks.
+    /// Returns the blocks that the shader uses at a binding. Each block is described by the id of its variable, the
+    /// type that the variable points to, and the type of the block. The two types differ if the variable is an array of
+    /// blocks.
     fn blocks(&self, set: u32, binding: u32) -> Vec<(Id, Id, Id)> {
         let storages = [StorageClass::Uniform, StorageClass::StorageBuffer];
         let has = |id, decoration, number| {
@@ -426,8 +424,8 @@ impl Source {
             .collect()
     }
 
-    /// Returns the minimum number of elements of the runtime array in a block: 1, or more if the shader
-    /// accesses an element with a constant index.
+    /// Returns the minimum number of elements of the runtime array in a block: 1, or more if the shader accesses later
+    /// elements with constant indices.
     fn elements_read(&self, variable: Id, pointee: Id) -> u64 {
         let is_chain = |i: &Instruction<'_>| {
             matches!(i.op(), Some(Op::AccessChain | Op::InBoundsAccessChain))
@@ -440,8 +438,8 @@ impl Source {
         u64::from(last.unwrap_or(0)) + 1
     }
 
-    /// Returns the index that an access chain applies to a runtime array, if the chain has such an
-    /// index and it is constant.
+    /// Returns the constant index that an access chain applies to a runtime array. `None` if the chain has no such
+    /// index.
     fn element_number(&self, mut ty: Id, indices: &[u32]) -> Option<u32> {
         for index in indices {
             let index = self.declarations.constant(Id(*index));
@@ -476,8 +474,8 @@ impl Source {
 
 /// Checks that no part of the contents is a device address, because addresses cannot be made up.
 fn check_addresses(sources: &[Source], what: &str, blocks: &[Block]) -> Result<(), ContentsError> {
-    // If the module uses device addresses, any integer may be one: a shader may load addresses as
-    // 64-bit integers or as pairs of 32-bit integers.
+    // If the module uses device addresses, any integer may be an address: a shader may load addresses as 64-bit
+    // integers or as pairs of 32-bit integers.
     let follow = sources.iter().any(|source| source.follows_addresses);
     match follow || blocks.iter().any(|block| block.has_pointers) {
         true => Err(ContentsError::Addresses { what: what.to_owned() }),
@@ -485,7 +483,6 @@ fn check_addresses(sources: &[Source], what: &str, blocks: &[Block]) -> Result<(
     }
 }
 
-/// Whether a module declares the capability to access memory by device addresses.
 fn has_addresses(module: &Module) -> bool {
     let addresses = Capability::PhysicalStorageBufferAddresses as u32;
     module.section(Section::Capabilities).any(|i| i.operand(0) == addresses)
@@ -507,7 +504,7 @@ fn heap_of(module: &Module, used: &StaticUse) -> Option<String> {
 }
 
 /// Returns the first use of a binding, the type of its descriptors, and the largest number of descriptors that a use
-/// declares. Fails if a use is not of buffers, or if the uses have different types.
+/// declares. Fails if a use declares descriptors other than buffers, or if the uses declare different types.
 fn binding_of<'d>(
     uses: &[&'d DescriptorUse],
 ) -> Result<(&'d DescriptorUse, BufferKind, u32), ContentsError> {
@@ -554,7 +551,6 @@ fn binding_of<'d>(
     })
 }
 
-/// Names a descriptor for messages.
 fn place_of(descriptor: &DescriptorUse) -> String {
     let DescriptorUse { set, binding, .. } = descriptor;
     format!("descriptor set {set} binding {binding} ({})", name_of(descriptor))

@@ -17,9 +17,8 @@ pub struct Emission {
     /// The vertices of each primitive of an instance, one primitive after the other. They are
     /// indices below `vertex_count`.
     pub vertices: Vec<u32>,
-    /// The number of instances. All have the same primitives, but each has its own records. If the
-    /// primitives of instances may differ, this is 1, and the other fields describe the whole draw
-    /// as one instance.
+    /// The number of instances. All instances have the same primitives, but each has its own records. If the primitives
+    /// of instances may differ, this number is 1, and the other fields describe the whole draw as one instance.
     pub instance_count: u32,
     /// For each capture buffer, the records of all emitted vertices of all instances, in the form
     /// of [`Expectation::records`](crate::diagnose::Expectation::records).

@@ -217,8 +217,8 @@ impl Gpu {
                 return Err(error.into());
             }
         };
-        // Drivers for CPUs do not end long submissions, and their speed depends on what else runs,
-        // so they get no limits.
+        // Drivers for CPUs do not end long submissions, and their speed depends on what else runs, so submissions to
+        // them get no time limits.
         let (timeout, submission_limit) = match context.capabilities().device_type {
             vk::PhysicalDeviceType::CPU => (Duration::MAX, Duration::MAX),
             _ => (TIMEOUT, SUBMISSION_LIMIT),

@@ -65,7 +65,7 @@ pub struct BatchTooLarge {
     pub limit: u64,
 }
 
-/// The captures of a probe run: all combinations of these fields that are possible.
+/// The captures of a probe run: all possible combinations of the values in these fields.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The backends that capture.
@@ -173,7 +173,8 @@ impl CaseGroup<'_> {
         let strides: u64 = self.subject.layout.buffers().map(|(_, stride)| u64::from(stride)).sum();
         let inputs: u64 =
             self.subject.vertex_input.bindings.iter().map(|b| u64::from(b.stride)).sum();
-        // Instances without vertices count as well, because devices and drivers iterate over them.
+        // Instances without vertices are counted as if they had one vertex, because devices and drivers iterate over
+        // them.
         let vertices = |vertices: u32, instances: u32| {
             u64::from(vertices.max(1)).saturating_mul(u64::from(instances.max(1)))
         };
@@ -193,7 +194,8 @@ impl CaseGroup<'_> {
             let inputs = inputs.saturating_mul(u64::from(v.max(i)));
             captured.saturating_mul(captured_strides).saturating_add(inputs)
         });
-        // For a shader from a file, the records of each draw are captured first.
+        // For a shader from a file, reference records are captured for each draw. For the probe's own shaders, formulas
+        // compute the records of the largest draw, which are also those of the smaller draws.
         let records = match self.subject.has_formulas() {
             true => vertices(vertex_count, instance_count),
             false => batch.iter().fold(0, |all: u64, &(v, i)| all.saturating_add(vertices(v, i))),

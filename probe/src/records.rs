@@ -16,9 +16,8 @@ use vkxfb::vertex_input::NumericClass;
 
 use super::subject::Subject;
 
-/// The maximum distance between the floats of two backends, in units in the last place. The
-/// precision table of the environment allows up to 16 for a single operation, and shaders combine
-/// operations.
+/// The maximum distance between the floats of two backends, in units in the last place. The precision table of the
+/// SPIR-V environment allows up to 16 ULP for a single operation, and shaders combine operations.
 const MAX_ULP: u64 = 256;
 
 /// A difference between the records of two backends that neither precision nor undefined values
@@ -38,9 +37,9 @@ pub enum RecordsDiffer {
         buffer: u32,
         /// The offset of the component, in bytes from the first record.
         byte_offset: u64,
-        /// The value that this backend captured, as bits.
+        /// The bits of the component in `found`, an argument of [`compare`].
         found: u64,
-        /// The value that the other backend captured, as bits.
+        /// The bits of the component in `expected`, an argument of [`compare`].
         expected: u64,
     },
     /// The numbers of records differ, because the geometry shader emitted different numbers of
@@ -51,16 +50,16 @@ pub enum RecordsDiffer {
         buffer: u32,
         /// The end of the records that both backends captured, in bytes from the first record.
         byte_offset: u64,
-        /// The number of records that this backend captured.
+        /// The number of records in `found`, an argument of [`compare`].
         found: usize,
-        /// The number of records that the other backend captured.
+        /// The number of records in `expected`, an argument of [`compare`].
         expected: usize,
     },
 }
 
 impl RecordsDiffer {
-    /// Returns where the difference is: the capture buffer, and the offset in bytes from its first
-    /// record.
+    /// Returns where the difference is: the capture buffer, and the offset in bytes from the first record in this
+    /// buffer.
     pub const fn place(&self) -> (u32, u64) {
         match self {
             Self::Component { buffer, byte_offset, .. }
@@ -101,8 +100,8 @@ impl Differences {
         self.first_undefined = self.first_undefined.take().or(other.first_undefined);
     }
 
-    /// Describes the differences. Each text completes a sentence whose subject is the names of both
-    /// backends.
+    /// Describes the differences. Each text is a predicate such as "differ in precision". The caller puts the names of
+    /// both backends before it.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.imprecise > 0 {

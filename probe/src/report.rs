@@ -184,8 +184,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The outcome of two runs together: the worse one. Mismatches are worse than cases that could
-    /// not run.
+    /// The worse of the outcomes of two runs. Mismatches are worse than cases that could not run.
     pub const fn worse(self, other: Self) -> Self {
         match (self, other) {
             (Self::Mismatches, _) | (_, Self::Mismatches) => Self::Mismatches,
@@ -275,8 +274,8 @@ impl ProbeReport {
         self.cells.iter().find(|cell| cell.backend == backend && cell.row() == row)
     }
 
-    /// Returns the rows of the table that have results. If there are no results yet, returns the rows of
-    /// vertex shaders.
+    /// Returns the rows of the table that have results. Before there are any results, returns the rows of vertex
+    /// shaders.
     pub fn rows(&self) -> impl Iterator<Item = Row> {
         let has_row = |row: &Row| match self.cells.is_empty() {
             true => row.stage == CapturedStage::Vertex,
@@ -411,7 +410,7 @@ impl ProbeReport {
         self.cell_mut(backend, row.into()).skipped.get_or_insert_with(|| reason.into());
     }
 
-    /// Whether a picture needs the capture of this case. That is so if the case has the [vertex count for
+    /// Whether a picture needs the capture of this case. A picture needs it if the case has the [vertex count for
     /// pictures](super::picture::vertex_count), and the report has neither a capture of another case in the same row on
     /// this backend nor a capture of this case with the same `stream`. `stream` is `None` if the shader emits to only
     /// one vertex stream. Patches have no pictures, because all of their vertices are alike.
@@ -446,7 +445,6 @@ impl ProbeReport {
         }
     }
 
-    /// Returns the first trial with one of these results.
     pub(crate) fn first_trial(&self, results: &[TrialResult]) -> Option<&TrialReport> {
         self.trials.iter().find(|tried| results.contains(&tried.result))
     }

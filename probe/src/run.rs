@@ -82,8 +82,8 @@ pub struct Loss {
     pub at: Position,
     /// A description of the loss.
     pub how: String,
-    /// The pipelines of the batch that had not yet captured all draws: for each, whether the
-    /// topology is compiled into the pipeline.
+    /// Whether the topology is compiled into the pipeline, for each pipeline that had not yet captured all draws of the
+    /// batch.
     forms: VecDeque<bool>,
 }
 
@@ -175,7 +175,6 @@ pub fn failing_shaders(
     Ok(shaders)
 }
 
-/// The reason why a batch could not be captured.
 #[derive(Debug, thiserror::Error)]
 enum BatchError {
     #[error(transparent)]
@@ -236,9 +235,9 @@ fn error_chain(error: &dyn std::error::Error) -> String {
     sources.fold(error.to_string(), |text, source| format!("{text}: {source}"))
 }
 
-/// Returns the pipelines to probe for a group: for each, whether the topology is compiled into the
-/// pipeline, by specialization constants. Applications create both kinds, so both are probed. For
-/// the probe's own geometry shaders, only the kind for all topologies is created, to save time.
+/// Returns which pipelines to probe for a group. Each element says whether the topology is compiled into the pipeline,
+/// by specialization constants. Applications create pipelines of both kinds, so both are probed. For the probe's own
+/// geometry shaders, only the pipeline for all topologies is created, to save time.
 fn forms(group: &CaseGroup<'_>) -> VecDeque<bool> {
     match group.backend {
         Backend::Native => [false].into(),

@@ -49,7 +49,7 @@ impl fmt::Display for Check {
 struct Injection {
     name: &'static str,
     fault: Option<Fault>,
-    /// The change applies only to captures whose primitives have at least this many vertices.
+    /// The minimum number of vertices of a primitive for which the change is possible.
     vertices: u32,
     apply: fn(&mut Synthetic),
     /// Whether the change is in a primitive that the verdict must name as the first wrong one.

@@ -57,7 +57,7 @@ impl Fill {
         }
     }
 
-    /// Fills `bytes`, whose first byte is the first of a dword, with the constant.
+    /// Fills `bytes` with the constant. The first byte of `bytes` is the first byte of a dword.
     pub fn fill(self, bytes: &mut [u8]) {
         let dword = self.dword().to_le_bytes();
         for chunk in bytes.chunks_mut(dword.len()) {

@@ -1,5 +1,5 @@
-//! The probe's own shaders, and formulas for the records that they write: vertex shaders, and
-//! [geometry shaders](ProbeGeometry) that follow one of these.
+//! The probe's own shaders, and formulas for the records that they write: vertex shaders, and [geometry
+//! shaders](ProbeGeometry) that follow one of these vertex shaders.
 //!
 //! A record (the bytes of one vertex in one capture buffer) depends only on `VertexIndex`,
 //! `InstanceIndex` and the vertex buffers, whose contents are given by formulas, too. So each
@@ -40,7 +40,7 @@ pub struct ProbeShader {
 /// A capture buffer of a [`ProbeShader`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProbeBuffer {
-    /// The stride: the size of a record, including gaps.
+    /// The stride: the size of a record in bytes, including gaps.
     pub stride: u32,
     /// The captured outputs, sorted by offset. The bytes between them are gaps.
     pub fields: &'static [ProbeField],
@@ -51,9 +51,9 @@ pub struct ProbeBuffer {
 pub struct ProbeField {
     /// The name of the output in the shader.
     pub name: &'static str,
-    /// The offset in the record.
+    /// The offset in the record, in bytes.
     pub offset: u32,
-    /// The size.
+    /// The size in bytes.
     pub size: u32,
 }
 
@@ -310,13 +310,13 @@ fn position_of(vertex: u32) -> [f32; 4] {
 }
 
 /// Returns two numbers: `vertex` combined with a salt, from which [`ProbeShader::origin`] recovers the vertex, and a
-/// hash of that.
+/// hash of the first number.
 fn key_of(vertex: u32) -> [u32; 2] {
     [vertex ^ KEY_SALT, mix32(vertex ^ KEY_SALT)]
 }
 
 /// Returns three numbers: `instance` combined with a salt, from which [`ProbeShader::origin`] recovers the instance, a
-/// hash of that, and the same hash rotated.
+/// hash of the first number, and the same hash rotated.
 fn offset_of(instance: u32) -> [i32; 3] {
     let hash = mix32(instance ^ OFFSET_SALT);
     [instance ^ OFFSET_SALT, hash, hash.rotate_left(11)].map(u32::cast_signed)

@@ -75,8 +75,8 @@ pub enum SubjectError {
 pub struct Subject {
     /// The name of the probe's vertex shader, or the path of the file.
     pub name: String,
-    /// The geometry shader or tessellation shaders, whose outputs are then captured. `None` if the
-    /// outputs of the vertex shader are captured.
+    /// The geometry shader or tessellation shaders whose outputs are captured. `None` if the outputs of the vertex
+    /// shader are captured.
     pub geometry: Option<SubjectGeometry>,
     /// The only provoking vertex with which plans capture the subject; `None` if they capture with both.
     pub provoking: Option<ProvokingVertex>,
@@ -108,7 +108,8 @@ pub struct SubjectGeometry {
     /// Whether the shader has the capability `GeometryPointSize` or `TessellationPointSize`, for
     /// which a device needs the feature `shaderTessellationAndGeometryPointSize`.
     pub has_point_size: bool,
-    /// The tessellation control shader, if `stage` is an evaluation shader; otherwise `None`.
+    /// The tessellation control shader, if `stage` is a tessellation evaluation shader. `None` if it is a geometry
+    /// shader.
     control: Option<GivenShader>,
     stage: GivenShader,
     formulas: Option<ProbeGeometry>,
@@ -194,8 +195,8 @@ impl Subject {
         Self::from_stages(name, shader, None, given)
     }
 
-    /// Like [`from_shader`](Self::from_shader), with a geometry shader and its name. If there is
-    /// one, its outputs are captured: see `vkxfb probe --shader FILE --geometry FILE`.
+    /// Like [`from_shader`](Self::from_shader), with a geometry shader and its name. If there is a geometry shader, its
+    /// outputs are captured: see `vkxfb probe --shader FILE --geometry FILE`.
     ///
     /// # Errors
     /// [`SubjectError`]

@@ -1,8 +1,9 @@
-//! What systems other than Linux say of the machine. What a system does not have is `None`.
+//! Queries facts about the machine on systems other than Linux. A fact is `None` if the system does not have it.
 
 use std::ffi::CStr;
 
-/// Returns a value of the registry of Windows in `HKEY_LOCAL_MACHINE`, by its key and name. Numbers become decimal.
+/// Returns a value of the registry of Windows in `HKEY_LOCAL_MACHINE`, by its key and name. A number is converted to
+/// decimal text.
 pub(crate) fn registry_value(key: &str, name: &str) -> Option<String> {
     #[cfg(windows)]
     {

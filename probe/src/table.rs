@@ -27,7 +27,6 @@ pub const WIDTH: usize = 100;
 /// The number of primitives that are listed around the first wrong one.
 const LISTED: usize = 6;
 
-/// The table has horizontal rules at its top and bottom, and below its header.
 const RULES: TableStyle =
     TableStyle::new().top_border(RULE).header_separator(RULE).bottom_border(RULE);
 const RULE: LineStyle = LineStyle::none().fill('─').junction('─');

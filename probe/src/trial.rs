@@ -1,5 +1,5 @@
-//! Trials: tests of properties that devices do not report. They run before the cases. Do indirect dispatches
-//! work, can vertex shaders store, are counters correct, and how fast are captures?
+//! Trials: tests of properties that devices do not report, which run before the cases. They test whether indirect
+//! dispatches work, whether vertex shaders can store, whether counters are correct, and how fast captures are.
 
 #![forbid(unsafe_code)]
 
@@ -94,7 +94,7 @@ impl TrialResult {
         Self::deserialize(name).ok()
     }
 
-    /// Whether captures may be wrong, or the trial told nothing.
+    /// Whether captures may be wrong, or the trial has not shown whether they are right.
     pub(crate) const fn is_bad(self) -> bool {
         match self {
             Self::Works | Self::DoneWithout | Self::Absent => false,

@@ -24,7 +24,7 @@ pub(super) struct VertexData {
     pub(super) input: VertexInput,
     /// The contents of the vertex buffer of each binding.
     pub(super) buffers: Vec<Vec<u8>>,
-    /// Whether an attribute is read per vertex.
+    /// Whether any attribute is read per vertex.
     pub(super) reads_vertices: bool,
     pub(super) reads_instances: bool,
 }
@@ -149,8 +149,8 @@ fn absence(input: &Input, files: Files<'_>) -> String {
     format!("{label}: {}", ways.join(", or "))
 }
 
-/// Finds the values for an input: those that `choice` selects, otherwise a column with the input's name. `None` if
-/// there is neither a choice nor such a column. A choice that cannot be met is an error.
+/// Finds the values for an input: the values that `choice` selects, otherwise a column with the input's name. `None` if
+/// there is neither a choice nor such a column. Fails if there are no values for the choice.
 fn find<'a>(
     input: &Input,
     files: Files<'a>,
@@ -200,9 +200,9 @@ fn find<'a>(
     }))
 }
 
-/// Finds the column for an input's name: one with the same name; otherwise one with the part of the
-/// name after the last dot; otherwise one whose [canonical] name is the same; otherwise one that is named as the
-/// [last words](meaning) of the input's name are.
+/// Finds the column for the input with the name `wanted`. Looks first for a column with the same name, then for one
+/// that is named as the part of `wanted` after the last dot, then for one with the same [canonical] name, and then for
+/// one whose canonical name is the [meaning] of `wanted`.
 fn by_name<'a>(wanted: &str, files: Files<'a>) -> Option<Filled<'a>> {
     let last = wanted.rsplit('.').next().unwrap_or(wanted);
     column_of(files, |name| name.eq_ignore_ascii_case(wanted))

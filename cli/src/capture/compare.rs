@@ -20,7 +20,7 @@ pub(super) fn difference(
     let theirs = plan.records(native, per_primitive);
     let differs = |vertex: usize| {
         plan.columns.iter().find_map(|column| {
-            // The bits are compared, so that NaN equals the same NaN.
+            // The bits are compared, so that a NaN equals a NaN with the same bits.
             (ours.bytes(vertex, column) != theirs.bytes(vertex, column)).then_some((vertex, column))
         })
     };

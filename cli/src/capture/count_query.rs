@@ -17,13 +17,14 @@ pub(super) struct CountQuery {
 }
 
 enum Pool {
-    /// A query pool of vkxfb. Captures on the compute backend add their counts to its query.
+    /// A query pool of vkxfb, whose query counts the primitives of captures on the compute backend.
     Own(QueryPool),
     /// A query pool of the driver, for captures on the native backend.
     Driver(vk::QueryPool, ext::transform_feedback::Device),
 }
 
-/// The time limit for the result, which should be there at once, because the submission has already finished.
+/// The time limit for reading the result. The result should be available at once, because the submission has already
+/// finished.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl CountQuery {

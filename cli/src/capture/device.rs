@@ -24,22 +24,21 @@ use crate::Stages;
 /// The size in bytes of a counter.
 const COUNTER: u64 = 4;
 
-/// The outputs to capture, and the draw.
+/// The shaders, the data that they read, the draw, and the outputs to capture.
 pub(super) struct Job<'a> {
     pub(super) stages: &'a Stages<'a>,
-    /// What the stages after the vertex shader declare, such as the size of the output primitives. `None` if a vertex
-    /// shader is captured.
+    /// The declarations of the stages after the vertex shader, such as the size of the output primitives. `None` if a
+    /// vertex shader is captured.
     pub(super) geometry: Option<LoweredGeometry>,
     pub(super) vertex_data: &'a VertexData,
     pub(super) contents: &'a Contents,
     pub(super) drawn: &'a Drawn,
     pub(super) assembly: Assembly,
     pub(super) provoking: ProvokingVertex,
-    /// The layout of the captured outputs.
     pub(super) layout: &'a Layout,
     /// The vertex stream whose records are shown.
     pub(super) stream: u32,
-    /// The size in bytes of each capture buffer. `None` to make room for everything.
+    /// The size in bytes of each capture buffer. `None` if the buffers are to be large enough for all records.
     pub(super) buffer_size: Option<u64>,
 }
 
@@ -57,8 +56,8 @@ impl Job<'_> {
 
     /// The number of primitives for which the first capture has room. For a vertex shader this is the number of all
     /// primitives. For later stages it is not known in advance how many primitives a geometry shader emits, or a patch
-    /// is divided into. So there is room for the largest possible number, but at most for [`MOST_EXPECTED`] or for the
-    /// number of primitives drawn, whichever is larger.
+    /// is divided into. So there is room for the largest possible number. But this number is limited to
+    /// [`MOST_EXPECTED`] or to the number of primitives drawn, whichever is larger.
     fn expected_primitives(&self) -> u64 {
         let drawn = self.drawn.primitives(self.assembly);
         let Some(LoweredGeometry { invocations, max_vertices, .. }) = self.geometry else {
@@ -81,7 +80,7 @@ pub(super) struct Taken {
     pub(super) primitives_needed: u64,
 }
 
-/// Objects that live as long as the capture, and are destroyed even if it fails.
+/// Objects that live as long as the capture, and are destroyed even if the capture fails.
 #[derive(Default)]
 struct Made {
     buffers: Vec<Buffer>,
@@ -116,7 +115,7 @@ fn take_once(gpu: &mut Gpu, backend: Backend, job: &Job<'_>, room: u64) -> Resul
     taken
 }
 
-/// Checks the conditions that the library leaves to its callers, and the cases that are undefined in Vulkan.
+/// Checks what the library requires of its callers, and rejects captures whose result is undefined in Vulkan.
 pub(super) fn check(gpu: &Gpu, backend: Backend, job: &Job<'_>) -> Result<()> {
     gpu.capabilities().availability(backend)?;
     if !gpu.backends().contains(&backend) {
@@ -265,7 +264,7 @@ fn make_targets(
     Ok(targets)
 }
 
-/// Creates a counter for each capture buffer, all in one buffer. For the vertex backend there are none: it cannot write
+/// Creates a counter for each capture buffer, all in one buffer. The vertex backend gets none, because it cannot write
 /// counters, and the number of its records is known in advance.
 fn make_counters(
     gpu: &mut Gpu,

@@ -74,7 +74,6 @@ impl Assembly {
     }
 }
 
-/// The draw that is captured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Drawn {
     /// A draw without indices.
@@ -84,7 +83,7 @@ pub(super) enum Drawn {
 }
 
 impl Drawn {
-    /// The number of primitives of all instances. With primitive restart, it is an upper bound.
+    /// The number of primitives of all instances. With primitive restart, the result is an upper bound.
     pub(super) fn primitives(&self, assembly: Assembly) -> u64 {
         match self {
             Self::Vertices(draw) => {
@@ -114,13 +113,11 @@ impl Drawn {
     }
 }
 
-/// The index that restarts primitives.
 const RESTART: u32 = IndexType::Uint32.restart_index();
 
 impl DrawArguments {
-    /// Returns how vertices form primitives. `is_tessellated` says whether there are tessellation
-    /// shaders. If there are, and no option says how many vertices a patch has, adds that to
-    /// `missing`.
+    /// Returns how vertices form primitives. `is_tessellated` says whether there are tessellation shaders. If there are
+    /// tessellation shaders, and no option says how many vertices a patch has, adds a message about that to `missing`.
     pub(super) fn assembly(&self, is_tessellated: bool, missing: &mut Missing) -> Result<Assembly> {
         let patches = PrimitiveTopology::PatchList;
         let topology = match (self.topology, is_tessellated) {

@@ -11,8 +11,8 @@ use vkxfb::internal::spirv::declarations::{Declarations, Type, Variable};
 use vkxfb::internal::spirv::static_use::StaticUse;
 use vkxfb::lower::Shader;
 
-/// Returns a remark for each location of which a shader reads what the shader before it does not write: all of it, or
-/// some components. Such values are undefined, which no driver reports. The shaders are in the order in which they
+/// Returns a remark for each location from which a shader reads components that the shader before it does not write.
+/// The values of these components are undefined, which no driver reports. The shaders are in the order in which they
 /// run; `files` has the file of each.
 pub(super) fn unwritten(shaders: &[&Shader<'_>], files: &[&Path]) -> Result<Vec<String>> {
     let mut all = Vec::new();
@@ -29,8 +29,8 @@ pub(super) fn unwritten(shaders: &[&Shader<'_>], files: &[&Path]) -> Result<Vec<
     Ok(all)
 }
 
-/// Names each location of which `reader` reads what `writer` does not write, with the components that `writer` does
-/// write, if there are any.
+/// Returns each location from which `reader` reads components that `writer` does not write, as text. The second text
+/// has the components that `writer` does write, or is `None` if `writer` writes nothing to the location.
 fn unwritten_inputs(
     writer: &Shader<'_>,
     reader: &Shader<'_>,
@@ -53,7 +53,8 @@ fn unwritten_inputs(
     let inputs = inputs.filter(|input| used.contains(input.id));
     let mut unwritten = Vec::new();
     for Place { location, name, ty, components } in inputs.flat_map(|i| places(&declarations, i)) {
-        // Locations of a structure or matrix are not told apart.
+        // A structure or matrix is listed only with its first location. Its other locations, which are missing in
+        // `masks`, count as written with all components.
         let mask = masks.get(&location).copied().unwrap_or(ALL);
         if !written.contains(&location) {
             unwritten.push((format!("{name} at location {location}"), None));
@@ -74,7 +75,7 @@ const ALL: u32 = 0b1111;
 /// An input or output, or a member of a block, at a location.
 struct Place {
     location: u32,
-    /// The name in quotes, or a word for it if it has none.
+    /// The name in quotes, or "an input" if there is no name.
     name: String,
     /// The type in GLSL, without the array of vertices.
     ty: String,

@@ -15,7 +15,6 @@ use glam::DMat4;
 pub(super) use self::gltf::Pose;
 pub(super) use self::names::{canonical, meaning};
 
-/// The columns and triangles of a mesh.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Mesh {
     /// The path of the file.
@@ -25,7 +24,6 @@ pub(super) struct Mesh {
     /// The values that shader inputs can read. Each column has a name, and consists of one of the `scalars` or of a
     /// vector of up to four of them.
     pub(super) columns: Vec<Column>,
-    /// The number of vertices.
     pub(super) vertices: u32,
     /// The triangles, as three vertices each. `None` if the file has no faces.
     pub(super) triangles: Option<Vec<u32>>,
@@ -39,15 +37,14 @@ pub(super) struct Mesh {
 pub(super) struct Scalar {
     /// The name in the file.
     pub(super) name: String,
-    /// The value for each vertex.
     pub(super) values: Values,
 }
 
-/// Numbers of the type that the file has.
+/// Numbers, with the type that they have in the file.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Values {
-    /// Integers. When they are read as floats, the integer `one` becomes 1.0: it is 255 for colours that are stored as
-    /// bytes.
+    /// Integers. When they are read as floats, the integer `one` becomes 1.0. For example, `one` is 255 for colours
+    /// that are stored as bytes.
     Int { values: Vec<i128>, one: u32 },
     /// Floats.
     Float(Vec<f64>),
@@ -102,8 +99,8 @@ impl Mesh {
         mesh.with_context(|| format!("cannot read the mesh {name}"))
     }
 
-    /// Returns the first of the columns whose name is wanted. If there is none, returns the first scalar whose name is
-    /// wanted, as a column.
+    /// Returns the first column with a wanted name. If there is none, returns the first scalar with a wanted name, as a
+    /// column.
     pub(super) fn column(&self, is_wanted: impl Fn(&str) -> bool) -> Option<Column> {
         let group = self.columns.iter().find(|column| is_wanted(&column.name)).cloned();
         group.or_else(|| {
@@ -112,7 +109,6 @@ impl Mesh {
         })
     }
 
-    /// Lists the columns, for messages.
     pub(super) fn list(&self) -> String {
         let one = |column: &Column| {
             let parts: Vec<_> = column.parts.iter().map(|p| &*self.scalars[*p].name).collect();

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use anyhow::Result;
 
-/// The values and files that the user has to supply and did not.
+/// The values and files that the user has to supply but did not supply.
 #[derive(Debug, Default)]
 pub(super) struct Missing {
     /// A description of each missing value or file, with the option that supplies it.

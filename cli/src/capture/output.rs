@@ -60,7 +60,6 @@ impl Format {
     }
 }
 
-/// The capture to be shown.
 pub(super) struct Shown<'a> {
     pub(super) device: &'a str,
     pub(super) backend: &'static str,
@@ -76,7 +75,6 @@ pub(super) struct Shown<'a> {
 /// The maximum number of rows of a table on a terminal.
 const MOST_ROWS: usize = 200;
 
-/// The style of the table: horizontal lines at its top and bottom, and below its header.
 const RULES: TableStyle =
     TableStyle::new().top_border(RULE).header_separator(RULE).bottom_border(RULE);
 const RULE: LineStyle = LineStyle::none().fill('─').junction('─');
@@ -104,7 +102,7 @@ impl Shown<'_> {
         let lost = match primitives_needed.checked_sub(*primitives_written) {
             Some(0) => String::new(),
             Some(lost) => format!(", {lost} did not fit"),
-            // A faulty driver may count fewer primitives than it wrote.
+            // A faulty driver may report fewer primitives needed than primitives written.
             None => format!(", the query counted {primitives_needed}"),
         };
         let vertex = if vertices == 1 { "vertex" } else { "vertices" };
@@ -187,7 +185,6 @@ struct Json<'a> {
     /// The vertex stream that is shown.
     stream: u32,
     columns: Vec<JsonColumn<'a>>,
-    /// The record of each captured vertex.
     records: Vec<JsonRecord<'a>>,
 }
 
@@ -208,8 +205,7 @@ struct JsonRecord<'a> {
     outputs: Outputs<'a>,
 }
 
-/// The values of a vertex. They are serialized as a map from the name of each output to its value, in the order of the
-/// outputs.
+/// The values of a vertex. They are serialized as a map from names of outputs to values, in the order of the outputs.
 struct Outputs<'a> {
     records: &'a Records<'a>,
     vertex: usize,

@@ -22,8 +22,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Makes the plan for a shader. It shows the given stream, or otherwise the first one that is
-    /// captured.
+    /// Makes the plan for a shader. The plan shows the given stream, or otherwise the first captured stream.
     pub(super) fn of(shader: &Shader<'_>, stream: Option<u32>) -> Result<Self> {
         let module = shader.module()?;
         let entry = shader.find(&module)?;

@@ -13,7 +13,8 @@ use super::mesh::meaning;
 pub(super) struct Column {
     /// The name of the output, or the selector of its location or built-in.
     pub(super) name: String,
-    /// The selector of its location or built-in, if the output is a whole variable that has one.
+    /// The selector of the output's location or built-in, such as `@3` or `@Position`. `None` if the output has
+    /// neither, or is only a part of a variable.
     pub(super) selector: Option<String>,
     /// The type in GLSL.
     pub(super) ty: String,
@@ -24,7 +25,7 @@ pub(super) struct Column {
     output: CapturedOutput,
 }
 
-/// What the output means in a mesh or a picture, which its name tells.
+/// The meaning of an output in a mesh or a picture, according to the output's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Normal,
@@ -35,7 +36,6 @@ pub(super) enum Role {
 /// The captured records, one for each vertex.
 pub(super) struct Records<'a> {
     pub(super) columns: &'a [Column],
-    /// The number of captured vertices.
     pub(super) vertices: usize,
     taken: &'a Taken,
     layout: &'a Layout,
@@ -66,8 +66,8 @@ pub(super) fn position(columns: &[Column]) -> Option<&Column> {
     built_in.or_else(|| columns.iter().find(is_place))
 }
 
-/// Returns the column with positions in space: a column whose name says that it is a position and that is not the
-/// built-in `Position`; otherwise the column that [`position`](position()) returns.
+/// Returns the column with positions in space. This is a column whose name says that it is a position, but not the
+/// built-in `Position`. If there is none, returns what [`position`](position()) returns.
 pub(super) fn place(columns: &[Column]) -> Option<&Column> {
     let is_named = |column: &&Column| {
         column.output.class == NumericClass::Float
@@ -157,7 +157,6 @@ impl Column {
         }
     }
 
-    /// Returns the name of each component.
     pub(super) fn names(&self) -> Vec<String> {
         match &self.letters[..] {
             [] => vec![self.name.clone()],
@@ -165,8 +164,8 @@ impl Column {
         }
     }
 
-    /// Returns the role that the output's name tells. `None` if the name tells no role, or if the type does not fit the
-    /// role: three floats for a normal, two for texture coordinates, and three or four for a colour.
+    /// Returns the role of the output according to its name. `None` if the name does not tell a role, or if the type
+    /// does not fit the role: three floats for a normal, two for texture coordinates, and three or four for a colour.
     pub(super) fn role(&self) -> Option<Role> {
         let is_whole = self.letters.first() == Some(&'x');
         if !is_whole || self.class() != NumericClass::Float {
@@ -180,13 +179,13 @@ impl Column {
         }
     }
 
-    /// Whether the last words of the output's name mean this.
+    /// Whether the last words of the output's name mean `what`.
     fn is_named(&self, what: &str) -> bool {
         meaning(&self.name) == Some(what)
     }
 
-    /// Says that this output is used as a position although nothing says that it is one. `None` if it is the built-in,
-    /// or is named as a position.
+    /// Returns a remark that this output is used as a position, although it may be something else. `None` if it is the
+    /// built-in `Position`, or if its name says that it is a position.
     pub(super) fn guessed_position(&self) -> Option<String> {
         let is_position = self.is_position || self.is_named("position");
         (!is_position)
@@ -198,7 +197,6 @@ impl Column {
         self.output.bits
     }
 
-    /// The numeric class of the components.
     pub(super) const fn class(&self) -> NumericClass {
         self.output.class
     }
@@ -209,7 +207,6 @@ impl Column {
     }
 }
 
-/// Whether a type in GLSL is a vector.
 fn is_vector(ty: &str) -> bool {
     ty.contains("vec") && !ty.contains(['[', ' '])
 }
@@ -260,7 +257,6 @@ impl Number {
         }
     }
 
-    /// Converts the number to a float, for pictures.
     pub(super) fn to_f64(self) -> f64 {
         match self {
             Self::Float(value) => value.into(),
@@ -271,7 +267,7 @@ impl Number {
     }
 }
 
-/// Writes only as many digits as distinguish the number from all others of its type.
+/// Writes the number with as few digits as distinguish it from all other numbers of its type.
 impl std::fmt::Display for Number {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

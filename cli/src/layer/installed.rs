@@ -28,7 +28,7 @@ pub(super) fn data_home() -> Option<PathBuf> {
     absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")))
 }
 
-/// Returns the directories in which a loader looks for directories of manifests, in its order, as
+/// Returns the directories in which a loader looks for directories of manifests, in the order in which it looks, as
 /// described in
 /// [LoaderLayerInterface.md](https://github.com/KhronosGroup/Vulkan-Loader/blob/main/docs/LoaderLayerInterface.md).
 fn roots() -> Vec<PathBuf> {

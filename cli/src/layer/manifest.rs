@@ -1,13 +1,11 @@
-//! The manifest of the layer, from which the loader learns its library. It is made from
-//! `manifest.json`, with the path of the library and, for an implicit layer, the environment
-//! variables that control it.
+//! The manifest of the layer, from which the loader learns the path of the layer's library. It is made from
+//! `manifest.json`, with the path of the library and, for an implicit layer, the environment variables that control it.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
-/// The name of the layer.
 pub(crate) const NAME: &str = "VK_LAYER_VKXFB_transform_feedback";
 
 /// The file name of an installed manifest.
@@ -52,7 +50,6 @@ impl Kind {
     }
 }
 
-/// A manifest of the layer.
 #[derive(Debug)]
 pub(crate) struct Manifest(Value);
 
@@ -111,8 +108,9 @@ pub(super) fn library_name() -> String {
     format!("{}vkxfb_layer{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX)
 }
 
-/// Returns the library in the manifest of a package: the name, which the dynamic linker looks up. On
-/// Windows packages have the library beside the manifest, where it would not look.
+/// Returns the path of the library for the manifest of a package. The path is only a name, which the dynamic linker
+/// looks up. But in packages for Windows the library is beside the manifest, where the dynamic linker does not look, so
+/// the path includes the directory.
 pub(super) fn packaged_library() -> PathBuf {
     let directory = if cfg!(windows) { r".\" } else { "" };
     PathBuf::from(directory.to_owned() + &library_name())

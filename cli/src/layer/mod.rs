@@ -156,9 +156,9 @@ fn find_library(named: Option<&Path>) -> Result<PathBuf> {
     Ok(library)
 }
 
-/// Returns the directory for the directories of manifests on a system. It is one in which the loader
-/// looks, except on Windows. There it is one to which only those may write who could write to the
-/// registry, too.
+/// Returns the directory that contains the directories of manifests on a system. The loader looks in it, except on
+/// Windows, where the registry names the manifests. There only users who may write to the registry may write to the
+/// directory.
 fn root(os: &str, user: bool, variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
     let directory = |name: &str| {
         let value = variable(name).filter(|value| !value.is_empty());
@@ -214,7 +214,7 @@ impl<'a> Site<'a> {
                 .with_context(|| self.cannot(&format!("write {}", hive.path(implicit))))?;
             writeln!(said, "added it to {}", hive.path(implicit))?;
         }
-        // If both manifests, explicit and implicit, existed, the loader would find the layer twice.
+        // If an explicit and an implicit manifest existed, the loader would find the layer twice.
         self.remove(kind.other_directory(), &mut said)?;
         writeln!(said, "the library is {}", library.display())?;
         writeln!(
@@ -247,8 +247,8 @@ impl<'a> Site<'a> {
         Ok(said)
     }
 
-    /// Removes the manifest in a directory, if there is one, and what the registry says of it. Adds to
-    /// the message for the user.
+    /// Removes the manifest in a directory, if there is one, and the value in the registry that names it. Adds to
+    /// `said`, the message for the user, what was removed.
     fn remove(&mut self, directory: &str, said: &mut String) -> Result<()> {
         let file = self.root.join(directory).join(FILE_NAME);
         let (hive, implicit) = (self.hive(), directory == Kind::Always.directory());
@@ -293,7 +293,7 @@ mod tests {
     use super::registry::FakeRegistry;
     use super::*;
 
-    /// On Windows the registry names the manifest that is there, and no other.
+    /// On Windows the registry names the installed manifest, and no other manifest.
     #[test]
     fn the_registry_follows_the_manifest() {
         for user in [false, true] {
@@ -325,7 +325,7 @@ mod tests {
         }
     }
 
-    /// What the registry says of a manifest goes, although somebody has removed the file.
+    /// Uninstalling removes the value in the registry that names a manifest, even if the file has already been removed.
     #[test]
     fn a_lost_manifest_leaves_the_registry() {
         let root = tempfile::tempdir().unwrap();

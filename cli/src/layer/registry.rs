@@ -1,12 +1,11 @@
-//! The registry of Windows, from which the loader there learns where manifests are, as described in
+//! The registry of Windows, from which the loader learns where manifests are, as described in
 //! [LoaderLayerInterface.md](https://github.com/KhronosGroup/Vulkan-Loader/blob/main/docs/LoaderLayerInterface.md#windows-layer-discovery):
-//! a key for explicit layers and one for implicit layers, with a value for each manifest. The name of
-//! the value is the path of the manifest. The loader reads the manifest if the value is the number 0.
+//! a key for explicit layers and one for implicit layers, with a value for each manifest. The name of the value is the
+//! path of the manifest. The loader reads the manifest if the value is the number 0.
 
 use std::io::Result;
 use std::path::{Path, PathBuf};
 
-/// A part of the registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Hive {
     /// `HKEY_LOCAL_MACHINE`, for all users. Only administrators may write to it.
@@ -29,7 +28,7 @@ impl Hive {
 /// The number of a value whose manifest the loader reads. Any other number disables the layer.
 const ENABLED: u32 = 0;
 
-/// The values of a registry that are numbers.
+/// The part of a registry that the loader reads: values that are numbers.
 pub(super) trait Registry {
     /// Returns the values of a key, with their names. There are none if the key does not exist.
     fn values(&self, hive: Hive, key: &str) -> Result<Vec<(String, u32)>>;
@@ -41,7 +40,6 @@ pub(super) trait Registry {
     fn remove(&mut self, hive: Hive, key: &str, name: &str) -> Result<()>;
 }
 
-/// Returns the key of explicit or of implicit layers.
 const fn key(implicit: bool) -> &'static str {
     match implicit {
         false => r"SOFTWARE\Khronos\Vulkan\ExplicitLayers",
@@ -49,8 +47,8 @@ const fn key(implicit: bool) -> &'static str {
     }
 }
 
-/// Returns the manifests that the loader reads, in its order, and whether each is that of an implicit
-/// layer. A hive that cannot be read has none.
+/// Returns the manifests that the loader reads, in the order in which it reads them, and whether each is that of an
+/// implicit layer. A hive that cannot be read counts as empty.
 pub(super) fn manifests(registry: &dyn Registry) -> Vec<(PathBuf, bool)> {
     let mut found = Vec::new();
     for implicit in [false, true] {
@@ -63,7 +61,7 @@ pub(super) fn manifests(registry: &dyn Registry) -> Vec<(PathBuf, bool)> {
     found
 }
 
-/// Lets the loader read a manifest.
+/// Adds the value for a manifest, so that the loader reads the manifest.
 pub(super) fn add(
     registry: &mut dyn Registry,
     hive: Hive,
@@ -73,8 +71,8 @@ pub(super) fn add(
     registry.set(hive, key(implicit), &manifest.to_string_lossy(), ENABLED)
 }
 
-/// Lets the loader read a manifest no more. Returns whether it did. Paths of Windows are the same if
-/// they differ only in the case of letters.
+/// Removes the value for a manifest, so that the loader no longer reads the manifest. Returns whether there was a
+/// value. On Windows, paths that differ only in the case of letters are the same.
 pub(super) fn remove(
     registry: &mut dyn Registry,
     hive: Hive,
@@ -113,7 +111,7 @@ impl Hive {
     }
 }
 
-/// Converts an error of the registry, of which the standard library would not know the kind.
+/// Converts an error of the registry so that the standard library can tell its `ErrorKind`.
 #[cfg(windows)]
 fn io_error(error: impl Into<std::io::Error>) -> std::io::Error {
     let error = error.into();
@@ -154,7 +152,6 @@ impl Registry for SystemRegistry {
     }
 }
 
-/// A registry in memory.
 #[cfg(test)]
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct FakeRegistry(pub(super) std::collections::BTreeMap<(Hive, String, String), u32>);
@@ -200,7 +197,7 @@ mod tests {
 
     #[test]
     fn errors_of_the_system_are_found_in_results() {
-        // `ERROR_FILE_NOT_FOUND` and `E_NOTIMPL`.
+        // The error codes are `ERROR_FILE_NOT_FOUND`, as an `HRESULT`, and `E_NOTIMPL`.
         assert_eq!(system_error(0x8007_0002_u32 as i32), 2);
         assert_eq!(system_error(0x8000_4001_u32 as i32), 0x8000_4001_u32 as i32);
     }
@@ -213,7 +210,7 @@ mod tests {
         let manifest = Path::new(MANIFEST);
         add(&mut registry, Hive::User, false, manifest).unwrap();
         assert_eq!(registry.0.get(&(Hive::User, key.to_owned(), MANIFEST.to_owned())), Some(&0));
-        // Neither the other hive nor the other key has it.
+        // The manifest was added neither to the other hive nor to the other key.
         assert!(!remove(&mut registry, Hive::Machine, false, manifest).unwrap());
         assert!(!remove(&mut registry, Hive::User, true, manifest).unwrap());
         let spelled = MANIFEST.to_uppercase();

@@ -1,5 +1,5 @@
-//! Restarts the probe after a crash of the driver, with each case in a child process. So the case
-//! that crashes can be named, although probes without a crash need no child processes.
+//! Restarts the probe after a crash of the driver, with each case in a child process. So the report can name the case
+//! that crashes, but a probe without a crash needs no child processes.
 
 #[cfg(unix)]
 #[path = "crash/unix.rs"]

@@ -32,7 +32,6 @@ const HOST_TIME: Duration = Duration::from_secs(10);
 /// The task of a child process.
 #[derive(Debug, Clone)]
 pub(super) struct Task {
-    /// The index of the device.
     pub device: usize,
     /// The backends whose large draws are left out: [`Plan::slow`].
     pub slow: Vec<Backend>,
@@ -43,7 +42,6 @@ pub(super) struct Task {
 enum TaskKind {
     /// Run the cases from a position on.
     Cases(Position),
-    /// Run a trial.
     Trial(Trial),
 }
 
@@ -331,7 +329,7 @@ impl ChildProcess {
         let (sender, lines) = channel();
         std::thread::spawn(move || {
             let lines = out.into_iter().flat_map(|out| BufReader::new(out).lines());
-            // Stops at a line that cannot be read, and if the receiver was dropped.
+            // The loop ends at a line that cannot be read, or if the receiver was dropped.
             for line in lines.map_while(std::io::Result::ok) {
                 if sender.send(line).is_err() {
                     break;

@@ -21,8 +21,8 @@ pub(super) struct Running {
 
 impl Running {
     /// Opens the file that names the running case, beside the file of a report or page. `None` if there is no report or
-    /// page, or if it is written to a device or a pipe. If an earlier run did not end, its file still exists, and its
-    /// line is printed.
+    /// page, or if the report or page is written to a device or a pipe. If an earlier run did not end, the file that it
+    /// left still exists, and the line in the file is printed.
     ///
     /// # Errors
     /// The errors of the file system.
@@ -71,7 +71,6 @@ impl Drop for Running {
     }
 }
 
-/// Describes a trial.
 pub(super) fn trial_line(report: &ProbeReport, trial: Trial) -> String {
     format!("{}: the trial {}, before the cases", report.device.name, trial.title())
 }

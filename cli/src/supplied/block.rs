@@ -24,7 +24,6 @@ pub(super) struct Block<'a> {
     pub(super) is_hlsl: bool,
 }
 
-/// A member of a block.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Member {
     /// The offset in bytes from the start of the block.
@@ -101,7 +100,7 @@ enum Step<'a> {
 
 impl Block<'_> {
     /// Returns where in the block each scalar of the value at `path` is. A path is for example `tint` or
-    /// `lights[2].place`; `*` is the whole block. A runtime array counts as one with `elements` elements.
+    /// `lights[2].place`; `*` is the whole block. A runtime array counts as an array with `elements` elements.
     pub(super) fn numbers(&self, path: &str, elements: u32) -> Result<Vec<Number>> {
         let mut part = self.root()?;
         let mut numbers = None;
@@ -172,7 +171,8 @@ impl Block<'_> {
         Ok((0..).zip(members).map(member).collect())
     }
 
-    /// Returns the places in memory of the numbers of a member. A runtime array counts as one with a single element.
+    /// Returns the places in memory of the numbers of a member. A runtime array counts as an array with a single
+    /// element.
     pub(super) fn member_numbers(&self, name: &str) -> Result<Vec<Number>> {
         let member = self.member(self.root()?, name)?;
         self.all(member, 1)
@@ -223,7 +223,7 @@ impl Block<'_> {
         Ok(Part { ty: element, offset, ..part })
     }
 
-    /// Returns the places in memory of the numbers of a value, in the order of its members and elements.
+    /// Returns the places in memory of the numbers of a value, in the order of the members and elements of the value.
     fn all(&self, part: Part, elements: u32) -> Result<Vec<Number>> {
         let mut numbers = Vec::new();
         self.collect(part, elements, &mut numbers)?;
@@ -292,8 +292,8 @@ impl Block<'_> {
     }
 }
 
-/// Returns the numbers of a column of a matrix, or the number of a component of a vector. A column of SPIR-V is a row
-/// in the source if that is HLSL.
+/// Returns the numbers of a column of a matrix, or the number of a component of a vector. If the source language is
+/// HLSL, a column of SPIR-V is a row in the source.
 fn element_of(all: Vec<Number>, index: u32, path: &str) -> Result<Vec<Number>> {
     let index = index as usize;
     let is_matrix = all.iter().any(|number| number.place.is_some());
@@ -338,7 +338,7 @@ fn steps(path: &str) -> Result<Vec<Step<'_>>> {
 }
 
 impl Value {
-    /// Writes a value to the places of its numbers. `bytes` must be large enough.
+    /// Writes a value to `bytes`, at the places in `numbers`. `bytes` must be large enough.
     pub(super) fn write(&self, numbers: &[Number], bytes: &mut [u8]) -> Result<()> {
         let place =
             |number: &Number| number.place.context("it is no matrix, which the value is one of");

@@ -8,7 +8,6 @@ use serde_json::Value as Json;
 use super::value::{Literal, Value};
 use super::{Content, read_file};
 
-/// Whether a file is JSON by its extension.
 pub(super) fn is(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
 }

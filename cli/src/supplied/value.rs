@@ -95,7 +95,6 @@ impl Literal {
         }
     }
 
-    /// Returns the number, if it is an integer.
     pub(super) fn to_int(self) -> Option<i128> {
         match self {
             Self::Int(value) => Some(value),

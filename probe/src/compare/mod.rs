@@ -68,8 +68,7 @@ pub struct FactChange {
     pub after: Option<String>,
 }
 
-/// For a backend and a topology with cases that only the first report has: the number of these cases, and of the cases
-/// that the second report has.
+/// Counts the cases of a backend and a topology that only the first report has, and those that the second report has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GoneRow {
     /// The index in [`Comparison::devices`] of the devices that are compared.
@@ -90,12 +89,13 @@ pub struct GoneRow {
 /// The differences between two reports.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Comparison {
-    /// The names of the devices of each pair. A name is `None` if that report has no such device.
+    /// The names of the devices in each compared pair: the device of the first report, and the device of the second. A
+    /// name is `None` if the report lacks the device.
     pub devices: Vec<(Option<String>, Option<String>)>,
     /// The properties of devices, drivers and machines that differ.
     pub facts: Vec<FactChange>,
-    /// Trials that did not work in the second report, and that worked in the first or were not in it. They are also in
-    /// [`facts`](Self::facts).
+    /// The [trials](crate::trial) that failed in the second report, and that worked in the first or were not in it.
+    /// They are also in [`facts`](Self::facts).
     pub worse_trials: Vec<FactChange>,
     /// Cases that are right in the first report, and are wrong or could not run in the second.
     pub became_wrong: Vec<Change>,
@@ -158,8 +158,8 @@ impl GoneRow {
 impl Comparison {
     /// Compares two reports.
     ///
-    /// Devices are paired by vendor and device ID, in order. If both reports have only one device,
-    /// these two are compared in any case.
+    /// Devices are paired by vendor and device ID, in order. If both reports have only one device, these two are
+    /// compared even if their IDs differ.
     pub fn new(before: &Recorded, after: &Recorded) -> Self {
         let mut comparison = Self { quick: (before.is_quick, after.is_quick), ..Self::default() };
         for (first, second) in pairs(&before.devices, &after.devices) {
@@ -169,7 +169,7 @@ impl Comparison {
     }
 
     /// Whether nothing is worse: no case and no trial became wrong, every new case is right, and no device, backend or
-    /// topology of a backend is gone. Other cases that are gone are ignored, because a probe may leave out some.
+    /// topology of a backend is gone. Other missing cases are ignored, because a probe may leave out some cases.
     pub fn is_no_worse(&self) -> bool {
         self.became_wrong.is_empty()
             && self.worse_trials.is_empty()

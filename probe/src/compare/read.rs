@@ -44,7 +44,7 @@ pub enum ReadError {
     Json {
         /// The path of the file.
         file: PathBuf,
-        /// The error, which contains the line.
+        /// The error of the JSON parser, which contains the line number.
         #[source]
         source: serde_json::Error,
     },

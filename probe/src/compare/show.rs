@@ -17,10 +17,9 @@ impl CaseKey {
     }
 }
 
-/// The topology of cases of tessellation shaders.
+/// The topology of all cases with tessellation shaders, as reports name it.
 const PATCHES: &str = "patch-list";
 
-/// Shows the pipeline of a case as text.
 struct PipelineOf<'a>(&'a CaseKey);
 
 impl Display for PipelineOf<'_> {

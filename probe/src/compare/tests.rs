@@ -104,7 +104,7 @@ fn devices_are_paired_by_their_ids() {
     let mut other = small(&[("wrong", "1x1")], &[]);
     other["reports"][0]["device"]["device_id"] = 7.into();
     other["reports"][0]["device"]["name"] = "Other".into();
-    // If both reports have one device, these are compared even if they differ.
+    // If each report has only one device, the two devices are compared even if they differ.
     assert!(!Comparison::new(&parse(&one), &parse(&other)).is_no_worse());
     let mut both = other.clone();
     both["reports"] = [other["reports"][0].clone(), one["reports"][0].clone()].into();
@@ -226,11 +226,12 @@ fn a_trial_that_became_wrong_is_worse() {
         assert!(!comparison.is_no_worse(), "{comparison}");
         let text = comparison.to_string();
         assert!(text.starts_with(&format!("{worse}: 1 right as before\n")), "{text}");
-        // Neither is worse than itself, and the other way nothing became wrong.
+        // The report `after` is no worse than itself. If the two reports are swapped, nothing became wrong.
         assert!(Comparison::new(&after, &after).is_no_worse());
         assert!(Comparison::new(&after, &before).is_no_worse());
     }
-    // To be done without, not to be tried on a device that lacks it, and not to be in the report is not worse.
+    // A trial is not worse if captures do without the property that it tests (`done-without`), if the device lacks the
+    // tested feature (`absent`), or if the second report does not contain the trial.
     for after in [&[(indirect, "done-without"), (stores, "absent")][..], &[]] {
         assert!(Comparison::new(&before, &with(after)).is_no_worse());
     }
@@ -256,7 +257,7 @@ fn what_nothing_captures_any_more_is_named() {
     let verdict = "the native backend is gone: 2 right as before; 1 gone, all right\n";
     let row = "gone (1):\n  native triangle-fan: 1, none is left\n";
     assert_eq!(gone.to_string(), format!("{verdict}{row}"));
-    // The same backend still captures another topology.
+    // `left` has lost the triangle fans of the native backend, but its native backend still captures another topology.
     let mut other = both.clone();
     other["reports"][0]["results"][0]["backend"] = "native".into();
     let mut left = one.clone();

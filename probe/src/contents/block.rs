@@ -4,14 +4,14 @@ use spirv::Decoration;
 use vkxfb::internal::spirv::Id;
 use vkxfb::internal::spirv::declarations::{Declarations, Type};
 
-/// The maximum number of values in a block that are visited. A block of 64 KiB has 16384 dwords.
+/// The maximum number of values that are visited to determine the layout of a block. A block of 64 KiB has 16384
+/// dwords.
 const MAX_STEPS: u32 = 1 << 20;
 
 /// Compilers may pad the size of a block to a multiple of this many bytes, so the user's contents
 /// may have that size.
 const ROUNDING: u64 = 16;
 
-/// The size of a device address in bits.
 const POINTER_BITS: u32 = 64;
 
 /// The layout of a block in a buffer or of push constants.
@@ -34,7 +34,6 @@ pub(super) struct Block {
     array: Option<(u64, Vec<Number>)>,
 }
 
-/// A number in a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Number {
     /// The offset in bytes from the start of the block.
@@ -108,7 +107,6 @@ impl Block {
         rest == 0 || rest >= end_of(numbers).saturating_sub(*start)
     }
 
-    /// Describes the size of the block, for messages.
     pub(super) fn size_in_words(&self) -> String {
         match self.stride {
             None => format!("{} bytes", self.size),
@@ -233,8 +231,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Adds the components of a vector. Their distance in bytes is `apart`; they are adjacent if
-    /// `apart` is `None`.
+    /// Adds the components of a vector. `apart` is the distance in bytes from one component to the next. If it is
+    /// `None`, the components are adjacent.
     fn vector(&mut self, ty: Id, count: u32, start: u64, apart: Option<u32>) -> Result<(), String> {
         let size = match self.declarations.ty(ty) {
             Some(Type::Int { width, .. } | Type::Float { width }) => width / 8,

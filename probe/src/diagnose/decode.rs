@@ -1,5 +1,5 @@
-//! Finds the records of a capture, and determines for each record the expected contents, and the vertex that
-//! it contains.
+//! Finds the records of a capture, and determines the expected contents of each record and the vertex that the record
+//! contains.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -130,8 +130,7 @@ impl<'a> Capture<'a> {
         (u32::try_from(instance).unwrap_or(u32::MAX), primitive - instance * per_instance)
     }
 
-    /// Returns the vertices of a primitive, in order. Returns none for a primitive that the draw
-    /// does not have.
+    /// Returns the vertices of a primitive, in order. Empty for a primitive that the draw does not have.
     pub fn expected(&self, primitive: u64) -> Vec<VertexRef> {
         if primitive >= self.primitives_needed() {
             return Vec::new();
@@ -183,9 +182,9 @@ impl<'a> Capture<'a> {
         }
     }
 
-    /// Returns the number of a buffer, and what a record contains in that buffer: no vertex
-    /// (`None`), the sentinel (`Some(None)`), or a vertex. If several vertices have the same
-    /// outputs, prefers those in `near`.
+    /// Returns the number of a buffer, and what a record contains in that buffer: no vertex (`None`), the sentinel if
+    /// nothing was written (`Some(None)`), or a vertex. If several vertices have the same outputs, prefers those in
+    /// `near`.
     fn part(
         &self,
         buffer: &Buffer<'_>,
@@ -359,7 +358,7 @@ pub(super) fn from_bound(captured: &CapturedBuffer<'_>, at: u64) -> i64 {
     at.cast_signed().wrapping_sub(captured.bound.start.cast_signed())
 }
 
-/// Whether a range of the allocation still contains the sentinel.
+/// Whether nothing was written to a range of the allocation: it still contains the sentinels from before the capture.
 pub(super) fn is_untouched(captured: &CapturedBuffer<'_>, range: Range<usize>) -> bool {
     let bytes = captured.bytes.get(range.clone()).unwrap_or_default();
     sentinel::first_touched(captured.buffer, range.start as u64, bytes).is_none()

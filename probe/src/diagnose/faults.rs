@@ -1,4 +1,4 @@
-//! The kinds of faults. If a wrong capture has several, this module chooses under which of them it is reported.
+//! The kinds of faults. This module also chooses under which fault a capture with several faults is reported.
 
 use std::fmt;
 
@@ -110,14 +110,14 @@ pub struct VertexRef {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Slot {
-    /// The outputs of this vertex, in all buffers.
+    /// The record contains the outputs of this vertex, in all buffers.
     Vertex(VertexRef),
-    /// The sentinel: the record was not written.
+    /// The record was not written: it still contains the sentinel.
     Untouched,
-    /// Different vertices in different buffers: the vertex in each buffer, by the buffer's number.
-    /// `None` is a part that was not written.
+    /// The parts of the record in different buffers are from different vertices. Each element has the number of a
+    /// buffer and the vertex in it, or `None` for a part that was not written.
     Torn(Vec<(u32, Option<VertexRef>)>),
-    /// Something that is not the record of any vertex.
+    /// The contents are not the record of any vertex.
     Unknown {
         /// The outputs that differ from those of the expected vertex: their names, or `buffer B
         /// offset O` if the module has no name for an output.
@@ -213,13 +213,13 @@ pub struct Mismatch {
     pub rotated_primitives: u64,
     /// The capture buffer with the first wrong byte.
     pub buffer: u32,
-    /// The offset in bytes of the first wrong byte from the start of the bound range; negative in
-    /// the guard region before that. For a wrong counter, the counter's value.
+    /// The offset in bytes of the first wrong byte from the start of the bound range; negative in the guard region
+    /// before the range. For a wrong counter, the counter's value.
     pub byte_offset: i64,
     /// Further information, as a sentence.
     pub note: Option<String>,
-    /// Up to eight primitives around the first that differs, including right ones. All are of the
-    /// same instance, and the first has an even number.
+    /// Up to eight primitives around the first that differs, including right ones. All of them are of the same
+    /// instance, and the number of the first is even.
     pub excerpt: Vec<PrimitiveDiff>,
 }
 
@@ -268,7 +268,7 @@ pub enum Verdict {
     Mismatch(Box<Mismatch>),
 }
 
-/// A fault that was found. A capture may have several, and is reported under one of them.
+/// A fault that was found in a capture. A capture with several findings is reported under only one of them.
 #[derive(Debug, Clone)]
 pub(super) struct Finding {
     pub fault: Fault,

@@ -8,11 +8,10 @@
 //! on both sides of the bound range. All of it was filled with [sentinels](super::sentinel) before
 //! the capture.
 //!
-//! [`diagnose`] first compares bytes, which is enough for a right capture. If bytes differ, it
-//! first looks for steps of the submission that had no effect ([`missing_step`]). Then it
-//! determines which vertices the records contain, and names the difference between the expected and
-//! the captured vertices: see [`Fault`]. It reports the fault of the first primitive that differs,
-//! unless memory outside the bound range was written: an overrun always comes first.
+//! [`diagnose`] first compares bytes, which is enough for a right capture. If bytes differ, it first looks for steps of
+//! the submission that had no effect ([`missing_step`]). Then it determines which vertices the records contain, and
+//! names the difference between the expected and the captured vertices: see [`Fault`]. It reports the fault of the
+//! first primitive that differs. But if memory outside the bound range was written, it reports the overrun instead.
 
 #![forbid(unsafe_code)]
 
@@ -47,14 +46,13 @@ pub struct Expectation<'a> {
     /// enabled and, for fans, the property `transformFeedbackPreservesTriangleFanProvokingVertex`
     /// is true.
     pub preserves_provoking_vertex: bool,
-    /// The number of instances of the draw. All have the same primitives, but each has its own
-    /// records.
+    /// The number of instances of the draw. All instances have the same primitives, but each has its own records.
     pub instance_count: u32,
     /// The layout of the captured outputs.
     pub layout: &'a Layout,
-    /// For each capture buffer, the records of all vertices. The record of vertex v of instance k
-    /// starts at byte (k * [`Sequence::vertex_count`] + v) * stride. Bytes that no output covers
-    /// are ignored. Empty for buffers that are not bound, or to which nothing is captured.
+    /// For each capture buffer, the records of all vertices. The record of vertex v of instance k starts at byte (k *
+    /// [`Sequence::vertex_count`] + v) * stride. Bytes that no output covers are ignored. A slice is empty if the
+    /// buffer is not bound, or if nothing is captured to it.
     pub records: [&'a [u8]; MAX_XFB_BUFFERS],
     /// The indices, in [`Layout::outputs`], of outputs that may have undefined values, because the shader does not
     /// write them on every path ([`Lowered::unwritten`](vkxfb::lower::Lowered::unwritten)) and the backend does not
@@ -74,8 +72,8 @@ pub struct CapturedBuffer<'a> {
     pub bytes: &'a [u8],
     /// The bound range, in bytes from the start of the allocation.
     pub bound: Range<u64>,
-    /// The offset in bytes from the start of the bound range at which the draw starts to write. If
-    /// a counter was bound at Begin, this is its value. Bytes before it must not have changed.
+    /// The offset in bytes from the start of the bound range at which the draw starts to write. If a counter was bound
+    /// at Begin, the offset is the counter's value. Bytes before the offset must not have changed.
     pub position: u64,
     /// The counter's value after End: bytes from the start of the bound range. `None` if no counter
     /// was bound.
@@ -129,12 +127,12 @@ pub enum DiagnoseError {
     /// The expectation says that more primitives are written than the draw has.
     #[error("{written} primitives written, but the draw has {needed}")]
     Primitives {
-        /// The given number.
+        /// The number of primitives that are written, according to the expectation.
         written: u64,
         /// The number of primitives of the draw.
         needed: u64,
     },
-    /// An output of the layout ends after its record.
+    /// An output of the layout reaches beyond the end of its record.
     #[error("capture buffer {buffer}: an output ends at byte {end} of a stride of {stride}")]
     Output {
         /// The number of the buffer.

@@ -15,7 +15,6 @@ const DISPLACED: u64 = 8;
 /// The maximum number of primitives that are shown around a fault.
 const SHOWN: usize = 8;
 
-/// The differences in the records of a capture.
 #[derive(Default)]
 pub(super) struct Scan {
     /// The first finding of each kind of fault.
@@ -103,8 +102,8 @@ pub(super) fn around(
     let back = primitive - primitive.saturating_sub(2) / 2 * 2;
     let mut shown = excerpt(capture, place - back, SHOWN);
     shown.retain(|diff| diff.instance == instance);
-    // `finding` describes the fault of its primitive more exactly than a comparison of the primitive would.
-    // The primitive may also be beyond all expected primitives.
+    // `finding` describes the fault of its primitive more exactly than a comparison of the primitive would. Its
+    // primitive may be beyond the last expected primitive, and then it is added.
     if let Some(finding) = finding {
         match shown.iter_mut().find(|diff| diff.primitive == finding.primitive) {
             Some(diff) => diff.clone_from(finding),

@@ -6,8 +6,8 @@ use vkxfb::capture::Layout;
 
 use super::DiagnoseError;
 
-/// The ranges of bytes of a record in one buffer that outputs define, and the ranges that no output
-/// covers.
+/// The byte ranges of a record that outputs define, and then the byte ranges that no output covers. Both are for the
+/// part of the record in one capture buffer.
 pub(super) type SplitRecord = (Vec<Range<usize>>, Vec<Range<usize>>);
 
 pub(super) fn split_record(

@@ -1,17 +1,17 @@
-//! Finds steps of a submission that had no effect. After such a step, the memory that was read back
-//! does not contain a capture. Comparing it would report a fault that did not happen, such as an
-//! overrun although nothing was stored.
+//! Finds steps of a submission that had no effect. After such a step, the memory that was read back does not contain a
+//! capture. A comparison of this memory would report a fault that did not happen, such as an overrun although nothing
+//! was stored.
 
 use super::decode::is_untouched;
 use super::{CapturedBuffer, Fault, Mismatch};
 use crate::sentinel::Fill;
 
-/// Returns a mismatch that names the first step without an effect. `primitives_written` is the
-/// number of primitives that the capture should have written.
+/// Returns a mismatch that names the first step without an effect. `primitives_written` is the number of primitives
+/// that the capture should have written.
 ///
-/// The steps are, in this order: the host fills the readback memory. The device fills the readback memory and the
-/// capture buffers, copies the sentinels to the capture buffers, captures, and copies the capture buffers to the
-/// readback memory. The three fills write different constants: see [`Fill`].
+/// First the host fills the readback memory. Then the device fills the readback memory and the capture buffers, copies
+/// the sentinels to the capture buffers, captures, and copies the capture buffers to the readback memory. The three
+/// fills write different constants: see [`Fill`].
 pub fn missing_step(primitives_written: u64, captured: &[CapturedBuffer<'_>]) -> Option<Mismatch> {
     let first = captured.first()?;
     let all = |holds: &dyn Fn(&CapturedBuffer<'_>) -> bool| captured.iter().all(holds);

@@ -9,7 +9,6 @@ use super::decode::{Buffer, Capture, from_bound};
 use super::faults::Finding;
 use super::{CapturedBuffer, Fault, primitives};
 
-/// Whether every counter that was read back has the right value.
 pub(super) fn counters_are_right(capture: &Capture<'_>) -> bool {
     counters(capture).all(|(captured, expected)| captured.counter.is_none_or(|c| c == expected))
 }
@@ -141,8 +140,8 @@ fn behind(capture: &Capture<'_>, buffer: &Buffer<'_>) -> Option<Finding> {
     let record = (at - buffer.start as u64) / buffer.stride as u64;
     let place = record / m;
     let diff = capture.has_room_for((place + 1) * m - 1).then(|| {
-        // The list of expected vertices is empty, because nothing should be written there, even if the draw
-        // has a primitive that does not fit.
+        // The list of expected vertices is empty, because nothing should be written after the last expected record,
+        // even if the draw has a further primitive that does not fit.
         primitives::trace(capture, place, Vec::new())
     });
     Some(Finding {

@@ -304,8 +304,7 @@ fn contradictions_are_errors() {
     assert_eq!(end, (1 << 32) + 4);
 }
 
-/// Measures how long a right capture of 200 MB takes. Only with `--release` does the time mean
-/// something.
+/// Measures how long the diagnosis of a right capture of 200 MB takes. The time is meaningful only with `--release`.
 #[test]
 #[ignore = "a measurement"]
 fn large_captures_take_about_a_second() {

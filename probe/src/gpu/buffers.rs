@@ -22,7 +22,6 @@ impl Gpu {
         }
     }
 
-    /// Whether an object was created with this device.
     fn owns(&self, context: ContextId) -> bool {
         context == self.context.context_id()
     }
@@ -37,7 +36,6 @@ impl Gpu {
         owns && self.state != State::Hung
     }
 
-    /// Checks that the device supports the usage of a buffer.
     fn check_usage(&self, usage: vk::BufferUsageFlags) -> Result<(), GpuError> {
         use vk::BufferUsageFlags as Usage;
         let mut known = Usage::TRANSFER_SRC
@@ -65,7 +63,6 @@ impl Gpu {
         }
     }
 
-    /// Checks the size of a buffer against the limits of the device.
     fn check_size(&self, what: &str, size: u64) -> Result<(), GpuError> {
         let max = self.memory_limits().max_buffer;
         let limit = "the lesser of maxBufferSize and maxMemoryAllocationSize";

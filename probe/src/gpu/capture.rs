@@ -98,15 +98,15 @@ pub enum Step {
 impl Gpu {
     /// Makes captures, in order, and returns the contents of their buffers.
     ///
-    /// Before each copy, its destination is filled with a constant of
-    /// [`Fill`](crate::sentinel::Fill). If the copy has no effect, that constant is in the results.
+    /// Before each copy, the destination of the copy is filled with a constant of [`Fill`](crate::sentinel::Fill). If
+    /// the copy has no effect, that constant is in the results.
     ///
     /// The captures are in one submission, unless it would exceed the [time limit](Self::set_submission_limit). A
     /// native capture also begins a new command buffer if it leaves a buffer unbound that an earlier capture bound.
     ///
     /// # Errors
-    /// [`GpuError::TargetRange`], [`GpuError::Capture`] with the first request that cannot be
-    /// recorded, those of [`submit`](Self::submit), or a failed allocation.
+    /// [`GpuError::TargetRange`], [`GpuError::Capture`] with the first request that cannot be recorded, the errors of
+    /// [`submit`](Self::submit), or a failed allocation.
     ///
     /// # Safety
     /// The pipelines and descriptor sets are of this device. On the native and vertex backends the
@@ -134,7 +134,7 @@ impl Gpu {
     /// Makes captures in a single submission, or in several if they would take too long.
     ///
     /// # Safety
-    /// The same as for [`capture`](Self::capture). The requests are one of the [`batches`].
+    /// The same as for [`capture`](Self::capture). The requests are one of the runs that [`batches`] returns.
     unsafe fn capture_batch(
         &mut self,
         requests: &[CaptureRequest<'_>],
@@ -182,8 +182,8 @@ impl Gpu {
         })
     }
 
-    /// Returns the usage flags of capture buffers with counters, and those of vertex and index buffers. Each of the two
-    /// contains the flags that any backend of the device needs.
+    /// Returns the usage flags of capture buffers with counters, and those of vertex and index buffers. Both contain
+    /// the flags that any of the device's backends needs.
     fn usages(&self) -> (vk::BufferUsageFlags, vk::BufferUsageFlags) {
         let none = (vk::BufferUsageFlags::empty(), vk::BufferUsageFlags::empty());
         let ctx = &self.context;
@@ -268,7 +268,7 @@ impl Gpu {
 }
 
 /// Splits requests into runs that may be in one command buffer. A native capture begins a new run if it leaves a buffer
-/// unbound that an earlier capture bound, because in the same command buffer that buffer would still be bound.
+/// unbound that an earlier capture bound, because the buffer would still be bound in the same command buffer.
 fn batches<'a, 'b>(
     requests: &'a [CaptureRequest<'b>],
 ) -> impl Iterator<Item = &'a [CaptureRequest<'b>]> {
@@ -295,7 +295,6 @@ fn batches<'a, 'b>(
     })
 }
 
-/// Returns the size of the arena that the requests need.
 fn arena_for(requests: &[CaptureRequest<'_>]) -> ArenaDesc {
     // The recorder makes a separate capture for each vertex stream.
     let streams = |r: &CaptureRequest<'_>| u64::from(r.pipeline.stream_count());

@@ -3,9 +3,8 @@
 use ash::{Entry, Instance, khr, vk};
 use vkxfb::runtime::Capabilities;
 
-/// Returns the driver's `conformanceVersion` as `MAJOR.MINOR.SUBMINOR.PATCH`. Drivers that do not
-/// conform report 0.0.0.0. `None` without Vulkan 1.2 or `VK_KHR_driver_properties`, which define
-/// it.
+/// Returns the driver's `conformanceVersion` as `MAJOR.MINOR.SUBMINOR.PATCH`. Drivers that do not conform report
+/// 0.0.0.0. `None` without Vulkan 1.2 or `VK_KHR_driver_properties`, which define this property.
 ///
 /// # Safety
 /// `device` belongs to `instance`, which is live and was created with `entry`; `capabilities` are

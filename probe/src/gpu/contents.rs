@@ -8,8 +8,8 @@ use super::buffers::copy_into;
 use super::{Gpu, GpuError};
 use crate::contents::{BufferContents, BufferKind, Contents};
 
-/// Buffers with a shader's [`Contents`], and descriptor sets for them, beginning with set 0.
-/// Graphics and compute shaders can use the sets. [`Gpu::destroy_contents`] destroys all.
+/// Buffers with a shader's [`Contents`], and descriptor sets for them, beginning with set 0. Graphics and compute
+/// shaders can use the sets. [`Gpu::destroy_contents`] destroys all of these objects.
 #[derive(Debug, Default)]
 #[must_use = "leaks what is not destroyed"]
 pub struct BoundContents {

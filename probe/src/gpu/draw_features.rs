@@ -1,5 +1,5 @@
-//! Optional features that applications use in draws. No backend needs them, but native captures of
-//! such draws do. Other optional features, which the runtime uses, are in
+//! Optional features that applications use in draws. The compute and vertex backends do not need them. A native capture
+//! needs the features that the captured draw uses. Other optional features, which the runtime uses, are in
 //! [`RequiredFeatures`](vkxfb::runtime::RequiredFeatures).
 
 use std::ffi::CStr;

@@ -19,9 +19,9 @@ type Negotiate = unsafe extern "system" fn(*mut u32) -> vk::Result;
 /// process ends.
 pub(super) fn load(file: &Path) -> Result<ash::Entry, GpuError> {
     let refused = |reason: String| GpuError::Driver { file: file.to_owned(), reason };
-    // The path is made absolute, because the dynamic linker looks for a name without a directory
-    // only in the system's library directories, not in the current directory. A name that is no
-    // file here is left to the linker.
+    // The path is made absolute, because the dynamic linker looks for a name without a directory only in the system's
+    // library directories, not in the current directory. If there is no such file in the current directory, the linker
+    // gets the unchanged name.
     let here = std::path::absolute(file).ok().filter(|path| path.exists());
     let path = here.as_deref().unwrap_or(file);
     // SAFETY: loading a driver runs its initializers, which also happens when the Vulkan loader

@@ -8,7 +8,6 @@ use vkxfb::topology::PrimitiveTopology;
 use super::{CaptureRequest, Gpu, GpuError, State, Step};
 use crate::trial::Trial;
 
-/// The fault that is simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// A submission fails with `VK_ERROR_DEVICE_LOST`.
@@ -103,18 +102,16 @@ impl Gpu {
         self.injected = Some(fault);
     }
 
-    /// Whether a fault is simulated that makes vertex shaders store vertices twice.
     pub(super) fn stores_twice(&self) -> bool {
         self.injected.is_some_and(|fault| fault.kind == Kind::Twice)
     }
 
-    /// Whether a fault is simulated that makes indirect dispatches do nothing.
     pub(super) fn ignores_indirect_dispatches(&self) -> bool {
         self.injected.is_some_and(|fault| fault.kind == Kind::NoIndirect)
     }
 
-    /// Simulates the fault if its place is this trial: returns an error, ends the process, or does
-    /// not return. Otherwise, and for kinds that other functions simulate, returns `Ok`.
+    /// Simulates the injected fault if it is to happen in this trial: returns an error, ends the process, or does not
+    /// return. Otherwise, and for kinds that other functions simulate, returns `Ok`.
     pub(crate) fn fail_trial_if_injected(&mut self, trial: Trial) -> Result<(), GpuError> {
         match self.injected {
             Some(InjectedFault { kind, place: Place::Trial(at) }) if at == trial => self.fail(kind),
@@ -122,8 +119,8 @@ impl Gpu {
         }
     }
 
-    /// Simulates the fault if its place is a draw of the capture requests: returns an error, ends the process, or does
-    /// not return. Otherwise returns `Ok`.
+    /// Simulates the injected fault if it is to happen in a draw of the capture requests: returns an error, ends the
+    /// process, or does not return. Otherwise returns `Ok`.
     pub(super) fn fail_if_injected(
         &mut self,
         requests: &[CaptureRequest<'_>],

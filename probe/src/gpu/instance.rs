@@ -12,7 +12,6 @@ use super::messages::{Messages, messenger_info};
 use super::tools::tools;
 use super::{DeviceInfo, GpuError, OpenOptions, Profile, driver};
 
-/// The name of the validation layer.
 const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 
 /// The highest Vulkan version that is requested for the instance.
@@ -64,8 +63,8 @@ fn has_layer(entry: &ash::Entry, name: &CStr) -> Result<bool, GpuError> {
     Ok(layers.iter().any(|l| l.layer_name_as_c_str() == Ok(name)))
 }
 
-/// Whether the loader found a driver. If it did not, it reports hardly any extensions, and without
-/// this check the error would name a missing extension.
+/// Whether the loader found a driver. A loader without a driver reports hardly any extensions, so that without this
+/// check the error would name a missing extension.
 fn has_driver(entry: &ash::Entry) -> bool {
     // SAFETY: nothing is enabled, and nothing is created from the instance before it is destroyed.
     unsafe {
@@ -118,7 +117,7 @@ impl Instance {
             names.push(properties2);
         }
         let mut flags = vk::InstanceCreateFlags::empty();
-        // This is enabled in every profile, because without it the loader hides devices that need
+        // This extension is enabled in every profile, because without it the loader hides devices that need
         // `VK_KHR_portability_subset`.
         if has(khr::portability_enumeration::NAME) {
             names.push(khr::portability_enumeration::NAME);
@@ -180,7 +179,7 @@ impl Instance {
         Ok(instance)
     }
 
-    /// Makes dropping this value leak the instance.
+    /// Makes `drop` leak the instance instead of destroying it.
     pub(super) const fn leak(&mut self) {
         self.leaked = true;
     }

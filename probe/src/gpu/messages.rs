@@ -37,7 +37,6 @@ struct FalsePositive {
     why: &'static str,
 }
 
-/// All messages that are known to be wrong.
 const FALSE_POSITIVES: &[FalsePositive] = &[FalsePositive {
     id: "UNASSIGNED-CoreValidation-Shader-InterfaceTypeMismatch",
     text: "does not match vertex shader input type of `ptr to Input struct of",

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::CaptureRequest;
 
 /// The maximum time that a submission of captures should take, unless
-/// [`Gpu::set_submission_limit`](super::Gpu::set_submission_limit) sets another one.
+/// [`Gpu::set_submission_limit`](super::Gpu::set_submission_limit) sets another time.
 pub const SUBMISSION_LIMIT: Duration = Duration::from_millis(300);
 
 /// The speed in bytes per second that is assumed for the first submission. It is low, because
@@ -115,7 +115,7 @@ mod tests {
         // At 1 MB per second, only the first submission exceeds the limit.
         let (longest, _) = run(LIMIT, 1000, 10_000, ms(10));
         assert_eq!(longest, ms(1200));
-        // On a fast device, all captures are soon in one submission.
+        // On a fast device, after a few submissions all remaining captures fit into one.
         let (_, submissions) = run(LIMIT, 10_000, 10_000, Duration::from_micros(1));
         assert!(submissions <= 8, "{submissions}");
     }

@@ -1,6 +1,6 @@
-//! Emulates memory that is not coherent. The host writes and reads a copy of the mapped memory. A
-//! flush writes the copy to the memory, and an invalidation updates the copy. If one of these is
-//! forgotten, the device or the host reads old contents.
+//! Emulates memory that is not coherent. The host writes and reads a copy of the mapped memory. A flush writes the copy
+//! to the memory, and an invalidation updates the copy. If a flush or an invalidation is forgotten, the device or the
+//! host reads old contents.
 
 use std::ptr::NonNull;
 
@@ -54,7 +54,6 @@ impl Shadows {
         self.0.push(shadow);
     }
 
-    /// Destroys the copy of an allocation.
     pub(super) fn remove(&mut self, allocation: &Allocation) {
         self.0.retain(|shadow| Some(shadow.start()) != allocation.mapped);
     }

@@ -122,8 +122,8 @@ fn write_topologies(page: &mut String) -> fmt::Result {
     writeln!(page, "</div>")
 }
 
-/// Writes pictures of the captures in each row, in two fold-outs: those that are wrong on some
-/// backend, and those that are right on all.
+/// Writes pictures of the captures in each row of the table, in two fold-outs. One is for captures that are wrong on
+/// some backend, the other for captures that are right on all backends.
 fn write_traces(page: &mut String, report: &ProbeReport) -> fmt::Result {
     let (mut right, mut wrong) = (String::new(), String::new());
     for row in Row::all() {

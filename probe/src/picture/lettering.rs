@@ -1,9 +1,8 @@
 //! Breaks text in pictures into lines, because SVG does not break lines, and clips lines that are
 //! too long.
 //!
-//! The font that the viewer uses is not known. The widths here are those of DejaVu Sans, which is
-//! wider than most other fonts in the style sheets, so lines also fit if the viewer uses one of
-//! these.
+//! The font that the viewer uses is not known. The widths here are those of DejaVu Sans, which is wider than most other
+//! fonts in the style sheets, so lines fit in those fonts, too.
 
 use svg::node::element::Group;
 
@@ -18,7 +17,6 @@ pub(super) enum Lettering {
 }
 
 impl Lettering {
-    /// The class in the style sheet.
     pub(super) const fn class(self) -> &'static str {
         match self {
             Self::Title => "xf-title",
@@ -36,7 +34,6 @@ impl Lettering {
         }
     }
 
-    /// Whether the style sheet makes the text bold.
     pub(super) const fn is_bold(self) -> bool {
         matches!(self, Self::Title)
     }
@@ -90,7 +87,6 @@ impl Lines {
         (self.lines.len() - 1) as f32 * self.lettering.step()
     }
 
-    /// The height of all lines.
     pub(super) fn height(&self) -> f32 {
         self.extra() + self.lettering.step()
     }

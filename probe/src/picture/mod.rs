@@ -49,7 +49,6 @@ const MARGIN: f32 = 16.0;
 /// The height of a line of text below the panels, in user units.
 const LINE: f32 = 18.0;
 
-/// The title for a row of the report's table, with the vertex stream if there are several.
 fn title(row: Row, stream: Option<u32>) -> String {
     let stream = stream.map_or(String::new(), |stream| format!(", stream {stream}"));
     format!("{row}{stream}")
@@ -204,7 +203,7 @@ fn mismatch_document(
         .map(|caption| Lines::of(Lettering::Caption, caption, width - 2.0 * MARGIN))
         .collect::<Vec<_>>();
     let (expected, captured) = (shown.expected(provoking), shown.captured("captured"));
-    // With heads of the same height, the vertices are at the same height on both sides.
+    // Both heads (title and note) get the same height, so that the vertices of both panels are at the same height.
     let head = expected.0.height().max(captured.0.height());
     let below = head + shown.stage.height;
     let height = below + captions.iter().map(Lines::height).sum::<f32>() + 6.0;
@@ -220,7 +219,7 @@ fn mismatch_document(
     document
 }
 
-/// The primitives of one instance for which the picture has room, and the places of their vertices.
+/// The primitives that a picture shows, all of one instance, and the places of their vertices.
 struct Shown<'a> {
     stage: Stage,
     /// The vertex stream. `None` if there is only one.
@@ -254,8 +253,8 @@ impl Shown<'_> {
     /// Returns the panel of the expected primitives, and its title.
     fn expected(&self, provoking: ProvokingVertex) -> (Head, Group) {
         let Self { stage, stream, diffs } = self;
-        // Primitives that the draw does not have are left out. There may be fewer primitives than
-        // the stage has room for.
+        // Primitives that the draw does not have are left out, so the panel may have fewer primitives than there is
+        // space for.
         let mut panel = Panel::new(stage, "xf-expected");
         for diff in diffs.iter().filter(|diff| !diff.expected.is_empty()) {
             let vertices: Vec<_> = diff.expected.iter().map(|v| u64::from(v.vertex)).collect();

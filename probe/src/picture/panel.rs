@@ -27,13 +27,13 @@ struct Corner {
     hole: Option<String>,
 }
 
-/// A panel while its primitives are drawn.
+/// A panel to which primitives are added one by one.
 pub(super) struct Panel<'a> {
     stage: &'a Stage,
     areas: Group,
     arrows: Group,
-    /// The areas of primitives that differ. They are drawn over those of right primitives, and
-    /// under the vertices.
+    /// The areas of primitives that differ. These areas are drawn over the areas of right primitives, and under the
+    /// vertices.
     wrong_areas: Group,
     /// The arrows of primitives that differ. They are drawn over everything else.
     wrong: Group,

@@ -1,5 +1,5 @@
-//! The stage of a picture: the vertices that it shows, and their places. They are the vertices of a topology,
-//! or vertices that a geometry shader emits.
+//! A stage is the part of a capture that a picture shows: a few vertices, and their places in the picture. They are the
+//! vertices of a topology, or the vertices that a geometry shader emits.
 
 use vkxfb::topology::PrimitiveTopology;
 
@@ -69,7 +69,7 @@ const BOTTOM: f32 = 144.0;
 /// The maximum number of columns for which vertices do not overlap.
 const MOST_COLUMNS: u64 = 12;
 
-/// Returns the number of columns that strips take, if there is an empty column between two strips.
+/// Returns the number of columns that strips need: one for each vertex, and one between two strips.
 fn columns(strips: &[Vec<u64>]) -> u64 {
     let vertices: usize = strips.iter().map(Vec::len).sum();
     (vertices + strips.len().saturating_sub(1)) as u64
@@ -85,8 +85,7 @@ fn zigzag(i: u64, n: u64) -> Point {
     Point::new(column(i, n), if i.is_multiple_of(2) { BOTTOM } else { TOP })
 }
 
-/// Returns the x coordinate of the middle of part `i`, if the width is divided into `n` equal
-/// parts.
+/// Divides the width of the picture into `n` equal parts, and returns the x coordinate of the middle of part `i`.
 fn part(i: u64, n: u64) -> f32 {
     WIDTH * (i as f32 + 0.5) / n as f32
 }
@@ -162,7 +161,6 @@ impl Stage {
         stage
     }
 
-    /// Returns the place of a vertex, if the picture shows it.
     pub fn place(&self, vertex: u64) -> Option<Point> {
         self.vertices.iter().find(|v| v.vertex == vertex).map(|v| v.at)
     }

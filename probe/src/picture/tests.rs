@@ -31,8 +31,8 @@ fn a_stage_has_the_vertices_of_its_primitives() {
     }
 }
 
-/// In the order in which their vertices are written, all triangles of a strip or fan have the same
-/// winding.
+/// If the vertices of each triangle are taken in the order in which they are written, all triangles of a strip or fan
+/// have the same winding.
 #[test]
 fn windings_agree() {
     for topology in PrimitiveTopology::ALL {

@@ -41,7 +41,6 @@ pub struct FailingShader {
     pub disassembly: Option<String>,
 }
 
-/// A text that is made line by line.
 #[derive(Default)]
 struct Lines(String);
 
@@ -118,7 +117,6 @@ pub fn bug_report(bug: &BugReport<'_>) -> Result<String, serde_json::Error> {
     Ok(lines.0)
 }
 
-/// Adds the section about the device, the machine and the run.
 fn add_device(lines: &mut Lines, report: &ProbeReport) {
     lines.add("## Device\n");
     for (name, value) in report.facts() {
@@ -127,7 +125,6 @@ fn add_device(lines: &mut Lines, report: &ProbeReport) {
     }
 }
 
-/// Adds the section about the wrong case.
 fn add_case(lines: &mut Lines, failure: &Failure) {
     lines.add("\n## Case\n");
     lines.add(format!("- {}, backend {}", failure.case, failure.backend));

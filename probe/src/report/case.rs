@@ -17,8 +17,8 @@ pub(crate) const FOLDED: &str = ", pipeline for this topology alone";
 pub struct Case {
     /// The name of the vertex shader.
     pub shader: String,
-    /// The name of the geometry shader or the tessellation shaders, whose outputs are then captured. `None`
-    /// if there is none.
+    /// The name of the geometry shader or tessellation shaders whose outputs are captured. `None` if the outputs of the
+    /// vertex shader are captured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub geometry: Option<String>,
     /// The stage whose outputs are captured.

@@ -14,7 +14,6 @@ impl Footnotes {
         index + 1
     }
 
-    /// Iterates over the texts with their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (usize, &str)> {
         (1..).zip(self.0.iter().map(String::as_str))
     }

@@ -4,7 +4,7 @@ use vkxfb::lower::Backend;
 
 use super::{Case, Failure, LostCase, ProbeReport, Row};
 
-/// Results that are similar. There is at least one.
+/// One or more results that are similar.
 pub(crate) struct Group<'a, T> {
     /// The first result, which is shown in full.
     pub first: &'a T,
@@ -51,7 +51,6 @@ impl ProbeReport {
     }
 }
 
-/// A result that belongs to a case and a backend.
 pub(crate) trait OnBackend {
     fn backend(&self) -> Backend;
     fn case(&self) -> &Case;

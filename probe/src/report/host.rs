@@ -43,8 +43,8 @@ impl HostInfo {
         }
     }
 
-    /// Returns what the registry of Windows says, without the size of main memory. `value` returns a value in
-    /// `HKEY_LOCAL_MACHINE`, by its key and name.
+    /// Returns the properties of the machine that are in the registry of Windows, which does not have the size of main
+    /// memory. `value` returns a value in `HKEY_LOCAL_MACHINE`, by its key and name.
     fn of_registry(value: impl Fn(&str, &str) -> Option<String>) -> Self {
         let of_system = |name: &str| value(r"SOFTWARE\Microsoft\Windows NT\CurrentVersion", name);
         let number = |name: &str| of_system(name).unwrap_or_else(|| "0".to_owned());

@@ -6,7 +6,6 @@ use crate::trial::TrialReport;
 
 use super::{DeviceInfo, HostInfo, Outcome, ProbeReport, Results, SCHEMA, TOOL_VERSION, outcome};
 
-/// The outermost object of the JSON.
 #[derive(Serialize)]
 struct Root<R> {
     schema: u32,

@@ -85,7 +85,6 @@ impl Results {
             && (&self.shader, &self.geometry) == (&other.shader, &other.geometry)
     }
 
-    /// Adds other draws of the same pipeline.
     pub(super) fn append(&mut self, mut other: Self) {
         self.right.append(&mut other.right);
         self.not_run.append(&mut other.not_run);

@@ -35,7 +35,7 @@ impl CapturedStage {
         }
     }
 
-    /// The words before the name of the shader that is captured, if it is not the vertex shader.
+    /// The words before the name of a captured shader that is not a vertex shader.
     pub(crate) const fn lead(self) -> &'static str {
         match self {
             Self::Tessellation => "tessellation shaders",

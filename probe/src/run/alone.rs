@@ -192,7 +192,6 @@ fn run_cases(
     Ok(())
 }
 
-/// Captures one case, and adds its verdict to the report.
 fn run_case(
     gpu: &mut Gpu,
     place: &Place<'_>,

@@ -68,10 +68,10 @@ impl Prepared {
             let written = &mut primitives_written[stream as usize];
             let bytes = u64::from(per_primitive) * u64::from(stride);
             let size = match overflowing == Some(stream) {
-                // The range has room for half of the primitives, and for all but 4 bytes of one more
-                // primitive. No part of that primitive must be written.
+                // The range has space for half of the primitives and all but the last 4 bytes of one more primitive, no
+                // part of which must be written.
                 true => needed[stream as usize] / 2 * bytes + (bytes - 4),
-                // The range has room for one more primitive, so a primitive too many would be
+                // The range has space for one primitive more than the draw has, so that a surplus primitive would be
                 // noticed.
                 false => (needed[stream as usize] + 1) * bytes,
             };
@@ -90,7 +90,6 @@ impl Prepared {
         Self { draw, vertices: vertex_count, indices: Vec::new(), primitives_written, allocations }
     }
 
-    /// Makes the draw an indexed draw with these indices.
     pub(super) fn by_indices(mut self, indices: Vec<u32>) -> Self {
         self.draw.vertex_count = u32::try_from(indices.len()).unwrap_or(u32::MAX);
         self.indices = indices;

@@ -1,7 +1,7 @@
 //! Tries counter buffers. A capture must start at the offset that the counter has at Begin, and write the offset of its
 //! end to the counter at End. This trial tests all combinations of buffers with and without counters, for one to four
-//! buffers. Most programs use counters for all buffers or for none, so other combinations may have undetected faults in
-//! drivers.
+//! buffers. Most programs use counters for all buffers or for none, so drivers may have undetected faults with other
+//! combinations.
 
 use vkxfb::capture::{CaptureEntry, CaptureList, MAX_XFB_BUFFERS, Selector};
 use vkxfb::lower::{Backend, LowerError, Lowered, Shader, compute, native};
@@ -21,12 +21,12 @@ use crate::trial::{Trial, TrialReport, TrialResult};
 use super::BatchError;
 
 const TOPOLOGY: PrimitiveTopology = PrimitiveTopology::TriangleList;
-/// The number of vertices of the draw: two triangles, and a vertex that belongs to none.
+/// The number of vertices of the draw: two triangles, and a vertex that belongs to no triangle.
 const VERTICES: u32 = 7;
 const RECORDS: usize = 6;
 
-/// The size in bytes of each capture buffer in a slot, the memory of one capture. The counters follow the last buffer,
-/// and take 16 bytes each.
+/// The size in bytes of each capture buffer. The memory of one capture, its *slot*, has the buffers and then the
+/// counters, which take 16 bytes each.
 const BUFFER: usize = 256;
 const COUNTER: usize = 16;
 const SLOT: usize = MAX_XFB_BUFFERS * (BUFFER + COUNTER);
@@ -95,7 +95,6 @@ const fn counter_at(buffer: usize) -> usize {
     MAX_XFB_BUFFERS * BUFFER + buffer * COUNTER
 }
 
-/// Writes a dword to a slot.
 fn put(slot: &mut [u8], at: usize, value: usize) {
     if let Some(target) = slot.get_mut(at..at + 4) {
         target.copy_from_slice(&(value as u32).to_le_bytes());
@@ -220,8 +219,8 @@ fn with_memory(
     let backend = pipeline.backend();
     let ctx = gpu.context();
     let usage = ctx.capture_buffer_usage(backend) | ctx.counter_buffer_usage(backend);
-    // No combination captures to the last slot. If it does not come back unchanged, the copies
-    // around the captures were not executed.
+    // No combination captures to the last slot. If its contents are not the same after the submission, the copies
+    // before and after the captures were not executed.
     let bytes = vec![Combination::before(); combinations.len() + 1].concat();
     gpu.with_buffer(bytes.len() as u64, usage, MemoryLocation::Device, |gpu, memory| {
         gpu.write(memory, 0, &bytes)?;

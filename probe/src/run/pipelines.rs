@@ -1,6 +1,6 @@
-//! The lowered shader and the pipeline of the cases that run. The last one of each is kept for the
-//! next batch: consecutive batches mostly have the same shader, and on the compute backend one
-//! pipeline captures every topology.
+//! The lowered shader and the pipeline of the cases that run. The last shader and the last pipeline are kept for the
+//! next batch: consecutive batches mostly have the same shader, and on the compute backend one pipeline captures every
+//! topology.
 
 use std::rc::Rc;
 
@@ -67,7 +67,6 @@ pub(super) struct PipelineCache {
 }
 
 impl PipelineCache {
-    /// Returns the lowered shader of a group.
     pub(super) fn shader<'a>(
         &mut self,
         gpu: &Gpu,
@@ -115,7 +114,6 @@ impl PipelineCache {
         }
     }
 
-    /// Destroys the pipeline, if there is one.
     pub(super) fn destroy(&mut self, gpu: &Gpu) {
         if let Some((_, pipeline)) = self.pipeline.take() {
             gpu.destroy_pipeline(pipeline);

@@ -1,6 +1,6 @@
-//! Determines the contents that the captures of a batch should have: the records of all vertices,
-//! and the vertices of all primitives. For a shader from a file these are *reference records*: each
-//! backend captures them from a list topology before the draws of the batch.
+//! Determines the contents that the captures of a batch should have: the records of all vertices, and the vertices of
+//! all primitives. For a shader from a file, the expected records are *reference records*: each backend captures them
+//! with a list topology before it captures the draws of the batch.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -26,7 +26,6 @@ type DrawSize = (u32, u32);
 /// The stride of each buffer. `None` for a buffer that is not captured to.
 type Strides = [Option<u32>; MAX_XFB_BUFFERS];
 
-/// The bytes of each buffer.
 type Buffers = [Vec<u8>; MAX_XFB_BUFFERS];
 
 /// The records and primitives that the draws of a batch should write.
@@ -68,8 +67,8 @@ impl RecordTable {
         self.faults.get(&draw)
     }
 
-    /// Returns the records and primitives that a draw of the batch should write to the buffers of a vertex
-    /// stream; none if the draw is not in the batch.
+    /// Returns the records and primitives that a draw of the batch should write to the buffers of a vertex stream.
+    /// There are none if the draw is not in the batch.
     pub(super) fn of(
         &self,
         group: &CaseGroup<'_>,
@@ -139,8 +138,8 @@ fn first_of_instances(
     (0..instances as usize).flat_map(|i| instance(i).unwrap_or_default()).copied().collect()
 }
 
-/// Identifies reference records: by the shaders, and by the numbers of vertices and instances. For
-/// geometry shaders also by the topology, the provoking vertex and the vertex stream.
+/// Identifies reference records by the shaders and by the numbers of vertices and instances. Reference records of
+/// geometry shaders are also identified by the topology, the provoking vertex and the vertex stream.
 type ReferenceKey = (String, Option<(String, PrimitiveTopology, ProvokingVertex, u32)>, DrawSize);
 
 /// The reference records of shaders from files, as the first backend captured them.
@@ -154,9 +153,8 @@ struct FirstCapture {
     key: ReferenceKey,
     backend: Backend,
     records: Buffers,
-    /// The groups for which `backend` captured the records. Records of other groups are not
-    /// compared with them: a user who repeats a case of such a group alone would not see the
-    /// difference.
+    /// The groups for which `backend` captured the records. Records of another backend are compared only for these
+    /// groups: the command that repeats a case of another group would capture nothing on `backend` to compare with.
     groups: Vec<(PrimitiveTopology, ProvokingVertex)>,
 }
 
@@ -242,10 +240,9 @@ impl References {
         Ok(RecordTable { records: TableRecords::Captured(found), faults })
     }
 
-    /// Returns the vertices and primitives that a geometry shader emits for each draw. For a shader from a
-    /// file, this is captured from a draw of a list topology, whose index buffer contains the vertices of
-    /// each primitive according to the model. So the result does not depend on how the device assembles
-    /// strips and fans.
+    /// Returns the vertices and primitives that a geometry shader emits for each draw. For a shader from a file, they
+    /// are captured from a draw of a list topology, whose index buffer contains the vertices of each primitive
+    /// according to the model. So the result does not depend on how the device assembles strips and fans.
     fn of_emitted(
         &mut self,
         gpu: &mut Gpu,
@@ -315,8 +312,8 @@ impl References {
         Ok(RecordTable { records: TableRecords::Emitted(emitted), faults })
     }
 
-    /// Compares the records that this backend captured with those of the first backend, or keeps
-    /// them if this is the first.
+    /// Compares the records that this backend captured with those of the first backend, or keeps them if this backend
+    /// is the first.
     fn compare(
         &mut self,
         key: ReferenceKey,

@@ -34,7 +34,6 @@ struct Buffer {
     counter: u32,
 }
 
-/// The source of the captured primitives.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) enum Source {
     /// A draw with a vertex shader.
@@ -116,8 +115,8 @@ impl Buffer {
             .map(|o| o.offset as usize..(o.offset + o.size()) as usize)
             .collect();
         // The expected records are filled with sentinels (hashes of buffer number and offset), so that the records of
-        // all vertices differ. The buffer number is that of no capture buffer, so that no record equals a sentinel in
-        // the allocation.
+        // all vertices differ. The buffer number in these hashes is not that of a capture buffer, so that no record
+        // equals a sentinel in the allocation.
         let mut records = vec![0; (VERTICES * INSTANCES) as usize * stride];
         sentinel::fill(buffer + MAX_XFB_BUFFERS as u32, &mut records);
         // The draw starts to write one record after the start of the bound range.
@@ -164,7 +163,6 @@ impl Synthetic {
         sequence(self.source, &self.emitted)
     }
 
-    /// Writes all records of the draw.
     pub fn write_all(&mut self) {
         for record in 0..self.record_count() {
             let vertex = self.expected(record);
@@ -172,8 +170,7 @@ impl Synthetic {
         }
     }
 
-    /// Fills the allocations with a constant, as if the step that should overwrite it had no
-    /// effect.
+    /// Fills the allocations with a constant, as if the step that should overwrite the constant had no effect.
     pub fn refill(&mut self, fill: Fill) {
         self.buffers.iter_mut().for_each(|b| fill.fill(&mut b.allocation));
     }
@@ -271,7 +268,6 @@ impl Synthetic {
         }
     }
 
-    /// Flips one bit of a byte of an allocation.
     pub fn damage(&mut self, buffer: usize, at: usize) {
         self.buffers[buffer].allocation[at] ^= 0x20;
     }

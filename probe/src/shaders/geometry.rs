@@ -1,10 +1,9 @@
 //! The probe's own geometry shaders and tessellation shaders, and formulas for the vertices that they emit.
 //!
-//! All shaders with one vertex stream are compiled from `shaders/probe/emit.glsl`, once for each
-//! kind of input primitive. Those with several streams take points, and are compiled from
-//! `shaders/probe/streams.glsl`. The kind of output primitive is an execution mode, which is
-//! changed in the compiled module. As in the probe's vertex shaders, all operations are exact, and
-//! records identify their vertex.
+//! All shaders with one vertex stream are compiled from `shaders/probe/emit.glsl`, once for each kind of input
+//! primitive. The shaders with several streams take points, and are compiled from `shaders/probe/streams.glsl`. The
+//! kind of output primitive is an execution mode, which is changed in the compiled module. As in the probe's vertex
+//! shaders, all operations are exact, and records identify their vertex.
 
 mod patches;
 mod streams;
@@ -77,7 +76,7 @@ impl Emitted {
 /// The way in which a geometry shader of the probe divides the vertices that it emits into strips.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Strips {
-    /// Always one strip. It has two vertices more than the input primitive.
+    /// Always one strip, which has two vertices more than the input primitive.
     One,
     /// Two strips, whose lengths depend on the input primitive. Some are empty, and some are too
     /// short for a primitive.
@@ -290,7 +289,6 @@ impl ProbeGeometry {
     }
 }
 
-/// The words of a module.
 fn words_of(bytes: &[u8]) -> Vec<u32> {
     let (chunks, _) = bytes.as_chunks();
     chunks.iter().map(|word| u32::from_le_bytes(*word)).collect()
@@ -299,7 +297,6 @@ fn words_of(bytes: &[u8]) -> Vec<u32> {
 /// Four numbers that identify an emitted vertex, and from which its records are computed.
 type EmittedVertex = [u32; 4];
 
-/// The records, for each capture buffer.
 type Records = [Vec<u8>; MAX_XFB_BUFFERS];
 
 /// The strips that the shader emits to one stream for one instance.
@@ -408,7 +405,7 @@ mod tests {
     fn what_is_emitted_is_in_strips() {
         let geometry = ProbeGeometry::by_name("triangles_to_triangles_cut").unwrap();
         let emission = &geometry.emission(T::TriangleStrip, ProvokingVertex::First, 4, 3)[&0];
-        // The two strips of each of the four invocations have 1 and 0, 3 and 1, 2 and 1, 4 and 2
+        // The four invocations emit two strips each. These have 1 and 0, then 3 and 1, then 2 and 1, and then 4 and 2
         // vertices.
         assert_eq!((emission.vertex_count, emission.primitive_count()), (14, 3 * 3));
         assert_eq!(emission.vertices, [1, 2, 3, 8, 9, 10, 9, 11, 10]);
@@ -416,8 +413,8 @@ mod tests {
             let (words, _) = record.as_chunks();
             words.iter().map(|word| u32::from_le_bytes(*word)).collect::<Vec<_>>()
         };
-        // This is the second vertex of invocation 1 for the second triangle, whose vertices are 1,
-        // 3, 2. The first five vertices of the draw are not used (`FIRST_VERTEX`).
+        // The record is that of the second vertex of invocation 1 for the second triangle, whose vertices are 1, 3, 2.
+        // The first five vertices of the draw are not used (`FIRST_VERTEX`).
         let record = words(&emission.records[0][9 * 24..][..24]);
         assert_eq!(record, [0, 5 + 2, 1, 1, 1, 0]);
         let other = words(&emission.records[1][(14 + 9) * 12..][..12]);

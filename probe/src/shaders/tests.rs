@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use super::*;
 use proptest::prelude::*;
 
-/// Reads the captured outputs from the decorations of a module: for each buffer, its stride, and the size of
-/// each output by its offset.
+/// Reads the captured outputs from the decorations of a module. The result has the stride of each buffer, and a map
+/// from the offset of each output to its size.
 fn captured(words: &[u32]) -> BTreeMap<u32, (u32, BTreeMap<u32, u32>)> {
     use spirv::{Decoration as D, Op};
     let mut decorations: BTreeMap<(u32, Option<u32>, u32), u32> = BTreeMap::new();

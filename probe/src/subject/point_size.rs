@@ -1,5 +1,5 @@
-//! Determines whether shaders write `PointSize`. Draws of points require it, and for geometry and
-//! tessellation shaders it needs a feature.
+//! Determines whether shaders write `PointSize`. Draws of points require that a shader writes it. Geometry and
+//! tessellation shaders may write it only with a feature.
 //!
 //! In a graphics pipeline that draws points, the vertex shader must write `PointSize`
 //! ([VUID-VkGraphicsPipelineCreateInfo-Vertex-07722](https://docs.vulkan.org/refpages/latest/refpages/source/VkGraphicsPipelineCreateInfo.html)),

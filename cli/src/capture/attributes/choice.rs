@@ -25,7 +25,6 @@ pub(in crate::capture) struct Choice {
 /// Names an input of the shader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Which {
-    /// The location of the input.
     Location(u32),
     /// The name of the input, or a name that meshes use for the same purpose.
     Name(String),
@@ -47,8 +46,8 @@ pub(super) enum Source {
 pub(in crate::capture) struct Choices(pub(super) Vec<Choice>);
 
 impl Which {
-    /// Whether this names an input. A name matches the whole name of the input, the part after its
-    /// last dot, or its canonical name.
+    /// Whether this value names `input`. A name matches the whole name of the input, the part after its last dot, or
+    /// its canonical name.
     pub(super) fn is(&self, input: &Input) -> bool {
         match (self, &input.name) {
             (Self::Location(location), _) => *location == input.read.location,
@@ -72,7 +71,7 @@ impl std::fmt::Display for Which {
     }
 }
 
-/// Parses `INPUT=COLUMN[:FORMAT],...`. The numbers of a constant are also separated by commas.
+/// Parses `INPUT=COLUMN[:FORMAT],...`. Commas separate choices, and also the numbers of a constant.
 impl FromStr for Choices {
     type Err = String;
 

@@ -6,8 +6,8 @@ use vkxfb::vertex_input::{NumericFormat, VertexFormat};
 
 use crate::capture::mesh::Values;
 
-/// Returns the bytes of `elements` elements, tightly packed. `parts` has the values of each
-/// component. Components that are not in `parts` are 0, except that the fourth is 1.
+/// Returns the bytes of `elements` elements, tightly packed. `parts` has the values of each component. Components that
+/// are not in `parts` are 0, except that a fourth component is 1.
 pub(super) fn encode(parts: &[&Values], elements: usize, format: VertexFormat) -> Result<Vec<u8>> {
     let width = format.size() * 8 / format.components();
     let mut bytes = Vec::with_capacity(elements * format.size() as usize);

@@ -22,7 +22,6 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// Names the input in messages.
     pub(super) fn label(&self) -> String {
         let name = self.name.as_ref().map_or_else(String::new, |name| format!(" '{name}'"));
         format!("input{name} at location {} ({})", self.read.location, self.ty)
@@ -50,8 +49,8 @@ pub(super) fn inputs(shader: &Shader<'_>) -> Result<Vec<Input>> {
             let (name, ty, is_used) = (None, "of a type of its own".to_owned(), true);
             return Input { read: *read, name, ty, is_used };
         };
-        // Count the attributes of the variable that come before this one. Each scalar, vector or
-        // matrix column is an attribute, and one of 64 bits may take two locations.
+        // Count the attributes of the variable that come before this one. Each scalar, vector or matrix column is an
+        // attribute, and an attribute with 64-bit components may take two locations.
         let all = reads.attributes.iter().map(|a| a.location);
         let before = all.filter(|l| (first..read.location).contains(l)).count();
         let ty = declarations.variable(variable.variable).map(|v| v.pointee);
@@ -68,8 +67,8 @@ pub(super) fn inputs(shader: &Shader<'_>) -> Result<Vec<Input>> {
     Ok(reads.attributes.iter().map(input).collect())
 }
 
-/// Counts the scalars, vectors and matrix columns in a type, and returns the path, as in GLSL, to number `before`,
-/// counted from 0. If there are fewer, subtracts their number from `before`, and returns `None`.
+/// Returns the path, as in GLSL, to the scalar, vector or matrix column with number `before` in a type, counted from 0.
+/// If the type has fewer, subtracts their number from `before`, and returns `None`.
 fn part(declarations: &Declarations, ty: Id, before: &mut usize) -> Option<String> {
     let same = |part_ty: Id, count: u32, before: &mut usize| {
         (0..count)

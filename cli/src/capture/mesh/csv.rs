@@ -31,7 +31,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parsed> {
     Ok(Parsed { scalars, vertices, ..Parsed::default() })
 }
 
-/// Keeps the numbers of a column: as integers until one is not an integer, and then all as floats.
+/// The numbers of a column. They are integers if all of them are integers; otherwise all are floats.
 #[derive(Default)]
 struct Numbers {
     ints: Vec<i128>,

@@ -1,4 +1,4 @@
-//! Reads glTF files: the meshes of a scene, where their nodes and skins put them at a given time of an animation.
+//! Reads glTF files: the meshes of a scene, moved to where their nodes and skins are at a given time of an animation.
 
 mod bounds;
 mod pose;
@@ -93,7 +93,7 @@ fn buffers(gltf: &Gltf, file: &Path) -> Result<Vec<Vec<u8>>> {
 
 /// The transformations of all nodes of the file, and which of them the scene shows.
 struct Nodes {
-    /// For each node, the matrix from its own space to that of the scene.
+    /// The matrix of each node, from the node's own space to the space of the scene.
     worlds: Vec<DMat4>,
     is_shown: Vec<bool>,
 }
@@ -206,8 +206,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Adds the joint matrices of a skin, which transform vertices from the space of the file to
-    /// the scene, unless the skin was added before. Returns the number of the first joint.
+    /// Adds the joint matrices of a skin, unless the skin was added before. They transform vertices from the space of
+    /// the file to the space of the scene. Returns the number of the first joint.
     fn add_joints(&mut self, skin: &Skin<'_>, nodes: &Nodes) -> Result<usize> {
         if let Some(first) = self.first_joints.get(&skin.index()) {
             return Ok(*first);
@@ -233,8 +233,8 @@ impl<'a> Reader<'a> {
         Ok(first)
     }
 
-    /// Adds a primitive of a node, whose vertices `place` transforms. `first_joint` is the number
-    /// of the first joint of the node's skin, if it has one.
+    /// Adds a primitive of a node. `place` is the matrix that transforms its vertices. `first_joint` is the number of
+    /// the first joint of the node's skin, if it has one.
     fn add(
         &mut self,
         primitive: &Primitive<'_>,

@@ -25,7 +25,7 @@ const WHOLE: [(&str, &[&str]); 8] = [
     ("tangent", &["tx", "ty", "tz", "tw"]),
 ];
 
-/// For each column, the names that shaders use for the input that reads it.
+/// Names of columns, each with the names that shaders give to the input for that column.
 const ALIASES: [(&str, &[&str]); 8] = [
     ("position", &["pos", "positions", "vert", "vertex", "point", "xyz"]),
     ("normal", &["normals", "norm", "nrm"]),
@@ -76,8 +76,8 @@ const PREFIXES: [&str; 19] = [
     "ws",
 ];
 
-/// Combines scalars into columns: those with the same name except for the suffix, and those that are recognized by
-/// their whole names. A column ends before the first component that is missing. Each of the other scalars is a separate
+/// Combines scalars into columns: scalars with the same name except for the suffix, and scalars that are recognized by
+/// their whole names. A column ends before the first component that is missing. Each remaining scalar is a separate
 /// column.
 pub(super) fn columns<'n>(names: impl Iterator<Item = &'n str>) -> Vec<Column> {
     let mut found: Vec<(String, [Option<usize>; 4])> = Vec::new();
@@ -141,7 +141,7 @@ pub(in crate::capture) fn canonical(name: &str) -> String {
 }
 
 /// Returns what the last words of a name mean, whatever stands before them: `geomColour` is a `color`, `gPos` a
-/// `position`. `None` if they mean nothing that a mesh usually has.
+/// `position`. `None` if no column of a mesh usually has that meaning.
 pub(in crate::capture) fn meaning(name: &str) -> Option<&'static str> {
     let words = name_words(name);
     (0..words.len()).find_map(|first| {
@@ -232,7 +232,7 @@ mod tests {
         ] {
             assert_eq!(meaning(name), expected, "{name}");
         }
-        // What is left of a name without its first words means the same, if it means something.
+        // For these names, `meaning` returns the canonical name.
         for name in ["inPosition", "a_pos", "in.var.POSITION0", "UV0", "vertex", "fragNormal"] {
             assert_eq!(meaning(name), Some(&*canonical(name)), "{name}");
         }

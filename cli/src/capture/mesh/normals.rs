@@ -7,9 +7,9 @@ use anyhow::{Context, Result};
 use super::{Mesh, Values};
 
 impl Mesh {
-    /// Returns a unit vector for each vertex: the mean of the normals of all triangles at its
-    /// position, weighted by their angles at this position. So the normal does not depend on how
-    /// faces were divided into triangles. It is zero for vertices without triangles.
+    /// Returns a unit vector for each vertex: the mean of the normals of all triangles at its position, weighted by
+    /// their angles at this position. So the normal does not depend on how faces were divided into triangles. The
+    /// vector is zero for vertices without triangles.
     pub(in crate::capture) fn computed_normals(&self) -> Result<[Values; 3]> {
         let position = self.column(|name| name == "position");
         let position = position.filter(|column| column.parts.len() >= 3);
@@ -19,8 +19,8 @@ impl Mesh {
         let axis = |axis: usize| &self.scalars[position.parts[axis]].values;
         let axes = [axis(0), axis(1), axis(2)];
         let place = |vertex: u32| axes.map(|values| values.float(vertex as usize));
-        // A file may contain a vertex twice, for example with different texture coordinates. Both copies count as one
-        // position.
+        // A file may contain a vertex twice, for example with different texture coordinates. Both copies count as the
+        // same position.
         let bits = |vertex: u32| place(vertex).map(f64::to_bits);
         let mut sums: HashMap<[u64; 3], [f64; 3]> = HashMap::new();
         for corners in triangles.chunks_exact(3) {

@@ -62,8 +62,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parsed> {
     Ok(parsed)
 }
 
-/// Checks a line, if it is a position, normal or texture coordinates. The parser does not say which line it does not
-/// understand.
+/// Checks a line if it is a position, normal or texture coordinate, because the parser's errors do not say in which
+/// line they are.
 fn check_numbers(line: &str) -> Result<()> {
     let mut words = line.split_whitespace();
     let (what, takes) = match words.next() {
@@ -86,9 +86,9 @@ fn check_numbers(line: &str) -> Result<()> {
     Ok(())
 }
 
-/// Checks a line, if it is a face: it must have at least three corners, which all have the same parts. The
-/// parser would silently leave out a face that it does not understand, such as the last line of a file that
-/// is cut off.
+/// Checks a line if it is a face: the face must have at least three corners, and all corners must have the same parts.
+/// The parser silently leaves out a face that it does not understand, such as an incomplete face in the last line of a
+/// file that is cut off.
 fn check_face(line: &str) -> Result<()> {
     let mut words = line.split_whitespace();
     if words.next() != Some("f") {

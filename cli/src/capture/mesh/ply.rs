@@ -47,8 +47,8 @@ pub(super) fn parse(mut bytes: &[u8]) -> Result<Parsed> {
     Ok(parsed)
 }
 
-/// Returns an error for a file that the parser rejects. If the file is cut off, as most such files
-/// are, the error says so. Otherwise it contains `message`, the parser's message.
+/// Returns an error for a file that the parser rejects. The most frequent reason is that the file is cut off, and then
+/// the error says so. Otherwise the error contains `message`, which is the parser's message.
 fn explain(bytes: &[u8], message: &str) -> anyhow::Error {
     if !bytes.starts_with(b"ply") {
         return anyhow!("it does not begin with 'ply'");

@@ -15,7 +15,7 @@ const FLOAT: u32 = 5126;
 const ARRAY_BUFFER: u32 = 34962;
 /// The types of accessors, by the number of components less one.
 const TYPES: [&str; 4] = ["SCALAR", "VEC2", "VEC3", "VEC4"];
-/// Values of the headers of the binary format.
+/// Numbers in the headers of the binary format of glTF.
 const MAGIC: u32 = 0x4654_6c67;
 const VERSION: u32 = 2;
 const JSON: u32 = 0x4e4f_534a;
@@ -39,7 +39,6 @@ struct Attribute<'a> {
     components: usize,
 }
 
-/// Returns the bytes of a glTF file.
 pub(super) fn render(shown: &Shown<'_>) -> Result<Vec<u8>> {
     if shown.records.vertices == 0 {
         bail!("nothing was captured, and a mesh of glTF has vertices");
@@ -119,8 +118,8 @@ fn visible(shown: &Shown<'_>) -> Vec<usize> {
     vertices
 }
 
-/// Returns the attributes for all columns. A column that the specification has a name for gets that
-/// name. The names of other columns are made from their own names. No name is used twice.
+/// Returns the attributes for all columns. If the specification has an attribute name for a column, the attribute gets
+/// that name. Otherwise it gets a name that is made from the name of the column. No name is used twice.
 fn attributes<'a>(shown: &Shown<'a>) -> Vec<Attribute<'a>> {
     let columns = shown.records.columns;
     let position = place(columns).map(|column| &raw const *column);

@@ -18,7 +18,6 @@ pub(super) fn check(columns: &[Column]) -> Result<()> {
     columns.iter().try_for_each(|column| scalar_type(column).map(drop))
 }
 
-/// Returns the text of a PLY file.
 pub(super) fn render(shown: &Shown<'_>) -> Result<Vec<u8>> {
     let records = shown.records;
     let position = place(records.columns).map(|column| &raw const *column);
@@ -99,8 +98,8 @@ fn add_primitives(shown: &Shown<'_>, ply: &mut Ply<DefaultElement>) -> Result<()
     Ok(())
 }
 
-/// Returns the property names of a column. If they are those that readers of PLY know for a role,
-/// also returns that role; otherwise they are made from the column's name. No name is used twice.
+/// Returns the names of the properties for a column, and its role if readers of PLY know names for that role. Otherwise
+/// the names are made from the column's name. No name is used twice.
 fn property_names(
     column: &Column,
     is_position: bool,
@@ -132,7 +131,7 @@ fn property_names(
     (unique, None)
 }
 
-/// Whether all numbers of a column are from 0 to 1, which bytes from 0 to 255 stand for in colours.
+/// Whether all numbers of a column are from 0 to 1, so that a colour can be written as bytes from 0 to 255.
 fn fits_bytes(records: &Records<'_>, column: &Column) -> bool {
     let numbers = (0..records.vertices).flat_map(|vertex| records.numbers(vertex, column));
     numbers.map(Number::to_f64).all(|number| (0.0..=1.0).contains(&number))
@@ -148,8 +147,8 @@ fn scalar_type(column: &Column) -> Result<ScalarType> {
     })
 }
 
-/// Converts a number to a property of this type. Only colours are bytes. Integers of 64 bits have
-/// been rejected before.
+/// Converts a number to a property of type `ty`. `UChar` is only for colours. 64-bit integers have already been
+/// rejected.
 fn property(number: Number, ty: &ScalarType) -> Property {
     match number {
         _ if *ty == ScalarType::UChar => Property::UChar((number.to_f64() * 255.0).round() as u8),

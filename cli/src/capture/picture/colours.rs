@@ -10,8 +10,8 @@ pub(super) struct Colouring<'a> {
     component: Option<usize>,
 }
 
-/// Red, green and blue from 0 to 255. The fourth value is 0 if the three are not used, because the visible
-/// side of the triangle determines the colour.
+/// Red, green and blue from 0 to 255. If the fourth value is 0, these three are not used, and the visible side of the
+/// triangle determines the colour.
 pub(super) type Colour = [u8; 4];
 
 /// Stands for the colour that the visible side of the triangle determines.
@@ -28,8 +28,8 @@ const SCALE: [[f64; 3]; 5] = [
 ];
 
 impl<'a> Colouring<'a> {
-    /// Colours vertices by the column with this name or selector, or the component with this name. Without a name, returns a column whose
-    /// name says that it is a colour, if there is one.
+    /// Colours vertices by the column with this name or selector, or by the component with this name. If `name` is
+    /// `None`, returns a column whose name says that it is a colour. `None` if there is no such column.
     pub(super) fn of(columns: &'a [Column], name: Option<&str>) -> Result<Option<Self>> {
         let whole = |column| Self { column, component: None };
         let Some(wanted) = name else {
@@ -105,7 +105,8 @@ impl<'a> Colouring<'a> {
         (all.iter().map(colour).collect(), if are_colours { None } else { self.scale(&ranges) })
     }
 
-    /// Says which colours stand for the ends of each component's range. `None` without numbers.
+    /// Says which colours stand for the lowest and the highest number of each component. `None` if there are no
+    /// numbers.
     fn scale(&self, ranges: &[(f64, f64)]) -> Option<String> {
         let names = self.column.names().into_iter().skip(self.component.unwrap_or(0));
         let names: Vec<String> = match self.component {

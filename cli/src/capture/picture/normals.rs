@@ -8,9 +8,9 @@ use super::view::View;
 use crate::capture::output::Shown;
 use crate::capture::records::Number;
 
-/// Returns for each vertex a unit vector in the space of `shapes`, or zero if the output of the
-/// vertex has no direction. `None` if no output is a normal, or if the rotation from the space of
-/// the normals to that of the picture cannot be determined: then triangles are flat, and a remark says so.
+/// Returns the normal of each vertex, as a unit vector in the space of `shapes`. It is zero if the captured output of
+/// the vertex is zero or not finite. `None` if no output is a normal, or if the rotation from the space of the normals
+/// to that of the picture cannot be determined: then triangles are flat, and a remark says so.
 pub(super) fn normals(
     shown: &Shown<'_>,
     picture: &Picture<'_>,
@@ -35,7 +35,8 @@ pub(super) fn normals(
         // space of the normals, so the rotation is estimated.
         _ => {
             let Some(rotation) = best_rotation(shapes, &own) else {
-                // Where all normals are the same, a flat triangle is shaded as they tell.
+                // If all normals are the same, smooth shading would not differ from flat triangles, so there is no
+                // remark.
                 if own.iter().any(|normal| Some(normal) != own.first()) {
                     remarks.push(format!(
                         "triangles are flat: how {} lies on the screen cannot be told from triangles that \
@@ -50,12 +51,13 @@ pub(super) fn normals(
     }
 }
 
-/// The least stretch of a direction that counts as one, relative to the largest: less is the rounding of 32-bit floats.
+/// The smallest singular value, relative to the largest, that does not count as 0. Smaller singular values come from
+/// the rounding of 32-bit floats.
 const LEAST_STRETCH: f64 = 1e-4;
 
 /// Returns the rotation, or reflection, that best maps the normals of the vertices to the normals of the triangles in
 /// `shapes`: the orthogonal factor of the sum of the outer products of both. `None` if the normals do not determine a
-/// rotation, as those of a plane.
+/// rotation, for example if all triangles face the same way.
 fn best_rotation(shapes: &[[f64; 3]], normals: &[DVec3]) -> Option<DMat3> {
     let mut sum = DMat3::ZERO;
     for (corners, normals) in shapes.chunks_exact(3).zip(normals.chunks_exact(3)) {
@@ -70,7 +72,8 @@ fn best_rotation(shapes: &[[f64; 3]], normals: &[DVec3]) -> Option<DMat3> {
     }
     let size = sum.to_cols_array().iter().map(|number| number.abs()).fold(0.0, f64::max);
     let mut rotation = sum * size.recip();
-    // The products of any two stretches. They are those of the matrix of the cofactors, whose directions are the same.
+    // The matrix of the cofactors has the singular vectors of `rotation`. Its singular values are the products of any
+    // two singular values of `rotation`.
     let cofactors = DMat3::from_cols_array_2d(&[1, 2, 0].map(|column| {
         let (second, third) = (rotation.col(column), rotation.col((column + 1) % 3));
         second.cross(third).to_array()
@@ -79,13 +82,13 @@ fn best_rotation(shapes: &[[f64; 3]], normals: &[DVec3]) -> Option<DMat3> {
     if !rotation.is_finite() || largest < LEAST_STRETCH {
         return None;
     }
-    // The normals of a cylinder are all in a plane, which stretches nothing out of it. Two directions determine the
-    // rotation: the cofactors add the third, in which no normal has a part.
+    // If all normals are in one plane, as those of a cylinder, the third singular value is 0. The two directions in the
+    // plane determine the rotation, and the cofactors supply the third direction, perpendicular to the plane.
     if rotation.determinant().abs() < LEAST_STRETCH * largest {
         rotation += cofactors * largest.recip();
     }
-    // Newton's iteration for the orthogonal factor. Far from the result, each step about halves the largest
-    // stretch; near the result, it doubles the number of right digits.
+    // Newton's iteration for the orthogonal factor. Far from the result, each step about halves the largest singular
+    // value. Near the result, it doubles the number of right digits.
     for _ in 0..40 {
         rotation = (rotation + rotation.inverse().transpose()) * 0.5;
     }
@@ -96,8 +99,8 @@ fn best_rotation(shapes: &[[f64; 3]], normals: &[DVec3]) -> Option<DMat3> {
 mod tests {
     use super::*;
 
-    /// The side of a cylinder has normals in a plane. They determine the rotation except that a reflection at this
-    /// plane changes none of them.
+    /// The side of a cylinder has normals in a plane. So they determine the rotation only up to a reflection at this
+    /// plane, which changes none of the normals.
     #[test]
     fn normals_in_a_plane_are_turned() {
         let turn = DMat3::from_euler(glam::EulerRot::XYZ, 0.3, -1.2, 2.0);
@@ -123,7 +126,7 @@ mod tests {
                 assert!(found.abs_diff_eq(expected, 1e-12), "{found} {expected}");
             }
         }
-        // Normals of a plane do not determine a rotation, even if not all of them are alike.
+        // Triangles in one plane do not determine a rotation, even if the normals of their vertices differ.
         let shapes = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]].repeat(2);
         let normals = [DVec3::Z, DVec3::Z, DVec3::Z, DVec3::X, DVec3::Z, DVec3::Z];
         assert_eq!(best_rotation(&shapes, &normals), None);

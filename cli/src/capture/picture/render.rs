@@ -26,13 +26,13 @@ const LINE: f32 = 0.8;
 /// The number of vertices with which a point or a line is drawn, as two triangles.
 const CORNERS: u32 = 6;
 
-/// The way to draw primitives with a given number of vertices.
+/// The shaders and settings for primitives with a given number of vertices.
 struct Style {
     vertex: &'static str,
     fragment: &'static str,
     reach: f32,
-    /// If each primitive is drawn as an instance: the number of its vertices, which the shader reads as attributes of
-    /// the instance. `None` if the vertices of a primitive are drawn as vertices.
+    /// The number of vertices of a primitive, if each primitive is drawn as an instance. Then the shader reads these
+    /// vertices as attributes of the instance. `None` if the vertices of a primitive are drawn as vertices.
     instanced: Option<u32>,
 }
 

@@ -32,11 +32,10 @@ pub(super) struct Vertex {
     pub(super) colour: [u8; 4],
 }
 
-/// The primitives to be rendered.
 pub(super) struct Scene {
     pub(super) vertices: Vec<Vertex>,
     pub(super) per_primitive: usize,
-    /// What the picture does not show itself: what colours stand for, and why triangles are flat.
+    /// Remarks for the user: what the colours of the picture stand for, and why triangles are flat.
     pub(super) remarks: Vec<String>,
 }
 
@@ -94,7 +93,7 @@ impl Scene {
     }
 }
 
-/// Says what the colours mean if no output is named as one.
+/// Says what the colours mean if no output is named as a colour.
 fn no_colour(per_primitive: usize) -> String {
     let colours = match per_primitive {
         3 => "counter-clockwise triangles are blue, clockwise ones green",
@@ -156,7 +155,8 @@ fn from_outside(places: impl Iterator<Item = Option<[f64; 3]>>, size: Size) -> V
     places.into_iter().map(seen).collect()
 }
 
-/// Sets the relative distance of each vertex, among all vertices in front of the viewer.
+/// Sets the fourth component of each `shape`: the distance of the vertex, from 0 for the nearest to 1 for the farthest
+/// vertex in front of the viewer.
 fn set_distances(seen: &mut [Seen]) {
     let before = seen.iter().filter(|seen| seen.place[3] > 0.0).map(|seen| seen.shape[2]);
     let (low, high) = bounds(before.filter(|away| away.is_finite()));

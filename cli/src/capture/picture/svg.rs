@@ -28,8 +28,8 @@ fn note(topology: PrimitiveTopology, place: &Column, shown: &Shown<'_>) -> Strin
     format!("{}, {topology}, {primitives_written} primitives captured by {backend}", place.name)
 }
 
-/// Returns where a vertex is in the picture: to the right and downwards. `None` if it is behind the
-/// viewer, or if a number is not finite.
+/// Returns the position of a vertex in the picture, as distances to the right and downwards. `None` if the vertex is
+/// behind the viewer, or if a number is not finite.
 fn flat(place: [f64; 4], column: &Column, view: View) -> Option<[f64; 2]> {
     let seen = match view {
         // In Vulkan's clip space y already points downwards.

@@ -11,8 +11,8 @@ enum Reason {
     NotFinite,
     /// The fourth component of all positions is 0, as in positions that were never written.
     NoW,
-    /// The fourth component is 0 or less: of all positions of the primitive if the picture clips
-    /// primitives, otherwise of at least one.
+    /// The fourth component is 0 or less in all positions of the primitive. If the picture does not clip primitives,
+    /// one such position is enough.
     Behind,
     /// The primitive is outside of one side of the view volume.
     Outside,
@@ -36,7 +36,7 @@ impl Reason {
     }
 }
 
-/// The number of primitives, and for each of the [`REASONS`] the number that are not seen.
+/// The number of all primitives, and the number of primitives that are not seen for each of the [`REASONS`].
 pub(super) struct Unseen {
     primitives: usize,
     counts: [usize; REASONS.len()],
@@ -58,7 +58,7 @@ impl Unseen {
         this
     }
 
-    /// Returns a text if no primitive is seen, or if the positions are probably wrong.
+    /// Returns a text if no primitive is seen, or if the positions are probably wrong, and otherwise `None`.
     pub(super) fn remark(&self) -> Option<String> {
         let all = self.primitives;
         let found = |reason: &Reason| self.counts[*reason as usize] > 0;

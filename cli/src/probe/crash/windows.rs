@@ -1,5 +1,5 @@
-//! Exceptions: a filter for those that nobody handles runs the program once more, and ends with its
-//! exit code.
+//! Installs a filter for unhandled exceptions, which runs the program once more and then ends with the exit code of
+//! that run.
 
 use std::os::windows::ffi::OsStrExt;
 use std::ptr::{null, null_mut};
@@ -34,7 +34,7 @@ struct Again {
     command_line: Vec<u16>,
 }
 
-/// Null before it is prepared, and again as soon as a filter has taken it: a second crash ends the
+/// The program to restart. Null until it is prepared, and after a filter has taken it, so that a second crash ends the
 /// program.
 static AGAIN: AtomicPtr<Again> = AtomicPtr::new(null_mut());
 
@@ -53,7 +53,7 @@ pub(in crate::probe) fn start_again_isolated() {
     AGAIN.store(Box::into_raw(Box::new(Again { program, command_line })), Ordering::Release);
     // SAFETY: the filter has the type that Windows asks for.
     unsafe {
-        // A crash shows no dialog that somebody would have to close, also not in child processes.
+        // After a crash, neither this process nor a child process shows a dialog that somebody would have to close.
         SetErrorMode(SEM_FAILCRITICALERRORS | SEM_NOGPFAULTERRORBOX);
         SetUnhandledExceptionFilter(Some(handle));
     }
@@ -102,7 +102,7 @@ unsafe extern "system" fn handle(_: *const EXCEPTION_POINTERS) -> i32 {
 /// crashed in a thread of its own.
 ///
 /// # Safety
-/// None of them is needed any more: one that has a lock keeps it.
+/// None of the other threads is needed any more. A suspended thread keeps the locks that it has.
 unsafe fn suspend_other_threads() {
     // SAFETY: the structure is valid with all members zero, except for its size.
     unsafe {

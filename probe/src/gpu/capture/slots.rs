@@ -34,7 +34,7 @@ impl Slots {
     }
 }
 
-/// A request, with the start of each of its slots in bytes.
+/// A request, and the offsets in bytes of its slots in the shared buffers.
 pub(super) struct Placed<'a> {
     pub(super) request: &'a CaptureRequest<'a>,
     pub(super) targets: Vec<Option<u64>>,

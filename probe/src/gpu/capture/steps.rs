@@ -77,8 +77,8 @@ unsafe fn record(
         // If a draw failed, the capture is still ended; the first error is returned after that.
         let drawn = draw(&mut recorder, place, buffers);
         let ended = recorder.end(counters.as_deref().unwrap_or_default());
-        // The recorder knows the results, because these are direct draws that capture to the start of the buffers. Only
-        // what a geometry shader emits is unknown: then the default is returned.
+        // The recorder knows the results, because these are direct draws that capture to the start of the buffers. The
+        // results are unknown only for a geometry shader: then the default is returned.
         Ok(drawn.and(ended)?.captured.unwrap_or_default())
     }
 }

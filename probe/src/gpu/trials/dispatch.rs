@@ -13,7 +13,6 @@ use crate::gpu::{Gpu, GpuError};
 /// others are indirect.
 const GROUPS: [[u32; 3]; 5] = [[3, 2, 4], [5, 1, 1], [3, 2, 4], [0, 1, 1], [1000, 1, 1]];
 
-/// The push constants of the shader.
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 struct Pushed {
@@ -24,14 +23,14 @@ struct Pushed {
 
 pub(super) const PUSHED: u32 = size_of::<Pushed>() as u32;
 
-/// A dispatch, with the places of its arguments and counts, as indices of words in the buffer.
+/// A dispatch, and the indices of its arguments and of its counts in the buffer of words.
 struct Place {
     groups: [u32; 3],
     /// The index of the first word of the `VkDispatchIndirectCommand`. `None` for the direct
     /// dispatch.
     arguments: Option<u32>,
-    /// The index of the first count. There is a count for each workgroup, and then one for all
-    /// workgroups that should not run.
+    /// The index of the first count. For each workgroup, one word counts how often it ran. The next word counts all
+    /// workgroups that should not have run.
     counts: u32,
 }
 

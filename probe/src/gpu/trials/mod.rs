@@ -1,4 +1,4 @@
-//! Tries properties of the device that it does not report: see [`Trial`].
+//! Tries properties of the device that no query reports: see [`Trial`].
 
 mod dispatch;
 mod stores;
@@ -18,11 +18,11 @@ use crate::trial::{Trial, TrialReport, TrialResult};
 /// submission, the submission was executed.
 const EXECUTED: u32 = 0x7452_6941;
 
-/// The description of a trial if not even [`EXECUTED`] was written.
+/// The description of a trial after which not even [`EXECUTED`] is in the buffer.
 const NOTHING: &str = "nothing is executed";
 
-/// A buffer of words, the pipelines of a trial, whose shaders count their invocations in these
-/// words, and the descriptor set for the buffer.
+/// The Vulkan objects of a trial: its pipelines, a buffer of words in which their shaders count invocations, and the
+/// descriptor set for that buffer.
 struct Kit {
     words: Buffer,
     size: usize,
@@ -178,8 +178,8 @@ impl Kit {
         Ok(())
     }
 
-    /// Binds the buffer of words, and fills it with zeros. The barrier after that is for later
-    /// shaders and indirect commands.
+    /// Binds the buffer of words, and fills it with zeros. Then records a barrier, so that later shaders and indirect
+    /// commands see the zeros.
     ///
     /// # Safety
     /// `cmd` is being recorded, outside of a render pass instance.

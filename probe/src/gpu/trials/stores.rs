@@ -41,7 +41,6 @@ impl Fate {
     }
 }
 
-/// The push constants of the shader.
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 struct Pushed {
@@ -51,7 +50,8 @@ struct Pushed {
 
 pub(super) const PUSHED: u32 = size_of::<Pushed>() as u32;
 
-/// A draw, and where its counts are: one word for each vertex, from the word `counts` on.
+/// A draw. Its shader counts how often it runs for each vertex, in one word for each vertex. `counts` is the index of
+/// the first of these words.
 struct Place {
     topology: PrimitiveTopology,
     vertices: u32,
@@ -81,7 +81,7 @@ impl Place {
     }
 }
 
-/// The draws of the trial, and the number of words for their counts.
+/// The draws of the trial, and the number of words in which their shaders count runs.
 pub(super) struct Stores {
     topologies: Vec<PrimitiveTopology>,
     places: Vec<Place>,
@@ -89,8 +89,9 @@ pub(super) struct Stores {
 }
 
 impl Stores {
-    /// Draws the topologies without adjacency. Those with adjacency need the feature `geometryShader`. Triangle fans need
-    /// `triangleFans` on a device with `VK_KHR_portability_subset`, so there may be none.
+    /// Draws the topologies without adjacency, because topologies with adjacency need the feature `geometryShader`.
+    /// `has_fans` says whether triangle fans are drawn: on a device with `VK_KHR_portability_subset`, they need the
+    /// feature `triangleFans`.
     pub(super) fn new(has_fans: bool) -> Self {
         let is_drawn = |topology: &PrimitiveTopology| match topology {
             PrimitiveTopology::TriangleFan => has_fans,
@@ -116,7 +117,7 @@ impl Stores {
         self.words
     }
 
-    /// Submits the draws. Returns the counts, or `None` if nothing was executed.
+    /// Submits the draws. Returns how often the shader ran for each vertex, or `None` if nothing was executed.
     pub(super) fn run(&self, gpu: &mut Gpu, kit: &mut Kit) -> Result<Option<Vec<u32>>, GpuError> {
         let words = module(include_bytes!("../../../../shaders/trials/vertex_stores.spv"))?;
         let most = VERTICES.into_iter().max().unwrap_or(0);
@@ -176,8 +177,7 @@ impl Stores {
         })
     }
 
-    /// Returns whether the counts show that vertex stores are reliable, and a description for the
-    /// report.
+    /// Returns whether vertex stores are reliable according to these counts, and a description for the report.
     pub(super) fn judge(&self, words: &[u32]) -> (bool, String) {
         let (mut missing, mut repeated) = (Faults::default(), Faults::default());
         let mut shaded_again = 0;

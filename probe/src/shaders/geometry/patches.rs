@@ -39,7 +39,6 @@ pub(super) const fn file(output: Emitted) -> (&'static str, &'static [u8]) {
 pub(super) const CONTROL: (&str, &[u8]) =
     ("patch", include_bytes!("../../../../shaders/probe/patch.spv"));
 
-/// The values of the control shader's specialization constants.
 pub(super) const fn control_constants(
     output: Emitted,
 ) -> &'static [SpecializationConstant<'static>] {

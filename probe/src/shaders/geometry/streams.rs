@@ -66,7 +66,8 @@ mod tests {
         let geometry = ProbeGeometry::by_name("points_to_triangles_2_streams").unwrap();
         let topology = PrimitiveTopology::PointList;
         let emission = geometry.emission(topology, ProvokingVertex::First, 2, 3);
-        // Stream 0 gets strips of 2 and of 3 vertices. Stream 1 gets strips of 3, and of 3 and 1.
+        // Stream 0 gets a strip of 2 vertices for the first point, and a strip of 3 for the second. Stream 1 gets a
+        // strip of 3 for the first point, and strips of 3 and 1 for the second.
         let of_stream = |stream| {
             let emission = &emission[&stream];
             (emission.vertex_count, emission.vertices.as_slice(), emission.primitive_count())

@@ -90,8 +90,7 @@ pub(super) fn check(accessor: &Accessor<'_>) -> Result<(), AccessorError> {
         .map_err(|problem| error(", sparse values", problem))
 }
 
-/// Checks that the elements do not overlap, and lie within their buffer view, and that this lies
-/// within its buffer.
+/// Checks that the elements do not overlap and lie within their buffer view, and that the view lies within its buffer.
 fn within(view: &View<'_>, offset: usize, count: usize, size: usize) -> Result<(), Problem> {
     let stride = view.stride().unwrap_or(size);
     if stride < size {

@@ -119,8 +119,8 @@ fn move_to(local: &mut Local, channel: &Channel<'_>, buffers: &[Vec<u8>], time: 
     Ok(())
 }
 
-/// The values of a channel at certain times. A cubic spline has three values for each time: the
-/// tangent before it, the value, and the tangent after it.
+/// The values of a channel at certain times. A cubic spline has three values for each time: the tangent of the curve
+/// before the time, the value, and the tangent after the time.
 struct Curve<'a> {
     times: &'a [f64],
     values: &'a [[f64; 4]],
