@@ -175,7 +175,7 @@ pub struct Code {
 }
 
 impl Code {
-    /// Appends an instruction without result. Operands beyond [`MAX_OPERANDS`](super::MAX_OPERANDS)
+    /// Appends an instruction without result. Operands beyond [`MAX_OPERANDS`](super::module::MAX_OPERANDS)
     /// are left out.
     pub fn push(&mut self, op: Op, operands: &[u32]) {
         encode(&mut self.words, op, operands);

@@ -52,7 +52,7 @@ impl Pipeline {
     }
 }
 
-/// The Vulkan pipelines of a [`Pipeline`](super::Pipeline) of the compute backend, and the data from which more of them
+/// The Vulkan pipelines of a [`Pipeline`] of the compute backend, and the data from which more of them
 /// are created when a draw first needs them.
 #[derive(Debug)]
 pub(super) struct ComputePipelines {

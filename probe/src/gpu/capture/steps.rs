@@ -167,7 +167,8 @@ impl Steps<'_> {
     /// Records the captures, and a barrier that makes their results visible to copies.
     ///
     /// # Safety
-    /// The same as for [`Gpu::capture`]; `cmd` is being recorded, outside of a render pass instance.
+    /// The same as for [`Gpu::capture`](crate::gpu::Gpu::capture); `cmd` is being recorded, outside of a render pass
+    /// instance.
     pub(super) unsafe fn capture(
         &self,
         ctx: &Context,
