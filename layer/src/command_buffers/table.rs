@@ -9,13 +9,13 @@
 //! buffer.
 
 use std::cell::UnsafeCell;
-use std::collections::HashMap;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use ash::vk;
 use ash::vk::Handle;
+use rustc_hash::FxHashMap;
 
 use super::recorded::Recorded;
 use crate::withheld::Functions;
@@ -56,7 +56,7 @@ struct Owned {
 
 #[derive(Default)]
 struct All {
-    by_handle: HashMap<vk::CommandBuffer, Owned>,
+    by_handle: FxHashMap<vk::CommandBuffer, Owned>,
     free: Vec<&'static Slot>,
 }
 

@@ -1,10 +1,11 @@
 //! Finds buffers by device address. The commands of `VK_KHR_device_address_commands` take
 //! addresses, but captures are recorded with buffers and offsets.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock};
 
 use ash::vk::Handle as _;
+use rustc_hash::FxHashMap;
 
 use crate::registry::vk;
 
@@ -17,7 +18,7 @@ struct Known {
     /// The size in bytes of each buffer. The key is the address and the buffer, because several
     /// buffers may be bound to the same memory.
     buffers: BTreeMap<(vk::DeviceAddress, vk::Buffer), u64>,
-    of: HashMap<vk::Buffer, vk::DeviceAddress>,
+    of: FxHashMap<vk::Buffer, vk::DeviceAddress>,
 }
 
 impl Addresses {

@@ -1,12 +1,12 @@
 //! Has the data that the layer keeps for objects of an application. The data of an object is found by the object's
 //! handle.
 
-use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use ash::vk;
+use rustc_hash::FxHashMap;
 use vkxfb::lower::Effects;
 use vkxfb::runtime::RuntimeError;
 
@@ -18,7 +18,7 @@ use super::shader_modules::{Identified, ShaderModule};
 use super::shader_objects::{BoundShaders, ShaderObject};
 
 /// The data of all live objects of one type.
-pub(crate) struct Table<K, V>(RwLock<HashMap<K, V>>);
+pub(crate) struct Table<K, V>(RwLock<FxHashMap<K, V>>);
 
 impl<K, V> Default for Table<K, V> {
     fn default() -> Self {

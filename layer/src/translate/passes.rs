@@ -16,10 +16,10 @@
 //! The `VK_SUBPASS_EXTERNAL` side of a dependency may contain any stages. It is translated like a
 //! barrier outside of passes, so it includes the captures of earlier or later passes.
 
-use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 
 use ash::vk;
+use rustc_hash::FxHashMap;
 
 use super::kind::Kind;
 use super::masks::{Scope, Side};
@@ -263,7 +263,7 @@ pub(crate) unsafe fn render_pass2<'a>(
 
 /// Maps each render pass that requires barriers for captures to these barriers.
 #[derive(Debug, Default)]
-pub(crate) struct RenderPasses(RwLock<HashMap<vk::RenderPass, CaptureBarriers>>);
+pub(crate) struct RenderPasses(RwLock<FxHashMap<vk::RenderPass, CaptureBarriers>>);
 
 impl RenderPasses {
     /// Returns the barriers that a render pass requires for captures. They are empty if it requires

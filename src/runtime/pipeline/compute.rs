@@ -1,10 +1,10 @@
 //! The Vulkan pipelines of a pipeline of the compute backend.
 
-use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use ash::vk;
+use rustc_hash::FxHashMap;
 
 use super::create::{PipelineSpecialization, compute_pipeline_with, specialized};
 use super::{Key, Objects, Pipeline, PipelineDesc, Raw};
@@ -63,7 +63,7 @@ pub(super) struct ComputePipelines {
     set_count: u32,
     flags: vk::PipelineCreateFlags,
     /// The Vulkan pipelines, by the keys that [`Key::normal`] returns.
-    pipelines: RwLock<HashMap<Key, Arc<LazyPipeline>>>,
+    pipelines: RwLock<FxHashMap<Key, Arc<LazyPipeline>>>,
 }
 
 impl ComputePipelines {
