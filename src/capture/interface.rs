@@ -163,8 +163,8 @@ fn selector(
     Some(format!("@{location}.{}", components.letters()?))
 }
 
-/// A run of components of a location. In selectors they are letters, from `x` for the first
-/// component to `w` for the fourth.
+/// Consecutive components of a location. In selectors they are letters, from `x` for the first component to `w` for the
+/// fourth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Components {
     pub(super) first: u32,
@@ -174,7 +174,7 @@ pub(super) struct Components {
 impl Components {
     const LETTERS: &str = "xyzw";
 
-    /// Parses `x`, `xy`, `yzw`: the components must be contiguous and in order.
+    /// Parses `x`, `xy`, `yzw`. Returns `None` unless the components are contiguous and in order.
     pub(super) fn parse(letters: &str) -> Option<Self> {
         let first = Self::LETTERS.find(letters).filter(|_| !letters.is_empty())?;
         Some(Self { first: first as u32, count: letters.len() as u32 })
