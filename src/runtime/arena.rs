@@ -185,9 +185,9 @@ impl ArenaDesc {
 }
 
 // Checks that the `*_PER_DRAW` constants are large enough. A draw that the setup kernel places takes upload memory for
-// its `Input` (the recorded draw command), its group and the range of its restarts. It takes scratch memory for the
-// placed draw and, if it is the only draw of its group, for the group's batch. A draw that the CPU places takes upload
-// memory only.
+// its `Input` (the recorded draw command), the workgroup size of its group (the draws of one dispatch) and its
+// `RestartRange`. It takes scratch memory for the parameters that the setup kernel writes (`RestartedDraw`) and, if it
+// is the only draw of its group, for the group's `Batch`. A draw that the CPU places takes upload memory only.
 const _: () = {
     use super::recorder::SMALL;
     use crate::sysval::{Batch, DrawSysvals};
@@ -231,7 +231,8 @@ struct Reused {
     size: u64,
 }
 
-/// A snapshot of how much of an arena is taken. `rewind` returns everything that was taken after the snapshot.
+/// How much of an arena was taken at some time. `rewind` returns all memory and descriptor sets that were taken after
+/// that.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark {
     reused: Option<Reused>,
@@ -339,8 +340,9 @@ impl Arena {
         self.rewind(Mark { reused: None, upload, scratch, sets: 0 });
     }
 
-    /// The memory in the current block that an earlier recording into `cmd` took with `take_reused`. `None` if no
-    /// recording took any, or if it has fewer than `size` bytes.
+    /// The memory in the current block of scratch memory that an earlier recording into `cmd` took with `take_reused`.
+    /// `None` if there is no such memory, if it is in another block, or if it has fewer than `size` bytes. Only the
+    /// memory that `take_reused` returned last is considered.
     fn reused(&self, cmd: vk::CommandBuffer, size: u64) -> Option<Suballocation> {
         let block = self.scratch.window().buffer;
         let fits = |reused: &Reused| {

@@ -16,7 +16,7 @@ pub enum Barrier {
     /// Before the kernels of a capture: orders them after earlier captures. If the command buffer is executed again, it
     /// also orders them after the reads of scratch memory by the earlier execution.
     BeforeSetup,
-    /// From the kernel that finds restarts to the kernel that scans over the results of its workgroups.
+    /// From the kernel that finds restarts to the kernel that combines the results of its workgroups (a prefix sum).
     RestartToScan,
     /// From the kernels of primitive restart to the setup kernel, and to a capture that does not depend on the setup
     /// kernel.
