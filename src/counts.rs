@@ -107,7 +107,7 @@ pub struct DrawCounts {
     /// instances together.
     pub output_count: u32,
     /// Items per instance (see [`crate::topology`]): the input vertices that contribute to the written vertices. The
-    /// hub of a fan is not counted.
+    /// hub of a fan (its first vertex) is not counted.
     pub item_count: u32,
     /// The number of instances that write anything.
     pub instance_count: u32,

@@ -75,9 +75,9 @@ pub enum PrimitiveTopology {
     TriangleListWithAdjacency = 8,
     /// `VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP_WITH_ADJACENCY`
     TriangleStripWithAdjacency = 9,
-    /// `VK_PRIMITIVE_TOPOLOGY_PATCH_LIST`, for pipelines with tessellation shaders. The number of captured
-    /// primitives depends on the tessellation levels, so the functions here that count and decompose
-    /// primitives do not apply to it.
+    /// `VK_PRIMITIVE_TOPOLOGY_PATCH_LIST`, for pipelines with tessellation shaders. The number of captured primitives
+    /// depends on the tessellation levels, so the functions of this type that count and decompose primitives do not
+    /// apply to it.
     PatchList = 10,
 }
 
@@ -332,8 +332,8 @@ impl PrimitiveTopology {
         }
     }
 
-    /// The records that `vertex` is written to in an instance of `vertex_count` vertices. There are
-    /// at most three, except for the hub of a fan, which is in every primitive.
+    /// The records that `vertex` is written to in an instance of `vertex_count` vertices. There are at most three,
+    /// except for the hub of a fan, its first vertex, which is in every primitive.
     #[doc(hidden)]
     pub fn scatter(
         self,
@@ -353,7 +353,7 @@ impl PrimitiveTopology {
     }
 
     /// The number that a vertex has as an item (the vertices that contribute to the capture, numbered consecutively),
-    /// or `None` if the vertex is in no primitive or is the hub of a fan.
+    /// or `None` if the vertex is in no primitive or is the hub (the first vertex) of a fan.
     #[doc(hidden)]
     pub const fn item_of_vertex(self, vertex: u32) -> Option<u32> {
         match self.xfb_topology() {

@@ -61,7 +61,8 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Begins a walk at `offset` bytes and at `location`, which is `None` for built-ins.
+    /// Begins to split values. The first value is at `offset` bytes in the record, and at `location`, which is `None`
+    /// for built-ins.
     pub(super) fn new(
         declarations: &'a Declarations,
         outputs: &'a mut Vec<CapturedOutput>,

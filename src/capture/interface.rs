@@ -67,8 +67,8 @@ impl InterfaceVariable {
     }
 }
 
-/// The variables of an entry point's interface in a storage class, `Input` or `Output`, in the
-/// order of the module. A block is listed by its members.
+/// The variables of an entry point's interface in a storage class, `Input` or `Output`, in the order of the module. A
+/// block is not listed itself, but its members are.
 pub fn interface_variables(
     declarations: &Declarations,
     entry: &EntryPoint,

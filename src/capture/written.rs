@@ -16,7 +16,7 @@ type OutputPath = (Id, Vec<u32>);
 
 /// The outputs that an entry point may write.
 pub struct Written {
-    /// The parts that some instruction may write as a whole.
+    /// The variables, and the parts of variables, that some instruction may write as a whole.
     places: BTreeSet<OutputPath>,
 }
 

@@ -159,12 +159,12 @@ impl ArenaDesc {
         let block = u64::from(ENTRIES_PER_BLOCK);
         let blocks = draws.saturating_mul(most.div_ceil(block) + 1);
         let blocks = blocks.saturating_add(most_entries(primitives).div_ceil(block));
-        // Captures in one command buffer reuse the memory of entries. If a capture needs more than the earlier captures
-        // took, it takes new memory of at least twice the size. So all memory for entries together is less than twice
-        // the largest allocation.
+        // Captures in one command buffer reuse the memory of entries (runs of primitives). If a capture needs more than
+        // the earlier captures took, it takes new memory of at least twice the size. So all memory for entries together
+        // is less than twice the largest allocation.
         let shared = blocks.checked_next_power_of_two().unwrap_or(u64::MAX).saturating_mul(2);
-        // If the CPU knows the draws, it writes a list of the workgroups that process their entries. A capture needs
-        // one list for each stream that it captures.
+        // If the CPU knows the draws, it writes a list of the workgroups that process their entries (runs of
+        // primitives). A capture needs one list for each stream that it captures.
         let known = if primitives == u64::MAX { 0 } else { primitives };
         let listed = blocks.saturating_add(known.min(draws.saturating_mul(MAX_ENTRIES)) / block);
         let lists = listed.saturating_mul(block.div_ceil(least) + 1).saturating_mul(LISTED_BYTES);
@@ -192,7 +192,8 @@ const _: () = {
     use super::recorder::SMALL;
     use crate::sysval::{Batch, DrawSysvals};
     let placed = size_of::<DrawSysvals>() as u64 + SMALL as u64 * LISTED_BYTES;
-    // A dispatch of listed draws has at least two draws, so at least two draws share the memory of its batch.
+    // A dispatch whose draws are listed (their parameters and the draw of each workgroup are in memory) has at least
+    // two draws, so at least two draws share the memory of its batch.
     assert!(2 * placed + size_of::<Batch>() as u64 <= 2 * ArenaDesc::UPLOAD_PER_DRAW);
     use crate::sysval::setup::{BATCH_SIZE, Input, RestartRange, RestartedDraw};
     let upload = size_of::<Input>() + size_of::<u32>() + size_of::<RestartRange>();
@@ -246,8 +247,8 @@ impl Arena {
     ///
     /// # Errors
     /// The error of a failed command or allocation; [`RuntimeError::WrongMemory`] if the upload memory is not
-    /// host-visible and coherent (every device has such memory); [`RuntimeError::Limit`] if a part is larger than the
-    /// range that one descriptor can cover.
+    /// host-visible and coherent (every device has such memory); [`RuntimeError::Limit`] if `desc.upload` or
+    /// `desc.scratch` exceeds the range that one descriptor can cover.
     ///
     /// # Safety
     /// The device of `ctx` is live, and `allocator` belongs to that device and was created as its implementation

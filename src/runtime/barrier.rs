@@ -29,9 +29,11 @@ pub enum Barrier {
     /// From the dispatch that counts what geometry shaders emit to the kernel that adds up the counts of the entries
     /// (runs of primitives).
     CountsToSums,
-    /// From the kernel that adds up the counts to the kernel that computes where the records of each entry are written.
+    /// From the kernel that adds up the primitives of the entries (runs of input primitives) to the kernel that
+    /// computes where the records of each entry are written.
     SumsToPlace,
-    /// Orders the kernel that computes where the records of each entry are written before the captures.
+    /// Orders the kernel that computes where the records of each entry (a run of input primitives) are written before
+    /// the captures.
     PlaceToCapture,
     /// Before the kernel that writes counters and query results that the CPU computed.
     BeforeFinish,

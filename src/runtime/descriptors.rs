@@ -333,15 +333,15 @@ impl Table {
         address + ((state.len() as u64) << 32)
     }
 
-    /// The contents of the descriptor set for a kind of command.
+    /// The windows for the bindings of the descriptor set for a kind of command.
     fn bindings(&self, limits: &TableLimits, user: User) -> Bindings {
         let of =
             |purpose| filled(&self.windows[purpose as usize], self.scratch, limits.count(purpose));
         match user {
             User::Kernels => [[of(Purpose::State), of(Purpose::Read)].concat(), of(Purpose::State)],
             User::CapturesBySetup | User::DirectCaptures | User::FusedCaptures => {
-                // Only captures that a setup kernel placed read scratch memory. For other captures the upload memory
-                // fills these elements.
+                // Only captures whose draws the setup kernel wrote read scratch memory. For other captures the upload
+                // memory fills these elements.
                 let first = match user {
                     User::CapturesBySetup => self.scratch,
                     _ => self.upload,

@@ -584,7 +584,7 @@ impl Pipeline {
     }
 
     /// Whether workgroups collect records in shared memory before they store them. Some Vulkan pipelines of such a
-    /// pipeline nevertheless store records directly, for draws that staging does not make faster.
+    /// pipeline nevertheless store records directly, for draws that this does not make faster.
     pub(super) fn is_staged(&self) -> bool {
         self.shared.is_staged
     }

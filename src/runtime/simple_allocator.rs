@@ -9,8 +9,8 @@ use super::{Allocation, AllocationRequest, Context, MemoryAllocator, MemoryLocat
 
 /// A [`MemoryAllocator`] that allocates a `VkDeviceMemory` for each buffer.
 ///
-/// An [`Arena`](super::Arena) takes two allocations, and another one each time that a part of it grows. A device has at
-/// most `maxMemoryAllocationCount` allocations in all, often 4096.
+/// An [`Arena`](super::Arena) takes two allocations, for upload and for scratch memory, and another one each time that
+/// one of the two grows. A device has at most `maxMemoryAllocationCount` allocations in all, often 4096.
 ///
 /// ```no_run
 /// # use ash::vk;

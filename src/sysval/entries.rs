@@ -1,13 +1,13 @@
-//! Parameters of geometry captures (`shaders/geometry.wgsl`) and of the kernels that place their records
-//! (`shaders/entries.wgsl`).
+//! Parameters of geometry captures (`shaders/geometry.wgsl`) and of the kernels that compute where their records are
+//! written (`shaders/entries.wgsl`).
 //!
 //! An *entry* is a run of consecutive primitives of a draw, which one invocation processes.
 
 use super::Address;
 use super::setup::Progress;
 
-/// The number of consecutive entries (runs of primitives) that form a block. The primitives that they emit are added
-/// up, and the places of their records computed, block by block.
+/// The number of consecutive entries (runs of primitives) that form a block. For each block the primitives that its
+/// entries emit are added up, which tells where the records of the next block begin.
 pub const ENTRIES_PER_BLOCK: u32 = 512;
 
 /// The size in bytes of the data of an entry: a dword with the number of primitives that the entry emits, and
@@ -93,8 +93,8 @@ pub struct EntryJob {
     pub vertices: u32,
     /// Padding.
     pub reserved: u32,
-    /// The address of the query that counts primitives written and needed, or 0.
+    /// The address of the active transform feedback query, or 0 if there is none.
     pub stream_query: Address,
-    /// The address of the query that counts primitives generated, or 0.
+    /// The address of the active primitives generated query, or 0 if there is none.
     pub generated_query: Address,
 }

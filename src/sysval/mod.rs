@@ -168,8 +168,9 @@ pub mod flags {
     /// For an [`Input`](super::setup::Input) (a recorded draw command) with a predicate: the draws are discarded if the
     /// predicate is not 0.
     pub const INVERTED: u32 = 32;
-    /// An attribute of the draw [reaches far](super::AttributeDescriptor::reaches_far). Only the Vulkan pipelines that
-    /// also capture draws placed by kernels support such attributes.
+    /// An attribute of the draw has elements that begin 4 GiB or more after the first one
+    /// ([`reaches_far`](super::AttributeDescriptor::reaches_far)). Such a draw needs a Vulkan pipeline for draws of any
+    /// kind (`Source::General` in `runtime/pipeline/key.rs`).
     pub const FAR_ATTRIBUTES: u32 = 64;
     /// In push constants: the draws are in a [`Batch`](super::Batch).
     pub const HAS_BATCH: u32 = 128;

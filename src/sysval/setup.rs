@@ -50,9 +50,9 @@ pub struct Input {
     pub count_address: Address,
     /// The address of the table of a [`RestartRange`], if primitive restart is enabled.
     pub restart_table: Address,
-    /// The address of the query that counts primitives written and needed, or 0.
+    /// The address of the active transform feedback query, or 0 if there is none.
     pub stream_query: Address,
-    /// The address of the query that counts primitives generated, or 0.
+    /// The address of the active primitives generated query, or 0 if there is none.
     pub generated_query: Address,
     /// The address of a predicate, or 0. The draws are discarded if the dword there is 0, or with
     /// [`INVERTED`](super::flags::INVERTED) if it is not 0.
@@ -164,9 +164,9 @@ pub struct Progress {
 pub struct Fused {
     /// Where the capture begins in its buffers, and where the position after it is written.
     pub progress: Progress,
-    /// The address of the query that counts primitives written and needed, or 0.
+    /// The address of the active transform feedback query, or 0 if there is none.
     pub stream_query: Address,
-    /// The address of the query that counts primitives generated, or 0.
+    /// The address of the active primitives generated query, or 0 if there is none.
     pub generated_query: Address,
     /// The number of workgroups that have read the counters, if `expected` is not 0. It is 0 before and after each
     /// execution.
@@ -194,9 +194,9 @@ pub struct Resume {
     pub vertices: u32,
     /// The number of primitives of all draws together: 64 bits, low dword first.
     pub needed: [u32; 2],
-    /// The address of the query that counts primitives written and needed, or 0.
+    /// The address of the active transform feedback query, or 0 if there is none.
     pub stream_query: Address,
-    /// The address of the query that counts primitives generated, or 0.
+    /// The address of the active primitives generated query, or 0 if there is none.
     pub generated_query: Address,
     /// Where the capture begins in its buffers, and where the position after it is written.
     pub progress: Progress,

@@ -15,7 +15,7 @@ const MIN_GROWTH: u64 = 64 << 10;
 pub(in crate::runtime) struct Part {
     kind: Kind,
     blocks: Vec<Block>,
-    /// The index of the block that memory is taken from. Nothing is taken from the blocks behind it.
+    /// The index of the block that memory is taken from. Nothing is taken from later blocks.
     current: usize,
     /// Whether the arena was ever reset. Only the message of [`RuntimeError::ArenaFull`] depends on it.
     pub(super) was_reset: bool,

@@ -81,8 +81,8 @@ impl ExpectedDraws {
         checked: bool,
         /// Whether a capture has several draws.
         several: bool,
-        /// Whether captures have counters or queries, or continue after a flush of draws whose counts only the GPU
-        /// knows.
+        /// Whether captures have counters or queries, or continue after a flush of draws for which only the GPU knows
+        /// how many primitives they write.
         counted: bool,
         /// Whether only the GPU knows the arguments of the draws, as in indirect draws, byte-count draws and
         /// conditional rendering, or the arguments of other draws in the same capture. Set it also if another draw of

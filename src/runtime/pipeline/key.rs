@@ -63,9 +63,9 @@ impl Key {
     /// [`Pipeline`](super::Pipeline), or `None` if each draw chooses. `may_restart` says whether that
     /// [`Pipeline`](super::Pipeline) was created with primitive restart.
     ///
-    /// Only Vulkan pipelines for [`Source::Pushed`] omit code for indices and for checks. A dispatch from another
-    /// source may mix draws with and without indices or checks, and compiling a pipeline for each mixture would cost
-    /// more time than it saves.
+    /// Only Vulkan pipelines for [`Source::Pushed`] omit code for indices and for checks. A dispatch with another
+    /// [`Source`] may mix draws with and without indices or checks, and compiling a pipeline for each mixture would
+    /// cost more time than it saves.
     pub(super) fn normal(self, fixed: Option<PrimitiveTopology>, may_restart: bool) -> Self {
         let restart = self.restart && may_restart;
         let indexed = self.indexed || restart || self.source != Source::Pushed;
