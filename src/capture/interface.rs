@@ -45,7 +45,7 @@ pub struct InterfaceVariable {
 }
 
 impl InterfaceVariable {
-    /// The name of the built-in in SPIR-V, or its number if it has no name.
+    /// The name of the built-in in SPIR-V, or its number if it has no name. `None` for other variables.
     pub fn built_in_name(&self) -> Option<String> {
         let name = |which: u32| match BuiltIn::from_u32(which) {
             Some(which) => format!("{which:?}"),
@@ -144,8 +144,8 @@ fn add_variable(
     }
 }
 
-/// Returns the [`InterfaceVariable::selector`] of a variable. `shares_location` says whether other
-/// variables have the same location.
+/// Returns the [`InterfaceVariable::selector`] of a variable, or `None` if no selector names exactly this variable.
+/// `shares_location` says whether other variables have the same location.
 fn selector(
     declarations: &Declarations,
     variable: &InterfaceVariable,

@@ -88,7 +88,7 @@ impl Outputs<'_> {
 
     /// Finds the value that `path` selects. `path` begins with the name of a root ([`named_roots`](Self::named_roots)),
     /// the rest of it selects a member or an element of the root. Of several matching roots, the function uses the root
-    /// with the longest name, but skips roots for which the rest of `path` is not valid.
+    /// with the longest name, but skips roots for which the rest of `path` is not valid. `None` if no root is left.
     fn longest(&self, path: &str, roots: Vec<(String, Named)>) -> Option<Named> {
         let mut roots: Vec<(&str, Named)> = roots
             .into_iter()

@@ -155,8 +155,8 @@ impl<'a> PipelineDesc<'a> {
         vertex_input?: &'a VertexInput,
     }
 
-    /// Returns the vertex input state of this description, or if it has none, the state that the shader was lowered
-    /// for.
+    /// Returns the vertex input state of this description. If it has none, returns the state that the shader was
+    /// lowered for on the compute backend, and an error on the other backends.
     fn described_vertex_input(&self) -> Result<&'a VertexInput, RuntimeError> {
         match (self.vertex_input, self.shader.compute()) {
             (Some(input), _) => Ok(input),

@@ -65,7 +65,8 @@ pub(super) fn resolve_all(input: &VertexInput) -> Result<Vec<PulledAttribute>, R
     input.attributes.iter().map(resolve).collect()
 }
 
-/// Returns the attribute at a location, and the description of its binding.
+/// Returns the attribute at a location, and the description of its binding. Returns an error if `input` lacks one of
+/// the two.
 fn described(
     input: &VertexInput,
     location: u32,

@@ -167,6 +167,7 @@ impl<'a> VariantDesc<'a> {
     }
 
     /// Returns the vertex, tessellation control and tessellation evaluation shader that precede the captured shader.
+    /// `None` for a stage that the pipeline does not have or that is captured.
     const fn before(&self) -> [Option<&Shader<'a>>; 3] {
         [self.vertex_shader.as_ref(), self.control_shader.as_ref(), self.evaluation_shader.as_ref()]
     }
