@@ -211,8 +211,8 @@ mod tests {
     }
 
     proptest! {
-        /// A primitive is written if it and all primitives before it fit into every buffer. The clamped counts select
-        /// exactly the records of these primitives.
+        /// A primitive is written if it and all primitives before it fit into every buffer. The counts of what fits
+        /// (`output_limit` to `instance_count`) select exactly the records of these primitives.
         #[test]
         fn a_primitive_is_written_where_it_fits_every_buffer(
             topology in proptest::sample::select(&PrimitiveTopology::ALL[..]),
@@ -236,8 +236,8 @@ mod tests {
             for b in &buffers {
                 prop_assert!(written == 0 || b.position + counts.bytes_written(b.stride) <= b.size);
             }
-            // The shader derives its limits from the clamped counts: together they select every written
-            // record, and no index overflows.
+            // The shader derives its limits from `output_count`, `item_count` and `instance_count`: together they
+            // select every written record, and no index overflows.
             if written > 0 {
                 let record = probe % (written * m);
                 let per_instance = u64::from(counts.output_count);
