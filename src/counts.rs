@@ -40,8 +40,8 @@ impl PrimitiveTopology {
         self.primitive_count(vertex_count) * self.vertices_per_primitive() as u64
     }
 
-    /// The number of items in the first `primitives` primitives of an instance, see
-    /// [`crate::topology`].
+    /// The number of items (vertices that contribute to the capture, see [`crate::topology`]) in the first `primitives`
+    /// primitives of an instance.
     #[doc(hidden)]
     pub const fn item_count(self, primitives: u64) -> u64 {
         if primitives == 0 {
@@ -106,8 +106,8 @@ pub struct DrawCounts {
     /// Vertices that one instance writes. The last instance may write fewer; `output_limit` is the exact number for all
     /// instances together.
     pub output_count: u32,
-    /// Items per instance that contribute to these vertices, see [`crate::topology`]. The hub of a
-    /// fan is not counted.
+    /// Items per instance (see [`crate::topology`]): the input vertices that contribute to the written vertices. The
+    /// hub of a fan (its first vertex) is not counted.
     pub item_count: u32,
     /// The number of instances that write anything.
     pub instance_count: u32,
@@ -116,8 +116,8 @@ pub struct DrawCounts {
 impl DrawCounts {
     /// Computes the counts of a direct draw into `buffers`.
     ///
-    /// If no buffer is bound, nothing is written, and nothing overflows: the query counts are those
-    /// of the whole draw, and the clamped counts are 0.
+    /// If no buffer is bound, nothing is written, and nothing overflows: `primitives_needed` and `primitives_written`
+    /// both count all primitives of the draw, and the other counts are 0.
     pub fn new(
         topology: PrimitiveTopology,
         vertex_count: u32,
@@ -189,7 +189,8 @@ impl DrawCounts {
     }
 }
 
-/// Converts a clamped count, which fits into 32 bits because capture buffers are smaller than 4 GiB.
+/// Converts a count of what fits into the capture buffers. It fits into 32 bits, because capture buffers are smaller
+/// than 4 GiB.
 fn narrow(count: u64) -> u32 {
     debug_assert!(u32::try_from(count).is_ok());
     u32::try_from(count).unwrap_or(u32::MAX)
@@ -210,8 +211,8 @@ mod tests {
     }
 
     proptest! {
-        /// A primitive is written if it and all primitives before it fit into every buffer. The clamped counts select
-        /// exactly the records of these primitives.
+        /// A primitive is written if it and all primitives before it fit into every buffer. The counts of what fits
+        /// (`output_limit` to `instance_count`) select exactly the records of these primitives.
         #[test]
         fn a_primitive_is_written_where_it_fits_every_buffer(
             topology in proptest::sample::select(&PrimitiveTopology::ALL[..]),
@@ -235,8 +236,8 @@ mod tests {
             for b in &buffers {
                 prop_assert!(written == 0 || b.position + counts.bytes_written(b.stride) <= b.size);
             }
-            // The shader derives its limits from the clamped counts: together they select every written
-            // record, and no index overflows.
+            // The shader derives its limits from `output_count`, `item_count` and `instance_count`: together they
+            // select every written record, and no index overflows.
             if written > 0 {
                 let record = probe % (written * m);
                 let per_instance = u64::from(counts.output_count);

@@ -67,7 +67,7 @@ pub mod capture {
     pub use crate::capture::written::Written;
 }
 
-/// The parts of a lowered shader.
+/// The types that a lowered shader consists of.
 pub mod lower {
     pub use crate::lower::lowered::{
         LoweredAttribute, LoweredCompute, LoweredKind, LoweredNative, LoweredStage, LoweredVertex,

@@ -172,6 +172,8 @@
 //!   (`runtime/variants.rs`).
 //! * *varying*: a captured output as OpenGL lists it: a whole matrix, an array, or a named member
 //!   of a block (`capture/program_interface.rs`).
+//! * *window*: under the descriptor plan, a range of a buffer that one descriptor covers
+//!   (`runtime/descriptors.rs`).
 //! * *workaround*: a setting that differs because of a driver's fault (`runtime/workarounds.rs`). A setting that is
 //!   only faster on some devices is a *tuning* (`runtime/tunings.rs`).
 //!

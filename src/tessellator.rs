@@ -82,8 +82,8 @@ pub struct Patch {
     tessellator: Tessellator,
     outer: [Edge; 4],
     inner: [Edge; 2],
-    /// The number of the first ring within the outer edges (ring 0): 1, or 0 for a patch that is not divided at all,
-    /// but is one triangle or one quad.
+    /// The number of the ring that the inner levels divide: 1, the first ring within the outer edges, which are ring 0.
+    /// It is 0 for a patch that is not divided at all, but is one triangle or one quad.
     inset: u32,
     /// The number of triangles between the outer edges and the first ring within them. The inner levels divide that
     /// ring.
@@ -298,8 +298,8 @@ const fn points_within_ring(k: u32, parity: u32) -> u32 {
     }
 }
 
-/// The ring that contains element `number`: the largest k for which `before(k)`, the number of elements within ring
-/// k, is at most `number`. `before(k)` is about `factor * k^2`.
+/// The ring (nested triangle) that contains the triangle or point `number`: the largest k for which `before(k)`, the
+/// number of triangles or points within ring k, is at most `number`. `before(k)` is about `factor * k^2`.
 fn ring_of(number: u32, before: impl Fn(u32) -> u32, factor: f32) -> u32 {
     // The estimate may be wrong by 1, so it is corrected. The shader corrects it, too, because square roots are not
     // exact on every device.
@@ -313,7 +313,8 @@ fn ring_of(number: u32, before: impl Fn(u32) -> u32, factor: f32) -> u32 {
     k
 }
 
-/// A vertex on a side, which is a side of a triangle's ring or an outer edge of a patch.
+/// A vertex on a side. A side is an outer edge of a patch, or a side of a ring, which is a triangle or rectangle within
+/// the outer edges.
 #[derive(Debug, Clone, Copy)]
 struct OnSide {
     side: u32,
@@ -345,13 +346,14 @@ impl Patch {
         self.count
     }
 
-    /// The tessellation coordinates of vertex `slot` of a primitive. The third coordinate is 0 except in the domain
-    /// `Triangles`.
+    /// The tessellation coordinates of a vertex. `slot` is its number in the primitive, counted from 0. The third
+    /// coordinate is 0 except in the domain `Triangles`.
     pub fn coordinates(&self, primitive: u32, slot: u32) -> [f32; 3] {
         self.vertex(primitive, slot).map(|x| x as f32 / ONE as f32)
     }
 
-    /// The tessellation coordinates of vertex `slot` of a primitive, as multiples of 1 / [`ONE`].
+    /// The tessellation coordinates of a vertex, as multiples of 1 / [`ONE`]. `slot` is its number in the primitive,
+    /// counted from 0.
     pub fn vertex(&self, primitive: u32, slot: u32) -> [u32; 3] {
         let Tessellator { domain, flipped, points, .. } = self.tessellator;
         let turned = if flipped && slot > 0 { 3 - slot } else { slot };
@@ -413,7 +415,8 @@ impl Patch {
         self.between_rings(stitch, within / each, (across - inner) / 2 - 1, slot)
     }
 
-    /// Vertex `slot` of a triangle between ring `ring` and the next one.
+    /// The coordinates of vertex number `slot` of a triangle (`stitch`) between ring `ring` and the ring within it.
+    /// Rings are nested triangles.
     fn between_rings(&self, stitch: Stitch, side: u32, ring: u32, slot: u32) -> [u32; 3] {
         let on = |number| OnSide { side, number };
         match (stitch.is_outer, slot) {

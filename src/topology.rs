@@ -75,9 +75,9 @@ pub enum PrimitiveTopology {
     TriangleListWithAdjacency = 8,
     /// `VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP_WITH_ADJACENCY`
     TriangleStripWithAdjacency = 9,
-    /// `VK_PRIMITIVE_TOPOLOGY_PATCH_LIST`, for pipelines with tessellation shaders. The number of captured
-    /// primitives depends on the tessellation levels, so the functions here that count and decompose
-    /// primitives do not apply to it.
+    /// `VK_PRIMITIVE_TOPOLOGY_PATCH_LIST`, for pipelines with tessellation shaders. The number of captured primitives
+    /// depends on the tessellation levels, so the functions of this type that count and decompose primitives do not
+    /// apply to it.
     PatchList = 10,
 }
 
@@ -105,7 +105,8 @@ pub enum XfbTopology {
     TriStripAdj = 7,
 }
 
-/// The ways in which the items of a topology form primitives.
+/// The ways in which the items of a topology form primitives. An item is a vertex that contributes to the capture,
+/// except the hub of a fan.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shape {
@@ -149,7 +150,7 @@ impl fmt::Display for ProvokingVertex {
     }
 }
 
-/// The place of a record within an instance.
+/// Which vertex of which primitive of an instance a record contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[doc(hidden)]
 pub struct Contribution {
@@ -227,7 +228,7 @@ impl PrimitiveTopology {
         }
     }
 
-    /// The way in which items form primitives.
+    /// The way in which items (vertices that contribute to the capture) form primitives.
     #[doc(hidden)]
     pub const fn shape(self) -> Shape {
         self.xfb_topology().shape()
@@ -265,12 +266,11 @@ impl PrimitiveTopology {
         }
     }
 
-    /// The vertex of the instance that is vertex `slot` of a geometry shader's input primitive
-    /// ([primitive
+    /// The vertex of the instance that is vertex number `slot` of a geometry shader's input primitive ([primitive
     /// topologies](https://docs.vulkan.org/spec/latest/chapters/drawing.html#drawing-primitive-topologies)).
-    /// `primitive` is the number of the primitive, `primitives` the number of primitives in the
-    /// instance. Without adjacency the result is the vertex that transform feedback would capture
-    /// as vertex `slot` of the primitive.
+    /// `primitive` is the number of the primitive, `primitives` the number of primitives in the instance. Without
+    /// adjacency the result is the vertex that transform feedback would capture as vertex number `slot` of the
+    /// primitive.
     #[doc(hidden)]
     pub const fn assemble(
         self,
@@ -302,8 +302,8 @@ impl PrimitiveTopology {
     }
 
     /// The vertex that is written to record `output` of an instance (record = primitive *
-    /// [`vertices_per_primitive`](Self::vertices_per_primitive) + slot). The result is meaningless
-    /// if the primitive does not exist; see [`output_count`](Self::output_count).
+    /// [`vertices_per_primitive`](Self::vertices_per_primitive) + slot). `slot` is the number of the vertex in its
+    /// primitive. The result is meaningless if the primitive does not exist; see [`output_count`](Self::output_count).
     pub const fn gather(self, provoking: ProvokingVertex, output: u64) -> u64 {
         let m = self.vertices_per_primitive() as u64;
         let (i, slot) = (output / m, (output % m) as usize);
@@ -332,8 +332,8 @@ impl PrimitiveTopology {
         }
     }
 
-    /// The records that `vertex` is written to in an instance of `vertex_count` vertices. There are
-    /// at most three, except for the hub of a fan, which is in every primitive.
+    /// The records that `vertex` is written to in an instance of `vertex_count` vertices. There are at most three,
+    /// except for the hub of a fan, its first vertex, which is in every primitive.
     #[doc(hidden)]
     pub fn scatter(
         self,
@@ -352,8 +352,8 @@ impl PrimitiveTopology {
         rim.filter(move |c| c.primitive < primitives).chain(hub.into_iter().flatten())
     }
 
-    /// The number of the item that a vertex becomes, or `None` if the vertex is in no primitive or is the hub
-    /// of a fan.
+    /// The number that a vertex has as an item (the vertices that contribute to the capture, numbered consecutively),
+    /// or `None` if the vertex is in no primitive or is the hub (the first vertex) of a fan.
     #[doc(hidden)]
     pub const fn item_of_vertex(self, vertex: u32) -> Option<u32> {
         match self.xfb_topology() {
@@ -383,7 +383,7 @@ impl PrimitiveTopology {
 }
 
 impl XfbTopology {
-    /// The way in which items form primitives.
+    /// The way in which items (vertices that contribute to the capture) form primitives.
     #[doc(hidden)]
     pub const fn shape(self) -> Shape {
         match self {
@@ -411,8 +411,8 @@ const fn hub_slot(provoking: ProvokingVertex) -> u32 {
     }
 }
 
-/// The places of the records of item `k` of a shape, including those in primitives that do not
-/// exist.
+/// Returns the primitives that item `k` (a vertex that contributes to the capture) is in, and its number in each,
+/// including primitives that do not exist.
 fn item_contributions(
     shape: Shape,
     provoking: ProvokingVertex,

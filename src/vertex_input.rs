@@ -92,13 +92,13 @@ pub struct VertexInput {
 }
 
 impl VertexInput {
-    /// The attribute at `location`.
+    /// The attribute at `location`, or `None`.
     #[doc(hidden)]
     pub fn attribute(&self, location: u32) -> Option<&VertexAttribute> {
         self.attributes.iter().find(|a| a.location == location)
     }
 
-    /// The binding with this number.
+    /// The binding with this number, or `None`.
     #[doc(hidden)]
     pub fn binding(&self, binding: u32) -> Option<&VertexBinding> {
         self.bindings.iter().find(|b| b.binding == binding)

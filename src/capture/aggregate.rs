@@ -1,11 +1,12 @@
-//! Splits a captured value into the parts that are stored.
+//! Splits a captured value into the scalars, vectors and matrix columns that are stored.
 //!
 //! Arrays, matrices and structures are written tightly packed, in order. A type that contains
 //! 64-bit components is aligned to 8 bytes, and its size is rounded up to a multiple of 8 bytes
 //! (GLSL 4.60 section 4.4.2.1 "Transform Feedback Layout Qualifiers").
 //!
-//! A malicious module may nest types infinitely deep, or in cycles. Two limits stop the walk: the
-//! stride of the record, for types with a size, and a number of steps, for types without one.
+//! A malicious module may nest types infinitely deep, or in cycles. The recursion into such a type ends when its
+//! members exceed the stride of the record, or when the depth or the number of visited types reaches its limit. The
+//! latter also ends it for types without a size, such as empty structures.
 
 use super::error::labelled;
 use super::{CaptureError, CapturedOutput, GlType, LengthError, Varying};
@@ -46,7 +47,7 @@ impl CapturedValue {
     }
 }
 
-/// A walk over captured values, which adds the parts of each value to a layout.
+/// A walk over captured values, which adds the scalars, vectors and matrix columns of each value to a layout.
 pub(super) struct Walk<'a> {
     declarations: &'a Declarations,
     outputs: &'a mut Vec<CapturedOutput>,
@@ -60,7 +61,8 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Begins a walk at `offset` bytes and at `location`, which is `None` for built-ins.
+    /// Begins to split values. The first value is at `offset` bytes in the record, and at `location`, which is `None`
+    /// for built-ins.
     pub(super) fn new(
         declarations: &'a Declarations,
         outputs: &'a mut Vec<CapturedOutput>,
@@ -75,7 +77,7 @@ impl<'a> Walk<'a> {
     pub(super) fn capture(&mut self, ty: Id, value: &CapturedValue) -> Result<(), CaptureError> {
         let start = self.offset;
         self.visit(ty, value, 0)?;
-        // A value without parts, such as an empty structure, must have a valid offset, too.
+        // A value without any scalars, such as an empty structure, must begin within the record, too.
         self.fit(start, 0, value).map(|_| ())
     }
 
@@ -194,7 +196,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether a type contains 64-bit components.
+    /// Whether a type contains 64-bit components. Returns an error if the type is nested too deeply.
     fn contains_wide(
         &mut self,
         ty: Id,
@@ -261,8 +263,8 @@ pub(crate) fn pieces_of(
         .map_or_else(|_| Vec::new(), |(outputs, _)| outputs)
 }
 
-/// Returns the size in bytes of a value in a record, and whether the value has 64-bit components;
-/// an error if the value cannot be captured.
+/// Returns the size in bytes of a value in a record, and whether the value has 64-bit components; an error if the value
+/// cannot be captured, or has no components.
 pub(super) fn size_of(
     declarations: &Declarations,
     variable: Id,
@@ -279,8 +281,8 @@ pub(super) fn size_of(
     Ok((size, outputs.iter().any(|output| output.bits == 64)))
 }
 
-/// Splits a value as [`pieces_of`] does, but returns an error if the value cannot be captured. Also returns the end of
-/// the last part, in bytes from the start of the value.
+/// Splits a value as [`pieces_of`] does, but returns an error if the value cannot be captured. Also returns the size of
+/// the value in bytes.
 fn captured_alone(
     declarations: &Declarations,
     variable: Id,

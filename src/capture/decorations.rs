@@ -236,9 +236,9 @@ impl Layout {
 
 /// Returns an error if a variable is a structure that is not a block, and a member of the structure would be captured
 /// on its own, which is not supported: the member has an `Offset`, and the member or the variable has an `XfbBuffer`.
-/// An `Offset` without any `XfbBuffer` is allowed, because a buffer may have the same type. If the variable has an
-/// `Offset`, it is captured as a whole, and its members may have the `Offset`s that result from that, as in modules of
-/// glslang, but no `XfbBuffer`.
+/// An `Offset` without any `XfbBuffer` is allowed, because a uniform or storage buffer may have the same type, and the
+/// members of such a buffer have `Offset`s. If the variable has an `Offset`, it is captured as a whole, and its members
+/// may have the `Offset`s that result from that, as in modules of glslang, but no `XfbBuffer`.
 fn check_structure(declarations: &Declarations, variable: &Variable) -> Result<(), CaptureError> {
     let mut ty = variable.pointee;
     while let Some(Type::Array { element, .. }) = declarations.ty(ty) {

@@ -45,7 +45,7 @@ pub struct InterfaceVariable {
 }
 
 impl InterfaceVariable {
-    /// The name of the built-in in SPIR-V, or its number if it has no name.
+    /// The name of the built-in in SPIR-V, or its number if it has no name. `None` for other variables.
     pub fn built_in_name(&self) -> Option<String> {
         let name = |which: u32| match BuiltIn::from_u32(which) {
             Some(which) => format!("{which:?}"),
@@ -67,8 +67,8 @@ impl InterfaceVariable {
     }
 }
 
-/// The variables of an entry point's interface in a storage class, `Input` or `Output`, in the
-/// order of the module. A block is listed by its members.
+/// The variables of an entry point's interface in a storage class, `Input` or `Output`, in the order of the module. A
+/// block is not listed itself, but its members are.
 pub fn interface_variables(
     declarations: &Declarations,
     entry: &EntryPoint,
@@ -144,8 +144,8 @@ fn add_variable(
     }
 }
 
-/// Returns the [`InterfaceVariable::selector`] of a variable. `shares_location` says whether other
-/// variables have the same location.
+/// Returns the [`InterfaceVariable::selector`] of a variable, or `None` if no selector names exactly this variable.
+/// `shares_location` says whether other variables have the same location.
 fn selector(
     declarations: &Declarations,
     variable: &InterfaceVariable,
@@ -163,8 +163,8 @@ fn selector(
     Some(format!("@{location}.{}", components.letters()?))
 }
 
-/// A run of components of a location. In selectors they are letters, from `x` for the first
-/// component to `w` for the fourth.
+/// Consecutive components of a location. In selectors they are letters, from `x` for the first component to `w` for the
+/// fourth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Components {
     pub(super) first: u32,
@@ -174,7 +174,7 @@ pub(super) struct Components {
 impl Components {
     const LETTERS: &str = "xyzw";
 
-    /// Parses `x`, `xy`, `yzw`: the components must be contiguous and in order.
+    /// Parses `x`, `xy`, `yzw`. Returns `None` unless the components are contiguous and in order.
     pub(super) fn parse(letters: &str) -> Option<Self> {
         let first = Self::LETTERS.find(letters).filter(|_| !letters.is_empty())?;
         Some(Self { first: first as u32, count: letters.len() as u32 })

@@ -24,7 +24,7 @@ pub use error::{CaptureError, LengthError};
 pub(crate) use list::locations_used;
 pub use list::{CaptureEntry, CaptureList, Selector};
 pub use program_interface::{GlType, Varying};
-/// Built-ins, as [`Selector::BuiltIn`] names them.
+/// SPIR-V's built-ins. [`Selector::BuiltIn`] accepts those that are outputs, such as `Position`.
 pub use spirv::BuiltIn;
 pub use varyings::BufferMode;
 
@@ -137,7 +137,7 @@ impl Layout {
         }
     }
 
-    /// The outputs that are captured to one buffer, by offset.
+    /// The outputs that are captured to one buffer, sorted by offset.
     pub fn outputs_of(&self, buffer: usize) -> impl Iterator<Item = &CapturedOutput> {
         self.outputs.iter().filter(move |o| o.buffer as usize == buffer)
     }

@@ -32,7 +32,8 @@ pub(super) struct Named {
 }
 
 impl Outputs<'_> {
-    /// Finds the value that a name, a location or a built-in selects.
+    /// Finds the value that a name, a location or a built-in selects. Returns an error if there is none, or if several
+    /// outputs have that location or built-in.
     pub(super) fn resolve(&self, name: &str) -> Result<Named, CaptureError> {
         if let Some(found) = self.longest(name, self.named_roots()) {
             return Ok(found);
@@ -86,8 +87,8 @@ impl Outputs<'_> {
     }
 
     /// Finds the value that `path` selects. `path` begins with the name of a root ([`named_roots`](Self::named_roots)),
-    /// the rest of it selects a part of the root. Of several matching roots, the function uses the root with the
-    /// longest name, but skips roots for which the rest of `path` is not valid.
+    /// the rest of it selects a member or an element of the root. Of several matching roots, the function uses the root
+    /// with the longest name, but skips roots for which the rest of `path` is not valid. `None` if no root is left.
     fn longest(&self, path: &str, roots: Vec<(String, Named)>) -> Option<Named> {
         let mut roots: Vec<(&str, Named)> = roots
             .into_iter()
@@ -133,8 +134,9 @@ impl Outputs<'_> {
         self.variables.iter().filter_map(root).collect()
     }
 
-    /// Finds the value that `@3`, `@3[1].member` or `@Position` selects. `Ok(None)` if `text` has none of
-    /// these forms, or selects components.
+    /// Finds the value that `@3`, `@3[1].member` or `@Position` selects. `Ok(None)` if `text` has none of these forms,
+    /// selects components (`@3.xy`), or selects a value that does not exist. Returns an error if several outputs have
+    /// that location or built-in.
     fn at_place(&self, text: &str) -> Result<Option<Named>, CaptureError> {
         let Some(text) = text.strip_prefix('@') else { return Ok(None) };
         let (place, rest) = text.split_at(text.find(['.', '[']).unwrap_or(text.len()));
@@ -184,7 +186,7 @@ impl Outputs<'_> {
         self.named(output.variable, output.path.clone(), output.type_id)
     }
 
-    /// Describes a value, with the location and component of its first part.
+    /// Describes a value, with the location and component of the first scalar, vector or matrix column in it.
     fn named(&self, variable: Id, path: Vec<u32>, ty: Id) -> Named {
         let leaves = self.leaves.iter().map(|leaf| &leaf.output);
         let mut within =
@@ -200,7 +202,7 @@ impl Outputs<'_> {
         }
     }
 
-    /// Selects a part of a value by `.member` and `[element]`.
+    /// Selects a member or an element of a value by `.member` and `[element]`. `None` if the value does not contain it.
     fn follow(&self, root: Named, mut rest: &str) -> Option<Named> {
         let declarations = self.declarations;
         let Named { variable, mut path, mut ty, .. } = root;
@@ -222,8 +224,9 @@ impl Outputs<'_> {
         Some(self.named(variable, path, ty))
     }
 
-    /// Finds the member of a structure with the longest name that `path` begins with. Returns the
-    /// member's number and the rest of `path`. A member without a name is named by its number.
+    /// Finds the member of a structure with the longest name that `path` begins with. Returns the member's number and
+    /// the rest of `path`. A member without a name is named by its number. `None` if there is no such member, or if the
+    /// type is not a structure.
     fn member<'p>(&self, ty: Id, path: &'p str) -> Option<(u32, &'p str)> {
         let Some(Type::Struct { members }) = self.declarations.ty(ty) else { return None };
         let matching = (0u32..).zip(members).filter_map(|(member, _)| {

@@ -88,8 +88,8 @@ impl<'a> Outputs<'a> {
     }
 }
 
-/// Finds the output that contains a dword, among the `places` of a [`Space`]. Returns the number of
-/// the output's first dword, and the output.
+/// Finds the output that contains a dword, among the `places` of a [`Space`]. Returns the number of the output's first
+/// dword, and the output; `None` if no output contains the dword.
 pub fn place_of<'o>(
     places: &[(u64, &'o CapturedOutput)],
     dword: u64,

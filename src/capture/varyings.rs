@@ -10,8 +10,8 @@ use crate::spirv::entry_point::EntryPoint;
 /// The ways to assign varyings to buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BufferMode {
-    /// `GL_INTERLEAVED_ATTRIBS`: the varyings are contiguous in one buffer. `gl_NextBuffer` begins
-    /// the next buffer, `gl_SkipComponents1` to `gl_SkipComponents4` leave a gap.
+    /// `GL_INTERLEAVED_ATTRIBS`: the varyings are contiguous in one buffer. `gl_NextBuffer` begins the next buffer,
+    /// `gl_SkipComponents1` to `gl_SkipComponents4` leave components of the record unwritten.
     Interleaved,
     /// `GL_SEPARATE_ATTRIBS`: each varying has its own buffer.
     Separate,
@@ -64,7 +64,7 @@ impl CaptureList {
                 (buffer, offset) = (buffer + 1, 0);
             }
         }
-        // A buffer that contains only gaps is not captured to.
+        // A buffer for which only `gl_SkipComponents` are listed is not captured to.
         for buffer in 0..MAX_XFB_BUFFERS {
             if list.captures.iter().all(|c| c.buffer as usize != buffer) {
                 list.strides[buffer] = None;

@@ -11,19 +11,20 @@ use crate::spirv::entry_point::{EntryPoint, debug_info_sets, is_of_sets, reachab
 use crate::spirv::pointers::Pointers;
 use crate::spirv::{Id, Instruction, Module, Section, ids_of};
 
-/// An output variable, and a path of constant indices from it to a part.
+/// An output variable, and the path of constant indices from it to a member, an element, a column or a component.
 type OutputPath = (Id, Vec<u32>);
 
 /// The outputs that an entry point may write.
 pub struct Written {
-    /// The parts that some instruction may write as a whole.
+    /// The variables, and the parts of variables, that some instruction may write as a whole.
     places: BTreeSet<OutputPath>,
 }
 
 impl Written {
-    /// Follows pointers to outputs through the entry point's function and the functions that it calls. A
-    /// store with an index that is not constant counts as a store to all elements. A pointer that is passed
-    /// to a function counts as stored to, whatever the function does with it.
+    /// Follows pointers to outputs through the entry point's function and the functions that it calls. A store with an
+    /// index that is not constant counts as a store to all elements. Any use of a pointer counts as a store, except
+    /// access chains, reads and debug information. So passing the pointer to a function counts as one. A variable with
+    /// an initializer counts as written.
     pub fn of(module: &Module, declarations: &Declarations, entry: &EntryPoint) -> Self {
         let outputs = || declarations.variables(StorageClass::Output);
         let initialized = module

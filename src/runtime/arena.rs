@@ -159,12 +159,12 @@ impl ArenaDesc {
         let block = u64::from(ENTRIES_PER_BLOCK);
         let blocks = draws.saturating_mul(most.div_ceil(block) + 1);
         let blocks = blocks.saturating_add(most_entries(primitives).div_ceil(block));
-        // Captures in one command buffer reuse the memory of entries. If a capture needs more than the earlier captures
-        // took, it takes new memory of at least twice the size. So all memory for entries together is less than twice
-        // the largest allocation.
+        // Captures in one command buffer reuse the memory of entries (runs of primitives). If a capture needs more than
+        // the earlier captures took, it takes new memory of at least twice the size. So all memory for entries together
+        // is less than twice the largest allocation.
         let shared = blocks.checked_next_power_of_two().unwrap_or(u64::MAX).saturating_mul(2);
-        // If the CPU knows the draws, it writes a list of the workgroups that process their entries. A capture needs
-        // one list for each stream that it captures.
+        // If the CPU knows the draws, it writes a list of the workgroups that process their entries (runs of
+        // primitives). A capture needs one list for each stream that it captures.
         let known = if primitives == u64::MAX { 0 } else { primitives };
         let listed = blocks.saturating_add(known.min(draws.saturating_mul(MAX_ENTRIES)) / block);
         let lists = listed.saturating_mul(block.div_ceil(least) + 1).saturating_mul(LISTED_BYTES);
@@ -185,14 +185,15 @@ impl ArenaDesc {
 }
 
 // Checks that the `*_PER_DRAW` constants are large enough. A draw that the setup kernel places takes upload memory for
-// its `Input` (the recorded draw command), its group and the range of its restarts. It takes scratch memory for the
-// placed draw and, if it is the only draw of its group, for the group's batch. A draw that the CPU places takes upload
-// memory only.
+// its `Input` (the recorded draw command), the workgroup size of its group (the draws of one dispatch) and its
+// `RestartRange`. It takes scratch memory for the parameters that the setup kernel writes (`RestartedDraw`) and, if it
+// is the only draw of its group, for the group's `Batch`. A draw that the CPU places takes upload memory only.
 const _: () = {
     use super::recorder::SMALL;
     use crate::sysval::{Batch, DrawSysvals};
     let placed = size_of::<DrawSysvals>() as u64 + SMALL as u64 * LISTED_BYTES;
-    // A dispatch of listed draws has at least two draws, so at least two draws share the memory of its batch.
+    // A dispatch whose draws are listed (their parameters and the draw of each workgroup are in memory) has at least
+    // two draws, so at least two draws share the memory of its batch.
     assert!(2 * placed + size_of::<Batch>() as u64 <= 2 * ArenaDesc::UPLOAD_PER_DRAW);
     use crate::sysval::setup::{BATCH_SIZE, Input, RestartRange, RestartedDraw};
     let upload = size_of::<Input>() + size_of::<u32>() + size_of::<RestartRange>();
@@ -231,7 +232,8 @@ struct Reused {
     size: u64,
 }
 
-/// A snapshot of how much of an arena is taken. `rewind` returns everything that was taken after the snapshot.
+/// How much of an arena was taken at some time. `rewind` returns all memory and descriptor sets that were taken after
+/// that.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark {
     reused: Option<Reused>,
@@ -245,8 +247,8 @@ impl Arena {
     ///
     /// # Errors
     /// The error of a failed command or allocation; [`RuntimeError::WrongMemory`] if the upload memory is not
-    /// host-visible and coherent (every device has such memory); [`RuntimeError::Limit`] if a part is larger than the
-    /// range that one descriptor can cover.
+    /// host-visible and coherent (every device has such memory); [`RuntimeError::Limit`] if `desc.upload` or
+    /// `desc.scratch` exceeds the range that one descriptor can cover.
     ///
     /// # Safety
     /// The device of `ctx` is live, and `allocator` belongs to that device and was created as its implementation
@@ -339,8 +341,9 @@ impl Arena {
         self.rewind(Mark { reused: None, upload, scratch, sets: 0 });
     }
 
-    /// The memory in the current block that an earlier recording into `cmd` took with `take_reused`. `None` if no
-    /// recording took any, or if it has fewer than `size` bytes.
+    /// The memory in the current block of scratch memory that an earlier recording into `cmd` took with `take_reused`.
+    /// `None` if there is no such memory, if it is in another block, or if it has fewer than `size` bytes. Only the
+    /// memory that `take_reused` returned last is considered.
     fn reused(&self, cmd: vk::CommandBuffer, size: u64) -> Option<Suballocation> {
         let block = self.scratch.window().buffer;
         let fits = |reused: &Reused| {

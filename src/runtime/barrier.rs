@@ -16,7 +16,7 @@ pub enum Barrier {
     /// Before the kernels of a capture: orders them after earlier captures. If the command buffer is executed again, it
     /// also orders them after the reads of scratch memory by the earlier execution.
     BeforeSetup,
-    /// From the kernel that finds restarts to the kernel that scans over the results of its workgroups.
+    /// From the kernel that finds restarts to the kernel that combines the results of its workgroups (a prefix sum).
     RestartToScan,
     /// From the kernels of primitive restart to the setup kernel, and to a capture that does not depend on the setup
     /// kernel.
@@ -29,9 +29,11 @@ pub enum Barrier {
     /// From the dispatch that counts what geometry shaders emit to the kernel that adds up the counts of the entries
     /// (runs of primitives).
     CountsToSums,
-    /// From the kernel that adds up the counts to the kernel that computes where the records of each entry are written.
+    /// From the kernel that adds up the primitives of the entries (runs of input primitives) to the kernel that
+    /// computes where the records of each entry are written.
     SumsToPlace,
-    /// Orders the kernel that computes where the records of each entry are written before the captures.
+    /// Orders the kernel that computes where the records of each entry (a run of input primitives) are written before
+    /// the captures.
     PlaceToCapture,
     /// Before the kernel that writes counters and query results that the CPU computed.
     BeforeFinish,

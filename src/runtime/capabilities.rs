@@ -117,8 +117,8 @@ pub struct Capabilities {
     /// The features of `VK_EXT_vertex_attribute_divisor`, or `None` if the device lacks the extension or its feature
     /// `vertexAttributeInstanceRateDivisor`. The compute backend does not need them.
     pub vertex_divisor: Option<VertexDivisorSupport>,
-    /// The features of `VK_KHR_portability_subset`, or `None` if the device lacks the extension, and thus has everything
-    /// that the extension makes optional.
+    /// The features of `VK_KHR_portability_subset`, or `None` if the device lacks the extension, and thus supports
+    /// everything that the extension makes optional.
     pub portability: Option<PortabilitySupport>,
     /// Where the feature `bufferDeviceAddress` comes from. If `None`, the device has no addresses and the compute
     /// backend uses descriptors. An application that wants descriptors may set it to `None` before it calls
@@ -212,8 +212,8 @@ impl Capabilities {
 
     /// The bytes of shared memory in which a workgroup collects its records before it stores them, or 0 for devices
     /// that a [tuning](TuningEffect::NoStaging) excludes because they do not gain from it. An NVIDIA H200 captures
-    /// strips three times as fast with staging; other GPUs are assumed to gain, too. To override the number, set
-    /// another one in [`Target`](crate::lower::compute::Target).
+    /// strips three times as fast in this way; other GPUs are assumed to gain, too. To override the number, set another
+    /// one in [`Target`](crate::lower::compute::Target).
     #[doc(hidden)]
     pub fn staging(&self) -> u32 {
         // The minimum of `maxComputeSharedMemorySize` that Vulkan guarantees.

@@ -76,7 +76,7 @@ impl fmt::Debug for RawDevice {
 
 /// A `VkDevice` with the functions that captures call. The application keeps ownership of the device.
 ///
-/// Clones share their contents until a setter changes one of them.
+/// Clones share functions and settings until a setter changes one of the clones.
 #[derive(Clone)]
 pub struct Context {
     shared: Arc<Shared>,
@@ -256,7 +256,8 @@ impl Context {
         }
     }
 
-    /// Returns the target for which shaders have to be lowered so that compute captures can run them on this device.
+    /// Returns the [`compute::Target`] (resource plan, workgroup sizes and other settings) for which shaders have to be
+    /// lowered so that compute captures can run them on this device.
     ///
     /// # Errors
     /// [`RuntimeError::FeatureNotEnabled`] if the device was not created for the compute backend.

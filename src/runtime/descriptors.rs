@@ -85,7 +85,7 @@ pub(super) struct TableLimits {
     pub(super) alignment: u64,
 }
 
-/// The buffers that a recording accesses, and the windows that are assigned to them.
+/// The buffers that a recording accesses, and the windows (ranges that descriptors cover) that are assigned to them.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     upload: Window,
@@ -96,8 +96,8 @@ pub(super) struct Table {
     numbers: HashMap<(Purpose, Window), u32>,
     /// The indices in `ranges` of the ranges that currently have windows.
     used: Vec<usize>,
-    /// For each [`Purpose`], the spans of its ranges. A span extends from the lowest start to the highest end of the
-    /// ranges that belong to it.
+    /// For each [`Purpose`], the spans of its ranges. A span contains ranges of one buffer that one descriptor can
+    /// cover together, and extends from their lowest start to their highest end.
     spans: [Vec<Window>; 3],
     /// The assigned windows for each [`Purpose`]. If the purpose has a window for the arena, it is the first.
     windows: [Vec<Window>; 3],
@@ -105,8 +105,8 @@ pub(super) struct Table {
     covers_gaps: bool,
 }
 
-/// For each [`User`], the descriptor set that was written last, with its contents. If the next draws access the same
-/// windows, that set is bound for them again.
+/// For each [`User`] (a kind of command), the descriptor set that was written last, with its contents. If the next
+/// draws access the same windows, that set is bound for them again.
 #[derive(Debug, Default)]
 pub(super) struct LastSets {
     sets: [Option<(vk::DescriptorSet, Bindings)>; 4],
@@ -172,7 +172,7 @@ impl TableLimits {
         }
     }
 
-    /// The address of the first byte of the first window of a purpose.
+    /// The address of the first byte of the first window (the range of a descriptor) of a purpose.
     pub(super) const fn first_address(&self, purpose: Purpose) -> u64 {
         address(self.first(purpose), 0)
     }
@@ -183,7 +183,7 @@ impl TableLimits {
 }
 
 impl Table {
-    /// Removes all buffers, to begin a new recording. Allocated memory is kept.
+    /// Removes all ranges, spans and windows, to begin a new recording. Allocated memory is kept.
     pub(super) fn restart(&mut self) {
         let Self { mut ranges, mut numbers, mut used, .. } = std::mem::take(self);
         ranges.clear();
@@ -192,8 +192,8 @@ impl Table {
         *self = Self { ranges, numbers, used, ..Self::default() };
     }
 
-    /// Sets the blocks of the arena, which become the first windows of their purposes. Must be called before
-    /// [`assign`](Self::assign).
+    /// Sets the current blocks of the arena, which become the first windows of [`Purpose::Read`] (upload memory) and
+    /// [`Purpose::State`] (scratch memory). Must be called before [`assign`](Self::assign).
     pub(super) const fn set_arena(&mut self, upload: Window, scratch: Window) {
         (self.upload, self.scratch) = (upload, scratch);
     }
@@ -333,15 +333,15 @@ impl Table {
         address + ((state.len() as u64) << 32)
     }
 
-    /// The contents of the descriptor set for a kind of command.
+    /// The windows for the bindings of the descriptor set for a kind of command.
     fn bindings(&self, limits: &TableLimits, user: User) -> Bindings {
         let of =
             |purpose| filled(&self.windows[purpose as usize], self.scratch, limits.count(purpose));
         match user {
             User::Kernels => [[of(Purpose::State), of(Purpose::Read)].concat(), of(Purpose::State)],
             User::CapturesBySetup | User::DirectCaptures | User::FusedCaptures => {
-                // Only captures that a setup kernel placed read scratch memory. For other captures the upload memory
-                // fills these elements.
+                // Only captures whose draws the setup kernel wrote read scratch memory. For other captures the upload
+                // memory fills these elements.
                 let first = match user {
                     User::CapturesBySetup => self.scratch,
                     _ => self.upload,

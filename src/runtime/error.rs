@@ -512,7 +512,7 @@ pub enum RuntimeError {
     /// An indexed draw was recorded while no index buffer was bound.
     #[error("an indexed draw, and no index buffer is bound")]
     NoIndexBuffer,
-    /// A query was begun while another query of the same kind was active.
+    /// A query was begun while another query of the same kind (transform feedback or primitives generated) was active.
     #[error("a query of that kind is active: it has to end before another begins")]
     QueryActive,
     /// Conditional rendering was begun while it was active.
@@ -521,7 +521,7 @@ pub enum RuntimeError {
     /// Conditional rendering was ended while it was not active.
     #[error("conditional rendering is not active")]
     NoConditionalRendering,
-    /// A query was ended while no query of its kind was active.
+    /// A query was ended while no query of its kind (transform feedback or primitives generated) was active.
     #[error("no query of that kind is active")]
     NoQuery,
     /// A compute capture was begun with the kernels of a device that was not created for the
@@ -601,7 +601,7 @@ pub enum RuntimeError {
         #[source]
         source: Box<dyn Error + Send + Sync>,
     },
-    /// The allocator returned memory of the wrong kind.
+    /// The allocator returned memory without a property that its [`MemoryLocation`](super::MemoryLocation) requires.
     #[error("the allocator gave '{name}' memory that is not {property}")]
     WrongMemory {
         /// The name of the memory.

@@ -13,8 +13,9 @@ use super::{Context, RuntimeError};
 use crate::lower::Backend;
 use crate::lower::kernel::{self, KERNEL_CONSTANTS_SIZE, Kernel};
 
-/// The pipelines of the kernels. Kernels are compute shaders of this crate that count primitives, place draws and write
-/// results. Only the compute backend uses them, so on a device without that backend this object is empty.
+/// The pipelines of the kernels. Kernels are compute shaders of this crate that count primitives, compute where draws
+/// are captured, and write results. Only the compute backend uses them, so on a device without that backend this object
+/// is empty.
 ///
 /// Each pipeline is created by [`prepare`](Self::prepare), or otherwise when a recording first needs it: that recording
 /// waits for the driver's compiler. Clones share the pipelines.

@@ -155,8 +155,8 @@ impl<'a> PipelineDesc<'a> {
         vertex_input?: &'a VertexInput,
     }
 
-    /// Returns the vertex input state of this description, or if it has none, the state that the shader was lowered
-    /// for.
+    /// Returns the vertex input state of this description. If it has none, returns the state that the shader was
+    /// lowered for on the compute backend, and an error on the other backends.
     fn described_vertex_input(&self) -> Result<&'a VertexInput, RuntimeError> {
         match (self.vertex_input, self.shader.compute()) {
             (Some(input), _) => Ok(input),
@@ -584,7 +584,7 @@ impl Pipeline {
     }
 
     /// Whether workgroups collect records in shared memory before they store them. Some Vulkan pipelines of such a
-    /// pipeline nevertheless store records directly, for draws that staging does not make faster.
+    /// pipeline nevertheless store records directly, for draws that this does not make faster.
     pub(super) fn is_staged(&self) -> bool {
         self.shared.is_staged
     }

@@ -28,8 +28,8 @@ pub(super) struct PulledAttribute {
 }
 
 /// Returns the attributes that a shader was lowered to pull, as `input` describes them, in the order of `lowered`.
-/// `input` must be valid. It is an error if an attribute has another format or input rate than the shader was lowered
-/// for.
+/// `input` must be valid. It is an error if `input` lacks one of the attributes, or describes it with another format or
+/// input rate than the shader was lowered for.
 pub(super) fn resolve(
     input: &VertexInput,
     lowered: &[LoweredAttribute],
@@ -65,7 +65,8 @@ pub(super) fn resolve_all(input: &VertexInput) -> Result<Vec<PulledAttribute>, R
     input.attributes.iter().map(resolve).collect()
 }
 
-/// Returns the attribute at a location, and the description of its binding.
+/// Returns the attribute at a location, and the description of its binding. Returns an error if `input` lacks one of
+/// the two.
 fn described(
     input: &VertexInput,
     location: u32,
@@ -114,7 +115,7 @@ pub(super) fn check_bound(buffers: &[VertexBuffer]) -> Result<(), RuntimeError> 
 }
 
 /// Checks that every binding of `attributes` has a buffer, which may be null, and that the attributes in it are
-/// aligned. Graphics pipelines support only the strides with which they were created.
+/// aligned. On backends with graphics pipelines a buffer must also have the stride with which the pipeline was created.
 pub(super) fn check_buffers(
     backend: Backend,
     attributes: &[PulledAttribute],
@@ -137,7 +138,7 @@ pub(super) fn check_buffers(
 }
 
 /// Returns the attribute descriptors of `attributes`, in the same order. `address_of` returns the address of the range
-/// of a vertex buffer.
+/// of a vertex buffer; it is not called for null buffers, whose attributes have empty descriptors.
 pub(super) fn descriptors(
     attributes: &[PulledAttribute],
     buffers: &[VertexBuffer],

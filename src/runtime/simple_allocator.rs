@@ -9,8 +9,8 @@ use super::{Allocation, AllocationRequest, Context, MemoryAllocator, MemoryLocat
 
 /// A [`MemoryAllocator`] that allocates a `VkDeviceMemory` for each buffer.
 ///
-/// An [`Arena`](super::Arena) takes two allocations, and another one each time that a part of it grows. A device has at
-/// most `maxMemoryAllocationCount` allocations in all, often 4096.
+/// An [`Arena`](super::Arena) takes two allocations, for upload and for scratch memory, and another one each time that
+/// one of the two grows. A device has at most `maxMemoryAllocationCount` allocations in all, often 4096.
 ///
 /// ```no_run
 /// # use ash::vk;
@@ -53,8 +53,9 @@ impl SimpleAllocator {
     }
 
     /// Returns the index and properties of the memory type to use for `location`: the first type with the best
-    /// properties, or otherwise the first one with the next best. Vulkan lists types with fewer properties first, so
-    /// the first type has no additional property for which a feature would have to be enabled.
+    /// properties, or otherwise the first one with the next best. `None` if no type in `type_bits` has the properties
+    /// that the location requires. Vulkan lists types with fewer properties first, so the first type has no additional
+    /// property for which a feature would have to be enabled.
     fn memory_type(
         &self,
         type_bits: u32,

@@ -74,11 +74,12 @@ pub enum VariantError {
 /// [forgotten](Self::forget_layout), because its handle may be reused.
 #[derive(Debug, Default)]
 pub struct Variants {
-    /// The slots of all pipelines, by the digests of their descriptions. A slot is empty while a thread creates its
-    /// pipeline.
+    /// The cached pipelines, by the digests of their descriptions. A [`Slot`] has no pipeline while a thread creates
+    /// it.
     slots: Mutex<HashMap<u128, Vec<Arc<Slot>>>>,
 }
 
+/// An element of the cache: what a pipeline is created from, and the pipeline.
 #[derive(Debug)]
 struct Slot {
     key: Key,
@@ -87,11 +88,12 @@ struct Slot {
 
 #[derive(Debug, Default)]
 enum Made {
-    /// The pipeline does not exist yet. The thread that holds the lock of the slot creates it.
+    /// The pipeline does not exist yet. The thread that holds the lock creates it.
     #[default]
     Nothing,
     Pipeline(Pipeline),
-    /// The slot was removed from `slots`. Threads that waited for its lock must look the pipeline up again.
+    /// The [`Slot`] was removed from the cache, or is about to be, because its pipeline could not be created. Threads
+    /// that waited for its lock must look the pipeline up again.
     Forgotten,
 }
 
@@ -165,6 +167,7 @@ impl<'a> VariantDesc<'a> {
     }
 
     /// Returns the vertex, tessellation control and tessellation evaluation shader that precede the captured shader.
+    /// `None` for a stage that the pipeline does not have or that is captured.
     const fn before(&self) -> [Option<&Shader<'a>>; 3] {
         [self.vertex_shader.as_ref(), self.control_shader.as_ref(), self.evaluation_shader.as_ref()]
     }
@@ -277,7 +280,8 @@ impl Key {
 }
 
 impl Slot {
-    /// Marks the slot as forgotten, and returns its pipeline, if there is one.
+    /// Marks this element of the cache as removed, so that threads that wait for its lock look the pipeline up again.
+    /// Returns its pipeline, if it was created.
     fn forget(&self) -> Option<Pipeline> {
         match std::mem::replace(&mut *lock(&self.made), Made::Forgotten) {
             Made::Pipeline(pipeline) => Some(pipeline),
@@ -323,7 +327,7 @@ impl Variants {
         }
     }
 
-    /// Returns the slot for a description. If there is none, adds one without a pipeline.
+    /// Returns the element of the cache for a description. If there is none, adds one without a pipeline.
     fn slot(&self, desc: &VariantDesc<'_>) -> Arc<Slot> {
         let mut slots = lock(&self.slots);
         let slots = slots.entry(desc.digest()).or_default();
@@ -337,7 +341,7 @@ impl Variants {
         }
     }
 
-    /// Removes from `slots` those for which `is_removed` returns true, and returns them.
+    /// Removes from the cache the elements for which `is_removed` returns true, and returns them.
     fn remove(&self, is_removed: impl Fn(&Slot) -> bool) -> Vec<Arc<Slot>> {
         let mut removed = Vec::new();
         lock(&self.slots).retain(|_, slots| {
@@ -364,8 +368,8 @@ impl Variants {
     /// The caller must destroy the pipelines when the device no longer uses them. The call waits for pipelines that are
     /// being created.
     pub fn forget_layout(&self, layout: vk::DescriptorSetLayout) -> Vec<Pipeline> {
-        // `slots` is not locked while this function waits for the lock of a slot, which a thread holds while it creates
-        // the pipeline.
+        // The cache (`slots`) is not locked while this function waits for the lock of one pipeline, which a thread
+        // holds while it creates the pipeline.
         let removed = self.remove(|slot| slot.key.set_layouts.contains(&layout));
         removed.iter().filter_map(|slot| slot.forget()).collect()
     }
@@ -380,8 +384,8 @@ impl<A: ?Sized> DestroyObject<A> for Variants {
     }
 }
 
-/// Locks a mutex even if it is poisoned. A panic cannot leave a slot inconsistent, because a slot is only replaced as a
-/// whole.
+/// Locks a mutex even if it is poisoned. A panic cannot leave the data inconsistent: a pipeline is only replaced as a
+/// whole, and the map is consistent after each change.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

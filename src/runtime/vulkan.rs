@@ -193,7 +193,8 @@ unsafe fn divisors<'a>(
     }
 }
 
-/// Converts a Vulkan array to a slice. If `count` is 0, the pointer may be invalid.
+/// Converts a Vulkan array to a slice, which is empty if the pointer is null. If `count` is 0, the pointer may be
+/// invalid.
 ///
 /// # Safety
 /// `start` is null, or points to `count` values that live as long as the slice.

@@ -22,8 +22,8 @@ pub enum WorkaroundEffect {
     /// The vertex backend is not preferred for shaders with side effects:
     /// [`RequiredFeatures::choose`](super::RequiredFeatures::choose).
     SpeculativeVertices,
-    /// Each patch of tessellation shaders is cut into several slices, so that loops need fewer iterations per
-    /// invocation.
+    /// The primitives of each patch of tessellation shaders are divided among several invocations, so that loops need
+    /// fewer iterations per invocation.
     ShortLoops,
 }
 

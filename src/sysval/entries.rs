@@ -1,23 +1,25 @@
-//! Parameters of geometry captures (`shaders/geometry.wgsl`) and of the kernels that place their records
-//! (`shaders/entries.wgsl`).
+//! Parameters of geometry captures (`shaders/geometry.wgsl`) and of the kernels that compute where their records are
+//! written (`shaders/entries.wgsl`).
 //!
 //! An *entry* is a run of consecutive primitives of a draw, which one invocation processes.
 
 use super::Address;
 use super::setup::Progress;
 
-/// The number of entries in a block. Entries are counted and placed block by block.
+/// The number of consecutive entries (runs of primitives) that form a block. For each block the primitives that its
+/// entries emit are added up, which tells where the records of the next block begin.
 pub const ENTRIES_PER_BLOCK: u32 = 512;
 
 /// The size in bytes of the data of an entry: a dword with the number of primitives that the entry emits, and
 /// a dword with the sum of these numbers over the entries before it in its block.
 pub const ENTRY_SIZE: u64 = 8;
 
-/// The size in bytes of the data of a block: the number of primitives that its entries emit (64 bits), which
-/// is later replaced by the block's first record (32 bits).
+/// The size in bytes of the data of a block: the number of primitives that its entries emit (64 bits), which is later
+/// replaced by the number of the block's first record (32 bits).
 pub const ENTRY_BLOCK_SIZE: u64 = 8;
 
-/// The memory for counting and placing the entries of a dispatch.
+/// The memory in which the primitives that the entries of a dispatch emit are counted, and the numbers of their first
+/// records stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Entries {
@@ -31,8 +33,8 @@ pub struct Entries {
     pub reserved: [u32; 3],
 }
 
-/// The memory for the entries of all dispatches. The setup kernel gives each dispatch a part of this memory. No two
-/// dispatches share a block of entries.
+/// The memory for the entries of all dispatches. An entry is a run of primitives. The setup kernel gives each dispatch
+/// a part of this memory. No two dispatches share a block of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct EntryTables {
@@ -61,7 +63,8 @@ pub struct EntrySums {
     pub reserved: [u32; 2],
 }
 
-/// Parameters of the kernel `xfb_place_entries`, which computes the first record of each block.
+/// Parameters of the kernel `xfb_place_entries`, which computes the number of the first record of each block of
+/// entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct PlaceEntries {
@@ -75,13 +78,14 @@ pub struct PlaceEntries {
     pub progress: Progress,
 }
 
-/// A dispatch whose blocks of entries `xfb_place_entries` places.
+/// A dispatch for whose blocks of entries `xfb_place_entries` computes where their records are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct EntryJob {
-    /// The address of the [`Batch`](super::Batch) of the dispatch's counting run.
+    /// The address of the [`Batch`](super::Batch) with which the primitives of the dispatch were counted.
     pub counting: Address,
-    /// The address to write the [`Batch`](super::Batch) of the dispatch's storing run to.
+    /// The address to which the kernel writes the [`Batch`](super::Batch) with which the dispatch then stores its
+    /// records.
     pub storing: Address,
     /// The address of the dispatch's [`Entries`].
     pub entries: Address,
@@ -89,8 +93,8 @@ pub struct EntryJob {
     pub vertices: u32,
     /// Padding.
     pub reserved: u32,
-    /// The address of the query that counts primitives written and needed, or 0.
+    /// The address of the active transform feedback query, or 0 if there is none.
     pub stream_query: Address,
-    /// The address of the query that counts primitives generated, or 0.
+    /// The address of the active primitives generated query, or 0 if there is none.
     pub generated_query: Address,
 }

@@ -1,5 +1,6 @@
-//! The blocks of system values that captures read; Mesa calls them sysvals. They match the
-//! structures with the same names in `shaders/*.wgsl`; a test compares the declarations.
+//! The data that the CPU or the setup kernel passes to captures for each draw. Mesa calls such data sysvals (system
+//! values). The submodules have the parameters of kernels. The structures match those with the same names in
+//! `shaders/*.wgsl`; a test compares the declarations.
 //!
 //! A capture has [`Sysvals`] in push constants: exactly the 128 bytes that every device supports. They contain the
 //! [`DrawSysvals`] of the draw to capture, or point to draws in memory: to a [`Batch`], in which each workgroup
@@ -111,14 +112,14 @@ pub struct DrawSysvals {
     pub xfb_topology: u32,
     /// Bits of [`flags`].
     pub flags: u32,
-    /// The number of vertices that one instance writes; with a geometry shader the number of items per
-    /// [entry](entries).
+    /// The number of vertices that one instance writes; with a geometry shader the number of input primitives (or
+    /// slices of patches) per [entry](entries), which one invocation processes.
     pub output_count: u32,
     /// The number of the first record that the draw must not write, counted from the same record as `base_record`.
     pub output_end: u32,
-    /// The number of items per instance, see [`crate::topology`]; with a geometry shader it is the number of
-    /// input primitives, with tessellation shaders the number of slices of patches, and with primitive
-    /// restart the number of indices.
+    /// The number of items (vertices that contribute to the capture) per instance, see [`crate::topology`]; with a
+    /// geometry shader it is the number of input primitives, with tessellation shaders the number of slices of patches,
+    /// and with primitive restart the number of indices.
     pub item_count: u32,
     /// The number of instances that are captured.
     pub instance_count: u32,
@@ -167,19 +168,21 @@ pub mod flags {
     /// For an [`Input`](super::setup::Input) (a recorded draw command) with a predicate: the draws are discarded if the
     /// predicate is not 0.
     pub const INVERTED: u32 = 32;
-    /// An attribute of the draw [reaches far](super::AttributeDescriptor::reaches_far). Only the Vulkan pipelines that
-    /// also capture draws placed by kernels support such attributes.
+    /// An attribute of the draw has elements that begin 4 GiB or more after the first one
+    /// ([`reaches_far`](super::AttributeDescriptor::reaches_far)). Such a draw needs a Vulkan pipeline for draws of any
+    /// kind (`Source::General` in `runtime/pipeline/key.rs`).
     pub const FAR_ATTRIBUTES: u32 = 64;
     /// In push constants: the draws are in a [`Batch`](super::Batch).
     pub const HAS_BATCH: u32 = 128;
     /// In push constants: a geometry shader's primitives are counted, not stored.
     pub const COUNTING: u32 = 1024;
-    /// In push constants: side effects of the shaders must not happen, because they happen in the
-    /// run for another vertex stream.
+    /// In push constants: side effects of the shaders must not happen, because they happen in the dispatch that
+    /// captures another vertex stream.
     pub const WITHOUT_EFFECTS: u32 = 8192;
     /// In push constants: the lowest of the two bits with the vertex stream that is captured.
     pub const STREAM_SHIFT: u32 = 11;
-    /// The lowest of three bits with the binary logarithm of the number of slices of a patch.
+    /// The lowest of three bits with the binary logarithm of the number of slices of a patch. A slice consists of
+    /// consecutive primitives that one invocation captures.
     pub const SLICE_SHIFT: u32 = 14;
     /// The lowest of six bits with the number of captured vertices per primitive; for patches the number of their
     /// control points.

@@ -36,7 +36,7 @@ pub struct Input {
     pub base_vertex: u32,
     /// `firstInstance`.
     pub first_instance: u32,
-    /// The number of the group, that is, of the dispatch that captures the draws.
+    /// The number of the group (consecutive recorded draw commands that one dispatch captures).
     pub group: u32,
     /// The number of indices in the bound range of the index buffer.
     pub index_limit: u32,
@@ -50,9 +50,9 @@ pub struct Input {
     pub count_address: Address,
     /// The address of the table of a [`RestartRange`], if primitive restart is enabled.
     pub restart_table: Address,
-    /// The address of the query that counts primitives written and needed, or 0.
+    /// The address of the active transform feedback query, or 0 if there is none.
     pub stream_query: Address,
-    /// The address of the query that counts primitives generated, or 0.
+    /// The address of the active primitives generated query, or 0 if there is none.
     pub generated_query: Address,
     /// The address of a predicate, or 0. The draws are discarded if the dword there is 0, or with
     /// [`INVERTED`](super::flags::INVERTED) if it is not 0.
@@ -99,7 +99,8 @@ pub const BATCH_SIZE: u64 = size_of::<GroupBatch>() as u64;
 /// Bytes from the start of a [`GroupBatch`] to its workgroups.
 pub const WORKGROUPS_OFFSET: u64 = std::mem::offset_of!(GroupBatch, workgroups) as u64;
 
-/// Parameters of the setup kernel, which counts draws and computes where they are captured.
+/// Parameters of the setup kernel. For each draw it computes how many primitives the draw generates, how many of them
+/// fit, and where in the capture buffers they are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Setup {
@@ -123,8 +124,9 @@ pub struct Setup {
     pub workgroups_per_axis: u32,
     /// 1 if any [`Input`] has a query, otherwise 0.
     pub has_queries: u32,
-    /// Draws of geometry shaders share 2^`entry_bits` [entries](super::entries). In addition, each draw may
-    /// have one more entry, because the last entry of a draw may have fewer items than the other entries.
+    /// The draws of geometry shaders together are divided into 2^`entry_bits` [entries](super::entries), which are runs
+    /// of primitives. In addition, each draw may have one more entry, because the last entry of a draw may have fewer
+    /// primitives than its other entries.
     pub entry_bits: u32,
     /// For draws of geometry shaders: the address of the
     /// [`EntryTables`](super::entries::EntryTables). Otherwise 0.
@@ -162,9 +164,9 @@ pub struct Progress {
 pub struct Fused {
     /// Where the capture begins in its buffers, and where the position after it is written.
     pub progress: Progress,
-    /// The address of the query that counts primitives written and needed, or 0.
+    /// The address of the active transform feedback query, or 0 if there is none.
     pub stream_query: Address,
-    /// The address of the query that counts primitives generated, or 0.
+    /// The address of the active primitives generated query, or 0 if there is none.
     pub generated_query: Address,
     /// The number of workgroups that have read the counters, if `expected` is not 0. It is 0 before and after each
     /// execution.
@@ -176,12 +178,13 @@ pub struct Fused {
     pub reserved: [u32; 2],
 }
 
-/// Parameters of the resume kernel: it completes batches as soon as counters tell where the capture begins.
+/// Parameters of the resume kernel. It reads from counters where the capture begins, and writes that to each [`Batch`],
+/// together with the limit of the records that fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Resume {
-    /// The address of an array of [`Batch`], one for each dispatch. Their positions and limits are
-    /// not known yet.
+    /// The address of an array of [`Batch`], one for each dispatch. Their `positions` and `record_limit` are not known
+    /// yet.
     pub known: Address,
     /// The address at which the completed batches are written.
     pub batches: Address,
@@ -191,15 +194,16 @@ pub struct Resume {
     pub vertices: u32,
     /// The number of primitives of all draws together: 64 bits, low dword first.
     pub needed: [u32; 2],
-    /// The address of the query that counts primitives written and needed, or 0.
+    /// The address of the active transform feedback query, or 0 if there is none.
     pub stream_query: Address,
-    /// The address of the query that counts primitives generated, or 0.
+    /// The address of the active primitives generated query, or 0 if there is none.
     pub generated_query: Address,
     /// Where the capture begins in its buffers, and where the position after it is written.
     pub progress: Progress,
 }
 
-/// Parameters of the restart kernel, and of the scan kernel after it.
+/// Parameters of the restart kernel, which makes tables of restarts, and of the scan kernel after it, which combines
+/// the results of the restart kernel's workgroups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Reduction {
@@ -207,11 +211,13 @@ pub struct Reduction {
     pub ranges: Address,
     /// The number of ranges, at least one.
     pub count: u32,
-    /// The number of ranges with several workgroups, which come first and are scanned.
+    /// The number of ranges that several workgroups process. They come first in the array, and the scan kernel combines
+    /// the results of their workgroups.
     pub scan_count: u32,
 }
 
-/// A range of indices for which the restart kernel makes a table of restarts.
+/// A range of indices for which the restart kernel makes a table of restarts. The table says which of the indices
+/// restart primitives, and from it shaders compute how many primitives precede an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct RestartRange {
@@ -230,7 +236,8 @@ pub struct RestartRange {
     pub flags: u32,
     /// The index that restarts primitives.
     pub restart_index: u32,
-    /// The first workgroup of the range in the dispatch of the restart kernel.
+    /// The number of the first workgroup that processes the range, in the dispatch of the restart kernel. The
+    /// workgroups of the ranges before it have lower numbers.
     pub first_workgroup: u32,
     /// Padding.
     pub reserved: [u32; 2],
@@ -265,13 +272,13 @@ pub struct RestartedDraw {
     pub restarts: DrawRestarts,
 }
 
-/// The number of indices per block of the restart kernel.
+/// The number of consecutive indices that form a block of a table of restarts.
 pub const RESTART_BLOCK: u64 = 32;
-/// The number of blocks per workgroup.
+/// The number of blocks that a workgroup of the restart kernel processes.
 pub const RESTART_BLOCKS: u64 = 256;
 
-/// The number of blocks for a range of `indices` indices. The last one stands for all positions
-/// beyond the range.
+/// The number of blocks in the table of restarts of a range of `indices` indices. The last block stands for all
+/// positions beyond the range.
 pub const fn restart_blocks(indices: u64) -> u64 {
     indices.div_ceil(RESTART_BLOCK) + 1
 }

@@ -57,22 +57,21 @@ impl Packing {
     }
 }
 
-/// Makes the packing of components with the same width, in the memory order R G B A.
+/// Makes the layout of components with the same width, in the memory order R G B A.
 const fn rgba(width: u32, components: u32) -> Packing {
     let places = [(0, width), (width, width), (2 * width, width), (3 * width, width)];
     let (places, _) = places.split_at(components as usize);
     Packing::new(components * width / 8, width / 8, places)
 }
 
-/// Makes the packing of components with the same width, in the memory order B G R A.
+/// Makes the layout of components with the same width, in the memory order B G R A.
 const fn bgra(width: u32, components: u32) -> Packing {
     let places = [(2 * width, width), (width, width), (0, width), (3 * width, width)];
     let (places, _) = places.split_at(components as usize);
     Packing::new(components * width / 8, width / 8, places)
 }
 
-/// Makes the packing of a
-/// [packed](https://docs.vulkan.org/spec/latest/chapters/formats.html#formats-packed) format of
+/// Makes the layout of a [packed](https://docs.vulkan.org/spec/latest/chapters/formats.html#formats-packed) format of
 /// `size` bytes. `places` contains the first bit and the width of each component, red first.
 const fn packed(size: u32, places: &[(u32, u32)]) -> Packing {
     Packing::new(size, size, places)

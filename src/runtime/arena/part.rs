@@ -10,12 +10,12 @@ use crate::sysval::READABLE;
 /// The minimum size in bytes of a block that is added to a growing arena.
 const MIN_GROWTH: u64 = 64 << 10;
 
-/// A bump allocator over blocks. Each suballocation lies within one block.
+/// A bump allocator over blocks, which are buffers. Each suballocation lies within one block.
 #[derive(Debug)]
 pub(in crate::runtime) struct Part {
     kind: Kind,
     blocks: Vec<Block>,
-    /// The index of the block that memory is taken from. Nothing is taken from the blocks behind it.
+    /// The index of the block that memory is taken from. Nothing is taken from later blocks.
     current: usize,
     /// Whether the arena was ever reset. Only the message of [`RuntimeError::ArenaFull`] depends on it.
     pub(super) was_reset: bool,
@@ -48,7 +48,7 @@ pub(in crate::runtime) struct Suballocation {
     pub(in crate::runtime) offset: u64,
 }
 
-/// A snapshot of how much of a part is taken, for [`Part::rewind`].
+/// How much of a part (upload or scratch) was taken at some time, for [`Part::rewind`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Level {
     current: usize,

@@ -75,7 +75,7 @@ impl Sets {
         u32::try_from(self.sets.len()).unwrap_or(u32::MAX)
     }
 
-    /// Takes an unused set. Returns `None` if all are taken.
+    /// Takes an unused set. Returns `None` if all sets are taken.
     pub(in crate::runtime) fn take(&mut self) -> Option<vk::DescriptorSet> {
         let set = self.sets.get(self.used as usize).copied();
         self.used += u32::from(set.is_some());

@@ -33,19 +33,22 @@ impl Window {
     }
 }
 
-/// A range of a buffer, and the number of the span that it belongs to. One window can cover all ranges of a span.
+/// A range of a buffer, and the number of its span. A span is a part of a buffer that one descriptor can cover. Ranges
+/// of different spans never share a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Range {
     pub(super) span: usize,
     pub(super) window: Window,
 }
 
-/// Returns windows that cover `ranges`, sorted by span and start, and whether they cover any other bytes. There are at
-/// most `most` windows, provided that there are at most `most` spans.
+/// Returns windows that cover `ranges`, sorted by span and start, and whether they cover any other bytes. A span is a
+/// part of a buffer that one descriptor can cover; ranges of different spans never share a window. There are at most
+/// `most` windows, provided that the ranges have at most `most` spans.
 ///
-/// Ranges that touch share a window. If that still leaves too many windows, gaps between ranges are closed: one window
-/// covers the ranges on both sides and the gap. The narrowest gaps are closed first, but gaps that overlap a window of
-/// `others` last.
+/// Ranges that touch share a window. If that still leaves too many windows, neighbouring ranges of a span share a
+/// window, which then also covers the gap between them. The narrowest gaps are covered first, but gaps that overlap one
+/// of `others` last. `others` are the ranges that are accessed for other [purposes](super::Purpose), for example
+/// captured to while `ranges` are read.
 pub(super) fn cover(
     mut ranges: Vec<Range>,
     others: impl Iterator<Item = Window>,
@@ -72,8 +75,8 @@ pub(super) fn cover(
     (join(exact, |number, _, _| is_closed[number]), true)
 }
 
-/// Joins neighbours of the same span for which `joins` returns true. The arguments of `joins` are the index of the
-/// second range in `ranges`, the first range (joined so far) and the second range.
+/// Joins neighbouring ranges for which `joins` returns true, if they have the same span. The arguments of `joins` are
+/// the index of the second range in `ranges`, the union of the ranges that were joined before it, and the second range.
 fn join(ranges: Vec<Range>, joins: impl Fn(usize, &Range, &Range) -> bool) -> Vec<Range> {
     let mut joined: Vec<Range> = Vec::with_capacity(ranges.len());
     for (number, range) in ranges.into_iter().enumerate() {
@@ -116,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    /// A range in the buffer of a span. In these tests each span has its own buffer.
+    /// A range with the number `span`. In these tests each span is in a buffer of its own.
     fn range(span: usize, start: u64, end: u64) -> Range {
         Range { span, window: Window { buffer: vk::Buffer::from_raw(span as u64 + 1), start, end } }
     }
@@ -135,8 +138,8 @@ mod tests {
         assert_eq!(of(&[], 4), exact);
         assert_eq!(of(&[], 3), [range(0, 0, 64), range(0, 96, 100), range(1, 0, 4)]);
         assert_eq!(of(&[], 2), [range(0, 0, 100), range(1, 0, 4)]);
-        // A gap that overlaps another window is closed last. Windows that only touch the gap, and windows in another
-        // buffer, make no difference.
+        // A gap between ranges that overlaps one of the other windows is covered last. Windows that only touch the gap,
+        // and windows in another buffer, make no difference.
         let other = [range(0, 15, 16).window, range(1, 70, 80).window];
         assert_eq!(of(&other, 3), [range(0, 0, 8), range(0, 16, 100), range(1, 0, 4)]);
         assert_eq!(of(&other, 2), [range(0, 0, 100), range(1, 0, 4)]);

@@ -30,6 +30,7 @@ pub(in crate::runtime) fn check_control_points(
 }
 
 /// Checks a description. Returns the attributes for which a capture needs vertex buffers.
+/// [`Pipeline::new`](super::Pipeline::new) lists the errors.
 pub(super) fn check(
     ctx: &Context,
     desc: &PipelineDesc<'_>,
@@ -197,7 +198,8 @@ fn check_set_layouts(desc: &PipelineDesc<'_>, limits: &Limits) -> Result<(), Run
     }
 }
 
-/// Checks the layout of the captured outputs against `VkPhysicalDeviceTransformFeedbackPropertiesEXT`.
+/// Checks the number of capture buffers, their strides, and the captured bytes of a vertex against the limits in
+/// `VkPhysicalDeviceTransformFeedbackPropertiesEXT`.
 fn check_native_limits(layout: &Layout, caps: &Capabilities) -> Result<(), RuntimeError> {
     let Some(limits) = &caps.transform_feedback else { return Ok(()) };
     for (buffer, stride) in layout.buffers() {

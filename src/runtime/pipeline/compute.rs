@@ -30,7 +30,7 @@ impl Pipeline {
         unsafe { self.compiled(ctx, key, vk::PipelineCache::null()) }
     }
 
-    /// Returns the `VkPipeline` for a key, and creates it if it does not exist.
+    /// Returns the `VkPipeline` for draws with the properties `key`, and creates it if it does not exist.
     ///
     /// # Errors
     /// The errors of [`prepare`](Self::prepare).
@@ -62,7 +62,7 @@ pub(super) struct ComputePipelines {
     primitive_restart: bool,
     set_count: u32,
     flags: vk::PipelineCreateFlags,
-    /// The Vulkan pipelines, by the keys that [`Key::normal`] returns.
+    /// The Vulkan pipelines, by the properties of their draws, in the form that [`Key::normal`] returns.
     pipelines: RwLock<FxHashMap<Key, Arc<LazyPipeline>>>,
 }
 
@@ -83,7 +83,7 @@ impl ComputePipelines {
         }
     }
 
-    /// Returns the Vulkan pipeline for a key, and creates it if it does not exist.
+    /// Returns the Vulkan pipeline for draws with the properties `key`, and creates it if it does not exist.
     ///
     /// # Safety
     /// The device of `ctx` is live. `layout` was created for the description that `self` was made from, and `cache` is
@@ -118,8 +118,8 @@ impl ComputePipelines {
         })
     }
 
-    /// Returns the entry of the map for a key, in which the pipeline may not exist yet. So the map is not locked while
-    /// a pipeline is created.
+    /// Returns the element of `pipelines` for a key, and adds an element without a Vulkan pipeline if there is none.
+    /// The caller creates the Vulkan pipeline after this call, so the map is not locked meanwhile.
     fn lazy(&self, key: Key) -> Arc<LazyPipeline> {
         let known = self.pipelines.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = known.get(&key) {

@@ -118,7 +118,7 @@ pub struct PipelineSpecialization {
 }
 
 impl PipelineSpecialization {
-    /// The values for a key that [`Key::normal`] returned.
+    /// The values for draws with the properties `key`, which [`Key::normal`] returned.
     pub(super) fn new(ctx: &Context, shader: &Lowered, key: &Key) -> Self {
         let mut constants = Self::default();
         let Some(ids) = shader.spec_ids() else { return constants };
@@ -138,8 +138,8 @@ impl PipelineSpecialization {
         if let Some(topology) = key.topology {
             constants.push(ids.topology, topology as u32);
         }
-        // llvmpipe executes both sides of a branch, so testing the alignment costs time. For loads of 64-bit pairs the
-        // test still pays off, because loads are slow on llvmpipe.
+        // llvmpipe executes both sides of a branch, so testing the alignment costs time. For loads of pairs of dwords
+        // as 64-bit integers the test still pays off, because loads are slow on llvmpipe.
         let has_pairs = ctx.enabled().shader_int64 && ctx.capabilities().int64_accesses();
         let loads = match wide {
             WideAccesses::Narrow if has_pairs => WideAccesses::Tested,

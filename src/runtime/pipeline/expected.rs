@@ -81,8 +81,8 @@ impl ExpectedDraws {
         checked: bool,
         /// Whether a capture has several draws.
         several: bool,
-        /// Whether captures have counters or queries, or continue after a flush of draws whose counts only the GPU
-        /// knows.
+        /// Whether captures have counters or queries, or continue after a flush of draws for which only the GPU knows
+        /// how many primitives they write.
         counted: bool,
         /// Whether only the GPU knows the arguments of the draws, as in indirect draws, byte-count draws and
         /// conditional rendering, or the arguments of other draws in the same capture. Set it also if another draw of
@@ -90,7 +90,8 @@ impl ExpectedDraws {
         indirect: bool,
     }
 
-    /// Returns the same kind of draw, but without primitive restart, for a pipeline that was created without it.
+    /// Returns this kind of draw without primitive restart, for a pipeline that was created without it. Draws with
+    /// primitive restart become indexed draws.
     pub(super) const fn without_restart(self) -> Self {
         Self { indexed: self.indexed || self.restart, restart: false, ..self }
     }
@@ -128,8 +129,9 @@ impl ExpectedDraws {
             keys.push(pushed);
         }
         if !indirect && large {
-            // If the pipeline stages records, a large draw uses a checked Vulkan pipeline, because only checked
-            // pipelines stage. A draw with more workgroups than one axis allows uses a checked pipeline, too.
+            // If workgroups of the pipeline collect records in shared memory before they store them, a large draw uses
+            // a Vulkan pipeline with checks, because only these collect records. A draw with more workgroups than one
+            // axis of a dispatch allows uses a Vulkan pipeline with checks, too.
             keys.push(Key { checked: true, ..pushed });
         }
         keys

@@ -29,17 +29,18 @@ pub(in crate::runtime) struct Key {
 /// captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::runtime) enum Source {
-    /// One draw that the CPU placed. Its parameters are push constants, and all elements of an attribute begin within 4
-    /// GiB.
+    /// One draw for which the CPU computed where it is captured. Its parameters are push constants, and all elements of
+    /// an attribute begin within 4 GiB.
     Pushed,
-    /// Draws that the CPU placed. Their parameters are in memory, together with a list that contains the draw of each
-    /// workgroup. All elements of an attribute begin within 4 GiB.
+    /// Draws for which the CPU computed where they are captured. Their parameters are in memory, together with a list
+    /// that contains the draw of each workgroup. All elements of an attribute begin within 4 GiB.
     Listed,
-    /// Draws that a kernel placed, whose parameters are in memory; or a single draw that the CPU placed, whose
-    /// parameters are push constants. Elements of attributes may begin anywhere.
+    /// Draws for which a kernel computed where they are captured, and whose parameters are in memory; or a single draw
+    /// for which the CPU computed it, and whose parameters are push constants. Elements of attributes may begin
+    /// anywhere.
     General,
-    /// One draw that the workgroups of its dispatch place themselves. Its parameters are push constants, and all
-    /// elements of an attribute begin within 4 GiB.
+    /// One draw for which the workgroups of its dispatch themselves compute where it is captured. Its parameters are
+    /// push constants, and all elements of an attribute begin within 4 GiB.
     Fused,
 }
 
@@ -62,9 +63,9 @@ impl Key {
     /// [`Pipeline`](super::Pipeline), or `None` if each draw chooses. `may_restart` says whether that
     /// [`Pipeline`](super::Pipeline) was created with primitive restart.
     ///
-    /// Only Vulkan pipelines for [`Source::Pushed`] omit code for indices and for checks. A dispatch from another
-    /// source may mix draws with and without indices or checks, and compiling a pipeline for each mixture would cost
-    /// more time than it saves.
+    /// Only Vulkan pipelines for [`Source::Pushed`] omit code for indices and for checks. A dispatch with another
+    /// [`Source`] may mix draws with and without indices or checks, and compiling a pipeline for each mixture would
+    /// cost more time than it saves.
     pub(super) fn normal(self, fixed: Option<PrimitiveTopology>, may_restart: bool) -> Self {
         let restart = self.restart && may_restart;
         let indexed = self.indexed || restart || self.source != Source::Pushed;

@@ -68,8 +68,8 @@ pub(super) fn check_limits(input: &VertexInput, limits: &Limits) -> Result<(), R
     Ok(())
 }
 
-/// Returns the location and the binding of an attribute that ends behind the stride of its binding. A device with
-/// `VK_KHR_portability_subset` may not support that
+/// Returns the location and the binding of the first attribute that ends behind the stride of its binding, or `None`. A
+/// device with `VK_KHR_portability_subset` may not support that
 /// ([VUID-VkVertexInputAttributeDescription-vertexAttributeAccessBeyondStride-04457](https://docs.vulkan.org/refpages/latest/refpages/source/VkVertexInputAttributeDescription.html#VUID-VkVertexInputAttributeDescription-vertexAttributeAccessBeyondStride-04457)).
 pub(super) fn beyond_stride(input: &VertexInput) -> Option<(u32, u32)> {
     let is_beyond = |a: &&VertexAttribute| {
