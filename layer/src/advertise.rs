@@ -35,8 +35,9 @@ fn why_hidden(name: &CStr, support: &CaptureSupport) -> Option<&'static str> {
     if name == ext::descriptor_buffer::NAME && support.required.address_source().is_none() {
         return Some("captures use descriptors of their own, for lack of bufferDeviceAddress");
     }
-    // The commands of this extension can be captured, so it is in `SHOWN`. It is hidden anyway, because its flags for
-    // buffer usages include transform feedback, and the layer does not remove these flags for the driver.
+    // The commands of this extension can be captured, so it is in `SHOWN`, the list of the extensions that programs may
+    // see. It is hidden anyway, because its flags for buffer usages include transform feedback, and the layer does not
+    // remove these flags for the driver.
     if name == c"VK_KHR_device_address_commands" {
         return Some("its flags about usages for transform feedback would reach the driver");
     }
@@ -172,7 +173,7 @@ unsafe fn ask<F>(
             return tracing::error!("{name}: nothing is known of the physical device");
         };
         let Some(next) = next(&instance) else {
-            return tracing::error!("{name}: the next in the chain has none");
+            return tracing::error!("{name}: the layer or driver below has none");
         };
         call(next);
         // SAFETY: the caller's contract.

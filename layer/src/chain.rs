@@ -71,7 +71,7 @@ pub(crate) struct OwnLink<L> {
 
 /// A link of the list of layers that the loader passes to `vkCreateInstance` or to `vkCreateDevice`.
 pub(crate) trait Link: Sized {
-    /// The link of the next layer in the chain.
+    /// The link of the layer below.
     fn below(&self) -> *mut Self;
 }
 
@@ -104,6 +104,9 @@ impl<L: Link> OwnLink<L> {
 
 /// Finds this layer's link in the chain of a `VkInstanceCreateInfo`.
 ///
+/// # Errors
+/// [`Error::NoLink`] if the chain contains no link, because no loader called the layer.
+///
 /// # Safety
 /// The contract of [`structures`], for the chain of the create info. The result must not outlive
 /// the call of `vkCreateInstance`.
@@ -122,6 +125,9 @@ pub(crate) unsafe fn instance_link(
 }
 
 /// Finds this layer's link in the chain of a `VkDeviceCreateInfo`.
+///
+/// # Errors
+/// The errors of [`instance_link`].
 ///
 /// # Safety
 /// The contract of [`instance_link`].

@@ -66,8 +66,8 @@ pub(crate) unsafe fn with(handle: vk::CommandBuffer, command: impl FnOnce(&mut R
     }
 }
 
-/// Calls `command` like [`with`], and with an arena into which the command's arguments are
-/// translated. If the arena cannot allocate memory, recording fails.
+/// Calls `command` like [`with`], and also passes it an [`Arena`]: memory for the translated arguments of the command.
+/// If that memory cannot be allocated, recording fails.
 ///
 /// # Safety
 /// The contract of [`with`].
@@ -83,10 +83,10 @@ pub(crate) unsafe fn with_arguments(
     }
 }
 
-/// Records a command that captures must observe. If transform feedback is emulated, `observe` is
-/// first called with the captures of the command buffer. Then `command` records the command, even
-/// if `observe` fails, because a later command may end what this command begins. So each of the two
-/// closures has its own guard.
+/// Records a command that captures must observe. If transform feedback is emulated, `observe` is first called with the
+/// captures of the command buffer. Then `command` records the command. It gets the result of `observe`, or `None` if
+/// transform feedback is not emulated or `observe` panicked. The command is recorded even after a panic, because a
+/// later command may end what this command begins. So each of the two closures has its own guard, which catches panics.
 ///
 /// # Safety
 /// The contract of [`with`].
@@ -132,9 +132,9 @@ pub(crate) unsafe fn unobserved_route<'a>(
     handle: vk::CommandBuffer,
 ) -> Option<UnobservedRoute<'a>> {
     let found = table::find_recent(handle);
-    // SAFETY: the caller's contract. The state lives until the application frees the command
-    // buffer. The `Option` is not `None`: the slot has the handle, which Vulkan requires not to be
-    // null, so it is not free.
+    // SAFETY: the caller's contract. The state lives until the application frees the command buffer. The `Option` is
+    // not `None`: it belongs to a slot (the table's memory for one command buffer) with this handle. A slot without a
+    // state has the handle 0, and Vulkan requires that the handle of a command buffer is not null.
     unsafe { found.as_ref()?.as_ref().unwrap_unchecked() }.unobserved_route()
 }
 
@@ -149,12 +149,11 @@ fn unknown() {
     });
 }
 
-/// Begins recording: drops everything that was recorded before. For a secondary command buffer,
-/// `info` contains the state that it inherits.
+/// Begins recording: drops everything that was recorded before. For a secondary command buffer, `info` contains the
+/// state that it inherits.
 ///
 /// # Safety
-/// The contract of [`with`], and `info` is valid, for a secondary command buffer with its
-/// inheritance info.
+/// The contract of [`with`], and `info` is valid. For a secondary command buffer, its `pInheritanceInfo` is valid, too.
 pub(crate) unsafe fn reset(handle: vk::CommandBuffer, info: &vk::CommandBufferBeginInfo<'_>) {
     // SAFETY: the caller's contract.
     unsafe { with(handle, |found| found.begin(info)) };
@@ -190,9 +189,9 @@ pub(crate) unsafe fn fail(handle: vk::CommandBuffer, error: vk::Result) {
     unsafe { with(handle, |found| found.fail(error)) };
 }
 
-/// Returns the captures and draw arguments that a secondary command buffer cannot record itself, because they must be
-/// recorded outside of the render pass. The command buffers that execute it record them. Several threads may call this
-/// at the same time.
+/// Returns the captures, and the computations of draw arguments, that a secondary command buffer cannot record itself,
+/// because they must be recorded outside of the render pass. The command buffers that execute it record them. Several
+/// threads may call this at the same time.
 ///
 /// # Safety
 /// Recording of the command buffer has ended, and no thread changes it during the call.
@@ -212,7 +211,8 @@ pub(crate) unsafe fn waits<'a>(handle: vk::CommandBuffer) -> Option<&'a Withheld
     (unsafe { table::find(handle).as_ref() }).and_then(Option::as_ref)?.waits()
 }
 
-/// Ends recording. Returns the error if recording has failed, and `None` if it has succeeded.
+/// Ends recording. Returns the error if recording has failed. `None` if it has succeeded, or if the command buffer is
+/// unknown.
 ///
 /// # Safety
 /// The contract of [`with`].

@@ -127,8 +127,8 @@ impl<'a> Creation<'a> {
         Ok(creation)
     }
 
-    /// Enables the features that captures require. Each is set in the program's own structure if
-    /// the chain contains it, because a chain must not contain the feature twice
+    /// Enables the features that captures require. If the program's chain has a structure with such a feature, the
+    /// feature is set in the copy of that structure, because a chain must not contain the feature twice
     /// (VUID-VkDeviceCreateInfo-pNext-02830).
     fn require(&mut self, required: &RequiredFeatures, chain: &mut Chain) -> Result<(), Error> {
         if required.address_source().is_some() {
@@ -180,8 +180,8 @@ impl<'a> Creation<'a> {
         }
     }
 
-    /// Enables the feature `member` in the program's structure of type `T`, if the chain contains one for which
-    /// `needs_it` is true.
+    /// Enables the feature `member` in the structure of type `T`, if the program's chain contains one for which
+    /// `needs_it` is true. If that structure cannot be copied, a warning is logged instead.
     fn complete<T: vk::TaggedStructure + Copy + 'static>(
         &self,
         chain: &mut Chain,
@@ -195,7 +195,8 @@ impl<'a> Creation<'a> {
         }
     }
 
-    /// Enables a feature of Vulkan 1.0 in the program's structure.
+    /// Enables a feature of Vulkan 1.0: in the copy of the chain's `VkPhysicalDeviceFeatures2` or, if the chain has
+    /// none, in a copy of `pEnabledFeatures`.
     fn enable(
         &mut self,
         chain: &mut Chain,

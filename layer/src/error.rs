@@ -13,7 +13,7 @@ pub(crate) enum Error {
     #[error("the chain of {0} has no link for the layer")]
     NoLink(&'static str),
     /// The layer or driver below lacks a command that every driver must have.
-    #[error("the next in the chain has no {0}")]
+    #[error("the layer or driver below has no {0}")]
     NoCommand(&'static str),
     /// A program passes a handle that the layer does not know, because the object was not created
     /// through the layer.

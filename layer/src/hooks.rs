@@ -221,8 +221,8 @@ pub(crate) unsafe extern "system" fn get_device_proc_addr(
     })
 }
 
-/// Returns the hook for a command, or the command of the layer or driver below. `None` if the device must not have the
-/// command.
+/// Returns the hook for a command, or the command of the layer or driver below. `None` if the device has no such
+/// command, or if the layer hides it.
 ///
 /// # Safety
 /// The device is live, and `data` is its state.

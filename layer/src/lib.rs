@@ -62,8 +62,8 @@
 //!
 //! * *active*, *dormant*: the layer gives the extension to a physical device, or does not
 //!   (`activity`).
-//! * *below*: the layer or driver that this layer calls, which log messages call *the next in the chain*;
-//!   *above* is the layer or program that calls this layer (`chain`).
+//! * *below*: the layer or driver that this layer calls; *above* is the layer or program that calls this layer
+//!   (`chain`).
 //! * *program*: the application, or a layer above, which looks the same to this layer.
 //! * *hook*: a function of the layer that replaces a command (`hooks`).
 //! * *pass*: a render pass instance, from its beginning to its end.

@@ -45,8 +45,8 @@ fn to_standard_error(filter: &str) -> Option<impl Subscriber + Send + Sync> {
     Some(subscriber.finish())
 }
 
-/// Returns a subscriber that writes to Android's log, or `None` if the filter is not valid. Android adds the time and
-/// the level of each entry.
+/// Returns a subscriber that writes to Android's log, or `None` if the filter is not valid. Android itself adds the
+/// time and the level of each message.
 #[cfg(any(target_os = "android", test))]
 fn logcat_format<F>(
     logcat: logcat::Logcat<F>,

@@ -10,8 +10,9 @@ use crate::guard::guard;
 use crate::identity;
 use crate::instance::InstanceData;
 
-/// Answers an enumeration as Vulkan defines it. If `items` is null, writes the number of items to
-/// `count`. Otherwise writes at most `count` items, with `put`, and their number to `count`.
+/// Answers an enumeration as Vulkan defines it. If `items` is null, writes the number of items to `count`. Otherwise
+/// writes at most as many items as `count` allows, with `put`, and then their number to `count`. The result is
+/// `INCOMPLETE` if there are more items.
 ///
 /// # Safety
 /// `count` can be written; `items` is null or has room for `count` items.
@@ -176,7 +177,7 @@ pub(crate) unsafe extern "system" fn get_tool_properties_ext(
     })
 }
 
-/// Writes this layer as a tool, followed by the tools of the layer or driver below.
+/// Answers the query with this layer as the first tool, followed by the tools of the layer or driver below.
 ///
 /// # Safety
 /// The contract of `vkGetPhysicalDeviceToolProperties`.
@@ -217,7 +218,7 @@ unsafe fn tools(
     unsafe { enumerate(&tools, count, properties, put) }
 }
 
-/// Describes the layer as a tool for a physical device. `None` if a text does not fit.
+/// Describes the layer as a tool for a physical device. `None` if a text is too long for its member of the structure.
 ///
 /// # Safety
 /// The device is of the instance, which is live.

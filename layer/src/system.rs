@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-/// Returns a system property, as `adb shell setprop` sets it. Only Android has them.
+/// Returns a system property of Android, as `adb shell setprop` sets it. The text is empty if the property is not set.
+/// `None` on other systems.
 pub(crate) fn property(name: &str) -> Option<String> {
     #[cfg(target_os = "android")]
     {

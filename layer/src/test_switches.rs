@@ -30,8 +30,9 @@ pub(crate) fn long_pass() -> Option<usize> {
     *COMMANDS
 }
 
-/// Returns the value of `VKXFB_OMIT_TRANSLATION`: the name of a variant of `translate::Kind`. The layer then does not
-/// add the stages and accesses of captures for that variant, and tests check that they notice the omission.
+/// Returns the value of `VKXFB_OMIT_TRANSLATION`: the name of a `translate::Kind`. The layer then does not add the
+/// stages and accesses of captures to arguments of that kind, or leaves out the barriers of that kind, and tests check
+/// that they notice the omission. `None` if the variable is not set.
 pub(crate) fn omitted() -> Option<&'static str> {
     static KIND: LazyLock<Option<String>> = LazyLock::new(|| read("VKXFB_OMIT_TRANSLATION"));
     KIND.as_deref()

@@ -10,8 +10,8 @@ use crate::error::Error;
 use crate::interface::LayerDeviceCreateInfo;
 use crate::registry::SIZES;
 
-/// Returns the size in bytes of a structure that may be in a chain. `None` if the structure is
-/// unknown.
+/// Returns the size in bytes of the structures of a type. `None` if the type is unknown, or if no chain contains
+/// structures of that type.
 fn size(s_type: vk::StructureType) -> Option<usize> {
     if s_type == vk::StructureType::LOADER_DEVICE_CREATE_INFO {
         return Some(size_of::<LayerDeviceCreateInfo>());
@@ -119,10 +119,11 @@ impl Chain {
         if is_so { Ok(true) } else { Err(self.behind::<T>()) }
     }
 
-    /// Removes all structures of type `T`.
+    /// Removes all structures of type `T` that were copied.
     ///
     /// # Errors
-    /// [`Error::Behind`] if one of them was not copied, so that it cannot be removed.
+    /// [`Error::Behind`] if another structure of type `T` was not copied, because it comes after a structure of unknown
+    /// size. That structure stays in the chain.
     pub(crate) fn remove<T: vk::TaggedStructure + Copy + 'static>(&mut self) -> Result<(), Error> {
         self.copies.retain_mut(|structure| structure.start().s_type != T::STRUCTURE_TYPE);
         match self.rest::<T>() {

@@ -54,8 +54,8 @@ pub(crate) enum UnobservedRoute<'a> {
     Withheld,
 }
 
-/// The data that all command buffers of a device share: the functions, the update templates, and the
-/// emulation, which is `None` if transform feedback is not emulated.
+/// The data that all command buffers of a device share: the driver's functions, the descriptor update templates, and
+/// the emulation of transform feedback, which is `None` if the layer does not emulate it.
 pub(crate) type Of<'a> = (&'a Arc<Functions>, &'a Arc<Templates>, Option<&'a Arc<Emulation>>);
 
 impl Recorded {
@@ -73,10 +73,10 @@ impl Recorded {
         }
     }
 
-    /// Begins recording, see [`reset`](super::reset).
+    /// Begins recording: drops the captures and the stored commands of the previous recording.
     ///
     /// # Safety
-    /// The structure is valid, for a secondary command buffer with its inheritance info.
+    /// `info` is valid. For a secondary command buffer, its `pInheritanceInfo` is valid, too.
     pub(super) unsafe fn begin(&mut self, info: &vk::CommandBufferBeginInfo<'_>) {
         // Primary command buffers ignore this flag and the pointer to the inheritance info, which
         // may have any value.
@@ -98,8 +98,9 @@ impl Recorded {
         self.forget();
     }
 
-    /// Ends recording: if the last pass was suspended, the driver gets its commands now. If a pass has not ended, its
-    /// stored commands are lost.
+    /// Ends recording. If the last pass was suspended, so that another command buffer resumes it, its captures are
+    /// recorded, and the driver gets its stored commands. If a pass has neither ended nor been suspended, its stored
+    /// commands are lost.
     ///
     /// # Safety
     /// The command buffer is being recorded.
@@ -128,8 +129,8 @@ impl Recorded {
         self.failed
     }
 
-    /// Returns the captures and draw arguments that a secondary command buffer leaves to the command buffers that
-    /// execute it.
+    /// Returns the captures, and the computations of draw arguments, that a secondary command buffer leaves to the
+    /// command buffers that execute it.
     pub(super) fn hoisted(&self) -> Vec<Hoisted> {
         self.captures.as_ref().map(|captures| captures.hoisted()).unwrap_or_default()
     }
@@ -162,10 +163,12 @@ impl Recorded {
     }
 }
 
-/// These methods record commands. Each calls `command` with the destination, and `command` then either adds to the
-/// commands that are stored until the pass ends, or calls a function of the driver.
+/// These methods record commands. Those that take a `command` call it with the destination. It then adds the command to
+/// those that are stored until the pass ends, or calls a function of the driver.
 impl Recorded {
-    /// Begins a pass. If captures must be recorded before the pass, its commands are stored until it ends.
+    /// Begins a pass. Its commands are stored until it ends in three cases: captures may have to be recorded before the
+    /// pass; the layer stores the commands of all passes and leaves captures to the driver (the setting
+    /// `withhold_passes`); or recording has failed.
     pub(crate) fn begin_pass(
         &mut self,
         handle: vk::CommandBuffer,
@@ -180,7 +183,7 @@ impl Recorded {
         self.record(handle, command);
     }
 
-    /// Records a command that is valid both inside and outside of a pass.
+    /// Gives a command to the driver or, while the commands of the pass are stored, stores it.
     #[inline]
     pub(crate) fn record(
         &mut self,
@@ -335,7 +338,8 @@ impl Recorded {
         self.is_inside || self.continues
     }
 
-    /// Stores a command until the pass ends, unless recording has failed. If memory runs out, recording fails.
+    /// Stores a command until the pass ends. After recording has failed, the command is dropped. If memory runs out,
+    /// recording fails.
     fn withhold(&mut self, command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>) {
         if self.failed.is_none() && command(Commands::Withheld(&mut self.withheld)).is_err() {
             self.failed = Some(OutOfMemory::RESULT);

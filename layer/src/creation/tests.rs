@@ -160,8 +160,8 @@ unsafe fn see(info: &vk::DeviceCreateInfo<'_>) -> Seen {
     seen
 }
 
-/// Returns the create info that the next layer or the driver gets when `program` creates a device,
-/// and whether the program enables transform feedback.
+/// Returns the create info that the layer or driver below gets when `program` creates a device, and whether the program
+/// enables transform feedback.
 fn creates(program: &Program, support: &CaptureSupport) -> Result<(Seen, bool), Error> {
     let mut structures: Vec<_> =
         program.structures.iter().map(|(kind, set)| structure(*kind, *set)).collect();

@@ -33,8 +33,8 @@ const ARENA: ArenaDesc = ArenaDesc::new(16 << 10, 16 << 10).descriptor_sets(8);
 pub(crate) enum Hoisted {
     /// A capture, and the descriptor buffers that its draws read, if there are any.
     Capture(Arc<Mutex<Box<Capture>>>, Option<BoundBuffers>),
-    /// A capture without draws that only ends queries to which no active capture adds. It is always the last of
-    /// the captures that are recorded outside of a pass, so that all such queries end together.
+    /// A capture without draws that only ends queries to which no active capture adds. It is always the last element of
+    /// the list `hoisted`, so that all such queries end together.
     Ends(Arc<Mutex<Box<Capture>>>),
     /// A dispatch that computes the arguments of a `vkCmdDrawIndirectByteCountEXT`.
     Commands(ByteCountDraw, DrawCommands),
@@ -84,8 +84,9 @@ pub(crate) struct Captures {
     /// all inside of a pass.
     continues: bool,
     failed: Option<vk::Result>,
-    /// The variant for the current pipeline and dynamic state. `None` if the pipeline does not
-    /// capture.
+    /// The variant (the compute pipeline that replaces the bound graphics pipeline) with which the last draw was
+    /// captured. It is out of date while `state.changed.variant` is true. `None` before the first captured draw, and
+    /// after `vkCmdExecuteCommands`.
     variant: Option<vkxfb::runtime::Pipeline>,
     /// The descriptor buffers that the layer has bound for captures, and must replace by the
     /// program's. `None` if the program's are bound.
@@ -121,7 +122,8 @@ impl Captures {
 
     /// Prepares for a new recording. The device must have finished executing the previous one.
     ///
-    /// `is_counted` says whether a secondary command buffer inherits an active query of the driver.
+    /// `continues` says whether this is a secondary command buffer with `RENDER_PASS_CONTINUE`, and `is_counted`
+    /// whether it inherits an active query of the driver.
     pub(crate) fn reset(&mut self, continues: bool, is_counted: bool) {
         self.state = State::default();
         self.queries.clear();
@@ -254,8 +256,9 @@ impl Captures {
         self.order.forget();
     }
 
-    /// Records commands of the layer outside of a pass, with memory of the arena. Conditional
-    /// rendering is ended for them, and the state that they disturb is restored.
+    /// Calls `record`, which records commands of the layer outside of a pass, with memory of the arena. Conditional
+    /// rendering is ended before these commands and begun again after them, and the state that they disturb is
+    /// restored. If `record` fails, recording of the command buffer fails.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a pass.

@@ -125,7 +125,8 @@ impl DescriptorBuffers {
         sets.iter_mut().skip(first as usize).take(count).for_each(|bound| *bound = None);
     }
 
-    /// Returns a set of the graphics bind point. `None` if none is bound at that number.
+    /// Returns the set in a descriptor buffer, or the set of embedded samplers, that is bound at a set number of the
+    /// graphics bind point. `None` if there is none.
     pub(super) fn graphics_set(&self, number: u32) -> Option<BufferSet> {
         self.graphics.get(number as usize)?.as_ref().map(|bound| bound.set)
     }

@@ -64,8 +64,8 @@ unsafe fn module_of_stream(
     made.map_err(|result| RuntimeError::Vulkan { call: "vkCreateShaderModule", result })
 }
 
-/// Removes `VK_EXT_transform_feedback` from the create info of a pipeline. Adds to `temporary` the
-/// modules that the driver needs until the pipeline is created.
+/// Removes `VK_EXT_transform_feedback` from the create info of a pipeline. Returns the memory that `info` points to
+/// after that. Adds to `temporary` the modules that the driver needs until the pipeline is created.
 ///
 /// # Errors
 /// A module cannot be created.
@@ -151,8 +151,9 @@ pub(super) enum Own {
     Pipeline(Arc<Pipeline>),
 }
 
-/// Returns the data that the layer has to keep for the graphics pipeline that `info` describes, and
-/// creates its variant in advance.
+/// Returns the data that the layer has to keep for the graphics pipeline that `info` describes. If the pipeline
+/// captures, also creates its variant (the compute pipeline that replaces it) in advance, unless that depends on
+/// dynamic state or the program forbids compilation now.
 ///
 /// # Errors
 /// The pipeline captures in a way that is not supported.
@@ -225,8 +226,8 @@ pub(super) unsafe fn capturing(
         match made {
             Some(pipeline) if pipeline.prepare(cache, compiles)? => {
                 let effects = pipeline.repeated_effects()?;
-                // A variant that only counts does not store to memory. It repeats an atomic only if the shader uses the
-                // result of the atomic.
+                // A variant that only counts the primitives of other streams than 0 does not run the shader's stores a
+                // second time. An atomic operation runs again only if the shader uses its result.
                 if pipeline.captures() || effects.atomic_results {
                     objects.repeat_effects(effects, pipeline.entry_point());
                 }

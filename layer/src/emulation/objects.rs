@@ -84,7 +84,7 @@ pub(crate) struct Objects {
     /// For shader objects that are bound together, the pipeline with which their draws are captured. `None` if these
     /// shaders do not capture.
     pub(super) shader_pipelines: Table<BoundShaders, Option<Arc<Pipeline>>>,
-    /// The graphics pipelines that capture, or whose primitives are counted.
+    /// The graphics pipelines that capture, or whose primitives of streams other than 0 are counted.
     pub(super) pipelines: Table<vk::Pipeline, Arc<Pipeline>>,
     /// The layer's queries for query pools in which the layer emulates queries.
     pub(crate) queries: Table<vk::QueryPool, Arc<Queries>>,
@@ -178,7 +178,7 @@ impl Objects {
         self.side_effects.load(Ordering::Relaxed)
     }
 
-    /// Returns a set layout, or the empty layout if it is unknown.
+    /// Returns a set layout, or the empty layout if it is unknown. `None` after [`clear`](Self::clear).
     pub(crate) fn set_layout(&self, layout: vk::DescriptorSetLayout) -> Option<Arc<SetLayout>> {
         self.set_layouts.get(layout).or_else(|| self.set_layouts.get(EMPTY))
     }
@@ -205,7 +205,7 @@ impl Objects {
         Ok(Arc::clone(known.insert(Arc::new(made))))
     }
 
-    /// Removes all objects, because the device is about to be destroyed.
+    /// Removes the data of all objects, because the device is about to be destroyed.
     pub(crate) fn clear(&self) {
         self.pipelines.clear();
         self.libraries.clear();

@@ -93,7 +93,7 @@ impl Batch {
     /// The pipeline is rejected.
     ///
     /// # Safety
-    /// The structure is valid for `vkCreateGraphicsPipelines`, and outlives the batch.
+    /// The structure is valid for `vkCreateGraphicsPipelines`, and outlives `self`.
     unsafe fn add(
         &mut self,
         emulation: &Emulation,

@@ -155,7 +155,8 @@ pub(super) struct CapturedStages {
     pub(super) captured: StagePart,
     /// The stages before `captured`, in order. Empty if `captured` is the vertex shader.
     pub(super) before: Vec<StagePart>,
-    /// Whether `captured` has transform feedback. If not, its primitives are only counted.
+    /// Whether `captured` has transform feedback. If not, only the primitives that it emits to streams other than 0 are
+    /// counted.
     pub(super) captures: bool,
     /// Whether `captured` may emit to several vertex streams.
     pub(super) has_streams: bool,
@@ -174,7 +175,7 @@ impl CapturedStages {
 /// The pre-rasterization shader state of a graphics pipeline or library.
 #[derive(Clone)]
 pub(super) struct ShaderPart {
-    /// The stages that a capture runs. `None` if nothing is captured or counted.
+    /// The stages that a capture runs. `None` if draws are neither captured nor counted.
     stages: Option<CapturedStages>,
     layout: Option<Arc<PipelineLayout>>,
     provoking_vertex: ProvokingVertex,
@@ -404,7 +405,7 @@ impl ShaderPart {
     }
 }
 
-/// A graphics pipeline that captures, or whose primitives are counted.
+/// A graphics pipeline that captures, or whose primitives of streams other than 0 are counted.
 pub(super) struct Pipeline {
     stages: CapturedStages,
     shader: Arc<ShaderPart>,
@@ -427,10 +428,10 @@ pub(super) struct Pipeline {
 }
 
 impl Pipeline {
-    /// Makes a pipeline from the parts that a capture needs. `None` if nothing is captured or
-    /// counted. `layout` is the layout of the whole pipeline. If it is `None`, the layout of the
-    /// shaders' part is used. If the descriptor sets are in descriptor buffers, `empty_of_buffers`
-    /// is the empty layout of such sets.
+    /// Makes a pipeline from the parts that a capture needs. `None` if draws are neither captured nor counted. `layout`
+    /// is the layout of the whole pipeline. If it is `None`, the layout in [`ShaderPart`] is used. `defaults` has the
+    /// values of vertex shader inputs without an attribute. If the descriptor sets are in descriptor buffers,
+    /// `empty_of_buffers` is the empty layout of such sets.
     ///
     /// # Errors
     /// The pipeline cannot be captured by compute.
@@ -581,7 +582,7 @@ impl Pipeline {
         self.inputs.complete(vertex_input)
     }
 
-    /// Whether the pipeline has transform feedback. If not, its primitives are only counted.
+    /// Whether the pipeline has transform feedback. If not, only its primitives of streams other than 0 are counted.
     pub(super) const fn captures(&self) -> bool {
         self.stages.captures
     }

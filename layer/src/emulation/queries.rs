@@ -61,7 +61,8 @@ impl Queries {
         })
     }
 
-    /// Whether the layer emulates a query.
+    /// Whether the layer emulates a query. In a pool that is [shared](Self::is_shared) with the driver, it does so if
+    /// the query was last begun for a stream other than 0.
     pub(super) fn has(&self, query: u32) -> bool {
         let own = self.shared.as_ref().and_then(|shared| shared.get(query as usize));
         own.is_none_or(|own| own.load(Ordering::Relaxed))

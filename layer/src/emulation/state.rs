@@ -23,7 +23,8 @@ pub(crate) const BUFFERS: usize = vkxfb::capture::MAX_XFB_BUFFERS;
 /// began.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Changed {
-    /// The pipeline, or dynamic state on which its variant depends.
+    /// Whether the pipeline has changed, or dynamic state on which its variant (the compute pipeline that replaces it)
+    /// depends.
     pub(super) variant: bool,
     pub(super) vertex_buffers: bool,
     pub(super) index_buffer: bool,

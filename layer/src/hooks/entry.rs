@@ -11,8 +11,9 @@ use crate::recording::Recording;
 /// The result of a command if its hook panics, or if the layer does not know the device.
 pub(super) const FAILED: vk::Result = vk::Result::ERROR_UNKNOWN;
 
-/// Calls `command` with the layer's data of a device whose commands have hooks. If `command` panics, or returns
-/// `None` because the layer or driver below lacks a command, returns `otherwise`.
+/// Calls `command` with the layer's data of a device whose commands have hooks. Returns `otherwise` if `command`
+/// panics, if it returns `None` because the layer or driver below lacks a command, or if the layer does not know the
+/// device.
 ///
 /// This is the guard of all hooks of devices that do not record commands. The guards of the other hooks are in
 /// `command_buffers`.

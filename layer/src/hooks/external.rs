@@ -26,7 +26,7 @@ unsafe fn ask(
             return tracing::error!("{name}: nothing is known of the physical device");
         };
         let Some(next) = next(&instance) else {
-            return tracing::error!("{name}: the next in the chain has none");
+            return tracing::error!("{name}: the layer or driver below has none");
         };
         // SAFETY: the caller's contract.
         unsafe {

@@ -168,7 +168,7 @@ unsafe fn is_bound(info: &vk::BindBufferMemoryInfo<'_>, result: vk::Result) -> b
     own.unwrap_or(result) == vk::Result::SUCCESS
 }
 
-/// Stores the device address of a buffer that was bound to memory, if the program can pass
+/// Stores the device address of a buffer that was bound to memory, if it has an address, and if the program can pass
 /// addresses in place of buffers (`VK_KHR_device_address_commands`).
 ///
 /// # Safety

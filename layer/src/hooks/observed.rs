@@ -674,7 +674,8 @@ fn bind_points(stages: vk::ShaderStageFlags) -> impl Iterator<Item = vk::Pipelin
         .filter_map(move |(of_point, point)| stages.intersects(of_point).then_some(point))
 }
 
-/// Returns the counter buffers of a Begin or End, indexed by the number of the capture buffer.
+/// Returns the counter buffers of a `vkCmdBeginTransformFeedbackEXT` or `vkCmdEndTransformFeedbackEXT`, indexed by the
+/// number of the capture buffer. `None` for a capture buffer without a counter.
 fn counters(
     first: u32,
     buffers: &[vk::Buffer],

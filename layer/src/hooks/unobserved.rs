@@ -10,7 +10,7 @@ use crate::withheld::{Commands, commands, commands_by_hand, functions};
 macro_rules! hook {
     ($($name:ident $pfn:ident [$($command:literal),*];)*) => {
         /// Returns the hook for a command that can be recorded inside of a render pass, and may have to be stored until
-        /// the pass ends.
+        /// the pass ends. `None` for other commands.
         pub(super) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
             $(
                 if [$($command),*].contains(&name) {

@@ -6,7 +6,7 @@ use std::io::{Result, Write};
 use tracing::{Level, Metadata};
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Passes each event to a function, with its `android_LogPriority`.
+/// Passes each message (an event of `tracing`) to a function, with its `android_LogPriority`.
 pub(super) struct Logcat<F>(pub(super) F);
 
 impl<F: Fn(c_int, &CStr)> Logcat<F> {
@@ -37,7 +37,7 @@ const fn priority(level: Level) -> c_int {
     }
 }
 
-/// The text of an event, which is passed on when it is complete.
+/// The text of a message. When the text is complete, dropping this value passes it to the function of [`Logcat`].
 pub(super) struct Event<'a, F: Fn(c_int, &CStr)> {
     write: &'a F,
     priority: c_int,

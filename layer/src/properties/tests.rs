@@ -2,8 +2,9 @@ use std::ptr;
 
 use super::*;
 
-/// Calls a command twice, as a program does: for the count, and then with memory for `room` items.
-/// The memory has a guard value behind it.
+/// Calls a command twice, as a program does: for the count, and then with memory for `room` items. The memory has a
+/// guard value behind it. Returns the count of the first call, and then the result, the count and the memory of the
+/// second call.
 fn list<T: Copy + Default>(
     room: u32,
     call: impl Fn(*mut u32, *mut T) -> vk::Result,

@@ -6,8 +6,8 @@
 
 use std::ffi::CStr;
 
-/// The extensions that are hidden, because captures would be wrong or missing with them, sorted by
-/// name. The layer logs the reasons.
+/// The extensions that programs do not see where the layer is active, because captures would be wrong or missing with
+/// them. They are sorted by name. The layer logs the reasons.
 pub(crate) const HIDDEN: &[(&CStr, &str)] = &[
     (
         c"VK_AMDX_shader_enqueue",
@@ -66,8 +66,8 @@ pub(crate) const HIDDEN: &[(&CStr, &str)] = &[
     (c"VK_QCOM_tile_shading", "commands of a pass are executed once for each tile"),
 ];
 
-/// The extensions that are shown, sorted. Their commands go to the driver, or the layer has hooks
-/// for them.
+/// The extensions that programs may see where the layer is active, sorted by name. Their commands go to the driver, or
+/// the layer has hooks for them.
 pub(crate) const SHOWN: &[&CStr] = &[
     c"VK_AMDX_dense_geometry_format",
     c"VK_AMD_anti_lag",

@@ -31,8 +31,11 @@ impl SettingsFile {
         registered.chain(of_user).chain([here]).find(|path| path.is_file()).map(Self)
     }
 
-    /// Reads the lines for this layer. If several lines have the same setting, the last one is
-    /// used, as in Khronos's layers.
+    /// Reads the lines for this layer. If several lines have the same setting, the last one is used, as in Khronos's
+    /// layers.
+    ///
+    /// # Errors
+    /// [`Problem::File`] if the file cannot be read.
     pub(super) fn read(&self) -> Result<GivenSettings, Problem> {
         let Self(path) = self;
         let bytes = fs::read(path);

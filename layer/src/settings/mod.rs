@@ -169,15 +169,15 @@ impl FromValue for Filter {
     }
 }
 
-/// The settings that were found, as names, values and places. If several have the same name, the
-/// first value that can be parsed is used.
+/// The values that the user or the program gives to settings, each with the setting's name and the place where the
+/// layer found it. If several have the same name, the first value that can be parsed is used.
 type GivenSettings = Vec<(String, Value, Origin)>;
 
 /// The places from which settings are read.
 pub(crate) struct Sources<'a> {
     /// Returns an environment variable. `None` if it is not set.
     environment: &'a dyn Fn(&str) -> Option<OsString>,
-    /// Returns a system property of Android, if it is set.
+    /// Returns a system property of Android. `None` or an empty text if it is not set.
     property: &'a dyn Fn(&str) -> Option<String>,
     /// The settings files that the registry of Windows names.
     registered: Vec<PathBuf>,

@@ -25,9 +25,9 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Whether the layer adds the stages and accesses of captures to these arguments. It always
-    /// does, except in tests that omit one variant at a time. The bits of
-    /// `VK_EXT_transform_feedback` are removed in any case.
+    /// Whether the layer adds the stages and accesses of captures to arguments of this kind, or records barriers of
+    /// this kind. It always does, except in tests that leave out one kind, which `VKXFB_OMIT_TRANSLATION` names. The
+    /// bits of `VK_EXT_transform_feedback` are removed from arguments in any case.
     pub(crate) fn is_translated(self) -> bool {
         #[cfg(feature = "test-switches")]
         if let Some(omitted) = crate::test_switches::omitted() {

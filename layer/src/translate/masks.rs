@@ -1,13 +1,13 @@
 //! Translates the stage and access masks of an application that uses `VK_EXT_transform_feedback`
 //! for a driver where captures are dispatches.
 //!
-//! Compute shaders do all the work of a captured draw up to the capture buffers: they read indirect
-//! arguments, predicates, counters, indices and vertices, run the application's vertex shader, and
-//! write capture buffers and counters. So `COMPUTE_SHADER` is added to a mask that contains one of
-//! the stages that do this work in the driver, and the accesses of shaders are added to a mask that
-//! contains the corresponding accesses of fixed functions. Other bits of the mask stay, because the
-//! driver also executes the draw to rasterize it. The bits of the extension are removed, because
-//! the driver does not have them.
+//! Compute shaders do all the work of a captured draw up to the capture buffers: they read indirect arguments,
+//! predicates, counters, indices and vertices, run the application's shaders before rasterization, and write capture
+//! buffers and counters. So `COMPUTE_SHADER` is added to a mask that contains one of the stages that do this work in
+//! the driver. It is also added to a source mask that contains a later stage of the graphics pipeline, because a first
+//! synchronization scope includes logically earlier stages. The accesses of shaders are added to a mask that contains
+//! the corresponding accesses of fixed functions. Other bits of the mask stay, because the driver also executes the
+//! draw to rasterize it. The bits of the extension are removed, because the driver does not have them.
 //!
 //! A bit of a 32-bit mask means the same in a [64-bit
 //! mask](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineStageFlagBits2.html),

@@ -17,7 +17,8 @@ thread_local! {
     static KEPT: Cell<Option<Bump>> = const { Cell::new(None) };
 }
 
-/// Memory for translated arguments, which is valid during one call of the layer or driver below.
+/// Memory for translated arguments, which is valid during one call of the layer or driver below. (The *arena* of the
+/// library `vkxfb`, from which captures take memory, is something else.)
 ///
 /// 0 bytes must never be allocated here: in an empty arena, bumpalo (3.20) then writes to a static
 /// that all threads share, without synchronization.

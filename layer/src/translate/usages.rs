@@ -12,8 +12,8 @@ use crate::chain::{all_of, slice};
 /// adds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Usages {
-    /// Whether captures use device addresses. `bufferDeviceAddress` must be enabled then, because
-    /// the memory flag `DEVICE_ADDRESS` is added to all allocations.
+    /// Whether captures use device addresses. `bufferDeviceAddress` must be enabled then, because the memory flag
+    /// `DEVICE_ADDRESS` is added to all allocations that are not dedicated to an image.
     pub(crate) addresses: bool,
     /// Whether captures use storage buffer descriptors.
     pub(crate) descriptors: bool,
@@ -57,8 +57,8 @@ impl Usages {
         }
     }
 
-    /// Translates the usage of a buffer: removes the extension's usages and adds those that
-    /// captures need. The result is never empty.
+    /// Translates the usage of a buffer: removes the extension's usages and adds those that captures need. If `usage`
+    /// is not empty, the result is not empty either.
     pub(crate) fn buffer(self, usage: vk::BufferUsageFlags) -> vk::BufferUsageFlags {
         use vk::BufferUsageFlags as Usage;
         let is_reached = usage.intersects(REACHED)

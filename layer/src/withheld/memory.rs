@@ -42,7 +42,7 @@ pub(super) struct Memory {
     used: RefCell<Vec<Arc<Template>>>,
 }
 
-/// The parts of a descriptor update template that are needed to read the data for it.
+/// A descriptor update template: what the layer needs to read the data for it, and to destroy it.
 ///
 /// A program may destroy a template as soon as it has recorded the commands that push descriptors with it, but the
 /// layer may store such commands and replay them later. So the driver's template is destroyed only when this value is
@@ -73,8 +73,9 @@ impl Template {
 impl Drop for Template {
     fn drop(&mut self) {
         if let Some(destroy) = self.driver.destroy {
-            // SAFETY: the device is live, because `Templates::clear` comes before its end. The template was created
-            // without allocation callbacks, and nothing uses it any more.
+            // SAFETY: the device is live: before it is destroyed, the layer removes all command buffers and calls
+            // `Templates::clear`, so no template is left. The template was created without allocation callbacks, and
+            // nothing uses it any more.
             unsafe { destroy(self.driver.device, self.handle, std::ptr::null()) };
         }
     }
@@ -170,8 +171,8 @@ impl Memory {
         self.used.get_mut().clear();
     }
 
-    /// Copies values that have no pointers, or only pointers that the command does not dereference.
-    /// A null pointer stays null.
+    /// Copies values that have no pointers, or only pointers that the command does not dereference. Returns null if
+    /// `values` is null or `count` is 0.
     ///
     /// # Safety
     /// `values` is null or points to `count` values.

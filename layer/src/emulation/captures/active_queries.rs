@@ -69,8 +69,8 @@ impl Captures {
     ) -> Forward {
         let queries = self.emulation().objects().queries.get(pool);
         // The driver may implement some queries of a pool of primitives generated queries, and the layer the others. A
-        // query begins and ends in the same command buffer. So the layer implements this query if it began it in this
-        // command buffer.
+        // query of such a pool begins and ends in the same command buffer. So the query is the layer's if it is among
+        // the queries that the layer has begun in this command buffer.
         let is_own = |queries: &Arc<Queries>| {
             !queries.is_shared() || self.queries.iter().any(|active| active.is(queries, query))
         };

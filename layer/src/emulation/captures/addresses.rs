@@ -7,8 +7,8 @@ use crate::emulation::pipelines::PipelineError;
 use crate::emulation::state::BUFFERS;
 use crate::registry::vk;
 
-/// Returns the addresses of counters, indexed by the number of the capture buffer. `None` if the address is null or the
-/// size of its range is 0: then there is no counter for this capture buffer.
+/// Returns the addresses of counters, indexed by the number of the capture buffer. `None` for a capture buffer without
+/// a counter: `infos` has no element for it, or one with a null address or a range of size 0.
 fn counter_addresses(
     first: u32,
     infos: &[vk::BindTransformFeedbackBuffer2InfoEXT],
@@ -107,7 +107,8 @@ impl Captures {
         }
     }
 
-    /// Returns the counter buffers, indexed by the number of the capture buffer.
+    /// Returns the counter buffers, indexed by the number of the capture buffer. `None` for a capture buffer without a
+    /// counter. If no buffer contains the address of a counter, recording fails.
     pub(crate) fn counters2(
         &mut self,
         what: &str,

@@ -76,11 +76,11 @@ impl Captures {
                 return;
             }
             let ended = active.capture.begin_inactive();
-            // SAFETY: the caller's contract.
+            // SAFETY: the caller's contract: the counter buffers are valid.
             let ended = ended.and_then(|()| unsafe { active.capture.end(&counters) });
             return self.hoist(active.capture, None, ended.map_err(PipelineError::from));
         }
-        // SAFETY: the caller's contract.
+        // SAFETY: the caller's contract: the counter buffers are valid, and so are the objects that the draws use.
         let ended = unsafe { active.capture.end(&counters) };
         self.hoist(active.capture, active.descriptor_buffers, ended.map_err(PipelineError::from));
     }

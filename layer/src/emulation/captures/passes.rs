@@ -98,7 +98,8 @@ impl Captures {
         self.pass.as_ref().is_some_and(|pass| pass.suspends)
     }
 
-    /// Whether the commands of the pass must be stored until it ends, because its captures are recorded before it.
+    /// Whether the commands of the pass must be stored until it ends, because its captures are recorded before it. Also
+    /// true if there is no data of a pass.
     pub(crate) fn withhold(&self) -> bool {
         self.pass.as_ref().is_none_or(|pass| pass.placement == Placement::BeforePass)
     }
@@ -106,11 +107,11 @@ impl Captures {
     /// Tries to stop storing the commands of the pass before it ends: changes its placement to
     /// [`Placement::AfterPass`]. Returns whether the placement was changed.
     ///
-    /// This is possible if the pass has no captures so far, and its commands are stored only because one may be a
-    /// `vkCmdDrawIndirectByteCountEXT`. A kernel for such draws is recorded before the pass, and the draws are added to
-    /// it later, which needs device addresses. It is not possible if a query of the driver was active when the pass
-    /// began: a query that counts invocations of compute shaders would count those of the kernel, although the pass may
-    /// capture nothing.
+    /// This is possible if nothing is being captured or counted, the pass has no captures so far and will not be
+    /// suspended, and its commands are stored only because one of them may be a `vkCmdDrawIndirectByteCountEXT`. A
+    /// kernel for such draws is recorded before the pass, and the draws are added to it later, which needs device
+    /// addresses. It is not possible if a query of the driver was active when the pass began: a query that counts
+    /// invocations of compute shaders would count those of the kernel, although the pass may capture nothing.
     ///
     /// # Safety
     /// The contract of [`end_pass`](Self::end_pass).
@@ -208,7 +209,8 @@ impl Captures {
         self.pass = None;
     }
 
-    /// Records the captures and computations in the list `hoisted`, unless recording has failed. Then clears the list.
+    /// Records the captures and computations in the list `hoisted`, unless recording has failed, and clears the list.
+    /// Sets [`Pass::has_captures`].
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a render pass.
@@ -275,9 +277,9 @@ impl Captures {
         self.forget();
     }
 
-    /// Calls `work`, which records commands before or after a pass. Before them, ends conditional
-    /// rendering and records the barrier that the pass's render pass requires. After them, restores
-    /// the state that they disturb.
+    /// Calls `work`, which records commands before or after a pass. Before them, ends conditional rendering and records
+    /// the barrier that the render pass object requires before captures. After them, restores the state that they
+    /// disturb and begins conditional rendering again.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a render pass.

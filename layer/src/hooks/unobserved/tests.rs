@@ -536,7 +536,8 @@ proptest! {
     }
 }
 
-/// A program may destroy a template as soon as it has recorded the push.
+/// A program may destroy a descriptor update template as soon as it has recorded a push with it. The driver's template
+/// is destroyed only when the stored push was replayed, or when its command buffer was freed.
 #[test]
 fn templates_outlive_the_commands_that_push_with_them() {
     unsafe extern "system" fn destroy(

@@ -117,7 +117,8 @@ fn to_outside() {
     assert_eq!(masks, ((Stage::VERTEX_SHADER, Access::empty()), pulls));
     let after_pass = barrier((Stage::COMPUTE_SHADER, Access::SHADER_WRITE), pulls);
     assert_eq!(barriers, CaptureBarriers { after_pass, ..Default::default() });
-    // `ALL_COMMANDS` means all graphics stages here, and those include captures.
+    // In a subpass dependency, `ALL_COMMANDS` means the graphics stages. One of these is transform feedback, for which
+    // captures stand, so `COMPUTE_SHADER` is added on the side outside of the pass.
     let dst = (Stage::ALL_COMMANDS, Access::MEMORY_READ);
     let (masks, _) = translated(dependency((0, EXTERNAL), (XFB, XFB_WRITE), dst), true);
     assert!(masks.1.0.contains(Stage::ALL_COMMANDS | Stage::COMPUTE_SHADER));
