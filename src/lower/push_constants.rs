@@ -250,9 +250,9 @@ const fn granular(bytes: Range<u32>) -> Range<u32> {
     bytes.start / GRANULE * GRANULE..bytes.end.next_multiple_of(GRANULE)
 }
 
-/// Returns the parts of `variables` that the functions in `used` read, each as a variable and a
-/// path of constant indices. A path ends before the first index that is not constant. No path
-/// begins with another path of the same variable.
+/// Returns the values within `variables` that the functions in `used` read, each as a variable and a path of constant
+/// indices. A path ends before the first index that is not constant. No path begins with another path of the same
+/// variable.
 pub(super) fn read_places<'d>(
     module: &Module,
     declarations: &'d Declarations,

@@ -17,14 +17,15 @@ use crate::spirv::emit::{Builder, Code};
 use crate::spirv::link::{LinkError, Linker, Stub};
 use crate::spirv::{Id, Section};
 
-/// The largest number of records that an invocation's vertex is captured to: a vertex of a strip is
-/// in up to three primitives.
+/// The largest number of records that the vertex of an invocation is captured to: a vertex of a strip is in up to
+/// three primitives.
 const RECORDS_PER_ITEM: u32 = 3;
 
 /// The largest size in bytes of the shared memory for vertices, unless [`VERTICES`] vertices need
-/// more. With more shared memory, fewer workgroups run concurrently; with less, a workgroup needs
-/// more rounds. On an NVIDIA H200, captures of triangle strips with room for 16 to 64 vertices of 64
-/// bytes differ by at most 4 % in speed, and so do those with room for 4 to 32 vertices of 256 bytes.
+/// more. With more shared memory, fewer workgroups run concurrently; with less, a workgroup needs more rounds, in each
+/// of which it collects and stores some of its vertices. On an NVIDIA H200, captures of triangle strips with shared
+/// memory for 16 to 64 vertices of 64 bytes differ by at most 4 % in speed, and so do those with shared memory for 4
+/// to 32 vertices of 256 bytes.
 const BYTES: u32 = 2560;
 const VERTICES: u32 = 16;
 
@@ -89,8 +90,8 @@ impl Staging {
         let listed_bytes = largest.saturating_mul(RECORDS_PER_ITEM).checked_mul(4)?;
         let most_bytes = target.staging.checked_sub(listed_bytes)?;
         let bytes = most_bytes.min(BYTES.max(record.saturating_mul(VERTICES)));
-        // The number is even, because in captures of triangle fans two consecutive invocations
-        // belong together: one shades a vertex of the rim, the other the first vertex of the fan.
+        // The number is even, because in captures of triangle fans two consecutive invocations belong together: one
+        // runs the shader for a vertex of the rim, the other for the first vertex of the fan.
         let room = sizes.others.min(bytes.checked_div(record)?) & !1;
         if room == 0 || !sizes.staged().iter().all(|size| size.is_multiple_of(2)) {
             return None;

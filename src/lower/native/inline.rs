@@ -113,7 +113,7 @@ pub(super) fn inline(
     (inlined, rest)
 }
 
-/// A variable or a member of a block, whose value can be captured as a whole by decorating it.
+/// A variable or a member of a block, whose value may be captured as a whole by decorating it.
 struct Unit {
     /// The variable; or the type of a block, and the number of its member.
     target: (Id, Option<u32>),
@@ -208,7 +208,8 @@ fn units(declarations: &Declarations, entry: &EntryPoint) -> Vec<Unit> {
     units
 }
 
-/// Whether there is padding between the pieces of a value, because 64-bit components are aligned.
+/// Whether there is padding between the scalars, vectors and columns of a value, because 64-bit components are
+/// aligned.
 fn has_padding(pieces: &[CapturedOutput]) -> bool {
     pieces.windows(2).any(|pair| pair[0].offset + pair[0].size() != pair[1].offset)
 }

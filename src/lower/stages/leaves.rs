@@ -118,8 +118,8 @@ impl Walk<'_> {
     }
 
     /// Adds the leaves of a value. Returns the location (or index in a built-in array) after the value. `is_first` is
-    /// false in the second and later elements of an array: their members take the locations after the previous element,
-    /// although the structure may declare locations.
+    /// false in the second and later elements of an array of structures: the members of these elements take the
+    /// locations after the previous element, although the structure may declare locations.
     fn add(
         &mut self,
         ty: Id,
@@ -188,9 +188,9 @@ impl Walk<'_> {
 }
 
 impl Place {
-    /// Returns the [`Place`] after a value of `dwords` dwords at this place, in the same array or structure: one
-    /// location later, or two if the value has more than four dwords, at the same component. For a built-in, returns
-    /// the next element of the array.
+    /// Returns the [`Place`] (location or built-in) after a value of `dwords` dwords at this place, in the same array
+    /// or structure: one location later, or two if the value has more than four dwords, at the same component. For a
+    /// built-in, returns the next element of the array.
     fn after(self, dwords: u32) -> Self {
         match self {
             Self::Location { location, component } => {
