@@ -104,8 +104,8 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
 
     var element = lane;
     if is_fan {
-        // An unchecked capture has three invocations for each two primitives of a fan: one for a rim vertex, one for the
-        // hub of both primitives, and one for the next rim vertex.
+        // An unchecked capture has three invocations for each two primitives of a fan: one for a rim vertex, one for
+        // the hub of both primitives, and one for the next rim vertex.
         element = select(lane / 2u, 2u * lane / 3u, is_unchecked());
         work.is_hub = select(lane % 2u == 1u, 2u * lane - 3u * element == 2u, is_unchecked());
     }
