@@ -1,8 +1,8 @@
 // Counts of primitives and items. src/topology.rs and src/counts.rs implement the same in Rust.
 //
-// The constants that are passed to entry_of are tables with four bits for each topology, with topology 0 in the lowest
-// bits. A `switch` would cost registers: Mesa turns it into a sequence of conditions, and keeps the previous result
-// for the case that no condition holds.
+// The constants that are passed to entry_of have four bits for each topology, with topology 0 in the lowest bits. A
+// `switch` would cost registers: Mesa turns it into a sequence of conditions, and keeps the previous result for the
+// case that no condition holds.
 
 fn entry_of(table: u32, topology: u32) -> u32 {
     return (table >> (4u * topology)) & 15u;

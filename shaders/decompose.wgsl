@@ -4,7 +4,7 @@
 //
 // Items are the vertices that contribute to primitives, numbered consecutively. The hub of a fan (its first vertex,
 // which all triangles share) is not an item. A record is an output vertex. The number of a record within its instance
-// is primitive * vertices per primitive + slot.
+// is primitive * vertices per primitive + the number of the vertex in the primitive.
 
 const LIST: u32 = 0u;
 const LINE_STRIP: u32 = 1u;

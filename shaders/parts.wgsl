@@ -119,11 +119,11 @@ fn next_block(first: u32, first_draw: u32, draw_count: u32, part: Part, fits: bo
 // that case only the draws with invocations are kept, and the first draw of each group. A draw has invocations if it
 // writes something, or with a geometry shader if it has input primitives.
 
-// One bit for each draw of the block: whether it is kept.
+// One bit for each draw of the block: whether it is kept, that is stored by the kernel.
 var<workgroup> kept: array<atomic<u32>, MAX_KERNEL_WIDTH / 32u>;
 
-// The number of kept draws in the block before the invocation's draw. The barriers in sum_runs separate
-// this block's bits from those of the next block.
+// The number of kept draws (those that the kernel stores) in the block before the invocation's draw. The barriers in
+// sum_runs separate this block's bits from those of the next block.
 fn count_kept_before(local: u32, is_kept: bool) -> u32 {
     let word = local / 32u;
     let bit = local % 32u;

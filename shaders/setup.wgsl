@@ -56,8 +56,8 @@ const MOST_ITEMS: u32 = 0x7fffffffu;
 const MAX_KERNEL_WIDTH: u32 = 256u;
 
 // The kinds of sums over runs of draws. The sums for the two kinds of queries add up primitives; the sum for a group
-// adds up its workgroups and its kept draws (parts.wgsl). A run consists of consecutive draws with the same query or
-// group.
+// adds up its workgroups and the draws that the kernel stores (parts.wgsl). A run consists of consecutive draws with
+// the same query or group.
 const STREAM_QUERY: u32 = 0u;
 const GENERATED_QUERY: u32 = 1u;
 const GROUP: u32 = 2u;
@@ -373,9 +373,9 @@ fn length_of_entries(input_count: u32, local: u32) -> u32 {
 // Called for all draws of a block. If the invocation's draw is the first one of its group, writes the addresses of the
 // group's entries (see `Entries`). `entries` is the number of entries of the invocation's draw.
 //
-// The entries of each group begin with a new block of ENTRIES_PER_BLOCK entries. Before that block, the tables have
-// space for the blocks that the entries of all previous groups fill, and for one more block per previous group,
-// because the last block of a group may not be full.
+// The entries of each group begin with a new block of ENTRIES_PER_BLOCK entries. Before that block, the arrays
+// `counts` and `blocks` have space for the blocks that the entries of all previous groups fill, and for one more block
+// per previous group, because the last block of a group may not be full.
 fn start_entries(local: u32, is_first: bool, input: u32, entries: u32) {
     let sum = sum_runs(local, false, vec4<u32>(entries, 0u, 0u, 0u), NO_RUN);
     if is_first {

@@ -45,8 +45,8 @@ const GRANULE: u32 = size_of::<AttributeDescriptor>() as u32;
 pub(super) struct PushConstants {
     /// Whether the entry point uses a push constant block, even if it reads nothing in it.
     is_used: bool,
-    /// Whether a part of the block has a type for which the module has no arithmetic capability, so
-    /// that values of this type may only be loaded from push constants and converted.
+    /// Whether a component of the block has a type for which the module has no arithmetic capability, so that values
+    /// of this type may only be loaded from push constants and converted.
     is_only_moved: bool,
     /// For each type in the block, the 32-bit type that replaces it in the `Private` variable; `None` if it stays.
     wide: WideTypes,

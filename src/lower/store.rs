@@ -268,8 +268,7 @@ impl StoredOutputs<'_> {
             }
             return Loaded { pieces: vec![Piece { first: 0, dwords: output.components, bits }] };
         }
-        // A value with 64-bit components is loaded in pieces of two components, which fit into a
-        // `uvec4`.
+        // A value with 64-bit components is loaded two components at a time, which fit into a `uvec4`.
         let component = self.declarations.vector(ty).map_or(ty, |(component, _)| component);
         let pieces = (0..output.components).step_by(2).map(|first| {
             let count = (output.components - first).min(2);

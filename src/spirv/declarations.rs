@@ -330,8 +330,8 @@ impl Nesting {
             | Type::Array { element: part, .. }
             | Type::RuntimeArray { element: part } => std::slice::from_ref(part),
             Type::Struct { members } => members,
-            // Walks over the parts of a type do not follow pointers. The pointee may be declared after the
-            // pointer type (`OpTypeForwardPointer`).
+            // Functions that visit the members and elements of a type do not follow pointers. The pointee may be
+            // declared after the pointer type (`OpTypeForwardPointer`).
             Type::Pointer { .. } => return true,
             Type::Int { .. } | Type::Float { .. } | Type::Other(_) => &[],
         };

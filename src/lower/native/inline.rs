@@ -52,8 +52,8 @@ fn decorate(module: &mut Module, id: Id, member: Option<u32>, decoration: Decora
 /// in it, and the number of the dword in this value.
 type Dword = (Id, Vec<u32>, u32);
 
-/// For each captured dword, all places to which it is captured: the index of the captured output in
-/// the layout, the number of the buffer, and the offset in bytes in a record.
+/// For each captured dword, all positions to which it is captured: the index of the captured output in the layout, the
+/// number of the buffer, and the offset in bytes in a record.
 type Destinations = FxHashMap<Dword, Vec<(usize, u32, u32)>>;
 
 /// Returns the variables and members to decorate, and the layout of the other captures.
@@ -160,7 +160,7 @@ impl Unit {
         None
     }
 
-    /// Returns the places to which a dword of the variable or member is captured.
+    /// Returns the positions to which a dword of the variable or member is captured, as in [`Destinations`].
     fn captured<'d>(
         &self,
         destinations: &'d Destinations,

@@ -304,8 +304,8 @@ impl<'s> Walk<'s> {
             self.known.remove(id);
             self.forget(*id);
         }
-        // At least one word is spent, so that the walk ends in invalid modules, in which the merge
-        // blocks of loops may be headers of each other.
+        // Each skipped construct counts as at least one simulated word. So the walk ends in invalid modules, too, in
+        // which the merge blocks of loops may be headers of each other.
         self.spend(1 + lost.len()).is_some()
     }
 

@@ -99,7 +99,7 @@ impl<'a> Components<'a> {
         self.range(variable, &[])
     }
 
-    /// The components that a path of constant indices selects in a variable; all components if the
+    /// The components (numbered scalars) that a path of constant indices selects in a variable; all of them if the
     /// variable is tracked as a whole. `None` for invalid indices.
     pub(super) fn range(&self, variable: Id, path: &[u32]) -> Option<Range<usize>> {
         let Numbered { mut first, mut ty, is_apart } = *self.variables.get(&variable)?;
@@ -171,7 +171,7 @@ impl<'a> Components<'a> {
 pub(super) struct Scan<'a, 'm> {
     pub(super) module: &'m Module,
     pub(super) declarations: &'a Declarations,
-    /// The components of the module-scope variables.
+    /// The components (numbered scalars) of the module-scope variables.
     pub(super) globals: &'a Components<'a>,
     /// The module-scope variables that are tracked.
     pub(super) variables: &'a [Id],

@@ -40,8 +40,8 @@ impl Tracked {
         self.pointers.get(&id)
     }
 
-    /// Tracks a variable. Returns the range of its leaves, or `None` if its type is unknown or has
-    /// too many leaves.
+    /// Tracks a variable. Returns the range of its leaves (parts that are neither structures nor arrays), or `None` if
+    /// its type is unknown or has too many leaves.
     pub(super) fn add(
         &mut self,
         values: &Values<'_>,

@@ -35,7 +35,7 @@ pub(super) struct Values<'m> {
     /// The types of the constants, undefined values and global variables that the module declares, and the values of
     /// the constants.
     constants: FxHashMap<Id, Constant>,
-    /// The undefined value of each type for which there is one.
+    /// The id of the `OpUndef` of each type, if it was declared.
     undefined: FxHashMap<Id, Id>,
     /// The results of emitted pure instructions, by opcode, type and operands. Equal instructions
     /// reuse them.
