@@ -9,6 +9,7 @@
 //
 // With primitive restart every index is an item. Which indices contribute to a primitive is only found out in this
 // shader.
+//
 // This shader is specialised into several pipelines (src/runtime/pipeline/key.rs). Pipelines for one draw read it from
 // push constants; there is one each without indices, with indices, and with primitive restart. An unchecked pipeline
 // omits all bounds checks, because the CPU has checked that the vertex buffers contain all elements that the draw

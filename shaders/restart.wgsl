@@ -508,7 +508,6 @@ struct Position {
 
 // The position `offset` indices after index `first`, in a range of `limit` indices. Positions from 2^32 on are in the
 // last block.
-// last block.
 fn position_behind(limit: u32, first: u32, offset: u32) -> Position {
     let position = first + offset;
     let last = block_count(limit) - 1u;

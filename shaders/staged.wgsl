@@ -90,8 +90,9 @@ fn xfb_compute_staged(
         return;
     }
     let listing = listing();
-    // If records consist of one unit, neighbouring invocations store neighbouring bytes even without staging. If they
-    // consist of two units, a draw that is beyond the caches is captured faster without staging.
+    // A unit is the part of a record that an invocation copies at once. If records consist of one unit, neighbouring
+    // invocations store neighbouring bytes even without staging. If they consist of two units, a draw that is beyond
+    // the caches is captured faster without staging.
     if listing == 1u && (staged_units() == 1u || (staged_units() == 2u && is_beyond_caches())) {
         if work.exists {
             emit(work.segment, records_of(work).x);

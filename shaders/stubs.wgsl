@@ -168,11 +168,11 @@ fn begin_patch() {}
 // phases. All invocations of a patch end a phase before any of them begins the next phase.
 fn control_phases() -> u32 { return 1u; }
 
-// Sets the phase that the control shader runs, and its inputs that do not belong to a control point. The input
-// patch has `vertices` control points.
+// Sets the phase (the code between two barriers) that the control shader runs, and the shader's inputs that do not
+// belong to a control point. The input patch has `vertices` control points.
 fn set_control_inputs(primitive: u32, invocation: u32, vertices: u32, phase: u32) {}
 
-// Runs the phase of the control shader for one control point.
+// Runs the control shader, in the phase that set_control_inputs has set, for one control point.
 fn shade_control() {}
 
 // The tessellation levels that the control shader has written, as the bits of floats.

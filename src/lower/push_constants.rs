@@ -98,8 +98,8 @@ impl PushConstants {
         }
     }
 
-    /// Stores the types of the widened module, and returns its declarations. Returns `None` if
-    /// nothing was widened.
+    /// Takes the result of `widen`, which replaced 8-bit and 16-bit types. Stores the new types if push constants have
+    /// them, and returns the declarations of the changed module. Returns `None` if nothing was replaced.
     pub(super) fn widened(&mut self, widened: Option<Widened>) -> Option<Declarations> {
         let Widened { declarations, types } = widened?;
         if self.is_only_moved {

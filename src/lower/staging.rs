@@ -29,12 +29,13 @@ const RECORDS_PER_ITEM: u32 = 3;
 const BYTES: u32 = 2560;
 const VERTICES: u32 = 16;
 
-/// The largest number of gaps in a record. With each gap, copying a unit takes one more comparison.
+/// The largest number of gaps (runs of dwords that are not captured) in a record. With each gap, copying a unit takes
+/// one more comparison.
 const MAX_GAPS: usize = 4;
 
-/// In shared memory, records of at least this many units are padded to an odd number of units, so
-/// that neighbouring invocations write to different memory banks. Captures of 64 bytes per record
-/// then reach 1.00 of the roofline (`bench/README.md`) instead of 0.72.
+/// In shared memory, records of at least this many units (of 1, 2 or 4 dwords) are padded to an odd number of units,
+/// so that neighbouring invocations write to different memory banks. Captures of 64 bytes per record then reach 1.00
+/// of the roofline (`bench/README.md`) instead of 0.72.
 const PADDED_UNITS: u32 = 4;
 
 /// The shared memory of a workgroup.
@@ -69,8 +70,8 @@ struct Shape {
     pitch: u32,
     /// The number of dwords from one record to the next in the capture buffer.
     stride: u32,
-    /// For each gap: the number of captured units before the gap, and the size of the gap in
-    /// dwords.
+    /// For each gap (a run of dwords that are not captured): the number of captured units before the gap, and the size
+    /// of the gap in dwords.
     gaps: Vec<(u32, u32)>,
 }
 
@@ -315,8 +316,8 @@ fn shapes(
 }
 
 impl Shape {
-    /// Computes the layout in shared memory of the records for a buffer, whose stride is `stride`
-    /// dwords. Returns `None` if a record has too many gaps.
+    /// Computes the layout in shared memory of the records for a buffer, whose stride is `stride` dwords. Returns
+    /// `None` if a record has more than [`MAX_GAPS`] gaps (runs of dwords that are not captured).
     fn new(layout: &Layout, buffer: usize, stride: u32, resources: ResourcePlan) -> Option<Self> {
         // The unit has to divide the stride, the number of captured dwords, and the dwords at which gaps
         // begin and end. `divided` combines all these numbers by "or": a power of two that divides it

@@ -27,8 +27,8 @@ use super::{Id, Instruction, Module, Section};
 /// of its loops plus two. If more are needed, nothing in the function counts as written.
 const MAX_PASSES: usize = 24;
 
-/// The largest number of bits in all blocks of a function. If more are needed, nothing in the function
-/// counts as written.
+/// The largest number of bits that the analysis of a function takes: one for each tracked scalar in each block. If
+/// more are needed, nothing in the function counts as written.
 const MAX_BITS: usize = 1 << 28;
 
 /// The largest number of passes over all functions. The number needed is the nesting depth of calls, if callers come

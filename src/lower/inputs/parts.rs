@@ -36,7 +36,7 @@ pub(in crate::lower) struct Part<'v> {
 
 /// The types of the constituents of a composite type: columns, elements or members.
 pub(in crate::lower) enum Constituents<'a> {
-    /// All constituents (columns or elements) have this type. Then their number.
+    /// The type of all constituents (columns or elements), and their number.
     Same(Id, u32),
     /// The type of each member.
     Members(&'a [Id]),

@@ -172,7 +172,7 @@ impl Unit {
     }
 }
 
-/// Lists the variables and members of blocks that may be decorated.
+/// Lists the variables and members of blocks that may be captured by decorating them.
 fn units(declarations: &Declarations, entry: &EntryPoint) -> Vec<Unit> {
     let mut units = Vec::new();
     // If a buffer uses a structure too, its members are decorated with their offsets in the buffer,
