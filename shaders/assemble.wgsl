@@ -5,7 +5,7 @@
 // with primitive restart the indices between two restarts.
 struct Primitive {
     exists: bool,
-    // The position in the draw, counted in vertices or indices, at which the segment begins.
+    // The number of the segment's first vertex (or index, with primitive restart) in the draw.
     start: u32,
     // The number of this primitive in the segment, and the number of primitives of the segment. With primitive restart
     // `count` may leave out later primitives that do not contain the first vertex of this primitive. If the topology is
@@ -17,9 +17,9 @@ struct Primitive {
     id: u32,
 }
 
-// The primitive that begins at item `lane` of an instance. Without primitive restart, `lane` is the number of the
-// primitive. With primitive restart, `lane` is the position of an index, and a primitive does not begin at every index.
-// For patches that are divided into slices (patches.wgsl), each slice is treated as a primitive: `lane`, `number` and
+// The primitive that begins at item `lane` of an instance. Without primitive restart, an item is a primitive. With
+// primitive restart, an item is an index, and a primitive does not begin at every index. For patches that are divided
+// into slices of consecutive primitives (patches.wgsl), each slice is treated as a primitive: `lane`, `number` and
 // `count` then count slices.
 fn primitive_of_lane(lane: u32) -> Primitive {
     if is_restarted() {
@@ -37,8 +37,8 @@ fn primitive_of_lane(lane: u32) -> Primitive {
     return Primitive(true, 0u, lane, draw.item_count, lane);
 }
 
-// Does what primitive_of_lane does for a draw with primitive restart. `index` is the position of an
-// index in the draw.
+// Does what primitive_of_lane does for a draw with primitive restart. `index` is the number of an index within the
+// draw.
 fn primitive_of_index(index: u32) -> Primitive {
     let vertices = vertices_per_primitive(draw.flags);
     let place = place_of_index(index);
@@ -61,7 +61,7 @@ fn primitive_of_index(index: u32) -> Primitive {
     );
 }
 
-// Returns the position of vertex `slot` of a primitive, in vertices or indices from the start of the draw.
+// Returns which vertex (or index, with primitive restart) of the draw is vertex `slot` of a primitive.
 fn element_of_slot(primitive: Primitive, slot: u32) -> u32 {
     let i = primitive.number;
     let odd = i & 1u;
@@ -77,8 +77,8 @@ fn element_of_slot(primitive: Primitive, slot: u32) -> u32 {
         element = i + select(slot, select(turned, slot, last == 1u && slot == 2u), odd == 1u);
     }
     if is_tri_fan() {
-        // The hub is the last vertex of a fan's triangle, or the first if the last vertex is the provoking
-        // one.
+        // The hub (the first vertex of the fan) is the last vertex of each triangle, or the first one if the last
+        // vertex is the provoking vertex.
         let is_hub = slot == select(2u, 0u, last == 1u);
         element = select(i + slot + 1u - last, 0u, is_hub);
     }
@@ -88,9 +88,9 @@ fn element_of_slot(primitive: Primitive, slot: u32) -> u32 {
     return primitive.start + element;
 }
 
-// Does what element_of_slot does for triangle strips with adjacency. Slots 0, 2 and 4 are corners. Slots 1, 3
-// and 5 are the adjacent vertices: each is the third corner of the triangle at the other side of an edge, which
-// connects the corners in the slots before and after it.
+// Does what element_of_slot does for triangle strips with adjacency. Vertices 0, 2 and 4 of a primitive are its
+// corners. Vertices 1, 3 and 5 are the adjacent vertices: each is the third corner of the triangle at the other side
+// of an edge, which connects the corners before and after it.
 fn element_of_strip_with_adjacency(primitive: Primitive, slot: u32) -> u32 {
     let first = 2u * primitive.number;
     let is_odd = (primitive.number & 1u) == 1u;

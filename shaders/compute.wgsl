@@ -2,32 +2,34 @@
 // capture.
 //
 // All triangles of a fan share its first vertex, the hub; the other vertices are on the rim. A fan has two
-// invocations per primitive: one for a rim vertex, and one that runs the shader for the hub again and stores
-// the hub for this primitive only. So no invocation has to store to all primitives, and neighbouring
-// invocations write neighbouring records. An unchecked capture has three invocations per two primitives: the
-// hub's invocation stores the hub for both, so that like the invocation of a rim vertex it stores two records.
+// invocations per primitive: one for a rim vertex, and one that runs the shader for the hub again and stores the hub
+// for the invocation's primitive only. So no invocation has to store to all primitives, and neighbouring invocations
+// write neighbouring records. An unchecked capture has three invocations per two primitives: the hub's invocation
+// stores the hub for both, so that like the invocation of a rim vertex it stores two records.
 //
-// With primitive restart every index is an item. Only this shader finds out which indices contribute to a primitive.
+// With primitive restart every index is an item. Which indices contribute to a primitive is only found out in this
+// shader.
 //
-// This shader is specialised into several pipelines (src/runtime/pipeline/key.rs). Pipelines for one draw
-// read it from push constants; there are variants without indices, with indices, and with primitive restart.
-// An unchecked pipeline omits all bounds checks, because the CPU has checked that all elements exist. The
-// pipeline for listed draws captures several draws whose parameters the CPU wrote to memory. The fused
-// pipeline (fused.wgsl) captures one small draw without kernels. Each branch that a variant lacks saves
+// This shader is specialised into several pipelines (src/runtime/pipeline/key.rs). Pipelines for one draw read it from
+// push constants; there is one each without indices, with indices, and with primitive restart. An unchecked pipeline
+// omits all bounds checks, because the CPU has checked that the vertex buffers contain all elements that the draw
+// reads. The pipeline for listed draws captures several draws whose parameters the CPU wrote to memory. The fused
+// pipeline (fused.wgsl) captures one small draw without kernels. Each branch that a specialised pipeline lacks saves
 // compile time, registers, and time on devices that execute both sides of a branch.
 
-// The vertex that an invocation shades, which may be the hub of a fan.
+// The vertex for which an invocation runs the vertex shader: a vertex of the draw, or the hub of a fan.
 struct Work {
     // Whether the draw has this vertex and may write a record for it.
     exists: bool,
     segment: Segment,
-    // The number of the item in the segment, or NONE. If `is_hub`, the item is the rim vertex with which the
-    // hub's primitive begins.
+    // The number of the item (a vertex that contributes to the capture) in the segment, or NONE if the vertex
+    // contributes to no primitive. If `is_hub`, the item is the rim vertex with which the hub's primitive begins.
     item: u32,
     is_hub: bool,
 }
 
-// The number of a workgroup in a dispatch. The dispatch may be folded into two axes (src/runtime/fold.rs).
+// The number of a workgroup in a dispatch. The dispatch may be folded into two axes, because the number of its
+// workgroups exceeds the limit of one axis (src/runtime/fold.rs).
 fn workgroup_number(id: vec3<u32>, workgroups: vec3<u32>) -> u32 {
     if is_unchecked() {
         return id.x;
@@ -55,15 +57,15 @@ fn begin_draw(workgroup: u32, local: u32) -> bool {
     } else {
         use_pushed_draw();
     }
-    // If the CPU places the draws, the comparison is left out: hardly any workgroup of the dispatch lacks work, so the
-    // comparison would cost more than it saves. A workgroup that lacks work finds out later that its vertices do not
-    // exist.
+    // If the CPU computed where the records of the draws begin, the comparison is left out: hardly any workgroup of
+    // the dispatch lacks work, so the comparison would cost more than it saves. A workgroup that lacks work finds out
+    // later that its vertices do not exist.
     return !(may_be_general() || is_fused()) || first_invocation(workgroup) < draw.invocations;
 }
 
 // The number of a workgroup's first invocation, counted from the draw's first invocation.
 fn first_invocation(workgroup: u32) -> u32 {
-    // If a dispatch has only one draw, the draw begins at workgroup 0.
+    // If a dispatch has only one draw, the draw begins at workgroup 0, and first_workgroup is not read.
     let may_share = may_be_general() || is_batched();
     return (workgroup - select(0u, draw.first_workgroup, may_share)) * workgroup_size();
 }
@@ -88,7 +90,7 @@ fn fan_invocations(items: u32) -> u32 {
     return items + select(items, (items + 1u) / 2u, is_unchecked());
 }
 
-// Finds out which vertex an invocation shades, and sets the shader's inputs for it.
+// Finds out for which vertex an invocation runs the vertex shader, and sets the shader's inputs for it.
 fn begin_work(workgroup: u32, local: u32) -> Work {
     var work = Work();
     let index = first_invocation(workgroup) + local;
@@ -103,14 +105,14 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
 
     var element = lane;
     if is_fan {
-        // An unchecked capture has three invocations for each two primitives: a rim vertex, the hub, and the
-        // next rim vertex.
+        // An unchecked capture has three invocations for each two primitives of a fan: one for a rim vertex, one for
+        // the hub of both primitives, and one for the next rim vertex.
         element = select(lane / 2u, 2u * lane / 3u, is_unchecked());
         work.is_hub = select(lane % 2u == 1u, 2u * lane - 3u * element == 2u, is_unchecked());
     }
     var vertex = 0u;
     if is_restarted() {
-        // The index of the hub is at the start of the segment, which only place_of_index finds.
+        // The index of the hub is the first index of the segment, whose position only place_of_index finds.
         let may_have_hub = pipeline_topology() == ANY_TOPOLOGY || pipeline_topology() == TRI_FAN;
         if !may_have_hub {
             vertex = index_of_element(element);
@@ -134,15 +136,17 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
     return work;
 }
 
-// Runs the shader. A shader with side effects or subgroup operations must not run for an invocation without a vertex.
-// Any other shader runs in all invocations, which saves the branch. Lowering decides which case applies.
+// Runs the vertex shader. If the shader has side effects or subgroup operations, it must not run for an invocation
+// without a vertex. Any other shader runs in all invocations, which saves the branch. shades_existing_only, a function
+// whose body the linker generates, says which case applies.
 fn shade_work(work: Work) {
     if work.exists | !shades_existing_only() {
         shade();
     }
 }
 
-// The numbers of the records, at most three, that the shaded vertex is written to. Unused components are NONE.
+// The numbers of the records, at most three, to which the outputs of the vertex are written. Unused components are
+// NONE.
 fn records_of(work: Work) -> vec3<u32> {
     let first = hub_record(work.item);
     let hub = vec3<u32>(first, select(NONE, first + 3u, is_unchecked()), NONE);

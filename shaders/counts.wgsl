@@ -1,6 +1,6 @@
 // Counts of primitives and items. src/topology.rs and src/counts.rs implement the same in Rust.
 //
-// The tables that are passed to entry_of have four bits for each topology, with topology 0 in the lowest bits. A
+// The constants that are passed to entry_of have four bits for each topology, with topology 0 in the lowest bits. A
 // `switch` would cost registers: Mesa turns it into a sequence of conditions, and keeps the previous result for the
 // case that no condition holds.
 

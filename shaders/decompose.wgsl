@@ -1,10 +1,10 @@
-// Decomposition: which vertices each primitive captures, and in which order. These functions work as a scatter:
-// for one vertex they compute, in O(1), the records that it is written to. src/topology.rs implements the same
-// in Rust, and is tested against the tables of the specification.
+// Decomposition: which vertices each primitive captures, and in which order. Here the mapping goes from vertices to
+// records: for one vertex the functions compute, in O(1), the records that it is written to. src/topology.rs
+// implements the same rules in Rust, and is tested against the tables of the specification.
 //
 // Items are the vertices that contribute to primitives, numbered consecutively. The hub of a fan (its first vertex,
 // which all triangles share) is not an item. A record is an output vertex. The number of a record within its instance
-// is primitive * vertices per primitive + slot.
+// is primitive * vertices per primitive + the number of the vertex in the primitive.
 
 const LIST: u32 = 0u;
 const LINE_STRIP: u32 = 1u;
@@ -93,8 +93,8 @@ fn records_of_line_strip(k: u32) -> vec3<u32> {
     return vec3<u32>(2u * k, 2u * k - 1u, NONE);
 }
 
-// The largest number of records of an item. In a pipeline for one topology this is a constant, so that the
-// compiler removes the code for further records, which devices that execute both sides of a branch would
+// The largest number of records that one item is written to. In a pipeline for one topology this is a constant, so
+// that the compiler removes the code for further records, which devices that execute both sides of a branch would
 // otherwise execute.
 fn most_records_of_item() -> u32 {
     if is_tri_strip() | is_tri_strip_adj() {
@@ -103,7 +103,7 @@ fn most_records_of_item() -> u32 {
     return select(1u, 2u, is_line_strip() | is_line_strip_adj() | is_tri_fan());
 }
 
-// The record of a fan's hub in the triangle whose first rim vertex is item `k`.
+// The number of the record of a fan's hub in the triangle whose first rim vertex is item `k`.
 fn hub_record(k: u32) -> u32 {
     return 3u * k + select(2u, 0u, is_last_vertex() == 1u);
 }
@@ -116,8 +116,8 @@ struct Segment {
     count: u32,
 }
 
-// The records of an instance. The products do not overflow, because the counts are limited by the size of the
-// buffers.
+// The records of an instance. The products do not overflow, because the numbers of records are limited by the size of
+// the capture buffers.
 fn segment_of_instance(instance: u32) -> Segment {
     if is_unchecked() {
         return Segment(draw.base_record, output_limit());
@@ -130,9 +130,9 @@ fn output_limit() -> u32 {
     return draw.output_end - draw.base_record;
 }
 
-// Whether a record is captured: it must belong to a primitive of the segment, and must not overflow the
-// buffers. In an unchecked capture the first test is enough: it has one instance, whose record count the CPU
-// has clamped.
+// Whether a record is captured: it must belong to a primitive of the segment, and must not overflow the buffers. In an
+// unchecked capture the first test is enough, because the CPU has clamped the record count of its only instance to
+// what fits.
 fn is_captured(segment: Segment, record: u32) -> bool {
     return (record < segment.count) & (is_unchecked() | (segment.first + record < draw.output_end));
 }

@@ -1,8 +1,9 @@
-// Kernels that place the records of geometry shaders. Each invocation of geometry.wgsl counts the primitives of
-// one entry; consecutive entries form blocks. xfb_entry_sums adds up the counts in each block.
-// xfb_place_entries adds up the sums of all blocks, which tells where the records of each block begin.
+// Kernels that compute where the records of geometry shaders are written. Each invocation of geometry.wgsl counts the
+// primitives of one entry, a run of input primitives of one draw; consecutive entries form blocks. xfb_entry_sums adds
+// up the counts in each block. xfb_place_entries adds up the sums of all blocks, which tells where the records of each
+// block begin.
 
-// The parameters of xfb_entry_sums. `counts` and `blocks` are the members of the `Entries` of the first
+// The parameters of xfb_entry_sums. `counts` and `blocks` are those of the `Entries` (geometry.wgsl) of the first
 // dispatch.
 struct EntrySums {
     counts: vec2<u32>,
@@ -24,8 +25,8 @@ fn xfb_entry_sums(
 ) {
     let addresses = load4(kernel.parameters);
     let last = load_entries(load2(add_bytes(kernel.parameters, 16u)));
-    // The `blocks` of all dispatches point into one table, which is shorter than 4 GiB. The difference of the
-    // low dwords is therefore the difference of the addresses.
+    // The blocks of all dispatches are in one array, which is shorter than 4 GiB. The difference of the low dwords is
+    // therefore the difference of the addresses.
     let block_count = (last.blocks.x - addresses.z) / ENTRY_BLOCK_SIZE + last.count / ENTRIES_PER_BLOCK;
     if local == 0u {
         ends[NO_RUN] = vec4<u32>();
@@ -63,7 +64,8 @@ struct PlaceEntries {
 }
 
 struct EntryJob {
-    // The address of the `Batch` of the counting run, and the address to write the `Batch` of the storing run to.
+    // The address of the `Batch` of the counting run (which counts the primitives that each entry emits), and the
+    // address to write the `Batch` of the storing run to.
     counting: vec2<u32>,
     storing: vec2<u32>,
     entries: vec2<u32>,
@@ -79,8 +81,9 @@ const ENTRY_JOB_SIZE: u32 = 48u;
 // The offset of `progress` in the parameters, in bytes.
 const PLACE_PROGRESS: u32 = 16u;
 
-// Places the entries of all dispatches, one dispatch after the other. If nothing is captured, and primitives are only
-// counted for queries, all strides are 0, and `room` (the number of records that still fit) is NONE.
+// Computes where the records of the entries of all dispatches begin, one dispatch after the other. If nothing is
+// captured, and primitives are only counted for queries, all strides are 0, and `room` (the number of records that
+// still fit) is NONE.
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
 fn xfb_place_entries(@builtin(local_invocation_index) local: u32) {
     let parameters = load4(kernel.parameters);
@@ -107,7 +110,8 @@ fn xfb_place_entries(@builtin(local_invocation_index) local: u32) {
     }
 }
 
-// Places the entries of a dispatch after the entries of the previous dispatches.
+// Places the entries of the dispatch with the `EntryJob` at address `at`: their records follow those of the previous
+// dispatches.
 fn place_job(at: vec2<u32>, local: u32) {
     let batches = load4(at);
     let addresses = load4(add_bytes(at, 16u));
@@ -137,7 +141,8 @@ fn place_job(at: vec2<u32>, local: u32) {
     if local == 0u {
         store4(batches.zw, 0u, vec4<u32>(load3(batches.xy), end));
         store4(batches.zw, 4u, start_position);
-        // If nothing is captured, nothing overflows: all primitives count as written.
+        // If nothing is captured, nothing overflows: all primitives count as written (the first value of
+        // `stream_query`).
         let counted = select(needed, vec2<u32>(written, 0u), captures);
         add_to_query(queries.xy, vec4<u32>(counted, needed));
         add_to_query(queries.zw, vec4<u32>(needed, 0u, 0u));

@@ -1,5 +1,4 @@
-// Vertex pulling: loads the elements of attributes like fixed-function vertex input does, before their
-// formats are converted.
+// Vertex pulling: loads the elements of attributes like fixed-function vertex input does. formats.wgsl converts them.
 //
 // An element that is not completely within the binding is read as zeros. Its load uses the address of
 // element 0, which is always readable: an invocation may execute a load even if it skipped the branch (see
@@ -34,7 +33,7 @@ fn is_beyond(descriptor: AttributeDescriptor, element: u32) -> bool {
     return !is_unchecked() && element >= descriptor.limit;
 }
 
-// The element that an instance reads from a binding with this divisor.
+// The element that an instance reads from a binding with the input rate of instances and this divisor.
 fn divided_instance(instance_index: u32, divisor: u32) -> u32 {
     return base_instance() + (instance_index - base_instance()) / divisor;
 }
@@ -77,7 +76,7 @@ fn fetch4(slot: u32, element: u32) -> vec4<u32> {
     return load4_wide(address);
 }
 
-// These functions load the dwords after the first four of an element of 24 or 32 bytes.
+// These functions load the dwords after the first four of an element of 24 or 32 bytes, which has 64-bit components.
 
 fn fetch2_behind4(slot: u32, element: u32) -> vec2<u32> {
     let descriptor = attribute_descriptor(slot);

@@ -1,5 +1,5 @@
-// Writes counters and query results that the CPU computed during recording, and ends queries. Queries
-// end in a separate dispatch, after everything that they count.
+// Writes counters and query results that the CPU computed during recording, and ends queries. Queries end in a
+// separate dispatch, after all captures and operations that add to them.
 
 struct Operation {
     address: vec2<u32>,
@@ -56,8 +56,8 @@ fn xfb_finish(
 const QUERY_SIZE: u32 = 48u;
 const QUERY_RESULT: u32 = 16u;
 
-// Adds to the two 64-bit integers of a query, unless its address is 0. The queries of the invocations may be in
-// different buffers.
+// Adds `counted`, two 64-bit integers, to the values of a query, unless its address is 0. The queries of the
+// invocations may be in different buffers.
 fn add_to_query(query: vec2<u32>, counted: vec4<u32>) {
     let at = address_or(query, kernel.parameters);
     if is_address(query) {

@@ -46,10 +46,10 @@ fn use_fused_draw(workgroup: u32, local: u32) {
     }
 }
 
-// Whether this workgroup writes the counters and queries. If a capture with several workgroups both reads and
-// writes counters, the last workgroup to arrive writes, because all others have read by then; `expected` is
-// the number of workgroups. No workgroup waits for another one, so the device need not run them at the same
-// time. In other captures `expected` is 0, and workgroup 0 writes.
+// Whether this workgroup writes the counters and queries. If a capture with several workgroups both reads and writes
+// counters, the last workgroup to arrive writes, because all others have read the counters by then; `expected` is the
+// number of workgroups. No workgroup waits for another one, so the device need not run them at the same time. In other
+// captures `expected` is 0, and workgroup 0 writes.
 fn is_writer(workgroup: u32) -> bool {
     let expected = load1(add_bytes(fused_address(), FUSED_EXPECTED));
     if expected == 0u {
@@ -59,13 +59,13 @@ fn is_writer(workgroup: u32) -> bool {
     if arrive(arrived) + 1u != expected {
         return false;
     }
-    // The next execution of the command buffer has to count from 0 again.
+    // The next execution of the command buffer has to count the workgroups from 0 again.
     store1(arrived, 0u, 0u);
     return true;
 }
 
-// Does what add_to_query does. In a fused capture only one invocation adds to queries, so it can use loads and
-// stores for a single buffer.
+// Does what add_to_query (finish.wgsl) does. In a fused capture only one invocation adds to queries, so it can use
+// loads and stores that require one buffer for the whole workgroup.
 fn count_for_query(query: vec2<u32>, counted: vec4<u32>) {
     let at = address_or(query, fused_address());
     if is_address(query) {

@@ -4,19 +4,19 @@
 //
 // How much a geometry shader emits is known only after it has run. The same pipeline therefore runs twice: the first
 // run counts the primitives that each entry emits, the second run stores them. In between, kernels compute where the
-// records of each entry begin (entries.wgsl). Besides the records, an entry takes memory only for its two counts.
+// records of each entry begin (entries.wgsl). Besides its records, an entry takes only two dwords of memory.
 //
 // A vertex is stored when it is emitted, to all primitives of the strip that it may belong to. If a strip turns
 // out to be incomplete, the next strip of the entry overwrites it. After the last complete strip nothing is
 // stored, because the counting run has found out how many primitives the entry emits.
 //
-// Neighbouring invocations store records that lie apart, which is slow. Where all records of a workgroup fit
-// into shared memory, they are therefore staged (staged.wgsl).
+// Neighbouring invocations store records that lie apart, which is slow. If all records of a workgroup fit into shared
+// memory, the workgroup therefore collects them there before it stores them (staged.wgsl).
 //
-// If a shader always emits the same number of primitives and the CPU places its draws, there is no counting run:
-// each invocation takes one input primitive, whose records are known.
+// If a shader always emits the same number of primitives and the CPU computes where its records begin, there is no
+// counting run: each invocation takes one input primitive, whose records are known.
 
-// The memory in which the entries of a dispatch are counted and placed.
+// The memory for the counts and the positions of the entries of a dispatch.
 struct Entries {
     // The address of an array with two dwords for each entry: the number of primitives that the entry emits, and the
     // sum of these numbers over the entries before it in its block.
@@ -60,7 +60,7 @@ fn load_entries(at: vec2<u32>) -> Entries {
     return Entries(addresses.xy, addresses.zw, load1(add_bytes(at, 16u)), array<u32, 3>());
 }
 
-// The records of an entry, which the kernels of entries.wgsl have placed.
+// The records of an entry, whose numbers the kernels of entries.wgsl have computed.
 fn records_of_entry(entries: Entries, entry: u32) -> Segment {
     let counts = load2(add_bytes(entries.counts, ENTRY_SIZE * entry));
     let first = load1(add_bytes(entries.blocks, ENTRY_BLOCK_SIZE * (entry / ENTRIES_PER_BLOCK)));
@@ -72,7 +72,8 @@ fn records_of_entry(entries: Entries, entry: u32) -> Segment {
     return Segment(begin, min(min(counts.x, limit / vertices) * vertices, limit - begin));
 }
 
-// The records that a workgroup stores, which are consecutive. The segment is empty if the workgroup stores none.
+// The records that a workgroup stores, which are consecutive. The segment is empty if the workgroup stores none, as in
+// the counting run of a draw that the CPU has not placed.
 fn records_of_workgroup(workgroup: u32, exists: bool, entries: Entries) -> Segment {
     if is_placed() {
         let number = first_invocation(workgroup);
@@ -90,13 +91,13 @@ fn records_of_workgroup(workgroup: u32, exists: bool, entries: Entries) -> Segme
     return Segment(first, last.first + last.count - first);
 }
 
-// Whether the CPU has placed the draw, so that there is no counting run.
+// Whether the CPU has computed where the records of the draw begin, so that there is no counting run.
 fn is_placed() -> bool {
     return always_emitted() != 0u && !has_batch();
 }
 
-// The records of items `first` to `end` (exclusive) of a draw that the CPU has placed. The draw's last item may fit
-// only in part; its records then end at draw.output_end.
+// The records of items (input primitives) `first` to `end` (exclusive) of a draw for which is_placed() is true. The
+// draw's last item may fit only in part; its records then end at draw.output_end.
 fn records_of_items(first: u32, end: u32) -> Segment {
     let each = always_emitted() * geometry_invocations() * output_vertices();
     let begin = min(draw.base_record + first * each, draw.output_end);
@@ -139,12 +140,14 @@ fn captured_stream() -> u32 {
 }
 
 // Whether the side effects of the shaders happen in this run. They must happen once, so they are left out of all
-// counting runs, and if several streams are stored, out of the storing runs of all streams but one.
+// counting runs, of slices of a patch whose shaders another invocation runs, too (is_repeating), and if several
+// streams are stored, of the storing runs of all streams but one.
 fn has_effects() -> bool {
     return !is_counting && !is_repeating && (sysvals.draw.flags & WITHOUT_EFFECTS) == 0u;
 }
 
-// Stores or stages record `record` of a strip, unless the strip has fewer records.
+// Stores record `record` of a strip, or writes it to shared memory if the workgroup stages its records. Does nothing
+// if the strip has fewer records.
 fn capture_record(strip: Segment, record: u32) {
     if record < strip.count {
         if uniformly(is_staging) {
@@ -155,7 +158,7 @@ fn capture_record(strip: Segment, record: u32) {
     }
 }
 
-// The records that vertex `k` of an emitted strip is written to, counted from the start of the strip.
+// The records that vertex `k` of an emitted strip is written to, counted from the strip's first record.
 fn records_of_emitted(k: u32) -> vec3<u32> {
     let vertices = output_vertices();
     if vertices == 3u {
@@ -232,8 +235,8 @@ fn xfb_geometry(
     let staged = records_of_workgroup(workgroup, exists, entries);
     is_staging = staged.count != 0u && staged.count <= staged_vertices();
     first_output = staged.first;
-    // From here on only `entry_records` limits what is stored, and `output_end` limits which primitives are
-    // assembled.
+    // From here on only `entry_records` limits what is stored. `output_end` only limits how many vertices primitive
+    // restart assembles.
     draw.output_end = MOST_ASSEMBLED;
     var place = instance_and_lane(min(first, items), draw.item_count);
     for (var item = first; item < end; item++) {

@@ -31,7 +31,8 @@ fn largest_index(size: u32) -> u32 {
     return 0xffffffffu >> (32u - 8u * size);
 }
 
-// The index of the vertex at a position in the draw, without the base vertex.
+// The index of the vertex at position `element` in the draw, without the base vertex. Without an index buffer, the
+// position itself.
 fn index_of_element(element: u32) -> u32 {
     let size = draw.flags & INDEX_SIZE;
     if !may_be_indexed() || size == 0u {

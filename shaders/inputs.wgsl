@@ -37,7 +37,7 @@ struct Input {
     restart_index: u32,
 
     index_address: vec2<u32>,
-    // The address of the first VkDraw[Indexed]IndirectCommand, or of the counter of BYTE_COUNT.
+    // The address of the first VkDraw[Indexed]IndirectCommand. If the kind is BYTE_COUNT, the address of the counter.
     arguments: vec2<u32>,
 
     // The address of a draw count, or 0 if the input has exactly draw_count draws. Draws whose index is not
@@ -58,7 +58,7 @@ struct Input {
 }
 
 const INPUT_SIZE: u32 = 112u;
-// The offsets of `group` and of both queries in an input, in bytes.
+// The offsets of `group` and of the addresses of both queries in an input (a recorded draw command), in bytes.
 const INPUT_GROUP: u32 = 36u;
 const INPUT_QUERIES: u32 = 80u;
 
@@ -93,8 +93,8 @@ fn draw_of_input(all: Input, index: u32) -> Input {
 // The largest number of draws of an input (a recorded draw command). Further draws are ignored.
 const MOST_DRAWS: u32 = 0xffffffu;
 
-// The number of draws of an input (a recorded draw command). An input without draws counts as one empty draw, so that
-// its group and its queries are processed, too.
+// The number of draws of an input (a recorded draw command). An input whose draw count is 0 counts as one empty draw,
+// so that the kernel still processes the input's group and queries.
 fn draws_of_input(input: Input) -> u32 {
     var draws = min(input.draw_count, MOST_DRAWS);
     let count_address = address_or(input.count_address, kernel.parameters);
@@ -133,7 +133,8 @@ struct Arguments {
     index_limit: u32,
 }
 
-// The number of vertices that vkCmdDrawIndirectByteCountEXT draws.
+// The number of vertices that vkCmdDrawIndirectByteCountEXT draws: `counter` is the value that it reads, `offset` its
+// counterOffset, `stride` its vertexStride.
 fn vertices_of_bytes(counter: u32, offset: u32, stride: u32) -> u32 {
     return (counter - min(counter, offset)) / stride;
 }

@@ -1,5 +1,5 @@
-// Inputs (recorded draw commands) that have several draws. The setup kernel processes the draws in blocks,
-// one draw per invocation.
+// Inputs (recorded draw commands) that have several draws. The setup kernel processes the draws in blocks of one draw
+// per invocation.
 
 fn load_group(inputs: vec2<u32>, number: u32) -> u32 {
     return load1(add_bytes(multiply_add(inputs, number, INPUT_SIZE), INPUT_GROUP));
@@ -13,7 +13,8 @@ fn load_query(number: u32, which: u32) -> vec2<u32> {
 }
 
 // A run consists of consecutive draws with the same query or group. Returns which kinds of runs (STREAM_QUERY,
-// GENERATED_QUERY, GROUP) begin with this draw, as bits.
+// GENERATED_QUERY, GROUP) begin with this draw, as bits. Draw 0 of the first input is not reported: nothing precedes
+// it.
 fn starts_of(part: Part) -> u32 {
     if part.index != 0u || part.input == 0u {
         return 0u;
@@ -27,9 +28,9 @@ fn starts_of(part: Part) -> u32 {
         | select(0u, 1u << GROUP, load_group(inputs, part.input) != load_group(inputs, part.input - 1u));
 }
 
-// For each of the inputs (recorded draw commands) that are processed together (see count_draws): the number of its
-// first draw, counted over the draws of all these inputs. The elements after the last input have the number of all
-// draws.
+// The inputs (recorded draw commands) are processed together, one per invocation (see count_draws). For each of them:
+// the number of its first draw, counted over the draws of all these inputs. The elements after the last input have the
+// number of all draws.
 var<workgroup> first_draws: array<u32, MAX_KERNEL_WIDTH>;
 // The number of all draws of the inputs that are processed together.
 var<workgroup> all_draws: u32;
@@ -57,7 +58,7 @@ fn count_draws(first: u32, local: u32) -> u32 {
     return workgroupUniformLoad(&all_draws);
 }
 
-// One of the draws of an input (a recorded draw command).
+// A draw: the number of its input (recorded draw command), and the index of the draw in this input.
 struct Part {
     input: u32,
     index: u32,
@@ -81,7 +82,8 @@ fn part_of(first: u32, number: u32) -> Part {
     return Part(first + low, number - first_draws[low]);
 }
 
-// A step of the binary search in part_of.
+// A step of the binary search in part_of. Returns `low` + `step` if that input's first draw is not after draw
+// `number`, otherwise `low`.
 fn later_input(low: u32, number: u32, step: u32) -> u32 {
     if step >= kernel_width() || first_draws[low + step] > number {
         return low;
@@ -89,11 +91,11 @@ fn later_input(low: u32, number: u32, step: u32) -> u32 {
     return low + step;
 }
 
-// The number of the first draw of the next block, after the block that begins at `first_draw`. `part` is the
-// invocation's draw. `fits` says whether another primitive of the same draw command fits after this block. If none fits
-// for the command of the block's last draw, the remaining draws of this command have no effect and are skipped, unless
-// any command adds to a query. Draws of geometry shaders are never skipped, because it is not known yet how many
-// primitives they emit.
+// Returns the number of the first draw of the next block. The current block of draws (one per invocation) begins at
+// `first_draw`. `part` is the invocation's draw. `fits` says whether another primitive of the same draw command fits
+// after this block. If `fits` is false for the block's last draw, the remaining draws of its command have no effect
+// and are skipped, unless any command of the capture adds to a query. Draws of geometry shaders are never skipped,
+// because it is not known yet how many primitives they emit.
 fn next_block(first: u32, first_draw: u32, draw_count: u32, part: Part, fits: bool, local: u32) -> u32 {
     let setup = load_setup();
     let width = kernel_width();
@@ -117,11 +119,11 @@ fn next_block(first: u32, first_draw: u32, draw_count: u32, part: Part, fits: bo
 // that case only the draws with invocations are kept, and the first draw of each group. A draw has invocations if it
 // writes something, or with a geometry shader if it has input primitives.
 
-// One bit for each draw of the block: whether it is kept.
+// One bit for each draw of the block: whether it is kept, that is stored by the kernel.
 var<workgroup> kept: array<atomic<u32>, MAX_KERNEL_WIDTH / 32u>;
 
-// The number of kept draws in the block before the invocation's draw. The barriers in sum_runs separate
-// this block's bits from those of the next block.
+// The number of kept draws (those that the kernel stores) in the block before the invocation's draw. The barriers in
+// sum_runs separate this block's bits from those of the next block.
 fn count_kept_before(local: u32, is_kept: bool) -> u32 {
     let word = local / 32u;
     let bit = local % 32u;

@@ -1,16 +1,16 @@
 // Captures of tessellation shaders, which use geometry.wgsl with slices of patches in place of input
 // primitives.
 //
-// A patch may have many more primitives than one invocation should store. Each patch is therefore cut into
-// slices of consecutive primitives. Slices are the items of a draw, so that entries of slices are counted and
-// placed like entries of primitives. An invocation runs the vertex shader and the control shader once for all
-// its slices of a patch.
+// A patch may have many more primitives than one invocation should store. Each patch is therefore cut into slices of
+// consecutive primitives. Slices are the items of a draw, so that entries (runs of consecutive items) are counted and
+// placed as for geometry shaders. An invocation runs the vertex shader and the control shader once for all its slices
+// of a patch.
 //
 // How many primitives a slice has follows from the patch's levels, so the counting run needs no evaluation shader,
 // unless a geometry shader follows the evaluation shader.
 
-// The patch for which the control shader ran last, so that its variables contain the control points and levels:
-// the patch's instance, and its number in the instance.
+// The patch for which the control shader ran last: its instance, and its number in the instance. The control shader's
+// output variables contain the control points and levels of this patch.
 var<private> current_patch: vec2<u32> = vec2<u32>(NONE, NONE);
 
 fn patch_control_points() -> u32 {

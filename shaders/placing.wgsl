@@ -1,11 +1,11 @@
-// Computes where draws are captured, and how much of them fits. src/counts.rs implements the same
-// in Rust.
+// Computes where in the capture buffers the records of draws begin, and how many of their primitives fit.
+// src/counts.rs implements the same in Rust.
 
-// The positions where a capture begins in its buffers and where the buffers end, and the addresses at which
-// the position after the capture is written.
+// The parameters for placing draws: where the capture begins in its buffers, where the buffers end, and to which
+// addresses the position after the capture is written.
 struct Progress {
-    // `state` is the address of positions in bytes that an earlier setup wrote, or 0. `new_state` is
-    // the address to write new positions to, or 0.
+    // `state` is the address of positions in bytes that an earlier kernel wrote to its `new_state`, or 0. `new_state`
+    // is the address to write new positions to, or 0.
     state: vec2<u32>,
     new_state: vec2<u32>,
     // For each buffer: the position if there is neither a state nor a counter; the size of the bound
@@ -90,12 +90,12 @@ fn room_at(progress: Progress, positions: vec4<u32>) -> u32 {
     return least;
 }
 
-// The counts of a draw that is not placed yet and has `primitives` primitives per instance.
+// The counts of a draw with `primitives` primitives per instance. `written` and `base_record` are still 0.
 fn needed_by(primitives: u32, flags: u32, instance_count: u32) -> DrawPlacement {
     return DrawPlacement(primitives, vertices_per_primitive(flags), product(primitives, instance_count), 0u, 0u);
 }
 
-// The number of primitives of a draw that fit if `records` more records fit.
+// The number of primitives of a draw that fit if there is space for `records` more records.
 fn fitting(placed: DrawPlacement, records: u32) -> u32 {
     return min(saturated(placed.needed), records / placed.vertices);
 }
@@ -131,8 +131,9 @@ fn with_invocations(clamped: Draw, placed: DrawPlacement) -> Draw {
     return made;
 }
 
-// The number of invocations up to the last item that contributes, with `factor` invocations per item; the
-// last instance may be incomplete. The CPU computes the size of dispatches by the same rule.
+// The number of invocations up to the last item that contributes, with `factor` invocations per item; the last
+// instance may be incomplete, because not all its primitives fit. The CPU computes the size of dispatches by the same
+// rule (src/counts.rs).
 fn invocations_of(made: Draw, placed: DrawPlacement, factor: u32) -> u32 {
     var instances = made.instance_count;
     var last = 0u;

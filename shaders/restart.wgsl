@@ -1,9 +1,9 @@
-// Primitive restart: finds the segment of an index, and the number of primitives before it.
+// Primitive restart: finds the segment that an index belongs to, and the number of primitives before the segment.
 //
 // A segment consists of the indices between two restarts. Where the restarts are depends on the index buffer
-// and not on a draw. There is therefore one table for each range of indices and topology, and indirect draws
-// share it. Runs of indices are summarised with an associative operation (`join`). A reduction and a scan can
-// therefore compute the state before each run, with any number of workgroups and without communication
+// and not on a draw. There is therefore one table for each range of indices and topology, and indirect draws share it.
+// Sequences of consecutive indices are summarised (`Run`) with an associative operation (`join`). A reduction and a
+// scan can therefore compute the `State` before each sequence, with any number of workgroups and without communication
 // between workgroups:
 //
 //   xfb_restart        each invocation summarises one or several blocks of 32 indices, each workgroup
@@ -13,17 +13,17 @@
 //   xfb_compute        each invocation joins the state before its workgroup of blocks, the summary of
 //                      the blocks before its own, and the bit mask of its own block.
 //
-// A table has an entry of 16 bytes for each workgroup: the `State` before the workgroup, 0, and the first restart after
-// the workgroup. Before the scan, this entry is the workgroup's `Run`. The entry of a workgroup is followed by an entry
-// of 16 bytes for each block of the workgroup: the mask of the restarts in the block, the summary of the workgroup's
-// blocks before this block (two dwords), and the first restart after this block in the workgroup. A restart is given by
-// the position of its index in the range; NONE means that there is no restart. The last block of a range has no
-// restarts: it stands for all positions beyond the range.
+// A table has an element of 16 bytes for each workgroup: the `State` before the workgroup, 0, and the first restart
+// after the workgroup. Before the scan, this element is the workgroup's `Run`. The element of a workgroup is followed
+// by an element of 16 bytes for each block of the workgroup: the mask of the restarts in the block, the summary of the
+// workgroup's blocks before this block (two dwords), and the first restart after this block in the workgroup. A
+// restart is given by the position of its index in the range; NONE means that there is no restart. The last block of a
+// range has no restarts: it stands for all positions beyond the range.
 
 const BLOCK: u32 = 32u; // indices per block
 const BLOCKS: u32 = 256u; // blocks per workgroup
 
-// The summary of a run. A run consists of consecutive indices.
+// The summary of a run: a sequence of consecutive indices, such as those of a block.
 struct Run {
     restarts: u32, // 1 if the run contains a restart
     head: u32, // indices before the first restart; all if there is none
@@ -56,14 +56,14 @@ fn advance(topology: u32, vertices: u32, state: State, run: Run) -> State {
     return State(state.primitives + primitive_count(topology, vertices, open) + run.primitives, run.tail);
 }
 
-// The number of blocks for a range of `limit` indices, including the last block, which stands for positions beyond the
+// The number of blocks for a range of `limit` indices, including a last block which stands for positions beyond the
 // range.
 fn block_count(limit: u32) -> u32 {
     return limit / BLOCK + select(0u, 1u, limit % BLOCK != 0u) + 1u;
 }
 
-// The position of an entry in a table, counted in entries: state_entry returns the position of the entry of a
-// workgroup, block_entry that of the entry of a block.
+// The position in a table of the element for a workgroup (state_entry) or for a block (block_entry), counted in
+// elements of 16 bytes.
 
 fn state_entry(workgroup: u32) -> u32 {
     return workgroup * (BLOCKS + 1u);
@@ -73,8 +73,8 @@ fn block_entry(block: u32) -> u32 {
     return block + block / BLOCKS + 1u;
 }
 
-// The address of an entry. The product fits into 32 bits: a table of 2^32 indices takes little more
-// than 2 GiB.
+// The address of an element of a table. The product fits into 32 bits: a table for 2^32 indices takes little more than
+// 2 GiB.
 fn entry_address(table: vec2<u32>, entry: u32) -> vec2<u32> {
     return add_bytes(table, 16u * entry);
 }
@@ -98,7 +98,7 @@ fn primitives_of_runs(topology: u32, vertices: u32, whole: u32) -> u32 {
         return patches_of_runs(step, whole);
     }
     if may_loop() {
-        // Most runs contain no whole segment.
+        // In most runs no segment both begins and ends, so `whole` is 0 and the loop ends at once.
         var primitives = 0u;
         for (var rest = whole; rest != 0u;) {
             let first = firstTrailingBit(rest);
@@ -141,7 +141,8 @@ fn without_first_run(runs: u32) -> u32 {
     return runs & (runs + (runs & (0u - runs)));
 }
 
-// The number of patches in the first sequence of ones, which has been shortened by four bits.
+// The number of patches in the segment that the first sequence of ones stands for. The sequence has four bits less
+// than the segment has vertices.
 fn patches_of_first_run(step: u32, runs: u32) -> u32 {
     let length = firstTrailingBit(~(runs >> (firstTrailingBit(runs) & 31u)));
     return (length + 4u) / step;
@@ -183,8 +184,9 @@ struct RestartRange {
 const RESTART_RANGE_SIZE: u32 = 48u;
 const RESTART_RANGE_FIRST_WORKGROUP: u32 = 36u;
 
-// The ranges whose tables one dispatch computes. The first `scan_count` ranges have several workgroups, so
-// xfb_restart_scan scans their tables.
+// The parameters of xfb_restart and xfb_restart_scan: the address of an array of `count` `RestartRange`s, whose tables
+// one dispatch of xfb_restart computes. The first `scan_count` ranges have several workgroups. xfb_restart_scan
+// completes their tables.
 struct Reduction {
     ranges: vec2<u32>,
     count: u32,
@@ -232,7 +234,7 @@ fn xfb_restart(
 
     // The product is saturated, because the last block of the longest ranges begins at index 2^32.
     find_restarts(range, saturated(product(first_block, BLOCK)), local);
-    // Each invocation takes consecutive blocks.
+    // Each invocation summarises `share` consecutive blocks.
     let width = kernel_width();
     let share = BLOCKS / width;
     var run = Run();
@@ -270,8 +272,7 @@ fn xfb_restart(
     }
 }
 
-// The summary of a block, by the number of the block in the workgroup. It is empty for the last
-// block of a range, and for blocks after it.
+// The summary of block `number` of the workgroup. It is empty for the last block of a range, and for blocks after it.
 fn run_of_block(range: RestartRange, vertices: u32, blocks: u32, first_block: u32, number: u32) -> Run {
     let block = first_block + number;
     if block >= blocks - 1u {
@@ -285,9 +286,10 @@ fn run_of_block(range: RestartRange, vertices: u32, blocks: u32, first_block: u3
 // Finds the restarts among the indices of a workgroup. Neighbouring invocations load neighbouring indices.
 // Indices beyond the range are not restarts.
 //
-// All invocations leave a loop together, so that they reach the barrier after it together. Mesa's compiler for Mali
-// before v9 (25.0) reconverges invocations only where branches join, and at a single exit of a loop no branches join.
-// Invocations without an index of their own load the last index again.
+// All invocations make the same number of iterations of each loop, so that they reach the barrier after it together.
+// On Mali GPUs before v9, Mesa 25.0's compiler reconverges invocations only where two branches join, which is not the
+// case where a loop has a single exit. In an iteration that has no index left for an invocation, the invocation loads
+// the last index again.
 fn find_restarts(range: RestartRange, start: u32, local: u32) {
     let count = min(BLOCKS * BLOCK, range.limit - min(range.limit, start));
     let width = kernel_width();
@@ -334,7 +336,8 @@ fn find_restarts(range: RestartRange, start: u32, local: u32) {
     workgroupBarrier();
 }
 
-// Adds the restarts among the indices 4 * `quad` to 4 * `quad` + 3 of the workgroup.
+// Adds to `restarts` which of the indices 4 * `quad` to 4 * `quad` + 3 of the workgroup, whose values are `values`,
+// are restarts.
 fn add_restarts(restart_index: u32, quad: u32, values: vec4<u32>) {
     let found = select(vec4<u32>(), vec4<u32>(1u, 2u, 4u, 8u), values == vec4<u32>(restart_index));
     let bits = found.x | found.y | found.z | found.w;
@@ -366,8 +369,8 @@ fn marked_from(number: u32) -> u32 {
     return NONE;
 }
 
-// Scans over the runs of a workgroup. Returns the joined runs of all invocations before this one. Afterwards
-// the last element of `runs` is the run of the whole workgroup.
+// Scans over the `run`s of the invocations of a workgroup. Returns the summary of the indices of all invocations
+// before this one. Afterwards the last element of `runs` summarises the whole workgroup.
 fn scan_runs(topology: u32, vertices: u32, local: u32, run: Run) -> Run {
     runs[local] = run;
     workgroupBarrier();
@@ -406,12 +409,12 @@ fn xfb_restart_scan(
     let count = (block_count(range.limit) + BLOCKS - 1u) / BLOCKS;
     let width = kernel_width();
 
-    // Each invocation takes the entries of consecutive workgroups.
+    // Each invocation takes the table elements of consecutive workgroups.
     let share = (count + kernel_width() - 1u) / kernel_width();
     let first = min(local * share, count);
     let end = min(first + share, count);
     var run = Run();
-    // The entries are loaded four at a time, so that the loads overlap.
+    // Four elements are loaded at a time, so that the loads overlap.
     for (var i = first; i < end; i += 4u) {
         let next = load_runs(range.table, i, end - 1u);
         run = join(range.topology, vertices, run, next[0]);
@@ -449,8 +452,8 @@ fn xfb_restart_scan(
     }
 }
 
-// Stores `next`, the position of the first restart after a workgroup, in the workgroup's entry. Returns the
-// first restart after the previous workgroup.
+// Stores `next`, the position of the first restart after a workgroup, in the workgroup's element of the table. Returns
+// the first restart after the previous workgroup.
 fn store_next(table: vec2<u32>, workgroup: u32, end: u32, next: u32, run: Run) -> u32 {
     if workgroup >= end {
         return next;
@@ -459,7 +462,7 @@ fn store_next(table: vec2<u32>, workgroup: u32, end: u32, next: u32, run: Run) -
     return select(next, first_restart(workgroup, run), run.restarts != 0u);
 }
 
-// Stores `state`, the state before a workgroup, in the workgroup's entry. Returns the state after the
+// Stores `state`, the state before a workgroup, in the workgroup's element of the table. Returns the state after the
 // workgroup.
 fn store_state(range: RestartRange, vertices: u32, workgroup: u32, end: u32, state: State, run: Run) -> State {
     if workgroup >= end {
@@ -490,7 +493,7 @@ fn load_run_until(table: vec2<u32>, workgroup: u32, last: u32) -> Run {
     );
 }
 
-// The position of the first restart in a workgroup's run, which must contain a restart.
+// The position in the range of the first restart in `run`, the summary of a workgroup. The run must contain a restart.
 fn first_restart(workgroup: u32, run: Run) -> u32 {
     return workgroup * BLOCKS * BLOCK + run.head;
 }
@@ -503,7 +506,7 @@ struct Position {
     number: u32,
 }
 
-// The position `offset` indices after `first`, in a range of `limit` indices. Positions from 2^32 on are in the
+// The position `offset` indices after index `first`, in a range of `limit` indices. Positions from 2^32 on are in the
 // last block.
 fn position_behind(limit: u32, first: u32, offset: u32) -> Position {
     let position = first + offset;
@@ -516,7 +519,7 @@ fn load_block(table: vec2<u32>, block: u32) -> vec4<u32> {
     return load4_aligned(entry_address(table, block_entry(block)));
 }
 
-// The state before a position. `entry` is the table's entry for the block that contains the position.
+// The state before a position. `entry` is the table's element for the block that contains the position.
 fn state_before(topology: u32, vertices: u32, table: vec2<u32>, entry: vec4<u32>, position: Position) -> State {
     let before = load2_aligned(entry_address(table, state_entry(position.block / BLOCKS)));
     let between = Run(entry.y >> 31u, entry.y & 0x3fffu, entry.z, (entry.y >> 14u) & 0x3fffu);
@@ -543,7 +546,7 @@ fn restart_from(table: vec2<u32>, position: Position) -> u32 {
 
 // -- Draws
 
-// The place of a draw's indices in a table of restarts.
+// Where a draw's indices are in the range of a table of restarts.
 struct DrawRestarts {
     // The position of the draw's first index in the range, and the number of indices of the range.
     first: u32,
@@ -557,8 +560,9 @@ struct DrawRestarts {
     reserved: vec2<u32>,
 }
 
-// Finds a draw in its table. The table of an indirect draw covers all bound indices; the table of any other draw covers
-// only the draw's indices. range_of in src/runtime/recorder/plan/restarts.rs implements the same rule.
+// Finds where a draw's indices are in its table of restarts. The table of an indirect draw covers all bound indices;
+// the table of any other draw covers only the draw's indices. range_of in src/runtime/recorder/plan/restarts.rs
+// implements the rule which indices a table covers.
 fn restarts_of(input: Input, arguments: Arguments) -> DrawRestarts {
     let table = input.restart_table;
     let limit = min(input.count, arguments.index_limit);
@@ -598,7 +602,7 @@ fn restarted_primitive_count(input: Input, count: u32, restarts: DrawRestarts) -
 
 // -- Use by captures
 
-// The place of an index in its segment.
+// The position of an index in its segment.
 struct Place {
     exists: bool, // whether the index is not a restart, and its segment begins before the end of the draw's records
     vertex: u32, // the number of the index in its segment
@@ -621,7 +625,7 @@ fn index_count() -> u32 {
     return select(draw.item_count, draw.item_count >> slice_bits(draw.flags), may_be_patches());
 }
 
-// The place of index `offset` of the draw.
+// Finds the segment of index `offset` of the draw.
 fn place_of_index(offset: u32) -> Place {
     let topology = draw_topology();
     let vertices = vertices_per_primitive(draw.flags);
@@ -629,7 +633,7 @@ fn place_of_index(offset: u32) -> Place {
     let position = position_behind(draw_restarts.limit, draw_restarts.first, offset);
     let entry = load_block(table, position.block);
 
-    // The number of following indices in the segment, up to reach_of_primitives(). It is computed before the
+    // The number of indices after this one in the segment, up to reach_of_primitives(). It is computed before the
     // state, which needs registers.
     let last_block = block_count(draw_restarts.limit) - 1u;
     let next_entry = entry_address(table, block_entry(min(position.block + 1u, last_block)));

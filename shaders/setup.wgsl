@@ -16,15 +16,15 @@ struct Setup {
     // The size of a draw: DRAW_SIZE, or RESTARTED_DRAW_SIZE if any draw has primitive restart.
     draw_stride: u32,
     input_count: u32,
-    // Whether any input (recorded draw command) may have several draws. If so, `draws` has room only for draws that
-    // write something and for one draw of each group; for geometry shaders it has room for all draws.
+    // Whether any input (recorded draw command) may have several draws. If so, `draws` has memory only for draws that
+    // write something and for one draw of each group; for geometry shaders it has memory for all draws.
     has_several: u32,
     workgroups_per_axis: u32,
     // Whether any input adds to a query.
     has_queries: u32,
-    // For geometry shaders: all draws together have 2^entry_bits entries, and at most one more per draw,
-    // because the last entry of a draw may have fewer items than the other entries. The next member is the
-    // address of an `EntryTables`.
+    // For geometry shaders: all draws together have at most 2^entry_bits entries (runs of items that one invocation
+    // processes) and one more per draw, because the last entry of a draw may have fewer items than the other entries.
+    // The next member is the address of an `EntryTables`.
     entry_bits: u32,
     entry_tables: vec2<u32>,
     progress: Progress,
@@ -56,7 +56,8 @@ const MOST_ITEMS: u32 = 0x7fffffffu;
 const MAX_KERNEL_WIDTH: u32 = 256u;
 
 // The kinds of sums over runs of draws. The sums for the two kinds of queries add up primitives; the sum for a group
-// adds up its workgroups and its kept draws (parts.wgsl). A run ends before a draw that has another query or group.
+// adds up its workgroups and the draws that the kernel stores (parts.wgsl). A run consists of consecutive draws with
+// the same query or group.
 const STREAM_QUERY: u32 = 0u;
 const GENERATED_QUERY: u32 = 1u;
 const GROUP: u32 = 2u;
@@ -68,12 +69,13 @@ const NO_RUN: u32 = 3u;
 var<workgroup> start_position: vec4<u32>;
 var<workgroup> start_room: u32;
 
-// The number of records that still fit after the draws placed so far, and the number of the next record. Both
-// are the same in all invocations.
+// The number of records that fit after those of the draws placed so far (NONE if nothing is captured), and the number
+// of the next record. Both are the same in all invocations.
 var<private> room: u32;
 var<private> next_record: u32;
 
-// The number of entries of the draws assembled so far, and the number of items per entry.
+// For geometry shaders: the number of entries (runs of items that one invocation processes) that the draws so far
+// need, and the number of items in each entry.
 var<private> next_entry: u32;
 var<private> items_per_entry: u32;
 
@@ -118,7 +120,8 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
                 placed = needed_by_input(input, arguments, restarts);
                 made = draw_of(input, arguments);
             }
-            // If nothing is captured, nothing is stored and nothing overflows: all primitives count as written.
+            // If nothing is captured, nothing is stored and nothing overflows, so the draws are not placed: all
+            // primitives count as written.
             if captures {
                 placed = place(local, placed);
             }
@@ -140,7 +143,8 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
                 let entries = select(0u, workgroups * load_workgroup_size(part.input), exists);
                 start_entries(local, is_first, part.input, entries);
             }
-            // The sums over the draws before this one in the current run.
+            // The sums over the draws before this one in its run of draws with the same query. After the loop: the sums
+            // over the draws before this one in its group.
             var before = vec4<u32>();
             // This is a loop, because the code of sum_runs is long, and compilers inline every call.
             for (var which = select(STREAM_QUERY, GROUP, load_setup().has_queries == 0u); which < NO_RUN; which++) {
@@ -218,7 +222,7 @@ fn load_workgroup_size(input: u32) -> u32 {
     return load1(multiply_add(setup.groups, load_group(setup.inputs, input), 4u));
 }
 
-// The primitive counts of a draw of `input` that is not placed yet.
+// The primitive counts of a draw of `input`. Where its records begin, and how many primitives fit, is computed later.
 fn needed_by_input(input: Input, arguments: Arguments, restarts: DrawRestarts) -> DrawPlacement {
     let vertices = vertices_per_primitive(input.flags);
     var primitives = primitive_count(input.topology, vertices, arguments.count);
@@ -234,10 +238,11 @@ fn needed_by_input(input: Input, arguments: Arguments, restarts: DrawRestarts) -
     return needed_by(primitives, input.flags, arguments.instance_count);
 }
 
-// -- Placing: each draw is placed after the draws before it, and clamped to the room in the buffers
+// -- Placing: computes where each draw's records begin (after those of the draws before it), and clamps the draw to
+// what fits into the buffers
 
-// The result of a round. A round goes over a block of draws, and places all draws up to and including the first
-// one that does not fit completely.
+// The result of a round of the loop in place(). A round goes over the block's draws that are not placed yet, and
+// places them up to and including the first one that does not fit completely.
 struct Round {
     end: u32, // the number of the first draw that is not placed
     records: u32,
@@ -245,7 +250,8 @@ struct Round {
 
 var<workgroup> round: Round;
 
-// Places one draw per invocation.
+// Places one draw per invocation: returns `unplaced` with the number of its first record and the number of primitives
+// that fit.
 //
 // After a draw that does not fit completely, there is room for less than one of its primitives: at most 2
 // records. Later draws may have smaller primitives, and are placed in a new round. Each further round needs at
@@ -298,12 +304,12 @@ fn draw_of(input: Input, arguments: Arguments) -> Draw {
     );
 }
 
-// The draw `unclamped` with all counts clamped to the room in the buffers.
+// The draw `unclamped` with all counts clamped to what fits into the buffers.
 fn placed_draw(unclamped: Draw, placed: DrawPlacement) -> Draw {
     var made = clamped(unclamped, placed);
     if may_restart() && (made.flags & RESTART) != 0u && placed.written != 0u {
-        // Indices beyond the index buffer are read as 0. They form a segment with at least one primitive per six
-        // indices. The draw keeps enough of these indices for all primitives that fit.
+        // Indices beyond the index buffer are read as 0 and are never restarts. So they form one long segment, with at
+        // least one primitive per six indices. The draw keeps enough of these indices for all primitives that fit.
         let primitives = min(placed.primitives, placed.written);
         let beyond = 6u * (min(primitives, MOST_ITEMS / 6u - 1u) + 1u);
         let reached = made.index_limit + min(beyond, 0xffffffffu - made.index_limit);
@@ -312,9 +318,9 @@ fn placed_draw(unclamped: Draw, placed: DrawPlacement) -> Draw {
     return with_invocations(made, placed);
 }
 
-// A draw of a geometry shader, which is placed only after its primitives are counted. Its items are its primitives or,
-// with primitive restart, its indices, at which primitives may begin. A draw of patches has an item for each slice of
-// each patch or index. Items beyond MOST_ITEMS are ignored.
+// A draw of a geometry shader. Where its records begin is computed later (entries.wgsl), after its primitives are
+// counted. Its items are its primitives or, with primitive restart, its indices, at which primitives may begin. A draw
+// of patches has an item for each slice of each patch or index. Items beyond MOST_ITEMS are ignored.
 fn assembled_draw(unclamped: Draw, primitives: u32) -> Draw {
     var made = unclamped;
     let bits = slice_bits(made.flags);
@@ -332,8 +338,8 @@ fn assembled_draw(unclamped: Draw, primitives: u32) -> Draw {
     return made;
 }
 
-// The number of items per entry, chosen so that all draws need at most 2^entry_bits entries, and one more for
-// each draw whose last entry is shorter.
+// The number of items per entry (a run of items that one invocation processes), chosen so that all draws together need
+// at most 2^entry_bits entries, and one more for each draw whose last entry is shorter.
 fn length_of_entries(input_count: u32, local: u32) -> u32 {
     let width = kernel_width();
     var all = vec2<u32>();
@@ -364,11 +370,12 @@ fn length_of_entries(input_count: u32, local: u32) -> u32 {
     return max(1u, (rounded.x >> bits) | ((rounded.y << 1u) << (31u - bits)));
 }
 
-// Writes where the entries of a group are, if the invocation's draw is the first one of the group. `entries`
-// is the number of entries of the invocation's draw.
+// Called for all draws of a block. If the invocation's draw is the first one of its group, writes the addresses of the
+// group's entries (see `Entries`). `entries` is the number of entries of the invocation's draw.
 //
-// Each group begins with a new block. Before that block, the tables have room for the blocks that the entries of all
-// previous groups fill, and for one more block per previous group, because the last block of a group may not be full.
+// The entries of each group begin with a new block of ENTRIES_PER_BLOCK entries. Before that block, the arrays
+// `counts` and `blocks` have space for the blocks that the entries of all previous groups fill, and for one more block
+// per previous group, because the last block of a group may not be full.
 fn start_entries(local: u32, is_first: bool, input: u32, entries: u32) {
     let sum = sum_runs(local, false, vec4<u32>(entries, 0u, 0u, 0u), NO_RUN);
     if is_first {
@@ -383,8 +390,8 @@ fn start_entries(local: u32, is_first: bool, input: u32, entries: u32) {
     next_entry += sum.last.x;
 }
 
-// Stores the number of entries of a group, rounded up to whole blocks. Returns the number of workgroups in
-// which each of these entries has an invocation; invocations without a draw write the count 0.
+// Stores the number of entries of the group that ends with `input`, rounded up to whole blocks. Returns the number of
+// workgroups in which each of these entries has an invocation; invocations without a draw write the count 0.
 fn fill_entries(input: u32, workgroups: u32) -> u32 {
     let setup = load_setup();
     let size = load_workgroup_size(input);
@@ -399,9 +406,10 @@ fn workgroups_of(made: Draw, size: u32) -> u32 {
     return made.invocations / size + select(1u, 0u, made.invocations % size == 0u);
 }
 
-// Writes the `GroupBatch` of the group that ends with `input`. The last draw of the group is the one before
-// draw `end`. The group's VkDispatchIndirectCommand is folded into two axes as in src/runtime/fold.rs. `sums`
-// contains the number of workgroups (64 bits) and of draws of the group.
+// Writes the `GroupBatch` of the group that ends with `input`. The last draw of the group is the one before draw
+// `end`. The group's VkDispatchIndirectCommand is folded into two axes as in src/runtime/fold.rs, so that its
+// workgroups do not exceed the limit of one axis. `sums` contains the number of workgroups (64 bits) and of draws of
+// the group.
 fn store_group(input: u32, sums: vec4<u32>, end: u32) {
     let setup = load_setup();
     let batch = multiply_add(setup.batches, load_group(setup.inputs, input), BATCH_SIZE);

@@ -27,7 +27,7 @@ fn listed_for(vertices: u32, listing: u32) -> u32 {
     return min(listing, 3u) * (vertices >> (listing >> 2u));
 }
 
-// The number of the staged vertex that is written to a listed record.
+// The number of the staged vertex that is written to element `number` of the list of records.
 fn vertex_of_listed(number: u32, listing: u32) -> u32 {
     if listing == LIST_EMITTED {
         return number;
@@ -55,10 +55,11 @@ fn is_beyond_caches() -> bool {
 // indices, into the caches of the largest GPUs.
 const CACHED_ITEMS: u32 = 0x200000u;
 
-// The number of a listed record, as store_record takes it, or NONE.
+// The number, as store_record takes it, of the record that is element `number` of the list. NONE if the record is not
+// captured.
 fn listed_record(number: u32, listing: u32) -> u32 {
     if listing == LIST_EMITTED {
-        // For geometry shaders the list has only records that are captured.
+        // For geometry shaders only captured records are staged.
         return first_output + number;
     }
     if is_consecutive(listing) {
@@ -89,8 +90,9 @@ fn xfb_compute_staged(
         return;
     }
     let listing = listing();
-    // If records consist of one unit, neighbouring invocations store neighbouring bytes even without staging. If they
-    // consist of two units, a draw that is beyond the caches is captured faster without staging.
+    // A unit is the part of a record that an invocation copies at once. If records consist of one unit, neighbouring
+    // invocations store neighbouring bytes even without staging. If they consist of two units, a draw that is beyond
+    // the caches is captured faster without staging.
     if listing == 1u && (staged_units() == 1u || (staged_units() == 2u && is_beyond_caches())) {
         if work.exists {
             emit(work.segment, records_of(work).x);
@@ -118,8 +120,8 @@ fn xfb_compute_staged(
 
 fn list_records(work: Work, local: u32, listing: u32) {
     let records = records_of(work);
-    // Every second invocation shades the hub. This includes invocations beyond the end of the draw, because a
-    // workgroup has an even number of invocations.
+    // In a fan, every second invocation runs the vertex shader for the hub. This includes invocations beyond the end
+    // of the draw, because a workgroup has an even number of invocations.
     let is_hub = (listing == LIST_FAN) & (local % 2u == 1u);
     let number = select(listing * local, 3u * (local / 2u) + select(0u, 2u, is_hub), listing == LIST_FAN);
     list_record(work, number, records.x);

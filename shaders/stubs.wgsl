@@ -69,18 +69,20 @@ fn pipeline_topology() -> u32 { return ANY_TOPOLOGY; }
 // Whether primitive restart may be enabled.
 fn may_restart() -> bool { return true; }
 
-// Whether a dispatch may capture draws that kernels placed, or draws with FAR_ATTRIBUTES.
+// Whether a dispatch may capture draws whose positions in the capture buffers kernels computed, or draws with
+// FAR_ATTRIBUTES.
 fn may_be_general() -> bool { return true; }
 
-// Whether a dispatch captures draws that the CPU lists.
+// Whether a dispatch captures listed draws, whose parameters the CPU wrote to memory.
 fn is_batched() -> bool { return false; }
 
 fn may_be_indexed() -> bool { return true; }
 
 fn is_fused() -> bool { return false; }
 
-// Whether a dispatch is an unchecked capture: one draw of one instance, in a dispatch that is not folded into
-// two axes (src/runtime/fold.rs). The CPU has checked that all elements of the draw exist and are aligned.
+// Whether a dispatch is an unchecked capture: one draw of one instance, in a dispatch that is not folded into two axes
+// (src/runtime/fold.rs). The CPU has checked that the buffers contain all vertex elements and records of the draw, and
+// that these are aligned.
 fn is_unchecked() -> bool { return false; }
 
 // The way to load vectors: NARROW, TESTED or ALIGNED (wide.wgsl).
@@ -98,8 +100,8 @@ fn shares_draws() -> bool { return false; }
 
 // -- Kernels
 
-// Whether the setup kernel processes draws of geometry shaders. It divides them into entries (geometry.wgsl),
-// and does not place them.
+// Whether the setup kernel processes draws of geometry shaders. For these draws it computes entries (runs of
+// primitives that one invocation processes, geometry.wgsl), and not yet where their records begin.
 fn assembles() -> bool { return false; }
 
 // Whether draws may be patch lists, whose primitives have up to 32 vertices.
@@ -126,7 +128,8 @@ fn shades_existing_only() -> bool { return false; }
 
 // -- The application's shaders after its vertex shader.
 
-// Runs all shaders for an item. The generated body calls run_geometry, run_slice or run_slice_geometry.
+// Runs all shaders for an item (an input primitive, or a slice of a patch). The generated body calls run_geometry,
+// run_slice or run_slice_geometry.
 fn run_primitive(instance: u32, primitive: Primitive) {}
 
 // The numbers of vertices of an input primitive (1, 2 or 3, with adjacency 4 or 6) and of an output
@@ -165,11 +168,11 @@ fn begin_patch() {}
 // phases. All invocations of a patch end a phase before any of them begins the next phase.
 fn control_phases() -> u32 { return 1u; }
 
-// Sets the phase that the control shader runs, and its inputs that do not belong to a control point. The input
-// patch has `vertices` control points.
+// Sets the phase (the code between two barriers) that the control shader runs, and the shader's inputs that do not
+// belong to a control point. The input patch has `vertices` control points.
 fn set_control_inputs(primitive: u32, invocation: u32, vertices: u32, phase: u32) {}
 
-// Runs the phase of the control shader for one control point.
+// Runs the control shader, in the phase that set_control_inputs has set, for one control point.
 fn shade_control() {}
 
 // The tessellation levels that the control shader has written, as the bits of floats.
@@ -207,6 +210,7 @@ fn staged_vertices() -> u32 { return 0u; }
 fn staged_units() -> u32 { return 1u; }
 
 // Writes `output`, the number of a record or NONE, to element `number` of the workgroup's list of records.
+// listed_output reads it back.
 fn list_output(number: u32, output: u32) {}
 
 fn listed_output(number: u32) -> u32 { return NONE; }

@@ -1,5 +1,5 @@
-// Sums over runs of consecutive values, one value for each draw, input (recorded draw command) or entry. They are
-// computed by a scan, with one value per invocation of a workgroup, block after block.
+// Sums over runs of consecutive values, one value for each draw, input (recorded draw command) or entry (of a geometry
+// shader's draw). They are computed by a scan over blocks of values, one value per invocation of the workgroup.
 
 // The result of sum_runs. Each member consists of two 64-bit integers.
 struct Sum {
@@ -9,24 +9,24 @@ struct Sum {
     last: vec4<u32>,
 }
 
-// Each step of the scan reads one half of this array and writes the other half. Together with `has_start` the
-// array takes 10 KiB; every device has 16 KiB of shared memory.
+// The sums of the invocations. Each step of the scan reads one half of this array and writes the other half. Together
+// with `has_start` the array takes 10 KiB; every device has 16 KiB of shared memory.
 var<workgroup> sums: array<vec4<u32>, 2u * MAX_KERNEL_WIDTH>;
 // For each sum in `sums`: whether a run starts within the values that it adds up, as 0 or 1. The type is not
 // bool, because NVIDIA's driver 580.159.04 loses bools in shared memory.
 var<workgroup> has_start: array<u32, 2u * MAX_KERNEL_WIDTH>;
 
-// The state of a scan in one invocation. `sum` adds up the invocation's own value and the values before it
-// that were processed so far, but none before the start of its run. `half` is the half of `sums` that has the
-// current sums of all invocations.
+// The state of a scan in one invocation. `sum` adds up the invocation's own value and the values before it that were
+// processed so far, but none before the start of the run that the invocation's value belongs to. `half` is the half of
+// `sums` that has the current sums of all invocations.
 struct Scan {
     sum: vec4<u32>,
     has_start: bool,
     half: u32,
 }
 
-// For each kind of run: the sum over the part of the current run that is in earlier blocks. Only the first
-// invocation uses these; the element for NO_RUN stays 0.
+// For each kind of run (STREAM_QUERY, GENERATED_QUERY, GROUP): the sum over the values of the current run that were in
+// earlier blocks. Only the first invocation accesses this array in sum_runs; the element for NO_RUN stays 0.
 var<workgroup> ends: array<vec4<u32>, 4>;
 
 // Adds up `value` over runs. `starts` says whether the invocation's value is the first one of a run

@@ -26,9 +26,9 @@ struct Draw {
     reciprocal: u32,
 }
 
-// The push constants of a capture. The meaning of `source` depends on where the draws of the dispatch come
-// from, and so does the meaning of `draw` if the draws are not in the push constants: see batch_address,
-// fused_address, restart_table_address, listed_draws_address, listed_draw_count and entries_address.
+// The push constants of a capture. If the draws of the dispatch are not in the push constants, `source` and members of
+// `draw` hold addresses and counts: see batch_address, fused_address, restart_table_address, listed_draws_address,
+// listed_draw_count and entries_address.
 struct Sysvals {
     draw: Draw,
     xfb_address: array<vec2<u32>, 4>,
@@ -95,8 +95,9 @@ fn find_draw(head: vec4<u32>, workgroup: u32) -> vec2<u32> {
     return multiply_add(head.xy, low, stride);
 }
 
-// The address of a `Batch` if has_batch(), otherwise a readable address (see address_or). If a kernel placed
-// the draws, the batch contains them. If the CPU listed the draws, the batch only says where they are captured.
+// The address of a `Batch` if has_batch(), otherwise a readable address (see address_or). If a kernel computed where
+// the records of the draws begin, the batch contains the draws. If the CPU listed the draws, the batch only says where
+// their records begin.
 fn batch_address() -> vec2<u32> {
     return sysvals.source;
 }
@@ -106,7 +107,7 @@ fn fused_address() -> vec2<u32> {
     return sysvals.source;
 }
 
-// For a single draw with primitive restart that the CPU placed: the address of its table of
+// For a single draw with primitive restart, if the CPU computed where its records begin: the address of its table of
 // restarts.
 fn restart_table_address() -> vec2<u32> {
     return sysvals.source;
@@ -144,7 +145,7 @@ fn use_draw_of(workgroup: u32) {
     let at = find_draw(head, workgroup);
     draw = draw_at(at);
     limit_records(head.w);
-    // The restarts are loaded before the flags of the draw are known, so that their loads and those of the draw
+    // `DrawRestarts` is loaded before the flags of the draw are known, so that its loads and those of the draw
     // overlap.
     let are_restarted = head.z >= RESTARTED_BATCH;
     let restarts = add_bytes(at, select(0u, DRAW_SIZE, are_restarted));
@@ -211,7 +212,7 @@ fn use_draw_at(at: vec2<u32>) {
     first_bytes = vec4<u32>();
 }
 
-// Whether primitive restart is enabled for the draw. Always true in a pipeline for single draws with
+// Whether primitive restart is enabled for the draw. Always true in a pipeline that captures only single draws with
 // primitive restart.
 fn is_restarted() -> bool {
     return may_restart() && (!may_be_general() || (draw.flags & RESTART) != 0u);
@@ -245,7 +246,8 @@ fn xfb_is_bound(buffer: u32) -> bool {
     return (address.x | address.y) != 0u;
 }
 
-// The address of the table, which holds data that the sysvals have no room for.
+// The address of the table, which contains the data for which the sysvals have no space: push constants and attribute
+// descriptors.
 fn table_address() -> vec2<u32> {
     return sysvals.table;
 }

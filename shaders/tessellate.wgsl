@@ -31,8 +31,8 @@ struct Edge {
 struct Patch {
     outer: array<Edge, 4>,
     inner: array<Edge, 2>,
-    // The number of the first ring within the outer edges, which is 1; 0 for a patch that is not divided at
-    // all, but is one triangle or one quad.
+    // The number of the first ring within the outer edges (the outer edges are ring 0): 1. For a patch that is not
+    // divided, but is one triangle or one quad, this is 0.
     inset: u32,
     // The number of triangles between the outer edges and the first ring that the inner levels divide.
     outer_triangles: u32,
@@ -190,7 +190,7 @@ fn points_within_ring(k: u32, parity: u32) -> u32 {
     return select(select(3u * k * (k - 1u) + 1u, 0u, k == 0u), 3u * k * k, parity == 1u);
 }
 
-// The number of columns (axis 0) or rows (axis 1) of quads within the outer edges.
+// The number of columns (axis 0) or rows (axis 1) of quads within the strips of triangles along the outer edges.
 fn columns_within(axis: u32) -> u32 {
     return divided.inner[axis].segments - 2u * divided.inset;
 }
@@ -265,8 +265,9 @@ fn side_of_vertex(number: u32) -> OnSide {
     return on;
 }
 
-// The outer edge beside which a triangle of the outermost strip lies, and the number of the triangle at this
-// edge. `inner` has the number of segments on the inner side of the strip: x at even edges, y at odd edges.
+// The outer edge along which triangle `primitive` of the outermost strip of triangles lies, and the number of the
+// triangle at this edge. `inner` has the number of segments on the inner side of the strip: x at even edges, y at odd
+// edges.
 fn side_of_outer_triangle(primitive: u32, inner: vec2<u32>) -> OnSide {
     var on = OnSide(0u, primitive);
     let last = select(3u, 2u, tessellated_domain() == TRIANGLES);

@@ -34,7 +34,7 @@ layout(set = 0, binding = 5, std430) writeonly buffer Target3 {
     UNIT target_3[];
 };
 
-// The offsets are those of the variant with device addresses, whose block begins with 48 bytes of addresses.
+// The offsets are those of the shaders with device addresses, whose block begins with 48 bytes of addresses.
 layout(push_constant) uniform Work {
     layout(offset = 48) uint source_count;
     uint index_count;
@@ -94,7 +94,8 @@ uvec4 to_unit(uvec4 value) {
 
 layout(local_size_x_id = 0) in;
 
-// The number of loads and stores per invocation.
+// The number of units (16 bytes) that each invocation loads from the source and from the indices, and stores to each
+// buffer.
 layout(constant_id = 1) const uint SOURCE_LOADS = 1;
 layout(constant_id = 2) const uint INDEX_LOADS = 0;
 layout(constant_id = 3) const uint STORES_0 = 1;

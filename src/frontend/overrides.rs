@@ -47,9 +47,8 @@ impl Overrides {
         &self.0
     }
 
-    /// Converts an error of `process_overrides`. Such an error does not name the constant with the
-    /// wrong value. To find it, each constant is processed while the others have a value that is
-    /// valid for every type.
+    /// Converts an error of `process_overrides`. Such an error does not name the constant with the wrong value. To
+    /// find it, each constant is processed while all other constants have a value that is valid for every type.
     pub(super) fn explain(
         &self,
         module: &Module,

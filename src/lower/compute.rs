@@ -236,8 +236,8 @@ impl WorkgroupSizes {
     }
 }
 
-/// Decorations that `Private` variables cannot have. Those for transform feedback are not listed,
-/// because [`strip`] removes them.
+/// Decorations that `Private` variables cannot have. Transform feedback decorations are not listed, because [`strip`]
+/// removes them.
 const INTERFACE_DECORATIONS: [Decoration; 12] = [
     Decoration::Location,
     Decoration::Component,
@@ -253,8 +253,8 @@ const INTERFACE_DECORATIONS: [Decoration; 12] = [
     Decoration::Patch,
 ];
 
-/// Capabilities that apply only to the removed interface. Each would require a device feature that
-/// the compute shader does not use.
+/// Capabilities that apply only to inputs and outputs, which the compute shader does not have. Each would require a
+/// device feature that the compute shader does not use.
 const INTERFACE_CAPABILITIES: [Capability; 8] = [
     Capability::ClipDistance,
     Capability::CullDistance,
@@ -467,8 +467,8 @@ fn declare_workgroup_size(builder: &mut Builder<'_>, spec_id: u32, default: u32)
     size
 }
 
-/// Makes inputs and outputs `Private`, and removes the decorations, capabilities and extensions
-/// that only apply to an interface.
+/// Makes inputs and outputs `Private`, and removes the decorations, capabilities and extensions that only apply to
+/// inputs and outputs.
 fn strip_interface(module: &mut Module, declarations: &Declarations) {
     strip(module, declarations);
     interface::strip_decorations(module, declarations, &INTERFACE, &INTERFACE_DECORATIONS);

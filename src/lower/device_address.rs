@@ -73,7 +73,8 @@ impl DeviceAddress {
         }
     }
 
-    /// Declares the type with which `components` dwords are accessed.
+    /// Declares the type of an access to `components` dwords. If `aligned` is true, the address is a multiple of the
+    /// size of these dwords, and if `int64` is true as well, pairs of dwords are 64-bit integers.
     fn shape(&self, builder: &mut Builder<'_>, components: u32, aligned: bool) -> Shape {
         let alignment = if aligned { 4 * components } else { DWORD };
         let is_converted = self.int64 && aligned && components.is_multiple_of(2);

@@ -67,7 +67,7 @@ pub(super) fn remove(module: &mut Module) {
     }
 }
 
-/// Returns the structures and arrays that pointers into these storage classes point to, and those
+/// Returns the structures and arrays that pointers into these storage classes point to, and the structures and arrays
 /// nested in them. Pointers that are members are not followed.
 fn composites(declarations: &Declarations, storages: &[StorageClass]) -> FxHashSet<Id> {
     let mut composites = FxHashSet::default();
@@ -91,16 +91,19 @@ fn parts(declarations: &Declarations, ty: Id) -> &[Id] {
     }
 }
 
-/// The types that get a copy without explicit layout, the pointers to such types, and the constants of such types, each
-/// with its counterpart.
+/// The types that get a copy without explicit layout, the pointers to such types, and the constants of such types,
+/// each with what replaces it.
 struct Split {
-    /// For each type that is copied, the copy without layout.
+    /// The copied types, each with its copy without explicit layout. A type is copied if a buffer uses it, too, or if
+    /// it contains a copied type.
     copies: FxHashMap<Id, Id>,
-    /// For each pointer type that now points to a copy, the type to which it pointed before.
+    /// For each pointer type that now points to a copy: the type with explicit layout, to which it pointed before.
     pointer_types: FxHashMap<Id, Id>,
-    /// For each pointer whose type is in `pointer_types`, the type to which it pointed before.
+    /// For each variable or other pointer whose type is in `pointer_types`: the type with explicit
+    /// layout, to which it pointed before.
     pointers: FxHashMap<Id, Id>,
-    /// For each constant that initialises a variable, and for its parts, the constant of the copied type.
+    /// For each constant that initialises a variable, and for the constants that it is composed of: the constant of
+    /// the type without layout.
     constants: FxHashMap<Id, Id>,
 }
 
@@ -117,8 +120,8 @@ impl Split {
             pointers: FxHashMap::default(),
             constants: FxHashMap::default(),
         };
-        // The types are visited in the order of their declarations, so that the parts of a type
-        // come before it: a type is copied, too, if one of its parts is.
+        // The types are visited in the order of their declarations, so that the types of members and elements come
+        // before a type that contains them: a type is copied, too, if it contains a copied type.
         let mut types = Vec::new();
         for i in module.section(Section::Declarations) {
             let (Some(op), Some(id)) = (i.op(), result_of(i).1) else { continue };

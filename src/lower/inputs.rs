@@ -186,8 +186,8 @@ impl<'a> Inputs<'a> {
         })
     }
 
-    /// Generates a value of the type `ty`, which is the type of `variable` or of a part of it.
-    /// Takes the scalars and vectors that it consists of from `parts`.
+    /// Generates a value of the type `ty`, which is the type of `variable`, or of a column, element or member of it.
+    /// Takes the scalars and vectors of which the value consists from `parts`.
     fn value<'v>(
         &mut self,
         linker: &mut Linker<'_, '_>,

@@ -28,8 +28,8 @@ static LIBRARY: LazyLock<Result<Library, ParseError>> = LazyLock::new(|| {
     Ok(Library::new(module))
 });
 
-/// Sets the selection control `DontFlatten`, for which WGSL has no syntax, on each selection whose
-/// condition is a call of `uniformly`. It asks the driver to branch instead of executing both arms.
+/// Sets the selection control `DontFlatten`, for which WGSL has no syntax, on each selection whose condition is a call
+/// of `uniformly`. It asks the driver to branch instead of executing both sides of the selection.
 fn mark_uniform_branches(module: &mut Module) {
     let name = |i: &Instruction<'_>| i.operands().get(1..).and_then(read_string);
     let is_marker = |i: &Instruction<'_>| {
@@ -70,15 +70,15 @@ pub(super) struct CaptureStubs<'a> {
     pub(super) sysvals: SysvalsSource,
     /// The outputs that `store_record` stores.
     pub(super) outputs: StoredOutputs<'a>,
-    /// The outputs and variables that must be set to 0 before the shader runs.
+    /// The outputs and variables that must be set to 0 before the shader runs, because it may leave them unwritten.
     pub(super) undefined: &'a Undefined,
     /// The push constants that the stub `shade` sets before it runs the shader. The vertex backend
     /// does not call this stub.
     pub(super) push_constants: &'a PushConstants,
-    /// The `SpecId`s of the constants that specialise the shader.
+    /// The `SpecId`s of the specialisation constants with which a pipeline removes code that it does not need.
     pub(super) spec_ids: SpecIds,
-    /// The vertex shader for which `set_inputs` and `shade` are generated; `None` on the vertex
-    /// backend.
+    /// The vertex shader, for which the stubs `set_inputs` (its inputs) and `shade` (its call) are generated; `None`
+    /// on the vertex backend, where the shader gets its inputs from the pipeline and calls the library.
     pub(super) shading: Option<Shading<'a>>,
     /// The stages after the vertex shader; `None` if there are none.
     pub(super) later: Option<Later<'a>>,
@@ -224,13 +224,15 @@ fn fixed(linker: &mut Linker<'_, '_>, value: bool) -> Code {
     Code::returning(linker.builder.constant_bool(value))
 }
 
-/// Returns the body of a stub that returns a boolean specialisation constant: true by default, false in some pipelines.
+/// Returns the body of a stub for a case that may occur. It returns a boolean specialisation constant: true by
+/// default, false in pipelines for which the case cannot occur.
 fn may_occur(linker: &mut Linker<'_, '_>, spec_id: u32) -> Code {
     let bool_type = linker.builder.bool();
     spec_constant(linker, Op::SpecConstantTrue, bool_type, &[], spec_id)
 }
 
-/// Returns the body of a stub that returns a boolean specialisation constant: false by default, true in some pipelines.
+/// Returns the body of a stub for a kind of dispatch. It returns a boolean specialisation constant: false by default,
+/// true in pipelines for this kind of dispatch.
 fn is_chosen(linker: &mut Linker<'_, '_>, spec_id: u32) -> Code {
     let bool_type = linker.builder.bool();
     spec_constant(linker, Op::SpecConstantFalse, bool_type, &[], spec_id)
@@ -280,7 +282,7 @@ pub(super) fn declare_spec_constant(
     id
 }
 
-/// Returns `SpecId`s that are not in `used`, the `SpecId`s of the application. Its specialisation
+/// Returns `SpecId`s that are not in `used`, the `SpecId`s of the application. The application's specialisation
 /// constants have become constants, but its pipelines may still set values for them.
 pub(super) fn free_spec_ids(used: &BTreeSet<u32>) -> SpecIds {
     let mut free = (0..).filter(|id| !used.contains(id));

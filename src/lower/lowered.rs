@@ -91,7 +91,7 @@ pub struct LoweredStage {
 pub struct LoweredVertex {
     /// The `SpecId`s of the constants that specialise the shader.
     pub spec_ids: SpecIds,
-    /// The place from which the generated code reads its [`Sysvals`](crate::sysval::Sysvals).
+    /// Where the generated code reads its [`Sysvals`](crate::sysval::Sysvals): in push constants or in memory.
     pub sysvals: SysvalsPlace,
 }
 
@@ -151,16 +151,16 @@ pub struct SpecIds {
     /// The constant with the [`XfbTopology`](crate::topology::XfbTopology) of all draws. The
     /// default is [`ANY_TOPOLOGY`](Self::ANY_TOPOLOGY).
     pub topology: u32,
-    /// The boolean constant that says whether primitive restart may be enabled. Compute backend
+    /// The boolean constant that says whether primitive restart may be enabled. The default is true. Compute backend
     /// only.
     pub restart: u32,
-    /// The boolean constant that says whether a dispatch may capture draws that kernels placed, or
-    /// draws with vertex buffers larger than 4 GiB. Compute backend only.
+    /// The boolean constant that says whether a dispatch may capture draws whose positions in the capture buffers
+    /// kernels compute, or draws with vertex buffers larger than 4 GiB. The default is true. Compute backend only.
     pub general: u32,
-    /// The boolean constant that says whether the dispatch captures several draws that the CPU
-    /// listed. The default is false. Compute backend only.
+    /// The boolean constant that says whether the dispatch captures several draws whose parameters the CPU wrote to
+    /// memory. The default is false. Compute backend only.
     pub batched: u32,
-    /// The boolean constant that says whether a draw may have an index buffer. Compute backend
+    /// The boolean constant that says whether a draw may have an index buffer. The default is true. Compute backend
     /// only.
     pub indexed: u32,
     /// The boolean constant that says whether the dispatch is a
@@ -172,9 +172,9 @@ pub struct SpecIds {
     /// The constant with the [`WideAccesses`] of stores. The default is
     /// [`Tested`](WideAccesses::Tested).
     pub wide_stores: u32,
-    /// The boolean constant that says whether the dispatch captures one draw of one instance
-    /// without indices, for which the CPU has checked that all elements exist. The default is
-    /// false. Compute backend only.
+    /// The boolean constant that says whether the dispatch captures one draw of one instance without indices, for
+    /// which the CPU has checked that the buffers contain all vertex elements and records. The default is false.
+    /// Compute backend only.
     pub unchecked: u32,
     /// The constant with the number of invocations per workgroup. The default is
     /// [`WorkgroupSizes::others`]. Compute backend only.
@@ -285,8 +285,8 @@ impl Lowered {
         Ok(())
     }
 
-    /// The place from which the generated code reads its [`Sysvals`](crate::sysval::Sysvals);
-    /// `None` on the native backend, whose shaders have none.
+    /// Where the generated code reads its [`Sysvals`](crate::sysval::Sysvals): in push constants or in memory; `None`
+    /// on the native backend, whose shaders have none.
     #[doc(hidden)]
     pub const fn sysvals(&self) -> Option<SysvalsPlace> {
         match &self.kind {

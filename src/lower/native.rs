@@ -200,7 +200,7 @@ fn lower_alone(shader: &Shader<'_>, max_output_components: u32) -> Result<Lowere
 }
 
 impl Lowered {
-    /// Adds the shaders before the captured one, their effects, and the resources that they use.
+    /// Adds the shaders before the captured one to `self`, with their effects and the resources that they use.
     fn behind(
         mut self,
         stages: Vec<(Module, EntryPoint)>,

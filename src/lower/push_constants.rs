@@ -45,8 +45,8 @@ const GRANULE: u32 = size_of::<AttributeDescriptor>() as u32;
 pub(super) struct PushConstants {
     /// Whether the entry point uses a push constant block, even if it reads nothing in it.
     is_used: bool,
-    /// Whether a part of the block has a type for which the module has no arithmetic capability, so
-    /// that values of this type may only be loaded from push constants and converted.
+    /// Whether a component of the block has a type for which the module has no arithmetic capability, so that values
+    /// of this type may only be loaded from push constants and converted.
     is_only_moved: bool,
     /// For each type in the block, the 32-bit type that replaces it in the `Private` variable; `None` if it stays.
     wide: WideTypes,
@@ -98,8 +98,8 @@ impl PushConstants {
         }
     }
 
-    /// Stores the types of the widened module, and returns its declarations. Returns `None` if
-    /// nothing was widened.
+    /// Takes the result of `widen`, which replaced 8-bit and 16-bit types. Stores the new types if push constants have
+    /// them, and returns the declarations of the changed module. Returns `None` if nothing was replaced.
     pub(super) fn widened(&mut self, widened: Option<Widened>) -> Option<Declarations> {
         let Widened { declarations, types } = widened?;
         if self.is_only_moved {
@@ -250,9 +250,9 @@ const fn granular(bytes: Range<u32>) -> Range<u32> {
     bytes.start / GRANULE * GRANULE..bytes.end.next_multiple_of(GRANULE)
 }
 
-/// Returns the parts of `variables` that the functions in `used` read, each as a variable and a
-/// path of constant indices. A path ends before the first index that is not constant. No path
-/// begins with another path of the same variable.
+/// Returns the values within `variables` that the functions in `used` read, each as a variable and a path of constant
+/// indices. A path ends before the first index that is not constant. No path begins with another path of the same
+/// variable.
 pub(super) fn read_places<'d>(
     module: &Module,
     declarations: &'d Declarations,

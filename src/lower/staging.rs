@@ -17,23 +17,25 @@ use crate::spirv::emit::{Builder, Code};
 use crate::spirv::link::{LinkError, Linker, Stub};
 use crate::spirv::{Id, Section};
 
-/// The largest number of records that an invocation's vertex is captured to: a vertex of a strip is
-/// in up to three primitives.
+/// The largest number of records that the vertex of an invocation is captured to: a vertex of a strip is in up to
+/// three primitives.
 const RECORDS_PER_ITEM: u32 = 3;
 
 /// The largest size in bytes of the shared memory for vertices, unless [`VERTICES`] vertices need
-/// more. With more shared memory, fewer workgroups run concurrently; with less, a workgroup needs
-/// more rounds. On an NVIDIA H200, captures of triangle strips with room for 16 to 64 vertices of 64
-/// bytes differ by at most 4 % in speed, and so do those with room for 4 to 32 vertices of 256 bytes.
+/// more. With more shared memory, fewer workgroups run concurrently; with less, a workgroup needs more rounds, in each
+/// of which it collects and stores some of its vertices. On an NVIDIA H200, captures of triangle strips with shared
+/// memory for 16 to 64 vertices of 64 bytes differ by at most 4 % in speed, and so do those with shared memory for 4
+/// to 32 vertices of 256 bytes.
 const BYTES: u32 = 2560;
 const VERTICES: u32 = 16;
 
-/// The largest number of gaps in a record. With each gap, copying a unit takes one more comparison.
+/// The largest number of gaps (runs of dwords that are not captured) in a record. With each gap, copying a unit takes
+/// one more comparison.
 const MAX_GAPS: usize = 4;
 
-/// In shared memory, records of at least this many units are padded to an odd number of units, so
-/// that neighbouring invocations write to different memory banks. Captures of 64 bytes per record
-/// then reach 1.00 of the roofline (`bench/README.md`) instead of 0.72.
+/// In shared memory, records of at least this many units (of 1, 2 or 4 dwords) are padded to an odd number of units,
+/// so that neighbouring invocations write to different memory banks. Captures of 64 bytes per record then reach 1.00
+/// of the roofline (`bench/README.md`) instead of 0.72.
 const PADDED_UNITS: u32 = 4;
 
 /// The shared memory of a workgroup.
@@ -68,8 +70,8 @@ struct Shape {
     pitch: u32,
     /// The number of dwords from one record to the next in the capture buffer.
     stride: u32,
-    /// For each gap: the number of captured units before the gap, and the size of the gap in
-    /// dwords.
+    /// For each gap (a run of dwords that are not captured): the number of captured units before the gap, and the size
+    /// of the gap in dwords.
     gaps: Vec<(u32, u32)>,
 }
 
@@ -89,8 +91,8 @@ impl Staging {
         let listed_bytes = largest.saturating_mul(RECORDS_PER_ITEM).checked_mul(4)?;
         let most_bytes = target.staging.checked_sub(listed_bytes)?;
         let bytes = most_bytes.min(BYTES.max(record.saturating_mul(VERTICES)));
-        // The number is even, because in captures of triangle fans two consecutive invocations
-        // belong together: one shades a vertex of the rim, the other the first vertex of the fan.
+        // The number is even, because in captures of triangle fans two consecutive invocations belong together: one
+        // runs the shader for a vertex of the rim, the other for the first vertex of the fan.
         let room = sizes.others.min(bytes.checked_div(record)?) & !1;
         if room == 0 || !sizes.staged().iter().all(|size| size.is_multiple_of(2)) {
             return None;
@@ -314,8 +316,8 @@ fn shapes(
 }
 
 impl Shape {
-    /// Computes the layout in shared memory of the records for a buffer, whose stride is `stride`
-    /// dwords. Returns `None` if a record has too many gaps.
+    /// Computes the layout in shared memory of the records for a buffer, whose stride is `stride` dwords. Returns
+    /// `None` if a record has more than [`MAX_GAPS`] gaps (runs of dwords that are not captured).
     fn new(layout: &Layout, buffer: usize, stride: u32, resources: ResourcePlan) -> Option<Self> {
         // The unit has to divide the stride, the number of captured dwords, and the dwords at which gaps
         // begin and end. `divided` combines all these numbers by "or": a power of two that divides it

@@ -11,7 +11,7 @@ use crate::spirv::declarations::Declarations;
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::link::{LinkError, Linker};
 
-/// Contiguous dwords of outputs in a record, which one store writes.
+/// Up to four contiguous captured dwords of a record, which one store writes.
 #[derive(Debug, PartialEq, Eq)]
 struct Chunk {
     /// The number of the first dword in the record.
@@ -157,8 +157,8 @@ impl StoredOutputs<'_> {
         Ok(code)
     }
 
-    /// Generates the code of `f` inside of a branch that is only taken if a capture buffer is
-    /// bound.
+    /// Generates the code of `f` inside of a branch that is only taken if a capture buffer is bound. If the shader
+    /// captures to one buffer only, the code is generated without a branch.
     pub(super) fn if_bound<'l, 'm>(
         &self,
         linker: &mut Linker<'l, 'm>,
@@ -166,8 +166,7 @@ impl StoredOutputs<'_> {
         buffer: usize,
         f: impl FnOnce(&mut Linker<'l, 'm>, &mut Code) -> Result<(), LinkError>,
     ) -> Result<(), LinkError> {
-        // If the shader captures to one buffer only, the CPU dispatches no draw while that buffer
-        // is not bound.
+        // The CPU dispatches no draw while the only buffer is not bound.
         if self.layout.buffers().count() == 1 {
             return f(linker, code);
         }
@@ -269,8 +268,7 @@ impl StoredOutputs<'_> {
             }
             return Loaded { pieces: vec![Piece { first: 0, dwords: output.components, bits }] };
         }
-        // A value with 64-bit components is loaded in pieces of two components, which fit into a
-        // `uvec4`.
+        // A value with 64-bit components is loaded two components at a time, which fit into a `uvec4`.
         let component = self.declarations.vector(ty).map_or(ty, |(component, _)| component);
         let pieces = (0..output.components).step_by(2).map(|first| {
             let count = (output.components - first).min(2);
@@ -291,14 +289,14 @@ impl StoredOutputs<'_> {
     }
 }
 
-/// The value of a captured output, as `u32`s in pieces of up to four dwords.
+/// The value of a captured output, as pieces of up to four dwords.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Loaded {
     pieces: Vec<Piece>,
 }
 
 impl Loaded {
-    /// Adds `dwords` dwords of the output, from dword `first` on. `bits` is a `u32`, or a vector of `u32`.
+    /// Adds a piece: `dwords` dwords of the output, from dword `first` on. `bits` is a `u32`, or a vector of `u32`.
     pub(super) fn add(&mut self, first: u32, dwords: u32, bits: Id) {
         self.pieces.push(Piece { first, dwords, bits });
     }

@@ -83,7 +83,7 @@ fn remove_outputs(module: &mut Module, declarations: &Declarations, stream: u32)
             && stream_of_variable(declarations, variable).is_some_and(|of| of != stream)
     };
     let outputs = declarations.variables(StorageClass::Output).filter(is_other);
-    // `roots` maps each pointer into one of `outputs` to this output.
+    // `roots` maps each pointer into one of `outputs` to the output that it points into.
     let mut roots: FxHashMap<Id, Id> = outputs.map(|variable| (variable.id, variable.id)).collect();
     let mut kept: FxHashSet<Id> = FxHashSet::default();
     for i in module.section(Section::Functions) {
@@ -131,7 +131,7 @@ fn has_built_ins(declarations: &Declarations, variable: &Variable) -> bool {
             .is_some_and(|(ty, members)| has_built_in_members(declarations, ty, members))
 }
 
-/// Returns the stream of an output; `None` if the members of its structure have different streams.
+/// Returns the stream of an output; `None` if the output is a structure whose members have different streams.
 fn stream_of_variable(declarations: &Declarations, variable: &Variable) -> Option<u32> {
     let own = declarations.decoration_value(variable.id, Decoration::Stream).unwrap_or(0);
     let Some((ty, members)) = structure_of(declarations, variable.pointee) else {

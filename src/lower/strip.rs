@@ -54,8 +54,8 @@ fn has_xfb(module: &Module) -> bool {
 /// Removes transform feedback, as [`strip_xfb`] does, from a module that is being rewritten.
 pub(super) fn strip(module: &mut Module, declarations: &Declarations) {
     strip_decorations(module, declarations, &[StorageClass::Output], &[Decoration::Offset]);
-    // Decorations of structures that no variable uses are removed, too: without the capability they
-    // would be invalid.
+    // `strip_decorations` changes only structures that variables use. The decorations `XfbBuffer` and `XfbStride` of
+    // all other structures are removed here, because they are invalid without the capability `TransformFeedback`.
     module.retain(Section::Annotations, |i| !decoration_of(i).is_some_and(is_of_buffer));
     module.retain(Section::ExecutionModes, |i| !is_xfb_mode(i.operand(1)));
     // The module may lack a declaration of `Shader`, which `TransformFeedback` implies.

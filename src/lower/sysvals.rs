@@ -1,5 +1,5 @@
-//! This module defines the places from which a lowered shader can read its sysvals, and generates
-//! the reads.
+//! This module defines from where a lowered shader can read its sysvals (push constants or memory), and generates the
+//! code that reads them.
 
 use std::mem::offset_of;
 
@@ -15,7 +15,7 @@ use crate::spirv::link::{LinkError, Linker, Stub};
 use crate::spirv::{Id, Module, Section};
 use crate::sysval::{Address, SYSVALS_SIZE, Sysvals};
 
-/// The place from which a lowered shader reads its [`Sysvals`].
+/// From where a lowered shader reads its [`Sysvals`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SysvalsPlace {
     /// The sysvals are in [`SYSVALS_SIZE`] bytes of push constants. Every device supports this
@@ -43,7 +43,7 @@ impl Default for SysvalsPlace {
 }
 
 impl SysvalsPlace {
-    /// The place that [`default`](Self::default) returns, for constant expressions.
+    /// The value that [`default`](Self::default) returns, for constant expressions.
     pub(super) const FIRST: Self = Self::PushConstants { offset: 0 };
 
     /// The offset in the push constants has to be a multiple of this number of bytes.

@@ -15,7 +15,6 @@ use crate::spirv::static_use::StaticUse;
 pub(super) const DESCRIPTORS: [StorageClass; 3] =
     [StorageClass::UniformConstant, StorageClass::Uniform, StorageClass::StorageBuffer];
 
-/// The side effects and the descriptor sets of a shader.
 #[derive(Debug)]
 pub(super) struct Uses {
     /// The value of [`Lowered::effects`](super::Lowered::effects).

@@ -59,7 +59,7 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
     lower_at(shader, SysvalsPlace::default())
 }
 
-/// Lowers a vertex shader, with its sysvals at the place `sysvals`.
+/// Lowers a vertex shader. `sysvals` says where the lowered shader reads its sysvals.
 ///
 /// The lowered shader reads the application's push constants from memory, so they may overlap the
 /// sysvals. Push constants of the other stages must not.

@@ -28,8 +28,8 @@ const MEMORY_16: [Capability; 3] = [
     Capability::StoragePushConstant16,
 ];
 
-/// The largest number of values that all composites together are split into. Real interfaces have at most a
-/// few hundred components.
+/// The largest number of constituents into which all composites together are split for the conversion. Real interfaces
+/// have at most a few hundred components.
 const MAX_PARTS: usize = 1 << 14;
 
 pub(super) const INTERFACE: [StorageClass; 2] = [StorageClass::Input, StorageClass::Output];
@@ -104,12 +104,12 @@ fn needs_capability(module: &Module) -> bool {
             || is_16(Op::TypeInt) && !has(Capability::Int16))
 }
 
-/// A pointer type whose pointee is widened.
+/// A pointer type whose pointee is widened: `narrow` is the pointee before, `wide` after.
 struct Pointer {
     narrow: Id,
     wide: Id,
-    /// Whether values of the narrow type can only be loaded, stored and converted, not constructed,
-    /// because the module has no arithmetic capability for a part of it.
+    /// Whether values of the narrow type can only be loaded, stored and converted, not constructed, because the module
+    /// has no arithmetic capability for a component of it.
     is_only_moved: bool,
     /// The declarations of wide arrays and structures that must come before the pointer type.
     clones: Code,
@@ -125,12 +125,13 @@ struct Types<'a> {
     /// The declared scalars, vectors and matrices, by opcode and operands. They must not be
     /// declared twice.
     known: FxHashMap<Vec<u32>, Id>,
-    /// The types in `known` that wide types use: they are moved before all other declarations.
+    /// The types in `known` that wide types use. They are moved before all other declarations, because wide types may
+    /// be declared before them.
     hoisted: FxHashSet<Id>,
     hoisted_code: Code,
     wide: WideTypes,
-    /// The narrow types whose values can only be loaded, stored and converted, because the module
-    /// has no arithmetic capability for a part of the type.
+    /// The narrow types whose values can only be loaded, stored and converted, because the module has no arithmetic
+    /// capability for a component of the type.
     only_moved: FxHashSet<Id>,
     /// For each narrow structure, the wide structure that gets its names and decorations.
     structures: FxHashMap<Id, Id>,
@@ -305,7 +306,7 @@ struct Rewriter<'a> {
     /// Pointers to widened variables, by id.
     pointers: FxHashMap<Id, &'a Pointer>,
     code: Code,
-    /// The number of values into which composites have been split so far.
+    /// The number of constituents into which composites have been split so far, at most [`MAX_PARTS`].
     parts: usize,
 }
 
@@ -377,9 +378,9 @@ impl<'a> Rewriter<'a> {
         Ok(())
     }
 
-    /// Generates `result`: `value` converted to the width `to`. `narrow` is the narrow one of the
-    /// value's two types. Returns `None` if the type cannot be converted, or if values were split into too many
-    /// parts.
+    /// Generates `result`: `value` converted to the width `to`. `narrow` is the narrow one of the value's two types.
+    /// Returns `None` if the type cannot be converted, or if composites were split into more than [`MAX_PARTS`]
+    /// constituents.
     fn convert(&mut self, to: Width, narrow: Id, value: Id, result: Id) -> Option<()> {
         let target = self.of_width(to, narrow);
         if let Some(op) = conversion(self.declarations, narrow) {

@@ -27,8 +27,8 @@ use super::{Id, Instruction, Module, Section};
 /// of its loops plus two. If more are needed, nothing in the function counts as written.
 const MAX_PASSES: usize = 24;
 
-/// The largest number of bits in all blocks of a function. If more are needed, nothing in the function
-/// counts as written.
+/// The largest number of bits that the analysis of a function takes: one for each tracked scalar in each block. If
+/// more are needed, nothing in the function counts as written.
 const MAX_BITS: usize = 1 << 28;
 
 /// The largest number of passes over all functions. The number needed is the nesting depth of calls, if callers come
@@ -87,8 +87,8 @@ impl Unassigned {
         let exposed = exposed(&functions, globals.count(), &of_outputs, &summaries);
 
         let mut this = Self::default();
-        // The components of outputs that may be read before they are written, or that the entry
-        // point may leave unwritten.
+        // The scalars of outputs that may be read before they are written, or that the entry point may leave
+        // unwritten.
         let mut missing = Bits::none(globals.count());
         if let Some(exposed) = exposed.get(&entry.function) {
             missing.unite_without(exposed, &at_start);
@@ -134,7 +134,7 @@ fn is_initialized(i: Instruction<'_>) -> bool {
     i.is(Op::Variable) && i.operands().len() > 3
 }
 
-/// For each function, the components of module-scope variables that it always writes.
+/// For each function, the components (numbered scalars) of module-scope variables that it always writes.
 fn summaries(functions: &[Function<'_>], globals: usize) -> FxHashMap<Id, Bits> {
     let mut summaries: FxHashMap<Id, Bits> =
         functions.iter().map(|f| (f.id, Bits::none(globals))).collect();
@@ -162,8 +162,8 @@ fn summaries(functions: &[Function<'_>], globals: usize) -> FxHashMap<Id, Bits> 
     summaries
 }
 
-/// For each function, the components of outputs that it may read before it writes them, in its own code or in functions
-/// that it calls.
+/// For each function, the components (numbered scalars) of outputs that it may read before it writes them, in its own
+/// code or in functions that it calls.
 fn exposed(
     functions: &[Function<'_>],
     globals: usize,
@@ -233,7 +233,8 @@ fn exposed(
 }
 
 impl Function<'_> {
-    /// The components that are written before each block, or `None` if the analysis takes too long.
+    /// For each block, the components (numbered scalars) that are written on every path to the block. `None` if the
+    /// analysis takes too long.
     fn solve(&self, at_entry: &Bits, summaries: &FxHashMap<Id, Bits>) -> Option<Vec<Bits>> {
         if self.blocks.len().saturating_mul(self.components) > MAX_BITS {
             return None;
@@ -247,7 +248,7 @@ impl Function<'_> {
                 written
             })
             .collect();
-        // All components begin as written, and the passes remove those that some path does not
+        // All components (numbered scalars) begin as written, and the passes remove those that some path does not
         // write. Unreachable blocks keep all components.
         let mut before = vec![Bits::all(self.components); self.blocks.len()];
         before.first_mut()?.clone_from(at_entry);
@@ -270,7 +271,8 @@ impl Function<'_> {
 }
 
 impl Event {
-    /// Adds the components that the event writes to `state`.
+    /// Adds the components (numbered scalars) that this event always writes to `state`. Only writes and calls write
+    /// any.
     fn apply(&self, state: &mut Bits, summaries: &FxHashMap<Id, Bits>) {
         match self {
             Self::Write(components) => state.insert(components.clone()),

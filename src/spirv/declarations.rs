@@ -194,19 +194,19 @@ impl Declarations {
         }
     }
 
-    /// The type with this id.
+    /// The type with this id. `None` if the id is not that of a type, or if the type is nested too deeply.
     pub fn ty(&self, id: Id) -> Option<&Type> {
         self.types.get(&id)
     }
 
-    /// The value of a 32-bit `OpConstant`. Specialisation constants have a value after the module
-    /// was [specialised](super::specialization::specialize).
+    /// The value of a 32-bit `OpConstant`; `None` for any other id. Specialisation constants have a value after the
+    /// module was [specialised](super::specialization::specialize).
     pub fn constant(&self, id: Id) -> Option<u32> {
         self.constants.get(&id).copied()
     }
 
     /// The opcode of a specialisation constant: `OpSpecConstant`, or the operation of an
-    /// `OpSpecConstantOp`.
+    /// `OpSpecConstantOp`. `None` for any other id.
     pub fn specialization(&self, id: Id) -> Option<Op> {
         self.specialized.get(&id).copied()
     }
@@ -236,7 +236,7 @@ impl Declarations {
         self.variables.iter().filter(move |v| v.storage == storage as u32)
     }
 
-    /// The global variable with this id.
+    /// The global variable with this id; `None` if the id is not that of a global variable.
     pub fn variable(&self, id: Id) -> Option<&Variable> {
         self.variables.get(*self.variable_indices.get(&id)?)
     }
@@ -262,12 +262,14 @@ impl Declarations {
         find(self.member_decorations.get(&(ty, member)), decoration)
     }
 
-    /// The first parameter of a decoration of an id, for example a location, an offset or a stride.
+    /// The first parameter of a decoration of an id, for example a location, an offset or a stride. `None` if the id
+    /// does not have the decoration.
     pub fn decoration_value(&self, id: Id, decoration: Decoration) -> Option<u32> {
         self.decoration(id, decoration)?.first().copied()
     }
 
-    /// The first parameter of a decoration of a member, for example a location or an offset.
+    /// The first parameter of a decoration of a member, for example a location or an offset. `None` if the member does
+    /// not have the decoration.
     pub fn member_decoration_value(
         &self,
         ty: Id,
@@ -277,7 +279,8 @@ impl Declarations {
         self.member_decoration(ty, member, decoration)?.first().copied()
     }
 
-    /// The type of the part that a path of constant indices selects in a value of type `ty`.
+    /// The type of the component, column, element or member that a path of constant indices selects in a value of type
+    /// `ty`. `None` if there is no such member, or if a type on the path has no parts.
     pub fn type_at(&self, mut ty: Id, path: &[u32]) -> Option<Id> {
         for index in path {
             ty = match self.ty(ty)? {
@@ -327,8 +330,8 @@ impl Nesting {
             | Type::Array { element: part, .. }
             | Type::RuntimeArray { element: part } => std::slice::from_ref(part),
             Type::Struct { members } => members,
-            // Walks over the parts of a type do not follow pointers. The pointee may be declared after the
-            // pointer type (`OpTypeForwardPointer`).
+            // Functions that visit the members and elements of a type do not follow pointers. The pointee may be
+            // declared after the pointer type (`OpTypeForwardPointer`).
             Type::Pointer { .. } => return true,
             Type::Int { .. } | Type::Float { .. } | Type::Other(_) => &[],
         };

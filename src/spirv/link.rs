@@ -249,7 +249,7 @@ impl<'l, 'm> Linker<'l, 'm> {
         Err(LinkError::NoFunction(name.to_owned()))
     }
 
-    /// Links every function that was referred to.
+    /// Links every function for which [`function`](Self::function) was called, and the functions that these call.
     ///
     /// # Errors
     /// Those of `definitions`, and [`LinkError`].

@@ -142,8 +142,8 @@ fn try_optimize(module: &Module, entry: &EntryPoint) -> Result<Module, Stop> {
             }
             Err(Stop::Refuse(function)) if function != entry.function => {
                 tracing::debug!(%function, name = name_of(module, function), "called");
-                // If a function has unsupported code, all functions with unsupported code are
-                // called from the next attempt on.
+                // If a function has unsupported code, all functions with unsupported code are called, and not inlined,
+                // from the next attempt on.
                 let others = source.get(function).is_none().then(|| source.not_understood());
                 for function in others.into_iter().flatten().chain([function]) {
                     refused.insert(function);

@@ -145,7 +145,8 @@ struct Constants<'a> {
 }
 
 impl Constants<'_> {
-    /// Stores the value of a declaration, and returns the words that replace it.
+    /// Stores the type or the value that an instruction declares. Returns the words that replace the instruction, or
+    /// `None` if it stays as it is.
     fn freeze(&mut self, i: Instruction<'_>) -> Result<Option<Vec<u32>>, SpecializationError> {
         let (ty, id) = (i.id(0), i.id(1));
         let scalar = self.types.get(&ty).copied();
@@ -196,8 +197,8 @@ impl Constants<'_> {
         self.composites.insert(i.id(1), parts);
     }
 
-    /// Replaces a specialisation constant by a constant with the given value, or with the default. Returns the words of
-    /// the constant; `None` if its type is not known.
+    /// Replaces a specialisation constant by a constant with the given value, or with the default. Returns the words
+    /// of the constant; `None` if its type is not known, so that the instruction stays as it is.
     fn scalar(
         &mut self,
         i: Instruction<'_>,
@@ -220,7 +221,7 @@ impl Constants<'_> {
         Ok(Some(value.declaration(ty, id)))
     }
 
-    /// The result of an `OpSpecConstantOp`, if it can be computed.
+    /// The result of an `OpSpecConstantOp`; `None` if only the driver can compute it.
     fn operation(&self, i: Instruction<'_>) -> Option<Computed> {
         let op = Op::from_u32(i.operand(2))?;
         let operands = i.operands().get(3..)?;

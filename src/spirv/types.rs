@@ -87,8 +87,8 @@ pub(crate) fn numeric_vector(
 }
 
 /// The number of locations that a type takes as an input or output: one for each vector of up to
-/// four dwords, two for each longer one. 0 for a type that cannot be an input or output, or that
-/// has too many parts.
+/// four dwords, two for each longer one. 0 for a type that cannot be an input or output, or that contains too many
+/// types.
 pub fn locations_of(declarations: &Declarations, ty: Id) -> u32 {
     fn count(declarations: &Declarations, ty: Id, steps: &mut u32) -> Option<u32> {
         *steps += 1;

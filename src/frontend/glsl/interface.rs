@@ -299,7 +299,8 @@ fn number_elements(outputs: &mut [OutputMember]) {
     }
 }
 
-/// Makes an output with the position 0, because naga requires a position in every vertex shader.
+/// Makes an output that is the built-in position with the value 0, because naga requires a position in every vertex
+/// shader.
 fn zero_position(function: &mut Function, types: &mut UniqueArena<Type>) -> OutputMember {
     let inner = TypeInner::Vector { size: VectorSize::Quad, scalar: naga::Scalar::F32 };
     let ty = types.insert(Type { name: None, inner }, Span::UNDEFINED);

@@ -64,7 +64,8 @@ pub(super) struct Rewritten {
     pub array_sizes: Vec<(String, u32)>,
     /// The offsets that the source declares for members of blocks.
     pub member_offsets: Vec<MemberOffset>,
-    /// The byte of the source at which the first input or output without a location is declared.
+    /// The offset in bytes in the source at which the first input or output without a location is declared; `None` if
+    /// all have locations.
     pub unlocated: Option<usize>,
     /// The changes that were made, sorted by position, not overlapping.
     edits: Vec<Edit>,
@@ -89,7 +90,7 @@ struct Edit {
 }
 
 impl Rewritten {
-    /// Returns the byte of the source that corresponds to a byte of `text`.
+    /// Returns the offset in bytes in the source that corresponds to offset `byte` in `text`.
     pub fn source_byte(&self, byte: usize) -> usize {
         let (mut from, mut to) = (0, 0);
         for Edit { range, text } in &self.edits {
@@ -183,8 +184,8 @@ impl<'a> Rewriter<'a> {
         self.edits.push(Edit { range: start..start, text: text.to_owned() });
     }
 
-    /// Replaces the source's version by one that naga supports, if Vulkan allows it. Returns the
-    /// source's version, and whether it is ES.
+    /// Replaces the source's version by one that naga supports, if Vulkan allows it; otherwise it stays, and naga
+    /// refuses it. Returns the source's version, and whether it is ES. `None` if the source has no `#version`.
     fn version(&mut self) -> Option<(String, bool)> {
         let is_version = |index: &usize| {
             self.tokens.text(*index) == "#" && self.tokens.text(index + 1) == "version"

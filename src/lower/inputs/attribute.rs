@@ -31,7 +31,7 @@ struct Element {
 }
 
 impl Inputs<'_> {
-    /// Generates the value of a part: a scalar or a vector in an input variable.
+    /// Generates the value of a [`Part`]: a scalar or a vector in an input variable.
     pub(super) fn attribute(
         &mut self,
         linker: &mut Linker<'_, '_>,
@@ -146,8 +146,8 @@ impl Inputs<'_> {
         Ok(Element { slot: linker.builder.constant(slot), element })
     }
 
-    /// Generates the value of a part with 64-bit components. `first_dword` is the number of a dword
-    /// that [`find`](Self::find) returned.
+    /// Generates the value of a part with 64-bit components. `first_dword` is the number of the attribute's dword at
+    /// which the part's location begins, as [`find`](Self::find) returns it.
     fn wide(
         &self,
         linker: &mut Linker<'_, '_>,
@@ -160,8 +160,8 @@ impl Inputs<'_> {
         let dwords = format.size() / 4;
         let first = first_dword + part.component;
         let component_type = self.declarations.vector(part.ty).map_or(part.ty, |(ty, _)| ty);
-        // The first four dwords of the attribute, and the dwords after them. Each half is fetched only if it
-        // is needed.
+        // The first four dwords of the attribute, and the dwords after them. Each of the two is fetched only if the
+        // part needs it.
         let mut halves: [Option<Id>; 2] = [None; 2];
         let mut values = Vec::new();
         for at in (first..first + 2 * part.count).step_by(2) {

@@ -34,11 +34,11 @@ pub(in crate::lower) struct Part<'v> {
     pub(in crate::lower) component: u32,
 }
 
-/// The types of the parts that a composite type directly consists of.
+/// The types of the constituents of a composite type: columns, elements or members.
 pub(in crate::lower) enum Constituents<'a> {
-    /// The type of all parts, and their number.
+    /// The type of all constituents (columns or elements), and their number.
     Same(Id, u32),
-    /// The type of each part.
+    /// The type of each member.
     Members(&'a [Id]),
 }
 
@@ -121,7 +121,8 @@ impl Walk<'_, '_> {
         LowerError::InputType { variable: self.label(), ty }
     }
 
-    /// Adds the parts of a value, and returns the location after the value.
+    /// Adds the parts (scalars and vectors) of a value of type `ty` to the list. `place` is the location of the value.
+    /// Returns the location after the value, or an error if the type is not supported or the location too high.
     fn add_all(&mut self, ty: Id, place: InputLocation) -> Result<u32, LowerError> {
         let locations = locations(self.declarations, ty, place.component, &mut 0);
         let locations = locations.ok_or_else(|| self.unsupported())?;
@@ -133,7 +134,8 @@ impl Walk<'_, '_> {
         Ok(self.add(ty, place))
     }
 
-    /// Adds the parts of a value, and returns the location after the value. [`locations`] must have accepted the type.
+    /// Does what [`add_all`](Self::add_all) does, for a type that [`locations`] has accepted, and without a check of
+    /// the location.
     fn add(&mut self, ty: Id, InputLocation { location, component }: InputLocation) -> u32 {
         let variable = self.variable;
         if let Some((class, bits, count)) = numeric_vector(self.declarations, ty) {

@@ -100,8 +100,8 @@ impl ExplicitShader<'_> {
     }
 
     /// Assigns a location and a first component to each added output. All of them have the same
-    /// component type and no interpolation decorations, so outputs of one stream may share a
-    /// location. The widest outputs are placed first, which takes the fewest locations.
+    /// component type and no interpolation decorations, so outputs of one stream may share a location. The outputs
+    /// with the most components get their locations first, which takes the fewest locations.
     ///
     /// # Errors
     /// [`LowerError::LocationBudget`]

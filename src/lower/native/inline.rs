@@ -52,8 +52,8 @@ fn decorate(module: &mut Module, id: Id, member: Option<u32>, decoration: Decora
 /// in it, and the number of the dword in this value.
 type Dword = (Id, Vec<u32>, u32);
 
-/// For each captured dword, all places to which it is captured: the index of the captured output in
-/// the layout, the number of the buffer, and the offset in bytes in a record.
+/// For each captured dword, all positions to which it is captured: the index of the captured output in the layout, the
+/// number of the buffer, and the offset in bytes in a record.
 type Destinations = FxHashMap<Dword, Vec<(usize, u32, u32)>>;
 
 /// Returns the variables and members to decorate, and the layout of the other captures.
@@ -113,7 +113,7 @@ pub(super) fn inline(
     (inlined, rest)
 }
 
-/// A variable or a member of a block, whose value can be captured as a whole by decorating it.
+/// A variable or a member of a block, whose value may be captured as a whole by decorating it.
 struct Unit {
     /// The variable; or the type of a block, and the number of its member.
     target: (Id, Option<u32>),
@@ -160,7 +160,7 @@ impl Unit {
         None
     }
 
-    /// Returns the places to which a dword of the variable or member is captured.
+    /// Returns the positions to which a dword of the variable or member is captured, as in [`Destinations`].
     fn captured<'d>(
         &self,
         destinations: &'d Destinations,
@@ -172,7 +172,7 @@ impl Unit {
     }
 }
 
-/// Lists the variables and members of blocks that may be decorated.
+/// Lists the variables and members of blocks that may be captured by decorating them.
 fn units(declarations: &Declarations, entry: &EntryPoint) -> Vec<Unit> {
     let mut units = Vec::new();
     // If a buffer uses a structure too, its members are decorated with their offsets in the buffer,
@@ -208,7 +208,8 @@ fn units(declarations: &Declarations, entry: &EntryPoint) -> Vec<Unit> {
     units
 }
 
-/// Whether there is padding between the pieces of a value, because 64-bit components are aligned.
+/// Whether there is padding between the scalars, vectors and columns of a value, because 64-bit components are
+/// aligned.
 fn has_padding(pieces: &[CapturedOutput]) -> bool {
     pieces.windows(2).any(|pair| pair[0].offset + pair[0].size() != pair[1].offset)
 }

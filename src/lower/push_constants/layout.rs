@@ -15,8 +15,8 @@ use crate::spirv::Id;
 use crate::spirv::NumericClass;
 use crate::spirv::declarations::{Declarations, Type, Variable};
 
-/// The largest number of types that are visited for one value. Only types whose parts are empty or
-/// overlap can have more within [`MAX_PUSH_CONSTANTS`] bytes.
+/// The largest number of types that are visited for one value. Only types with empty or overlapping members or
+/// elements can have more within [`MAX_PUSH_CONSTANTS`] bytes.
 const MAX_STEPS: u32 = 1 << 14;
 
 /// Size in bytes of a `PhysicalStorageBuffer` pointer.
@@ -131,8 +131,8 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Returns the type and the layout of part `index` of a value of type `ty`, or an error if the
-    /// layout lacks a decoration.
+    /// Returns the type and the layout of part `index` (a component, column, element or member) of a value of type
+    /// `ty`, or an error if the layout lacks a decoration.
     fn part(&self, ty: Id, layout: ValueLayout, index: u32) -> Result<(Id, ValueLayout), String> {
         let declarations = self.declarations;
         match declarations.ty(ty) {

@@ -61,8 +61,8 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// Checks a type and its parts. `path` is the path to the first value of this type in the
-    /// variable, for messages.
+    /// Checks a type and the types of its components, elements and members. `path` is the path to the first value of
+    /// this type in the variable, for messages.
     fn visit(&mut self, ty: Id, path: &mut Vec<u32>) -> Result<(), LowerError> {
         if !self.seen.insert(ty) {
             return Ok(());

@@ -130,7 +130,7 @@ pub fn resource_interface(shader: &Shader<'_>) -> Result<ResourceInterface, Lowe
 }
 
 fn descriptor(declarations: &Declarations, opaque: &Opaque, variable: &Variable) -> DescriptorUse {
-    // Valid modules have both decorations on every such variable.
+    // Valid modules decorate every variable for descriptors with `DescriptorSet` and `Binding`.
     let number = |decoration| declarations.decoration_value(variable.id, decoration).unwrap_or(0);
     let (ty, count) = element(declarations, variable.pointee);
     DescriptorUse {

@@ -1,4 +1,5 @@
-//! This module finds the pointers whose contents the [`walk`](super::walk) can follow.
+//! This module finds the pointers through which the simulation of a geometry shader ([`walk`](super::walk)) knows what
+//! is stored and loaded.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, StorageClass};
@@ -9,11 +10,11 @@ use crate::spirv::optimize::source::Source;
 use crate::spirv::specialization::fold::Scalar;
 use crate::spirv::{Id, Module, Section, ids_of};
 
-/// Finds the pointers whose contents the walk can follow: variables that contain a scalar, and
-/// parameters that point to these variables. A pointer is followed only if all instructions with it
-/// load from it, store to it, or pass it to a followed parameter, because any other instruction
-/// could change the contents without being noticed. Returns `None` if a function has a form that is
-/// not supported.
+/// Finds the *followed* pointers, which are those whose contents the simulation in [`walk`](super::walk) can track:
+/// variables that contain a scalar, and parameters that point to such variables. A pointer is followed only if all
+/// instructions that use it load from it, store to it, or pass it to a followed parameter, because any other
+/// instruction could change the contents without being noticed. Returns `None` if a function has a form that is not
+/// supported.
 pub(super) fn followed(
     module: &Module,
     source: &Source<'_>,

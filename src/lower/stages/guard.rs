@@ -33,8 +33,8 @@ pub(in crate::lower) fn guard_side_effects(
         builder.module.section(Section::Functions).map(|i| i.words().to_vec()).collect();
     let bool = builder.bool();
     let mut code = Code::default();
-    // For each block that was split: its label, and the label of its last part, which phis must
-    // name.
+    // For each block that was split: its label, and the label of the last of the blocks into which it was split, which
+    // phis must name.
     let mut lasts = FxHashMap::default();
     let mut label = Id(0);
     for (number, words) in functions.iter().enumerate() {

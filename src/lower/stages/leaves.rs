@@ -55,7 +55,8 @@ pub(super) enum Slot {
 }
 
 impl Leaf {
-    /// Returns the leaf for component `index` of this vector. `ty` is the type of the component.
+    /// Returns the leaf (a scalar or vector in a variable) for component `index` of this vector. `ty` is the type of
+    /// the component.
     pub(super) fn component(&self, index: u32, ty: Id) -> Self {
         let mut component = Self { ty, count: 1, ..self.clone() };
         component.path.push(index);
@@ -74,9 +75,8 @@ impl Leaf {
     }
 }
 
-/// Returns the leaves of a variable. If `is_per_vertex` is true, the variable is an array with one
-/// element per vertex, like the inputs of geometry shaders, and the leaves are those of one
-/// element.
+/// Returns the leaves (scalars and vectors) of a variable. If `is_per_vertex` is true, the variable is an array with
+/// one element per vertex, like the inputs of geometry shaders, and the leaves are those of one element.
 ///
 /// # Errors
 /// [`LowerError::PassedType`], [`LowerError::NoLocation`].
@@ -117,9 +117,10 @@ impl Walk<'_> {
         }
     }
 
-    /// Adds the leaves of a value. Returns the location (or index in a built-in array) after the value. `is_first` is
-    /// false in the second and later elements of an array: their members take the locations after the previous element,
-    /// although the structure may declare locations.
+    /// Adds the leaves (scalars and vectors) of a value to the list. Returns the location (or index in a built-in
+    /// array) after the value. `is_first` is false in the second and later elements of an array of structures: the
+    /// members of these elements take the locations after the previous element, although the structure may declare
+    /// locations.
     fn add(
         &mut self,
         ty: Id,
@@ -188,9 +189,9 @@ impl Walk<'_> {
 }
 
 impl Place {
-    /// Returns the [`Place`] after a value of `dwords` dwords at this place, in the same array or structure: one
-    /// location later, or two if the value has more than four dwords, at the same component. For a built-in, returns
-    /// the next element of the array.
+    /// Returns the [`Place`] (location or built-in) after a value of `dwords` dwords at this place, in the same array
+    /// or structure: one location later, or two if the value has more than four dwords, at the same component. For a
+    /// built-in, returns the next element of the array.
     fn after(self, dwords: u32) -> Self {
         match self {
             Self::Location { location, component } => {

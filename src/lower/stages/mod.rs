@@ -155,10 +155,10 @@ impl Stages {
     }
 }
 
-/// Returns the shaders that run after the vertex shader, in the order of the pipeline, each with
-/// the stage that it has to be of. The captured shader is the last. `before` are the vertex shader,
-/// the tessellation control shader and the tessellation evaluation shader that the options contain;
-/// if they contain none, the result is empty.
+/// Returns the shaders after the vertex shader, in the order of the pipeline, each with the stage that it must have.
+/// The last of them is `captured`. `before` are the vertex shader, the tessellation control shader and the
+/// tessellation evaluation shader that the options contain. If `before` contains none, `captured` is the only shader,
+/// and the result is empty.
 ///
 /// # Errors
 /// [`LowerError::NoVertexShader`], [`LowerError::NoControlShader`].
@@ -320,8 +320,8 @@ struct StageContext<'a> {
 /// A stage after the vertex shader.
 struct Stage<'a> {
     function: Id,
-    /// The inputs that have one value per run of the stage, and that are not outputs of the
-    /// previous stage.
+    /// The inputs that have one value per run of the stage, and that are not outputs of the previous stage, such as
+    /// `PrimitiveId`.
     inputs: Inputs<'a>,
     resets: Resets,
 }
@@ -344,7 +344,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Generates the body of a function that resets variables, and then runs the stage.
+    /// Generates the body of a stub that resets the variables in `resets`, and then runs the stage.
     fn shade(
         &self,
         linker: &mut Linker<'_, '_>,

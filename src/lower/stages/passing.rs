@@ -146,8 +146,8 @@ impl Passing {
         Ok(Self { outputs, inputs: passed, are_per_vertex: [from.is_per_vertex, to.is_per_vertex] })
     }
 
-    /// Generates the body of a function that copies outputs to inputs. In variables with one
-    /// element per vertex, the function accesses only the element with the index `slot`.
+    /// Generates the body of a stub that copies outputs to inputs. In variables with one element per vertex, the
+    /// stub accesses only the element with the index `slot`.
     pub(crate) fn pass(
         &self,
         builder: &mut Builder<'_>,

@@ -34,7 +34,7 @@ pub(in crate::lower) struct Phases {
     pub(super) kept: FxHashSet<Id>,
 }
 
-/// A block of the original function, or the part of a block before, between or after barriers.
+/// A block of the original function, or the part of such a block before, between or after barriers.
 struct Block {
     label: Id,
     code: Vec<Vec<u32>>,
@@ -111,8 +111,8 @@ pub(super) fn split(
     entry.interface.extend(&kept);
     let saved = Saved { arrays, invocation };
     for (number, part) in parts.iter().enumerate() {
-        // The code at the beginning of the phase restores variables, loads the saved values that
-        // the phase uses, and computes pointers again.
+        // The code at the beginning of the phase restores variables, loads the saved values that the phase uses, and
+        // computes again those pointers of earlier phases that the phase uses.
         let mut before = Code::default();
         let mut renamed = FxHashMap::default();
         if number > 0 {
@@ -228,7 +228,7 @@ fn function_with_barriers(
 /// information (`OpLine`) is dropped.
 fn read(module: &mut Module, function: &[Vec<u32>]) -> (Vec<u32>, Vec<Vec<u32>>, Vec<Block>) {
     let (mut head, mut variables, mut blocks) = (Vec::new(), Vec::new(), Vec::<Block>::new());
-    // For each block that was cut: its label, and the label of its last part, which phis must name
+    // For each block that was cut: its label, and the label of its part after the last barrier, which phis must name
     // as the parent.
     let mut lasts = FxHashMap::default();
     let mut label = Id(0);

@@ -59,7 +59,6 @@ impl Resets {
         Self { initialized: outputs, cleared: std::mem::take(&mut self.cleared) }
     }
 
-    /// Generates the stores that reset the variables.
     pub(crate) fn store(&self, builder: &mut Builder<'_>, code: &mut Code) {
         for (variable, value) in &self.initialized {
             code.push(Op::Store, &[variable.0, value.0]);

@@ -1,5 +1,5 @@
-//! This module finds the number of primitives that a geometry shader emits, if its code determines
-//! the number.
+//! This module finds the number of primitives that a geometry shader emits, if the code determines the number,
+//! whatever the inputs are.
 //!
 //! The walk simulates the code with the integers and booleans that are known: constants, results of
 //! operations on known values, and contents of variables. If the condition of a branch is known,
@@ -7,9 +7,9 @@
 //!
 //! If the condition is not known, the walk skips the selection construct, provided that all paths
 //! lead to its merge block and none emits vertices. It also skips all loops and function calls that
-//! do not emit. After skipped code, everything that the code may have changed is unknown. In all
-//! other cases, and at unsupported code, the walk ends without a number. A wrong number would lose
-//! primitives; without a number, a first run of the shader counts them.
+//! do not emit. After skipped code, everything that the code may have changed is unknown. In all other cases, and at
+//! unsupported code, the walk ends without a result. A wrong number would lose primitives; without a result, a first
+//! run of the shader counts the primitives.
 
 use std::rc::Rc;
 
@@ -69,13 +69,13 @@ struct Walk<'s> {
     source: &'s Source<'s>,
     declarations: &'s Declarations,
     followed: FxHashSet<Id>,
-    /// The variable that each followed pointer points to. A variable is mapped to itself, a parameter of a simulated
-    /// function to the variable that was passed.
+    /// For each pointer that [`followed()`] returned: the variable that it points to. A variable is mapped to itself, a
+    /// parameter of a simulated function to the variable that was passed.
     variables: FxHashMap<Id, Id>,
     /// The known values of constants, results and contents of variables.
     known: FxHashMap<Id, Value>,
-    /// The values that are unknown after the walk has skipped a function or a construct; `None` if the walk cannot skip
-    /// it. The key is the id of the function, or the label of the construct's header.
+    /// The ids of results and variables whose values are unknown after the walk has skipped a function or a construct;
+    /// `None` if the walk cannot skip it. The key is the id of the function, or the label of the construct's header.
     lost: FxHashMap<Id, Option<Rc<[Id]>>>,
     /// Whether the module has integers of more than 32 bits, so that literals of an `OpSwitch` may
     /// have two words.
@@ -138,8 +138,8 @@ impl<'s> Walk<'s> {
     }
 
     /// Simulates a function. Returns the value that the function returns, in the inner `Option`,
-    /// which is `None` if the value is unknown. If the outer `Option` is `None`, the walk ends
-    /// without a number.
+    /// which is `None` if the value is unknown. If the outer `Option` is `None`, the walk ends without a result, as
+    /// for code that is not supported.
     fn call(&mut self, function: Id) -> Option<Option<Value>> {
         let source = self.source;
         let function = source.get(function)?;
@@ -189,7 +189,8 @@ impl<'s> Walk<'s> {
     }
 
     /// Sets the values of a block's phis. `from` is the label of the block before; `None` if it is
-    /// unknown. All phis are set at once, because one may be an operand of another.
+    /// unknown. All phis are set at once, because one may be an operand of another. Returns `None` if no words are
+    /// left to simulate.
     fn enter(&mut self, block: &Block, from: Option<Id>) -> Option<()> {
         self.spend(block.places())?;
         let mut values = Vec::new();
@@ -303,8 +304,8 @@ impl<'s> Walk<'s> {
             self.known.remove(id);
             self.forget(*id);
         }
-        // At least one word is spent, so that the walk ends in invalid modules, in which the merge
-        // blocks of loops may be headers of each other.
+        // Each skipped construct counts as at least one simulated word. So the walk ends in invalid modules, too, in
+        // which the merge blocks of loops may be headers of each other.
         self.spend(1 + lost.len()).is_some()
     }
 

@@ -1,4 +1,4 @@
-//! Bit sets of component numbers.
+//! Sets of component numbers (numbers of scalars), as bits.
 
 use std::ops::Range;
 

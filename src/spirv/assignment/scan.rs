@@ -1,5 +1,5 @@
-//! Converts the functions of a module for the data flow analysis: to blocks of reads, writes and
-//! calls.
+//! Converts the functions of a module for the data flow analysis: to blocks of events, which are reads, writes, calls,
+//! and emissions of vertices.
 
 use std::ops::Range;
 
@@ -17,14 +17,14 @@ use crate::spirv::{Id, Instruction, Module, Section, ids_of};
 const MAX_COMPONENTS: u64 = 1 << 10;
 const MAX_COMPONENTS_IN_ALL: usize = 1 << 14;
 
-/// An effect of an instruction that the analysis has to know.
+/// An effect of an instruction on tracked variables, which the analysis has to know.
 #[derive(Debug, Clone)]
 pub(super) enum Event {
-    /// The components in the range are written.
+    /// The components (numbered scalars) in the range are written.
     Write(Range<usize>),
     /// The components of the variable are read, or may be read.
     Read { variable: Id, components: Range<usize> },
-    /// A vertex is emitted, which reads all outputs.
+    /// A geometry shader emits a vertex, which reads all outputs.
     Emit,
     /// The function with this id is called.
     Call(Id),
@@ -47,7 +47,7 @@ pub(super) struct Function<'m> {
     pub(super) id: Id,
     /// The blocks in the order of the module. The function begins at the first block.
     pub(super) blocks: Vec<Block<'m>>,
-    /// The variables that the function itself declares, without an initializer.
+    /// The function's own variables that have no initializer.
     pub(super) locals: Vec<Id>,
     /// The number of components of the module-scope variables and of the function's own variables.
     pub(super) components: usize,
@@ -99,7 +99,7 @@ impl<'a> Components<'a> {
         self.range(variable, &[])
     }
 
-    /// The components that a path of constant indices selects in a variable; all components if the
+    /// The components (numbered scalars) that a path of constant indices selects in a variable; all of them if the
     /// variable is tracked as a whole. `None` for invalid indices.
     pub(super) fn range(&self, variable: Id, path: &[u32]) -> Option<Range<usize>> {
         let Numbered { mut first, mut ty, is_apart } = *self.variables.get(&variable)?;
@@ -128,8 +128,9 @@ impl<'a> Components<'a> {
         Some(first..first + self.known(ty) as usize)
     }
 
-    /// The components that a store to a pointer definitely writes. `None` if it may write any of
-    /// several components, or a part of one.
+    /// The components (numbered scalars) that a store to a pointer definitely writes. `None` if an index of the
+    /// pointer is not constant, so that it may write one of several scalars, or if it writes only a part of a variable
+    /// that is tracked as a whole, as one component.
     fn written(&self, pointer: &Pointer) -> Option<Range<usize>> {
         let Pointer { variable, path, is_dynamic } = pointer;
         let is_apart = self.variables.get(variable)?.is_apart;
@@ -141,8 +142,8 @@ impl<'a> Components<'a> {
         self.counts.get(&ty).copied().unwrap_or(1)
     }
 
-    /// The number of scalars of a type, which is stored for the type and its parts. An opaque value
-    /// counts as one.
+    /// Returns the number of scalars of a type, and stores it in `counts`, together with the numbers of the types that
+    /// the type contains. An opaque value counts as one scalar.
     fn scalars(&mut self, ty: Id) -> u64 {
         if let Some(count) = self.counts.get(&ty) {
             return *count;
@@ -153,7 +154,7 @@ impl<'a> Components<'a> {
                 Type::Vector { component: part, count } | Type::Matrix { column: part, count },
             ) => self.scalars(*part).saturating_mul((*count).into()),
             Some(Type::Array { element, length }) => {
-                // An unknown length counts as too long.
+                // An unknown length counts as too long for the scalars to be tracked separately.
                 let length = declarations.constant(*length).map_or(u64::MAX, u64::from);
                 self.scalars(*element).max(1).saturating_mul(length)
             }
@@ -170,7 +171,7 @@ impl<'a> Components<'a> {
 pub(super) struct Scan<'a, 'm> {
     pub(super) module: &'m Module,
     pub(super) declarations: &'a Declarations,
-    /// The components of the module-scope variables.
+    /// The components (numbered scalars) of the module-scope variables.
     pub(super) globals: &'a Components<'a>,
     /// The module-scope variables that are tracked.
     pub(super) variables: &'a [Id],

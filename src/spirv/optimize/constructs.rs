@@ -10,7 +10,8 @@ use crate::spirv::specialization::fold::Scalar;
 use crate::spirv::{Id, Instruction};
 
 impl<'s> Walk<'s, '_> {
-    /// Writes the terminator of a block, or the whole selection construct of which the block is the header.
+    /// Writes the terminator of a block, or the whole selection construct of which the block is the header. Returns
+    /// where the control flow goes after that.
     pub(super) fn leave(
         &mut self,
         frame: &mut Frame<'s>,
@@ -55,8 +56,9 @@ impl<'s> Walk<'s, '_> {
         }
     }
 
-    /// Follows a branch to the block `to`. If this block has one predecessor, its code is appended to the
-    /// current block of the output. Otherwise it is a [`Target`], and is written later.
+    /// Follows a branch to the block `to`. If this block has one predecessor, its code is appended to the current
+    /// block of the output. Otherwise it is a [`Target`] (a block with several predecessors), and is written after all
+    /// of them.
     fn go(&mut self, frame: &Frame<'s>, from: Id, to: Id) -> Result<Step, Stop> {
         match self.target(frame, to) {
             Some(number) => {
@@ -71,11 +73,11 @@ impl<'s> Walk<'s, '_> {
         }
     }
 
-    /// Checks that SPIR-V allows a branch to a target: to the merge block of the innermost construct, out of the
-    /// innermost switch (if the branch is in no loop inside of it), or to the merge block or the continue target of the
-    /// innermost loop. If all paths out of a selection except one return, the code after the selection becomes
-    /// a part of the selection ([`merge`](Self::merge)), and branches in this code may leave more constructs than in
-    /// the source.
+    /// Checks that SPIR-V allows a branch to target `number` (a block with several predecessors). It may lead to the
+    /// merge block of the innermost construct, out of the innermost switch (if the branch is in no loop inside of it),
+    /// or to the merge block or the continue target of the innermost loop. If all paths out of a selection except one
+    /// return, the code after the selection becomes a part of the selection ([`merge`](Self::merge)), and branches in
+    /// this code may leave more constructs than in the source.
     fn check_exit(&self, frame: &Frame<'s>, number: usize) -> Result<(), Stop> {
         let mut inner = self.targets[number + 1..].iter();
         let is_wrong = match self.targets[number].kind {
@@ -90,8 +92,8 @@ impl<'s> Walk<'s, '_> {
         if is_wrong { Err(frame.refuse()) } else { Ok(()) }
     }
 
-    /// Returns the index in `targets` of the target for the block that has this label in the
-    /// current function, or `None` if the block is no target.
+    /// Returns the index in `targets` of the block that has this label in the current function, or `None` if the block
+    /// is not a [`Target`] (a block with several predecessors).
     fn target(&self, frame: &Frame<'s>, label: Id) -> Option<usize> {
         let targets = self.targets.get(frame.base..)?;
         targets.iter().rposition(|target| target.label == label).map(|n| n + frame.base)
@@ -101,8 +103,8 @@ impl<'s> Walk<'s, '_> {
         Edge { from, block: self.block, state: self.state.clone(), place }
     }
 
-    /// Adds a branch to the edges of a target. `place` is the index in the written words of the branch's
-    /// operand with the label.
+    /// Adds a branch to the edges (the branches to the block) of target `number`. `place` is the index in the written
+    /// words of the branch's operand with the label.
     fn reach(&mut self, number: usize, from: Id, place: usize) {
         let edge = self.edge(from, place);
         self.targets[number].edges.push(edge);
@@ -205,9 +207,9 @@ impl<'s> Walk<'s, '_> {
         self.merge(frame, target)
     }
 
-    /// Replaces a selection without instructions by `OpSelect`, if the values that differ on its
-    /// two sides are scalars. Otherwise the selection is kept, and false is returned. `begin` is
-    /// the index in the written words of the selection's first word.
+    /// Replaces a selection without instructions by `OpSelect`, if the values that differ on its two sides are
+    /// scalars. Returns true if the selection was replaced; otherwise it is kept. `begin` is the index in the written
+    /// words of the selection's first word.
     fn flatten(
         &mut self,
         frame: &mut Frame<'s>,

@@ -74,7 +74,7 @@ impl<'s> Walk<'s, '_> {
         }
     }
 
-    /// Begins the block with the label `out`, to which several edges lead.
+    /// Begins the block with the label `out`, to which several branches (`edges`) lead.
     pub(super) fn join(&mut self, edges: &[Edge], out: Id) {
         let states: Vec<(&State, Id)> = edges.iter().map(|e| (&e.state, e.block)).collect();
         self.join_states(&states, out);

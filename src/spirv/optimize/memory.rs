@@ -40,8 +40,8 @@ impl Tracked {
         self.pointers.get(&id)
     }
 
-    /// Tracks a variable. Returns the range of its leaves, or `None` if its type is unknown or has
-    /// too many leaves.
+    /// Tracks a variable. Returns the range of its leaves (parts that are neither structures nor arrays), or `None` if
+    /// its type is unknown or has too many leaves.
     pub(super) fn add(
         &mut self,
         values: &Values<'_>,
@@ -59,8 +59,8 @@ impl Tracked {
         Some(first..self.leaf_types.len())
     }
 
-    /// Keeps only the first `leaves` leaves. The others belong to variables of an inlined function whose code has
-    /// ended.
+    /// Stops tracking all leaves (parts of variables that are neither structures nor arrays) except the first
+    /// `leaves`. Called at the end of the code of an inlined function, whose variables have the other leaves.
     pub(super) fn truncate(&mut self, leaves: usize) {
         self.leaf_types.truncate(leaves);
     }
@@ -74,7 +74,8 @@ impl Tracked {
         }
     }
 
-    /// Tracks an access chain whose base is a tracked pointer.
+    /// Tracks the result `id` of an access chain, if its base is a pointer into a tracked variable. Fails if the index
+    /// of a structure, array or matrix is not a known constant.
     pub(super) fn chain(
         &mut self,
         values: &Values<'_>,
@@ -120,7 +121,8 @@ impl Tracked {
         Ok(())
     }
 
-    /// Returns the value that a load through a tracked pointer has.
+    /// Returns the value that a load through a pointer into a tracked variable has. It is undefined if nothing was
+    /// stored there.
     pub(super) fn load(
         &self,
         values: &mut Values<'_>,
@@ -151,7 +153,7 @@ impl Tracked {
         Ok(values.construct(ty, &built))
     }
 
-    /// Changes the state for a store through a tracked pointer.
+    /// Changes `state` as a store of `value` through a pointer into a tracked variable does.
     pub(super) fn store(
         &self,
         values: &mut Values<'_>,
@@ -172,7 +174,7 @@ impl Tracked {
         Ok(())
     }
 
-    /// Stores the initializer of a variable.
+    /// Changes `state` as the initializer of a variable does, if the variable is tracked.
     pub(super) fn initialize(&self, values: &mut Values<'_>, state: &mut State, id: Id, value: Id) {
         if let Some(pointer) = self.pointers.get(&id) {
             spread(values, state, pointer.ty, &mut pointer.leaf.clone(), value);
@@ -252,8 +254,8 @@ fn count_leaves(values: &Values<'_>, ty: Id) -> Option<usize> {
     })
 }
 
-/// Selects a part of a vector or a matrix by constant indices, and optionally by a last index that is
-/// not constant.
+/// Selects a part of a leaf (a vector or a matrix) by constant indices, and optionally by a last index that is not
+/// constant.
 struct Inside {
     constant: Vec<u32>,
     /// The type of the vector that the last index selects from, and that index; `None` if all
@@ -285,7 +287,7 @@ impl Inside {
         Ok(inside)
     }
 
-    /// Returns the selected part of `whole`, which is the value of a leaf.
+    /// Returns the part of `whole`, the value of a leaf, that the indices select.
     fn load(&self, values: &mut Values<'_>, whole: Id) -> Result<Id, Stop> {
         let Some((vector_type, index)) = self.component else {
             return Ok(values.extract(self.ty, whole, &self.constant));
@@ -294,8 +296,8 @@ impl Inside {
         Ok(values.value(Op::VectorExtractDynamic, self.ty, &[vector.0, index.0]))
     }
 
-    /// Returns the value that a leaf has after `part` was stored to the selected part. `whole` is the
-    /// value of the leaf before the store, `leaf` is its type.
+    /// Returns the value `whole` of a leaf, with the selected part replaced by `part`. `leaf` is the type of the leaf
+    /// (a part of a variable that is neither a structure nor an array).
     fn store(&self, values: &mut Values<'_>, leaf: Id, whole: Id, part: Id) -> Id {
         let mut part = part;
         if let Some((vector_type, index)) = self.component {

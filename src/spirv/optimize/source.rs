@@ -50,16 +50,16 @@ impl Block {
         self.body.len()
     }
 
-    /// The number of instructions in `phis` and `body`, including debug info, which the walk leaves
-    /// out.
+    /// The number of instructions in `phis` and `body`, including debug info, which [`Source::phis`] and
+    /// [`Source::body`] leave out.
     pub(crate) fn places(&self) -> usize {
         self.phis.len() + self.body.len()
     }
 }
 
 impl Function {
-    /// The number of parameters and variables, including debug info between them, which the walk
-    /// leaves out.
+    /// The number of parameters and variables, including debug info between them, which [`Source::parameters`] and
+    /// [`Source::variables`] leave out.
     pub(crate) fn head_len(&self) -> usize {
         self.parameters.len() + self.variables.len()
     }
@@ -81,7 +81,7 @@ struct Unread {
 pub(crate) struct Source<'m> {
     module: &'m Module,
     instructions: Vec<Instruction<'m>>,
-    /// Instruction sets for debug info, whose instructions the walk leaves out.
+    /// Instruction sets for debug info, whose instructions are left out.
     dropped: &'m FxHashSet<Id>,
     functions: FxHashMap<Id, Unread>,
     /// For each label, the index of its block among the blocks of the function.
@@ -96,7 +96,7 @@ pub(crate) struct Source<'m> {
 }
 
 impl<'m> Source<'m> {
-    /// Finds the functions. `dropped` are the instruction sets that the walk leaves out.
+    /// Finds the functions. `dropped` are the instruction sets for debug info, whose instructions are left out.
     pub(crate) fn of(module: &'m Module, dropped: &'m FxHashSet<Id>) -> Self {
         let instructions: Vec<Instruction<'m>> = module.section(Section::Functions).collect();
         let mut functions = FxHashMap::default();
@@ -384,13 +384,14 @@ impl<'m> Source<'m> {
     }
 }
 
-/// Whether the walk leaves out an instruction, because the instruction does not affect what the code does.
+/// Whether an instruction is left out of the code that users of [`Source`] get, because it does not affect what the
+/// code does.
 fn is_left_out(i: Instruction<'_>, dropped: &FxHashSet<Id>) -> bool {
     i.is(Op::Line) || i.is(Op::NoLine) || is_of_sets(i, dropped)
 }
 
-/// The least number of operands that an instruction has in a valid module. The walk reads these
-/// operands without a test.
+/// The least number of operands that an instruction has in a valid module. A function with shorter instructions counts
+/// as unsupported, so that the operands can be read without a test.
 const fn least_operands(op: Op) -> usize {
     match op {
         Op::Branch | Op::Label | Op::ReturnValue => 1,

@@ -9,8 +9,8 @@ use crate::spirv::emit::Builder;
 use crate::spirv::specialization::fold::{Scalar, Value};
 use crate::spirv::{Id, Instruction, Module, Section};
 
-/// The largest number of parts of a value in memory, including nested parts, that are loaded
-/// separately. A value with more parts is loaded as a whole.
+/// The largest number of members and elements of a value in memory, including nested ones, that are loaded separately.
+/// A value with more of them is loaded as a whole.
 const MAX_LOADS: u32 = 128;
 
 /// A flag in elements of `definitions`: the instruction is in [`Values::start`], and the other bits are its
@@ -35,7 +35,7 @@ pub(super) struct Values<'m> {
     /// The types of the constants, undefined values and global variables that the module declares, and the values of
     /// the constants.
     constants: FxHashMap<Id, Constant>,
-    /// The undefined value of each type for which there is one.
+    /// The id of the `OpUndef` of each type, if it was declared.
     undefined: FxHashMap<Id, Id>,
     /// The results of emitted pure instructions, by opcode, type and operands. Equal instructions
     /// reuse them.
@@ -166,7 +166,8 @@ impl<'m> Values<'m> {
         Scalar::of(self.declarations, ty)
     }
 
-    /// Part `index` of a composite constant. `ty` is the type of the part.
+    /// Returns part `index` of a composite constant; `None` if `id` is not that of a composite or null constant. `ty`
+    /// is the type of the part.
     pub(super) fn constant_part(&mut self, id: Id, index: u32, ty: Id) -> Option<Id> {
         match &self.constants.get(&id)?.kind {
             Kind::Composite(parts) => parts.get(index as usize).copied(),

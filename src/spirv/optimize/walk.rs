@@ -68,7 +68,8 @@ pub(super) struct Edge {
     pub(super) place: usize,
 }
 
-/// A return from an inlined function that was written as a branch.
+/// A return from an inlined function that was written as a branch: the block in the output that ends with it, the
+/// values of the tracked variables there, and the returned value.
 #[derive(Debug)]
 pub(super) struct Return {
     pub(super) block: Id,
@@ -113,13 +114,13 @@ pub(super) struct Frame<'s> {
 
 /// The block or caller to which the control flow goes after a piece of code.
 pub(super) enum Step {
-    /// The control flow goes to a block of the source, over these edges. The label of the block,
-    /// and the phis of tracked variables in it, are in the output already.
+    /// The control flow goes to a block of the source, over these edges (the branches to the block). The label of the
+    /// block, and the phis of tracked variables in it, are in the output already.
     At(Id, Vec<Edge>),
     /// The control flow goes to the caller, with the value that the function returns, or [`NOTHING`].
     Returned(Id),
-    /// The control flow goes to a target, which is written later; or to no block, for example after
-    /// `OpUnreachable`.
+    /// No code follows directly: the branch goes to a [`Target`] (a block with several predecessors, which is written
+    /// after all of them), or the control flow ends, for example at `OpUnreachable`.
     Ended,
 }
 
@@ -228,7 +229,8 @@ impl<'s, 'm> Walk<'s, 'm> {
         Ok(())
     }
 
-    /// Follows the control flow until it returns from the function or reaches a target.
+    /// Follows the control flow until it returns from the function, branches to a [`Target`] (a block with several
+    /// predecessors), or ends.
     pub(super) fn walk(&mut self, frame: &mut Frame<'s>, mut step: Step) -> Result<Step, Stop> {
         while let Step::At(label, edges) = step {
             step = self.enter(frame, label, &edges)?;
@@ -465,7 +467,8 @@ impl<'s, 'm> Walk<'s, 'm> {
         }
     }
 
-    /// Inlines a called function, or writes the call. Returns false if the function never returns.
+    /// Inlines a called function, or writes the call if the function cannot be inlined. Returns false if the function
+    /// never returns.
     fn call(&mut self, frame: &Frame<'s>, i: Instruction<'_>) -> Result<bool, Stop> {
         let (result, callee) = (i.id(1), i.id(2));
         if self.known.refused.contains(&callee) || !self.known.source.has(callee) {
