@@ -10,7 +10,8 @@ use crate::chain;
 use crate::chain::copy::Chain;
 use crate::error::Error;
 
-/// The structures with features that the layer gives to programs, and hides from the driver.
+/// The structures with features that the layer gives to programs. The driver gets no `TransformFeedback`, and those
+/// features in the other two structures are set to false for it.
 type TransformFeedback = vk::PhysicalDeviceTransformFeedbackFeaturesEXT<'static>;
 type ProvokingVertex = vk::PhysicalDeviceProvokingVertexFeaturesEXT<'static>;
 type PrimitivesGenerated = vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT<'static>;

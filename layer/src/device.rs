@@ -58,7 +58,8 @@ impl DeviceData {
         self.recording.as_ref()?.translation.as_ref()
     }
 
-    /// Finds the device state for a handle of a device, a queue or a command buffer.
+    /// Finds the device state for a handle of a device, a queue or a command buffer. `None` if the device was not
+    /// created through the layer.
     ///
     /// # Safety
     /// The contract of [`Key::of`].
@@ -197,6 +198,10 @@ unsafe fn create(
 ///
 /// The loader does not check that: it accepts extensions that a manifest promises, and removes
 /// those that the driver does not have.
+///
+/// # Errors
+/// [`Error::Extension`] with an extension that the layer does not show, or [`Error::Below`] if a query of the driver
+/// fails.
 ///
 /// # Safety
 /// The physical device belongs to the instance, which is live.

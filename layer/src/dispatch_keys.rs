@@ -46,8 +46,8 @@ impl<T> Registry<T> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
     }
 
-    /// Removes the state of an object, and returns it. Must be called before the object itself is
-    /// destroyed, because after that another object may get its key.
+    /// Removes the state of an instance or device, and returns it. `None` if there is none. Must be called before the
+    /// object itself is destroyed, because after that another object may get its key.
     pub(crate) fn remove(&self, key: Key) -> Option<Arc<T>> {
         self.0.write().unwrap_or_else(PoisonError::into_inner).remove(&key)
     }

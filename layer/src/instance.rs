@@ -66,7 +66,8 @@ next! {
 }
 
 impl InstanceData {
-    /// Finds the instance state for a handle of an instance or a physical device.
+    /// Finds the instance state for a handle of an instance or a physical device. `None` if the instance was not
+    /// created through the layer.
     ///
     /// # Safety
     /// The contract of [`Key::of`].

@@ -8,7 +8,7 @@
 
 use std::sync::LazyLock;
 
-/// Returns the value of a variable, and logs a warning if it is set.
+/// Returns the value of a variable, and logs a warning. `None` if the variable is not set.
 fn read(name: &'static str) -> Option<String> {
     let value = std::env::var(name).ok()?;
     tracing::warn!(value, "{name} is for tests");

@@ -85,7 +85,7 @@ impl Chain {
         chain
     }
 
-    /// Returns the first structure of type `T` among the structures that are not copied.
+    /// Returns the first structure of type `T` among the structures that are not copied. `None` if there is none.
     fn rest<T: vk::TaggedStructure + Copy + 'static>(&self) -> Option<T> {
         // SAFETY: the contract of [`Self::copy`].
         unsafe { super::all_of::<T>(self.rest) }.next().copied()
@@ -139,8 +139,8 @@ impl Chain {
         self.copies.insert(0, copy);
     }
 
-    /// Links the structures to a chain, and returns a pointer to the first. The pointer is valid
-    /// until the chain is changed or dropped.
+    /// Links the copies to a chain, which continues with the structures that are not copied. Returns a pointer to the
+    /// first structure; null if there is none. The pointer is valid until the chain is changed or dropped.
     pub(crate) fn link(&mut self) -> *const c_void {
         let mut next = self.rest;
         for structure in self.copies.iter_mut().rev() {

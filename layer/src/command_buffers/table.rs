@@ -80,8 +80,8 @@ pub(super) fn find(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
     if found.is_null() { search(handle) } else { found }
 }
 
-/// Like [`find`], but also returns null if another command buffer was found later for the same
-/// hash.
+/// Like [`find`], but looks only into [`RECENT`]. So the result is also null if the command buffer was not looked up
+/// yet, or if another one with the same hash was looked up later.
 #[inline]
 pub(super) fn find_recent(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
     of_handle(&RECENT[hash(handle)], handle)
@@ -147,7 +147,7 @@ pub(super) fn remove(handles: &[vk::CommandBuffer]) {
     change(|all| handles.iter().filter_map(|handle| all.take(*handle)).collect());
 }
 
-/// Removes the state of all command buffers of a device, or only of one of its pools.
+/// Removes the state of all command buffers of a pool, or of the whole device if `pool` is `None`.
 pub(super) fn remove_all_of(device: &Arc<Functions>, pool: Option<vk::CommandPool>) {
     change(|all| {
         let handles: Vec<_> = all.of(device, pool).map(|(handle, _)| *handle).collect();
@@ -197,7 +197,7 @@ impl All {
         })
     }
 
-    /// Frees the slot of a command buffer, and returns its state.
+    /// Frees the slot of a command buffer, and returns its state. `None` if the command buffer is unknown.
     fn take(&mut self, handle: vk::CommandBuffer) -> Option<Recorded> {
         let Owned { slot, .. } = self.by_handle.remove(&handle)?;
         slot.handle.store(0, Ordering::Release);

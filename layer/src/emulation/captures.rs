@@ -162,8 +162,8 @@ impl Captures {
         });
     }
 
-    /// Clears the list of captures and computations that are to be recorded outside of the pass. The captures are kept
-    /// for reuse.
+    /// Clears the list `hoisted`: the captures and computations that are to be recorded outside of the pass. The
+    /// captures are kept for reuse, unless another command buffer still refers to them.
     fn forget(&mut self) {
         for hoisted in self.hoisted.drain(..) {
             if let Hoisted::Capture(capture, _) | Hoisted::Ends(capture) = hoisted
@@ -233,9 +233,10 @@ impl Captures {
         }
     }
 
-    /// Adds a capture or computation that is to be recorded outside of the pass to the list, before the element that
-    /// ends queries. Ending the queries later than the program does is correct, because an ended query cannot begin
-    /// again without a reset, which is not possible in a pass.
+    /// Adds a capture or computation that is to be recorded outside of the pass to the list `hoisted`. If the last
+    /// element of the list ends queries ([`Hoisted::Ends`]), it stays the last one. Ending the queries later than the
+    /// program does is correct, because an ended query cannot begin again without a reset, which is not possible in a
+    /// pass.
     fn push(&mut self, hoisted: Hoisted) {
         let ends = self.hoisted.pop_if(|last| matches!(last, Hoisted::Ends(_)));
         self.hoisted.push(hoisted);

@@ -50,6 +50,9 @@ impl Below {
 
 /// Creates a shader module for the driver that emits only to one vertex stream.
 ///
+/// # Errors
+/// The module cannot be created.
+///
 /// # Safety
 /// The device is live.
 unsafe fn module_of_stream(
@@ -143,8 +146,8 @@ pub(super) unsafe fn translated(
     }
 }
 
-/// The data that the layer keeps for a pipeline: nothing, the parts of a pipeline library, or a
-/// pipeline that captures or counts.
+/// The data that the layer keeps for a pipeline: nothing, the parts of a pipeline library, or a pipeline that captures
+/// or whose primitives of streams other than 0 are counted.
 pub(super) enum Own {
     Nothing,
     Library(Parts),

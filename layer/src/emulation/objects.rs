@@ -27,9 +27,9 @@ impl<K, V> Default for Table<K, V> {
 }
 
 impl<K: Eq + Hash, V: Clone> Table<K, V> {
-    /// Adds the data of an object. If there still is data for an earlier object with the same
-    /// handle, because the layer did not see its destruction, returns that data. So the caller
-    /// drops it after the lock is released.
+    /// Adds the data of an object. If there still is data for an earlier object with the same handle, because the layer
+    /// did not see its destruction, returns that data, so that the caller drops it after the lock is released.
+    /// Otherwise `None`.
     pub(crate) fn insert(&self, handle: K, value: V) -> Option<V> {
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(handle, value)
     }
@@ -81,8 +81,8 @@ pub(crate) struct Objects {
     pub(super) libraries: Table<vk::Pipeline, Parts>,
     /// The shader objects of stages before rasterization.
     pub(super) shaders: Table<vk::ShaderEXT, Arc<ShaderObject>>,
-    /// For shader objects that are bound together, the pipeline with which their draws are captured. `None` if these
-    /// shaders do not capture.
+    /// For shader objects that are bound together, the pipeline with which their draws are captured. `None` if the last
+    /// of these shaders neither captures nor emits to several vertex streams.
     pub(super) shader_pipelines: Table<BoundShaders, Option<Arc<Pipeline>>>,
     /// The graphics pipelines that capture, or whose primitives of streams other than 0 are counted.
     pub(super) pipelines: Table<vk::Pipeline, Arc<Pipeline>>,

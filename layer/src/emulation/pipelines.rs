@@ -496,8 +496,8 @@ impl Pipeline {
         cache: vk::PipelineCache,
         compiles: bool,
     ) -> Result<bool, PipelineError> {
-        // Variants that only count are created when they are needed, because few programs count
-        // primitives of streams other than 0.
+        // Variants that only count primitives are created when they are needed, because few programs count primitives
+        // of streams other than 0.
         if !self.captures() {
             return Ok(true);
         }
@@ -570,6 +570,9 @@ impl Pipeline {
     }
 
     /// Checks that the outputs that the shader captures have a valid layout.
+    ///
+    /// # Errors
+    /// The layout is not valid, or the module has no transform feedback.
     fn layout_of_captures(&self) -> Result<(), PipelineError> {
         let constants = self.stages.captured.constants();
         let shader = self.stages.captured.shader(&constants);

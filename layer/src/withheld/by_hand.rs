@@ -59,8 +59,8 @@ impl Copied for vk::PushDescriptorSetWithTemplateInfoKHR<'static> {
     }
 }
 
-/// Copies the draws of a multi-draw command, which begin every `stride` bytes, into an array
-/// without gaps.
+/// Copies the draws of a multi-draw command, which begin every `stride` bytes, into an array without gaps. Returns null
+/// if there are no draws.
 ///
 /// # Safety
 /// There are `count` draws at the pointer.
@@ -202,7 +202,7 @@ impl WithheldCommands {
         })
     }
 
-    /// The sample mask has one bit per sample.
+    /// The sample mask has one bit per sample, in words of 32 bits.
     pub(crate) unsafe fn set_sample_mask_ext(
         &mut self,
         samples: vk::SampleCountFlags,

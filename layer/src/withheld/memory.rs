@@ -26,6 +26,9 @@ impl OutOfMemory {
 pub(super) trait Copied: Copy {
     /// Copies the structure and everything that it points to.
     ///
+    /// # Errors
+    /// [`OutOfMemory`] if the memory for the copies cannot be allocated.
+    ///
     /// # Safety
     /// The structure is valid as an argument of its command.
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory>;
@@ -174,6 +177,9 @@ impl Memory {
     /// Copies values that have no pointers, or only pointers that the command does not dereference. Returns null if
     /// `values` is null or `count` is 0.
     ///
+    /// # Errors
+    /// [`OutOfMemory`] if the memory for the copies cannot be allocated.
+    ///
     /// # Safety
     /// `values` is null or points to `count` values.
     pub(super) unsafe fn values<T: Copy>(
@@ -235,8 +241,7 @@ impl Memory {
         Ok(copied)
     }
 
-    /// Like [`values`](Self::values), for structures with pointers. What these point to is copied,
-    /// too.
+    /// Like [`values`](Self::values), for structures with pointers. The values that they point to are copied, too.
     ///
     /// # Safety
     /// The contract of [`values`](Self::values), and for [`Copied::copied`] of each structure.
@@ -271,7 +276,7 @@ impl Memory {
         unsafe { self.values(string, CStr::from_ptr(string).count_bytes() + 1) }
     }
 
-    /// Copies a chain of structures. Structures of unknown types are left out.
+    /// Copies a chain of structures. Structures of unknown types are left out. Returns null if no structure is left.
     ///
     /// # Safety
     /// The chain is valid.

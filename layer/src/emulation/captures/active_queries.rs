@@ -101,8 +101,11 @@ impl Captures {
         }
     }
 
-    /// Makes the active capture add to the active queries. Does nothing if no capture is active, or
-    /// if no draw has begun it yet.
+    /// Makes the active capture add to the active queries. Does nothing if no capture is active, or if no draw has
+    /// begun it yet.
+    ///
+    /// # Errors
+    /// The capture cannot begin a query.
     ///
     /// # Safety
     /// The contract of [`begin_query`](Self::begin_query).

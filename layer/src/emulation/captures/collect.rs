@@ -99,8 +99,12 @@ impl Captures {
         }
     }
 
-    /// Begins the capture with the bound pipeline. If it has begun already, and the pipeline or
-    /// dynamic state has changed, updates the variant.
+    /// Begins the active capture with the variant of the bound pipeline, or does nothing if the pipeline does not
+    /// capture. If the capture has begun already, and the pipeline or dynamic state has changed, looks up the new
+    /// variant.
+    ///
+    /// # Errors
+    /// The variant cannot be created, or the capture cannot begin.
     ///
     /// # Safety
     /// Everything that is bound is valid.
@@ -262,8 +266,8 @@ impl Captures {
         Ok(())
     }
 
-    /// Makes recording fail if a draw with a geometry shader object rasterizes a stream other than
-    /// 0. The layer has removed all streams except 0 from the driver's shader objects.
+    /// Called for draws while the rasterized stream is not 0. Makes recording fail if a draw with a geometry shader
+    /// object is rasterized: the layer has removed all streams except 0 from the driver's shader objects.
     #[cold]
     fn check_rasterization_stream(&mut self) {
         let stream = self.state.rasterization_stream;
@@ -440,8 +444,11 @@ impl Captures {
         Ok(record(&mut recorder, topology)?)
     }
 
-    /// Writes pushed descriptors into descriptor sets, because variants cannot read push
+    /// Writes the pushed descriptors that the variant uses into descriptor sets, because variants cannot read push
     /// descriptors.
+    ///
+    /// # Errors
+    /// A Vulkan command fails.
     ///
     /// # Safety
     /// The pushed descriptors are valid.
@@ -489,8 +496,10 @@ impl Captures {
         }
     }
 
-    /// Returns memory for the arguments of one indirect draw. Creates another buffer for them if
-    /// the last one is full.
+    /// Returns memory for the arguments of one indirect draw. Creates another buffer for them if the last one is full.
+    ///
+    /// # Errors
+    /// The buffer cannot be created.
     fn place_command(&mut self) -> Result<DrawCommands, RuntimeError> {
         let per_buffer = COMMANDS / COMMAND;
         let (number, place) = (self.command_count / per_buffer, self.command_count % per_buffer);

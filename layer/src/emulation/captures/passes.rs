@@ -36,8 +36,8 @@ pub(super) struct Pass {
 /// Whether the captures of a pass are recorded before or after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Placement {
-    /// The captures are recorded before the pass, whose commands are stored until it ends: commands in the pass may
-    /// read captured data, or the render pass orders commands after captures.
+    /// The captures are recorded before the pass, whose commands are stored until it ends. This is needed, for example,
+    /// if commands in the pass may read captured data, or if the render pass orders commands after captures.
     #[default]
     BeforePass,
     /// The captures are recorded after the pass, whose commands go to the driver as soon as the program records them.
