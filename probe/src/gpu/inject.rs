@@ -30,7 +30,7 @@ enum Kind {
     NoIndirect,
 }
 
-/// The trials and draws in which a fault is simulated.
+/// The [trials](Trial) (tests before the captures) and the draws in which a fault is simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// All trials and draws.
@@ -42,7 +42,7 @@ enum Place {
     Draw(PrimitiveTopology, Option<(u32, u32)>),
 }
 
-/// A simulated fault, and where it happens.
+/// A simulated fault, and the trials and draws in which it happens.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InjectedFault {

@@ -83,7 +83,7 @@ impl Dispatches {
         self.words
     }
 
-    /// Runs the dispatches. Returns the words of the buffer, or `None` if nothing was executed.
+    /// Runs the dispatches. Returns the contents of the buffer of words after that, or `None` if nothing was executed.
     pub(super) fn run(&self, gpu: &mut Gpu, kit: &mut Kit) -> Result<Option<Vec<u32>>, GpuError> {
         let words = module(include_bytes!("../../../../shaders/trials/dispatch.spv"))?;
         let (device, cache) = (gpu.context.device(), vk::PipelineCache::null());
@@ -99,11 +99,12 @@ impl Dispatches {
             let push = |first, groups, is_argument: bool| {
                 let pushed = Pushed { first, groups, is_argument: is_argument.into() };
                 let bytes = bytemuck::bytes_of(&pushed);
-                // SAFETY: the layout has these push constants.
+                // SAFETY: the command buffer is being recorded. `kit.layout` belongs to this device, and has a range of
+                // push constants for the stage `kit.stage` that contains these bytes.
                 unsafe { device.cmd_push_constants(cmd, kit.layout, kit.stage, 0, bytes) };
             };
-            // SAFETY: everything outlives the submission, and the shader accesses only the words of the buffer
-            // that the places name: dispatch arguments and counts.
+            // SAFETY: everything outlives the submission, and the shader accesses only the words of the buffer that
+            // belong to one of the `places`: its dispatch arguments and its counts.
             unsafe {
                 device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::COMPUTE, pipeline);
                 kit.begin(ctx, cmd);
@@ -134,7 +135,7 @@ impl Dispatches {
         kit.read(gpu)
     }
 
-    /// Returns whether the words of the buffer show that the dispatches worked, and a description
+    /// Returns whether `words`, the result of [`run`](Self::run), shows that the dispatches worked, and a description
     /// for the report.
     pub(super) fn judge(&self, words: &[u32]) -> (bool, String) {
         let counts = |place: &Place| {

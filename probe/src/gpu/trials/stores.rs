@@ -89,7 +89,7 @@ pub(super) struct Stores {
 }
 
 impl Stores {
-    /// Draws the topologies without adjacency, because topologies with adjacency need the feature `geometryShader`.
+    /// Makes the list of draws. Topologies with adjacency are left out, because they need the feature `geometryShader`.
     /// `has_fans` says whether triangle fans are drawn: on a device with `VK_KHR_portability_subset`, they need the
     /// feature `triangleFans`.
     pub(super) fn new(has_fans: bool) -> Self {
@@ -177,7 +177,8 @@ impl Stores {
         })
     }
 
-    /// Returns whether vertex stores are reliable according to these counts, and a description for the report.
+    /// Returns whether vertex stores are reliable, and a description for the report. `words` has the counts that
+    /// [`run`](Self::run) returned.
     pub(super) fn judge(&self, words: &[u32]) -> (bool, String) {
         let (mut missing, mut repeated) = (Faults::default(), Faults::default());
         let mut shaded_again = 0;
