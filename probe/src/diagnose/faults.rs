@@ -272,8 +272,8 @@ pub enum Verdict {
 #[derive(Debug, Clone)]
 pub(super) struct Finding {
     pub fault: Fault,
-    /// The number of the primitive with the fault, counted over all instances. Findings are sorted
-    /// by this number.
+    /// The number of the primitive with the fault, counted over all instances. Findings are sorted by this number,
+    /// except that overruns come first and wrong counters last.
     pub place: u64,
     pub first: Option<PrimitiveDiff>,
     pub buffer: u32,

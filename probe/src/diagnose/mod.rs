@@ -165,8 +165,9 @@ pub fn diagnose(
     Ok(faults::judge(&capture))
 }
 
-/// Returns up to `limit` primitives of an instance as they should be captured and as they were
-/// captured, right or wrong, for [`super::picture`].
+/// Returns up to `limit` primitives of an instance, beginning with `first_primitive`, as they should be captured and as
+/// they were captured, right or wrong, for [`super::picture`]. Primitives that do not fit into the buffers are left
+/// out.
 ///
 /// # Errors
 /// The same as those of [`diagnose`].

@@ -6,8 +6,9 @@ use super::decode::is_untouched;
 use super::{CapturedBuffer, Fault, Mismatch};
 use crate::sentinel::Fill;
 
-/// Returns a mismatch that names the first step without an effect. `primitives_written` is the number of primitives
-/// that the capture should have written.
+/// Returns a mismatch that names the first step without an effect. `None` if each step had an effect.
+/// `primitives_written` is the number of primitives that the capture should have written; if it is 0, a capture without
+/// an effect is right.
 ///
 /// First the host fills the readback memory. Then the device fills the readback memory and the capture buffers, copies
 /// the sentinels to the capture buffers, captures, and copies the capture buffers to the readback memory. The three

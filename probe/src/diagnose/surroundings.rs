@@ -132,7 +132,7 @@ fn gap(capture: &Capture<'_>, buffer: &Buffer<'_>) -> Option<Finding> {
     })
 }
 
-/// Finds data after the last expected record in the bound range.
+/// Finds data after the last expected record in the bound range. `None` if nothing was written there.
 fn behind(capture: &Capture<'_>, buffer: &Buffer<'_>) -> Option<Finding> {
     let end = buffer.captured.bound.end as usize;
     let at = touched(buffer.captured, buffer.end..end)?;
