@@ -29,8 +29,9 @@ const INSTANCE_COUNTS: [u32; 2] = [1, 3];
 const LARGE_TOPOLOGIES: [PrimitiveTopology; 2] =
     [PrimitiveTopology::TriangleList, PrimitiveTopology::TriangleStrip];
 
-/// The maximum size in bytes of the records and captures of one batch. The large draws need almost this many bytes.
-/// Several copies of a batch are in memory at a time: see [`batch_bytes_within`].
+/// The maximum size in bytes of the records and captures of one batch (the draws that are submitted together). The
+/// large draws need almost this many bytes. Several copies of a batch are in memory at a time: see
+/// [`batch_bytes_within`].
 pub const MAX_BATCH_BYTES: u64 = 1 << 30;
 
 /// The number of copies of a batch that are in memory at a time, on the host and on the device: initial contents,
@@ -271,8 +272,8 @@ impl Plan {
         self.large = None;
     }
 
-    /// Leaves out the large draws of backends that, at the measured rates, would take longer than
-    /// `limit` for one such draw. A draw cannot be split. Returns whether any draw is left out.
+    /// Leaves out the large draws of backends that, at the measured rates, would take longer than `limit` for one such
+    /// draw, because a draw cannot be split. Returns whether any draw is left out that the plan would have had.
     pub fn leave_out_slow(&mut self, rates: &[Rate], limit: Duration) -> bool {
         let Some(large) = self.large else { return false };
         let is_slow =
@@ -282,8 +283,8 @@ impl Plan {
         self.all_batches().len() < unlimited.all_batches().len()
     }
 
-    /// Returns the number of vertices of the large draws, if some of these draws are left out
-    /// because they need too much memory.
+    /// Returns the number of vertices of the large draws, if some of these draws are left out because they need too
+    /// much memory; otherwise `None`.
     pub fn large_left_out(&self) -> Option<u32> {
         let unlimited = Self { max_batch_bytes: MAX_BATCH_BYTES, ..self.clone() };
         let count = |plan: &Self| {

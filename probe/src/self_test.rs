@@ -23,8 +23,8 @@ use vkxfb::topology::ProvokingVertex;
 /// The result of putting one fault into one capture.
 #[derive(Debug, Clone, Serialize)]
 pub struct Check {
-    /// The topology of the capture. For a geometry shader, `emitted` and the topology of its
-    /// strips.
+    /// The topology of the capture. For a geometry shader, `emitted` and the topology of a draw that has the same
+    /// primitives as its strips.
     pub topology: String,
     /// The provoking vertex of the capture.
     pub provoking: String,
@@ -261,7 +261,8 @@ pub(super) fn sample_trace(source: impl Into<Source>) -> Vec<super::diagnose::Pr
     super::diagnose::trace(&capture.expectation(), &capture.captured(), 0, 0, 64).unwrap()
 }
 
-/// Returns the verdict on each change of a capture, as samples for pictures.
+/// Returns the verdict on a capture after each of the [`INJECTIONS`] (changes) that is possible for its primitives, as
+/// samples for pictures.
 #[cfg(test)]
 pub(super) fn samples(source: impl Into<Source>) -> Vec<(&'static str, Verdict)> {
     let source = source.into();
