@@ -1,9 +1,9 @@
 //! The result of a probe run, for users, scripts and bug trackers.
 //!
-//! A runner creates a [`ProbeReport`], calls [`ProbeReport::record`] for each case, and passes the
-//! report to the code that shows it. Each [`Cell`] has the results of one row of the table on one
-//! backend. Up to [`MAX_FAILURES`] wrong cases are kept with all details. [`write_atomically`]
-//! writes all files, completely or not at all.
+//! A runner creates a [`ProbeReport`], calls [`ProbeReport::record`] for each case (a draw that is captured with one
+//! pipeline), and passes the report to the code that shows it. Each [`Cell`] has the results of the cases in one row of
+//! the table on one backend. Up to [`MAX_FAILURES`] wrong cases are kept with all details. [`write_atomically`] writes
+//! all files, completely or not at all.
 
 #![forbid(unsafe_code)]
 
@@ -141,7 +141,7 @@ pub struct Cell {
     /// The stage whose outputs are captured.
     #[serde(default)]
     pub stage: CapturedStage,
-    /// The number of cases that ran, whatever their results are.
+    /// The number of cases that ran, whatever their results are. It includes those that could not be captured.
     pub run: u32,
     /// The number of right cases. It includes those counted in `rotated`.
     pub passed: u32,
@@ -229,7 +229,8 @@ pub struct ProbeReport {
     pub mismatches: Vec<Failure>,
     /// The number of all wrong cases.
     pub mismatch_count: u32,
-    /// A capture of a small draw for each topology and backend, for pictures.
+    /// The captured primitives of a small draw for each backend and each row of the table, for pictures; rows of
+    /// tessellation shaders have none. A draw with several vertex streams has one element for each of them.
     pub traces: Vec<Trace>,
     /// Other remarks, without repetitions: for example that backends differ in precision.
     pub notes: Vec<String>,

@@ -235,9 +235,10 @@ fn error_chain(error: &dyn std::error::Error) -> String {
     sources.fold(error.to_string(), |text, source| format!("{text}: {source}"))
 }
 
-/// Returns which pipelines to probe for a group. Each element says whether the topology is compiled into the pipeline,
-/// by specialization constants. Applications create pipelines of both kinds, so both are probed. For the probe's own
-/// geometry shaders, only the pipeline for all topologies is created, to save time.
+/// Returns which pipelines to probe for a group (the cases with the same backend, shaders, provoking vertex and
+/// topology). Each element says whether the topology is compiled into the pipeline, by specialization constants. The
+/// native backend has no such pipelines. For the other backends, applications create pipelines of both kinds, so both
+/// are probed. But for the probe's own geometry shaders, only the pipeline for all topologies is created, to save time.
 fn forms(group: &CaseGroup<'_>) -> VecDeque<bool> {
     match group.backend {
         Backend::Native => [false].into(),
@@ -253,8 +254,9 @@ struct Shared {
     cache: PipelineCache,
 }
 
-/// Captures the draws of a batch with each pipeline of the group, and records the verdicts. Removes
-/// each pipeline from `forms` when its draws have been captured.
+/// Captures the draws of a batch with each pipeline of the group, and records the verdicts. Draws that the backend
+/// cannot capture are left out, with the reason in the report. Removes each pipeline from `forms` when its draws have
+/// been captured.
 fn run_batch(
     gpu: &mut Gpu,
     group: &CaseGroup<'_>,
@@ -283,7 +285,7 @@ fn run_batch(
     result
 }
 
-/// Continues [`run_batch`], with the descriptor sets for the shader in `contents`.
+/// Captures the draws of a batch for [`run_batch`], with the descriptor sets for the shader in `contents`.
 fn run_bound(
     gpu: &mut Gpu,
     group: &CaseGroup<'_>,

@@ -64,7 +64,7 @@ impl Combination {
         subset >> buffer & 1 != 0
     }
 
-    /// Returns the contents of a slot before the capture.
+    /// Returns the contents of a slot (the memory of one capture) before the capture.
     fn before() -> Vec<u8> {
         let mut slot = vec![UNTOUCHED; SLOT];
         for buffer in 0..MAX_XFB_BUFFERS {
@@ -137,7 +137,8 @@ pub(super) fn try_counters(gpu: &mut Gpu, plan: &Plan) -> Result<TrialReport, Ba
     Ok(TrialReport::new(trial, TrialResult::Works, text))
 }
 
-/// Describes the first difference between the slots and their expected contents. `None` if there is none.
+/// Describes the first difference between the slots (the memory of each capture) and their expected contents. `None` if
+/// there is none.
 fn first_wrong(combinations: &[Combination], slots: &[u8]) -> Option<String> {
     combinations.iter().zip(slots.chunks(SLOT)).find_map(|(combination, found)| {
         let expected = combination.after();

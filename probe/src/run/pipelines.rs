@@ -106,8 +106,8 @@ impl PipelineCache {
         Ok(pipeline)
     }
 
-    /// Destroys the pipeline if it uses descriptor set layouts, because these are destroyed with
-    /// the batch.
+    /// Called at the end of a batch. Destroys the kept pipeline if it uses descriptor set layouts, because these are
+    /// destroyed with the batch.
     pub(super) fn end_batch(&mut self, gpu: &Gpu, group: &CaseGroup<'_>) {
         if !group.subject.contents.is_empty() {
             self.destroy(gpu);

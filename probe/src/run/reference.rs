@@ -388,7 +388,8 @@ fn assembled(
     (0..primitives).flat_map(of_primitive).collect()
 }
 
-/// Returns the number of captured primitives according to the counters. `None` if the counters contradict each other.
+/// Returns the number of captured primitives according to the counters. `None` if the counters contradict each other,
+/// if one is not a multiple of the size of a primitive, or if there are none.
 fn counted(
     strides: &Strides,
     counters: &[Option<u32>; MAX_XFB_BUFFERS],

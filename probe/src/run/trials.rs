@@ -1,4 +1,4 @@
-//! Runs the trials, which come before the cases.
+//! Runs the trials (tests of properties that devices do not report), which come before the cases (the captures).
 
 use crate::gpu::{Gpu, GpuError};
 use crate::plan::Plan;
