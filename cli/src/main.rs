@@ -417,7 +417,8 @@ struct Tessellation {
 }
 
 impl Primitives {
-    /// `stage` is the captured stage.
+    /// Describes the stages that `geometry` declares. `stage` is the stage that is captured: geometry, or tessellation
+    /// evaluation.
     fn of(geometry: LoweredGeometry, stage: ExecutionModel) -> Self {
         let names = match stage {
             ExecutionModel::Geometry => ["points", "line-strips", "triangle-strips"],
