@@ -24,7 +24,7 @@ pub(super) struct VertexData {
     pub(super) input: VertexInput,
     /// The contents of the vertex buffer of each binding.
     pub(super) buffers: Vec<Vec<u8>>,
-    /// Whether any attribute is read per vertex.
+    /// Whether any attribute has a value for each vertex.
     pub(super) reads_vertices: bool,
     pub(super) reads_instances: bool,
 }
@@ -38,7 +38,8 @@ pub(super) struct Files<'a> {
     pub(super) instances: Option<&'a Mesh>,
 }
 
-/// The values that were found for an input of the shader. `parts` has a list of values for each component.
+/// The values that were found for an input of the shader. `parts` has the values of each component, with a number for
+/// each element.
 struct Filled<'a> {
     /// The origin of the values, for messages.
     name: String,
@@ -211,8 +212,8 @@ fn by_name<'a>(wanted: &str, files: Files<'a>) -> Option<Filled<'a>> {
         .or_else(|| column_of(files, |name| meaning(wanted) == Some(&*canonical(name))))
 }
 
-/// Finds the first column with a name. The mesh is searched first, and then the file with a row for
-/// each instance.
+/// Finds the first column with a wanted name: in the mesh, and then in the file with a row for each instance. `None` if
+/// neither has such a column.
 fn column_of<'a>(files: Files<'a>, is_wanted: impl Fn(&str) -> bool) -> Option<Filled<'a>> {
     let rates = [(files.mesh, Rate::Vertex), (files.instances, Rate::Instance)];
     rates.into_iter().find_map(|(file, rate)| {

@@ -90,7 +90,7 @@ struct Made {
     query: Option<CountQuery>,
 }
 
-/// Captures on one backend. The job must have passed [`check`].
+/// Captures what `job` describes on one backend. [`check`] must have accepted the job.
 pub(super) fn take(gpu: &mut Gpu, backend: Backend, job: &Job<'_>) -> Result<Taken> {
     let room = job.expected_primitives();
     let taken = take_once(gpu, backend, job, room)?;
