@@ -489,7 +489,7 @@ impl<'a> Stages<'a> {
         self.before.iter().chain([&self.shader]).collect()
     }
 
-    /// Returns the shader of a stage before the captured one.
+    /// Returns the shader of a stage before the captured one. `None` if there is no such shader.
     fn before(&self, stage: ExecutionModel) -> Option<&Shader<'a>> {
         self.before.iter().find(|shader| shader.stage == Some(stage))
     }

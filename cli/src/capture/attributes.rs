@@ -32,9 +32,9 @@ pub(super) struct VertexData {
 /// The files with columns that inputs can read.
 #[derive(Clone, Copy)]
 pub(super) struct Files<'a> {
-    /// The file with a row for each vertex (`--mesh`).
+    /// The file with a row for each vertex (`--mesh`), if the user names one.
     pub(super) mesh: Option<&'a Mesh>,
-    /// The file with a row for each instance (`--per-instance`).
+    /// The file with a row for each instance (`--per-instance`), if the user names one.
     pub(super) instances: Option<&'a Mesh>,
 }
 
@@ -203,7 +203,7 @@ fn find<'a>(
 
 /// Finds the column for the input with the name `wanted`. Looks first for a column with the same name, then for one
 /// that is named as the part of `wanted` after the last dot, then for one with the same [canonical] name, and then for
-/// one whose canonical name is the [meaning] of `wanted`.
+/// one whose canonical name is the [meaning] of `wanted`. `None` if there is none of these.
 fn by_name<'a>(wanted: &str, files: Files<'a>) -> Option<Filled<'a>> {
     let last = wanted.rsplit('.').next().unwrap_or(wanted);
     column_of(files, |name| name.eq_ignore_ascii_case(wanted))

@@ -90,7 +90,7 @@ pub(super) fn remove(
     Ok(!values.is_empty())
 }
 
-/// Returns the registry of this machine. Only Windows has one.
+/// Returns the registry of this machine. `None` on other systems than Windows.
 pub(super) fn of_system() -> Option<Box<dyn Registry>> {
     #[cfg(windows)]
     let registry: Option<Box<dyn Registry>> = Some(Box::new(SystemRegistry));

@@ -208,8 +208,8 @@ impl Isolated<'_> {
         Ok(())
     }
 
-    /// Continues the run after the device was lost in this process, beginning with the batch in
-    /// which that happened.
+    /// Continues the run after the device was lost in this process, beginning with the batch of draws in which that
+    /// happened.
     pub(super) fn run_from_loss(
         &self,
         loss: &Loss,
@@ -281,8 +281,8 @@ impl Isolated<'_> {
     }
 }
 
-/// Adds a loss at a position to the report. Returns the next position in the same batch, if there
-/// is one.
+/// Adds a loss (of the device, or a crash) at a position to the report. Returns the next position in the same batch of
+/// draws; `None` if there is none.
 fn record(
     at: Position,
     batch: &Batch<'_>,

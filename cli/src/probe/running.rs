@@ -1,5 +1,5 @@
-//! The file that names the trial or case that a probe runs now. It is beside the report. If the whole machine freezes,
-//! only this file tells which case caused that.
+//! The file that names the trial (a test of the device) or case (a captured draw) that a probe runs now. It is beside
+//! the report. If the whole machine freezes, only this file tells which case caused that.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
