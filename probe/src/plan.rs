@@ -38,14 +38,14 @@ pub const MAX_BATCH_BYTES: u64 = 1 << 30;
 /// capture buffers, readback memory and expected records. This number was measured and rounded up.
 const COPIES: u64 = 5;
 
-/// Returns the maximum size in bytes of a batch that fits into `memory` bytes with all its copies.
-/// It is at most [`MAX_BATCH_BYTES`].
+/// Returns the maximum size in bytes of a batch (draws that are submitted together) that fits into `memory` bytes with
+/// all its copies. It is at most [`MAX_BATCH_BYTES`].
 pub const fn batch_bytes_within(memory: u64) -> u64 {
     let bytes = memory / COPIES;
     if bytes < MAX_BATCH_BYTES { bytes } else { MAX_BATCH_BYTES }
 }
 
-/// The draws of a batch would need too much memory, or their size overflows.
+/// The draws of a batch, which are submitted together, would need too much memory, or their size overflows.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "draws of {vertex_count} vertices x {instance_count} instances with topology {topology} and shader {shader} take \
@@ -96,11 +96,13 @@ pub struct Plan {
     /// The maximum size of a batch in bytes: [`batch_bytes_within`]. The draws are divided into
     /// batches of at most this size. Large draws that exceed it are left out.
     pub max_batch_bytes: u64,
-    /// Whether the run stops after the first batch with a case that is wrong or could not run.
+    /// Whether the run stops after the first batch (draws that are submitted together) with a case that is wrong or
+    /// could not run.
     pub fail_fast: bool,
 }
 
-/// Draws that are submitted together. All belong to one group of cases.
+/// Draws that are submitted together. All belong to one group: they have the same backend, shaders, provoking vertex
+/// and topology.
 #[derive(Debug, Clone)]
 pub struct Batch<'a> {
     /// The cases to which the draws belong.
@@ -152,7 +154,8 @@ impl CaseGroup<'_> {
         Sequence::Assembled { topology, provoking, vertex_count }
     }
 
-    /// Checks that the size of a batch is within the limit, before any memory is allocated for it.
+    /// Checks that the size of a batch (draws that are submitted together) is within the limit, before any memory is
+    /// allocated for it. The draws are given as their numbers of vertices and instances.
     ///
     /// # Errors
     /// [`BatchTooLarge`]
@@ -167,7 +170,8 @@ impl CaseGroup<'_> {
         Err(BatchTooLarge { shader, topology, vertex_count, instance_count, bytes, limit })
     }
 
-    /// Returns the size in bytes of the records and captures of a batch; saturates at `u64::MAX`.
+    /// Returns the size in bytes of the records and captures of a batch (draws that are submitted together); saturates
+    /// at `u64::MAX`.
     fn bytes(&self, batch: &[(u32, u32)]) -> u64 {
         let max = |f: fn(&(u32, u32)) -> u32| batch.iter().map(f).max().unwrap_or(0);
         let (vertex_count, instance_count) = (max(|b| b.0), max(|b| b.1));
@@ -295,7 +299,7 @@ impl Plan {
         self.large.filter(|_| count(self) < count(&unlimited))
     }
 
-    /// Checks that all batches are within the limit, before the run starts.
+    /// Checks that all batches (draws that are submitted together) are within the limit, before the run starts.
     ///
     /// # Errors
     /// [`BatchTooLarge`] for the first batch that exceeds the limit.
@@ -305,7 +309,8 @@ impl Plan {
         })
     }
 
-    /// Iterates over the groups of cases, in the order in which they run.
+    /// Iterates over the groups of cases (those with the same backend, shaders, provoking vertex and topology), in the
+    /// order in which they run.
     pub fn groups(&self) -> impl Iterator<Item = CaseGroup<'_>> {
         self.backends.iter().flat_map(move |backend| {
             self.subjects.iter().flat_map(move |subject| {
@@ -326,7 +331,7 @@ impl Plan {
         })
     }
 
-    /// Returns the batches of all groups, in the order in which they run.
+    /// Returns the batches (draws that are submitted together) of all groups of cases, in the order in which they run.
     pub fn all_batches(&self) -> Vec<Batch<'_>> {
         let of_group = |group: CaseGroup<'_>| self.batches(&group);
         let groups = self.groups().map(|group| (group, of_group(group)));

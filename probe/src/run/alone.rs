@@ -21,7 +21,7 @@ use super::{
 /// A position in a plan whose cases run one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub struct Position {
-    /// The index of the batch in [`Plan::all_batches`].
+    /// The index of the batch, which is a list of draws, in [`Plan::all_batches`].
     pub batch: usize,
     /// 0 while the batch is prepared for all of its cases; otherwise the number of the case in the
     /// batch, from 1.
@@ -36,7 +36,7 @@ pub enum Event {
     Begin(Position),
     /// The results of the cases since the last event of this kind.
     Findings(Box<Findings>),
-    /// The result of a trial.
+    /// The result of a trial (a test of a property that devices do not report).
     Trial(Box<TrialReport>),
     /// The device was lost, or a submission did not finish. This ends the run.
     Lost(String),

@@ -73,7 +73,7 @@ impl Combination {
         slot
     }
 
-    /// Returns the contents that the slot should have after the capture.
+    /// Returns the contents that the slot (the memory of this capture) should have after the capture.
     fn after(self) -> Vec<u8> {
         let mut slot = Self::before();
         for buffer in 0..self.buffers {
@@ -192,8 +192,8 @@ fn lower(gpu: &Gpu, backend: Backend, buffers: usize) -> Result<Lowered, BatchEr
     Ok(lowered.map_err(error)?)
 }
 
-/// Captures with each combination into its slot. Returns the contents of all slots, or `None` if
-/// nothing was written or executed.
+/// Captures with each combination into its slot (the memory of that capture). Returns the contents of all slots, or
+/// `None` if nothing was written or executed.
 fn capture(
     gpu: &mut Gpu,
     backend: Backend,

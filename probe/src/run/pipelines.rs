@@ -85,8 +85,8 @@ impl PipelineCache {
         Ok(BoundShader { lowered, contents })
     }
 
-    /// Returns the pipeline of a group. If `specialize` is true, the topology is compiled into the
-    /// pipeline.
+    /// Returns the pipeline for a group of cases, which have the same backend, shaders, provoking vertex and topology.
+    /// If `specialize` is true, the topology is compiled into the pipeline.
     pub(super) fn pipeline(
         &mut self,
         gpu: &Gpu,
@@ -141,7 +141,7 @@ fn make_pipeline(
     Ok(unsafe { Pipeline::new(gpu.context(), &desc) }?)
 }
 
-/// Captures cases of a group with one pipeline, in one submission.
+/// Captures cases with the same backend, shaders, provoking vertex and topology with one pipeline, in one submission.
 pub(super) fn capture(
     gpu: &mut Gpu,
     pipeline: &Pipeline,

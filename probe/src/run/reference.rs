@@ -28,7 +28,7 @@ type Strides = [Option<u32>; MAX_XFB_BUFFERS];
 
 type Buffers = [Vec<u8>; MAX_XFB_BUFFERS];
 
-/// The records and primitives that the draws of a batch should write.
+/// The records and primitives that the draws of a batch (draws that are submitted together) should write.
 pub(super) struct RecordTable {
     records: TableRecords,
     /// The draws whose records cannot be known, with the reason: their reference records were not
@@ -153,8 +153,9 @@ struct FirstCapture {
     key: ReferenceKey,
     backend: Backend,
     records: Buffers,
-    /// The groups for which `backend` captured the records. Records of another backend are compared only for these
-    /// groups: the command that repeats a case of another group would capture nothing on `backend` to compare with.
+    /// The topologies and provoking vertices with which `backend` captured the records. Records of another backend are
+    /// compared only for these: the command that repeats a case with others would capture nothing on `backend` to
+    /// compare with.
     groups: Vec<(PrimitiveTopology, ProvokingVertex)>,
 }
 
