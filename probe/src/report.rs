@@ -176,7 +176,7 @@ impl Cell {
 pub enum Outcome {
     /// All cases that ran are right, and nothing else is wrong.
     AllRight = 0,
-    /// At least one case or [trial](crate::trial) is wrong.
+    /// At least one case or [trial](crate::trial) (a test of a property that devices do not report) is wrong.
     Mismatches = 1,
     /// Nothing is wrong, but no case ran, some case or [trial](crate::trial) could not run, or the
     /// validation layer sent messages.
@@ -218,7 +218,7 @@ pub struct ProbeReport {
     /// time limits, for example.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
-    /// The results of the trials, which run before the cases.
+    /// The results of the trials (tests of properties that devices do not report), which run before the cases.
     pub trials: Vec<TrialReport>,
     /// The results, by backend and row of the table, in the order in which they were first
     /// recorded.
@@ -356,7 +356,8 @@ impl ProbeReport {
         self.with_options(case.command(backend))
     }
 
-    /// Returns the shell command that runs all draws of a group again, with the options of this run.
+    /// Returns the shell command that runs all draws of a group (the cases with the same backend, shaders, provoking
+    /// vertex and topology) again, with the options of this run.
     pub fn repeat_group(&self, group: &CaseGroup<'_>) -> String {
         let case = group.case((0, 0), false);
         self.with_options(case.pipeline_command(Some(group.backend)))

@@ -36,8 +36,8 @@ pub fn render(report: &ProbeReport, colour: bool) -> String {
     render_head(report, colour) + &render_results(report, colour)
 }
 
-/// Renders the first part of [`render`], which is known before the cases run: the device and the
-/// trials.
+/// Renders the first part of [`render`], which is known before the cases run: the device and the trials (tests of
+/// properties that devices do not report).
 pub fn render_head(report: &ProbeReport, colour: bool) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.

@@ -89,7 +89,7 @@ pub enum TrialResult {
 }
 
 impl TrialResult {
-    /// Returns the result with this name in JSON.
+    /// Returns the result with this name in JSON. `None` if no result has this name.
     pub(crate) fn by_name(name: &str) -> Option<Self> {
         let name = serde::de::value::StrDeserializer::<serde::de::value::Error>::new(name);
         Self::deserialize(name).ok()

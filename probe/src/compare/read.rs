@@ -77,8 +77,8 @@ pub struct RecordedDevice {
     pub name: String,
     /// The vendor ID and the device ID.
     pub ids: (u64, u64),
-    /// Other properties that may differ between two reports: versions, limits, results of trials,
-    /// and the machine.
+    /// Other properties that may differ between two reports: versions, limits, results of trials (tests of properties
+    /// that devices do not report), and the machine.
     pub facts: BTreeMap<String, String>,
     cases: BTreeMap<CaseKey, CaseResult>,
 }

@@ -91,8 +91,8 @@ pub(super) fn excerpt(capture: &Capture<'_>, first: u64, limit: usize) -> Vec<Pr
         .collect()
 }
 
-/// Returns the primitives to show for a finding. `place` is the number of the finding's primitive,
-/// counted over all instances. The returned primitives are of the same instance, and the first has
+/// Returns the primitives to show for a finding (a fault that was found in a capture). `place` is the number of the
+/// finding's primitive, counted over all instances. The returned primitives are of the same instance, and the first has
 /// an even number.
 pub(super) fn around(
     capture: &Capture<'_>,

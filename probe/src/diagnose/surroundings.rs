@@ -1,5 +1,5 @@
-//! Finds differences that are not in the records of primitives: in guard regions, in gaps, in the
-//! bytes before and after the records, and in counters.
+//! Finds differences that are not in the records of primitives: in guard regions around the bound range, in gaps (bytes
+//! of records that no output covers), in the bytes before and after the records, and in counters.
 
 use std::ops::Range;
 

@@ -110,8 +110,9 @@ impl Gpu {
         self.injected.is_some_and(|fault| fault.kind == Kind::NoIndirect)
     }
 
-    /// Simulates the injected fault if it is to happen in this trial: returns an error, ends the process, or does not
-    /// return. Otherwise, and for kinds that other functions simulate, returns `Ok`.
+    /// Simulates the injected fault if it is to happen in this trial (a test before the captures): returns an error,
+    /// ends the process, or does not return. Otherwise, and for kinds of faults that other functions simulate, returns
+    /// `Ok`.
     pub(crate) fn fail_trial_if_injected(&mut self, trial: Trial) -> Result<(), GpuError> {
         match self.injected {
             Some(InjectedFault { kind, place: Place::Trial(at) }) if at == trial => self.fail(kind),

@@ -196,7 +196,7 @@ impl Steps<'_> {
                 }
             }
             inside = graphics;
-            // SAFETY: the caller's contract; the slots of different requests do not overlap.
+            // SAFETY: the caller's contract; the slots (parts of the buffers) of different requests do not overlap.
             let captured = unsafe { record(ctx, &self.kernels, cmd, place, self.buffers, arena) };
             all.push(captured.map_err(|source| GpuError::Capture { capture, source })?);
         }

@@ -171,7 +171,7 @@ impl Dispatches {
 mod tests {
     use super::*;
 
-    /// Returns the words that the trial leaves if the device works correctly.
+    /// Returns the words that are in the buffer after the dispatches if the device works correctly.
     fn right(dispatches: &Dispatches) -> Vec<u32> {
         let mut words = vec![0; dispatches.words()];
         for place in &dispatches.places {

@@ -81,7 +81,8 @@ impl Place {
     }
 }
 
-/// The draws of the trial, and the number of words in which their shaders count runs.
+/// The draws that test stores in vertex shaders, and the number of words in which their shaders count how often they
+/// run.
 pub(super) struct Stores {
     topologies: Vec<PrimitiveTopology>,
     places: Vec<Place>,
@@ -127,7 +128,7 @@ impl Stores {
         // SAFETY: the module is valid, and the device supports its capabilities.
         let module = unsafe { device.create_shader_module(&info, None) }
             .map_err(vulkan_error("vkCreateShaderModule"))?;
-        // SAFETY: the device is live, and the module is that of the trial.
+        // SAFETY: the device is live, and the module is the vertex shader of these draws.
         let created = unsafe { create_pipelines(gpu, kit, module, &self.topologies) };
         // SAFETY: the module is needed only while the pipelines are created.
         unsafe { device.destroy_shader_module(module, None) };
@@ -245,7 +246,7 @@ impl Faults {
 /// rasterizes them.
 ///
 /// # Safety
-/// The device is live, and the module is that of the trial.
+/// The device is live, and the module is the vertex shader of the draws of [`Stores`].
 unsafe fn create_pipelines(
     gpu: &Gpu,
     kit: &mut Kit,
