@@ -10,8 +10,8 @@ use vkxfb_probe::plan::Batch;
 use vkxfb_probe::report::{Case, ProbeReport};
 use vkxfb_probe::trial::Trial;
 
-/// A file with one line, which names the trial or case that runs now. The line is on the disk before the case
-/// starts.
+/// A file with one line, which names the trial (a test of the device) or case (a captured draw) that runs now. The line
+/// is on the disk before the trial or case starts.
 pub(super) struct Running {
     path: PathBuf,
     file: File,
