@@ -86,7 +86,8 @@ pub struct Contents {
     pub buffers: Vec<BufferContents>,
     /// The push constants from byte 0 on, padded to a multiple of 4 bytes.
     pub push_constants: Vec<u8>,
-    /// A description of each part that is made up: "descriptor set 0 binding 1 ('lights'), 64 bytes".
+    /// A description of each buffer, and of the push constants, whose contents are made up: "descriptor set 0 binding 1
+    /// ('lights'), 64 bytes".
     pub made_up: Vec<String>,
 }
 

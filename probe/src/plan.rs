@@ -199,8 +199,9 @@ impl CaseGroup<'_> {
             let inputs = inputs.saturating_mul(u64::from(v.max(i)));
             captured.saturating_mul(captured_strides).saturating_add(inputs)
         });
-        // For a shader from a file, reference records are captured for each draw. For the probe's own shaders, formulas
-        // compute the records of the largest draw, which are also those of the smaller draws.
+        // For a shader from a file, reference records (those that the captures are compared with) are captured for each
+        // draw. For the probe's own shaders, formulas compute the records of the largest draw, which are also those of
+        // the smaller draws.
         let records = match self.subject.has_formulas() {
             true => vertices(vertex_count, instance_count),
             false => batch.iter().fold(0, |all: u64, &(v, i)| all.saturating_add(vertices(v, i))),

@@ -305,7 +305,7 @@ const POSITION_SALT: u32 = 0x504f_5331;
 const WEIGHT_SALT: u32 = 0x5745_4947;
 const SERIAL_SALT: u32 = 0x5345_5249;
 
-/// Returns four integers from -8192 to 8191.
+/// Returns four integers from -8192 to 8191, as floats.
 fn position_of(vertex: u32) -> [f32; 4] {
     let (a, b) = (mix32(vertex ^ POSITION_SALT), mix32(vertex ^ !POSITION_SALT));
     [a, a >> 16, b, b >> 16].map(small_float)
@@ -324,7 +324,7 @@ fn offset_of(instance: u32) -> [i32; 3] {
     [instance ^ OFFSET_SALT, hash, hash.rotate_left(11)].map(u32::cast_signed)
 }
 
-/// Returns an integer from -8192 to 8191.
+/// Returns an integer from -8192 to 8191, as a float.
 fn weight_of(vertex: u32) -> f32 {
     small_float(mix32(vertex ^ WEIGHT_SALT))
 }

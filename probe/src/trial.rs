@@ -118,7 +118,7 @@ pub struct Rate {
 /// A trial with its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialReport {
-    /// The property that was tried.
+    /// The trial, which says what was tested.
     pub trial: Trial,
     /// The result.
     pub result: TrialResult,

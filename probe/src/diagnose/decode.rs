@@ -298,7 +298,8 @@ impl<'a> Buffer<'a> {
         if position.saturating_add(needed) > size && needed > 0 {
             return Err(DiagnoseError::DoesNotFit { buffer, position, needed, size });
         }
-        // Vulkan allows a position past the end of the range. In that case no record fits.
+        // Vulkan allows a draw to start past the end of the bound range, if the counter says so. In that case no record
+        // fits.
         let start = bound.start + position.min(size);
         Ok(Self {
             captured,

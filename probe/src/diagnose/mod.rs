@@ -11,7 +11,8 @@
 //! [`diagnose`] first compares bytes, which is enough for a right capture. If bytes differ, it first looks for steps of
 //! the submission that had no effect ([`missing_step`]). Then it determines which vertices the records contain, and
 //! names the difference between the expected and the captured vertices: see [`Fault`]. It reports the fault of the
-//! first primitive that differs. But if memory outside the bound range was written, it reports the overrun instead.
+//! first primitive that differs. But if memory was written that the draw must not write ([`Fault::Overrun`]), it
+//! reports that fault instead.
 
 #![forbid(unsafe_code)]
 

@@ -56,7 +56,7 @@ pub fn numbered_cases(batch: &Batch<'_>) -> Vec<Case> {
 /// Receives the events of a run. If it returns an error, the run ends.
 type SendEvent<'a> = &'a mut dyn FnMut(Event) -> Result<()>;
 
-/// The reason why the cases of a batch ended early.
+/// The reason why not all cases of a batch (a list of draws) were run.
 enum Stop {
     /// The batch, or a case of it, could not be captured.
     Batch(BatchError),
@@ -134,7 +134,7 @@ fn run_batches(
     Ok(true)
 }
 
-/// The place of a batch in the plan: its index, and the number of the first case to run.
+/// A batch (a list of draws), its index in the plan, and the number of its first case to run.
 struct Place<'a> {
     batch: &'a Batch<'a>,
     index: usize,

@@ -1,7 +1,7 @@
-//! Tries counter buffers. A capture must start at the offset that the counter has at Begin, and write the offset of its
-//! end to the counter at End. This trial tests all combinations of buffers with and without counters, for one to four
-//! buffers. Most programs use counters for all buffers or for none, so drivers may have undetected faults with other
-//! combinations.
+//! The trial (test before the cases) of counter buffers. A capture must start at the offset that the counter has at
+//! Begin, and write the offset of its end to the counter at End. This trial tests all combinations of buffers with and
+//! without counters, for one to four buffers. Most programs use counters for all buffers or for none, so drivers may
+//! have undetected faults with other combinations.
 
 use vkxfb::capture::{CaptureEntry, CaptureList, MAX_XFB_BUFFERS, Selector};
 use vkxfb::lower::{Backend, LowerError, Lowered, Shader, compute, native};

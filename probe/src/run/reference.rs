@@ -142,13 +142,14 @@ fn first_of_instances(
 /// geometry shaders are also identified by the topology, the provoking vertex and the vertex stream.
 type ReferenceKey = (String, Option<(String, PrimitiveTopology, ProvokingVertex, u32)>, DrawSize);
 
-/// The reference records of shaders from files, as the first backend captured them.
+/// The reference records (those that captures are compared with) of shaders from files, as the first backend captured
+/// them.
 #[derive(Default)]
 pub(super) struct References {
     first: Vec<FirstCapture>,
 }
 
-/// The reference records of a draw, as the first backend captured them.
+/// The reference records (those that captures are compared with) of a draw, as the first backend captured them.
 struct FirstCapture {
     key: ReferenceKey,
     backend: Backend,
@@ -215,7 +216,8 @@ impl References {
         let mut differences = Differences::default();
         let (mut found, mut faults) = (BTreeMap::new(), BTreeMap::new());
         for ((&draw, prepared), captured) in draws.iter().zip(&prepared).zip(captured) {
-            // If a step of the submission had no effect, the memory does not contain reference records.
+            // If a step of the submission had no effect, the memory does not contain reference records, those that
+            // captures are compared with.
             if let Some(mismatch) = prepared.missing_step(&captured.buffers) {
                 faults.insert(draw, BatchError::MissingStep(Box::new(mismatch)));
                 continue;

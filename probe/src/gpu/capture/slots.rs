@@ -14,13 +14,14 @@ pub(super) const SLOT: u64 = 64;
 /// The size in bytes of the counters of a request.
 pub(super) const COUNTERS: usize = MAX_XFB_BUFFERS * size_of::<u32>();
 
-/// The value of the bytes between slots. A read past the end of vertex data returns them.
+/// The value of the bytes between slots (the parts of a buffer that belong to requests). A read past the end of vertex
+/// data returns it.
 const FILL: u8 = 0xA5;
 
 /// Allocates slots in a buffer, one after the other.
 #[derive(Default)]
 pub(super) struct Slots {
-    /// The size in bytes of all slots that were allocated, including their alignment.
+    /// The size in bytes of all slots that were allocated, each rounded up to the alignment.
     pub(super) size: u64,
 }
 

@@ -1,5 +1,4 @@
-//! Tries whether `vkCmdDispatchIndirect` runs as many workgroups as the device has written into the
-//! arguments.
+//! Tests whether `vkCmdDispatchIndirect` runs as many workgroups as the device has written into the arguments.
 
 use ash::vk;
 use vkxfb::internal::compute_pipeline;

@@ -1,5 +1,5 @@
-//! Tries whether stores in vertex shaders are reliable. A vertex shader must run for every vertex
-//! of a draw, even if nothing is rasterized, and for no vertex more often than primitives use it.
+//! Tests whether stores in vertex shaders are reliable. A vertex shader must run for every vertex of a draw, even if
+//! nothing is rasterized, and for no vertex more often than primitives use it.
 //!
 //! Vulkan allows a device to shade a vertex again for each primitive that uses the vertex. If the
 //! shader runs more often than that, or not at all, the results of stores and atomics are wrong.
