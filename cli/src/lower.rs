@@ -150,8 +150,8 @@ struct Report<'a> {
     resources: Option<String>,
     /// The descriptor sets of the application that the shader uses.
     descriptor_sets: &'a [u32],
-    /// The range in bytes of push constants that the application's shader reads, in multiples of
-    /// 16. For the native backend, the whole block.
+    /// The range in bytes of push constants that the application's shader reads, in multiples of 16. For the native
+    /// backend, the whole block. `None` if the shader reads none.
     push_constants: Option<&'a Range<u32>>,
     spec_ids: Option<SpecIds>,
     /// The declarations of the stages after the vertex shader. `None` if there is only one shader.

@@ -417,7 +417,8 @@ struct Tessellation {
 }
 
 impl Primitives {
-    /// `stage` is the captured stage.
+    /// Describes the stages that `geometry` declares. `stage` is the stage that is captured: geometry, or tessellation
+    /// evaluation.
     fn of(geometry: LoweredGeometry, stage: ExecutionModel) -> Self {
         let names = match stage {
             ExecutionModel::Geometry => ["points", "line-strips", "triangle-strips"],
@@ -488,7 +489,7 @@ impl<'a> Stages<'a> {
         self.before.iter().chain([&self.shader]).collect()
     }
 
-    /// Returns the shader of a stage before the captured one.
+    /// Returns the shader of a stage before the captured one. `None` if there is no such shader.
     fn before(&self, stage: ExecutionModel) -> Option<&Shader<'a>> {
         self.before.iter().find(|shader| shader.stage == Some(stage))
     }

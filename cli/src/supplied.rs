@@ -42,7 +42,8 @@ pub(super) struct Supplied {
     push: Vec<Assignment<()>>,
 }
 
-/// Contents for a buffer or for the push constants.
+/// Contents for the buffer at `place`, which is a descriptor set and a binding, or for the push constants, for which
+/// `place` is `()`.
 #[derive(Debug, Clone, PartialEq)]
 struct Assignment<P> {
     place: P,
@@ -80,8 +81,8 @@ impl Content {
     }
 }
 
-/// Returns contents in the order in which they are to be written: contents with precedence come later, and replace
-/// earlier ones. Instead of a JSON file, the result contains the members in the file.
+/// Returns contents in the order in which they are to be written: from the lowest to the highest precedence, because
+/// later contents replace earlier ones. Instead of a JSON file, the result contains the members in the file.
 fn in_order<'c>(contents: &[&'c Content]) -> Result<Vec<(Origin, Cow<'c, Content>)>> {
     let mut all = Vec::new();
     for content in contents {
@@ -146,7 +147,7 @@ impl Supplied {
         Ok(read)
     }
 
-    /// Returns command line options with the same meaning.
+    /// Returns command line options with the same meaning as these values.
     pub(super) fn options(&self) -> Vec<String> {
         let mut options = Vec::new();
         for Assignment { place: (set, binding), content } in &self.buffers {

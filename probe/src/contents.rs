@@ -86,7 +86,8 @@ pub struct Contents {
     pub buffers: Vec<BufferContents>,
     /// The push constants from byte 0 on, padded to a multiple of 4 bytes.
     pub push_constants: Vec<u8>,
-    /// A description of each part that is made up: "descriptor set 0 binding 1 ('lights'), 64 bytes".
+    /// A description of each buffer, and of the push constants, whose contents are made up: "descriptor set 0 binding 1
+    /// ('lights'), 64 bytes".
     pub made_up: Vec<String>,
 }
 
@@ -284,8 +285,8 @@ impl Contents {
         self.buffers.is_empty() && self.push_constants.is_empty()
     }
 
-    /// The number of descriptor sets of the pipeline layout: one more than the number of the last
-    /// set that is used.
+    /// The number of descriptor sets of the pipeline layout: one more than the number of the last set that is used, or
+    /// 0 if no set is used.
     pub fn set_count(&self) -> usize {
         self.buffers.iter().map(|buffer| buffer.set as usize + 1).max().unwrap_or(0)
     }
@@ -464,7 +465,8 @@ impl Source {
         ty
     }
 
-    /// Returns the name, or otherwise the id, of the variable of push constants, and the type of their block.
+    /// Returns the name, or otherwise the id, of the variable of push constants, and the type of their block. `None` if
+    /// the shader uses no push constants.
     fn push_constants(&self) -> Option<(String, Id)> {
         let (id, ty) = self.used(StorageClass::PushConstant).next()?;
         let name = self.declarations.name(id).or_else(|| self.declarations.name(ty));
@@ -488,8 +490,8 @@ fn has_addresses(module: &Module) -> bool {
     module.section(Section::Capabilities).any(|i| i.operand(0) == addresses)
 }
 
-/// Finds the variable of a descriptor heap that a shader uses. Such a variable is an untyped
-/// pointer without set and binding.
+/// Returns the built-in and id of the variable of a descriptor heap that a shader uses. `None` if it uses none. Such a
+/// variable is an untyped pointer without set and binding.
 fn heap_of(module: &Module, used: &StaticUse) -> Option<String> {
     let heap = |i: Instruction<'_>| match BuiltIn::from_u32(i.operand(2)) {
         Some(which @ (BuiltIn::ResourceHeapEXT | BuiltIn::SamplerHeapEXT)) => {
@@ -567,13 +569,14 @@ fn unused(bytes: &GivenBytes, what: String, used: Vec<String>) -> ContentsError 
     ContentsError::Unused { name: bytes.name.clone(), what, used }
 }
 
-/// Returns the largest of several blocks with the same binding. A block with a runtime array counts
-/// as the largest.
+/// Returns the largest of several blocks with the same binding; `None` if there are none. A block with a runtime array
+/// counts as larger than one without.
 fn longest(blocks: &[Block]) -> Option<&Block> {
     blocks.iter().max_by_key(|block| (block.stride.is_some(), block.size))
 }
 
-/// Checks the size of supplied contents for all blocks with the same binding.
+/// Returns the bytes that the user supplies for all blocks with the same binding. Fails if their number does not fit
+/// the blocks. `what` describes the binding in the error.
 fn check_size<'b>(
     given: &'b GivenBytes,
     what: &str,
@@ -599,7 +602,7 @@ fn check_size<'b>(
     }
 }
 
-/// Makes up contents for all blocks with the same binding.
+/// Makes up `size` bytes of contents for all blocks with the same binding. Fails if that is more than [`MAX_MADE_UP`].
 fn made_up(what: &str, blocks: &[Block], size: u64, seed: u32) -> Result<Vec<u8>, ContentsError> {
     if size > MAX_MADE_UP {
         return Err(ContentsError::Layout {

@@ -29,22 +29,23 @@ const INSTANCE_COUNTS: [u32; 2] = [1, 3];
 const LARGE_TOPOLOGIES: [PrimitiveTopology; 2] =
     [PrimitiveTopology::TriangleList, PrimitiveTopology::TriangleStrip];
 
-/// The maximum size in bytes of the records and captures of one batch. The large draws need almost this many bytes.
-/// Several copies of a batch are in memory at a time: see [`batch_bytes_within`].
+/// The maximum size in bytes of the records and captures of one batch (the draws that are submitted together). The
+/// large draws need almost this many bytes. Several copies of a batch are in memory at a time: see
+/// [`batch_bytes_within`].
 pub const MAX_BATCH_BYTES: u64 = 1 << 30;
 
 /// The number of copies of a batch that are in memory at a time, on the host and on the device: initial contents,
 /// capture buffers, readback memory and expected records. This number was measured and rounded up.
 const COPIES: u64 = 5;
 
-/// Returns the maximum size in bytes of a batch that fits into `memory` bytes with all its copies.
-/// It is at most [`MAX_BATCH_BYTES`].
+/// Returns the maximum size in bytes of a batch (draws that are submitted together) that fits into `memory` bytes with
+/// all its copies. It is at most [`MAX_BATCH_BYTES`].
 pub const fn batch_bytes_within(memory: u64) -> u64 {
     let bytes = memory / COPIES;
     if bytes < MAX_BATCH_BYTES { bytes } else { MAX_BATCH_BYTES }
 }
 
-/// The draws of a batch would need too much memory, or their size overflows.
+/// The draws of a batch, which are submitted together, would need too much memory, or their size overflows.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "draws of {vertex_count} vertices x {instance_count} instances with topology {topology} and shader {shader} take \
@@ -95,11 +96,13 @@ pub struct Plan {
     /// The maximum size of a batch in bytes: [`batch_bytes_within`]. The draws are divided into
     /// batches of at most this size. Large draws that exceed it are left out.
     pub max_batch_bytes: u64,
-    /// Whether the run stops after the first batch with a case that is wrong or could not run.
+    /// Whether the run stops after the first batch (draws that are submitted together) with a case that is wrong or
+    /// could not run.
     pub fail_fast: bool,
 }
 
-/// Draws that are submitted together. All belong to one group of cases.
+/// Draws that are submitted together. All belong to one group: they have the same backend, shaders, provoking vertex
+/// and topology.
 #[derive(Debug, Clone)]
 pub struct Batch<'a> {
     /// The cases to which the draws belong.
@@ -151,7 +154,8 @@ impl CaseGroup<'_> {
         Sequence::Assembled { topology, provoking, vertex_count }
     }
 
-    /// Checks that the size of a batch is within the limit, before any memory is allocated for it.
+    /// Checks that the size of a batch (draws that are submitted together) is within the limit, before any memory is
+    /// allocated for it. The draws are given as their numbers of vertices and instances.
     ///
     /// # Errors
     /// [`BatchTooLarge`]
@@ -166,7 +170,8 @@ impl CaseGroup<'_> {
         Err(BatchTooLarge { shader, topology, vertex_count, instance_count, bytes, limit })
     }
 
-    /// Returns the size in bytes of the records and captures of a batch; saturates at `u64::MAX`.
+    /// Returns the size in bytes of the records and captures of a batch (draws that are submitted together); saturates
+    /// at `u64::MAX`.
     fn bytes(&self, batch: &[(u32, u32)]) -> u64 {
         let max = |f: fn(&(u32, u32)) -> u32| batch.iter().map(f).max().unwrap_or(0);
         let (vertex_count, instance_count) = (max(|b| b.0), max(|b| b.1));
@@ -194,8 +199,9 @@ impl CaseGroup<'_> {
             let inputs = inputs.saturating_mul(u64::from(v.max(i)));
             captured.saturating_mul(captured_strides).saturating_add(inputs)
         });
-        // For a shader from a file, reference records are captured for each draw. For the probe's own shaders, formulas
-        // compute the records of the largest draw, which are also those of the smaller draws.
+        // For a shader from a file, reference records (those that the captures are compared with) are captured for each
+        // draw. For the probe's own shaders, formulas compute the records of the largest draw, which are also those of
+        // the smaller draws.
         let records = match self.subject.has_formulas() {
             true => vertices(vertex_count, instance_count),
             false => batch.iter().fold(0, |all: u64, &(v, i)| all.saturating_add(vertices(v, i))),
@@ -271,8 +277,8 @@ impl Plan {
         self.large = None;
     }
 
-    /// Leaves out the large draws of backends that, at the measured rates, would take longer than
-    /// `limit` for one such draw. A draw cannot be split. Returns whether any draw is left out.
+    /// Leaves out the large draws of backends that, at the measured rates, would take longer than `limit` for one such
+    /// draw, because a draw cannot be split. Returns whether any draw is left out that the plan would have had.
     pub fn leave_out_slow(&mut self, rates: &[Rate], limit: Duration) -> bool {
         let Some(large) = self.large else { return false };
         let is_slow =
@@ -282,8 +288,8 @@ impl Plan {
         self.all_batches().len() < unlimited.all_batches().len()
     }
 
-    /// Returns the number of vertices of the large draws, if some of these draws are left out
-    /// because they need too much memory.
+    /// Returns the number of vertices of the large draws, if some of these draws are left out because they need too
+    /// much memory; otherwise `None`.
     pub fn large_left_out(&self) -> Option<u32> {
         let unlimited = Self { max_batch_bytes: MAX_BATCH_BYTES, ..self.clone() };
         let count = |plan: &Self| {
@@ -294,7 +300,7 @@ impl Plan {
         self.large.filter(|_| count(self) < count(&unlimited))
     }
 
-    /// Checks that all batches are within the limit, before the run starts.
+    /// Checks that all batches (draws that are submitted together) are within the limit, before the run starts.
     ///
     /// # Errors
     /// [`BatchTooLarge`] for the first batch that exceeds the limit.
@@ -304,7 +310,8 @@ impl Plan {
         })
     }
 
-    /// Iterates over the groups of cases, in the order in which they run.
+    /// Iterates over the groups of cases (those with the same backend, shaders, provoking vertex and topology), in the
+    /// order in which they run.
     pub fn groups(&self) -> impl Iterator<Item = CaseGroup<'_>> {
         self.backends.iter().flat_map(move |backend| {
             self.subjects.iter().flat_map(move |subject| {
@@ -325,7 +332,7 @@ impl Plan {
         })
     }
 
-    /// Returns the batches of all groups, in the order in which they run.
+    /// Returns the batches (draws that are submitted together) of all groups of cases, in the order in which they run.
     pub fn all_batches(&self) -> Vec<Batch<'_>> {
         let of_group = |group: CaseGroup<'_>| self.batches(&group);
         let groups = self.groups().map(|group| (group, of_group(group)));

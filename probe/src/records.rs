@@ -81,7 +81,7 @@ pub struct Records<'a> {
 /// components.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Differences {
-    /// The number of floats that differ by no more than the allowed distance.
+    /// The number of floats that differ, but by no more than the allowed distance.
     pub imprecise: u64,
     /// The largest distance between two such floats, in units in the last place.
     pub largest_ulp: u64,

@@ -1,9 +1,9 @@
 //! The result of a probe run, for users, scripts and bug trackers.
 //!
-//! A runner creates a [`ProbeReport`], calls [`ProbeReport::record`] for each case, and passes the
-//! report to the code that shows it. Each [`Cell`] has the results of one row of the table on one
-//! backend. Up to [`MAX_FAILURES`] wrong cases are kept with all details. [`write_atomically`]
-//! writes all files, completely or not at all.
+//! A runner creates a [`ProbeReport`], calls [`ProbeReport::record`] for each case (a draw that is captured with one
+//! pipeline), and passes the report to the code that shows it. Each [`Cell`] has the results of the cases in one row of
+//! the table on one backend. Up to [`MAX_FAILURES`] wrong cases are kept with all details. [`write_atomically`] writes
+//! all files, completely or not at all.
 
 #![forbid(unsafe_code)]
 
@@ -141,7 +141,7 @@ pub struct Cell {
     /// The stage whose outputs are captured.
     #[serde(default)]
     pub stage: CapturedStage,
-    /// The number of cases that ran, whatever their results are.
+    /// The number of cases that ran, whatever their results are. It includes those that could not be captured.
     pub run: u32,
     /// The number of right cases. It includes those counted in `rotated`.
     pub passed: u32,
@@ -176,7 +176,7 @@ impl Cell {
 pub enum Outcome {
     /// All cases that ran are right, and nothing else is wrong.
     AllRight = 0,
-    /// At least one case or [trial](crate::trial) is wrong.
+    /// At least one case or [trial](crate::trial) (a test of a property that devices do not report) is wrong.
     Mismatches = 1,
     /// Nothing is wrong, but no case ran, some case or [trial](crate::trial) could not run, or the
     /// validation layer sent messages.
@@ -218,7 +218,7 @@ pub struct ProbeReport {
     /// time limits, for example.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
-    /// The results of the trials, which run before the cases.
+    /// The results of the trials (tests of properties that devices do not report), which run before the cases.
     pub trials: Vec<TrialReport>,
     /// The results, by backend and row of the table, in the order in which they were first
     /// recorded.
@@ -229,7 +229,8 @@ pub struct ProbeReport {
     pub mismatches: Vec<Failure>,
     /// The number of all wrong cases.
     pub mismatch_count: u32,
-    /// A capture of a small draw for each topology and backend, for pictures.
+    /// The captured primitives of a small draw for each backend and each row of the table, for pictures; rows of
+    /// tessellation shaders have none. A draw with several vertex streams has one element for each of them.
     pub traces: Vec<Trace>,
     /// Other remarks, without repetitions: for example that backends differ in precision.
     pub notes: Vec<String>,
@@ -355,7 +356,8 @@ impl ProbeReport {
         self.with_options(case.command(backend))
     }
 
-    /// Returns the shell command that runs all draws of a group again, with the options of this run.
+    /// Returns the shell command that runs all draws of a group (the cases with the same backend, shaders, provoking
+    /// vertex and topology) again, with the options of this run.
     pub fn repeat_group(&self, group: &CaseGroup<'_>) -> String {
         let case = group.case((0, 0), false);
         self.with_options(case.pipeline_command(Some(group.backend)))

@@ -45,7 +45,7 @@ use super::subject::SubjectError;
 /// The progress of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress<'a> {
-    /// The number of batches that have run.
+    /// The number of batches (draws that are submitted together) that have run.
     pub done: usize,
     /// The number of batches in the plan.
     pub total: usize,
@@ -78,7 +78,8 @@ pub fn run(
 /// The loss of the device during a run, or a submission that did not finish.
 #[derive(Debug, Clone)]
 pub struct Loss {
-    /// The batch in which the loss happened, and the first case of the batch that was not captured.
+    /// The batch (draws that are submitted together) in which the loss happened, and the first of its cases that was
+    /// not captured.
     pub at: Position,
     /// A description of the loss.
     pub how: String,
@@ -87,8 +88,8 @@ pub struct Loss {
     forms: VecDeque<bool>,
 }
 
-/// Like [`run`], but after a loss of the device, the cases of the current batch that were not
-/// captured are not recorded. Returns the loss, if there was one.
+/// Like [`run`], but after a loss of the device, cases of the current batch of draws that were not captured are not
+/// recorded. Returns the loss; `None` if there was none.
 pub fn run_until_loss(
     gpu: &mut Gpu,
     plan: &Plan,
@@ -235,9 +236,10 @@ fn error_chain(error: &dyn std::error::Error) -> String {
     sources.fold(error.to_string(), |text, source| format!("{text}: {source}"))
 }
 
-/// Returns which pipelines to probe for a group. Each element says whether the topology is compiled into the pipeline,
-/// by specialization constants. Applications create pipelines of both kinds, so both are probed. For the probe's own
-/// geometry shaders, only the pipeline for all topologies is created, to save time.
+/// Returns which pipelines to probe for a group (the cases with the same backend, shaders, provoking vertex and
+/// topology). Each element says whether the topology is compiled into the pipeline, by specialization constants. The
+/// native backend has no such pipelines. For the other backends, applications create pipelines of both kinds, so both
+/// are probed. But for the probe's own geometry shaders, only the pipeline for all topologies is created, to save time.
 fn forms(group: &CaseGroup<'_>) -> VecDeque<bool> {
     match group.backend {
         Backend::Native => [false].into(),
@@ -246,15 +248,16 @@ fn forms(group: &CaseGroup<'_>) -> VecDeque<bool> {
     }
 }
 
-/// Data that later batches use again.
+/// The reference records (those that captures are compared with) and the pipelines, which are kept for later draws.
 #[derive(Default)]
 struct Shared {
     references: References,
     cache: PipelineCache,
 }
 
-/// Captures the draws of a batch with each pipeline of the group, and records the verdicts. Removes
-/// each pipeline from `forms` when its draws have been captured.
+/// Captures the draws of a batch, which are submitted together, with each pipeline of their group (the cases with the
+/// same backend, shaders, provoking vertex and topology). Records the verdicts. Draws that the backend cannot capture
+/// are left out, with the reason in the report. Removes each pipeline from `forms` when its draws have been captured.
 fn run_batch(
     gpu: &mut Gpu,
     group: &CaseGroup<'_>,
@@ -283,7 +286,7 @@ fn run_batch(
     result
 }
 
-/// Continues [`run_batch`], with the descriptor sets for the shader in `contents`.
+/// Captures the draws of a batch for [`run_batch`], with the descriptor sets for the shader in `contents`.
 fn run_bound(
     gpu: &mut Gpu,
     group: &CaseGroup<'_>,
@@ -313,7 +316,7 @@ fn run_bound(
     Ok(())
 }
 
-/// Lowers the shader for a batch, and determines the records that the draws should write.
+/// Lowers the shader of a group of cases, and determines the records that the draws in `batch` should write.
 fn prepare<'a>(
     gpu: &mut Gpu,
     group: &CaseGroup<'_>,

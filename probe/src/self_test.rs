@@ -1,10 +1,9 @@
 //! Tests the probe itself: puts every kind of fault into a correct capture, and checks that the
 //! diagnosis names it.
 //!
-//! The captures are synthetic: they have three instances in two buffers with gaps, an offset in the
-//! buffer that is not 0, and space for one more primitive. So this test does not say anything about
-//! a device. It shows whether [`diagnose`] finds every fault, so that a verdict without a fault can
-//! be trusted.
+//! The captures are synthetic: they have three instances in two buffers with gaps between or after outputs, an offset
+//! in the buffer that is not 0, and space for one more primitive. So this test does not say anything about a device. It
+//! shows whether [`diagnose`] finds every fault, so that a verdict without a fault can be trusted.
 
 #![forbid(unsafe_code)]
 
@@ -23,8 +22,8 @@ use vkxfb::topology::ProvokingVertex;
 /// The result of putting one fault into one capture.
 #[derive(Debug, Clone, Serialize)]
 pub struct Check {
-    /// The topology of the capture. For a geometry shader, `emitted` and the topology of its
-    /// strips.
+    /// The topology of the capture. For a geometry shader, `emitted` and the topology of a draw that has the same
+    /// primitives as its strips.
     pub topology: String,
     /// The provoking vertex of the capture.
     pub provoking: String,
@@ -261,7 +260,8 @@ pub(super) fn sample_trace(source: impl Into<Source>) -> Vec<super::diagnose::Pr
     super::diagnose::trace(&capture.expectation(), &capture.captured(), 0, 0, 64).unwrap()
 }
 
-/// Returns the verdict on each change of a capture, as samples for pictures.
+/// Returns the verdict on a capture after each of the [`INJECTIONS`] (changes) that is possible for its primitives, as
+/// samples for pictures.
 #[cfg(test)]
 pub(super) fn samples(source: impl Into<Source>) -> Vec<(&'static str, Verdict)> {
     let source = source.into();

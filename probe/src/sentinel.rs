@@ -74,8 +74,8 @@ impl Fill {
     }
 }
 
-/// Returns the offset in the allocation of the first byte that differs from its sentinel. `bytes`
-/// starts `offset` bytes into the allocation.
+/// Returns the offset in the allocation of the first byte that differs from its sentinel (the byte from before the
+/// capture). `None` if none differs. `bytes` starts `offset` bytes into the allocation.
 pub fn first_touched(buffer: u32, offset: u64, bytes: &[u8]) -> Option<u64> {
     let head = bytes.len().min(((4 - offset % 4) % 4) as usize);
     let (head, rest) = bytes.split_at(head);

@@ -103,8 +103,8 @@ impl ProbeShader {
         Self::all().into_iter().find(|s| s.name == name)
     }
 
-    /// A shader without attributes, with one buffer without gaps: each record identifies its vertex
-    /// and instance.
+    /// A shader without attributes that captures to one buffer, without gaps (bytes that no output covers). Each record
+    /// identifies its vertex and instance.
     pub fn identify() -> Self {
         Self {
             name: "identify",
@@ -115,7 +115,8 @@ impl ProbeShader {
         }
     }
 
-    /// A shader without attributes, with two buffers with gaps, which also captures `gl_Position`.
+    /// A shader without attributes that captures to two buffers, with gaps (bytes that no output covers). It also
+    /// captures `gl_Position`.
     pub fn two_buffers() -> Self {
         Self {
             name: "two_buffers",
@@ -170,7 +171,8 @@ impl ProbeShader {
         Some(self.buffers.get(buffer)?.stride)
     }
 
-    /// Writes the record of one vertex in `buffer` into `record`, without changing the gaps.
+    /// Writes the record of one vertex in `buffer` into `record`, without changing the gaps (bytes that no output
+    /// covers).
     ///
     /// # Panics
     /// If `record` is shorter than the buffer's stride.
@@ -205,8 +207,8 @@ impl ProbeShader {
         }
     }
 
-    /// Returns the instance and vertex that a record identifies, in this order. `None` if no vertex
-    /// has this record. Ignores gaps.
+    /// Returns the instance and vertex that a record identifies, in this order. `None` if no vertex has this record.
+    /// Ignores gaps (bytes that no output covers).
     pub fn origin(&self, buffer: usize, record: &[u8]) -> Option<(u32, u32)> {
         let stride = self.stride(buffer)? as usize;
         let record = record.get(..stride)?;
@@ -303,7 +305,7 @@ const POSITION_SALT: u32 = 0x504f_5331;
 const WEIGHT_SALT: u32 = 0x5745_4947;
 const SERIAL_SALT: u32 = 0x5345_5249;
 
-/// Returns four integers from -8192 to 8191.
+/// Returns four integers from -8192 to 8191, as floats.
 fn position_of(vertex: u32) -> [f32; 4] {
     let (a, b) = (mix32(vertex ^ POSITION_SALT), mix32(vertex ^ !POSITION_SALT));
     [a, a >> 16, b, b >> 16].map(small_float)
@@ -322,7 +324,7 @@ fn offset_of(instance: u32) -> [i32; 3] {
     [instance ^ OFFSET_SALT, hash, hash.rotate_left(11)].map(u32::cast_signed)
 }
 
-/// Returns an integer from -8192 to 8191.
+/// Returns an integer from -8192 to 8191, as a float.
 fn weight_of(vertex: u32) -> f32 {
     small_float(mix32(vertex ^ WEIGHT_SALT))
 }

@@ -69,8 +69,8 @@ pub enum SubjectError {
     },
 }
 
-/// The shaders that are probed: a vertex shader, or a geometry shader or tessellation evaluation shader with the shaders before
-/// it.
+/// The shaders that are probed: a vertex shader, or a geometry shader or tessellation evaluation shader with the
+/// shaders before it.
 #[derive(Debug, Clone)]
 pub struct Subject {
     /// The name of the probe's vertex shader, or the path of the file.
@@ -78,7 +78,7 @@ pub struct Subject {
     /// The geometry shader or tessellation shaders whose outputs are captured. `None` if the outputs of the vertex
     /// shader are captured.
     pub geometry: Option<SubjectGeometry>,
-    /// The only provoking vertex with which plans capture the subject; `None` if they capture with both.
+    /// The only provoking vertex with which plans capture these shaders; `None` if they capture with both.
     pub provoking: Option<ProvokingVertex>,
     /// The layout of the captured outputs.
     pub layout: Layout,
@@ -121,7 +121,7 @@ pub const FIRST_VERTEX: u32 = 5;
 pub const FIRST_INSTANCE: u32 = 2;
 
 impl Subject {
-    /// Makes a subject from one of the probe's own vertex shaders.
+    /// Makes a subject (the shaders under test) from one of the probe's own vertex shaders.
     ///
     /// # Errors
     /// Only if the shader is invalid, which would be a defect of this crate.
@@ -209,8 +209,8 @@ impl Subject {
         Self::of_stages(name, (vertex, None), geometry, given)
     }
 
-    /// Like [`from_stages`](Self::from_stages), but with a tessellation control shader, if there is one. The shader that
-    /// follows it is then a tessellation evaluation shader.
+    /// Like [`from_stages`](Self::from_stages), but with a tessellation control shader, if there is one. The shader
+    /// that follows it is then a tessellation evaluation shader.
     fn of_stages(
         name: &str,
         (vertex, control): (&Shader<'_>, Option<&Shader<'_>>),

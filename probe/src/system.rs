@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 /// Returns a value of the registry of Windows in `HKEY_LOCAL_MACHINE`, by its key and name. A number is converted to
-/// decimal text.
+/// decimal text. `None` on other systems, and if there is no such value.
 pub(crate) fn registry_value(key: &str, name: &str) -> Option<String> {
     #[cfg(windows)]
     {
@@ -17,7 +17,7 @@ pub(crate) fn registry_value(key: &str, name: &str) -> Option<String> {
     }
 }
 
-/// Returns the size of main memory in KiB, as Windows says it.
+/// Returns the size of main memory in KiB, as Windows says it. `None` on other systems, and if the query fails.
 pub(crate) fn windows_memory_kib() -> Option<u64> {
     #[cfg(windows)]
     {
@@ -32,7 +32,7 @@ pub(crate) fn windows_memory_kib() -> Option<u64> {
     None
 }
 
-/// Returns a system property of Android.
+/// Returns a system property of Android. `None` on other systems, and if the property is not set.
 pub(crate) fn android_property(name: &CStr) -> Option<String> {
     #[cfg(target_os = "android")]
     {

@@ -36,8 +36,8 @@ pub fn render(report: &ProbeReport, colour: bool) -> String {
     render_head(report, colour) + &render_results(report, colour)
 }
 
-/// Renders the first part of [`render`], which is known before the cases run: the device and the
-/// trials.
+/// Renders the first part of [`render`], which is known before the cases run: the device and the trials (tests of
+/// properties that devices do not report).
 pub fn render_head(report: &ProbeReport, colour: bool) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
@@ -236,7 +236,8 @@ fn write_failure(out: &mut String, failure: &Failure, paint: &Paint) -> fmt::Res
     write_command(out, command)
 }
 
-/// Writes a command in lines of at most [`WIDTH`] columns, so that it can be pasted into a shell.
+/// Writes a shell command after a `$`. Lines end only before an option, with a backslash, so that the command can be
+/// pasted into a shell. They have at most [`WIDTH`] columns, unless a single option is longer.
 fn write_command(out: &mut String, command: &str) -> fmt::Result {
     write!(out, "  $")?;
     let mut column = 3;
@@ -275,8 +276,8 @@ fn write_summary(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::
     writeln!(out, "\n{summary} ({run} cases in {:.1} s)", report.elapsed_s)
 }
 
-/// Writes words in lines of at most [`WIDTH`] columns. The first line begins with `lead`, and the
-/// others are indented by the width of `lead`.
+/// Writes words in lines of at most [`WIDTH`] columns, unless a single word is longer. The first line begins with
+/// `lead`, and the others are indented by the width of `lead`.
 fn write_wrapped(
     out: &mut String,
     text: &str,

@@ -11,7 +11,7 @@ use vkxfb::lower::Backend;
 
 use crate::report::names;
 
-/// A property of the device that is tried.
+/// A trial: a test of a property of the device that no query reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trial {
@@ -42,7 +42,8 @@ impl Trial {
         }
     }
 
-    /// The name of the trial in a sentence.
+    /// The name of the trial in text for readers, which has spaces: `indirect dispatch`. In JSON, the
+    /// [`name`](Self::name) has hyphens.
     pub const fn title(self) -> &'static str {
         match self {
             Self::IndirectDispatch => "indirect dispatch",
@@ -88,7 +89,7 @@ pub enum TrialResult {
 }
 
 impl TrialResult {
-    /// Returns the result with this name in JSON.
+    /// Returns the result with this name in JSON. `None` if no result has this name.
     pub(crate) fn by_name(name: &str) -> Option<Self> {
         let name = serde::de::value::StrDeserializer::<serde::de::value::Error>::new(name);
         Self::deserialize(name).ok()
@@ -103,10 +104,10 @@ impl TrialResult {
     }
 }
 
-/// The speed at which a backend captures.
+/// The speed at which a backend captures a triangle strip.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rate {
-    /// The backend that captured the strip.
+    /// The backend that captured the triangle strip.
     #[serde(with = "names::backend")]
     pub backend: Backend,
     /// The number of vertices of a triangle strip that are captured per second. Each vertex is
@@ -117,7 +118,7 @@ pub struct Rate {
 /// A trial with its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialReport {
-    /// The property that was tried.
+    /// The trial, which says what was tested.
     pub trial: Trial,
     /// The result.
     pub result: TrialResult,

@@ -24,7 +24,7 @@ pub(super) struct VertexData {
     pub(super) input: VertexInput,
     /// The contents of the vertex buffer of each binding.
     pub(super) buffers: Vec<Vec<u8>>,
-    /// Whether any attribute is read per vertex.
+    /// Whether any attribute has a value for each vertex.
     pub(super) reads_vertices: bool,
     pub(super) reads_instances: bool,
 }
@@ -32,13 +32,14 @@ pub(super) struct VertexData {
 /// The files with columns that inputs can read.
 #[derive(Clone, Copy)]
 pub(super) struct Files<'a> {
-    /// The file with a row for each vertex (`--mesh`).
+    /// The file with a row for each vertex (`--mesh`), if the user names one.
     pub(super) mesh: Option<&'a Mesh>,
-    /// The file with a row for each instance (`--per-instance`).
+    /// The file with a row for each instance (`--per-instance`), if the user names one.
     pub(super) instances: Option<&'a Mesh>,
 }
 
-/// The values that were found for an input of the shader. `parts` has a list of values for each component.
+/// The values that were found for an input of the shader. `parts` has the values of each component, with a number for
+/// each element.
 struct Filled<'a> {
     /// The origin of the values, for messages.
     name: String,
@@ -202,7 +203,7 @@ fn find<'a>(
 
 /// Finds the column for the input with the name `wanted`. Looks first for a column with the same name, then for one
 /// that is named as the part of `wanted` after the last dot, then for one with the same [canonical] name, and then for
-/// one whose canonical name is the [meaning] of `wanted`.
+/// one whose canonical name is the [meaning] of `wanted`. `None` if there is none of these.
 fn by_name<'a>(wanted: &str, files: Files<'a>) -> Option<Filled<'a>> {
     let last = wanted.rsplit('.').next().unwrap_or(wanted);
     column_of(files, |name| name.eq_ignore_ascii_case(wanted))
@@ -211,8 +212,8 @@ fn by_name<'a>(wanted: &str, files: Files<'a>) -> Option<Filled<'a>> {
         .or_else(|| column_of(files, |name| meaning(wanted) == Some(&*canonical(name))))
 }
 
-/// Finds the first column with a name. The mesh is searched first, and then the file with a row for
-/// each instance.
+/// Finds the first column with a wanted name: in the mesh, and then in the file with a row for each instance. `None` if
+/// neither has such a column.
 fn column_of<'a>(files: Files<'a>, is_wanted: impl Fn(&str) -> bool) -> Option<Filled<'a>> {
     let rates = [(files.mesh, Rate::Vertex), (files.instances, Rate::Instance)];
     rates.into_iter().find_map(|(file, rate)| {

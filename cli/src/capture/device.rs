@@ -90,7 +90,7 @@ struct Made {
     query: Option<CountQuery>,
 }
 
-/// Captures on one backend. The job must have passed [`check`].
+/// Captures what `job` describes on one backend. [`check`] must have accepted the job.
 pub(super) fn take(gpu: &mut Gpu, backend: Backend, job: &Job<'_>) -> Result<Taken> {
     let room = job.expected_primitives();
     let taken = take_once(gpu, backend, job, room)?;
@@ -102,7 +102,7 @@ pub(super) fn take(gpu: &mut Gpu, backend: Backend, job: &Job<'_>) -> Result<Tak
     }
 }
 
-/// Captures once, with room for `room` primitives.
+/// Captures once, with space for `room` primitives in the capture buffers.
 fn take_once(gpu: &mut Gpu, backend: Backend, job: &Job<'_>, room: u64) -> Result<Taken> {
     let mut made = Made::default();
     let taken = take_with(gpu, backend, job, room, &mut made);
@@ -240,7 +240,8 @@ fn make_pipeline(gpu: &mut Gpu, lowered: &Lowered, job: &Job<'_>, made: &mut Mad
     Ok(())
 }
 
-/// Creates the capture buffers, each with room for `vertices` records, and returns them indexed by their numbers.
+/// Creates the capture buffers, each with space for `vertices` records or of the size that the job says. Returns them
+/// indexed by their numbers: `None` for a buffer to which nothing is captured.
 fn make_targets(
     gpu: &mut Gpu,
     backend: Backend,

@@ -101,8 +101,8 @@ impl Drawn {
 }
 
 impl Drawn {
-    /// The maximum number of primitives of all instances for which a geometry shader or tessellation
-    /// shaders run. With primitive restart each index may begin a primitive.
+    /// The maximum number of items (input primitives or patches) of all instances, for each of which a geometry shader
+    /// or tessellation shaders run. With primitive restart each index may begin a primitive.
     pub(super) fn items(&self, assembly: Assembly) -> u64 {
         match self {
             Self::Indices { draw, restart: true, .. } => {

@@ -100,7 +100,7 @@ impl Mesh {
     }
 
     /// Returns the first column with a wanted name. If there is none, returns the first scalar with a wanted name, as a
-    /// column.
+    /// column. `None` if there is no such scalar either.
     pub(super) fn column(&self, is_wanted: impl Fn(&str) -> bool) -> Option<Column> {
         let group = self.columns.iter().find(|column| is_wanted(&column.name)).cloned();
         group.or_else(|| {

@@ -97,7 +97,7 @@ impl PictureArguments {
         }
     }
 
-    /// Returns the picture of these columns, if the user wants one.
+    /// Returns the picture to draw from these columns; `None` if the user wants no picture.
     pub(super) fn of<'a>(&'a self, columns: &'a [Column]) -> Result<Option<Picture<'a>>> {
         let Some(file) = self.picture.as_deref() else { return Ok(None) };
         let kind = Kind::of(file).context("no picture")?;

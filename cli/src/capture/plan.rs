@@ -1,4 +1,4 @@
-//! The properties of a capture that the shader determines.
+//! What a shader captures, and which of the captured outputs the command shows.
 
 use anyhow::{Result, bail};
 use spirv::StorageClass;
@@ -10,7 +10,7 @@ use vkxfb::lower::Shader;
 use super::device::Taken;
 use super::records::{Column, Records, columns};
 
-/// The layout of the records, and the columns that are shown.
+/// The layout of the captured records, the vertex stream that is shown, and the columns in which its outputs are shown.
 pub(super) struct Plan {
     pub(super) layout: Layout,
     /// The vertex stream whose records are shown.
@@ -22,7 +22,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Makes the plan for a shader. The plan shows the given stream, or otherwise the first captured stream.
+    /// Determines what a shader captures. Shows the given vertex stream, or otherwise the first one that is captured.
+    /// Fails if nothing of the given stream is captured.
     pub(super) fn of(shader: &Shader<'_>, stream: Option<u32>) -> Result<Self> {
         let module = shader.module()?;
         let entry = shader.find(&module)?;
@@ -40,7 +41,8 @@ impl Plan {
         Ok(Self { layout, stream: shown, other_streams, columns })
     }
 
-    /// Returns the captured records of `stream` in `taken`. Each primitive has `per_primitive` vertices.
+    /// Returns the records in `taken`, the result of a capture of the shown stream. Each primitive has `per_primitive`
+    /// vertices.
     pub(super) fn records<'a>(&'a self, taken: &'a Taken, per_primitive: u32) -> Records<'a> {
         Records::of(taken, &self.layout, &self.columns, per_primitive)
     }

@@ -56,8 +56,8 @@ pub(super) fn columns(layout: &Layout, variables: &[InterfaceVariable]) -> Vec<C
     layout.outputs.iter().map(|output| Column::of(output, variables)).collect()
 }
 
-/// Returns the column that is a position: the built-in, otherwise the first vector of at least
-/// three floats.
+/// Returns the column that is a position: the built-in, otherwise the first vector of at least three floats. `None` if
+/// there is neither.
 pub(super) fn position(columns: &[Column]) -> Option<&Column> {
     let is_place = |column: &&Column| {
         column.output.class == NumericClass::Float && column.output.components >= 3
@@ -66,8 +66,9 @@ pub(super) fn position(columns: &[Column]) -> Option<&Column> {
     built_in.or_else(|| columns.iter().find(is_place))
 }
 
-/// Returns the column with positions in space. This is a column whose name says that it is a position, but not the
-/// built-in `Position`. If there is none, returns what [`position`](position()) returns.
+/// Returns the column with positions in space: the first vector of at least three floats whose name says that it is a
+/// position, but not the built-in `Position`. If there is none, returns the result of [`position`](position()): the
+/// built-in or another vector.
 pub(super) fn place(columns: &[Column]) -> Option<&Column> {
     let is_named = |column: &&Column| {
         column.output.class == NumericClass::Float

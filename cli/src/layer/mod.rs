@@ -157,8 +157,8 @@ fn find_library(named: Option<&Path>) -> Result<PathBuf> {
 }
 
 /// Returns the directory that contains the directories of manifests on a system. The loader looks in it, except on
-/// Windows, where the registry names the manifests. There only users who may write to the registry may write to the
-/// directory.
+/// Windows, where the registry names the manifests. On Windows, the same users may write to the directory as to the
+/// hive of the registry that names the manifest.
 fn root(os: &str, user: bool, variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
     let directory = |name: &str| {
         let value = variable(name).filter(|value| !value.is_empty());

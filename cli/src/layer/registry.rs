@@ -25,7 +25,8 @@ impl Hive {
     }
 }
 
-/// The number of a value whose manifest the loader reads. Any other number disables the layer.
+/// The data of a registry value whose name is the path of a manifest that the loader is to read. With any other number
+/// the loader ignores the manifest.
 const ENABLED: u32 = 0;
 
 /// The part of a registry that the loader reads: values that are numbers.
@@ -47,8 +48,8 @@ const fn key(implicit: bool) -> &'static str {
     }
 }
 
-/// Returns the manifests that the loader reads, in the order in which it reads them, and whether each is that of an
-/// implicit layer. A hive that cannot be read counts as empty.
+/// Returns the manifests that the loader reads, because their registry values have the data [`ENABLED`], in the order
+/// in which it reads them, and whether each is that of an implicit layer. A hive that cannot be read counts as empty.
 pub(super) fn manifests(registry: &dyn Registry) -> Vec<(PathBuf, bool)> {
     let mut found = Vec::new();
     for implicit in [false, true] {
@@ -61,7 +62,7 @@ pub(super) fn manifests(registry: &dyn Registry) -> Vec<(PathBuf, bool)> {
     found
 }
 
-/// Adds the value for a manifest, so that the loader reads the manifest.
+/// Adds the registry value whose name is the path of a manifest, so that the loader reads the manifest.
 pub(super) fn add(
     registry: &mut dyn Registry,
     hive: Hive,
@@ -71,8 +72,8 @@ pub(super) fn add(
     registry.set(hive, key(implicit), &manifest.to_string_lossy(), ENABLED)
 }
 
-/// Removes the value for a manifest, so that the loader no longer reads the manifest. Returns whether there was a
-/// value. On Windows, paths that differ only in the case of letters are the same.
+/// Removes the registry value whose name is the path of a manifest, so that the loader no longer reads the manifest.
+/// Returns whether there was such a value. On Windows, paths that differ only in the case of letters are the same.
 pub(super) fn remove(
     registry: &mut dyn Registry,
     hive: Hive,
@@ -89,7 +90,7 @@ pub(super) fn remove(
     Ok(!values.is_empty())
 }
 
-/// Returns the registry of this machine. Only Windows has one.
+/// Returns the registry of this machine. `None` on other systems than Windows.
 pub(super) fn of_system() -> Option<Box<dyn Registry>> {
     #[cfg(windows)]
     let registry: Option<Box<dyn Registry>> = Some(Box::new(SystemRegistry));

@@ -19,10 +19,11 @@ use vkxfb_probe::trial::{Trial, TrialReport, TrialResult};
 
 use super::running::{self, Running};
 
-/// After this many losses in one batch, the remaining cases of the batch are left out.
+/// After this many losses (of the device, or crashes) in one batch of draws, the remaining cases of the batch are left
+/// out.
 const MAX_LOSSES_OF_BATCH: usize = 3;
 
-/// After this many losses in total, all remaining cases are left out.
+/// After this many losses (of the device, or crashes) in total, all remaining cases are left out.
 const MAX_LOSSES: usize = 64;
 
 /// The time that a child process may take in addition to the time limit of a submission, to start and for
@@ -144,7 +145,7 @@ impl Isolated<'_> {
         Task { device: self.device, slow: self.plan.slow.clone(), kind }
     }
 
-    /// Runs the trials that the report does not contain yet.
+    /// Runs the trials (tests of properties that devices do not report) that are not in the report yet.
     pub(super) fn run_trials(&self, report: &mut ProbeReport) -> Result<()> {
         for trial in Trial::ALL {
             if report.trials.iter().any(|tried| tried.trial == trial) {
@@ -161,7 +162,8 @@ impl Isolated<'_> {
         Ok(())
     }
 
-    /// Runs the plan from a position on.
+    /// Runs the cases of the plan from a position on, in child processes. After too many losses, the remaining cases
+    /// are left out.
     pub(super) fn run(
         &self,
         mut from: Position,
@@ -206,8 +208,8 @@ impl Isolated<'_> {
         Ok(())
     }
 
-    /// Continues the run after the device was lost in this process, beginning with the batch in
-    /// which that happened.
+    /// Continues the run after the device was lost in this process, beginning with the batch of draws in which that
+    /// happened.
     pub(super) fn run_from_loss(
         &self,
         loss: &Loss,
@@ -279,8 +281,8 @@ impl Isolated<'_> {
     }
 }
 
-/// Adds a loss at a position to the report. Returns the next position in the same batch, if there
-/// is one.
+/// Adds a loss (of the device, or a crash) at a position to the report. Returns the next position in the same batch of
+/// draws; `None` if there is none.
 fn record(
     at: Position,
     batch: &Batch<'_>,

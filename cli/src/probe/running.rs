@@ -1,5 +1,5 @@
-//! The file that names the trial or case that a probe runs now. It is beside the report. If the whole machine freezes,
-//! only this file tells which case caused that.
+//! The file that names the trial (a test of the device) or case (a captured draw) that a probe runs now. It is beside
+//! the report. If the whole machine freezes, only this file tells which case caused that.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -10,8 +10,8 @@ use vkxfb_probe::plan::Batch;
 use vkxfb_probe::report::{Case, ProbeReport};
 use vkxfb_probe::trial::Trial;
 
-/// A file with one line, which names the trial or case that runs now. The line is on the disk before the case
-/// starts.
+/// A file with one line, which names the trial (a test of the device) or case (a captured draw) that runs now. The line
+/// is on the disk before the trial or case starts.
 pub(super) struct Running {
     path: PathBuf,
     file: File,

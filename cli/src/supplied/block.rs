@@ -83,7 +83,8 @@ enum Kind {
     Int { signed: bool },
 }
 
-/// A value in a block, with the decorations of its member that say how matrices are stored.
+/// A value in a block, such as a member or an element, with the decorations of its member that say how matrices are
+/// stored.
 #[derive(Clone, Copy)]
 struct Part {
     ty: Id,
@@ -223,7 +224,8 @@ impl Block<'_> {
         Ok(Part { ty: element, offset, ..part })
     }
 
-    /// Returns the places in memory of the numbers of a value, in the order of the members and elements of the value.
+    /// Returns the places in memory of the numbers of a value, in the order of the members and elements of the value. A
+    /// runtime array counts as an array with `elements` elements.
     fn all(&self, part: Part, elements: u32) -> Result<Vec<Number>> {
         let mut numbers = Vec::new();
         self.collect(part, elements, &mut numbers)?;

@@ -17,10 +17,10 @@ pub use read::{ReadError, Recorded, RecordedDevice};
 use super::report::CaseResult;
 use super::trial::{Trial, TrialResult};
 
-/// Identifies a case in a comparison.
+/// Identifies a case (a draw that is captured with one pipeline) in a comparison.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct CaseKey {
-    /// The index in [`Comparison::devices`] of the devices that are compared.
+    /// The index in [`Comparison::devices`] of the pair of devices that is compared.
     pub device: usize,
     /// The name of the backend that captured the draw.
     pub backend: String,
@@ -58,7 +58,7 @@ pub struct Change {
 /// A property of the device, driver or machine that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FactChange {
-    /// The index in [`Comparison::devices`] of the devices that are compared.
+    /// The index in [`Comparison::devices`] of the pair of devices that is compared.
     pub device: usize,
     /// The name of the property, such as `driver` or the name of a limit.
     pub name: String,
@@ -68,10 +68,11 @@ pub struct FactChange {
     pub after: Option<String>,
 }
 
-/// Counts the cases of a backend and a topology that only the first report has, and those that the second report has.
+/// Counts the cases of a backend and a topology, either of vertex shaders or of later stages: those that only the first
+/// report has, and those that the second report has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GoneRow {
-    /// The index in [`Comparison::devices`] of the devices that are compared.
+    /// The index in [`Comparison::devices`] of the pair of devices that is compared.
     pub device: usize,
     /// The backend that captured.
     pub backend: String,
@@ -92,10 +93,12 @@ pub struct Comparison {
     /// The names of the devices in each compared pair: the device of the first report, and the device of the second. A
     /// name is `None` if the report lacks the device.
     pub devices: Vec<(Option<String>, Option<String>)>,
-    /// The properties of devices, drivers and machines that differ.
+    /// The properties of devices, drivers and machines, and the results of [trials](crate::trial), that differ. Only
+    /// devices that both reports have are compared.
     pub facts: Vec<FactChange>,
-    /// The [trials](crate::trial) that failed in the second report, and that worked in the first or were not in it.
-    /// They are also in [`facts`](Self::facts).
+    /// The [trials](crate::trial) (tests of properties that devices do not report) that are worse in the second report:
+    /// their result is wrong, lost or not run there, and none of these in the first report, or missing in it. If both
+    /// reports have the device, these differences are also in [`facts`](Self::facts).
     pub worse_trials: Vec<FactChange>,
     /// Cases that are right in the first report, and are wrong or could not run in the second.
     pub became_wrong: Vec<Change>,
@@ -135,8 +138,8 @@ impl CaseKey {
 }
 
 impl GoneRow {
-    /// Returns a row for each backend and topology that has a case in `gone`. `second` is all cases
-    /// of the second report.
+    /// Returns a row for each backend and topology that has a case in `gone`. `second` has the results of all cases of
+    /// the device in the second report.
     fn count(gone: &[Change], second: &BTreeMap<CaseKey, CaseResult>) -> Vec<Self> {
         let mut rows: Vec<Self> = Vec::new();
         for Change { case, .. } in gone {
@@ -168,8 +171,9 @@ impl Comparison {
         comparison
     }
 
-    /// Whether nothing is worse: no case and no trial became wrong, every new case is right, and no device, backend or
-    /// topology of a backend is gone. Other missing cases are ignored, because a probe may leave out some cases.
+    /// Whether nothing is worse: no case that was right is wrong or could not run, no trial is in
+    /// [`worse_trials`](Self::worse_trials), every new case is right, and no device, backend or topology of a backend
+    /// is gone. Other missing cases are ignored, because a probe may leave out some cases.
     pub fn is_no_worse(&self) -> bool {
         self.became_wrong.is_empty()
             && self.worse_trials.is_empty()
@@ -248,8 +252,8 @@ impl Comparison {
 
 type Pair<'a> = (Option<&'a RecordedDevice>, Option<&'a RecordedDevice>);
 
-/// Pairs the devices of two reports by vendor and device ID. A device that only one report has is
-/// paired with `None`.
+/// Pairs the devices of two reports by vendor and device ID. A device that only one report has is paired with `None`.
+/// If both reports have only one device, pairs these two even if their IDs differ.
 fn pairs<'a>(before: &'a [RecordedDevice], after: &'a [RecordedDevice]) -> Vec<Pair<'a>> {
     if let ([first], [second]) = (before, after) {
         return vec![(Some(first), Some(second))];
@@ -264,7 +268,8 @@ fn pairs<'a>(before: &'a [RecordedDevice], after: &'a [RecordedDevice]) -> Vec<P
     pairs
 }
 
-/// Iterates over the keys of both maps, each with its value in `first` and its value in `second`.
+/// Iterates over the keys of both maps, each with its value in `first` and its value in `second`: `None` if the map
+/// lacks the key.
 fn joined<'a, K: Ord, V>(
     first: &'a BTreeMap<K, V>,
     second: &'a BTreeMap<K, V>,

@@ -77,8 +77,8 @@ pub struct RecordedDevice {
     pub name: String,
     /// The vendor ID and the device ID.
     pub ids: (u64, u64),
-    /// Other properties that may differ between two reports: versions, limits, results of trials,
-    /// and the machine.
+    /// Other properties that may differ between two reports: versions, limits, results of trials (tests of properties
+    /// that devices do not report), and the machine.
     pub facts: BTreeMap<String, String>,
     cases: BTreeMap<CaseKey, CaseResult>,
 }
@@ -130,7 +130,8 @@ impl RecordedDevice {
     }
 }
 
-/// Returns the last block of JSON in Markdown. The fence of the block may be longer than three backticks.
+/// Returns the last block of JSON in Markdown. The fence of the block may be longer than three backticks. `None` if
+/// there is no such block, or if a block has no end.
 fn fenced_json(text: &str) -> Option<&str> {
     let mut found = None;
     let mut rest = text;
@@ -256,7 +257,7 @@ impl<'a> Field<'a> {
                 note(name, limits.optional(name))?;
             }
         }
-        // Older reports have no trials.
+        // Reports that older versions of vkxfb wrote have no trials (tests of properties that devices do not report).
         let trials = self.optional("trials").map(|trials| trials.elements()).transpose()?;
         for trial in trials.unwrap_or_default() {
             let name = trial.member("trial")?.text()?;
@@ -285,7 +286,8 @@ impl<'a> Field<'a> {
             backend: text("backend")?,
             topology: text("topology")?,
             shader: text("shader")?,
-            // Older reports have no geometry shaders.
+            // The field is missing if the outputs of a vertex shader are captured. In reports of older versions of
+            // vkxfb it is always missing.
             geometry: self
                 .optional("geometry")
                 .map(|name| name.text())
@@ -305,7 +307,7 @@ impl<'a> Field<'a> {
             for (vertex_count, instance_count) in draws.draws()? {
                 let case = CaseKey { vertex_count, instance_count, ..pipeline.clone() };
                 let known = cases.entry(case).or_insert(result);
-                // If a case ran twice, the worse result counts.
+                // If a case ran twice, the worse result is kept.
                 *known = result.max(*known);
             }
         }

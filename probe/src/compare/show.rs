@@ -46,7 +46,8 @@ impl CaseResult {
     }
 }
 
-/// Lists the changes of one kind: one line for each pipeline, at most [`LISTED`].
+/// Lists the changes of one kind: one line for each pipeline, for at most [`LISTED`] pipelines. Writes nothing if there
+/// are no changes.
 fn write_changes(f: &mut Formatter<'_>, name: &str, changes: &[Change]) -> fmt::Result {
     if changes.is_empty() {
         return Ok(());
@@ -78,7 +79,8 @@ fn not_right(changes: &[Change]) -> usize {
 }
 
 impl Comparison {
-    /// Summarizes all cases in one line, which begins with the changes for the worse.
+    /// Summarizes the comparison in one line, which begins with what is worse: cases, trials, and missing devices and
+    /// backends.
     fn verdict(&self) -> String {
         let count = |cases: usize, what: &str| match cases {
             1 => format!("1 {what}"),
@@ -145,7 +147,7 @@ impl Comparison {
         format!("{}: {}", worse.join(", "), parts.join("; "))
     }
 
-    /// Lists the cases that are gone, in a line for each backend and topology.
+    /// Lists the cases that only the first report has, in a line for each backend and topology.
     fn write_gone(&self, f: &mut Formatter<'_>) -> fmt::Result {
         // If only the second probe was quick, most rows have fewer cases than before. Then only
         // rows without any case in the second report are listed.

@@ -203,7 +203,8 @@ fn a_quick_probe_beside_a_full_one_is_short() {
     assert_eq!(said(&full, &fewer), format!("{verdict} gone, all right\n{gone}"));
 }
 
-/// A trial tells whether captures can be relied on, so the comparison fails if it does not work any more.
+/// A trial tests a property of the device that captures rely on. So the comparison fails if the trial worked in the
+/// first report, or was not in it, and is wrong in the second.
 #[test]
 fn a_trial_that_became_wrong_is_worse() {
     let with = |trials: &[(&str, &str)]| {
@@ -218,7 +219,7 @@ fn a_trial_that_became_wrong_is_worse() {
         (&[(indirect, "wrong"), (stores, "works")][..], "the trial indirect-dispatch became wrong"),
         (&[(indirect, "works"), (stores, "lost")], "the trial vertex-stores was lost"),
         (&[(indirect, "not-run")], "the trial indirect-dispatch could not be tried"),
-        // The report `before` has no such trial.
+        // The report `before` does not contain the trial `counters`.
         (&[(indirect, "works"), ("counters", "wrong")], "the trial counters became wrong"),
     ] {
         let after = with(after);

@@ -1,11 +1,12 @@
-//! The layout of a block of a shader: the offset and the type of each number in it.
+//! The layout of a block (the structure in a buffer or in push constants) of a shader: the offset and the type of each
+//! number in it.
 
 use spirv::Decoration;
 use vkxfb::internal::spirv::Id;
 use vkxfb::internal::spirv::declarations::{Declarations, Type};
 
-/// The maximum number of values that are visited to determine the layout of a block. A block of 64 KiB has 16384
-/// dwords.
+/// The maximum number of values (scalars, vectors, matrices, arrays, structures and their elements) that are visited to
+/// determine the layout of a block. A block of 64 KiB has 16384 dwords.
 const MAX_STEPS: u32 = 1 << 20;
 
 /// Compilers may pad the size of a block to a multiple of this many bytes, so the user's contents
@@ -17,13 +18,15 @@ const POINTER_BITS: u32 = 64;
 /// The layout of a block in a buffer or of push constants.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Block {
-    /// The size in bytes up to the end of the last number. The runtime array is not included.
+    /// The size in bytes without the runtime array: up to the end of the last number before the array, or up to the
+    /// start of the array, whichever is larger.
     pub(super) size: u64,
     /// The array stride in bytes of the runtime array. `None` if there is none.
     pub(super) stride: Option<u32>,
     /// Whether the block contains device addresses.
     pub(super) has_pointers: bool,
-    /// The size in bytes, including the minimum number of elements of the runtime array.
+    /// The size in bytes that contents must at least have: it includes the minimum number of elements of the runtime
+    /// array.
     least: u64,
     /// The minimum number of elements of the runtime array; 0 without such an array.
     elements: u64,
@@ -60,7 +63,7 @@ struct Walk<'a> {
 }
 
 impl Block {
-    /// Determines the layout of a block. The error says why it is not supported.
+    /// Determines the layout of a block. The error says why the layout is not supported.
     pub(super) fn of(declarations: &Declarations, ty: Id) -> Result<Self, String> {
         let mut walk =
             Walk { declarations, steps: 0, has_pointers: false, numbers: Vec::new(), array: None };
@@ -134,7 +137,7 @@ impl Block {
     }
 }
 
-/// Returns the end of the last number, in bytes.
+/// Returns the end of the last number, in bytes; 0 if there are no numbers.
 fn end_of(numbers: &[Number]) -> u64 {
     numbers.iter().map(|n| n.offset + u64::from(n.width / 8)).max().unwrap_or(0)
 }

@@ -18,7 +18,8 @@ pub(super) struct Buffer<'a> {
     pub captured: &'a CapturedBuffer<'a>,
     /// The size in bytes of a record, which is not 0.
     pub stride: usize,
-    /// The bytes of a record that outputs define, with adjacent ranges merged.
+    /// The bytes of a record that are compared: those of all outputs except the ones with undefined values. Adjacent
+    /// ranges are merged.
     pub defined: Vec<Range<usize>>,
     /// The bytes of a record that no output covers.
     pub gaps: Vec<Range<usize>>,
@@ -160,8 +161,8 @@ impl<'a> Capture<'a> {
         self.buffers.iter().all(|b| b.is_untouched(record))
     }
 
-    /// Determines what a record contains. If several vertices have the same outputs, prefers
-    /// `expected`, and then `mates`, which are the other vertices of the primitive.
+    /// Determines what a record contains. If several vertices have the same outputs, prefers `expected`, and then
+    /// `mates`, which are the vertices of the expected primitive.
     pub fn decode(&self, record: u64, expected: Option<VertexRef>, mates: &[VertexRef]) -> Slot {
         let near = || expected.iter().chain(mates).copied();
         if let Some(vertex) = near().find(|v| self.holds(record, *v)) {
@@ -182,9 +183,9 @@ impl<'a> Capture<'a> {
         }
     }
 
-    /// Returns the number of a buffer, and what a record contains in that buffer: no vertex (`None`), the sentinel if
-    /// nothing was written (`Some(None)`), or a vertex. If several vertices have the same outputs, prefers those in
-    /// `near`.
+    /// Returns the number of a buffer, and what a record contains in that buffer: the outputs of no vertex (`None`),
+    /// the sentinels from before the capture, so that nothing was written (`Some(None)`), or the outputs of a vertex.
+    /// If several vertices have the same outputs, prefers the ones in `near`.
     fn part(
         &self,
         buffer: &Buffer<'_>,
@@ -204,8 +205,8 @@ impl<'a> Capture<'a> {
         (buffer.captured.buffer, part)
     }
 
-    /// Finds the vertex whose outputs a record contains in `buffers`, by the hashes of all expected
-    /// records.
+    /// Finds the vertex whose outputs a record contains in `buffers`. `None` if there is none. Looks it up in
+    /// `by_content`, the hashes of all expected records, which are computed when they are first needed.
     fn find(
         &self,
         buffers: &[Buffer<'_>],
@@ -253,8 +254,9 @@ impl<'a> Capture<'a> {
         wrong
     }
 
-    /// Finds the first wrong byte of a record. Returns its buffer, and its offset in bytes from the
-    /// start of the bound range.
+    /// Finds the first wrong byte of a record. Returns its buffer, and its offset in bytes from the start of the bound
+    /// range. Without an expected vertex, every byte that was written is wrong. If no byte is wrong, returns offset 0
+    /// in the first buffer.
     pub fn first_wrong_byte(&self, record: u64, expected: Option<VertexRef>) -> (u32, i64) {
         for b in &self.buffers {
             let at = b.start + record as usize * b.stride;
@@ -296,7 +298,8 @@ impl<'a> Buffer<'a> {
         if position.saturating_add(needed) > size && needed > 0 {
             return Err(DiagnoseError::DoesNotFit { buffer, position, needed, size });
         }
-        // Vulkan allows a position past the end of the range. In that case no record fits.
+        // Vulkan allows a draw to start past the end of the bound range, if the counter says so. In that case no record
+        // fits.
         let start = bound.start + position.min(size);
         Ok(Self {
             captured,

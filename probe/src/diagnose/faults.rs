@@ -112,7 +112,7 @@ pub struct VertexRef {
 pub enum Slot {
     /// The record contains the outputs of this vertex, in all buffers.
     Vertex(VertexRef),
-    /// The record was not written: it still contains the sentinel.
+    /// The record was not written: it still contains the sentinels (the bytes from before the capture).
     Untouched,
     /// The parts of the record in different buffers are from different vertices. Each element has the number of a
     /// buffer and the vertex in it, or `None` for a part that was not written.
@@ -216,7 +216,7 @@ pub struct Mismatch {
     /// The offset in bytes of the first wrong byte from the start of the bound range; negative in the guard region
     /// before the range. For a wrong counter, the counter's value.
     pub byte_offset: i64,
-    /// Further information, as a sentence.
+    /// Further information, as a sentence. `None` if there is none.
     pub note: Option<String>,
     /// Up to eight primitives around the first that differs, including right ones. All of them are of the same
     /// instance, and the number of the first is even.
@@ -272,8 +272,8 @@ pub enum Verdict {
 #[derive(Debug, Clone)]
 pub(super) struct Finding {
     pub fault: Fault,
-    /// The number of the primitive with the fault, counted over all instances. Findings are sorted
-    /// by this number.
+    /// The number of the primitive with the fault, counted over all instances. Findings are sorted by this number,
+    /// except that overruns come first and wrong counters last.
     pub place: u64,
     pub first: Option<PrimitiveDiff>,
     pub buffer: u32,

@@ -11,7 +11,8 @@
 //! [`diagnose`] first compares bytes, which is enough for a right capture. If bytes differ, it first looks for steps of
 //! the submission that had no effect ([`missing_step`]). Then it determines which vertices the records contain, and
 //! names the difference between the expected and the captured vertices: see [`Fault`]. It reports the fault of the
-//! first primitive that differs. But if memory outside the bound range was written, it reports the overrun instead.
+//! first primitive that differs. But if memory was written that the draw must not write ([`Fault::Overrun`]), it
+//! reports that fault instead.
 
 #![forbid(unsafe_code)]
 
@@ -165,8 +166,9 @@ pub fn diagnose(
     Ok(faults::judge(&capture))
 }
 
-/// Returns up to `limit` primitives of an instance as they should be captured and as they were
-/// captured, right or wrong, for [`super::picture`].
+/// Returns up to `limit` primitives of an instance, beginning with `first_primitive`, as they should be captured and as
+/// they were captured, right or wrong, for [`super::picture`]. Primitives that do not fit into the buffers are left
+/// out.
 ///
 /// # Errors
 /// The same as those of [`diagnose`].

@@ -73,7 +73,8 @@ pub(super) fn scan(capture: &Capture<'_>) -> Scan {
     scan
 }
 
-/// Returns up to `limit` primitives, beginning with primitive `first`, which is counted over all instances.
+/// Returns up to `limit` primitives as they should be captured and as they were captured, right or wrong. The first is
+/// primitive `first`, counted over all instances.
 pub(super) fn excerpt(capture: &Capture<'_>, first: u64, limit: usize) -> Vec<PrimitiveDiff> {
     (first..capture.expectation.primitives_written)
         .take(limit)
@@ -90,8 +91,8 @@ pub(super) fn excerpt(capture: &Capture<'_>, first: u64, limit: usize) -> Vec<Pr
         .collect()
 }
 
-/// Returns the primitives to show for a finding. `place` is the number of the finding's primitive,
-/// counted over all instances. The returned primitives are of the same instance, and the first has
+/// Returns the primitives to show for a finding (a fault that was found in a capture). `place` is the number of the
+/// finding's primitive, counted over all instances. The returned primitives are of the same instance, and the first has
 /// an even number.
 pub(super) fn around(
     capture: &Capture<'_>,
@@ -102,8 +103,9 @@ pub(super) fn around(
     let back = primitive - primitive.saturating_sub(2) / 2 * 2;
     let mut shown = excerpt(capture, place - back, SHOWN);
     shown.retain(|diff| diff.instance == instance);
-    // `finding` describes the fault of its primitive more exactly than a comparison of the primitive would. Its
-    // primitive may be beyond the last expected primitive, and then it is added.
+    // The comparison in `finding` replaces the new comparison of the same primitive, because its fault may be more
+    // exact: a primitive that moved has the fault missing or extra primitive instead of wrong vertex. If the primitive
+    // is after the last expected one, it is not in `shown` yet, and is added.
     if let Some(finding) = finding {
         match shown.iter_mut().find(|diff| diff.primitive == finding.primitive) {
             Some(diff) => diff.clone_from(finding),
@@ -196,8 +198,9 @@ fn classify(expected: &[VertexRef], captured: &[Slot]) -> Option<Fault> {
     }
 }
 
-/// Determines whether the primitives from `first` on are the expected ones, but moved up or down by
-/// some primitives. If so, returns the fault and a description of the move.
+/// Determines whether the primitives from `first` on are the expected ones, but moved up, to earlier records, because
+/// some primitives are missing, or down, to later records, because some were inserted. If so, returns the fault and a
+/// description of the move, otherwise `None`.
 fn displacement(capture: &Capture<'_>, first: u64) -> Option<(Fault, String)> {
     let (written, needed) = (capture.expectation.primitives_written, capture.primitives_needed());
     let m = capture.vertices_per_primitive();

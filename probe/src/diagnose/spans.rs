@@ -1,4 +1,4 @@
-//! Splits a record into the bytes that outputs define and the gaps that must not be written.
+//! Splits a record into the bytes of outputs with defined values, and the gaps that must not be written.
 
 use std::ops::Range;
 
@@ -6,8 +6,8 @@ use vkxfb::capture::Layout;
 
 use super::DiagnoseError;
 
-/// The byte ranges of a record that outputs define, and then the byte ranges that no output covers. Both are for the
-/// part of the record in one capture buffer.
+/// The byte ranges of outputs with defined values, and then the byte ranges that no output covers, in the part of a
+/// record that is in one capture buffer. Outputs with undefined values are in neither list.
 pub(super) type SplitRecord = (Vec<Range<usize>>, Vec<Range<usize>>);
 
 pub(super) fn split_record(

@@ -6,8 +6,9 @@ use super::decode::is_untouched;
 use super::{CapturedBuffer, Fault, Mismatch};
 use crate::sentinel::Fill;
 
-/// Returns a mismatch that names the first step without an effect. `primitives_written` is the number of primitives
-/// that the capture should have written.
+/// Returns a mismatch that names the first step without an effect. `None` if each step had an effect.
+/// `primitives_written` is the number of primitives that the capture should have written; if it is 0, a capture without
+/// an effect is right.
 ///
 /// First the host fills the readback memory. Then the device fills the readback memory and the capture buffers, copies
 /// the sentinels to the capture buffers, captures, and copies the capture buffers to the readback memory. The three
@@ -51,9 +52,9 @@ pub fn missing_step(primitives_written: u64, captured: &[CapturedBuffer<'_>]) ->
     })
 }
 
-/// Whether the guard regions around the bound range do not contain their sentinels. Captures do not
-/// write to guard regions, so in this case the sentinels were not copied, even if the capture was
-/// executed.
+/// Whether the guard regions before and after the bound range do not contain their sentinels (the bytes with which
+/// memory is filled before a capture). Captures do not write to guard regions, so in this case the sentinels were not
+/// copied, even if the capture was executed.
 fn has_unset_guards(captured: &CapturedBuffer<'_>) -> bool {
     let (start, end) = (captured.bound.start, captured.bound.end);
     let range = |from: u64, to: u64| captured.bytes.get(from as usize..to as usize);

@@ -2,8 +2,9 @@
 
 use super::{Fault, Mismatch, Verdict};
 
-/// Combines the verdicts on the streams of a capture. If several streams have a mismatch, the
-/// result is the mismatch of the first one, with the faults of the others added.
+/// Combines the verdicts on the streams of a capture. If several streams have a mismatch, the result is the mismatch of
+/// the first of them, with the faults and the counts of primitives of the other streams added. If no stream has a
+/// mismatch, primitives that were rotated legally are added up.
 pub fn verdict_of_streams(verdicts: impl IntoIterator<Item = (u32, Verdict)>) -> Verdict {
     let verdicts: Vec<_> = verdicts.into_iter().collect();
     let are_several = verdicts.len() > 1;

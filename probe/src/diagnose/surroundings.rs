@@ -1,5 +1,5 @@
-//! Finds differences that are not in the records of primitives: in guard regions, in gaps, in the
-//! bytes before and after the records, and in counters.
+//! Finds differences that are not in the records of primitives: in guard regions around the bound range, in gaps (bytes
+//! of records that no output covers), in the bytes before and after the records, and in counters.
 
 use std::ops::Range;
 
@@ -132,7 +132,7 @@ fn gap(capture: &Capture<'_>, buffer: &Buffer<'_>) -> Option<Finding> {
     })
 }
 
-/// Finds data after the last expected record in the bound range.
+/// Finds data after the last expected record in the bound range. `None` if nothing was written there.
 fn behind(capture: &Capture<'_>, buffer: &Buffer<'_>) -> Option<Finding> {
     let end = buffer.captured.bound.end as usize;
     let at = touched(buffer.captured, buffer.end..end)?;

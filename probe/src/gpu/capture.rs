@@ -66,8 +66,8 @@ pub struct CaptureRequest<'a> {
 /// The result of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaptureResult {
-    /// The facts about the capture that the recorder computed: the numbers of primitives, and the ends of the
-    /// captured data.
+    /// The numbers of primitives, and the ends of the captured data, which the recorder computed. The default value if
+    /// only the device knows them, as for a geometry shader.
     pub captured: Captured,
     /// The contents of the allocation of each buffer after the capture, including the guard
     /// regions.
@@ -131,10 +131,11 @@ impl Gpu {
         Ok(results)
     }
 
-    /// Makes captures in a single submission, or in several if they would take too long.
+    /// Makes captures in a single submission. If the capture buffers are too large, the copies to and from them are in
+    /// submissions of their own.
     ///
     /// # Safety
-    /// The same as for [`capture`](Self::capture). The requests are one of the runs that [`batches`] returns.
+    /// The same as for [`capture`](Self::capture). The requests are within one of the slices that [`batches`] returns.
     unsafe fn capture_batch(
         &mut self,
         requests: &[CaptureRequest<'_>],
@@ -202,10 +203,11 @@ impl Gpu {
 
     /// Records and submits the requests. The capture buffers are filled before the captures, and copied to readback
     /// memory after them. If the capture buffers are too large for a single submission, the copies to and from them are
-    /// split into parts, each with its own submission.
+    /// split into ranges of bytes, each with its own submission.
     ///
     /// # Safety
-    /// The same as for [`capture`](Self::capture). The buffers contain the slots of `placed`.
+    /// The same as for [`capture`](Self::capture). The buffers contain the slots (the parts of the buffers) of the
+    /// requests in `placed`.
     unsafe fn run(
         &mut self,
         placed: &[Placed<'_>],
@@ -267,8 +269,9 @@ impl Gpu {
     }
 }
 
-/// Splits requests into runs that may be in one command buffer. A native capture begins a new run if it leaves a buffer
-/// unbound that an earlier capture bound, because the buffer would still be bound in the same command buffer.
+/// Splits requests into slices of consecutive requests, whose captures may be in one command buffer. A native capture
+/// begins a new slice if it leaves a buffer unbound that an earlier capture bound, because the buffer would still be
+/// bound in the same command buffer.
 fn batches<'a, 'b>(
     requests: &'a [CaptureRequest<'b>],
 ) -> impl Iterator<Item = &'a [CaptureRequest<'b>]> {

@@ -19,7 +19,7 @@ pub struct Robustness {
 }
 
 impl Robustness {
-    /// Returns the features that the device has, if the options ask for robustness.
+    /// Returns the features that the device has. Returns none if the options do not ask for robustness.
     ///
     /// # Safety
     /// The device is of the instance.
@@ -45,7 +45,7 @@ impl Robustness {
         }
     }
 
-    /// Whether any feature is enabled. Then the extension has to be enabled, too.
+    /// Whether any feature is enabled, so that the extension has to be enabled, too.
     pub(super) const fn is_any(self) -> bool {
         self.buffer_access2 || self.null_descriptor
     }

@@ -30,7 +30,7 @@ enum Kind {
     NoIndirect,
 }
 
-/// The trials and draws in which a fault is simulated.
+/// The [trials](Trial) (tests before the captures) and the draws in which a fault is simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// All trials and draws.
@@ -42,7 +42,7 @@ enum Place {
     Draw(PrimitiveTopology, Option<(u32, u32)>),
 }
 
-/// A simulated fault, and where it happens.
+/// A simulated fault, and the trials and draws in which it happens.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InjectedFault {
@@ -110,8 +110,9 @@ impl Gpu {
         self.injected.is_some_and(|fault| fault.kind == Kind::NoIndirect)
     }
 
-    /// Simulates the injected fault if it is to happen in this trial: returns an error, ends the process, or does not
-    /// return. Otherwise, and for kinds that other functions simulate, returns `Ok`.
+    /// Simulates the injected fault if it is to happen in this trial (a test before the captures): returns an error,
+    /// ends the process, or does not return. Otherwise, and for kinds of faults that other functions simulate, returns
+    /// `Ok`.
     pub(crate) fn fail_trial_if_injected(&mut self, trial: Trial) -> Result<(), GpuError> {
         match self.injected {
             Some(InjectedFault { kind, place: Place::Trial(at) }) if at == trial => self.fail(kind),

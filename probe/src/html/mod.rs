@@ -22,7 +22,7 @@ use super::report::{
     Cell, Failure, Footnotes, Group, LostCase, OnBackend, Outcome, ProbeReport, Row, Trace,
 };
 
-/// The number of kinds of mismatches that are shown above the table. Further mismatches are below it.
+/// The number of groups of similar mismatches that are shown above the table. Further groups are below it.
 const FIRST_FAILURES: usize = 3;
 
 /// Writes text with the special characters of HTML escaped.
@@ -308,7 +308,7 @@ fn write_losses(page: &mut String, report: &ProbeReport) -> fmt::Result {
     Ok(())
 }
 
-/// Lists the other cases of a group in a fold-out, because only the first case is shown in full.
+/// Lists the other cases of a group of similar cases in a fold-out, because only the first case is shown in full.
 fn write_others<T: OnBackend>(page: &mut String, group: &Group<'_, T>) -> fmt::Result {
     let summary = match group.others.len() {
         0 => return Ok(()),

@@ -103,7 +103,8 @@ fn lost_cases_are_shown() {
     }
 }
 
-/// On a telephone, the mismatches are seen before the table, and the table before the facts.
+/// The page begins with lost cases and the first mismatches. After them come the table, the facts about device and run,
+/// and further mismatches. So even on a small screen, a reader sees first what is wrong.
 #[test]
 fn what_is_wrong_comes_first() {
     let page = render(&[sample_report()]);

@@ -55,8 +55,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Breaks a text into lines no wider than `room`: at spaces, and inside of words that are too
-    /// long.
+    /// Breaks a text into lines no wider than `room` user units: at spaces, and inside of words that are too long.
     pub(super) fn of(lettering: Lettering, content: &str, room: f32) -> Self {
         let fits = |line: &str| text_width(line, lettering.size(), lettering.is_bold()) <= room;
         let mut lines = Vec::new();

@@ -42,7 +42,8 @@ pub const STYLE: &str = include_str!("picture.css");
 /// The maximum number of primitives that a picture of a geometry shader shows.
 pub const EMITTED: usize = 8;
 
-/// The width of a panel in user units of SVG.
+/// The width in user units of SVG of a panel, which is one drawing of some primitives: the expected ones, or the ones
+/// that a backend captured.
 const WIDTH: f32 = 400.0;
 /// The distance of text from the left and right sides, in user units.
 const MARGIN: f32 = 16.0;
@@ -250,7 +251,7 @@ fn shown(row: Row, stream: Option<u32>, diffs: &[PrimitiveDiff]) -> Shown<'_> {
 }
 
 impl Shown<'_> {
-    /// Returns the panel of the expected primitives, and its title.
+    /// Draws the expected primitives. Returns the title with a note, and the panel (the drawing).
     fn expected(&self, provoking: ProvokingVertex) -> (Head, Group) {
         let Self { stage, stream, diffs } = self;
         // Primitives that the draw does not have are left out, so the panel may have fewer primitives than there is
@@ -266,7 +267,7 @@ impl Shown<'_> {
         (Head::of(&head, &convention, WIDTH), panel.finish())
     }
 
-    /// Returns the panel of the captured primitives, and its title.
+    /// Draws the captured primitives. Returns the title `head` with a note, and the panel (the drawing).
     fn captured(&self, head: &str) -> (Head, Group) {
         let Self { stage, diffs, .. } = self;
         let mut panel = Panel::new(stage, "xf-captured");

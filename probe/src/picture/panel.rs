@@ -71,7 +71,7 @@ impl<'a> Panel<'a> {
         }
     }
 
-    /// Draws a right primitive.
+    /// Draws a right primitive. Draws nothing if one of its vertices has no place in the picture.
     pub fn right(&mut self, primitive: u64, vertices: &[u64]) {
         let places: Option<Vec<_>> = vertices.iter().map(|v| self.stage.place(*v)).collect();
         let Some(places) = places else { return };
@@ -84,7 +84,8 @@ impl<'a> Panel<'a> {
         self.arrows = std::mem::take(&mut self.arrows).add(arrows(&corners)).add(number);
     }
 
-    /// Draws a primitive as it was captured, right or wrong.
+    /// Draws a primitive as it was captured, right or wrong. Draws nothing if for one of its records neither the
+    /// captured nor the expected vertex has a place in the picture.
     pub fn captured(&mut self, diff: &PrimitiveDiff) {
         let vertices: Vec<_> =
             diff.captured.iter().map(|slot| vertex_of(slot, diff.instance)).collect();
@@ -158,7 +159,7 @@ impl<'a> Panel<'a> {
     }
 }
 
-/// Returns the mark for a record that contains no vertex of the picture.
+/// Returns the text that is drawn in place of a vertex, for a record that contains no vertex of the picture.
 fn mark(slot: &Slot) -> String {
     match slot {
         Slot::Untouched => "–".to_owned(),
@@ -174,15 +175,15 @@ fn centroid(corners: &[Corner]) -> Point {
     Point::new(sum.0 / n, sum.1 / n)
 }
 
-/// Moves the vertices of a triangle towards their centroid. The vertices of points and lines stay in their
-/// places.
+/// Moves the vertices of a triangle towards their centroid, to the fraction `by` of their distances from it. The
+/// vertices of points and lines stay in their places.
 fn inset(corners: &[Corner], by: f32) -> Vec<Corner> {
     let centre = centroid(corners);
     let by = if corners.len() > 2 { by } else { 1.0 };
     corners.iter().map(|c| Corner { at: centre.towards(c.at, by), ..c.clone() }).collect()
 }
 
-/// Draws the area of a primitive: a ring for a point, a thick line for a line.
+/// Draws the area of a primitive: a ring for a point, a thick line for a line, and a polygon for a triangle.
 fn area(corners: &[Corner], class: &str) -> Group {
     let group = Group::new();
     match corners {

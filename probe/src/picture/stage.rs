@@ -66,10 +66,11 @@ const MARGIN: f32 = 34.0;
 const TOP: f32 = 34.0;
 const BOTTOM: f32 = 144.0;
 
-/// The maximum number of columns for which vertices do not overlap.
+/// The maximum number of columns (different x coordinates of vertices) with which vertices do not overlap.
 const MOST_COLUMNS: u64 = 12;
 
-/// Returns the number of columns that strips need: one for each vertex, and one between two strips.
+/// Returns the number of columns (different x coordinates) that strips beside each other need: one for each vertex, and
+/// an empty one between two strips.
 fn columns(strips: &[Vec<u64>]) -> u64 {
     let vertices: usize = strips.iter().map(Vec::len).sum();
     (vertices + strips.len().saturating_sub(1)) as u64
@@ -165,7 +166,7 @@ impl Stage {
         self.vertices.iter().find(|v| v.vertex == vertex).map(|v| v.at)
     }
 
-    /// Removes the vertices that the draw does not have, and the lines that connect them to edges.
+    /// Removes the vertices for which `kept` is false, and the adjacency vertices and lines that are connected to them.
     pub fn keep(&mut self, kept: impl Fn(u64) -> bool) {
         let gone: Vec<_> = self
             .vertices

@@ -112,7 +112,7 @@ fn gallery() {
     }
 }
 
-/// Returns rows of the report's table, with a source of captures for each.
+/// Returns rows of the report's table, each with a source from which the self-test makes a capture for that row.
 fn rows() -> impl Iterator<Item = (Row, self_test::Source)> {
     use PrimitiveTopology as T;
     let drawn = T::ALL.map(|topology| (topology.into(), topology.into()));

@@ -17,7 +17,7 @@ pub struct Findings {
 }
 
 impl ProbeReport {
-    /// Moves the results out of the report.
+    /// Moves the results of cases out of the report.
     pub fn take_findings(&mut self) -> Findings {
         Findings {
             cells: std::mem::take(&mut self.cells),

@@ -34,8 +34,9 @@ impl ProbeReport {
         grouped(self.losses.iter(), |lost| (lost.case.row(), lost.how.as_str()))
     }
 
-    /// Groups wrong cases by their fault, and those with a picture also by row, because pictures of different topologies
-    /// cannot be compared. Only the cases that were kept with all details are included.
+    /// Groups wrong cases by their fault, and those with a picture also by row, because pictures of different
+    /// topologies cannot be compared. Only the cases that were kept with all details are included: the first ones of
+    /// the run, and the first of each cell of the table.
     pub(crate) fn failure_groups(&self) -> Vec<Group<'_, Failure>> {
         let first_of_cells = self.cells.iter().filter_map(|cell| cell.first_failure.as_ref());
         let is_kept = |failure: &&Failure| {
@@ -109,7 +110,7 @@ impl<T: OnBackend> Group<'_, T> {
         }
     }
 
-    /// Lists the other cases: a line for each pipeline, with its draws as `7x3`.
+    /// Lists the other cases: a line for each pipeline, with its draws as `7x3` (7 vertices, 3 instances).
     pub(crate) fn other_draws(&self) -> Vec<String> {
         let is_beside = |a: &&T, b: &&T| {
             let (first, second) = (a.case(), b.case());

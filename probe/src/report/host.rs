@@ -85,7 +85,8 @@ impl HostInfo {
     }
 }
 
-/// Returns the name of an Android device: its manufacturer, its model, its chip and the release of the system.
+/// Returns the name of an Android device: its manufacturer, its model, its chip and the release of the system, as far
+/// as they are known. `None` if the model is not known. `property` returns a system property by its name.
 fn android_machine(property: impl Fn(&CStr) -> Option<String>) -> Option<String> {
     let model = property(c"ro.product.model")?;
     let mut name = property(c"ro.product.manufacturer").map_or(model.clone(), |m| m + " " + &model);
@@ -98,16 +99,16 @@ fn android_machine(property: impl Fn(&CStr) -> Option<String>) -> Option<String>
     Some(name)
 }
 
-/// Reads a file with one line. In a device tree such a file ends with a zero byte, which is
-/// removed.
+/// Reads a file with one line. In a device tree such a file ends with a zero byte, which is removed. `None` if the file
+/// cannot be read or is empty.
 fn text(file: &str) -> Option<String> {
     let text = read_to_string(file).ok()?;
     let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// Returns the name of the processor in `/proc/cpuinfo`. On 64-bit Arm, `/proc/cpuinfo` has only
-/// the implementer and part number of each core, and cores may differ.
+/// Returns the name of the processor in `/proc/cpuinfo`. On 64-bit Arm the file has no name, but the implementer and
+/// part number of each core, which may differ. Then all of them are returned. `None` if the file has neither.
 fn cpu(cpuinfo: &str) -> Option<String> {
     let values = |wanted: &str| {
         let mut values: Vec<&str> = cpuinfo

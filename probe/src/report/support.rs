@@ -69,7 +69,8 @@ impl DeviceInfo {
 }
 
 impl ProbeReport {
-    /// Lists the trials that failed.
+    /// Lists the trials (tests of properties that devices do not report) that are wrong, could not run, or lost the
+    /// device. Empty if there are none.
     pub(crate) fn trials_summary(&self) -> String {
         let texts = self.trials.iter().filter_map(|tried| {
             let how = match tried.result {

@@ -21,7 +21,7 @@ use super::{
 /// A position in a plan whose cases run one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub struct Position {
-    /// The index of the batch in [`Plan::all_batches`].
+    /// The index of the batch, which is a list of draws, in [`Plan::all_batches`].
     pub batch: usize,
     /// 0 while the batch is prepared for all of its cases; otherwise the number of the case in the
     /// batch, from 1.
@@ -36,7 +36,7 @@ pub enum Event {
     Begin(Position),
     /// The results of the cases since the last event of this kind.
     Findings(Box<Findings>),
-    /// The result of a trial.
+    /// The result of a trial (a test of a property that devices do not report).
     Trial(Box<TrialReport>),
     /// The device was lost, or a submission did not finish. This ends the run.
     Lost(String),
@@ -56,7 +56,7 @@ pub fn numbered_cases(batch: &Batch<'_>) -> Vec<Case> {
 /// Receives the events of a run. If it returns an error, the run ends.
 type SendEvent<'a> = &'a mut dyn FnMut(Event) -> Result<()>;
 
-/// The reason why the cases of a batch ended early.
+/// The reason why not all cases of a batch (a list of draws) were run.
 enum Stop {
     /// The batch, or a case of it, could not be captured.
     Batch(BatchError),
@@ -134,7 +134,7 @@ fn run_batches(
     Ok(true)
 }
 
-/// The place of a batch in the plan: its index, and the number of the first case to run.
+/// A batch (a list of draws), its index in the plan, and the number of its first case to run.
 struct Place<'a> {
     batch: &'a Batch<'a>,
     index: usize,

@@ -39,8 +39,8 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// Prepares a draw of a batch. The batch must have been checked by [`CaseGroup::check`], so
-    /// that sizes do not overflow.
+    /// Prepares a draw of a batch (draws that are submitted together). The batch must have been checked by
+    /// [`CaseGroup::check`], so that sizes do not overflow.
     pub(super) fn new(group: &CaseGroup<'_>, table: &RecordTable, draw: (u32, u32)) -> Self {
         let overflowing = group.subject.overflowing_stream(draw.0, draw.1);
         let needed = std::array::from_fn(|stream| table.primitives(group, draw, stream as u32));
@@ -111,7 +111,8 @@ impl Prepared {
         })
     }
 
-    /// Finds a step of the submission (a copy or the capture) that did nothing; see [`missing_step`].
+    /// Finds a step of the submission (a copy or the capture) that did nothing; see [`missing_step`]. `None` if each
+    /// step had an effect.
     pub(super) fn missing_step(&self, buffers: &[Option<Vec<u8>>]) -> Option<Mismatch> {
         missing_step(self.primitives_written.iter().sum(), &captured(buffers, None))
     }

@@ -1,7 +1,7 @@
-//! Tries counter buffers. A capture must start at the offset that the counter has at Begin, and write the offset of its
-//! end to the counter at End. This trial tests all combinations of buffers with and without counters, for one to four
-//! buffers. Most programs use counters for all buffers or for none, so drivers may have undetected faults with other
-//! combinations.
+//! The trial (test before the cases) of counter buffers. A capture must start at the offset that the counter has at
+//! Begin, and write the offset of its end to the counter at End. This trial tests all combinations of buffers with and
+//! without counters, for one to four buffers. Most programs use counters for all buffers or for none, so drivers may
+//! have undetected faults with other combinations.
 
 use vkxfb::capture::{CaptureEntry, CaptureList, MAX_XFB_BUFFERS, Selector};
 use vkxfb::lower::{Backend, LowerError, Lowered, Shader, compute, native};
@@ -64,7 +64,7 @@ impl Combination {
         subset >> buffer & 1 != 0
     }
 
-    /// Returns the contents of a slot before the capture.
+    /// Returns the contents of a slot (the memory of one capture) before the capture.
     fn before() -> Vec<u8> {
         let mut slot = vec![UNTOUCHED; SLOT];
         for buffer in 0..MAX_XFB_BUFFERS {
@@ -73,7 +73,7 @@ impl Combination {
         slot
     }
 
-    /// Returns the contents that the slot should have after the capture.
+    /// Returns the contents that the slot (the memory of this capture) should have after the capture.
     fn after(self) -> Vec<u8> {
         let mut slot = Self::before();
         for buffer in 0..self.buffers {
@@ -137,7 +137,8 @@ pub(super) fn try_counters(gpu: &mut Gpu, plan: &Plan) -> Result<TrialReport, Ba
     Ok(TrialReport::new(trial, TrialResult::Works, text))
 }
 
-/// Describes the first difference between the slots and their expected contents. `None` if there is none.
+/// Describes the first difference between the slots (the memory of each capture) and their expected contents. `None` if
+/// there is none.
 fn first_wrong(combinations: &[Combination], slots: &[u8]) -> Option<String> {
     combinations.iter().zip(slots.chunks(SLOT)).find_map(|(combination, found)| {
         let expected = combination.after();
@@ -191,8 +192,8 @@ fn lower(gpu: &Gpu, backend: Backend, buffers: usize) -> Result<Lowered, BatchEr
     Ok(lowered.map_err(error)?)
 }
 
-/// Captures with each combination into its slot. Returns the contents of all slots, or `None` if
-/// nothing was written or executed.
+/// Captures with each combination into its slot (the memory of that capture). Returns the contents of all slots, or
+/// `None` if nothing was written or executed.
 fn capture(
     gpu: &mut Gpu,
     backend: Backend,

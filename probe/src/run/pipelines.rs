@@ -85,8 +85,8 @@ impl PipelineCache {
         Ok(BoundShader { lowered, contents })
     }
 
-    /// Returns the pipeline of a group. If `specialize` is true, the topology is compiled into the
-    /// pipeline.
+    /// Returns the pipeline for a group of cases, which have the same backend, shaders, provoking vertex and topology.
+    /// If `specialize` is true, the topology is compiled into the pipeline.
     pub(super) fn pipeline(
         &mut self,
         gpu: &Gpu,
@@ -106,8 +106,8 @@ impl PipelineCache {
         Ok(pipeline)
     }
 
-    /// Destroys the pipeline if it uses descriptor set layouts, because these are destroyed with
-    /// the batch.
+    /// Called at the end of a batch. Destroys the kept pipeline if it uses descriptor set layouts, because these are
+    /// destroyed with the batch.
     pub(super) fn end_batch(&mut self, gpu: &Gpu, group: &CaseGroup<'_>) {
         if !group.subject.contents.is_empty() {
             self.destroy(gpu);
@@ -141,7 +141,7 @@ fn make_pipeline(
     Ok(unsafe { Pipeline::new(gpu.context(), &desc) }?)
 }
 
-/// Captures cases of a group with one pipeline, in one submission.
+/// Captures cases with the same backend, shaders, provoking vertex and topology with one pipeline, in one submission.
 pub(super) fn capture(
     gpu: &mut Gpu,
     pipeline: &Pipeline,

@@ -28,7 +28,7 @@ type Strides = [Option<u32>; MAX_XFB_BUFFERS];
 
 type Buffers = [Vec<u8>; MAX_XFB_BUFFERS];
 
-/// The records and primitives that the draws of a batch should write.
+/// The records and primitives that the draws of a batch (draws that are submitted together) should write.
 pub(super) struct RecordTable {
     records: TableRecords,
     /// The draws whose records cannot be known, with the reason: their reference records were not
@@ -142,19 +142,21 @@ fn first_of_instances(
 /// geometry shaders are also identified by the topology, the provoking vertex and the vertex stream.
 type ReferenceKey = (String, Option<(String, PrimitiveTopology, ProvokingVertex, u32)>, DrawSize);
 
-/// The reference records of shaders from files, as the first backend captured them.
+/// The reference records (those that captures are compared with) of shaders from files, as the first backend captured
+/// them.
 #[derive(Default)]
 pub(super) struct References {
     first: Vec<FirstCapture>,
 }
 
-/// The reference records of a draw, as the first backend captured them.
+/// The reference records (those that captures are compared with) of a draw, as the first backend captured them.
 struct FirstCapture {
     key: ReferenceKey,
     backend: Backend,
     records: Buffers,
-    /// The groups for which `backend` captured the records. Records of another backend are compared only for these
-    /// groups: the command that repeats a case of another group would capture nothing on `backend` to compare with.
+    /// The topologies and provoking vertices with which `backend` captured the records. Records of another backend are
+    /// compared only for these: the command that repeats a case with others would capture nothing on `backend` to
+    /// compare with.
     groups: Vec<(PrimitiveTopology, ProvokingVertex)>,
 }
 
@@ -214,7 +216,8 @@ impl References {
         let mut differences = Differences::default();
         let (mut found, mut faults) = (BTreeMap::new(), BTreeMap::new());
         for ((&draw, prepared), captured) in draws.iter().zip(&prepared).zip(captured) {
-            // If a step of the submission had no effect, the memory does not contain reference records.
+            // If a step of the submission had no effect, the memory does not contain reference records, those that
+            // captures are compared with.
             if let Some(mismatch) = prepared.missing_step(&captured.buffers) {
                 faults.insert(draw, BatchError::MissingStep(Box::new(mismatch)));
                 continue;
@@ -388,7 +391,8 @@ fn assembled(
     (0..primitives).flat_map(of_primitive).collect()
 }
 
-/// Returns the number of captured primitives according to the counters. `None` if the counters contradict each other.
+/// Returns the number of captured primitives according to the counters. `None` if the counters contradict each other,
+/// if one is not a multiple of the size of a primitive, or if there are none.
 fn counted(
     strides: &Strides,
     counters: &[Option<u32>; MAX_XFB_BUFFERS],

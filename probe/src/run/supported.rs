@@ -21,7 +21,8 @@ pub(super) fn has_topology(gpu: &Gpu, backend: Backend, topology: PrimitiveTopol
         }
 }
 
-/// Returns the reason why a group cannot run on a device that has the backend. `None` if it can.
+/// Returns the reason why a group of cases (those with the same backend, shaders, provoking vertex and topology) cannot
+/// run on a device that has the backend. `None` if it can.
 pub(super) fn unsupported(gpu: &Gpu, group: &CaseGroup<'_>) -> Option<String> {
     let enabled = gpu.context().enabled();
     let is_graphics = group.backend != Backend::Compute;
@@ -60,7 +61,8 @@ pub(super) fn unsupported(gpu: &Gpu, group: &CaseGroup<'_>) -> Option<String> {
     None
 }
 
-/// Returns the reason why the native backend cannot capture a geometry shader or tessellation shaders. `None` if it can.
+/// Returns the reason why the native backend cannot capture a geometry shader or tessellation shaders. `None` if it
+/// can.
 fn unsupported_geometry(
     gpu: &Gpu,
     group: &CaseGroup<'_>,
@@ -97,7 +99,8 @@ fn unsupported_geometry(
     }
 }
 
-/// Returns the reason why the backend cannot capture a draw of a group. `None` if it can.
+/// Returns the reason why the backend cannot capture a draw with this many vertices of a group of cases. `None` if it
+/// can.
 pub(super) fn refused(group: &CaseGroup<'_>, vertex_count: u32) -> Option<&'static str> {
     let is_fan = group.topology == PrimitiveTopology::TriangleFan;
     let fan_vertices = if is_fan { vertex_count } else { 0 };

@@ -1,4 +1,4 @@
-//! Runs the trials, which come before the cases.
+//! Runs the trials (tests of properties that devices do not report), which come before the cases (the captures).
 
 use crate::gpu::{Gpu, GpuError};
 use crate::plan::Plan;
@@ -7,8 +7,8 @@ use crate::trial::{Trial, TrialReport, TrialResult};
 
 use super::{BatchError, counters, error_chain, speed};
 
-/// Runs the trials that the report does not contain yet, and calls `observe` before each. Returns
-/// whether the device still works.
+/// Runs the trials (tests of properties that devices do not report) that are not in the report yet, and calls `observe`
+/// before each. Returns whether the device still works.
 pub fn run_trials(
     gpu: &mut Gpu,
     plan: &Plan,
@@ -30,7 +30,8 @@ pub fn run_trials(
     true
 }
 
-/// Runs a trial. If the result is [`TrialResult::Lost`], the device cannot be used any more.
+/// Runs a trial (a test of a property that devices do not report). If the result is [`TrialResult::Lost`], the device
+/// cannot be used any more.
 pub fn run_trial(gpu: &mut Gpu, plan: &Plan, trial: Trial) -> TrialReport {
     let of_gpu = |result: Result<TrialReport, GpuError>| result.map_err(BatchError::from);
     let tried = match trial {

@@ -38,14 +38,14 @@ struct Buffer {
 pub(in super::super) enum Source {
     /// A draw with a vertex shader.
     Draw(PrimitiveTopology, ProvokingVertex),
-    /// A geometry shader that emits strips of five, one, four and two vertices, with this strip
-    /// topology.
+    /// A geometry shader that emits strips of five, one, four and two vertices. The topology is that of a draw with the
+    /// same primitives as such a strip: for emitted points, a point list.
     Emitted(PrimitiveTopology),
 }
 
 impl Source {
-    /// Iterates over all sources: each topology with each provoking vertex, and each strip
-    /// topology.
+    /// Iterates over all sources: draws of each topology with each provoking vertex, and geometry shaders that emit
+    /// points, line strips and triangle strips.
     pub fn all() -> impl Iterator<Item = Self> {
         use PrimitiveTopology as T;
         let draws = |topology| ProvokingVertex::ALL.map(|vertex| Self::Draw(topology, vertex));
@@ -170,7 +170,8 @@ impl Synthetic {
         }
     }
 
-    /// Fills the allocations with a constant, as if the step that should overwrite the constant had no effect.
+    /// Fills the allocations with a constant, as if the step of the submission that should overwrite the constant had
+    /// no effect.
     pub fn refill(&mut self, fill: Fill) {
         self.buffers.iter_mut().for_each(|b| fill.fill(&mut b.allocation));
     }
@@ -209,7 +210,7 @@ impl Synthetic {
         (self.sequence().output_count() * u64::from(INSTANCES)) as usize
     }
 
-    /// Returns the number of the first record of the primitive that is changed.
+    /// Returns the number of the first record of the primitive that is changed, [`TARGET`].
     pub fn target_record(&self) -> usize {
         let (instance, primitive) = TARGET;
         let primitive = u64::from(instance) * self.sequence().primitive_count() + primitive;
@@ -223,7 +224,7 @@ impl Synthetic {
         VertexRef { instance: instance as u32, vertex: sequence.gather(output) }
     }
 
-    /// Returns a vertex of the same instance that does not belong to the primitive that is changed.
+    /// Returns a vertex of the same instance that does not belong to the primitive that is changed, [`TARGET`].
     pub fn stranger(&self) -> VertexRef {
         let first = self.target_record();
         let own = (first..first + self.vertices_per_primitive()).map(|r| self.expected(r).vertex);
@@ -258,7 +259,7 @@ impl Synthetic {
         }
     }
 
-    /// Writes the vertices of the primitive that is changed in another order.
+    /// Writes the vertices of the primitive that is changed, [`TARGET`], in another order.
     pub fn permute(&mut self, order: &[usize; 3]) {
         let first = self.target_record();
         let vertices: Vec<_> =

@@ -7,7 +7,7 @@ use vkxfb::vertex_input::{NumericFormat, VertexFormat};
 use crate::capture::mesh::Values;
 
 /// Returns the bytes of `elements` elements, tightly packed. `parts` has the values of each component. Components that
-/// are not in `parts` are 0, except that a fourth component is 1.
+/// are not in `parts` are 0, except that a fourth component is 1. Fails if the format cannot represent a value.
 pub(super) fn encode(parts: &[&Values], elements: usize, format: VertexFormat) -> Result<Vec<u8>> {
     let width = format.size() * 8 / format.components();
     let mut bytes = Vec::with_capacity(elements * format.size() as usize);
@@ -21,7 +21,8 @@ pub(super) fn encode(parts: &[&Values], elements: usize, format: VertexFormat) -
     Ok(bytes)
 }
 
-/// Returns the bits of one component.
+/// Returns the bits of the component with number `part` of an element. Without `values`, the component is 0, or 1 if it
+/// is the fourth.
 fn number(
     values: Option<&Values>,
     vertex: usize,

@@ -67,8 +67,9 @@ impl<'a> Colouring<'a> {
         }
     }
 
-    /// Returns the colours of all vertices. Three or four numbers from 0 to 1 are used as a colour directly.
-    /// Other numbers are scaled by their range, which is also returned, as a text.
+    /// Returns the colours of all vertices. Three or four numbers are used as a colour directly if in all vertices the
+    /// first three are from 0 to 1. Otherwise numbers are scaled by their range, and a text that describes the range is
+    /// returned, too.
     pub(super) fn colours(&self, records: &Records<'_>) -> (Vec<Colour>, Option<String>) {
         let all = (0..records.vertices).map(|vertex| self.numbers(records, vertex));
         let all: Vec<Vec<f64>> = all.collect();

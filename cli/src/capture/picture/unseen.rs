@@ -58,7 +58,8 @@ impl Unseen {
         this
     }
 
-    /// Returns a text if no primitive is seen, or if the positions are probably wrong, and otherwise `None`.
+    /// Returns a text for the user if no primitive is seen, or if the positions are probably wrong, and otherwise
+    /// `None`.
     pub(super) fn remark(&self) -> Option<String> {
         let all = self.primitives;
         let found = |reason: &Reason| self.counts[*reason as usize] > 0;

@@ -8,19 +8,20 @@ use crate::gpu::GpuError;
 use crate::gpu::buffers::copy_into;
 use crate::sentinel::Fill;
 
-/// The alignment of a slot in bytes.
+/// The alignment in bytes of a slot, which is the part of a buffer that belongs to one request.
 pub(super) const SLOT: u64 = 64;
 
 /// The size in bytes of the counters of a request.
 pub(super) const COUNTERS: usize = MAX_XFB_BUFFERS * size_of::<u32>();
 
-/// The value of the bytes between slots. A read past the end of vertex data returns them.
+/// The value of the bytes between slots (the parts of a buffer that belong to requests). A read past the end of vertex
+/// data returns it.
 const FILL: u8 = 0xA5;
 
 /// Allocates slots in a buffer, one after the other.
 #[derive(Default)]
 pub(super) struct Slots {
-    /// The size in bytes of all slots that were allocated.
+    /// The size in bytes of all slots that were allocated, each rounded up to the alignment.
     pub(super) size: u64,
 }
 
@@ -43,7 +44,8 @@ pub(super) struct Placed<'a> {
     pub(super) counters: Option<u64>,
 }
 
-/// Checks for each capture buffer that the bound range is within its initial contents.
+/// Checks for each capture buffer that the bound range is within its initial contents. `capture` is the index of the
+/// request, for the error.
 pub(super) fn check_targets(capture: usize, request: &CaptureRequest<'_>) -> Result<(), GpuError> {
     for (buffer, target) in request.buffers.iter().enumerate() {
         let Some(target) = target else { continue };
@@ -55,7 +57,8 @@ pub(super) fn check_targets(capture: usize, request: &CaptureRequest<'_>) -> Res
     Ok(())
 }
 
-/// Writes the initial contents of the slots, and fills the readback memory with a constant.
+/// Writes the initial contents of all slots (the parts of the buffers that belong to the requests), and fills the
+/// readback memory with a constant.
 pub(super) fn fill(
     placed: &[Placed<'_>],
     initial: &mut Buffer,
@@ -81,7 +84,7 @@ pub(super) fn fill(
     }
 }
 
-/// Makes the result of each request from the contents of its slots in the readback memory.
+/// Makes the result of each request from the contents of its slots in `bytes`, the contents of the readback memory.
 pub(super) fn results(
     placed: &[Placed<'_>],
     captured: Vec<Captured>,

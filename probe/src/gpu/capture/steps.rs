@@ -23,7 +23,7 @@ pub(super) struct Buffers<'a> {
     pub(super) back: &'a Buffer,
 }
 
-/// Records one request.
+/// Records the capture of one request. Returns its results, as far as the recorder knows them.
 ///
 /// # Safety
 /// The same as for [`Recorder::begin`].
@@ -123,7 +123,8 @@ unsafe fn draw(
     Ok(())
 }
 
-/// Records the steps of captures. Each step begins and ends outside of render pass instances.
+/// Records the steps of captures: the copies to the capture buffers, the captures, and the copies from the capture
+/// buffers. Each step begins and ends outside of render pass instances.
 pub(super) struct Steps<'a> {
     pub(super) placed: &'a [Placed<'a>],
     pub(super) buffers: &'a Buffers<'a>,
@@ -136,12 +137,11 @@ pub(super) struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    /// Fills a part of the capture buffers and of the readback memory with constants, and then
-    /// copies the initial contents to that part of the capture buffers.
+    /// Fills a range of the capture buffers and of the readback memory with constants, and then copies the initial
+    /// contents to that range of the capture buffers.
     ///
     /// # Safety
-    /// `cmd` is being recorded, outside of a render pass instance; the part lies within the
-    /// buffers, in whole dwords.
+    /// `cmd` is being recorded, outside of a render pass instance; the range lies within the buffers, in whole dwords.
     pub(super) unsafe fn copy_in(
         &self,
         ctx: &Context,
@@ -196,7 +196,7 @@ impl Steps<'_> {
                 }
             }
             inside = graphics;
-            // SAFETY: the caller's contract; the slots of different requests do not overlap.
+            // SAFETY: the caller's contract; the slots (parts of the buffers) of different requests do not overlap.
             let captured = unsafe { record(ctx, &self.kernels, cmd, place, self.buffers, arena) };
             all.push(captured.map_err(|source| GpuError::Capture { capture, source })?);
         }
@@ -213,7 +213,7 @@ impl Steps<'_> {
         Ok(all)
     }
 
-    /// Copies a part of the capture buffers to the readback memory.
+    /// Copies a range of the capture buffers to the readback memory.
     ///
     /// # Safety
     /// The same as for [`copy_in`](Self::copy_in).

@@ -1,5 +1,4 @@
-//! Tries whether `vkCmdDispatchIndirect` runs as many workgroups as the device has written into the
-//! arguments.
+//! Tests whether `vkCmdDispatchIndirect` runs as many workgroups as the device has written into the arguments.
 
 use ash::vk;
 use vkxfb::internal::compute_pipeline;
@@ -83,7 +82,7 @@ impl Dispatches {
         self.words
     }
 
-    /// Runs the dispatches. Returns the words of the buffer, or `None` if nothing was executed.
+    /// Runs the dispatches. Returns the contents of the buffer of words after that, or `None` if nothing was executed.
     pub(super) fn run(&self, gpu: &mut Gpu, kit: &mut Kit) -> Result<Option<Vec<u32>>, GpuError> {
         let words = module(include_bytes!("../../../../shaders/trials/dispatch.spv"))?;
         let (device, cache) = (gpu.context.device(), vk::PipelineCache::null());
@@ -99,11 +98,12 @@ impl Dispatches {
             let push = |first, groups, is_argument: bool| {
                 let pushed = Pushed { first, groups, is_argument: is_argument.into() };
                 let bytes = bytemuck::bytes_of(&pushed);
-                // SAFETY: the layout has these push constants.
+                // SAFETY: the command buffer is being recorded. `kit.layout` belongs to this device, and has a range of
+                // push constants for the stage `kit.stage` that contains these bytes.
                 unsafe { device.cmd_push_constants(cmd, kit.layout, kit.stage, 0, bytes) };
             };
-            // SAFETY: everything outlives the submission, and the shader accesses only the words of the buffer
-            // that the places name: dispatch arguments and counts.
+            // SAFETY: everything outlives the submission, and the shader accesses only the words of the buffer that
+            // belong to one of the `places`: its dispatch arguments and its counts.
             unsafe {
                 device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::COMPUTE, pipeline);
                 kit.begin(ctx, cmd);
@@ -134,7 +134,7 @@ impl Dispatches {
         kit.read(gpu)
     }
 
-    /// Returns whether the words of the buffer show that the dispatches worked, and a description
+    /// Returns whether `words`, the result of [`run`](Self::run), shows that the dispatches worked, and a description
     /// for the report.
     pub(super) fn judge(&self, words: &[u32]) -> (bool, String) {
         let counts = |place: &Place| {
@@ -170,7 +170,7 @@ impl Dispatches {
 mod tests {
     use super::*;
 
-    /// Returns the words that the trial leaves if the device works correctly.
+    /// Returns the words that are in the buffer after the dispatches if the device works correctly.
     fn right(dispatches: &Dispatches) -> Vec<u32> {
         let mut words = vec![0; dispatches.words()];
         for place in &dispatches.places {

@@ -1,4 +1,4 @@
-//! Tries properties of the device that no query reports: see [`Trial`].
+//! Runs trials on the device: tests of properties that no query reports. See [`Trial`].
 
 mod dispatch;
 mod stores;
@@ -35,7 +35,7 @@ struct Kit {
 }
 
 impl Gpu {
-    /// Tries [`Trial::IndirectDispatch`].
+    /// Runs the trial [`Trial::IndirectDispatch`]: tests whether indirect dispatches work.
     ///
     /// # Errors
     /// The errors of [`submit`](Self::submit), or a failed command or allocation.
@@ -66,7 +66,7 @@ impl Gpu {
         Ok(TrialReport::new(trial, result, text))
     }
 
-    /// Tries [`Trial::VertexStores`].
+    /// Runs the trial [`Trial::VertexStores`]: tests whether vertex shaders can store.
     ///
     /// # Errors
     /// The same as for [`try_indirect_dispatch`](Self::try_indirect_dispatch).
@@ -93,7 +93,7 @@ impl Gpu {
         Ok(TrialReport::new(trial, result, text))
     }
 
-    /// Creates a kit with `words` words, calls `f` with it, and destroys it.
+    /// Creates the Vulkan objects of a trial, with a buffer of `words` words. Calls `f` with them, and destroys them.
     fn with_kit<R>(
         &mut self,
         words: usize,
@@ -178,8 +178,8 @@ impl Kit {
         Ok(())
     }
 
-    /// Binds the buffer of words, and fills it with zeros. Then records a barrier, so that later shaders and indirect
-    /// commands see the zeros.
+    /// Fills the buffer of words with zeros, writes [`EXECUTED`] after the last word, and binds the buffer. A barrier
+    /// makes the zeros visible to later shaders.
     ///
     /// # Safety
     /// `cmd` is being recorded, outside of a render pass instance.
@@ -206,8 +206,8 @@ impl Kit {
         }
     }
 
-    /// Returns the words after a submission that ends with [`end`]. `None` if the submission was
-    /// not executed.
+    /// Returns the words after a submission that begins with [`begin`](Self::begin) and ends with [`end`]. `None` if
+    /// the submission was not executed.
     fn read(&self, gpu: &mut Gpu) -> Result<Option<Vec<u32>>, GpuError> {
         let bytes = gpu.read(&self.words, 0..self.words.size())?;
         let mut words: Vec<u32> = bytes.chunks_exact(4).map(bytemuck::pod_read_unaligned).collect();

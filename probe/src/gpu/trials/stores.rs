@@ -1,5 +1,5 @@
-//! Tries whether stores in vertex shaders are reliable. A vertex shader must run for every vertex
-//! of a draw, even if nothing is rasterized, and for no vertex more often than primitives use it.
+//! Tests whether stores in vertex shaders are reliable. A vertex shader must run for every vertex of a draw, even if
+//! nothing is rasterized, and for no vertex more often than primitives use it.
 //!
 //! Vulkan allows a device to shade a vertex again for each primitive that uses the vertex. If the
 //! shader runs more often than that, or not at all, the results of stores and atomics are wrong.
@@ -81,7 +81,8 @@ impl Place {
     }
 }
 
-/// The draws of the trial, and the number of words in which their shaders count runs.
+/// The draws that test stores in vertex shaders, and the number of words in which their shaders count how often they
+/// run.
 pub(super) struct Stores {
     topologies: Vec<PrimitiveTopology>,
     places: Vec<Place>,
@@ -89,7 +90,7 @@ pub(super) struct Stores {
 }
 
 impl Stores {
-    /// Draws the topologies without adjacency, because topologies with adjacency need the feature `geometryShader`.
+    /// Makes the list of draws. Topologies with adjacency are left out, because they need the feature `geometryShader`.
     /// `has_fans` says whether triangle fans are drawn: on a device with `VK_KHR_portability_subset`, they need the
     /// feature `triangleFans`.
     pub(super) fn new(has_fans: bool) -> Self {
@@ -127,7 +128,7 @@ impl Stores {
         // SAFETY: the module is valid, and the device supports its capabilities.
         let module = unsafe { device.create_shader_module(&info, None) }
             .map_err(vulkan_error("vkCreateShaderModule"))?;
-        // SAFETY: the device is live, and the module is that of the trial.
+        // SAFETY: the device is live, and the module is the vertex shader of these draws.
         let created = unsafe { create_pipelines(gpu, kit, module, &self.topologies) };
         // SAFETY: the module is needed only while the pipelines are created.
         unsafe { device.destroy_shader_module(module, None) };
@@ -177,7 +178,8 @@ impl Stores {
         })
     }
 
-    /// Returns whether vertex stores are reliable according to these counts, and a description for the report.
+    /// Returns whether vertex stores are reliable, and a description for the report. `words` has the counts that
+    /// [`run`](Self::run) returned.
     pub(super) fn judge(&self, words: &[u32]) -> (bool, String) {
         let (mut missing, mut repeated) = (Faults::default(), Faults::default());
         let mut shaded_again = 0;
@@ -244,7 +246,7 @@ impl Faults {
 /// rasterizes them.
 ///
 /// # Safety
-/// The device is live, and the module is that of the trial.
+/// The device is live, and the module is the vertex shader of the draws of [`Stores`].
 unsafe fn create_pipelines(
     gpu: &Gpu,
     kit: &mut Kit,

@@ -51,7 +51,8 @@ impl Local {
 }
 
 impl Pose {
-    /// Returns the matrix of each node relative to its parent.
+    /// Returns the matrix of each node relative to its parent: at the time of the animation, or as the file says if no
+    /// time is given.
     pub(super) fn locals(&self, gltf: &Gltf, buffers: &[Vec<u8>]) -> Result<Vec<DMat4>> {
         let rest = |node: Node<'_>| match node.transform() {
             Transform::Matrix { matrix: columns } => matrix(&columns),
