@@ -2,12 +2,16 @@
 //! the device must have been created with. (Tests in tests/draws check what they capture.)
 
 use ash::vk;
-use vkxfb::lower::{Backend, Lowered};
+use vkxfb::capture::{BuiltIn, CaptureEntry, CaptureList, Selector};
+use vkxfb::frontend::wgsl::vertex_shader;
+use vkxfb::lower::{Backend, Lowered, Shader, native};
 use vkxfb::runtime::{
     ArenaDesc, Buffer, ByteCountDraw, Capabilities, Capture, CaptureBuffer, CaptureDesc,
-    ConsumerScope, Context, CounterBuffer, IndirectDraw, Recorder, RequiredFeatures, RuntimeError,
+    ConsumerScope, Context, CounterBuffer, IndirectDraw, Pipeline, PipelineDesc, Recorder,
+    RequiredFeatures, RuntimeError,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::Profile;
 use vkxfb_probe::shaders::ProbeShader;
 
@@ -230,4 +234,46 @@ fn scopes_have_the_accesses_of_counters() {
             assert!(!stages.intersects(Stage::TRANSFORM_FEEDBACK_EXT), "{backend}");
         }
     }
+}
+
+/// The data of a vertex in a capture buffer counts from the start of the record, so bytes that no output fills are counted,
+/// and the data of a stream is the sum over its buffers.
+#[test]
+fn unfilled_bytes_count_against_the_limits_of_data() {
+    let Some(native) = NativeCaptures::new() else { return };
+    let position = Selector::BuiltIn { built_in: BuiltIn::Position, component: 0, components: 4 };
+    let captures =
+        vec![CaptureEntry::new(position.clone(), 0, 64), CaptureEntry::new(position, 1, 16)];
+    let list = CaptureList::default().captures(captures).strides([Some(80), Some(32), None, None]);
+    let words =
+        vertex_shader("@vertex fn main() -> @builtin(position) vec4f { return vec4f(); }", None);
+    let lowered = native::lower(&Shader::new(&words.unwrap()).captures(&list)).unwrap();
+    let no_attributes = VertexInput::default();
+    let create = |buffer_size, stream_size| {
+        let ctx = native.gpu.context();
+        let mut caps = ctx.capabilities().clone();
+        let limits = caps.transform_feedback.as_mut().unwrap();
+        (limits.max_buffer_data_size, limits.max_stream_data_size) = (buffer_size, stream_size);
+        // SAFETY: the device has that and more.
+        let ctx = unsafe {
+            Context::new(native.gpu.instance(), ctx.device(), caps, ctx.enabled().clone())
+        }
+        .unwrap();
+        let desc = PipelineDesc::new(&lowered)
+            .topology(PrimitiveTopology::TriangleList)
+            .vertex_input(&no_attributes)
+            .render_pass(native.gpu.render_pass());
+        // SAFETY: the context is of a live device, and nothing uses the pipeline.
+        let created =
+            unsafe { Pipeline::new(&ctx, &desc).map(|pipeline| ctx.destroy(pipeline, &mut ())) };
+        created.map_err(|error| error.to_string())
+    };
+    assert_eq!(
+        [create(79, 112), create(80, 111), create(80, 112)],
+        [
+            Err("the data of a vertex in capture buffer 0 in bytes is 80: maxTransformFeedbackBufferDataSize is 79".to_owned()),
+            Err("the captured data of a vertex of stream 0 in bytes is 112: maxTransformFeedbackStreamDataSize is 111".to_owned()),
+            Ok(()),
+        ]
+    );
 }

@@ -6,7 +6,7 @@ use ash::vk;
 use spirv::ExecutionModel;
 
 use super::{PipelineDesc, vertex_input};
-use crate::capture::Layout;
+use crate::capture::{Layout, MAX_STREAMS};
 use crate::lower::stages::LoweredTessellation;
 use crate::lower::{Backend, Lowered, LoweredKind};
 use crate::runtime::checks::check_limit;
@@ -199,9 +199,12 @@ fn check_set_layouts(desc: &PipelineDesc<'_>, limits: &Limits) -> Result<(), Run
 }
 
 /// Checks the number of capture buffers, their strides, and the captured bytes of a vertex against the limits in
-/// `VkPhysicalDeviceTransformFeedbackPropertiesEXT`.
+/// `VkPhysicalDeviceTransformFeedbackPropertiesEXT`. The captured bytes count from the start of the record, bytes that
+/// no output fills included ([VUID-RuntimeSpirv-Offset-06308 and
+/// VUID-RuntimeSpirv-XfbBuffer-06309](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html#spirvenv-module-validation-runtime)).
 fn check_native_limits(layout: &Layout, caps: &Capabilities) -> Result<(), RuntimeError> {
     let Some(limits) = &caps.transform_feedback else { return Ok(()) };
+    let mut stream_sizes = [0u32; MAX_STREAMS as usize];
     for (buffer, stride) in layout.buffers() {
         let index = u32::try_from(buffer).unwrap_or(u32::MAX);
         check_limit(
@@ -216,17 +219,26 @@ fn check_native_limits(layout: &Layout, caps: &Capabilities) -> Result<(), Runti
             "maxTransformFeedbackBufferDataStride",
             limits.max_buffer_data_stride,
         )?;
+        let ends =
+            layout.outputs_of(buffer).map(|output| output.offset.saturating_add(output.size()));
+        let size = ends.max().unwrap_or(0);
         check_limit(
             || format!("the data of a vertex in capture buffer {buffer} in bytes"),
-            layout.outputs_of(buffer).map(|o| o.size()).sum::<u32>(),
+            size,
             "maxTransformFeedbackBufferDataSize",
             limits.max_buffer_data_size,
         )?;
+        if let Some(sum) = stream_sizes.get_mut(layout.streams[buffer] as usize) {
+            *sum = sum.saturating_add(size);
+        }
     }
-    check_limit(
-        || "the captured data of a vertex in bytes".to_owned(),
-        layout.outputs.iter().map(|o| o.size()).sum::<u32>(),
-        "maxTransformFeedbackStreamDataSize",
-        limits.max_stream_data_size,
-    )
+    for (stream, size) in stream_sizes.into_iter().enumerate() {
+        check_limit(
+            || format!("the captured data of a vertex of stream {stream} in bytes"),
+            size,
+            "maxTransformFeedbackStreamDataSize",
+            limits.max_stream_data_size,
+        )?;
+    }
+    Ok(())
 }
