@@ -474,7 +474,7 @@ impl Source {
     }
 }
 
-/// Checks that no part of the contents is a device address, because addresses cannot be made up.
+/// Checks that no part of the contents is a device address, or may be one, because addresses cannot be made up.
 fn check_addresses(sources: &[Source], what: &str, blocks: &[Block]) -> Result<(), ContentsError> {
     // If the module uses device addresses, any integer may be an address: a shader may load addresses as 64-bit
     // integers or as pairs of 32-bit integers.
@@ -546,7 +546,7 @@ fn binding_of<'d>(
             Some((.., most)) => *most = count.max(*most),
         }
     }
-    // Every binding in the map has at least one use.
+    // This error does not happen, because `uses` contains at least one use.
     found.ok_or_else(|| ContentsError::Layout {
         what: "a binding".to_owned(),
         problem: "no variable".to_owned(),
@@ -611,7 +611,8 @@ fn made_up(what: &str, blocks: &[Block], size: u64, seed: u32) -> Result<Vec<u8>
         });
     }
     let mut bytes = vec![0; size as usize];
-    // Where blocks overlap, the values have the types of the first block, because it is written last.
+    // All blocks begin at the same byte. Where they overlap, the values have the types of the first block, because the
+    // first block is written last.
     for block in blocks.iter().rev() {
         block.make_up(&mut bytes, seed);
     }

@@ -85,7 +85,8 @@ pub struct Plan {
     /// The numbers of instances of a draw.
     pub instance_counts: Vec<u32>,
     /// The number of vertices of the large draws, which need more workgroups than the limit of one axis of a dispatch.
-    /// Only the first shader captures them. `None` for no large draws.
+    /// Only the first shader captures them, and only if it is one of the probe's own vertex shaders. `None` for no
+    /// large draws.
     pub large: Option<u32>,
     /// The backends for which the large draws are left out because they take too long.
     pub slow: Vec<Backend>,
@@ -93,8 +94,8 @@ pub struct Plan {
     /// [`Context::max_capture_buffer`](vkxfb::runtime::Context::max_capture_buffer). Large draws
     /// that need a larger buffer are left out.
     pub max_capture_buffer: u64,
-    /// The maximum size of a batch in bytes: [`batch_bytes_within`]. The draws are divided into
-    /// batches of at most this size. Large draws that exceed it are left out.
+    /// The maximum size of a batch in bytes: [`batch_bytes_within`]. The draws are divided into batches of at most this
+    /// size. Large draws that exceed it are left out. For other draws that exceed it, [`check`](Self::check) fails.
     pub max_batch_bytes: u64,
     /// Whether the run stops after the first batch (draws that are submitted together) with a case that is wrong or
     /// could not run.
@@ -277,8 +278,8 @@ impl Plan {
         self.large = None;
     }
 
-    /// Leaves out the large draws of backends that, at the measured rates, would take longer than `limit` for one such
-    /// draw, because a draw cannot be split. Returns whether any draw is left out that the plan would have had.
+    /// Leaves out the large draws on each backend that, at its measured rate, takes longer than `limit` for one such
+    /// draw. (A draw cannot be divided into several submissions.) Returns whether the plan has fewer draws now.
     pub fn leave_out_slow(&mut self, rates: &[Rate], limit: Duration) -> bool {
         let Some(large) = self.large else { return false };
         let is_slow =

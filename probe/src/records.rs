@@ -1,12 +1,11 @@
 //! Compares the records that two backends captured from the same shader.
 //!
-//! The original vertex shader and the compute shader that replaces it must produce the same bits
-//! for integers and copied values. Other floating-point results must agree within the precision of
-//! the [SPIR-V
-//! environment](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html#spirvenv-precision-operation).
-//! The probe does not know what a shader from a file computes, so it allows floats to differ by a
-//! fixed distance. Outputs that the shader does not write are undefined if the driver captures
-//! them, and 0 on the other backends ([`Lowered::unwritten`](vkxfb::lower::Lowered::unwritten)).
+//! The original vertex shader and the compute shader that replaces it must produce the same bits for integers and
+//! copied values. Other floating-point results must agree within the precision of the [SPIR-V
+//! environment](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html#spirvenv-precision-operation). The probe
+//! does not know what a shader from a file computes, so it allows floats to differ by up to a fixed distance. Outputs
+//! that the shader does not write are undefined if the driver captures them, and 0 on the other backends
+//! ([`Lowered::unwritten`](vkxfb::lower::Lowered::unwritten)).
 
 #![forbid(unsafe_code)]
 
@@ -210,8 +209,8 @@ fn number(record: &[u8], at: usize, size: usize) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// Returns how many representable values lie between two floats of 32 or 64 bits. 0 if both are
-/// NaN, `None` if only one is.
+/// Returns the distance between two floats of 32 or 64 bits, in steps from one representable value to the next. 0 if
+/// both are NaN, `None` if only one is.
 fn ulp_distance(bits: u32, a: u64, b: u64) -> Option<u64> {
     let is_nan = |value: u64| match bits {
         64 => f64::from_bits(value).is_nan(),

@@ -55,8 +55,8 @@ pub struct Progress<'a> {
 
 /// Runs a plan, and records the results in `report`.
 ///
-/// A case that cannot be captured is recorded, too. The run ends early only if the device is lost,
-/// which the report says.
+/// A case that cannot be captured is recorded, too. The run ends early if the device is lost or a submission does not
+/// finish, which the report says, and with [`Plan::fail_fast`] after a case that is wrong or could not run.
 pub fn run(
     gpu: &mut Gpu,
     plan: &Plan,
@@ -78,8 +78,8 @@ pub fn run(
 /// The loss of the device during a run, or a submission that did not finish.
 #[derive(Debug, Clone)]
 pub struct Loss {
-    /// The batch (draws that are submitted together) in which the loss happened, and the first of its cases that was
-    /// not captured.
+    /// The batch (draws that are submitted together) in which the loss happened, and the number of its first case that
+    /// was not captured; 0 if none was captured.
     pub at: Position,
     /// A description of the loss.
     pub how: String,
@@ -200,8 +200,8 @@ impl BatchError {
         matches!(self, Self::Gpu(GpuError::DeviceLost { .. } | GpuError::Timeout(_)))
     }
 
-    /// Adds the consequence of this error for `case` to the report: the case is wrong if records differ or a step had
-    /// no effect; otherwise it could not be captured.
+    /// Adds the consequence of this error for `case` to the report: the case is wrong if records differ, a step had no
+    /// effect or counters are wrong; otherwise it could not be captured.
     fn record(&self, backend: Backend, case: &Case, report: &mut ProbeReport) {
         match self {
             Self::Records { differ, .. } => {

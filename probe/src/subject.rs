@@ -195,8 +195,8 @@ impl Subject {
         Self::from_stages(name, shader, None, given)
     }
 
-    /// Like [`from_shader`](Self::from_shader), with a geometry shader and its name. If there is a geometry shader, its
-    /// outputs are captured: see `vkxfb probe --shader FILE --geometry FILE`.
+    /// Makes a subject from a vertex shader and, if `geometry` is not `None`, a geometry shader with its name. Then the
+    /// outputs of the geometry shader are captured: see `vkxfb probe --shader FILE --geometry FILE`.
     ///
     /// # Errors
     /// [`SubjectError`]

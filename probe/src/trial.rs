@@ -95,7 +95,7 @@ impl TrialResult {
         Self::deserialize(name).ok()
     }
 
-    /// Whether captures may be wrong, or the trial has not shown whether they are right.
+    /// Whether the trial came out wrong, could not be run, or lost the device, so that captures may be wrong.
     pub(crate) const fn is_bad(self) -> bool {
         match self {
             Self::Works | Self::DoneWithout | Self::Absent => false,

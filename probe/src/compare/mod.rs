@@ -55,7 +55,8 @@ pub struct Change {
     pub after: Option<CaseResult>,
 }
 
-/// A property of the device, driver or machine that differs.
+/// A property of the device, driver or machine, or the result of a [trial](crate::trial), that differs between two
+/// reports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FactChange {
     /// The index in [`Comparison::devices`] of the pair of devices that is compared.
@@ -96,9 +97,9 @@ pub struct Comparison {
     /// The properties of devices, drivers and machines, and the results of [trials](crate::trial), that differ. Only
     /// devices that both reports have are compared.
     pub facts: Vec<FactChange>,
-    /// The [trials](crate::trial) (tests of properties that devices do not report) that are worse in the second report:
-    /// their result is wrong, lost or not run there, and none of these in the first report, or missing in it. If both
-    /// reports have the device, these differences are also in [`facts`](Self::facts).
+    /// The [trials](crate::trial) (tests of properties that devices do not report) that are worse in the second report.
+    /// Their result in the second report is wrong, lost or not run. In the first report it is none of these, or the
+    /// trial is missing. If both reports have the device, these differences are also in [`facts`](Self::facts).
     pub worse_trials: Vec<FactChange>,
     /// Cases that are right in the first report, and are wrong or could not run in the second.
     pub became_wrong: Vec<Change>,

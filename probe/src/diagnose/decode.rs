@@ -23,7 +23,7 @@ pub(super) struct Buffer<'a> {
     pub defined: Vec<Range<usize>>,
     /// The bytes of a record that no output covers.
     pub gaps: Vec<Range<usize>>,
-    /// The expected records of all vertices, as in [`Expectation::records`].
+    /// The expected records of all vertices: the element of [`Expectation::records`] for this buffer.
     records: &'a [u8],
     /// The start of the first record, in bytes from the start of the allocation.
     pub start: usize,

@@ -171,7 +171,7 @@ pub fn diagnose(
 /// out.
 ///
 /// # Errors
-/// The same as those of [`diagnose`].
+/// [`DiagnoseError`] if the inputs contradict each other.
 pub fn trace(
     expectation: &Expectation<'_>,
     captured: &[CapturedBuffer<'_>],

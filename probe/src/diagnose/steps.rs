@@ -52,9 +52,9 @@ pub fn missing_step(primitives_written: u64, captured: &[CapturedBuffer<'_>]) ->
     })
 }
 
-/// Whether the guard regions before and after the bound range do not contain their sentinels (the bytes with which
-/// memory is filled before a capture). Captures do not write to guard regions, so in this case the sentinels were not
-/// copied, even if the capture was executed.
+/// Whether the guard regions before and after the bound range contain only the constant [`Fill::BeforeCopyIn`], and not
+/// their sentinels, which are copied over that constant before the capture. Captures do not write to guard regions. So
+/// in this case the sentinels were not copied, even if the capture was executed. `false` if there are no guard regions.
 fn has_unset_guards(captured: &CapturedBuffer<'_>) -> bool {
     let (start, end) = (captured.bound.start, captured.bound.end);
     let range = |from: u64, to: u64| captured.bytes.get(from as usize..to as usize);

@@ -56,8 +56,8 @@ pub(super) fn findings(capture: &Capture<'_>) -> Vec<Finding> {
     findings
 }
 
-/// Returns the offset in the allocation of the first byte in a range that was written. `None` if no
-/// byte of the range was written.
+/// Returns the offset in the allocation of the first written byte of a range. `None` if no byte of the range was
+/// written.
 fn touched(captured: &CapturedBuffer<'_>, range: Range<usize>) -> Option<u64> {
     let bytes = captured.bytes.get(range.clone()).unwrap_or_default();
     sentinel::first_touched(captured.buffer, range.start as u64, bytes)

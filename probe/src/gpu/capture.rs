@@ -54,8 +54,8 @@ pub struct CaptureRequest<'a> {
     pub push_constants: &'a [Vec<u8>],
     /// The draws, in order.
     pub draws: &'a [(PrimitiveTopology, Draw)],
-    /// The contents of an index buffer. Each draw reads its first `vertex_count` indices, and adds
-    /// `first_vertex` to them. Empty if the draws are not indexed.
+    /// The contents of an index buffer. Each draw reads the first `vertex_count` of these indices, and adds the
+    /// `first_vertex` of the draw to them. Empty if the draws are not indexed.
     pub indices: &'a [u32],
     /// The capture buffers, by their number. `None` for a buffer that is not bound.
     pub buffers: &'a [Option<CaptureTarget<'a>>],
@@ -131,11 +131,12 @@ impl Gpu {
         Ok(results)
     }
 
-    /// Makes captures in a single submission. If the capture buffers are too large, the copies to and from them are in
-    /// submissions of their own.
+    /// Makes captures in a single submission. If the capture buffers are too large for that, the copies to and from
+    /// them are in submissions of their own.
     ///
     /// # Safety
-    /// The same as for [`capture`](Self::capture). The requests are within one of the slices that [`batches`] returns.
+    /// The pipelines and descriptor sets are of this device. On the native and vertex backends the draws stay within
+    /// their vertex data. The requests are within one of the slices that [`batches`] returns.
     unsafe fn capture_batch(
         &mut self,
         requests: &[CaptureRequest<'_>],
@@ -206,8 +207,8 @@ impl Gpu {
     /// split into ranges of bytes, each with its own submission.
     ///
     /// # Safety
-    /// The same as for [`capture`](Self::capture). The buffers contain the slots (the parts of the buffers) of the
-    /// requests in `placed`.
+    /// The pipelines and descriptor sets are of this device. On the native and vertex backends the draws stay within
+    /// their vertex data. The buffers contain the slots (the parts of the buffers) of the requests in `placed`.
     unsafe fn run(
         &mut self,
         placed: &[Placed<'_>],

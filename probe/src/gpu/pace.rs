@@ -69,8 +69,9 @@ impl Pace {
         bytes_within(self.limit, COPY_RATE).max(LEAST_COPY) & !3
     }
 
-    /// Adapts the budget to the time that a submission took. At the same speed, the next submission
-    /// takes at most half of the limit. The budget at most doubles.
+    /// Adapts the budget to the time that a submission took. If it took more than half of the limit, the budget becomes
+    /// the work that, at the same speed, takes half of the limit. Otherwise, if the submission used at least half of
+    /// the budget, the budget grows towards that work, and at most doubles.
     pub(super) fn measured(&mut self, work: u64, time: Duration) {
         let half = self.limit / 2;
         let allowed = match time.is_zero() {

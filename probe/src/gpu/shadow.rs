@@ -77,7 +77,7 @@ impl Shadows {
     /// Emulates an invalidation: updates the copy at `start` from the device's memory.
     ///
     /// # Safety
-    /// The same as for [`flush`](Self::flush).
+    /// Neither the host nor the device uses the allocation during the call.
     pub(super) unsafe fn invalidate(&self, start: *const u8) {
         if let Some(shadow) = self.of(start) {
             let (from, to) = (shadow.mapped, shadow.start());

@@ -15,9 +15,8 @@ impl Gpu {
         self.timeout = timeout;
     }
 
-    /// Sets the maximum time that a submission of captures should take. Later calls of
-    /// [`capture`](Self::capture) split their work into submissions, depending on how long earlier
-    /// submissions took. A single draw is never split.
+    /// Sets the maximum time that a submission of captures should take. Later calls of [`capture`](Self::capture) split
+    /// their work into submissions, depending on how long earlier submissions took. A single capture is never split.
     pub fn set_submission_limit(&mut self, limit: Duration) {
         self.pace = Pace::new(limit);
     }
@@ -57,7 +56,7 @@ impl Gpu {
     /// an [`Arena`](vkxfb::runtime::Arena) can [grow](vkxfb::runtime::Arena::growing).
     ///
     /// # Errors
-    /// The same as for [`submit`](Self::submit).
+    /// The errors of `record`, [`GpuError::DeviceLost`], [`GpuError::Timeout`], or a failed command.
     pub fn submit_growing<R>(
         &mut self,
         record: impl FnOnce(

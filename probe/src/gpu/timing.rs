@@ -32,8 +32,8 @@ impl Timestamps {
 pub struct MemoryLimits {
     /// The size in bytes of the largest heap that is `DEVICE_LOCAL`.
     pub device_heap: u64,
-    /// The size in bytes of the largest buffer: the lesser of `maxBufferSize` and
-    /// `maxMemoryAllocationSize`, if the device reports them.
+    /// The size in bytes of the largest buffer: the lesser of `maxBufferSize` and `maxMemoryAllocationSize`, as far as
+    /// the device reports them. `u64::MAX` if it reports neither.
     pub max_buffer: u64,
 }
 
@@ -104,7 +104,7 @@ impl Gpu {
     /// is not enabled.
     ///
     /// # Errors
-    /// The same as for [`submit`](Self::submit), or a failed command.
+    /// The errors of `record`, [`GpuError::DeviceLost`], [`GpuError::Timeout`], or a failed command.
     pub fn submit_counted<R>(
         &mut self,
         record: impl FnOnce(&Context, vk::CommandBuffer) -> Result<R, GpuError>,

@@ -1,8 +1,8 @@
 //! Breaks text in pictures into lines, because SVG does not break lines, and clips lines that are
 //! too long.
 //!
-//! The font that the viewer uses is not known. The widths here are those of DejaVu Sans, which is wider than most other
-//! fonts in the style sheets, so lines fit in those fonts, too.
+//! It is not known with which font a picture is shown. The widths here are those of DejaVu Sans, which is wider than
+//! most other fonts in the style sheets, so lines fit in those fonts, too.
 
 use svg::node::element::Group;
 
@@ -25,7 +25,7 @@ impl Lettering {
         }
     }
 
-    /// The font size in user units of SVG, as in the style sheet.
+    /// The font size in user units of SVG. The style sheet sets the same size.
     pub(super) const fn size(self) -> f32 {
         match self {
             Self::Title => 14.0,

@@ -185,7 +185,7 @@ fn edges_only(places: &[(u64, Vec<Point>)]) -> Group {
     group
 }
 
-/// Whether a triangle is clockwise on the screen, where y points downwards.
+/// Whether a triangle is clockwise on the screen, where y points downwards. `false` for points and lines.
 fn is_clockwise(places: &[Point]) -> bool {
     let [a, b, c] = places else { return false };
     (b.x - a.x) * (c.y - a.y) - (c.x - a.x) * (b.y - a.y) > 0.0

@@ -34,8 +34,8 @@ pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<()> {
     }
 }
 
-/// Checks, before a long run, whether [`write_atomically`] can write to a path. Leaves no file
-/// behind.
+/// Checks, before a long run, whether [`write_atomically`] can write to a path. Leaves no file behind. Terminals, pipes
+/// and devices are not checked, and count as writable.
 ///
 /// # Errors
 /// The error of the file system.

@@ -76,9 +76,9 @@ impl From<Error> for Stop {
     }
 }
 
-/// Runs a plan from a position on, each case in its own submission, and sends events to `tell`. The
-/// caller sends [`Event::Done`], after closing the device. Returns whether the device still works.
-/// The results are moved from `report` into the events.
+/// Runs a plan from a position on, each case in its own submission, and sends events to `tell`. The caller sends
+/// [`Event::Done`], after closing the device. Returns `false` if the device was lost or a submission did not finish,
+/// otherwise `true`. The results are moved from `report` into the events.
 ///
 /// # Errors
 /// Those of `tell`.

@@ -68,8 +68,8 @@ impl Prepared {
             let written = &mut primitives_written[stream as usize];
             let bytes = u64::from(per_primitive) * u64::from(stride);
             let size = match overflowing == Some(stream) {
-                // The range has space for half of the primitives and all but the last 4 bytes of one more primitive, no
-                // part of which must be written.
+                // The range has space for half of the primitives, and for all but the last 4 bytes of one more
+                // primitive. The device must not write any byte of that last one.
                 true => needed[stream as usize] / 2 * bytes + (bytes - 4),
                 // The range has space for one primitive more than the draw has, so that a surplus primitive would be
                 // noticed.

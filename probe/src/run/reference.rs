@@ -155,8 +155,8 @@ struct FirstCapture {
     backend: Backend,
     records: Buffers,
     /// The topologies and provoking vertices with which `backend` captured the records. Records of another backend are
-    /// compared only for these: the command that repeats a case with others would capture nothing on `backend` to
-    /// compare with.
+    /// compared only for these: for other topologies and provoking vertices, the command that repeats a case would
+    /// capture no records on `backend` to compare with.
     groups: Vec<(PrimitiveTopology, ProvokingVertex)>,
 }
 
@@ -315,8 +315,8 @@ impl References {
         Ok(RecordTable { records: TableRecords::Emitted(emitted), faults })
     }
 
-    /// Compares the records that this backend captured with those of the first backend, or keeps them if this backend
-    /// is the first.
+    /// Keeps the records if this backend is the first that captured them. Otherwise compares them with the records of
+    /// the first backend, if that backend captured them with the same topology and provoking vertex.
     fn compare(
         &mut self,
         key: ReferenceKey,

@@ -8,7 +8,7 @@ use crate::trial::{Trial, TrialReport, TrialResult};
 use super::{BatchError, counters, error_chain, speed};
 
 /// Runs the trials (tests of properties that devices do not report) that are not in the report yet, and calls `observe`
-/// before each. Returns whether the device still works.
+/// before each. Returns `false` if a trial lost the device; then the remaining trials do not run.
 pub fn run_trials(
     gpu: &mut Gpu,
     plan: &Plan,

@@ -25,8 +25,8 @@ pub fn has_later_point_size(words: &[u32]) -> Result<bool, ParseError> {
     Ok(module.section(Section::Capabilities).any(|capability| is_size(capability.operand(0))))
 }
 
-/// Whether an instruction stores to `PointSize`. A declaration of `PointSize` in a `gl_PerVertex` block does not count,
-/// because Vulkan requires that the shader writes it.
+/// Whether an instruction of the module stores to `PointSize`. A declaration of `PointSize` in a `gl_PerVertex` block
+/// does not count, because Vulkan requires that the shader writes it.
 ///
 /// # Errors
 /// [`ParseError`] if the words are not a SPIR-V module.

@@ -15,7 +15,7 @@ pub(super) const SLOT: u64 = 64;
 pub(super) const COUNTERS: usize = MAX_XFB_BUFFERS * size_of::<u32>();
 
 /// The value of the bytes between slots (the parts of a buffer that belong to requests). A read past the end of vertex
-/// data returns it.
+/// data may return it.
 const FILL: u8 = 0xA5;
 
 /// Allocates slots in a buffer, one after the other.

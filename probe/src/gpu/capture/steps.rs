@@ -74,7 +74,7 @@ unsafe fn record(
         let desc = CaptureDesc::new(pipeline).buffers(&bound).vertex_buffers(&vertex_buffers);
         let mut capture = Capture::new(ctx, kernels);
         let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
-        // If a draw failed, the capture is still ended; the first error is returned after that.
+        // The capture is ended even if a draw failed. After that, the first error is returned.
         let drawn = draw(&mut recorder, place, buffers);
         let ended = recorder.end(counters.as_deref().unwrap_or_default());
         // The recorder knows the results, because these are direct draws that capture to the start of the buffers. The
@@ -167,8 +167,8 @@ impl Steps<'_> {
     /// Records the captures, and a barrier that makes their results visible to copies.
     ///
     /// # Safety
-    /// The same as for [`Gpu::capture`](crate::gpu::Gpu::capture); `cmd` is being recorded, outside of a render pass
-    /// instance.
+    /// The pipelines and descriptor sets are of the device of `ctx`. On the native and vertex backends the draws stay
+    /// within their vertex data. `cmd` is being recorded, outside of a render pass instance.
     pub(super) unsafe fn capture(
         &self,
         ctx: &Context,
@@ -216,7 +216,7 @@ impl Steps<'_> {
     /// Copies a range of the capture buffers to the readback memory.
     ///
     /// # Safety
-    /// The same as for [`copy_in`](Self::copy_in).
+    /// `cmd` is being recorded, outside of a render pass instance; the range lies within the buffers, in whole dwords.
     pub(super) unsafe fn copy_back(
         &self,
         ctx: &Context,

@@ -69,7 +69,7 @@ impl Gpu {
     /// Runs the trial [`Trial::VertexStores`]: tests whether vertex shaders can store.
     ///
     /// # Errors
-    /// The same as for [`try_indirect_dispatch`](Self::try_indirect_dispatch).
+    /// The errors of [`submit`](Self::submit), or a failed command or allocation.
     pub fn try_vertex_stores(&mut self) -> Result<TrialReport, GpuError> {
         let trial = Trial::VertexStores;
         self.fail_trial_if_injected(trial)?;
