@@ -8,9 +8,9 @@ use vkxfb::internal::spirv::declarations::Declarations;
 use vkxfb::internal::spirv::entry_point::EntryPoint;
 use vkxfb::lower::Shader;
 
-/// Returns a capture list with the position and all outputs that have locations, of one vertex stream. `None` if the
-/// shader has transform feedback decorations, or has no such outputs. Other built-ins are left out, because shaders
-/// often declare them without writing them.
+/// Returns a capture list with the position and all outputs that have locations, of the vertex stream `stream` or, if
+/// that is `None`, of the first stream with such outputs. `None` if the shader has transform feedback decorations, or
+/// has no such outputs. Other built-ins are left out, because shaders often declare them without writing them.
 pub(super) fn list(shader: &Shader<'_>, stream: Option<u32>) -> Result<Option<CaptureList>> {
     let module = shader.module()?;
     let entry = shader.find(&module)?;

@@ -74,7 +74,7 @@ struct Inspection {
     push_constants: Vec<PushConstantRow>,
     /// All outputs of the shader, captured or not.
     shader_outputs: Vec<InterfaceRow>,
-    /// The reason why nothing is captured. `None` if something is.
+    /// The reason why nothing is captured. `None` if something is captured.
     nothing_captured: Option<String>,
     buffers: Vec<BufferRow>,
     outputs: Vec<OutputRow>,
@@ -156,7 +156,7 @@ struct BufferRow {
     stream: u32,
 }
 
-/// Up to four captured 32-bit components of one location, as in `nir_gather_xfb_info`.
+/// Up to four captured 32-bit components of one location, as Mesa's function `nir_gather_xfb_info` lists them.
 #[derive(Serialize)]
 struct OutputRow {
     location: Option<u32>,
@@ -219,7 +219,7 @@ fn inspect(arguments: &Arguments, sources: &Sources) -> Result<Inspection> {
     };
     let (layout, nothing_captured) = match layout {
         Ok(layout) => (layout, None),
-        // If nothing is captured, everything else can still be shown.
+        // If nothing is captured, the inputs, the outputs and the descriptors can be shown all the same.
         Err(error @ (CaptureError::NoXfbMode { .. } | CaptureError::NothingCaptured)) => {
             (Layout::default(), Some(error.to_string()))
         }

@@ -106,7 +106,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     arguments.output.put(&lowered.words, &Report::of(&lowered, vertex_input.as_ref()))
 }
 
-/// Lowers the shader. Also returns the vertex input, if the lowered shader pulls attributes.
+/// Lowers the shader. Also returns the vertex input, if the lowered shader pulls attributes (reads them from the vertex
+/// buffers itself).
 fn lower(arguments: &Arguments, sources: &Sources) -> Result<(Lowered, Option<VertexInput>)> {
     let values = sources.specialized();
     let stages = arguments.captured.stages(sources, &values);

@@ -276,7 +276,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
                     break;
                 }
             }
-            // If one of several devices fails, the remaining ones are still probed.
+            // If one of several devices fails, the remaining ones are probed all the same.
             Err(error) if several => {
                 super::complain("error:", format_args!("{error:#}"));
                 failed = true;

@@ -263,7 +263,8 @@ impl Modules {
 }
 
 /// Returns the bytes of the buffer, or of the push constants, that `blocks` describe. Contents that are written later
-/// replace earlier ones, so they are written in the order of [`in_order`], whatever their order on the command line.
+/// replace earlier ones, so they are written from the lowest to the highest precedence ([`in_order`]), whatever their
+/// order on the command line.
 fn bytes_of(
     contents: &[&Content],
     blocks: &[Block<'_>],

@@ -63,7 +63,7 @@ impl CountQuery {
     /// Begins the query.
     ///
     /// # Safety
-    /// `cmd` is being recorded, with the recorder and after [`reset`](Self::reset).
+    /// `recorder` records to `cmd`, in which [`reset`](Self::reset) was called.
     pub(super) unsafe fn begin(
         &self,
         cmd: vk::CommandBuffer,
@@ -85,7 +85,7 @@ impl CountQuery {
     /// Ends the query.
     ///
     /// # Safety
-    /// The same as for [`begin`](Self::begin), which must have been called.
+    /// `recorder` records to `cmd`, in which [`begin`](Self::begin) began the query.
     pub(super) unsafe fn end(
         &self,
         cmd: vk::CommandBuffer,

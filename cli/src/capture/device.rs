@@ -361,8 +361,7 @@ fn submit(
                 begin_render_pass(context, cmd, render_pass, framebuffer);
             }
             let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
-            // If the draw fails, the query and the capture are still ended, and then the first error is
-            // returned.
+            // The query and the capture are ended even if the draw fails. After that, the first error is returned.
             let counted = query.as_ref().map_or(Ok(()), |query| query.begin(cmd, &mut recorder));
             let drawn = draw(&mut recorder, job, contents.sets(), inputs.index_buffer.as_ref());
             let counted = counted.and_then(|()| {

@@ -83,7 +83,8 @@ pub(super) enum Drawn {
 }
 
 impl Drawn {
-    /// The number of primitives of all instances. With primitive restart, the result is an upper bound.
+    /// The number of primitives of all instances. With primitive restart, the indices between two restarts are counted
+    /// separately.
     pub(super) fn primitives(&self, assembly: Assembly) -> u64 {
         match self {
             Self::Vertices(draw) => {

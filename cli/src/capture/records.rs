@@ -165,8 +165,9 @@ impl Column {
         }
     }
 
-    /// Returns the role of the output according to its name. `None` if the name does not tell a role, or if the type
-    /// does not fit the role: three floats for a normal, two for texture coordinates, and three or four for a colour.
+    /// Returns the role of the output according to its name. `None` if the name does not tell a role, if the captured
+    /// components do not begin with x, or if the type does not fit the role: three floats for a normal, two for texture
+    /// coordinates, and three or four for a colour.
     pub(super) fn role(&self) -> Option<Role> {
         let is_whole = self.letters.first() == Some(&'x');
         if !is_whole || self.class() != NumericClass::Float {

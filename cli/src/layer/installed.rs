@@ -16,8 +16,8 @@ pub(crate) struct Installed {
     /// not ask for it.
     pub(crate) implicit: bool,
     pub(crate) library: Option<PathBuf>,
-    /// Whether the path of the library in the manifest does not exist. False if the manifest has
-    /// only a name, which the dynamic linker looks up.
+    /// Whether the path of the library in the manifest does not exist. False if the manifest has no path, or only a
+    /// name, which the dynamic linker looks up.
     pub(crate) library_missing: bool,
 }
 

@@ -325,7 +325,8 @@ mod tests {
         }
     }
 
-    /// Uninstalling removes the value in the registry that names a manifest, even if the file has already been removed.
+    /// Uninstalling removes the value in the registry that names a manifest, even if the file of that manifest was
+    /// removed before.
     #[test]
     fn a_lost_manifest_leaves_the_registry() {
         let root = tempfile::tempdir().unwrap();

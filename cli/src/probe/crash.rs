@@ -1,5 +1,5 @@
-//! Restarts the probe after a crash of the driver, with each case in a child process. So the report can name the case
-//! that crashes, but a probe without a crash needs no child processes.
+//! Restarts the probe after a crash of the driver. The restarted probe captures the cases in child processes, so the
+//! report can name the case that crashes. A probe without a crash needs no child processes.
 
 #[cfg(unix)]
 #[path = "crash/unix.rs"]

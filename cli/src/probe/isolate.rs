@@ -316,7 +316,7 @@ struct ChildProcess {
 }
 
 impl ChildProcess {
-    /// Starts this program again, with the same arguments and the task.
+    /// Starts this program as a child process, with the arguments of this process and the task.
     fn start(task: &Task) -> Result<Self> {
         let program = std::env::current_exe().context("cannot find this program's file")?;
         let mut process = Command::new(program)
@@ -344,7 +344,7 @@ impl ChildProcess {
 
 impl Drop for ChildProcess {
     fn drop(&mut self) {
-        // This fails if the process has exited already, which is fine.
+        // This fails if the process has exited, which is fine.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

@@ -22,7 +22,7 @@ pub(super) struct Running {
 impl Running {
     /// Opens the file that names the running case, beside the file of a report or page. `None` if there is no report or
     /// page, or if the report or page is written to a device or a pipe. If an earlier run did not end, the file that it
-    /// left still exists, and the line in the file is printed.
+    /// left exists, and the main process prints the line in that file.
     ///
     /// # Errors
     /// The errors of the file system.

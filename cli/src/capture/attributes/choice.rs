@@ -47,7 +47,7 @@ pub(in crate::capture) struct Choices(pub(super) Vec<Choice>);
 
 impl Which {
     /// Whether this value names `input`. A name matches the whole name of the input, the part after its last dot, or
-    /// its canonical name.
+    /// its canonical name (without prefixes, and with synonyms replaced).
     pub(super) fn is(&self, input: &Input) -> bool {
         match (self, &input.name) {
             (Self::Location(location), _) => *location == input.read.location,

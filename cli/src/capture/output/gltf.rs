@@ -24,8 +24,8 @@ const BIN: u32 = 0x004e_4942;
 /// The meaning of an attribute for readers of glTF, which determines how its values are converted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Meaning {
-    /// A position with three components. A position in clip space is divided by the fourth
-    /// component, and y and z are negated, so that y points upwards and z towards the viewer.
+    /// A position with three components. A position in clip space is divided by the fourth component, and y and z are
+    /// negated, so that y points upwards, and z towards the camera of the clip space.
     Position,
     /// A normal, scaled to length 1.
     Normal,
@@ -97,8 +97,8 @@ pub(super) fn render(shown: &Shown<'_>) -> Result<Vec<u8>> {
     in_chunks(&document, &binary)
 }
 
-/// Returns the vertices of the primitives that glTF can represent. If positions are in clip space,
-/// these are the primitives that are completely in front of the viewer.
+/// Returns the vertices of the primitives that glTF can represent. If positions are in clip space, these are the
+/// primitives that are completely in front of the camera: the fourth component of all their positions is above 0.
 fn visible(shown: &Shown<'_>) -> Vec<usize> {
     let records = shown.records;
     let on_screen = place(records.columns).filter(|column| column.is_position);

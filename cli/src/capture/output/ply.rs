@@ -1,4 +1,4 @@
-//! Writes the captured records as PLY. Each record becomes a vertex, and each primitive a face or an edge.
+//! Writes the captured records as PLY. Each record becomes a vertex, each triangle a face, and each line an edge.
 
 use std::collections::BTreeSet;
 
@@ -147,8 +147,8 @@ fn scalar_type(column: &Column) -> Result<ScalarType> {
     })
 }
 
-/// Converts a number to a property of type `ty`. `UChar` is only for colours. 64-bit integers have already been
-/// rejected.
+/// Converts a number to a property of type `ty`. `UChar` is only for colours. 64-bit integers do not occur here:
+/// [`check`] rejects them.
 fn property(number: Number, ty: &ScalarType) -> Property {
     match number {
         _ if *ty == ScalarType::UChar => Property::UChar((number.to_f64() * 255.0).round() as u8),

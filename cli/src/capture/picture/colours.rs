@@ -29,7 +29,8 @@ const SCALE: [[f64; 3]; 5] = [
 
 impl<'a> Colouring<'a> {
     /// Colours vertices by the column with this name or selector, or by the component with this name. If `name` is
-    /// `None`, returns a column whose name says that it is a colour. `None` if there is no such column.
+    /// `None`, colours them by the first column whose name says that it is a colour; then the result is `None` if there
+    /// is no such column.
     pub(super) fn of(columns: &'a [Column], name: Option<&str>) -> Result<Option<Self>> {
         let whole = |column| Self { column, component: None };
         let Some(wanted) = name else {
@@ -68,8 +69,8 @@ impl<'a> Colouring<'a> {
     }
 
     /// Returns the colours of all vertices. Three or four numbers are used as a colour directly if in all vertices the
-    /// first three are from 0 to 1. Otherwise numbers are scaled by their range, and a text that describes the range is
-    /// returned, too.
+    /// first three are from 0 to 1 or not finite. Otherwise numbers are scaled by their range, and a text that
+    /// describes the range is returned, too.
     pub(super) fn colours(&self, records: &Records<'_>) -> (Vec<Colour>, Option<String>) {
         let all = (0..records.vertices).map(|vertex| self.numbers(records, vertex));
         let all: Vec<Vec<f64>> = all.collect();
@@ -99,7 +100,7 @@ impl<'a> Colouring<'a> {
                 2 => [scaled(numbers, 0), scaled(numbers, 1), 0.25],
                 _ => [0, 1, 2].map(|component| scaled(numbers, component)),
             };
-            // A number that is not finite becomes black.
+            // `as` saturates, and makes NaN 0.
             let [red, green, blue] = rgb.map(|value| (value * 255.0).round() as u8);
             [red, green, blue, 255]
         };

@@ -16,8 +16,8 @@ struct Drawn {
 
 const COUNTER_CLOCKWISE = vec3f(0.35, 0.53, 0.93);
 const CLOCKWISE = vec3f(0.15, 0.62, 0.53);
-// The direction of the light, seen from the viewer: it comes from the left, from above and from
-// behind the viewer.
+// The direction towards the light. The axes point to the right, downwards, and away from the viewer. So the light comes
+// from the left, from above and from behind the viewer.
 const LIGHT = vec3f(-0.37, -0.56, -0.74);
 
 @vertex fn triangle(

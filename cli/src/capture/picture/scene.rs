@@ -102,14 +102,14 @@ fn no_colour(per_primitive: usize) -> String {
     format!("no output is named as a colour: {colours}; --colour OUTPUT has others")
 }
 
-/// The position of a vertex in the picture, and its position without perspective, as in [`Vertex`].
+/// A vertex: `place` is its position in clip space. `shape` is its position without perspective, with the distance as
+/// the fourth component.
 struct Seen {
     place: [f64; 4],
     shape: [f64; 4],
 }
 
-/// Returns the vertices as they are seen by the shader's own viewer: their positions are in clip
-/// space already.
+/// Returns the vertices as the shader places them on the screen: `places` are positions in clip space.
 fn on_screen(places: impl Iterator<Item = [f64; 4]>) -> Vec<Seen> {
     let places: Vec<[f64; 4]> = places.collect();
     let mut depths = places.iter().map(|[.., w]| *w).filter(|w| w.is_finite());

@@ -32,7 +32,7 @@ fn note(topology: PrimitiveTopology, place: &Column, shown: &Shown<'_>) -> Strin
 /// behind the viewer, or if a number is not finite.
 fn flat(place: [f64; 4], column: &Column, view: View) -> Option<[f64; 2]> {
     let seen = match view {
-        // In Vulkan's clip space y already points downwards.
+        // In Vulkan's clip space y points downwards, as it does in SVG.
         View::Shader => {
             let [x, y, _, w] = place;
             (w > 0.0).then(|| [x / w, y / w])?

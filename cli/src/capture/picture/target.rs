@@ -10,7 +10,7 @@ use super::view::Size;
 /// The size in bytes of a pixel.
 const PIXEL: u64 = 4;
 
-/// The number of samples per pixel. All devices support this for these formats.
+/// The number of samples per pixel: 4, which all devices support for the formats of colours and depths here.
 pub(super) const SAMPLES: vk::SampleCountFlags = vk::SampleCountFlags::TYPE_4;
 const COLOUR: vk::Format = vk::Format::R8G8B8A8_UNORM;
 /// Depth formats, of which each device supports at least one.

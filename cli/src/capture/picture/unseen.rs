@@ -9,7 +9,7 @@ use crate::capture::output::Shown;
 enum Reason {
     /// A component of a position is NaN or infinite.
     NotFinite,
-    /// The fourth component of all positions is 0, as in positions that were never written.
+    /// The fourth component of all positions of the primitive is 0, for example because they were never written.
     NoW,
     /// The fourth component is 0 or less in all positions of the primitive. If the picture does not clip primitives,
     /// one such position is enough.

@@ -59,10 +59,10 @@ impl View {
     pub(super) const FRONT: Self = Self::From { azimuth: 0.0, elevation: 0.0 };
     pub(super) const CORNER: Self = Self::From { azimuth: 35.0, elevation: 25.0 };
 
-    /// Returns a position as it is seen from outside. The axes of the result point to the right, downwards, and away
-    /// from the viewer. Positions in clip space have y downwards, and z away from a viewer in front. Other positions
-    /// have y upwards, and z towards a viewer in front. `None` for a position that is behind the viewer of the clip
-    /// space.
+    /// Returns a position in the axes of the picture: to the right, downwards, and away from the viewer at this azimuth
+    /// and elevation. In positions that are not in clip space, y points upwards, and z towards a viewer in front
+    /// (azimuth and elevation 0). Positions in clip space are first divided by w, and y and z are negated, so that they
+    /// have the same axes. `None` for a position in clip space whose w is not above 0.
     pub(super) fn seen(self, [x, y, z, w]: [f64; 4], column: &Column) -> Option<[f64; 3]> {
         let [x, y, z] = match column.is_position {
             true => (w > 0.0).then(|| [x / w, -y / w, -z / w])?,
@@ -71,8 +71,9 @@ impl View {
         Some(self.turned([x, y, z]))
     }
 
-    /// Turns a direction from a space in which y points upwards and z towards a viewer in front. The axes of the result
-    /// point to the right, downwards, and away from the viewer.
+    /// Rotates a direction into the axes of the picture: to the right, downwards, and away from the viewer at this
+    /// azimuth and elevation. In the argument, y points upwards, and z towards a viewer in front (azimuth and elevation
+    /// 0, which `Shader` counts as).
     pub(super) fn turned(self, [x, y, z]: [f64; 3]) -> [f64; 3] {
         let (azimuth, elevation) = match self {
             Self::Shader => (0.0, 0.0),
