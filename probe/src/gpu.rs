@@ -337,7 +337,8 @@ impl Gpu {
     /// Calls [`overrides::omit_barrier`] for this device.
     ///
     /// # Safety
-    /// The same as for [`overrides::omit_barrier`].
+    /// The commands before and after the omitted barrier are not ordered. Whoever executes them must accept that they
+    /// read and write arbitrary data.
     #[doc(hidden)]
     pub unsafe fn omit_barrier(&mut self, barrier: Option<Barrier>) {
         // SAFETY: the caller's contract.

@@ -201,7 +201,7 @@ impl CaseGroup<'_> {
             captured.saturating_mul(captured_strides).saturating_add(inputs)
         });
         // For a shader from a file, reference records (those that the captures are compared with) are captured for each
-        // draw. For the probe's own shaders, formulas compute the records of the largest draw, which are also those of
+        // draw. For the probe's own shaders, formulas compute the records of the largest draw, which contain those of
         // the smaller draws.
         let records = match self.subject.has_formulas() {
             true => vertices(vertex_count, instance_count),
@@ -232,8 +232,8 @@ impl CaseGroup<'_> {
 }
 
 impl Plan {
-    /// Makes the full plan: all topologies, both provoking vertices, the probe's own shaders, and
-    /// large draws that exceed `max_workgroups`.
+    /// Makes the full plan: all topologies, the probe's own shaders, both provoking vertices (only one for each
+    /// geometry or tessellation shader), and large draws that need more than `max_workgroups` workgroups.
     ///
     /// # Errors
     /// Only if one of the probe's own shaders is invalid, which would be a defect of this crate.

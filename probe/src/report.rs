@@ -230,7 +230,7 @@ pub struct ProbeReport {
     /// The number of all wrong cases.
     pub mismatch_count: u32,
     /// The captured primitives of a small draw for each backend and each row of the table, for pictures; rows of
-    /// tessellation shaders have none. A draw with several vertex streams has one element for each of them.
+    /// tessellation shaders have none. A draw with several vertex streams has one element for each stream.
     pub traces: Vec<Trace>,
     /// Other remarks, without repetitions: for example that backends differ in precision.
     pub notes: Vec<String>,

@@ -56,7 +56,8 @@ pub struct Progress<'a> {
 /// Runs a plan, and records the results in `report`.
 ///
 /// A case that cannot be captured is recorded, too. The run ends early if the device is lost or a submission does not
-/// finish, which the report says, and with [`Plan::fail_fast`] after a case that is wrong or could not run.
+/// finish; then the report says so. With [`Plan::fail_fast`] it also ends after the first batch with a case that is
+/// wrong or could not run.
 pub fn run(
     gpu: &mut Gpu,
     plan: &Plan,
@@ -78,8 +79,8 @@ pub fn run(
 /// The loss of the device during a run, or a submission that did not finish.
 #[derive(Debug, Clone)]
 pub struct Loss {
-    /// The batch (draws that are submitted together) in which the loss happened, and the number of its first case that
-    /// was not captured; 0 if none was captured.
+    /// The batch (draws that are submitted together) in which the loss happened, and the number of the first case of
+    /// that batch that was not captured; 0 if none was captured.
     pub at: Position,
     /// A description of the loss.
     pub how: String,

@@ -84,8 +84,7 @@ pub struct Subject {
     pub layout: Layout,
     /// The vertex input that the vertex shader reads.
     pub vertex_input: VertexInput,
-    /// Indices in the layout of the outputs that the shader does not write on every path:
-    /// [`Lowered::unwritten`].
+    /// The indices, in the layout, of the outputs that the shader does not write on every path: [`Lowered::unwritten`].
     pub unwritten: Vec<usize>,
     /// Whether the shader may read undefined values other than unwritten outputs:
     /// [`Lowered::reads_undefined`].
@@ -407,10 +406,9 @@ impl Subject {
         self.geometry.is_some() || self.writes_point_size
     }
 
-    /// Returns the records of the vertices and instances of a draw that begins at [`FIRST_VERTEX`]
-    /// and [`FIRST_INSTANCE`], in the form of
-    /// [`Expectation::records`](super::diagnose::Expectation::records). `None` for a shader from a
-    /// file.
+    /// Returns the records of the vertices and instances of a draw that begins at [`FIRST_VERTEX`] and
+    /// [`FIRST_INSTANCE`], in the form of [`Expectation::records`](super::diagnose::Expectation::records). `None` for a
+    /// shader from a file, and for a buffer to which the shader does not capture.
     pub fn records(&self, buffer: usize, vertices: u32, instances: u32) -> Option<Vec<u8>> {
         let shader = self.formulas.as_ref()?;
         let stride = self.layout.strides.get(buffer).copied().flatten()? as usize;
@@ -437,8 +435,8 @@ impl Subject {
         Some(formulas.emission(topology, provoking, vertices, instances))
     }
 
-    /// Returns the contents of a vertex buffer for a draw with this many vertices and instances
-    /// that begins at [`FIRST_VERTEX`] and [`FIRST_INSTANCE`].
+    /// Returns the contents of a vertex buffer for a draw that begins at [`FIRST_VERTEX`] and [`FIRST_INSTANCE`], and
+    /// has this many vertices and instances.
     pub fn vertex_buffer(&self, binding: &VertexBinding, vertices: u32, instances: u32) -> Vec<u8> {
         let elements = match binding.input_rate {
             InputRate::Vertex => FIRST_VERTEX + vertices,

@@ -1,5 +1,5 @@
-//! Shows a report as text for a terminal: a table with the results of each topology on each backend, and then the first
-//! mismatch of each cell of the table in which a case is wrong.
+//! Shows a report as text for a terminal: a table with the results of each topology on each backend, and then, for each
+//! cell of the table that has a wrong case, the first mismatch.
 //!
 //! No line is wider than [`WIDTH`] columns, except for long names. Reasons are listed once below
 //! the table, and cells refer to them by number.

@@ -6,7 +6,7 @@ use vkxfb::internal::spirv::Id;
 use vkxfb::internal::spirv::declarations::{Declarations, Type};
 
 /// The maximum number of values (scalars, vectors, matrices, arrays, structures and their elements) that are visited to
-/// determine the layout of a block. A block of 64 KiB has 16384 dwords.
+/// determine the layout of a block. That is enough for large blocks: one of 64 KiB has 16384 dwords.
 const MAX_STEPS: u32 = 1 << 20;
 
 /// Compilers may pad the size of a block to a multiple of this many bytes, so the user's contents

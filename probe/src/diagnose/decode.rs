@@ -254,9 +254,9 @@ impl<'a> Capture<'a> {
         wrong
     }
 
-    /// Finds the first wrong byte of a record. Returns its buffer, and its offset in bytes from the start of the bound
-    /// range. Without an expected vertex, every byte that was written is wrong. If no byte is wrong, returns offset 0
-    /// in the first buffer.
+    /// Finds the first wrong byte of a record. Returns the buffer of the byte, and the offset of the byte from the
+    /// start of the bound range. Without an expected vertex, every byte that was written is wrong. If no byte is wrong,
+    /// returns offset 0 in the first buffer.
     pub fn first_wrong_byte(&self, record: u64, expected: Option<VertexRef>) -> (u32, i64) {
         for b in &self.buffers {
             let at = b.start + record as usize * b.stride;

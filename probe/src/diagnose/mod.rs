@@ -166,9 +166,9 @@ pub fn diagnose(
     Ok(faults::judge(&capture))
 }
 
-/// Returns up to `limit` primitives of an instance, beginning with `first_primitive`, as they should be captured and as
-/// they were captured, right or wrong, for [`super::picture`]. Primitives that do not fit into the buffers are left
-/// out.
+/// Returns up to `limit` primitives of an instance, beginning with `first_primitive`, right or wrong: each as it should
+/// be captured, and as it was captured. [`super::picture`] draws them. Primitives that do not fit into the buffers are
+/// left out.
 ///
 /// # Errors
 /// [`DiagnoseError`] if the inputs contradict each other.

@@ -104,8 +104,9 @@ pub(super) fn around(
     let mut shown = excerpt(capture, place - back, SHOWN);
     shown.retain(|diff| diff.instance == instance);
     // The comparison in `finding` replaces the new comparison of the same primitive, because its fault may be more
-    // exact: a primitive that moved has the fault missing or extra primitive instead of wrong vertex. If the primitive
-    // is after the last expected one, it is not in `shown` yet, and is added.
+    // exact: if the primitive moved, the fault in `finding` is a missing or an extra primitive, and that of the new
+    // comparison is a wrong vertex. `shown` contains no primitive after the last expected one, so such a primitive is
+    // added.
     if let Some(finding) = finding {
         match shown.iter_mut().find(|diff| diff.primitive == finding.primitive) {
             Some(diff) => diff.clone_from(finding),

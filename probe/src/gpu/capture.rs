@@ -1,9 +1,9 @@
 //! Captures from host memory to host memory. One call makes many captures in one submission.
 //!
-//! All requests of a call share these buffers: the capture buffers in device memory, upload memory
-//! for the vertex data and for the initial contents of the capture buffers, and readback memory.
-//! Each request has its part of each buffer, a *slot*. So thousands of small captures need only one
-//! submission. On a slow device they are split into several submissions, each with its own buffers.
+//! All requests of a call share these buffers: the capture buffers in device memory, upload memory for the vertex data
+//! and for the initial contents of the capture buffers, and readback memory. Each request has its part of each buffer,
+//! a *slot*. So thousands of small captures need only one submission. On a slow device the captures are split into
+//! several submissions, each with its own buffers.
 
 mod slots;
 mod steps;
@@ -101,8 +101,9 @@ impl Gpu {
     /// Before each copy, the destination of the copy is filled with a constant of [`Fill`](crate::sentinel::Fill). If
     /// the copy has no effect, that constant is in the results.
     ///
-    /// The captures are in one submission, unless it would exceed the [time limit](Self::set_submission_limit). A
-    /// native capture also begins a new command buffer if it leaves a buffer unbound that an earlier capture bound.
+    /// The captures are in one submission, unless that would probably exceed the [time
+    /// limit](Self::set_submission_limit). A native capture also begins a new submission, and so a new command buffer,
+    /// if it leaves a buffer unbound that an earlier capture bound.
     ///
     /// # Errors
     /// [`GpuError::TargetRange`], [`GpuError::Capture`] with the first request that cannot be recorded, the errors of

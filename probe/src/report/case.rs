@@ -54,8 +54,8 @@ impl Case {
         }
     }
 
-    /// Returns the words of the shell command that select the pipeline of this case. If `backend` is
-    /// `None`, the command runs all backends.
+    /// Returns the shell command that runs all draws with the pipeline of this case. If `backend` is `None`, the
+    /// command runs all backends.
     pub(super) fn pipeline_command(&self, backend: Option<Backend>) -> String {
         let backend = backend.map_or(String::new(), |backend| format!(" --backend {backend}"));
         let geometry = self.geometry.as_ref();

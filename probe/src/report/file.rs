@@ -13,9 +13,8 @@ enum Destination {
     Stream,
 }
 
-/// Writes a file completely or not at all: the contents are first written to a temporary file in
-/// the same directory, which is then renamed. If the path is not that of a regular file, writes to
-/// it directly.
+/// Writes a file completely or not at all: the contents are first written to a temporary file in the same directory,
+/// which is then renamed. If the path is that of a terminal, a pipe or a device, writes to it directly.
 ///
 /// # Errors
 /// The error of the file system.

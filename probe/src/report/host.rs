@@ -108,7 +108,8 @@ fn text(file: &str) -> Option<String> {
 }
 
 /// Returns the name of the processor in `/proc/cpuinfo`. On 64-bit Arm the file has no name, but the implementer and
-/// part number of each core, which may differ. Then all of them are returned. `None` if the file has neither.
+/// the part number of each core. The cores may differ; then the result has all different numbers. `None` if the file
+/// has neither.
 fn cpu(cpuinfo: &str) -> Option<String> {
     let values = |wanted: &str| {
         let mut values: Vec<&str> = cpuinfo

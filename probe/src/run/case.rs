@@ -31,7 +31,7 @@ pub(super) struct Prepared {
     /// indices may select.
     pub(super) vertices: u32,
     pub(super) indices: Vec<u32>,
-    /// For each vertex stream, the number of primitives that fit into its buffers.
+    /// For each vertex stream, the number of primitives of the draw that fit into the buffers of the stream.
     primitives_written: ByStream,
     /// The contents of the allocation of each capture buffer before the capture: guard region,
     /// bound range, guard region.

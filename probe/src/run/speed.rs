@@ -78,7 +78,7 @@ pub(super) fn measure(gpu: &mut Gpu, plan: &Plan) -> Result<TrialReport, BatchEr
     Ok(TrialReport { rates, ..TrialReport::new(trial, TrialResult::Works, text) })
 }
 
-/// Returns the vertices captured per second. `None` if nothing was written.
+/// Returns the number of vertices that are captured per second. `None` if the last record of a draw was not written.
 fn of_pipeline(
     gpu: &mut Gpu,
     pipeline: &Pipeline,
