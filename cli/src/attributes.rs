@@ -1,5 +1,5 @@
 //! Parses the options that describe the vertex input (formats of attributes, strides of bindings). The compute backend
-//! needs them because it pulls the attributes itself.
+//! needs them because it reads the attributes from the vertex buffers itself.
 
 use anyhow::{Result, bail};
 use vkxfb::internal::reflect::VertexReads;

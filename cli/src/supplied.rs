@@ -42,8 +42,8 @@ pub(super) struct Supplied {
     push: Vec<Assignment<()>>,
 }
 
-/// Contents for the buffer at `place`, which is a descriptor set and a binding, or for the push constants, for which
-/// `place` is `()`.
+/// Contents for a buffer or for the push constants. `place` is the descriptor set and the binding of the buffer; `()`
+/// for the push constants.
 #[derive(Debug, Clone, PartialEq)]
 struct Assignment<P> {
     place: P,
@@ -338,8 +338,8 @@ fn bytes_of(
     Ok(GivenBytes { name, bytes })
 }
 
-/// Returns where in memory the numbers of the value at `path` are, in each block that has such a value. A runtime array
-/// counts as an array with `elements` elements.
+/// Returns where in memory the numbers of the value at `path` are, in each block that has such a value. Fails if no
+/// block has one. A runtime array counts as an array with `elements` elements.
 fn places(path: &str, blocks: &[Block<'_>], elements: u32) -> Result<Vec<Vec<Number>>> {
     let mut places = Vec::new();
     let mut problem = None;

@@ -201,10 +201,10 @@ fn find<'a>(
     }))
 }
 
-/// Finds the column for the input with the name `wanted`. Looks first for a column with the same name, then for one
-/// that is named as the part of `wanted` after the last dot, then for one with the same [canonical] name (without
-/// prefixes, and with synonyms replaced), and then for one whose canonical name is the [meaning] of `wanted` (what its
-/// last words mean). `None` if there is none of these.
+/// Finds the column for the input with the name `wanted`. Looks for these columns, in this order: one with the same
+/// name; one that is named as the part of `wanted` after the last dot; one with the same [canonical] name (without
+/// prefixes, and with synonyms replaced); one whose canonical name is the [meaning] of `wanted` (what its last words
+/// mean). `None` if there is none of these.
 fn by_name<'a>(wanted: &str, files: Files<'a>) -> Option<Filled<'a>> {
     let last = wanted.rsplit('.').next().unwrap_or(wanted);
     column_of(files, |name| name.eq_ignore_ascii_case(wanted))

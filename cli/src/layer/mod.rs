@@ -146,8 +146,7 @@ fn find_library(named: Option<&Path>) -> Result<PathBuf> {
     let Some(library) = named else {
         return manifest::find_library(&std::env::current_exe()?);
     };
-    // On Windows the canonical path of the standard library begins with \\?\, which the loader does
-    // not take.
+    // On Windows the path that `std::fs::canonicalize` returns begins with \\?\, which the loader does not take.
     let found = dunce::canonicalize(library);
     let library = found.with_context(|| format!("cannot install {}", library.display()))?;
     if !library.is_file() {
@@ -248,7 +247,7 @@ impl<'a> Site<'a> {
     }
 
     /// Removes the manifest in a directory, if there is one, and the value in the registry that names it. Adds to
-    /// `said`, the message for the user, what was removed.
+    /// `said`, the message for the user, what was removed. Fails if the file is not a manifest of this layer.
     fn remove(&mut self, directory: &str, said: &mut String) -> Result<()> {
         let file = self.root.join(directory).join(FILE_NAME);
         let (hive, implicit) = (self.hive(), directory == Kind::Always.directory());

@@ -48,8 +48,9 @@ const fn key(implicit: bool) -> &'static str {
     }
 }
 
-/// Returns the manifests that the loader reads, because their registry values have the data [`ENABLED`], in the order
-/// in which it reads them, and whether each is that of an implicit layer. A hive that cannot be read counts as empty.
+/// Returns the manifests that the loader reads, in the order in which it reads them, and for each whether its layer is
+/// implicit. The loader reads a manifest if the registry value for it has the data [`ENABLED`]. A hive that cannot be
+/// read counts as empty.
 pub(super) fn manifests(registry: &dyn Registry) -> Vec<(PathBuf, bool)> {
     let mut found = Vec::new();
     for implicit in [false, true] {

@@ -208,8 +208,8 @@ impl Isolated<'_> {
         Ok(())
     }
 
-    /// Continues the run after the device was lost in this process, beginning with the batch of draws in which that
-    /// happened.
+    /// Continues the run in child processes after the device was lost in this process, beginning with the first case
+    /// that was not captured.
     pub(super) fn run_from_loss(
         &self,
         loss: &Loss,

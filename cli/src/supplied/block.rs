@@ -83,8 +83,8 @@ enum Kind {
     Int { signed: bool },
 }
 
-/// A value in a block, such as a member or an element, with the decorations of its member that say how matrices are
-/// stored.
+/// A value in a block, such as a member or an element. `matrix_stride` and `is_row_major` say how its matrices are
+/// stored: they are decorations of the member that the value is, or is a part of.
 #[derive(Clone, Copy)]
 struct Part {
     ty: Id,

@@ -67,8 +67,8 @@ pub(super) fn inputs(shader: &Shader<'_>) -> Result<Vec<Input>> {
     Ok(reads.attributes.iter().map(input).collect())
 }
 
-/// Returns the path, as in GLSL, to the scalar, vector or matrix column with number `before` in a type, counted from 0.
-/// If the type has fewer, subtracts their number from `before`, and returns `None`.
+/// Numbers the scalars, vectors and matrix columns in a type from 0, and returns the path in GLSL to the one with the
+/// number `before`. If the type has fewer of them, subtracts their number from `before`, and returns `None`.
 fn part(declarations: &Declarations, ty: Id, before: &mut usize) -> Option<String> {
     let same = |part_ty: Id, count: u32, before: &mut usize| {
         (0..count)

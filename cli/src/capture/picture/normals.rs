@@ -8,8 +8,8 @@ use super::view::View;
 use crate::capture::output::Shown;
 use crate::capture::records::Number;
 
-/// Returns the normal of each vertex, as a unit vector in the space of `shapes`, which are the positions of the
-/// vertices in the picture without perspective. The normal is zero if the captured output of the vertex is zero or not
+/// Returns the normal of each vertex as a unit vector. It is in the space of `shapes`: these are the positions of the
+/// vertices in the picture, without perspective. The normal is zero if the captured output of the vertex is zero or not
 /// finite. `None` if no output is a normal, or if the rotation from the space of the normals to that of the picture
 /// cannot be determined. In the latter case a remark says that triangles are flat, unless smooth shading would not
 /// differ.

@@ -1,5 +1,5 @@
-//! Installs a filter for unhandled exceptions, which runs the program once more and then ends with the exit code of
-//! that run.
+//! Installs a filter for unhandled exceptions. The filter runs the program once more, and then ends this process with
+//! the exit code of that run.
 
 use std::os::windows::ffi::OsStrExt;
 use std::ptr::{null, null_mut};
@@ -98,8 +98,8 @@ unsafe extern "system" fn handle(_: *const EXCEPTION_POINTERS) -> i32 {
     CONTINUE_SEARCH
 }
 
-/// Stops all threads but this one. Otherwise this probe would go on beside its successor if the driver
-/// crashed in a thread of its own.
+/// Stops all threads of this process except this one. Otherwise they would go on beside the restarted probe if the
+/// driver crashed in a thread of its own.
 ///
 /// # Safety
 /// None of the other threads is needed any more. A suspended thread keeps the locks that it has.
