@@ -79,7 +79,7 @@ pub(crate) struct Arguments {
     /// default 256M if the machine has at most 4 GiB
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     memory: Option<u64>,
-    /// Capture each case in a child process from the start, which also finds cases that hang in the
+    /// Capture in child processes from the start, which also finds cases that hang in the
     /// driver
     #[arg(long)]
     isolate: bool,

@@ -42,8 +42,8 @@ const FALSE_POSITIVES: &[FalsePositive] = &[FalsePositive {
     text: "does not match vertex shader input type of `ptr to Input struct of",
     why: "Layer 1.3.239 (Debian 12) compares an attribute's format with the whole structure, where \
           https://docs.vulkan.org/refpages/latest/refpages/source/VkGraphicsPipelineCreateInfo.html \
-          (VUID-VkGraphicsPipelineCreateInfo-Input-08733) asks for the member at its location. It goes when \
-          that layer is supported no more.",
+          (VUID-VkGraphicsPipelineCreateInfo-Input-08733) asks for the member at its location. Remove this \
+          entry when that version of the layer is no longer supported.",
 }];
 
 /// The messages collected so far. The layer may send messages on any thread that calls Vulkan.
