@@ -40,7 +40,7 @@ use ash::vk;
 pub(super) use self::sets::{PipelineLayout, Sets};
 pub(super) use self::windows::Window;
 use self::windows::{Range, cover};
-use super::recorder::BufferRange;
+use super::addresses::BufferRange;
 use super::{ArenaAccess, Context, RuntimeError};
 use crate::lower::ResourcePlan;
 

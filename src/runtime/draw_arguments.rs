@@ -3,12 +3,13 @@
 
 use ash::vk;
 
+use super::addresses::address;
 use super::arena::{Suballocation, aligned};
 use super::checks::multiple_of_4;
 use super::descriptors::{Purpose, Table};
 use super::job::{Job, Placing};
 use super::parameters::{ByteCountDraw, IndirectDraw};
-use super::recorder::{address, check_byte_count};
+use super::recorder::check_byte_count;
 use super::{ArenaAccess, Barrier, Context, Kernels, RuntimeError};
 use crate::lower::kernel::Kernel;
 use crate::sysval::draw_arguments::{CountedDraw, DrawArguments};

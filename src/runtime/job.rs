@@ -5,11 +5,11 @@ use std::fmt;
 
 use ash::vk;
 
+use super::addresses::{BufferRange, address, resolve};
 use super::arena::{Suballocation, aligned};
 use super::descriptors::{LastSets, Purpose, Table, User};
 use super::fold::fold;
 use super::kernels::Pipelines;
-use super::recorder::{BufferRange, address, resolve};
 use super::{ArenaAccess, Barrier, Context, Kernels, RuntimeError};
 use crate::lower::kernel::Kernel;
 use crate::sysval::{Address, join, split};

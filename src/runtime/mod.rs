@@ -45,6 +45,7 @@
 //! Compute captures access buffers by device addresses, or by descriptors if the device has no addresses: see [resource
 //! plans](crate::guide::resource_plans).
 
+mod addresses;
 mod arena;
 pub(crate) mod barrier;
 pub(crate) mod capabilities;

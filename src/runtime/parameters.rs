@@ -361,3 +361,23 @@ impl ByteCountDraw {
         counter_offset: u32,
     }
 }
+
+/// The arguments of a draw command, by the kind of the command.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Arguments<'a> {
+    Draw(&'a Draw),
+    Indexed(&'a DrawIndexed),
+    Indirect(&'a IndirectDraw),
+    IndexedIndirect(&'a IndirectDraw),
+    ByteCount(&'a ByteCountDraw),
+}
+
+impl Arguments<'_> {
+    /// Whether the draw reads its vertex indices from the bound index buffer.
+    pub(super) const fn is_indexed(&self) -> bool {
+        match self {
+            Self::Indexed(_) | Self::IndexedIndirect(_) => true,
+            Self::Draw(_) | Self::Indirect(_) | Self::ByteCount(_) => false,
+        }
+    }
+}

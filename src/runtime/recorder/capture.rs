@@ -143,7 +143,7 @@ impl Capture {
     /// number of collected draws.
     pub(super) fn abandon(&mut self) -> usize {
         let all = self.streams.all();
-        self.is_abandoned = all.iter().any(Collector::has_begun);
+        self.is_abandoned = self.streams.check_begun().is_ok();
         all.iter().map(|collector| collector.collected.draws.len()).max().unwrap_or(0)
     }
 

@@ -4,27 +4,8 @@ use super::Recorder;
 use super::checks::{check_byte_count, check_indirect};
 use super::state::Backing;
 use crate::runtime::RuntimeError;
-use crate::runtime::parameters::{ByteCountDraw, Draw, DrawIndexed, IndirectDraw};
+use crate::runtime::parameters::{Arguments, ByteCountDraw, Draw, DrawIndexed, IndirectDraw};
 use crate::topology::PrimitiveTopology;
-
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Arguments<'a> {
-    Draw(&'a Draw),
-    Indexed(&'a DrawIndexed),
-    Indirect(&'a IndirectDraw),
-    IndexedIndirect(&'a IndirectDraw),
-    ByteCount(&'a ByteCountDraw),
-}
-
-impl Arguments<'_> {
-    /// Whether the draw reads its vertex indices from the bound index buffer.
-    pub(super) const fn is_indexed(&self) -> bool {
-        match self {
-            Self::Indexed(_) | Self::IndexedIndirect(_) => true,
-            Self::Draw(_) | Self::Indirect(_) | Self::ByteCount(_) => false,
-        }
-    }
-}
 
 impl Recorder<'_> {
     /// Captures a draw. Its records follow those of the draws before it.

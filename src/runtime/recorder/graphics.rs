@@ -8,7 +8,6 @@ use super::checks::{
     check_topology, check_used_sets,
 };
 use super::collect::{Constants, SetNumbers};
-use super::draw_commands::Arguments;
 use super::set_arguments::SetArguments;
 use super::{CaptureDesc, Captured, Recorded};
 use crate::capture::{Layout, MAX_XFB_BUFFERS};
@@ -17,7 +16,9 @@ use crate::lower::vertex::MAX_FAN_PRIMITIVES;
 use crate::lower::{Backend, SysvalsPlace};
 use crate::runtime::checks::check_limit;
 use crate::runtime::extensions::TransformFeedbackFn;
-use crate::runtime::parameters::{CounterBuffer, Draw, IndexBuffer, IndirectDraw, VertexBuffer};
+use crate::runtime::parameters::{
+    Arguments, CounterBuffer, Draw, IndexBuffer, IndirectDraw, VertexBuffer,
+};
 use crate::runtime::{ArenaAccess, Context, Pipeline, RuntimeError, pulling};
 use crate::sysval::{Address, DrawSysvals, Sysvals, draw_flags, split};
 use crate::topology::{PrimitiveTopology, ProvokingVertex, Shape};

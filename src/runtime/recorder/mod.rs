@@ -31,13 +31,12 @@ mod draw_commands;
 mod graphics;
 mod plan;
 mod play;
-mod ranges;
 mod set_arguments;
 mod state;
 
 pub use self::capture::Capture;
 pub(super) use self::checks::{check_byte_count, check_input};
-pub(super) use self::collect::{BufferRange, address, most_slices, resolve};
+pub(super) use self::collect::most_slices;
 use self::graphics::Graphics;
 pub(super) use self::plan::{LISTED_BYTES, MAX_ENTRIES, SMALL, most_entries};
 pub use self::play::CaptureOrder;
@@ -181,29 +180,6 @@ pub struct Recorder<'a> {
     inner: Inner<'a>,
     /// Whether `end` has to be called before the recorder is dropped.
     is_open: bool,
-}
-
-impl Drop for Recorder<'_> {
-    fn drop(&mut self) {
-        if !self.is_open {
-            return;
-        }
-        match &mut self.inner {
-            Inner::Graphics(_) => tracing::error!("a recorder is dropped without `end`"),
-            Inner::Immediate(immediate) => {
-                let draws = immediate.capture.abandon();
-                // If there are no draws, the recorder was probably dropped because the first draw failed. The error of
-                // that draw is enough.
-                if draws > 0 {
-                    tracing::error!(
-                        draws,
-                        "a recorder is dropped without `end`, and draws are lost"
-                    );
-                }
-            }
-            Inner::Collect(_) => {}
-        }
-    }
 }
 
 enum Inner<'a> {

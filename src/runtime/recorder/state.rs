@@ -512,6 +512,29 @@ impl<'a> Recorder<'a> {
     }
 }
 
+impl Drop for Recorder<'_> {
+    fn drop(&mut self) {
+        if !self.is_open {
+            return;
+        }
+        match &mut self.inner {
+            Inner::Graphics(_) => tracing::error!("a recorder is dropped without `end`"),
+            Inner::Immediate(immediate) => {
+                let draws = immediate.capture.abandon();
+                // If there are no draws, the recorder was probably dropped because the first draw failed. The error of
+                // that draw is enough.
+                if draws > 0 {
+                    tracing::error!(
+                        draws,
+                        "a recorder is dropped without `end`, and draws are lost"
+                    );
+                }
+            }
+            Inner::Collect(_) => {}
+        }
+    }
+}
+
 /// The object to which bindings and draws are passed: the command buffer of a graphics pipeline, or the collectors of a
 /// compute capture.
 pub(super) enum Backing<'r, 'a> {

@@ -1,5 +1,7 @@
-//! The functions of [`Collector`] that set the state of the following draws: pipelines, buffers, descriptor sets and
-//! dynamic state.
+//! The functions of [`Collector`] that set the state of the following draws: pipelines, buffers with their addresses,
+//! descriptor sets and dynamic state.
+
+use std::fmt;
 
 use ash::vk;
 
@@ -7,6 +9,9 @@ use super::super::checks::{check_buffers, check_push_constants, check_set_range}
 use super::super::set_arguments::{BufferSet, SetArguments};
 use super::{Attributes, BoundIndices, Collector, Predicate};
 use crate::lower::Backend;
+use crate::runtime::addresses::{
+    BufferRange, address, exact_address, memory_of, size_of_whole_dwords,
+};
 use crate::runtime::checks::multiple_of_4;
 use crate::runtime::descriptors::Purpose;
 use crate::runtime::parameters::{ConditionalRendering, IndexBuffer, VertexBuffer};
@@ -17,13 +22,11 @@ use crate::topology::ProvokingVertex;
 use crate::vertex_input::InputRate;
 
 impl Collector {
+    /// Binds a compute pipeline of the same context.
+    ///
     /// # Errors
     /// The errors of [`Recorder::bind_pipeline`](super::super::Recorder::bind_pipeline).
-    pub(in super::super) fn bind_pipeline(
-        &mut self,
-        pipeline: &Pipeline,
-    ) -> Result<(), RuntimeError> {
-        self.check_pipeline(pipeline)?;
+    pub(super) fn bind_pipeline(&mut self, pipeline: &Pipeline) -> Result<(), RuntimeError> {
         if self.bound.pipeline.is_none() {
             let what = "a pipeline among draws that are counted only";
             return Err(RuntimeError::Unsupported { backend: Backend::Compute, what });
@@ -33,7 +36,7 @@ impl Collector {
         Ok(())
     }
 
-    /// Binds a pipeline that [`check_pipeline`](Self::check_pipeline) has accepted.
+    /// Binds a pipeline without checks.
     pub(super) fn set_pipeline(&mut self, pipeline: &Pipeline) {
         self.bound.provoking_vertex = pipeline.provoking_vertex();
         self.bound.patch_control_points = pipeline.patch_control_points();
@@ -271,5 +274,69 @@ impl Collector {
 
     pub(in super::super) fn end_conditional_rendering(&mut self) -> Result<(), RuntimeError> {
         self.bound.predicate.take().map(|_| ()).ok_or(RuntimeError::NoConditionalRendering)
+    }
+
+    /// Calls [`address()`] for a buffer that draws access.
+    ///
+    /// # Errors
+    /// The errors of [`address()`].
+    ///
+    /// # Safety
+    /// The requirements of [`address()`] apply.
+    pub(super) unsafe fn address(
+        &mut self,
+        purpose: Purpose,
+        what: fmt::Arguments<'_>,
+        range: BufferRange,
+    ) -> Result<u64, RuntimeError> {
+        // SAFETY: the caller's contract.
+        let start = unsafe { address(&self.ctx, &mut self.table, purpose, what, range) }?;
+        self.note_reached(purpose, start, range);
+        Ok(start)
+    }
+
+    /// Returns the address of the indices in a range of a buffer, and
+    /// [`BoundIndices::partial_end`](super::BoundIndices::partial_end). The latter is `None` unless the device can load
+    /// single bytes, and the range ends within a dword whose remaining bytes shaders cannot read. If the device cannot
+    /// load single bytes, the range is handled as by [`address()`].
+    ///
+    /// # Errors
+    /// The errors of [`address()`].
+    ///
+    /// # Safety
+    /// The requirements of [`address()`] apply. If single bytes are loaded, the buffer need not contain more than the
+    /// range.
+    pub(super) unsafe fn index_address(
+        &mut self,
+        range: BufferRange,
+    ) -> Result<(u64, Option<(u64, u64)>), RuntimeError> {
+        let (what, purpose) = (format_args!("the index buffer"), Purpose::Read);
+        if !self.ctx.enabled().byte_loads {
+            // SAFETY: the caller's contract.
+            return Ok((unsafe { self.address(purpose, what, range) }?, None));
+        }
+        // SAFETY: the caller's contract.
+        let start = unsafe { exact_address(&self.ctx, &mut self.table, purpose, what, range) }?;
+        self.note_reached(purpose, start, range);
+        let (buffer, offset, size) = range;
+        let whole = size_of_whole_dwords(offset, size);
+        if whole == Some(size) {
+            return Ok((start, None));
+        }
+        // SAFETY: the caller's contract.
+        let memory = unsafe { memory_of(&self.ctx, buffer) };
+        let end = whole.and_then(|whole| offset.checked_add(whole));
+        // Shaders can also read the rest of the dword if the buffer's memory contains it. Under the descriptor plan
+        // they never can, because a descriptor covers only the range.
+        let is_there = self.ctx.table().is_none() && end.is_some_and(|end| end <= memory);
+        Ok((start, (!is_there).then_some((offset + size, memory))))
+    }
+
+    /// Notes that captures read a range of device addresses. Does nothing for purposes other than `Read`, and under the
+    /// descriptor plan.
+    fn note_reached(&mut self, purpose: Purpose, start: u64, (.., size): BufferRange) {
+        if purpose == Purpose::Read && self.ctx.table().is_none() {
+            self.collected.reached.add(start..start.saturating_add(size));
+        }
     }
 }

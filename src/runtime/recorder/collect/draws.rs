@@ -1,14 +1,13 @@
 //! Collects draws, each with its state and with the queries that are active.
 
 use super::super::checks::{check_input, check_topology, check_used_sets};
-use super::super::draw_commands::Arguments;
-use super::addresses::memory_of;
 use super::values::invocations_per_item;
 use super::{ActiveQuery, CollectedDraw, Collector, Predicate, State, Traits};
 use crate::counts::BoundBuffer;
+use crate::runtime::addresses::memory_of;
 use crate::runtime::descriptors::Purpose;
 use crate::runtime::fold::dispatch_size;
-use crate::runtime::parameters::{CounterBuffer, IndirectDraw};
+use crate::runtime::parameters::{Arguments, CounterBuffer, IndirectDraw};
 use crate::runtime::{Pipeline, QueryKind, RuntimeError};
 use crate::sysval::setup::{Input, kind};
 use crate::sysval::{Address, draw_flags, flags, split};
@@ -97,13 +96,12 @@ impl Collector {
 
     /// # Safety
     /// The requirements of [`Recorder::draw`](super::super::Recorder::draw) apply.
-    pub(in super::super) unsafe fn push(
+    pub(super) unsafe fn push(
         &mut self,
         topology: PrimitiveTopology,
         arguments: Arguments<'_>,
         draw_index: u32,
     ) -> Result<(), RuntimeError> {
-        self.check_begun()?;
         if !self.takes_draws() {
             return Ok(());
         }

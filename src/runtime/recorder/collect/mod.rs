@@ -5,38 +5,51 @@
 //! [plan](super::plan), uses only [`Collected`], which contains no Vulkan handles. The last phase,
 //! [play](super::play), also uses the [`Bindings`] and the descriptors of the buffers.
 
-mod addresses;
 mod bind;
-mod constants;
 mod draws;
 mod queries;
-mod sets;
-mod streams;
+mod snapshots;
 mod values;
 
-pub(in crate::runtime) use self::addresses::{BufferRange, address, resolve};
-pub(super) use self::constants::Constants;
+use std::collections::HashSet;
+
 #[cfg(test)]
 pub(super) use self::draws::most_invocations;
 pub(in crate::runtime) use self::draws::most_slices;
-use self::queries::ActiveQuery;
-use self::sets::BoundSets;
-pub(super) use self::sets::{RecordedSets, SetNumbers};
-pub(super) use self::streams::Streams;
+use self::queries::{ActiveQuery, QueryName};
+pub(super) use self::snapshots::{Constants, RecordedSets, SetNumbers};
 pub(super) use self::values::{
-    Collected, CollectedDraw, MAX_ASSEMBLED_DRAWS, Position, State, Target, Traits,
-    invocations_per_item,
+    Attributes, Bindings, Collected, CollectedDraw, MAX_ASSEMBLED_DRAWS, Position, Ranges, State,
+    Target, Traits, invocations_per_item,
 };
 use super::checks::{check_capture_buffers, check_counters, check_distinct};
 use super::{CaptureDesc, Captured};
-use crate::capture::{Layout, MAX_XFB_BUFFERS};
+use crate::capture::{Layout, MAX_STREAMS, MAX_XFB_BUFFERS};
 use crate::counts::BoundBuffer;
 use crate::lower::Backend;
 use crate::runtime::descriptors::{Purpose, Table};
-use crate::runtime::parameters::{CounterBuffer, VertexBuffer};
-use crate::runtime::{Context, Pipeline, RuntimeError};
-use crate::sysval::{Address, AttributeDescriptor, INLINE_ATTRIBUTES, split};
-use crate::topology::ProvokingVertex;
+use crate::runtime::parameters::{Arguments, CounterBuffer, VertexBuffer};
+use crate::runtime::{Context, Pipeline, QueryKind, QueryPool, RuntimeError};
+use crate::sysval::{Address, AttributeDescriptor, split};
+use crate::topology::{PrimitiveTopology, ProvokingVertex};
+
+/// Collects the draws of a capture separately for each vertex stream. The streams are independent, because no buffer
+/// captures two streams. So a capture with several streams is planned and played stream by stream.
+#[derive(Debug)]
+pub(super) struct Streams {
+    /// The collectors, by stream. The capture uses the first `count`; the others keep their heap memory for later
+    /// captures.
+    collectors: Vec<Collector>,
+    /// The number of streams of the capture. It includes the streams that the first pipeline may emit to, and all
+    /// streams up to the last one that has a query.
+    count: usize,
+    /// The number of streams that the first pipeline may emit to. Only the collectors of these streams get bindings and
+    /// draws.
+    bound: usize,
+    begun: bool,
+    /// The queries that have ended in this recording. They must not be begun again in it.
+    ended_queries: HashSet<QueryName>,
+}
 
 /// Collects the draws of one vertex stream of a capture. Without geometry shaders there is only stream 0.
 #[derive(Debug)]
@@ -49,7 +62,6 @@ pub(super) struct Collector {
     pub(super) table: Table,
     /// For each capture buffer, the address of the counter that the end of the capture writes, or 0.
     pub(super) end_counters: [Address; MAX_XFB_BUFFERS],
-    begun: bool,
     bound: Bound,
     /// The attribute descriptors that are computed when attributes are bound. This temporary list is a member so that
     /// its heap memory is reused.
@@ -95,35 +107,213 @@ struct Predicate {
     inverted: bool,
 }
 
-/// The bound objects and values to which the [`State`]s of the draws refer by index.
-#[derive(Debug, Default)]
-pub(super) struct Bindings {
-    pub(super) pipelines: Vec<Pipeline>,
-    pub(super) attributes: Vec<Attributes>,
-    /// The attribute descriptors of all [`Attributes`], except for the inline ones.
-    pub(super) attribute_table: Vec<AttributeDescriptor>,
-    pub(super) constants: Constants,
-    pub(super) sets: BoundSets,
-}
+impl Streams {
+    pub(super) fn new(ctx: &Context) -> Self {
+        let collectors = vec![Collector::new(ctx, 0)];
+        Self { collectors, count: 1, bound: 1, begun: false, ended_queries: HashSet::new() }
+    }
 
-/// The attribute descriptors with which a pipeline reads the bound vertex buffers.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Attributes {
-    pub(super) inline: [AttributeDescriptor; INLINE_ATTRIBUTES],
-    /// The attribute descriptors that are not inline: the index of the first one in [`Bindings::attribute_table`], and
-    /// their number.
-    pub(super) others: (usize, usize),
-    /// Whether any attribute [reaches far](AttributeDescriptor::reaches_far).
-    reach_far: bool,
-    /// Whether all elements are aligned to the size of the [widest
-    /// access](crate::runtime::pulling::PulledAttribute::access) to them.
-    are_aligned: bool,
-    /// The number of vertices for which the bound vertex buffers have the elements of all attributes with per-vertex
-    /// rate.
-    vertices: u32,
-    /// The number of instances for which the bound vertex buffers have the elements of all attributes with per-instance
-    /// rate.
-    instances: u32,
+    fn ctx(&self) -> &Context {
+        &self.collectors[0].ctx
+    }
+
+    pub(super) const fn bound(&self) -> usize {
+        self.bound
+    }
+
+    pub(super) fn all(&self) -> &[Collector] {
+        &self.collectors[..self.count]
+    }
+
+    pub(super) fn all_mut(&mut self) -> &mut [Collector] {
+        &mut self.collectors[..self.count]
+    }
+
+    /// Calls `f` for each stream that the first pipeline may emit to.
+    ///
+    /// # Errors
+    /// The first error of `f`.
+    pub(super) fn each(
+        &mut self,
+        f: impl FnMut(&mut Collector) -> Result<(), RuntimeError>,
+    ) -> Result<(), RuntimeError> {
+        self.collectors[..self.bound].iter_mut().try_for_each(f)
+    }
+
+    /// Ensures that the capture has at least `count` streams, and adds collectors if necessary.
+    fn widen(&mut self, count: usize) {
+        for stream in self.collectors.len()..count {
+            let collector = Collector::new(self.ctx(), stream as u32);
+            self.collectors.push(collector);
+        }
+        self.count = self.count.max(count);
+    }
+
+    /// Begins a capture without draws. After an error [`clear`](Self::clear) must be called.
+    ///
+    /// # Errors
+    /// The errors of [`Recorder::begin`](super::Recorder::begin); [`RuntimeError::Unsupported`] for pipelines of other
+    /// backends.
+    ///
+    /// # Safety
+    /// The requirements of [`Recorder::begin`](super::Recorder::begin) apply.
+    pub(super) unsafe fn begin(&mut self, desc: &CaptureDesc<'_>) -> Result<(), RuntimeError> {
+        self.check_pipeline(desc.pipeline)?;
+        check_capture_buffers(self.ctx(), desc.pipeline, desc.buffers)?;
+        check_counters(self.ctx(), Backend::Compute, desc.counters)?;
+        self.bound = desc.pipeline.stream_count() as usize;
+        self.widen(self.bound);
+        // SAFETY: the caller's contract.
+        self.each(|collector| unsafe { collector.begin(desc) })?;
+        // The vertex and geometry shaders run once for each stream. Their side effects must happen only once, so only
+        // the run that stores the records of the first captured stream has them.
+        let mut is_first = true;
+        for collector in self.all_mut() {
+            let collected = &mut collector.collected;
+            collected.has_effects = is_first || !collected.has_targets();
+            is_first &= !collected.has_targets();
+        }
+        self.begun = true;
+        Ok(())
+    }
+
+    /// Begins counting draws that are not captured.
+    pub(super) const fn begin_inactive(&mut self) {
+        self.begun = true;
+    }
+
+    /// Checks the counters that the end of the capture writes, and stores their addresses. After an error the
+    /// previously stored addresses stay.
+    ///
+    /// # Errors
+    /// The errors of [`Capture::end`](super::Capture::end).
+    ///
+    /// # Safety
+    /// The requirements of [`Recorder::end`](super::Recorder::end) apply.
+    pub(super) unsafe fn end(
+        &mut self,
+        counters: &[Option<CounterBuffer>],
+    ) -> Result<(), RuntimeError> {
+        self.check_begun()?;
+        check_counters(self.ctx(), Backend::Compute, counters)?;
+        check_distinct(counters)?;
+        let mut all = [[Address::default(); MAX_XFB_BUFFERS]; MAX_STREAMS as usize];
+        for (collector, found) in self.collectors[..self.bound].iter_mut().zip(&mut all) {
+            // SAFETY: the caller's contract.
+            *found = unsafe { collector.counter_addresses(counters) }?;
+        }
+        for (collector, counters) in self.all_mut().iter_mut().zip(all) {
+            collector.end_counters = counters;
+        }
+        Ok(())
+    }
+
+    /// Removes all draws and bindings. The heap memory is kept.
+    pub(super) fn clear(&mut self) {
+        self.all_mut().iter_mut().for_each(Collector::clear);
+        (self.count, self.bound, self.begun) = (1, 1, false);
+        self.ended_queries.clear();
+    }
+
+    /// # Errors
+    /// [`RuntimeError::NotBegun`].
+    pub(super) const fn check_begun(&self) -> Result<(), RuntimeError> {
+        if self.begun { Ok(()) } else { Err(RuntimeError::NotBegun) }
+    }
+
+    /// # Errors
+    /// [`RuntimeError::Unsupported`], [`RuntimeError::OtherContext`].
+    fn check_pipeline(&self, pipeline: &Pipeline) -> Result<(), RuntimeError> {
+        self.ctx().check_made(pipeline.context(), "the pipeline")?;
+        match pipeline.backend() {
+            Backend::Compute => Ok(()),
+            backend => {
+                let what = "a pipeline among the draws of a capture by compute";
+                Err(RuntimeError::Unsupported { backend, what })
+            }
+        }
+    }
+
+    /// Forgets which queries have ended. Must be called when their ends have been recorded.
+    pub(super) fn forget_ended(&mut self) {
+        self.ended_queries.clear();
+    }
+
+    /// # Errors
+    /// The errors of [`Recorder::bind_pipeline`](super::Recorder::bind_pipeline).
+    pub(super) fn bind_pipeline(&mut self, pipeline: &Pipeline) -> Result<(), RuntimeError> {
+        if pipeline.stream_count() as usize > self.bound {
+            let what = "a pipeline that emits to more vertex streams than that of Begin";
+            return Err(RuntimeError::Unsupported { backend: Backend::Compute, what });
+        }
+        self.check_pipeline(pipeline)?;
+        self.each(|collector| collector.bind_pipeline(pipeline))
+    }
+
+    /// # Safety
+    /// The requirements of [`Recorder::draw`](super::Recorder::draw) apply.
+    pub(super) unsafe fn push(
+        &mut self,
+        topology: PrimitiveTopology,
+        arguments: Arguments<'_>,
+        draw_index: u32,
+    ) -> Result<(), RuntimeError> {
+        self.check_begun()?;
+        let mut before = [0; MAX_STREAMS as usize];
+        for (before, collector) in before.iter_mut().zip(self.all()) {
+            *before = collector.collected.draws.len();
+        }
+        // SAFETY: the caller's contract.
+        let pushed =
+            self.each(|collector| unsafe { collector.push(topology, arguments, draw_index) });
+        if pushed.is_err() {
+            // If the draw failed for one stream, it is removed from all streams.
+            for (collector, before) in self.all_mut().iter_mut().zip(before) {
+                collector.collected.draws.truncate(before);
+            }
+        }
+        pushed
+    }
+
+    /// # Errors
+    /// The errors of [`Recorder::begin_query_indexed`](super::Recorder::begin_query_indexed).
+    ///
+    /// # Safety
+    /// The requirements of [`Recorder::begin_query_indexed`](super::Recorder::begin_query_indexed) apply.
+    pub(super) unsafe fn begin_query(
+        &mut self,
+        pool: &QueryPool,
+        query: u32,
+        stream: u32,
+    ) -> Result<(), RuntimeError> {
+        if stream >= MAX_STREAMS {
+            return Err(RuntimeError::QueryStream { stream });
+        }
+        self.check_begun()?;
+        pool.check_context(self.ctx())?;
+        pool.check_range(query, 1)?;
+        let name = (pool.buffer().raw(), query);
+        if self.all().iter().any(|collector| collector.has_active(name)) {
+            return Err(RuntimeError::QueryActive);
+        }
+        if self.ended_queries.contains(&name) {
+            return Err(RuntimeError::QueryUsed { query });
+        }
+        let stream = stream as usize;
+        // No draw of the capture emits to streams that are added here, so the query counts 0.
+        self.widen(stream + 1);
+        // SAFETY: the caller's contract.
+        unsafe { self.collectors[stream].begin_query(pool, query) }
+    }
+
+    /// # Errors
+    /// The errors of [`Recorder::end_query_indexed`](super::Recorder::end_query_indexed).
+    pub(super) fn end_query(&mut self, kind: QueryKind, stream: u32) -> Result<(), RuntimeError> {
+        let collector = self.all_mut().get_mut(stream as usize);
+        let ended = collector.ok_or(RuntimeError::NoQuery)?.end_query(kind)?;
+        self.ended_queries.insert(ended);
+        Ok(())
+    }
 }
 
 impl Collector {
@@ -134,26 +324,17 @@ impl Collector {
             bindings: Bindings::default(),
             table: Table::default(),
             end_counters: Default::default(),
-            begun: false,
             bound: Bound::default(),
             descriptors: Vec::new(),
         }
     }
 
-    /// Begins a capture without draws.
-    ///
-    /// # Errors
-    /// The errors of [`Recorder::begin`](super::Recorder::begin); [`RuntimeError::Unsupported`] for pipelines of other
-    /// backends.
+    /// Binds what a capture begins with: the buffers and counters of this stream, the pipeline and the vertex buffers.
     ///
     /// # Safety
     /// The requirements of [`Recorder::begin`](super::Recorder::begin) apply.
-    pub(super) unsafe fn begin(&mut self, desc: &CaptureDesc<'_>) -> Result<(), RuntimeError> {
+    unsafe fn begin(&mut self, desc: &CaptureDesc<'_>) -> Result<(), RuntimeError> {
         let pipeline = desc.pipeline;
-        self.begin_inactive();
-        self.check_pipeline(pipeline)?;
-        check_capture_buffers(&self.ctx, pipeline, desc.buffers)?;
-        check_counters(&self.ctx, Backend::Compute, desc.counters)?;
         let Layout { strides, streams, .. } = *pipeline.layout();
         (self.bound.strides, self.bound.streams) = (strides, streams);
         for (number, (bound, stride)) in desc.buffers.iter().zip(strides).enumerate() {
@@ -183,32 +364,7 @@ impl Collector {
         unsafe { self.find_attributes() }
     }
 
-    /// Begins counting draws that are not captured.
-    const fn begin_inactive(&mut self) {
-        self.begun = true;
-    }
-
-    /// Checks the counters that the end of the capture writes, and returns their addresses.
-    ///
-    /// # Errors
-    /// The errors of [`Capture::end`](super::Capture::end).
-    ///
-    /// # Safety
-    /// The requirements of [`Recorder::end`](super::Recorder::end) apply.
-    pub(super) unsafe fn end(
-        &mut self,
-        counters: &[Option<CounterBuffer>],
-    ) -> Result<[Address; MAX_XFB_BUFFERS], RuntimeError> {
-        self.check_begun()?;
-        check_counters(&self.ctx, Backend::Compute, counters)?;
-        check_distinct(counters)?;
-        // SAFETY: the caller's contract.
-        unsafe { self.counter_addresses(counters) }
-    }
-
-    /// Removes all draws and bindings. The heap memory is kept.
-    pub(super) fn clear(&mut self) {
-        self.begun = false;
+    fn clear(&mut self) {
         self.end_counters = Default::default();
         self.collected.clear();
         self.bindings.clear();
@@ -224,29 +380,6 @@ impl Collector {
         // The attributes of the removed draws are dropped, too, so the next draw has to compute its attributes again.
         self.bindings.advance();
         self.bound.has_attributes = false;
-    }
-
-    pub(super) const fn has_begun(&self) -> bool {
-        self.begun
-    }
-
-    /// # Errors
-    /// [`RuntimeError::NotBegun`].
-    pub(super) const fn check_begun(&self) -> Result<(), RuntimeError> {
-        if self.begun { Ok(()) } else { Err(RuntimeError::NotBegun) }
-    }
-
-    /// # Errors
-    /// [`RuntimeError::Unsupported`], [`RuntimeError::OtherContext`].
-    fn check_pipeline(&self, pipeline: &Pipeline) -> Result<(), RuntimeError> {
-        self.ctx.check_made(pipeline.context(), "the pipeline")?;
-        match pipeline.backend() {
-            Backend::Compute => Ok(()),
-            backend => {
-                let what = "a pipeline among the draws of a capture by compute";
-                Err(RuntimeError::Unsupported { backend, what })
-            }
-        }
     }
 
     /// Returns the addresses of the counters of those buffers that capture the stream. For other buffers the address is
@@ -272,28 +405,5 @@ impl Collector {
             }
         }
         Ok(addresses)
-    }
-}
-
-impl Bindings {
-    /// Returns the pipeline of a state, or `None` if its draws are only counted.
-    pub(super) fn pipeline_of(&self, state: &State) -> Option<&Pipeline> {
-        self.pipelines.get(state.pipeline)
-    }
-
-    fn clear(&mut self) {
-        self.pipelines.clear();
-        self.attributes.clear();
-        self.attribute_table.clear();
-        self.constants.clear();
-        self.sets.restart();
-    }
-
-    /// Removes what only recorded draws refer to. The last pipeline and the descriptor sets stay bound.
-    fn advance(&mut self) {
-        self.pipelines.drain(..self.pipelines.len().saturating_sub(1));
-        self.attributes.clear();
-        self.attribute_table.clear();
-        self.constants.forget_snapshots();
     }
 }

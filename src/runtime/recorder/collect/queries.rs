@@ -13,7 +13,7 @@ use crate::sysval::{Address, split};
 pub(super) type QueryName = (vk::Buffer, u32);
 
 /// The addresses of the active query of a kind, or 0 if no such query is active. The addresses must be
-/// [resolved](super::resolve) before shaders use them.
+/// [resolved](crate::runtime::addresses::resolve) before shaders use them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ActiveQuery {
     pub(super) values: Address,

@@ -1,19 +1,21 @@
-//! The values that are collected as the input of the phase [plan](super::super::plan).
+//! The values that are collected: [`Collected`], on which a [plan](super::super::plan) depends, and [`Bindings`], which
+//! [play](super::super::play) needs in addition.
 
 #![forbid(unsafe_code)]
 
 use std::ops::Range;
 
 use super::super::Captured;
-use super::super::ranges::Ranges;
+use super::snapshots::{BoundSets, Constants};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::counts::BoundBuffer;
 use crate::lower::LoweredGeometry;
 use crate::lower::compute::WorkgroupSizes;
+use crate::runtime::Pipeline;
 use crate::runtime::descriptors::MAX_ACCESS;
 use crate::runtime::pipeline::Key;
 use crate::sysval::setup::{Input, MAX_DRAWS, Operation, kind};
-use crate::sysval::{Address, flags};
+use crate::sysval::{Address, AttributeDescriptor, INLINE_ATTRIBUTES, flags};
 use crate::topology::{PrimitiveTopology, Shape};
 
 /// The largest number of draws of geometry shaders that are planned together. A single indirect command may contain
@@ -26,7 +28,7 @@ pub(in super::super) const MAX_ASSEMBLED_DRAWS: u64 = 1 << 16;
 /// ([`ENTRIES_PER_BLOCK`](crate::sysval::entries::ENTRIES_PER_BLOCK)).
 const MAX_ASSEMBLED_COMMANDS: usize = 1 << 12;
 
-/// The draws of one vertex stream, and where they are captured. The addresses must be [resolved](super::resolve) before
+/// The draws of one vertex stream, and where they are captured. The addresses must be [resolved](crate::runtime::addresses::resolve) before
 /// shaders use them.
 #[derive(Debug)]
 pub(in super::super) struct Collected {
@@ -88,15 +90,15 @@ pub(in super::super) struct CollectedDraw {
 /// What is bound and set for a draw. Draws with the same state may share a dispatch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in super::super) struct State {
-    /// The index of the pipeline in [`Bindings::pipelines`](super::Bindings::pipelines). If draws are only counted,
+    /// The index of the pipeline in [`Bindings::pipelines`]. If draws are only counted,
     /// there is no such element.
     pub(in super::super) pipeline: usize,
-    /// The index of the attribute descriptors in [`Bindings::attributes`](super::Bindings::attributes).
+    /// The index of the attribute descriptors in [`Bindings::attributes`].
     pub(in super::super) attributes: usize,
     /// The position of the snapshot of the push constants that the shader reads, for
-    /// [`Constants::bytes`](super::constants::Constants::bytes).
+    /// [`Constants::bytes`].
     pub(in super::super) constants: usize,
-    /// The index of the snapshot of the descriptor sets in [`Bindings::sets`](super::Bindings::sets).
+    /// The index of the snapshot of the descriptor sets in [`Bindings::sets`].
     pub(in super::super) sets: usize,
     pub(in super::super) traits: Traits,
 }
@@ -128,6 +130,41 @@ pub(in super::super) struct Traits {
     pub(in super::super) unbound_set: Option<u32>,
 }
 
+/// The bound objects and values to which the [`State`]s of the draws refer by index.
+#[derive(Debug, Default)]
+pub(in super::super) struct Bindings {
+    pub(in super::super) pipelines: Vec<Pipeline>,
+    pub(in super::super) attributes: Vec<Attributes>,
+    /// The attribute descriptors of all [`Attributes`], except for the inline ones.
+    pub(in super::super) attribute_table: Vec<AttributeDescriptor>,
+    pub(in super::super) constants: Constants,
+    pub(in super::super) sets: BoundSets,
+}
+
+/// The attribute descriptors with which a pipeline reads the bound vertex buffers.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in super::super) struct Attributes {
+    pub(in super::super) inline: [AttributeDescriptor; INLINE_ATTRIBUTES],
+    /// The attribute descriptors that are not inline: the index of the first one in [`Bindings::attribute_table`], and
+    /// their number.
+    pub(in super::super) others: (usize, usize),
+    /// Whether any attribute [reaches far](AttributeDescriptor::reaches_far).
+    pub(super) reach_far: bool,
+    /// Whether all elements are aligned to the size of the [widest
+    /// access](crate::runtime::pulling::PulledAttribute::access) to them.
+    pub(super) are_aligned: bool,
+    /// The number of vertices for which the bound vertex buffers have the elements of all attributes with per-vertex
+    /// rate.
+    pub(super) vertices: u32,
+    /// The number of instances for which the bound vertex buffers have the elements of all attributes with per-instance
+    /// rate.
+    pub(super) instances: u32,
+}
+
+/// Disjoint ranges of addresses, in ascending order. Ranges that touch are joined.
+#[derive(Debug, Default)]
+pub(in super::super) struct Ranges(Vec<Range<u64>>);
+
 impl Default for Collected {
     fn default() -> Self {
         Self {
@@ -146,7 +183,6 @@ impl Default for Collected {
 }
 
 impl Collected {
-    /// Removes all draws and bound buffers. The heap memory is kept.
     pub(super) fn clear(&mut self) {
         self.advance(Position::Known(0), Some(Captured::default()));
         self.targets = Default::default();
@@ -228,6 +264,29 @@ impl Collected {
     pub(in super::super) fn unbound_set(&self) -> Option<u32> {
         let mut states = self.used_states().filter_map(|number| self.states.get(number));
         states.find_map(|state| state.traits.unbound_set)
+    }
+}
+
+impl Bindings {
+    /// Returns the pipeline of a state, or `None` if its draws are only counted.
+    pub(in super::super) fn pipeline_of(&self, state: &State) -> Option<&Pipeline> {
+        self.pipelines.get(state.pipeline)
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.pipelines.clear();
+        self.attributes.clear();
+        self.attribute_table.clear();
+        self.constants.clear();
+        self.sets.restart();
+    }
+
+    /// Removes what only recorded draws refer to. The last pipeline and the descriptor sets stay bound.
+    pub(super) fn advance(&mut self) {
+        self.pipelines.drain(..self.pipelines.len().saturating_sub(1));
+        self.attributes.clear();
+        self.attribute_table.clear();
+        self.constants.forget_snapshots();
     }
 }
 
@@ -324,6 +383,42 @@ impl CollectedDraw {
     pub(in super::super) fn most_workgroups(&self, size: u32) -> u64 {
         let more = (self.count() - 1).min(self.invocations);
         self.invocations.div_ceil(u64::from(size)) + more
+    }
+}
+
+impl Ranges {
+    pub(in super::super) const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    pub(in super::super) fn as_slice(&self) -> &[Range<u64>] {
+        &self.0
+    }
+
+    pub(in super::super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    pub(in super::super) fn overlaps(&self, range: &Range<u64>) -> bool {
+        let next = self.0.partition_point(|other| other.end <= range.start);
+        !range.is_empty() && self.0.get(next).is_some_and(|other| other.start < range.end)
+    }
+
+    pub(in super::super) fn add(&mut self, range: Range<u64>) {
+        let first = self.0.partition_point(|other| other.end < range.start);
+        let touching = |other: &&Range<u64>| other.start <= range.end;
+        let count = self.0.iter().skip(first).take_while(touching).count();
+        let found = self.0.get(first..first + count).unwrap_or_default();
+        match found {
+            [] if range.is_empty() => {}
+            [] => self.0.insert(first, range),
+            [only] if only.start <= range.start && range.end <= only.end => {}
+            [one, ..] => {
+                let last = found.last().unwrap_or(one);
+                let all = one.start.min(range.start)..last.end.max(range.end);
+                self.0.splice(first..first + count, [all]);
+            }
+        }
     }
 }
 

@@ -90,7 +90,7 @@ use crate::sysval::{Address, DrawSysvals};
 pub(super) const POSITIONS_SIZE: u64 = size_of::<[u32; MAX_XFB_BUFFERS]>() as u64;
 
 /// The steps to record for a [`Collected`] (the draws of one vertex stream), and the memory of these steps. Addresses
-/// must be [resolved](super::collect::resolve) before shaders use them. A `Plan` is reused for later recordings, so
+/// must be [resolved](crate::runtime::addresses::resolve) before shaders use them. A `Plan` is reused for later recordings, so
 /// that its heap memory is allocated once.
 #[derive(Debug, Default)]
 pub(super) struct Plan {

@@ -11,10 +11,11 @@ use ash::vk;
 
 use self::order::Accesses;
 pub use self::order::CaptureOrder;
-use super::collect::{Bindings, Collected, Position, RecordedSets, resolve};
+use super::collect::{Bindings, Collected, Position, RecordedSets};
 use super::plan::{BatchId, BlockId, CaptureStep, Draws, Limits, Plan, Step};
 use super::{Captured, Recorded};
 use crate::capture::MAX_XFB_BUFFERS;
+use crate::runtime::addresses::resolve;
 use crate::runtime::arena::Suballocation;
 use crate::runtime::descriptors::{LastSets, Table, User};
 use crate::runtime::fold::fold;

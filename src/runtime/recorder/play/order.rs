@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
-use super::super::collect::Position;
+use super::super::collect::{Position, Ranges};
 use super::super::plan::Touched;
-use super::super::ranges::Ranges;
 use super::{Playback, Player};
 use crate::runtime::Barrier;
 use crate::sysval::results::Query;
