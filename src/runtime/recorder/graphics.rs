@@ -485,7 +485,9 @@ impl<'a> Graphics<'a> {
         if let Some(captured) = &mut self.captured
             && !self.pipeline.layout().outputs.is_empty()
         {
-            captured.add(counts);
+            let Captured { primitives_written: written, primitives_needed: needed, .. } = captured;
+            *written = written.wrapping_add(counts.primitives_written);
+            *needed = needed.wrapping_add(counts.primitives_needed);
         }
         for (buffer, _) in self.targets.iter_mut().flatten() {
             buffer.position += counts.bytes_written(buffer.stride);

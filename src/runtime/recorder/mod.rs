@@ -45,7 +45,6 @@ pub use self::set_arguments::BufferSet;
 use super::Pipeline;
 use super::parameters::{CaptureBuffer, CounterBuffer, VertexBuffer};
 use crate::capture::MAX_XFB_BUFFERS;
-use crate::counts::DrawCounts;
 use crate::setters::setters;
 
 /// The parameters of a new capture. [`new`](Self::new) takes the pipeline, and the other functions set the other
@@ -92,13 +91,6 @@ pub struct Captured {
     /// For each capture buffer, the number of bytes from the start of the bound range to the end of the last record,
     /// which is the value of its counter.
     pub positions: [u64; MAX_XFB_BUFFERS],
-}
-
-impl Captured {
-    const fn add(&mut self, counts: &DrawCounts) {
-        self.primitives_written = self.primitives_written.wrapping_add(counts.primitives_written);
-        self.primitives_needed = self.primitives_needed.wrapping_add(counts.primitives_needed);
-    }
 }
 
 /// What was recorded for a capture.

@@ -216,6 +216,12 @@ impl Collected {
         self.states.get(draw.state).map_or_else(Traits::default, |state| state.traits)
     }
 
+    /// Whether the draws have geometry or tessellation shaders. Either all draws of a [part](Self::parts) have them, or
+    /// none has.
+    pub(in super::super) fn has_geometry(&self) -> bool {
+        self.draws.first().is_some_and(|draw| self.traits_of(draw).geometry.is_some())
+    }
+
     /// Returns the indices of the states with which shaders have to run, in ascending order.
     pub(in super::super) fn used_states(&self) -> impl Iterator<Item = usize> {
         let captures = self.has_targets();

@@ -8,6 +8,7 @@
 use super::super::collect::{CollectedDraw, Position};
 use super::place::unclamped_draw;
 use super::{CaptureStep, Draws, Planner, Queries, Size, Step, Touched, Upload, When};
+use crate::runtime::fold::fold;
 use crate::runtime::pipeline::{Key, Source};
 use crate::runtime::{Barrier, RuntimeError};
 use crate::sysval::Address;
@@ -65,6 +66,7 @@ impl Planner<'_> {
         };
         let block = self.plan.upload(fused, size_of::<Fused>());
         let topology = Some(draw.topology.xfb_topology());
+        let size = fold(workgroups.into(), self.limits.workgroups_per_axis)?;
         self.plan.steps.extend([
             Step::Barrier {
                 which: Barrier::BeforeFused,
@@ -75,7 +77,7 @@ impl Planner<'_> {
                 key: Key { topology, ..Key::of(Source::Fused) },
                 state: draw.state,
                 draws: Draws::Fused(unclamped_draw(&draw.input), block),
-                size: Size::Direct(workgroups.into()),
+                size: Size::Direct(size),
             }),
         ]);
         Ok(())

@@ -25,8 +25,8 @@ use super::{
     Assembly, BatchId, BlockId, CaptureStep, Draws, Planner, Queries, Scratch, Size, Step, Touched,
     Upload, When,
 };
-use crate::lower::LoweredGeometry;
 use crate::lower::kernel::Kernel;
+use crate::runtime::fold::fold;
 use crate::runtime::pipeline::{Key, Source};
 use crate::runtime::{Barrier, RuntimeError};
 use crate::sysval::entries::{
@@ -85,22 +85,11 @@ pub(in super::super) struct EntryGroup {
 }
 
 impl Planner<'_> {
-    /// Whether the draws have geometry shaders. Either all draws of a [part](super::super::collect::Collected::parts)
-    /// have one, or none has.
-    pub(super) fn has_geometry(&self) -> bool {
-        let first = self.collected.draws.first();
-        first.is_some_and(|draw| self.geometry_of(draw).is_some())
-    }
-
     /// Whether the shaders of all draws always emit the same number of primitives per input primitive, so that no
     /// counting run is needed.
     pub(super) fn emits_always(&self) -> bool {
         let mut draws = self.collected.draws.iter();
         draws.all(|draw| self.collected.traits_of(draw).emission().is_some())
-    }
-
-    fn geometry_of(&self, draw: &CollectedDraw) -> Option<LoweredGeometry> {
-        self.collected.traits_of(draw).geometry
     }
 
     /// Plans the counting run, the kernels that compute where each entry's records are written, and the storing run.
@@ -246,7 +235,7 @@ impl Planner<'_> {
             let listed = Some((BlockId(block.0 + number), range.len()));
             let first = self.plan.entry_blocks;
             self.plan.entry_blocks += blocks;
-            let size = Size::Direct(workgroups.into());
+            let size = Size::Direct(fold(workgroups.into(), per_axis)?);
             let blocks = Some([first, blocks]);
             self.add_group(draws[range.start], key, listed, counting, size, blocks);
         }
@@ -299,7 +288,9 @@ impl Planner<'_> {
                 entries_of((most_of(draws) + count * size).div_ceil(ENTRIES_PER_BLOCK.into()));
             let size = match self.limits.indirect_dispatch {
                 true => Size::Indirect(counting),
-                false => Size::DirectUpTo(most.div_ceil(size)),
+                false => {
+                    Size::DirectUpTo(fold(most.div_ceil(size), self.limits.workgroups_per_axis)?)
+                }
             };
             let key = group.key(false, self.limits.shared_workgroups);
             self.add_group(&draws[0], key, None, counting, size, None);
@@ -318,7 +309,7 @@ impl Planner<'_> {
         size: Size,
         blocks: Option<[u32; 2]>,
     ) {
-        let Some(geometry) = self.geometry_of(draw) else { return };
+        let Some(geometry) = self.collected.traits_of(draw).geometry else { return };
         self.plan.entry_groups.push(EntryGroup {
             state: draw.state,
             key,

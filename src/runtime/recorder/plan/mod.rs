@@ -80,7 +80,6 @@ use super::Captured;
 use super::collect::{Collected, Position};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::lower::kernel::Kernel;
-use crate::runtime::arena::aligned;
 use crate::runtime::fold::fold;
 use crate::runtime::{Barrier, RuntimeError};
 use crate::sysval::setup::{Finish, Operation};
@@ -176,7 +175,6 @@ impl Plan {
         self.groups.clear();
         self.entry_groups.clear();
         self.entry_blocks = 0;
-        self.restarts.clear();
     }
 
     fn forget_placed(&mut self) {
@@ -193,66 +191,50 @@ impl Plan {
     fn upload(&mut self, contents: Upload, size: usize) -> BlockId {
         push_block(&mut self.blocks, Contents::Upload(contents), size as u64)
     }
-
-    /// The numbers of bytes of upload and of scratch memory that all blocks take.
-    pub(super) fn memory(&self) -> (u64, u64) {
-        let of = |block: &Block| match block.contents {
-            Contents::Scratch(_) => (0, aligned(block.size)),
-            Contents::Upload(_) => (aligned(block.size), 0),
-        };
-        self.blocks.iter().map(of).fold((0, 0), |(a, b), (c, d)| (a + c, b + d))
-    }
-
-    /// The number of bytes of scratch memory that recordings into the same command buffer may share.
-    pub(super) fn reused_memory(&self) -> u64 {
-        let is_reused = |block: &&Block| block.contents == Contents::Scratch(Scratch::EntryCounts);
-        self.blocks.iter().find(is_reused).map_or(0, |block| block.size)
-    }
-
-    pub(super) fn capture_steps(&self) -> impl Iterator<Item = &CaptureStep> {
-        self.steps.iter().filter_map(|step| match step {
-            Step::Capture(capture) => Some(capture),
-            _ => None,
-        })
-    }
-
-    pub(super) fn is_fused(&self) -> bool {
-        self.capture_steps().any(|capture| matches!(capture.draws, Draws::Fused(..)))
-    }
 }
 
 impl Planner<'_> {
     fn plan_draws(&mut self, may_fuse: bool) -> Result<(), RuntimeError> {
         let all_known = self.collected.draws.iter().all(|draw| draw.is_known());
-        if self.has_geometry() {
-            return match self.collected.position {
-                Position::Known(record) if all_known && self.emits_always() => {
-                    self.place_draws(record)?;
-                    self.plan_direct()
-                }
-                _ => self.plan_geometry(),
-            };
-        }
-        let fusible = self.fusible().filter(|_| may_fuse);
-        match self.collected.position {
-            Position::Known(record) if all_known => {
-                self.place_draws(record)?;
-                // A fused capture saves the finish kernel. That kernel is needed only if there are counters or queries
-                // to write, and only a capture that is dispatched can write them instead.
-                let fused = !self.plan.operations.is_empty() && !self.plan.dispatches.is_empty();
-                match fusible.filter(|_| fused) {
-                    Some(draw) => self.plan_fused(&draw, true),
-                    None => self.plan_direct(),
-                }
+        let has_geometry = self.collected.has_geometry();
+        let may_fuse = may_fuse && !has_geometry;
+        if let Position::Known(record) = self.collected.position
+            && all_known
+            && (!has_geometry || self.emits_always())
+        {
+            self.place_draws(record)?;
+            // A fused capture saves the finish kernel. That kernel is needed only if there are counters or queries to
+            // write, and only a capture that is dispatched can write them instead.
+            let saves_kernel = !self.plan.operations.is_empty() && !self.plan.dispatches.is_empty();
+            if may_fuse
+                && saves_kernel
+                && let Some(draw) = self.fusible()
+            {
+                return self.plan_fused(&draw, true);
             }
-            _ => match fusible {
-                Some(draw) => self.plan_fused(&draw, false),
-                None => match self.resumable()? {
-                    Some(all) => self.plan_resumed(&all),
-                    None => self.plan_setup(),
-                },
-            },
+            self.plan_direct()?;
+            return self.plan_finish();
         }
+        if has_geometry {
+            return self.plan_geometry();
+        }
+        if may_fuse && let Some(draw) = self.fusible() {
+            return self.plan_fused(&draw, false);
+        }
+        match self.resumable()? {
+            Some(all) => self.plan_resumed(&all),
+            None => self.plan_setup(),
+        }
+    }
+
+    /// Plans the finish kernel, if the draws have counters or queries to write.
+    fn plan_finish(&mut self) -> Result<(), RuntimeError> {
+        if let Some(kernel) = self.finish(0)? {
+            let then = Touched::Operations { first: 0, end: self.plan.operations.len() };
+            let (which, when) = (Barrier::BeforeFinish, When::Touched);
+            self.plan.steps.extend([Step::Barrier { which, when, then }, kernel]);
+        }
+        Ok(())
     }
 
     /// Plans the ends of queries, if there are any.

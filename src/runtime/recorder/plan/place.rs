@@ -100,17 +100,17 @@ struct Tally {
     values: [u64; 2],
 }
 
-impl Tally {
-    fn add(&mut self, values: [u64; 2]) {
-        let [a, b] = self.values;
-        self.values = [a.wrapping_add(values[0]), b.wrapping_add(values[1])];
-    }
+const fn add(sums: &mut [u64; 2], values: [u64; 2]) {
+    let [a, b] = *sums;
+    *sums = [a.wrapping_add(values[0]), b.wrapping_add(values[1])];
 }
 
 /// Where the next draw is captured, and what was counted for the draws before it.
+#[derive(Debug, Default)]
 pub(super) struct Cursor {
     record: u32,
-    captured: Option<Captured>,
+    /// The numbers of primitives written and needed by draws that [count](Traits::is_counted). They wrap, too.
+    captured: [u64; 2],
     stream: Tally,
     generated: Tally,
 }
@@ -120,7 +120,7 @@ impl Cursor {
     pub(super) fn for_queries(queries: &Queries) -> Self {
         let tally = |slot| Tally { slot, values: [0; 2] };
         let (stream, generated) = (tally(queries.stream), tally(queries.generated));
-        Self { record: 0, captured: None, stream, generated }
+        Self { stream, generated, ..Self::default() }
     }
 
     /// The number of primitives written, and the number of primitives needed.
@@ -133,17 +133,18 @@ impl Planner<'_> {
     /// Places the draws, the first one at record number `record`, and adds the operations that write counters and
     /// queries.
     pub(super) fn place_draws(&mut self, record: u32) -> Result<(), RuntimeError> {
-        let mut cursor = Cursor {
-            record,
-            captured: self.collected.captured,
-            stream: Tally::default(),
-            generated: Tally::default(),
-        };
+        let mut cursor = Cursor { record, ..Cursor::default() };
         self.place_from(&mut cursor)?;
         for tally in [cursor.stream, cursor.generated] {
             self.tell_query(tally);
         }
-        (self.plan.after, self.plan.captured) = (Position::Known(cursor.record), cursor.captured);
+        self.plan.after = Position::Known(cursor.record);
+        let [written, needed] = cursor.captured;
+        self.plan.captured = self.collected.captured.map(|before| Captured {
+            primitives_written: before.primitives_written.wrapping_add(written),
+            primitives_needed: before.primitives_needed.wrapping_add(needed),
+            ..before
+        });
         self.tell_counters(cursor.record);
         Ok(())
     }
@@ -183,12 +184,11 @@ impl Planner<'_> {
             Some(each) => DrawCounts::emitted(draw.topology, count, instance_count, each, buffers),
             None => DrawCounts::new(draw.topology, count, instance_count, buffers),
         };
-        cursor.stream.add([counts.primitives_written, counts.primitives_needed]);
-        cursor.generated.add([counts.primitives_needed, 0]);
-        if traits.is_counted
-            && let Some(captured) = &mut cursor.captured
-        {
-            captured.add(&counts);
+        let written_and_needed = [counts.primitives_written, counts.primitives_needed];
+        add(&mut cursor.stream.values, written_and_needed);
+        add(&mut cursor.generated.values, [counts.primitives_needed, 0]);
+        if traits.is_counted {
+            add(&mut cursor.captured, written_and_needed);
         }
         if counts.output_limit == 0 {
             return Ok(());
@@ -343,7 +343,7 @@ impl Planner<'_> {
         Key { indexed, checked, topology, ..Key::of(Source::Pushed) }
     }
 
-    /// Plans captures of the placed draws, and the finish kernel if counters or queries are to be written.
+    /// Plans captures of the placed draws.
     pub(super) fn plan_direct(&mut self) -> Result<(), RuntimeError> {
         if !self.plan.dispatches.is_empty() {
             self.plan.steps.push(Step::Barrier {
@@ -352,6 +352,7 @@ impl Planner<'_> {
                 then: Touched::Captured,
             });
         }
+        let per_axis = self.limits.workgroups_per_axis;
         for number in 0..self.plan.dispatches.len() {
             let dispatch = self.plan.dispatches[number];
             let draws = match dispatch.count {
@@ -362,13 +363,8 @@ impl Planner<'_> {
                 key: dispatch.key(self.limits.shared_workgroups),
                 state: dispatch.state,
                 draws,
-                size: Size::Direct(self.workgroups_of(&dispatch).into()),
+                size: Size::Direct(fold(self.workgroups_of(&dispatch).into(), per_axis)?),
             }));
-        }
-        if let Some(kernel) = self.finish(0)? {
-            let then = Touched::Operations { first: 0, end: self.plan.operations.len() };
-            let (which, when) = (Barrier::BeforeFinish, When::Touched);
-            self.plan.steps.extend([Step::Barrier { which, when, then }, kernel]);
         }
         Ok(())
     }

@@ -29,13 +29,6 @@ struct RestartTable {
 }
 
 impl RestartTables {
-    pub(super) fn clear(&mut self) {
-        self.tables.clear();
-        self.numbers.clear();
-        self.shared.clear();
-        self.has_patches = false;
-    }
-
     /// The kernel that finds restarts, and the kernel that scans over the results of its workgroups.
     pub(super) const fn kernels(&self) -> [Kernel; 2] {
         match self.has_patches {
@@ -85,6 +78,9 @@ impl Planner<'_> {
     pub(super) fn plan_restarts(&mut self) -> Option<BlockId> {
         let Plan { blocks, restarts, .. } = &mut *self.plan;
         let RestartTables { tables, numbers, shared, has_patches } = restarts;
+        // The tables are those of the previous plan.
+        (tables.clear(), numbers.clear(), shared.clear());
+        *has_patches = false;
         for draw in self.collected.draws.iter().filter(|draw| draw.is_restarted()) {
             *has_patches |= draw.topology == PrimitiveTopology::PatchList;
             let range = range_of(&draw.input);

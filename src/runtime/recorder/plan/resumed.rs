@@ -13,6 +13,7 @@ use super::{
     When,
 };
 use crate::lower::kernel::Kernel;
+use crate::runtime::fold::fold;
 use crate::runtime::{Barrier, RuntimeError};
 use crate::sysval::Batch;
 use crate::sysval::setup::Resume;
@@ -73,22 +74,22 @@ impl Planner<'_> {
         let resume = Upload::Resume { known, batches, count, vertices, needed, queries };
         let parameters = self.plan.upload(resume, size_of::<Resume>());
         let barrier = |which, then| Step::Barrier { which, when: When::Always, then };
-        let small = self.limits.shared_workgroups;
+        let (small, per_axis) = (self.limits.shared_workgroups, self.limits.workgroups_per_axis);
         let plan = &mut *self.plan;
         plan.steps.extend([
             barrier(Barrier::BeforeSetup, Touched::Unknown),
             Step::Kernel { kernel: Kernel::Resume, parameters, workgroups: [1, 1] },
             barrier(Barrier::SetupToCapture, Touched::Captured),
         ]);
-        plan.steps.extend(plan.dispatches.iter().enumerate().map(|(number, dispatch)| {
+        for (number, dispatch) in plan.dispatches.iter().enumerate() {
             let batch = BatchId { block: batches, number, size: size_of::<Batch>() as u64 };
-            Step::Capture(CaptureStep {
+            plan.steps.push(Step::Capture(CaptureStep {
                 key: dispatch.key_by_kernel(small),
                 state: dispatch.state,
                 draws: Draws::Resumed(BlockId(first.0 + number), dispatch.count, batch),
-                size: Size::Direct(dispatch.workgroups.into()),
-            })
-        }));
+                size: Size::Direct(fold(dispatch.workgroups.into(), per_axis)?),
+            }));
+        }
         Ok(())
     }
 }

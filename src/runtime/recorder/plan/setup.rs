@@ -72,7 +72,7 @@ impl Group {
 #[derive(Debug, Clone, Copy)]
 struct KnownDraw {
     draw: DrawSysvals,
-    workgroups: u64,
+    workgroups: [u32; 2],
 }
 
 impl Planner<'_> {
@@ -102,22 +102,23 @@ impl Planner<'_> {
         if known.is_none() {
             self.plan.steps.push(barrier(Barrier::SetupToCapture, Touched::Captured));
         }
-        let small = self.limits.shared_workgroups;
+        let (small, per_axis) = (self.limits.shared_workgroups, self.limits.workgroups_per_axis);
         let table = self.plan.restarts.table_of(0);
         let plan = &mut *self.plan;
         let groups = plan.groups.iter().enumerate().filter(|(_, group)| !group.is_empty());
-        plan.steps.extend(groups.map(|(number, group)| {
+        for (number, group) in groups {
             let batch = BatchId { block: batches, number, size: BATCH_SIZE };
             let (draws, size) = match (known, table) {
                 (Some(KnownDraw { draw, workgroups }), Some(table)) => {
                     (Draws::Restarted(draw, table), Size::DirectUpTo(workgroups))
                 }
                 _ if group.is_indirect => (Draws::Batch(batch), Size::Indirect(batch)),
-                _ => (Draws::Batch(batch), Size::DirectUpTo(group.most)),
+                _ => (Draws::Batch(batch), Size::DirectUpTo(fold(group.most, per_axis)?)),
             };
             let key = group.key(known.is_some(), small);
-            Step::Capture(CaptureStep { key, state: group.state, draws, size })
-        }));
+            let state = group.state;
+            plan.steps.push(Step::Capture(CaptureStep { key, state, draws, size }));
+        }
         Ok(())
     }
 
@@ -297,7 +298,7 @@ impl Planner<'_> {
         };
         let key = Key { restart: true, ..Key::of(Source::Pushed) };
         let workgroups = u64::from(invocations.div_ceil(traits.workgroup_size(&key)));
-        fold(workgroups, self.limits.workgroups_per_axis).ok()?;
+        let workgroups = fold(workgroups, self.limits.workgroups_per_axis).ok()?;
         Some(KnownDraw { draw: known, workgroups })
     }
 }

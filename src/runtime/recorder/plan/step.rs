@@ -105,27 +105,18 @@ pub(in super::super) enum Draws {
     Restarted(DrawSysvals, BlockId),
 }
 
-/// How many workgroups a dispatch has.
+/// How many workgroups a dispatch has. A number that the CPU knows is [folded](crate::runtime::fold::fold): distributed
+/// over the axes x and y.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Size {
     /// The number of workgroups, for draws whose counts the CPU knows. A fused draw may turn out to need fewer, because
     /// only the GPU knows how much room is left. [`Draws::Emitted`] has workgroups for all entries of its last block.
-    Direct(u64),
+    Direct([u32; 2]),
     /// The largest number of workgroups that may be needed; surplus workgroups do nothing. For each draw this number
     /// follows from its count or, if only the GPU knows the count, from the sizes of the capture buffers. This size is
     /// used for known draws that the setup kernel places, for all draws that the setup kernel places if indirect
     /// dispatches do not work, and for [`Draws::Restarted`].
-    DirectUpTo(u64),
+    DirectUpTo([u32; 2]),
     /// The number of workgroups that the setup kernel writes to a batch, for draws that are not known.
     Indirect(BatchId),
-}
-
-impl Size {
-    /// The number of workgroups to dispatch, or `None` if only the GPU knows it.
-    pub(in super::super) const fn direct(self) -> Option<u64> {
-        match self {
-            Self::Direct(workgroups) | Self::DirectUpTo(workgroups) => Some(workgroups),
-            Self::Indirect(_) => None,
-        }
-    }
 }

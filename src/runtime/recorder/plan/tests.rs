@@ -269,8 +269,8 @@ fn described(step: &Step) -> String {
                 Draws::Restarted(..) => "one restarted".to_owned(),
             };
             let size = match size {
-                Size::Direct(workgroups) => format!("{workgroups}"),
-                Size::DirectUpTo(workgroups) => format!("up to {workgroups}"),
+                Size::Direct([x, y]) => format!("{}", x * y),
+                Size::DirectUpTo([x, y]) => format!("up to {}", x * y),
                 Size::Indirect(_) => "indirect".to_owned(),
             };
             let key = key.to_string().replace("vkxfb compute, ", "");
@@ -587,7 +587,8 @@ fn large_draws_have_long_entries() {
     let entries: Vec<u32> = plan.placed.iter().map(|draw| draw.invocations).collect();
     assert_eq!(entries, [1, 1, (1 << 30) / length + 1]);
     assert!(group.blocks.unwrap()[1] <= (1024 + 3 * 64) / ENTRIES_PER_BLOCK + 1, "{group:?}");
-    let (_, scratch) = plan.memory();
+    let is_scratch = |block: &&Block| matches!(block.contents, Contents::Scratch(_));
+    let scratch: u64 = plan.blocks.iter().filter(is_scratch).map(|block| block.size).sum();
     assert!(scratch < 20 << 10, "{scratch} bytes");
 
     let huge = with_geometry(&[draw(STRIP, u32::MAX)]);

@@ -35,8 +35,18 @@ impl Player<'_> {
     ) -> Result<(), RuntimeError> {
         let states = self.collected.used_states();
         self.places.states.extend(states.map(|state| (state, [0; 2])));
-        let (upload, scratch) = self.plan.memory();
-        let reused = self.plan.reused_memory();
+        let (mut upload, mut scratch, mut reused) = (0, 0, 0);
+        for Block { contents, size } in &self.plan.blocks {
+            match contents {
+                Contents::Upload(_) => upload += aligned(*size),
+                Contents::Scratch(contents) => {
+                    scratch += aligned(*size);
+                    if *contents == Scratch::EntryCounts {
+                        reused = *size;
+                    }
+                }
+            }
+        }
         let scratch = playback.arena.without_reused(playback.cmd, scratch, reused);
         let mut last = None;
         let mut tables = 0;

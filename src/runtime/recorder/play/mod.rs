@@ -18,7 +18,6 @@ use crate::capture::MAX_XFB_BUFFERS;
 use crate::runtime::addresses::resolve;
 use crate::runtime::arena::Suballocation;
 use crate::runtime::descriptors::{LastSets, Table, User};
-use crate::runtime::fold::fold;
 use crate::runtime::{ArenaAccess, Barrier, Context, Kernels, Pipeline, RuntimeError};
 use crate::sysval::{Address, AttributeDescriptor, DrawSysvals};
 
@@ -196,7 +195,7 @@ impl Player<'_> {
         // SAFETY: the caller's contract.
         unsafe { self.prepare(playback) }?;
         let fits = self.ctx.table().is_none_or(|limits| self.table.fits_fused(limits));
-        if self.plan.is_fused() && !fits {
+        if self.user() == Some(User::FusedCaptures) && !fits {
             playback.arena.rewind(mark);
             self.plan.make(&limits, self.collected, self.counters, false)?;
             // SAFETY: the caller's contract.
@@ -216,7 +215,7 @@ impl Player<'_> {
     /// Creates missing Vulkan pipelines, reserves memory, and writes the tables. Nothing is recorded.
     ///
     /// # Errors
-    /// The errors of [`Pipeline::prepare`] and [`ArenaAccess::reserve`]; [`RuntimeError::DispatchTooLarge`].
+    /// The errors of [`Pipeline::prepare`] and [`ArenaAccess::reserve`].
     ///
     /// # Safety
     /// The requirements of [`record`](Self::record) apply.
@@ -229,8 +228,7 @@ impl Player<'_> {
                     // SAFETY: the caller's contract.
                     unsafe { pipelines.get(self.ctx, *kernel, vk::PipelineCache::null()) }?;
                 }
-                Step::Capture(CaptureStep { key, state, size, .. }) => {
-                    fold(size.direct().unwrap_or(1), self.ctx.max_workgroups_per_axis())?;
+                Step::Capture(CaptureStep { key, state, .. }) => {
                     let raw = match self.pipeline_of(*state) {
                         // SAFETY: the caller's contract.
                         Some(pipeline) => unsafe { pipeline.recorded(self.ctx, *key) }?,
@@ -255,25 +253,34 @@ impl Player<'_> {
     /// The requirements of [`record`](Self::record) apply.
     unsafe fn find_sets(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
         let has_kernels = self.plan.steps.iter().any(|step| matches!(step, Step::Kernel { .. }));
-        let user = self.plan.capture_steps().find_map(|capture| match capture.draws {
-            Draws::Pushed(_) | Draws::Listed(..) => Some(User::DirectCaptures),
-            Draws::Fused(..) => Some(User::FusedCaptures),
-            // The counting run accesses the same buffers as the kernels, so it uses their set.
-            Draws::Emitted { is_counting: true, .. } => None,
-            Draws::Resumed(..) | Draws::Batch(_) | Draws::Emitted { .. } | Draws::Restarted(..) => {
-                Some(User::CapturesBySetup)
-            }
-        });
         // SAFETY: the caller's contract.
         unsafe {
             if has_kernels {
                 self.places.kernel_set = self.descriptor_set(playback, User::Kernels)?;
             }
-            if let Some(user) = user {
+            if let Some(user) = self.user() {
                 self.places.capture_set = self.descriptor_set(playback, user)?;
             }
         }
         Ok(())
+    }
+
+    /// Which descriptor set the captures of the plan use under the descriptor plan. `None` if there are no captures that
+    /// write records.
+    fn user(&self) -> Option<User> {
+        self.plan.steps.iter().find_map(|step| match step {
+            Step::Capture(capture) => match capture.draws {
+                Draws::Pushed(_) | Draws::Listed(..) => Some(User::DirectCaptures),
+                Draws::Fused(..) => Some(User::FusedCaptures),
+                // The counting run accesses the same buffers as the kernels, so it uses their set.
+                Draws::Emitted { is_counting: true, .. } => None,
+                Draws::Resumed(..)
+                | Draws::Batch(_)
+                | Draws::Emitted { .. }
+                | Draws::Restarted(..) => Some(User::CapturesBySetup),
+            },
+            _ => None,
+        })
     }
 
     /// Returns the descriptor set for a kind of command, or `None` if the device uses addresses.

@@ -10,7 +10,6 @@ use super::super::set_arguments::SetArguments;
 use super::{BoundState, Playback, Player};
 use crate::lower::kernel::Kernel;
 use crate::runtime::arena::Suballocation;
-use crate::runtime::fold::fold;
 use crate::runtime::pipeline::Source;
 use crate::runtime::{Barrier, Pipeline, RuntimeError};
 use crate::sysval::setup::WORKGROUPS_OFFSET;
@@ -47,7 +46,7 @@ impl Player<'_> {
                     Step::Capture(capture) => {
                         self.scarce_barrier(playback, follows_capture && self.captures_overlap());
                         if let Some(raw) = self.places.pipelines.get(captures).copied() {
-                            self.record_capture(playback, &capture, raw)?;
+                            self.record_capture(playback, &capture, raw);
                         }
                         captures += 1;
                     }
@@ -165,9 +164,9 @@ impl Player<'_> {
         playback: &mut Playback<'_>,
         capture: &CaptureStep,
         raw: vk::Pipeline,
-    ) -> Result<(), RuntimeError> {
+    ) {
         let CaptureStep { key, state, draws, size } = *capture;
-        let Some(pipeline) = self.pipeline_of(state).cloned() else { return Ok(()) };
+        let Some(pipeline) = self.pipeline_of(state).cloned() else { return };
         let sysvals = self.sysvals_of(state, draws);
         // SAFETY: the caller's contract; the arguments of an indirect dispatch are in scratch memory.
         unsafe {
@@ -179,8 +178,7 @@ impl Player<'_> {
             self.bind(playback, state, &pipeline, raw, set, &sysvals);
             let (device, cmd) = (self.ctx.device(), playback.cmd);
             match size {
-                Size::Direct(workgroups) | Size::DirectUpTo(workgroups) => {
-                    let [x, y] = fold(workgroups, self.ctx.max_workgroups_per_axis())?;
+                Size::Direct([x, y]) | Size::DirectUpTo([x, y]) => {
                     device.cmd_dispatch(cmd, x, y, 1);
                 }
                 Size::Indirect(BatchId { block, number, size }) => {
@@ -196,7 +194,6 @@ impl Player<'_> {
         // capture counts as disturbing them, too. Otherwise the size of this draw would decide whether a later draw is
         // an error.
         playback.sets_disturbed |= self.places.capture_set.is_some() && key.source == Source::Fused;
-        Ok(())
     }
 
     /// Returns the sysvals with which a dispatch captures `draws`.
