@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use ash::vk;
 
-pub(super) use self::check::check_control_points;
+pub(super) use self::check::{check_control_points, check_input, check_topology, check_used_sets};
 use self::compute::ComputePipelines;
 pub use self::create::PipelineSpecialization;
 pub use self::create::compute_pipeline;

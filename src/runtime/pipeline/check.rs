@@ -1,17 +1,16 @@
-//! Checks of a pipeline description that precede all Vulkan calls.
+//! Checks of a pipeline description that precede all Vulkan calls, and of draws against their pipeline.
 
 #![forbid(unsafe_code)]
 
 use ash::vk;
 use spirv::ExecutionModel;
 
-use super::{PipelineDesc, vertex_input};
+use super::{Pipeline, PipelineDesc, vertex_input};
 use crate::capture::{Layout, MAX_STREAMS};
 use crate::lower::stages::LoweredTessellation;
-use crate::lower::{Backend, Lowered, LoweredKind};
+use crate::lower::{Backend, Lowered, LoweredGeometry, LoweredKind};
 use crate::runtime::checks::check_limit;
 use crate::runtime::pulling::{self, PulledAttribute};
-use crate::runtime::recorder::check_input;
 use crate::runtime::{Capabilities, Context, Limits, RuntimeError};
 use crate::tessellator::Domain;
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
@@ -27,6 +26,46 @@ pub(in crate::runtime) fn check_control_points(
     let what = || "the number of control points of a patch".to_owned();
     let limit = "what the tessellation control shader has room for";
     check_limit(what, points, limit, tessellation.most_taken)
+}
+
+/// Checks that every set that the pipeline's shader reads is bound. `is_bound` takes a set number, and returns whether
+/// a set is bound to it.
+pub(in crate::runtime) fn check_used_sets(
+    pipeline: &Pipeline,
+    is_bound: impl Fn(u32) -> bool,
+) -> Result<(), RuntimeError> {
+    match pipeline.used_sets().iter().find(|set| !is_bound(**set)) {
+        None => Ok(()),
+        Some(&set) => Err(RuntimeError::MissingDescriptorSet { set }),
+    }
+}
+
+/// Checks that a draw has the fixed topology of its pipeline, if the pipeline has one.
+pub(in crate::runtime) fn check_topology(
+    fixed: Option<PrimitiveTopology>,
+    topology: PrimitiveTopology,
+) -> Result<(), RuntimeError> {
+    match fixed {
+        Some(pipeline) if pipeline != topology => {
+            Err(RuntimeError::TopologyMismatch { draw: topology, pipeline })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Checks that the tessellation or geometry shaders take primitives of a topology, and that there are tessellation
+/// shaders for a patch list.
+pub(in crate::runtime) fn check_input(
+    geometry: Option<LoweredGeometry>,
+    topology: PrimitiveTopology,
+) -> Result<(), RuntimeError> {
+    match geometry {
+        Some(LoweredGeometry { input, .. }) if !input.takes(topology) => {
+            Err(RuntimeError::GeometryInput { input, topology })
+        }
+        None if topology == PrimitiveTopology::PatchList => Err(RuntimeError::NoTessellation),
+        _ => Ok(()),
+    }
 }
 
 /// Checks a description. Returns the attributes for which a capture needs vertex buffers.

@@ -1,17 +1,16 @@
-//! Checks of the arguments of a capture. Checks that depend on the shader are in [pulling](crate::runtime::pulling) and
-//! [pipeline](crate::runtime::pipeline).
+//! Checks of the arguments of a capture. Checks that depend on the pipeline's shaders are in
+//! [pulling](crate::runtime::pulling) and [pipeline](crate::runtime::pipeline).
 
 #![forbid(unsafe_code)]
 
 use crate::capture::{Layout, MAX_XFB_BUFFERS};
 use crate::counts::MAX_BUFFER_SIZE;
-use crate::lower::{Backend, LoweredGeometry};
+use crate::lower::Backend;
 use crate::runtime::checks::{check_limit, multiple_of, multiple_of_4, not_whole_size};
 use crate::runtime::parameters::{
     ByteCountDraw, CaptureBuffer, CounterBuffer, IndexBuffer, IndirectDraw,
 };
 use crate::runtime::{Context, Pipeline, RuntimeError};
-use crate::topology::PrimitiveTopology;
 
 /// Checks the ranges of the capture buffers, and their number.
 pub(super) fn check_capture_buffers(
@@ -144,46 +143,6 @@ pub(super) fn check_set_range(
     match count as u64 + u64::from(first) <= u64::from(max) {
         true => Ok(()),
         false => Err(RuntimeError::DescriptorSetRange { first, count, sets: max }),
-    }
-}
-
-/// Checks that every set that the pipeline's shader reads is bound. `is_bound` takes a set number, and returns whether
-/// a set is bound to it.
-pub(super) fn check_used_sets(
-    pipeline: &Pipeline,
-    is_bound: impl Fn(u32) -> bool,
-) -> Result<(), RuntimeError> {
-    match pipeline.used_sets().iter().find(|set| !is_bound(**set)) {
-        None => Ok(()),
-        Some(&set) => Err(RuntimeError::MissingDescriptorSet { set }),
-    }
-}
-
-/// Checks that a draw has the fixed topology of its pipeline, if the pipeline has one.
-pub(super) fn check_topology(
-    fixed: Option<PrimitiveTopology>,
-    topology: PrimitiveTopology,
-) -> Result<(), RuntimeError> {
-    match fixed {
-        Some(pipeline) if pipeline != topology => {
-            Err(RuntimeError::TopologyMismatch { draw: topology, pipeline })
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Checks that the tessellation or geometry shaders take primitives of a topology, and that there are tessellation
-/// shaders for a patch list.
-pub(in crate::runtime) fn check_input(
-    geometry: Option<LoweredGeometry>,
-    topology: PrimitiveTopology,
-) -> Result<(), RuntimeError> {
-    match geometry {
-        Some(LoweredGeometry { input, .. }) if !input.takes(topology) => {
-            Err(RuntimeError::GeometryInput { input, topology })
-        }
-        None if topology == PrimitiveTopology::PatchList => Err(RuntimeError::NoTessellation),
-        _ => Ok(()),
     }
 }
 

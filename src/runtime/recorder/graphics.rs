@@ -3,9 +3,8 @@
 use ash::vk;
 
 use super::checks::{
-    check_buffers, check_capture_buffers, check_counters, check_distinct, check_input,
-    check_native_byte_count, check_native_indirect, check_push_constants, check_set_range,
-    check_topology, check_used_sets,
+    check_buffers, check_capture_buffers, check_counters, check_distinct, check_native_byte_count,
+    check_native_indirect, check_push_constants, check_set_range,
 };
 use super::collect::{Constants, SetNumbers};
 use super::set_arguments::SetArguments;
@@ -19,6 +18,7 @@ use crate::runtime::extensions::TransformFeedbackFn;
 use crate::runtime::parameters::{
     Arguments, CounterBuffer, Draw, IndexBuffer, IndirectDraw, VertexBuffer,
 };
+use crate::runtime::pipeline::{check_input, check_topology, check_used_sets};
 use crate::runtime::{ArenaAccess, Context, Pipeline, RuntimeError, pulling};
 use crate::sysval::{Address, DrawSysvals, Sysvals, draw_flags, split};
 use crate::topology::{PrimitiveTopology, ProvokingVertex, Shape};

@@ -35,7 +35,7 @@ mod set_arguments;
 mod state;
 
 pub use self::capture::Capture;
-pub(super) use self::checks::{check_byte_count, check_input};
+pub(super) use self::checks::check_byte_count;
 pub(super) use self::collect::most_slices;
 use self::graphics::Graphics;
 pub(super) use self::plan::{LISTED_BYTES, MAX_ENTRIES, SMALL, most_entries};

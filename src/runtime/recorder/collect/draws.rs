@@ -1,6 +1,5 @@
 //! Collects draws, each with its state and with the queries that are active.
 
-use super::super::checks::{check_input, check_topology, check_used_sets};
 use super::values::invocations_per_item;
 use super::{ActiveQuery, CollectedDraw, Collector, Predicate, State, Traits};
 use crate::counts::BoundBuffer;
@@ -8,6 +7,7 @@ use crate::runtime::addresses::memory_of;
 use crate::runtime::descriptors::Purpose;
 use crate::runtime::fold::dispatch_size;
 use crate::runtime::parameters::{Arguments, CounterBuffer, IndirectDraw};
+use crate::runtime::pipeline::{check_input, check_topology, check_used_sets};
 use crate::runtime::{Pipeline, QueryKind, RuntimeError};
 use crate::sysval::setup::{Input, kind};
 use crate::sysval::{Address, draw_flags, flags, split};
