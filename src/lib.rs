@@ -106,7 +106,7 @@
 //! * *counts*: how many primitives a draw generates, and how many of them fit (`counts.rs`,
 //!   `shaders/counts.wgsl`).
 //! * *direct*: a recording is direct if the CPU knows how much each draw captures, and where. Otherwise the setup
-//!   kernel computes that (`runtime/recorder/plan/{direct,setup}.rs`).
+//!   kernel computes that (`runtime/recorder/plan/{place,setup}.rs`).
 //! * *decomposition*: which vertices of a draw each primitive captures, and in which order. The CPU
 //!   has it in `topology.rs`, the GPU in `shaders/decompose.wgsl`; the two change together.
 //! * *entry*: a run of consecutive input primitives of a geometry shader's draw. One invocation processes it

@@ -28,8 +28,8 @@ pub(in super::super) const MAX_ASSEMBLED_DRAWS: u64 = 1 << 16;
 /// ([`ENTRIES_PER_BLOCK`](crate::sysval::entries::ENTRIES_PER_BLOCK)).
 const MAX_ASSEMBLED_COMMANDS: usize = 1 << 12;
 
-/// The draws of one vertex stream, and where they are captured. The addresses must be [resolved](crate::runtime::addresses::resolve) before
-/// shaders use them.
+/// The draws of one vertex stream, and where they are captured. The addresses must be
+/// [resolved](crate::runtime::addresses::resolve) before shaders use them.
 #[derive(Debug)]
 pub(in super::super) struct Collected {
     pub(in super::super) stream: u32,
@@ -90,13 +90,11 @@ pub(in super::super) struct CollectedDraw {
 /// What is bound and set for a draw. Draws with the same state may share a dispatch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in super::super) struct State {
-    /// The index of the pipeline in [`Bindings::pipelines`]. If draws are only counted,
-    /// there is no such element.
+    /// The index of the pipeline in [`Bindings::pipelines`]. If draws are only counted, there is no such element.
     pub(in super::super) pipeline: usize,
     /// The index of the attribute descriptors in [`Bindings::attributes`].
     pub(in super::super) attributes: usize,
-    /// The position of the snapshot of the push constants that the shader reads, for
-    /// [`Constants::bytes`].
+    /// The position of the snapshot of the push constants that the shader reads, for [`Constants::bytes`].
     pub(in super::super) constants: usize,
     /// The index of the snapshot of the descriptor sets in [`Bindings::sets`].
     pub(in super::super) sets: usize,

@@ -89,8 +89,8 @@ use crate::sysval::{Address, DrawSysvals};
 pub(super) const POSITIONS_SIZE: u64 = size_of::<[u32; MAX_XFB_BUFFERS]>() as u64;
 
 /// The steps to record for a [`Collected`] (the draws of one vertex stream), and the memory of these steps. Addresses
-/// must be [resolved](crate::runtime::addresses::resolve) before shaders use them. A `Plan` is reused for later recordings, so
-/// that its heap memory is allocated once.
+/// must be [resolved](crate::runtime::addresses::resolve) before shaders use them. A `Plan` is reused for later
+/// recordings, so that its heap memory is allocated once.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub(super) steps: Vec<Step>,
@@ -166,7 +166,8 @@ impl Plan {
         planner.plan_ends()
     }
 
-    /// Removes all steps and blocks. The heap memory is kept.
+    /// Removes the previous plan, except for `restarts`, which [`plan_restarts`](Planner::plan_restarts) clears. The
+    /// heap memory is kept.
     fn clear(&mut self) {
         self.steps.clear();
         self.blocks.clear();

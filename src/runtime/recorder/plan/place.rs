@@ -92,11 +92,11 @@ pub(super) fn shared_topology(
     topology.filter(|_| most > small.into())
 }
 
-/// The primitives that the CPU has counted for the query at the address `slot`, but that no operation adds to the query
-/// yet. The numbers wrap like the sums on the GPU.
+/// The primitives that the CPU has counted for the query at the address `query`, but that no operation of the finish
+/// kernel adds to the query yet. The numbers wrap like the sums on the GPU.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tally {
-    slot: Address,
+    query: Address,
     values: [u64; 2],
 }
 
@@ -109,7 +109,8 @@ const fn add(sums: &mut [u64; 2], values: [u64; 2]) {
 #[derive(Debug, Default)]
 pub(super) struct Cursor {
     record: u32,
-    /// The numbers of primitives written and needed by draws that [count](Traits::is_counted). They wrap, too.
+    /// The numbers of primitives written and needed by the draws that [are counted](Traits::is_counted). The numbers
+    /// wrap, too.
     captured: [u64; 2],
     stream: Tally,
     generated: Tally,
@@ -118,7 +119,7 @@ pub(super) struct Cursor {
 impl Cursor {
     /// Returns a cursor at record 0, for draws that all add to these queries.
     pub(super) fn for_queries(queries: &Queries) -> Self {
-        let tally = |slot| Tally { slot, values: [0; 2] };
+        let tally = |query| Tally { query, values: [0; 2] };
         let (stream, generated) = (tally(queries.stream), tally(queries.generated));
         Self { stream, generated, ..Self::default() }
     }
@@ -136,7 +137,7 @@ impl Planner<'_> {
         let mut cursor = Cursor { record, ..Cursor::default() };
         self.place_from(&mut cursor)?;
         for tally in [cursor.stream, cursor.generated] {
-            self.tell_query(tally);
+            self.write_query(tally);
         }
         self.plan.after = Position::Known(cursor.record);
         let [written, needed] = cursor.captured;
@@ -145,7 +146,7 @@ impl Planner<'_> {
             primitives_needed: before.primitives_needed.wrapping_add(needed),
             ..before
         });
-        self.tell_counters(cursor.record);
+        self.write_counters(cursor.record);
         Ok(())
     }
 
@@ -164,12 +165,12 @@ impl Planner<'_> {
         let Input { stream_query, generated_query, .. } = draw.input;
         // The finish kernel executes the operations of a dispatch in no particular order. So each query gets a single
         // operation, with the sum of consecutive draws.
-        for (tally, slot) in
+        for (tally, query) in
             [(&mut cursor.stream, stream_query), (&mut cursor.generated, generated_query)]
         {
-            if tally.slot != slot {
-                let ended = std::mem::replace(tally, Tally { slot, values: [0; 2] });
-                self.tell_query(ended);
+            if tally.query != query {
+                let ended = std::mem::replace(tally, Tally { query, values: [0; 2] });
+                self.write_query(ended);
             }
         }
 
@@ -258,12 +259,12 @@ impl Planner<'_> {
     }
 
     /// Adds an operation that adds counted primitives to their query, unless both numbers are 0.
-    fn tell_query(&mut self, tally: Tally) {
-        let Tally { slot, values: [a, b] } = tally;
+    fn write_query(&mut self, tally: Tally) {
+        let Tally { query, values: [a, b] } = tally;
         if a != 0 || b != 0 {
             let [a, b] = [split(a), split(b)];
             self.push_operation(Operation {
-                address: slot,
+                address: query,
                 kind: operation::ADD,
                 values: [a[0], a[1], b[0], b[1]],
                 ..Default::default()
@@ -272,7 +273,7 @@ impl Planner<'_> {
     }
 
     /// Adds operations that store the counters with which the capture ends.
-    fn tell_counters(&mut self, record: u32) {
+    fn write_counters(&mut self, record: u32) {
         let after = Position::Known(record);
         for (target, address) in self.collected.targets.iter().zip(self.counters) {
             let position = target.and_then(|target| after.in_buffer(&target)).unwrap_or_default();

@@ -78,8 +78,10 @@ impl Planner<'_> {
     pub(super) fn plan_restarts(&mut self) -> Option<BlockId> {
         let Plan { blocks, restarts, .. } = &mut *self.plan;
         let RestartTables { tables, numbers, shared, has_patches } = restarts;
-        // The tables are those of the previous plan.
-        (tables.clear(), numbers.clear(), shared.clear());
+        // These are the tables of the previous plan that had any.
+        tables.clear();
+        numbers.clear();
+        shared.clear();
         *has_patches = false;
         for draw in self.collected.draws.iter().filter(|draw| draw.is_restarted()) {
             *has_patches |= draw.topology == PrimitiveTopology::PatchList;

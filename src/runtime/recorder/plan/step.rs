@@ -31,7 +31,7 @@ pub(in super::super) enum Step {
 pub(in super::super) enum When {
     Always,
     /// The barrier is recorded if the steps after it access memory that earlier captures accessed, or if it is not
-    /// known whether they do.
+    /// known whether these steps do.
     Touched,
     /// The barrier is recorded if the capture is [played in order](super::super::Capture::play_in_order) and the
     /// condition of [`Touched`](Self::Touched) is true.
@@ -80,8 +80,8 @@ pub(in super::super) struct CaptureStep {
 pub(in super::super) enum Draws {
     /// A single draw that the CPU placed, in push constants.
     Pushed(DrawSysvals),
-    /// At least two draws that the CPU placed. They are in a block of [`Upload::Listed`](super::Upload::Listed); the
-    /// second member is their number.
+    /// At least two draws that the CPU placed, in a block of [`Upload::Listed`](super::Upload::Listed). The second
+    /// member is their number.
     Listed(BlockId, usize),
     /// One or more draws in a block of [`Upload::Listed`](super::Upload::Listed); the second member is their number. A
     /// batch that the resume kernel wrote says where they are captured.
@@ -97,11 +97,11 @@ pub(in super::super) enum Draws {
     },
     /// The draws of a batch that the setup kernel wrote. That kernel also placed them.
     Batch(BatchId),
-    /// A single draw in push constants, which nobody has placed yet. The workgroups of its dispatch place it, with the
-    /// parameters in a block of [`Upload::Fused`](super::Upload::Fused).
+    /// A single draw in push constants, which is not placed yet. The workgroups of its dispatch place the draw, with
+    /// the parameters in a block of [`Upload::Fused`](super::Upload::Fused).
     Fused(DrawSysvals, BlockId),
-    /// A single draw with primitive restart in push constants. The CPU knows everything about it except its restarts,
-    /// which are in the table in this block.
+    /// A single draw with primitive restart in push constants. The CPU knows everything about the draw except its
+    /// restarts, which are in the table in this block.
     Restarted(DrawSysvals, BlockId),
 }
 

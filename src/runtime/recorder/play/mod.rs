@@ -265,8 +265,8 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Which descriptor set the captures of the plan use under the descriptor plan. `None` if there are no captures that
-    /// write records.
+    /// Which descriptor set the captures of the plan use under the descriptor plan. `None` if no capture writes
+    /// records.
     fn user(&self) -> Option<User> {
         self.plan.steps.iter().find_map(|step| match step {
             Step::Capture(capture) => match capture.draws {
