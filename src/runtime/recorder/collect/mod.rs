@@ -83,7 +83,7 @@ struct Bound {
     /// For each capture buffer: the record stride, and in `streams` the vertex stream that it captures.
     strides: [Option<u32>; MAX_XFB_BUFFERS],
     streams: [u32; MAX_XFB_BUFFERS],
-    /// The active query of each [`QueryKind`](crate::runtime::QueryKind).
+    /// The active query of each [`QueryKind`].
     queries: [ActiveQuery; 2],
     /// The predicate of conditional rendering, or `None` if conditional rendering is not active.
     predicate: Option<Predicate>,
