@@ -69,8 +69,8 @@ fn pipeline_topology() -> u32 { return ANY_TOPOLOGY; }
 // Whether primitive restart may be enabled.
 fn may_restart() -> bool { return true; }
 
-// Whether a dispatch may capture draws whose positions in the capture buffers kernels computed, or draws with
-// FAR_ATTRIBUTES.
+// Whether a dispatch may capture draws for which a kernel computed where their records begin, or draws with attributes
+// whose elements begin 4 GiB or more after the first one (FAR_ATTRIBUTES).
 fn may_be_general() -> bool { return true; }
 
 // Whether a dispatch captures listed draws, whose parameters the CPU wrote to memory.
@@ -85,10 +85,12 @@ fn is_fused() -> bool { return false; }
 // that these are aligned.
 fn is_unchecked() -> bool { return false; }
 
-// The way to load vectors: NARROW, TESTED or ALIGNED (wide.wgsl).
+// How vectors are loaded: never by wide loads (NARROW), by wide loads where a test at run time finds the address
+// aligned (TESTED), or always by wide loads (ALIGNED). See wide.wgsl.
 fn wide_loads() -> u32 { return TESTED; }
 
-// The way to store vectors: NARROW, TESTED or ALIGNED (wide.wgsl).
+// How vectors are stored: never by wide stores (NARROW), by wide stores where a test at run time finds the address
+// aligned (TESTED), or always by wide stores (ALIGNED). See wide.wgsl.
 fn wide_stores() -> u32 { return TESTED; }
 
 fn may_load_bytes() -> bool { return false; }
