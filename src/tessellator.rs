@@ -114,8 +114,8 @@ impl Tessellator {
         }
     }
 
-    /// Returns the value from which the shaders read the tessellator: `domain` in bits 0 and 1, `spacing` in bits 2
-    /// and 3, `flipped` in bit 4, and `points` in bit 5.
+    /// Returns the tessellator as the number that `tessellator_bits()` gives to the shaders: `domain` in bits 0 and 1,
+    /// `spacing` in bits 2 and 3, `flipped` in bit 4, and `points` in bit 5.
     pub const fn bits(self) -> u32 {
         self.domain as u32
             | (self.spacing as u32) << 2
