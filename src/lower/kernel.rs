@@ -188,8 +188,8 @@ pub fn lower(kernel: Kernel, target: &Target) -> Result<Vec<u32>, LowerError> {
     for_pipeline(kernel, target, true)
 }
 
-/// Does what [`lower`] does, except that the optimizer may be
-/// [off](crate::runtime::Context::set_optimizes_shaders).
+/// Returns the SPIR-V of a kernel, which is [optimized](crate::runtime::Context::set_optimizes_shaders) only if
+/// `optimizes` is true.
 pub(crate) fn for_pipeline(
     kernel: Kernel,
     target: &Target,

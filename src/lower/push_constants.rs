@@ -196,8 +196,8 @@ pub(super) fn are_shared(module: &Module, entry: &EntryPoint) -> bool {
         && entry_functions(module).any(|other| other != entry.function && uses_some(other))
 }
 
-/// The bytes of all blocks that an entry point uses, whether they are read or not, rounded to
-/// multiples of 16. A pipeline layout for the unchanged shader must contain them.
+/// The bytes of all push constant blocks that an entry point uses, including bytes that it does not read, as a range
+/// that is rounded to multiples of 16. A pipeline layout for the unchanged shader must contain them.
 pub(super) fn block_range(
     declarations: &Declarations,
     used: &StaticUse,

@@ -58,8 +58,8 @@ impl Undefined {
         }
     }
 
-    /// Replaces `OpUndef` by constants of 0, and gives variables of functions that may be read
-    /// before they are written the initialiser 0.
+    /// Replaces `OpUndef` by constants of 0. Gives the initialiser 0 to each variable of a function that the shader may
+    /// read before it writes it. Both apply only to types that consist of numbers and booleans.
     pub(super) fn define_values(&self, module: &mut Module, declarations: &Declarations) {
         if !self.has_values {
             return;

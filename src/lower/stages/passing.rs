@@ -212,7 +212,8 @@ impl Copy<'_, '_> {
         }
     }
 
-    /// Generates the value of an input. `loaded` has the outputs that are loaded already, so that none is loaded twice.
+    /// Generates the value of an input. `loaded` has the outputs that the code has loaded before, so that none is
+    /// loaded twice.
     fn value(
         &mut self,
         input: &Leaf,
