@@ -10,9 +10,9 @@
 //! that results are identical to the bit. Control flow stays structured (`constructs`): a block is
 //! written after all blocks that branch to it, except for the header of a loop.
 //!
-//! What cannot be rewritten in this way is kept: a function that has an unknown instruction, or
-//! that returns from within a loop, is still called; a variable with an index that is not known
-//! stays in memory; a module that would grow beyond a limit is not changed at all.
+//! What cannot be rewritten in this way is kept: a function that has an unknown instruction, or that returns from
+//! within a loop, is called as before; a variable with an index that is not known stays in memory; a module that would
+//! grow beyond a limit is not changed at all.
 
 mod constructs;
 mod dead;
@@ -182,8 +182,8 @@ impl Written {
         Ok(Self { code, annotations })
     }
 
-    /// Adds the function of the entry point to the module, and the functions of `source` that it
-    /// still calls. Removes everything that is no longer referred to.
+    /// Adds the function of the entry point to the module, and those functions of `source` that it calls. Removes
+    /// everything that is no longer referred to.
     fn finish(
         self,
         module: &mut Module,
@@ -295,8 +295,8 @@ fn is_pure(i: Instruction<'_>, glsl: Option<Id>) -> bool {
     use Op::*;
     let Some(op) = i.op() else { return false };
     match op {
-        // Only these extended instructions have no effect besides their result. All other ones store to
-        // memory, or interpolate.
+        // The instructions of `GLSL.std.450` are pure, except those in this list: they store to memory, or interpolate.
+        // Other extended instructions do not count as pure.
         ExtInst => {
             glsl == Some(i.id(2))
                 && !matches!(

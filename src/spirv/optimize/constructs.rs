@@ -273,8 +273,8 @@ impl<'s> Walk<'s, '_> {
         let (pairs, _) = terminator.operands()[2..].as_chunks::<2>();
         let mut operands = vec![selector.0, terminator.operand(1)];
         match self.values.scalar(selector).map(|value| value.bits() as u32) {
-            // If the selector is known, the `OpSwitch` is still written, because branches in the selected
-            // case may leave the switch. The selected case becomes the default.
+            // If the selector is known, the `OpSwitch` is written nevertheless, because branches in the selected case
+            // may leave the switch. The selected case becomes the default.
             Some(known) => {
                 let case = pairs.iter().find(|[literal, _]| *literal == known);
                 operands[1] = case.map_or(operands[1], |[_, label]| *label);

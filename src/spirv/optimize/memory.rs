@@ -121,8 +121,8 @@ impl Tracked {
         Ok(())
     }
 
-    /// Returns the value that a load through a pointer into a tracked variable has. It is undefined if nothing was
-    /// stored there.
+    /// Returns the result of a load through `pointer`, which points into a tracked variable. The result is undefined if
+    /// nothing was stored there.
     pub(super) fn load(
         &self,
         values: &mut Values<'_>,

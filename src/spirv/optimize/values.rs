@@ -24,8 +24,8 @@ pub(super) struct Values<'m> {
     /// The instructions from the first label on. Loads that are moved to the beginning are in `start`
     /// instead.
     pub(super) words: Vec<u32>,
-    /// The loads of push constants that are written at the beginning of the first block, before
-    /// `words`.
+    /// The loads of push constants that are written at the beginning of the first block, after its label and before the
+    /// other instructions of `words`.
     pub(super) start: Vec<u32>,
     /// The first id that emitted instructions may have. Lower ids belong to the module.
     first: u32,
@@ -343,8 +343,8 @@ impl<'m> Values<'m> {
         self.constants.insert(id, Constant { ty, kind: Kind::Other });
     }
 
-    /// Loads from memory that no invocation writes. Each part of a structure or array is loaded
-    /// separately, because usually few parts are needed.
+    /// Loads from memory that no invocation writes. Each part of a structure or array is loaded separately, because
+    /// usually few parts are needed. A value with more than [`MAX_LOADS`] parts is loaded as a whole.
     pub(super) fn load_unchanging(&mut self, pointer: Id, storage: StorageClass, ty: Id) -> Id {
         match self.has_few_parts(ty, &mut MAX_LOADS.clone()) {
             true => self.load_parts(pointer, storage, ty),
