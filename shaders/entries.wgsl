@@ -110,8 +110,8 @@ fn xfb_place_entries(@builtin(local_invocation_index) local: u32) {
     }
 }
 
-// Computes where the records of one dispatch begin: after the records of the previous dispatches. `at` is the address
-// of the dispatch's `EntryJob`.
+// Computes where the records of one dispatch begin (after the records of the previous dispatches), and adds the
+// dispatch's primitives to the queries. `at` is the address of the dispatch's `EntryJob`.
 fn place_job(at: vec2<u32>, local: u32) {
     let batches = load4(at);
     let addresses = load4(add_bytes(at, 16u));

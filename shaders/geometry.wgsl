@@ -104,7 +104,8 @@ fn records_of_items(first: u32, end: u32) -> Segment {
     return Segment(begin, min((end - first) * each, draw.output_end - begin));
 }
 
-// The number of items of an entry: input primitives, or with primitive restart indices.
+// The number of items of an entry, unless it is the last one of a draw, which may have fewer. An item is an input
+// primitive or a slice of a patch; if primitive restart is enabled, it is an index.
 fn entry_length() -> u32 {
     return draw.output_count;
 }
@@ -211,8 +212,8 @@ fn xfb_geometry(
     @builtin(local_invocation_index) local: u32,
 ) {
     let workgroup = workgroup_number(workgroup_id, workgroups);
-    // An invocation without a draw still writes the count 0 for its entry, because xfb_entry_sums adds up the
-    // counts of all entries of a block.
+    // An invocation without a draw, too, writes a count for its entry (0), because xfb_entry_sums adds up the counts of
+    // all entries of a block.
     let exists = begin_draw(workgroup, local);
     let entry = workgroup * workgroup_size() + local;
     let number = first_invocation(workgroup) + local;

@@ -35,8 +35,8 @@ pub struct Lowered {
     /// their layouts.
     pub descriptor_sets: Vec<u32>,
     /// The range of bytes of the application's push constants that the shader reads, rounded to multiples of 16. On the
-    /// native backend, the shader reads its push constants without any change, so this is the range of the whole block,
-    /// which the pipeline layout must contain. `0..0` if the shader reads none.
+    /// native backend it is the range of the whole block, because the block is unchanged, so that the pipeline layout
+    /// must contain all of it. `0..0` if the shader reads none.
     pub push_constants: Range<u32>,
     /// The indices in [`Layout::outputs`] of the outputs that the shader may leave unwritten on
     /// some path; for a geometry shader, on some path to a vertex that it emits. The specification

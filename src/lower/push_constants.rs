@@ -51,7 +51,7 @@ pub(super) struct PushConstants {
     /// For each type in the block, the 32-bit type that replaces it in the `Private` variable; `None` if it stays.
     wide: WideTypes,
     reads: Vec<Read>,
-    /// The range of bytes that are read, rounded as in
+    /// The range of bytes that are read, rounded to multiples of 16: the value of
     /// [`Lowered::push_constants`](super::Lowered::push_constants).
     pub(super) range: Range<u32>,
 }

@@ -336,7 +336,8 @@ impl Shape {
             end = first + output.dwords();
         }
         divided |= captured;
-        // Accesses through descriptors are always single dwords.
+        // Under the descriptor plan, accesses that are not aligned are split into single dwords. So units are single
+        // dwords, too.
         let widest = match resources {
             ResourcePlan::DeviceAddress => 4,
             ResourcePlan::Descriptors { .. } => 1,

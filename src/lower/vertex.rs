@@ -2,9 +2,9 @@
 //!
 //! A new entry point calls the function of the original one, which may return from anywhere, and then `xfb_vertex` of
 //! `shaders/vertex.wgsl`, which stores the outputs. Everything else is unchanged: the pipeline rasterizes as before,
-//! and the module's other entry points are kept, although they no longer capture. They are removed only if one of them
-//! has the same function as the vertex shader, or uses its push constants. The pipeline must then take its other stages
-//! from the original module.
+//! and the module's other entry points are kept, although they no longer capture. If one of them has the same function
+//! as the vertex shader, or uses its push constants, all of them are removed. The pipeline must then take its other
+//! stages from the original module.
 
 use spirv::{BuiltIn, Decoration, ExecutionModel, Op, StorageClass};
 

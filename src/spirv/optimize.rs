@@ -1,10 +1,10 @@
 //! Rewrites an entry point as one function without calls, without branches that are never taken, and
 //! without variables whose values are known.
 //!
-//! Drivers do the same when they compile a pipeline, but it takes most of their compile time, because
-//! they first process every function and branch of a general shader. Here a *walk* (`walk`) follows
-//! the code in the order of execution, with the values of constants and variables that are known at
-//! each point. Code that is never reached is not even read.
+//! Drivers do the same when they compile a pipeline, but it takes most of their compile time, because they first
+//! process every function and branch of a general shader. Here a *walk* (`walk`) follows the code in the order of
+//! execution, with the values of constants and variables that are known at each point. Functions that are never reached
+//! are not parsed.
 //!
 //! Floating-point operations stay as they are, in the same order and with the same decorations, so
 //! that results are identical to the bit. Control flow stays structured (`constructs`): a block is
@@ -44,8 +44,8 @@ const MAX_ALL_LEAVES: usize = 4096;
 const MAX_INDICES: usize = 64;
 /// The largest depth of inlined calls and constructs together. Valid modules have no recursion.
 const MAX_DEPTH: u32 = 96;
-/// The largest number of attempts to rewrite an entry point. Each failed attempt finds one more function that cannot be
-/// inlined, or one more variable that has to stay in memory.
+/// The largest number of attempts to rewrite an entry point. Each failed attempt finds functions that cannot be
+/// inlined, or a variable that has to stay in memory, or that the entry point needs returns within constructs.
 const MAX_ATTEMPTS: u32 = 24;
 /// The largest size of a rewritten entry point, in words: the first number times the number of words of the module's
 /// functions, plus the second number.

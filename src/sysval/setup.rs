@@ -178,8 +178,8 @@ pub struct Fused {
     pub reserved: [u32; 2],
 }
 
-/// Parameters of the resume kernel. It reads from counters where the capture begins, and writes that to each [`Batch`],
-/// together with the limit of the records that fit.
+/// Parameters of the resume kernel. It reads the counters, which say where in its buffers the capture begins. It writes
+/// that to each [`Batch`], together with the limit of the records that fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Resume {

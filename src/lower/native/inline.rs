@@ -160,7 +160,8 @@ impl Unit {
         None
     }
 
-    /// Returns the positions to which a dword of the variable or member is captured, as in [`Destinations`].
+    /// Returns the positions to which a dword of the variable or member is captured: captured outputs, buffers and
+    /// offsets ([`Destinations`]).
     fn captured<'d>(
         &self,
         destinations: &'d Destinations,

@@ -346,7 +346,8 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Generates the body of a stub that resets the variables in `resets`, and then runs the stage.
+    /// Generates the body of a stub that resets the variables in `resets`, sets `undefined` outputs and variables to 0,
+    /// and then runs the stage.
     fn shade(
         &self,
         linker: &mut Linker<'_, '_>,

@@ -93,7 +93,7 @@ pub(super) fn is_per_patch(declarations: &Declarations, variable: &Variable) -> 
         || of_members()
 }
 
-/// The copies from the outputs of one stage to the inputs of the next.
+/// How the outputs of one stage are copied to the inputs of the next.
 #[derive(Debug, Default)]
 pub(crate) struct Passing {
     outputs: Vec<Leaf>,

@@ -153,7 +153,7 @@ impl<'m> Values<'m> {
         }
     }
 
-    /// The value of an integer constant that is not negative; `None` for any other id.
+    /// The value of an integer constant that is not negative and fits into 32 bits; `None` for any other id.
     pub(super) fn uint(&self, id: Id) -> Option<u32> {
         self.scalar(id).and_then(Value::index)
     }
@@ -210,8 +210,8 @@ impl<'m> Values<'m> {
         id
     }
 
-    /// Begins a scope. After its end, the values that were emitted in it must not be reused, because
-    /// their blocks need not dominate later blocks.
+    /// Begins a scope. After its end, the values that were emitted in it must not be reused, because later blocks may
+    /// be reached without them.
     pub(super) fn begin_scope(&mut self) {
         self.scopes.push(Vec::new());
     }
@@ -369,8 +369,8 @@ impl<'m> Values<'m> {
         self.construct(ty, &parts)
     }
 
-    /// The types of the members of a structure, or of the elements of an array; empty for other
-    /// types.
+    /// The types of the members of a structure, or of the elements of an array. Empty for other types, and for an array
+    /// whose length is not known or exceeds [`MAX_LOADS`].
     fn parts(&self, ty: Id) -> Vec<Id> {
         match self.ty(ty) {
             Some(Type::Struct { members }) => members.clone(),
