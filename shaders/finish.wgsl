@@ -65,9 +65,9 @@ fn add_to_query(query: vec2<u32>, counted: vec4<u32>) {
     }
 }
 
-// Makes a query available: copies its values to its result, and stores a number beside each dword of the result, by
-// which a reader recognizes a complete result. `ends` is the address of the number of the previous end. Each end has
-// the next number, except 0.
+// Makes a query available: copies its values to its result, and stores a number beside each dword of the result. A
+// reader recognizes a complete result by equal numbers. `ends` is the address of the number of the previous end. Each
+// end has the next number, except 0.
 fn end_query(query: vec2<u32>, ends: vec2<u32>) {
     let number = max(1u, load1(ends) + 1u);
     let values = load4(query);

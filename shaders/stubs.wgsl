@@ -1,5 +1,6 @@
-// Functions that cannot be written in WGSL. The linker replaces their bodies; the bodies here only make
-// valid WGSL.
+// Functions that cannot be written in WGSL, or that depend on the shader or the pipeline. The linker replaces their
+// bodies. It keeps only bodies that are right for the shader, for example because it has no geometry shader, and bodies
+// that the shader never calls.
 
 // -- Memory. An address is two dwords that are not both 0; its meaning depends on the resource plan
 // (src/lower/resources.rs). Callers must test for 0, which with descriptors would mean an address in the
@@ -207,8 +208,8 @@ fn store_record(record: u32) {}
 // The number of vertices that fit into shared memory, or 0 if the pipeline does not stage.
 fn staged_vertices() -> u32 { return 0u; }
 
-// The number of units of a record in the capture buffer with the largest stride. A unit is the part of a record that an
-// invocation copies at once.
+// The number of units of a record, in the capture buffer whose records have the most units. A unit is the part of a
+// record that an invocation copies at once.
 fn staged_units() -> u32 { return 1u; }
 
 // Writes `output`, the number of a record or NONE, to element `number` of the workgroup's list of records.

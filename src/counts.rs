@@ -81,7 +81,7 @@ impl BoundBuffer {
     }
 }
 
-/// The counts of one draw, clamped to the room in the capture buffers.
+/// The counts of one draw. All of them except `primitives_needed` are clamped to what fits into the capture buffers.
 ///
 /// ```
 /// use vkxfb::PrimitiveTopology;

@@ -1,5 +1,5 @@
-//! This module initialises values that a shader leaves undefined to 0, on the backends that store
-//! captures by shader code.
+//! This module gives the value 0 to outputs and variables that a shader leaves undefined. It does so on the backends
+//! that store captures by shader code.
 //!
 //! The specification leaves a captured component undefined if the shader does not write it. Drivers
 //! remove stores of undefined values, so the previous contents of the capture buffer would stay,

@@ -32,7 +32,8 @@ impl<'s> Walk<'s, '_> {
                         Merge::Selection { merge } => {
                             self.select(frame, label, block, merge, condition, terminator)
                         }
-                        // The header of a loop has its `OpLoopMerge` already.
+                        // The branch has no merge instruction: the `OpLoopMerge` of a loop's header was written in a
+                        // block before this one.
                         Merge::None | Merge::Loop { .. } => {
                             self.escape(frame, label, condition, terminator)
                         }

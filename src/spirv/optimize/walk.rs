@@ -59,7 +59,7 @@ pub(super) struct Walk<'s, 'm> {
 /// A branch that was written, as an edge of the control flow graph.
 #[derive(Debug)]
 pub(super) struct Edge {
-    /// The label of the block that the branch ends: `from` in the source, `block` in the output.
+    /// The label of the block that ends with the branch: `from` in the source, `block` in the output.
     pub(super) from: Id,
     pub(super) block: Id,
     pub(super) state: State,
