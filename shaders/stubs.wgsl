@@ -200,7 +200,8 @@ fn pass_evaluated(slot: u32) {}
 
 // -- Captured outputs.
 
-// Stores the shader's outputs as record `record` of the draw, to every bound buffer.
+// Stores the shader's outputs to every bound buffer, as the record with the number `record`. Record 0 begins at
+// `first_bytes`.
 fn store_record(record: u32) {}
 
 // -- Staging: a workgroup collects vertices in shared memory before it stores their records.

@@ -1,12 +1,11 @@
 //! This module replaces the application's push constants in shaders whose push constants are the
 //! sysvals.
 //!
-//! The block becomes a `Private` variable. The members that the shader reads are set from memory
-//! before the shader runs: [`Sysvals::table`](crate::sysval::Sysvals::table) begins with the bytes
-//! in the range [`Lowered::push_constants`](super::Lowered::push_constants). `layout` computes
-//! which of these bytes a value consists of. If the module has no arithmetic capability for an
-//! 8-bit or 16-bit type in the block, the variable has a 32-bit type instead, as with inputs and
-//! outputs (`widen`).
+//! The block becomes a `Private` variable. The members that the shader reads are set from memory before the shader
+//! runs: [`Sysvals::table`](crate::sysval::Sysvals::table) begins with the bytes in the range
+//! [`Lowered::push_constants`](super::Lowered::push_constants). `layout` computes which of these bytes a value consists
+//! of. If the module has no arithmetic capability for an 8-bit or 16-bit type in the block, the variable has a 32-bit
+//! type instead. `widen` does that, for inputs and outputs, too.
 
 mod layout;
 mod types;
