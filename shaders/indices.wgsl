@@ -11,9 +11,9 @@ fn load_index(address: vec2<u32>, limit: u32, size: u32, position: u32) -> u32 {
     return load_bound_index(address, limit, size, readable);
 }
 
-// Loads index `position` of a buffer; `position` must be less than `limit`. Loads the dword that contains the index. If
-// that dword reaches beyond the last index, the buffer may end within the dword: a device that can load single bytes
-// loads the bytes of the index instead; for any other device the buffer must contain the whole dword
+// Loads index `position` of a buffer; `position` must be less than `limit`. The function loads the dword that contains
+// the index. If that dword reaches beyond the last index, the buffer may end within the dword: a device that can load
+// single bytes loads the bytes of the index instead; for any other device the buffer must contain the whole dword
 // (IndexBuffer::size).
 fn load_bound_index(address: vec2<u32>, limit: u32, size: u32, position: u32) -> u32 {
     // `size >> 1` is log2(size). The product of position and size may exceed 32 bits.

@@ -25,7 +25,7 @@ fn use_listed_draw_together(workgroup: u32, local: u32) {
 }
 
 // Loads the draw of a workgroup from the batch, together with the other invocations of the workgroup. Without a batch,
-// it takes the draw from the push constants.
+// the draw is that in the push constants.
 fn use_draw_together(workgroup: u32, local: u32) {
     let has_batch = has_batch();
     for (var i = select(SHARED_PAIRS, local, has_batch); i < SHARED_PAIRS; i += workgroup_size()) {

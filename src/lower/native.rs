@@ -125,8 +125,8 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
 }
 
 /// Lowers a shader for capture by the driver. If its decorations specify what to capture, only specialisation constants
-/// are replaced. If nothing is to be captured ([`Captures::Nothing`]), its decorations for captures are removed. For a
-/// capture list the shader is decorated as by [`emit`].
+/// are replaced. If nothing is to be captured ([`Captures::Nothing`]), the shader's decorations for captures are
+/// removed. For a capture list the shader is decorated as by [`emit`].
 ///
 /// If the options contain a [vertex shader](Options::vertex_shader), the shaders before the
 /// captured one are lowered, too, for a [`Pipeline`](crate::runtime::Pipeline). Each shader stays a
