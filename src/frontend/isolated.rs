@@ -1,5 +1,5 @@
-//! Runs naga in a separate thread, so that neither panics nor stack overflows of naga terminate the
-//! process.
+//! Runs naga in a separate thread, so that neither panics nor stack overflows of naga terminate the process. There is
+//! one exception: naga may overflow the stack for a module with extremely deep expressions (`module`).
 //!
 //! naga panics on input that it does not expect, and processes expressions and statements
 //! recursively. The thread catches panics. The size of its stack does not depend on the caller's

@@ -25,9 +25,9 @@ pub(super) struct Undefined {
     /// The indices in [`Layout::outputs`](crate::capture::Layout::outputs) of the outputs that are
     /// not written on every path.
     pub(super) outputs: Vec<usize>,
-    /// The `Private` variables that may be read before they are written, with their types.
+    /// Those `Private` variables that the shader may read before it writes them, with their types.
     private: Vec<(Id, Id)>,
-    /// The variables of functions that may be read before they are written.
+    /// Those variables of functions that the shader may read before it writes them.
     locals: FxHashSet<Id>,
     /// Whether the shader may use undefined values other than outputs: unwritten variables or `OpUndef`.
     pub(super) has_values: bool,

@@ -284,8 +284,8 @@ impl<'s, 'm> Walk<'s, 'm> {
         Ok(id)
     }
 
-    /// Joins values from several blocks, given with the labels of these blocks: returns the value
-    /// if all are the same, otherwise a phi.
+    /// Joins values from several blocks, given with the labels of these blocks: returns the value if all are the same,
+    /// otherwise a phi. Returns [`NOTHING`] if there are no values.
     pub(super) fn join_values(&mut self, ty: Id, values: &[(Id, Id)]) -> Id {
         let Some((first, _)) = values.first() else { return NOTHING };
         if values.iter().all(|(value, _)| value == first) {
