@@ -37,8 +37,8 @@ fn primitive_of_lane(lane: u32) -> Primitive {
     return Primitive(true, 0u, lane, draw.item_count, lane);
 }
 
-// Does what primitive_of_lane does for a draw with primitive restart. `index` is the number of an index within the
-// draw.
+// Returns the primitive that begins at an index, for a draw with primitive restart. `index` is the number of the index
+// within the draw. `exists` is false if no primitive begins there.
 fn primitive_of_index(index: u32) -> Primitive {
     let vertices = vertices_per_primitive(draw.flags);
     let place = place_of_index(index);
@@ -88,9 +88,9 @@ fn element_of_slot(primitive: Primitive, slot: u32) -> u32 {
     return primitive.start + element;
 }
 
-// Does what element_of_slot does for triangle strips with adjacency. Vertices 0, 2 and 4 of a primitive are its
-// corners. Vertices 1, 3 and 5 are the adjacent vertices: each is the third corner of the triangle at the other side
-// of an edge, which connects the corners before and after it.
+// Returns the number, in its segment, of vertex `slot` of a primitive of a triangle strip with adjacency. Vertices 0, 2
+// and 4 of a primitive are its corners. Vertices 1, 3 and 5 are the adjacent vertices: each is the third corner of the
+// triangle at the other side of an edge, which connects the corners before and after it.
 fn element_of_strip_with_adjacency(primitive: Primitive, slot: u32) -> u32 {
     let first = 2u * primitive.number;
     let is_odd = (primitive.number & 1u) == 1u;

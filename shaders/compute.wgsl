@@ -37,8 +37,8 @@ fn workgroup_number(id: vec3<u32>, workgroups: vec3<u32>) -> u32 {
     return id.y * workgroups.x + id.x;
 }
 
-// Loads the draw that a workgroup captures. Returns false if the workgroup captures nothing, because the draw
-// was discarded or the dispatch has more workgroups than the draw needs.
+// Loads the draw that a workgroup captures. Returns false if this function finds that the workgroup captures nothing,
+// because the draw was discarded or the dispatch has more workgroups than the draw needs.
 fn begin_draw(workgroup: u32, local: u32) -> bool {
     if is_fused() {
         use_fused_draw(workgroup, local);

@@ -3,8 +3,8 @@
 // up the counts in each block. xfb_place_entries adds up the sums of all blocks, which tells where the records of each
 // block begin.
 
-// The parameters of xfb_entry_sums. `counts` and `blocks` are those of the `Entries` (geometry.wgsl) of the first
-// dispatch.
+// The parameters of xfb_entry_sums. `counts` and `blocks` are the addresses of the arrays in which the first dispatch
+// counts its primitives (`Entries` in geometry.wgsl).
 struct EntrySums {
     counts: vec2<u32>,
     blocks: vec2<u32>,
@@ -110,8 +110,8 @@ fn xfb_place_entries(@builtin(local_invocation_index) local: u32) {
     }
 }
 
-// Places the entries of the dispatch with the `EntryJob` at address `at`: their records follow those of the previous
-// dispatches.
+// Computes where the records of one dispatch begin (after the records of the previous dispatches), and adds the
+// dispatch's primitives to the queries. `at` is the address of the dispatch's `EntryJob`.
 fn place_job(at: vec2<u32>, local: u32) {
     let batches = load4(at);
     let addresses = load4(add_bytes(at, 16u));

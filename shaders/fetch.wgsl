@@ -1,8 +1,7 @@
 // Vertex pulling: loads the elements of attributes like fixed-function vertex input does. formats.wgsl converts them.
 //
-// An element that is not completely within the binding is read as zeros. Its load uses the address of
-// element 0, which is always readable: an invocation may execute a load even if it skipped the branch (see
-// address_or).
+// An element that is not completely within the binding is read as zeros. Its load uses the address of element 0, which
+// is always readable: a driver may execute a load although its branch is not taken (see address_or).
 
 const INLINE_ATTRIBUTES: u32 = 1u;
 

@@ -56,8 +56,8 @@ fn xfb_finish(
 const QUERY_SIZE: u32 = 48u;
 const QUERY_RESULT: u32 = 16u;
 
-// Adds `counted`, two 64-bit integers, to the values of a query, unless its address is 0. The queries of the
-// invocations may be in different buffers.
+// Adds `counted`, two 64-bit integers, to the values of the query at address `query`, unless that is 0. The queries of
+// a workgroup's invocations may be in different buffers.
 fn add_to_query(query: vec2<u32>, counted: vec4<u32>) {
     let at = address_or(query, kernel.parameters);
     if is_address(query) {
@@ -65,10 +65,9 @@ fn add_to_query(query: vec2<u32>, counted: vec4<u32>) {
     }
 }
 
-// Makes a query available: copies its values to its result, and stores a number beside each dword of the
-// result, by which a reader recognizes a complete result. `ends` is the address of the number that the
-// previous end of the query stored; this end increments it. No two ends have the same number, and no number
-// is 0.
+// Makes a query available: copies its values to its result, and stores a number beside each dword of the result. A
+// reader recognizes a complete result by equal numbers. `ends` is the address of the number of the previous end. Each
+// end has the next number, except 0.
 fn end_query(query: vec2<u32>, ends: vec2<u32>) {
     let number = max(1u, load1(ends) + 1u);
     let values = load4(query);

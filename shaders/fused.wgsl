@@ -18,8 +18,9 @@ const FUSED_QUERIES: u32 = 128u;
 const FUSED_ARRIVED: u32 = 144u;
 const FUSED_EXPECTED: u32 = 148u;
 
-// Loads the draw from the push constants, and clamps it. In the push constants, `item_count` is the number of
-// vertices or indices, and `instance_count` the number of instances of the draw command.
+// Loads the draw from the push constants, and clamps its counts to what fits into the capture buffers. In the push
+// constants, `item_count` is the number of vertices or indices, and `instance_count` the number of instances of the
+// draw command.
 fn use_fused_draw(workgroup: u32, local: u32) {
     use_pushed_draw();
     let progress = load_progress(fused_address());
@@ -64,8 +65,9 @@ fn is_writer(workgroup: u32) -> bool {
     return true;
 }
 
-// Does what add_to_query (finish.wgsl) does. In a fused capture only one invocation adds to queries, so it can use
-// loads and stores that require one buffer for the whole workgroup.
+// Adds `counted`, two 64-bit integers, to the values of the query at address `query`, unless that is 0. In a fused
+// capture only one invocation adds to queries. Unlike add_to_query, this function can therefore use loads and stores
+// that require one buffer for the whole workgroup.
 fn count_for_query(query: vec2<u32>, counted: vec4<u32>) {
     let at = address_or(query, fused_address());
     if is_address(query) {

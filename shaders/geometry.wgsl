@@ -14,9 +14,10 @@
 // memory, the workgroup therefore collects them there before it stores them (staged.wgsl).
 //
 // If a shader always emits the same number of primitives and the CPU computes where its records begin, there is no
-// counting run: each invocation takes one input primitive, whose records are known.
+// counting run: where the records of an input primitive begin follows from its number.
 
-// The memory for the counts and the positions of the entries of a dispatch.
+// The memory of a dispatch for its entries: how many primitives each entry emits, and where the records of each block
+// of entries begin.
 struct Entries {
     // The address of an array with two dwords for each entry: the number of primitives that the entry emits, and the
     // sum of these numbers over the entries before it in its block.
@@ -42,9 +43,8 @@ const ENTRIES_PER_BLOCK: u32 = 512u;
 const MOST_ASSEMBLED: u32 = 0x40000000u;
 
 var<private> is_counting: bool;
-// Whether another invocation runs the vertex and the control shader for this patch, too, because it has the
-// first slice of the patch (patches.wgsl). The side effects of these shaders then happen in that invocation,
-// and not in this one.
+// Whether another invocation, which has the first slice of this patch (patches.wgsl), runs the vertex and the control
+// shader for the patch, too. If so, the side effects of these shaders happen there, and not in this invocation.
 var<private> is_repeating: bool;
 // The records that this invocation stores for its entry.
 var<private> entry_records: Segment;
@@ -64,7 +64,7 @@ fn load_entries(at: vec2<u32>) -> Entries {
 fn records_of_entry(entries: Entries, entry: u32) -> Segment {
     let counts = load2(add_bytes(entries.counts, ENTRY_SIZE * entry));
     let first = load1(add_bytes(entries.blocks, ENTRY_BLOCK_SIZE * (entry / ENTRIES_PER_BLOCK)));
-    // At most `limit / vertices` primitives fit. Both counts are clamped to this number before the
+    // At most `limit / vertices` primitives fit. Both counts of the entry are clamped to this number before the
     // multiplication, so that no product exceeds 32 bits.
     let vertices = output_vertices();
     let limit = draw.output_end;
@@ -72,8 +72,8 @@ fn records_of_entry(entries: Entries, entry: u32) -> Segment {
     return Segment(begin, min(min(counts.x, limit / vertices) * vertices, limit - begin));
 }
 
-// The records that a workgroup stores, which are consecutive. The segment is empty if the workgroup stores none, as in
-// the counting run of a draw that the CPU has not placed.
+// The records that a workgroup stores, which are consecutive. The segment is empty if the workgroup stores none, for
+// example because it only counts primitives.
 fn records_of_workgroup(workgroup: u32, exists: bool, entries: Entries) -> Segment {
     if is_placed() {
         let number = first_invocation(workgroup);
@@ -104,7 +104,8 @@ fn records_of_items(first: u32, end: u32) -> Segment {
     return Segment(begin, min((end - first) * each, draw.output_end - begin));
 }
 
-// The number of items of an entry: input primitives, or with primitive restart indices.
+// The number of items of an entry, unless it is the last one of a draw, which may have fewer. An item is an input
+// primitive or a slice of a patch; if primitive restart is enabled, it is an index.
 fn entry_length() -> u32 {
     return draw.output_count;
 }
@@ -211,8 +212,8 @@ fn xfb_geometry(
     @builtin(local_invocation_index) local: u32,
 ) {
     let workgroup = workgroup_number(workgroup_id, workgroups);
-    // An invocation without a draw still writes the count 0 for its entry, because xfb_entry_sums adds up the
-    // counts of all entries of a block.
+    // An invocation without a draw, too, writes a count for its entry (0), because xfb_entry_sums adds up the counts of
+    // all entries of a block.
     let exists = begin_draw(workgroup, local);
     let entry = workgroup * workgroup_size() + local;
     let number = first_invocation(workgroup) + local;

@@ -22,8 +22,8 @@ struct Input {
     flags: u32,
     draw_index: u32,
 
-    // The arguments of a direct draw. If the kind is BYTE_COUNT, `first` is counterOffset and `base_vertex`
-    // is vertexStride; `instance_count` and `first_instance` have their usual meaning.
+    // The arguments of a draw that is not indirect. If the kind is BYTE_COUNT, `count` is not used, `first` is
+    // counterOffset, and `base_vertex` is vertexStride.
     count: u32,
     instance_count: u32,
     first: u32,
@@ -93,8 +93,8 @@ fn draw_of_input(all: Input, index: u32) -> Input {
 // The largest number of draws of an input (a recorded draw command). Further draws are ignored.
 const MOST_DRAWS: u32 = 0xffffffu;
 
-// The number of draws of an input (a recorded draw command). An input whose draw count is 0 counts as one empty draw,
-// so that the kernel still processes the input's group and queries.
+// The number of draws of an input (a recorded draw command). An input without draws, or whose draws are discarded,
+// counts as one empty draw, so that the kernel processes the input's group and queries.
 fn draws_of_input(input: Input) -> u32 {
     var draws = min(input.draw_count, MOST_DRAWS);
     let count_address = address_or(input.count_address, kernel.parameters);

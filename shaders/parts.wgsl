@@ -37,8 +37,9 @@ var<workgroup> all_draws: u32;
 // The number of the first draw of the next block of draws (one draw per invocation).
 var<workgroup> next_first: u32;
 
-// Counts the draws of the inputs (recorded draw commands) from `first` on, one input per invocation, and returns their
-// number. An input has at most MOST_DRAWS draws, so the sum, and the first draw of the next block, are below 2^32.
+// Counts the draws of the inputs (recorded draw commands) from `first` on, one input per invocation, and returns the
+// number of these draws. An input has at most MOST_DRAWS draws. So this number, and the number of the first draw of the
+// next block, are below 2^32.
 fn count_draws(first: u32, local: u32) -> u32 {
     let setup = load_setup();
     let width = kernel_width();

@@ -6,8 +6,8 @@
 // placed as for geometry shaders. An invocation runs the vertex shader and the control shader once for all its slices
 // of a patch.
 //
-// How many primitives a slice has follows from the patch's levels, so the counting run needs no evaluation shader,
-// unless a geometry shader follows the evaluation shader.
+// How many primitives a slice has follows from the patch's levels. So the first run of the shader, which only counts
+// primitives (geometry.wgsl), needs no evaluation shader, unless a geometry shader follows the evaluation shader.
 
 // The patch for which the control shader ran last: its instance, and its number in the instance. The control shader's
 // output variables contain the control points and levels of this patch.
@@ -48,7 +48,7 @@ fn shade_patch(instance: u32, patch_: Primitive) {
     pass_patch();
 }
 
-// Stores the primitives of a slice. The counting run only counts them.
+// Stores the primitives of a slice, or only counts them if `is_counting`.
 fn run_slice(instance: u32, item: Primitive) {
     let slice = begin_slice(instance, item);
     if !uniformly(is_counting) {

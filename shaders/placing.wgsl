@@ -64,8 +64,8 @@ fn start_positions(progress: Progress, readable: vec2<u32>) -> vec4<u32> {
     return positions;
 }
 
-// Writes the positions after `records` records, which begin at `positions`, to `new_state` and to the counters that are
-// written at the end.
+// Computes where in each capture buffer the next record begins if `records` records begin at `positions` (in bytes).
+// Writes that to `new_state`, and to the counters that the end of the capture writes.
 fn store_positions(progress: Progress, positions: vec4<u32>, records: u32) {
     let new_positions = positions + records * progress.strides;
     if is_address(progress.new_state) {
@@ -90,7 +90,8 @@ fn room_at(progress: Progress, positions: vec4<u32>) -> u32 {
     return least;
 }
 
-// The counts of a draw with `primitives` primitives per instance. `written` and `base_record` are still 0.
+// The counts of a draw with `primitives` primitives per instance. `written` and `base_record` are 0: the caller
+// computes them.
 fn needed_by(primitives: u32, flags: u32, instance_count: u32) -> DrawPlacement {
     return DrawPlacement(primitives, vertices_per_primitive(flags), product(primitives, instance_count), 0u, 0u);
 }
@@ -100,7 +101,8 @@ fn fitting(placed: DrawPlacement, records: u32) -> u32 {
     return min(saturated(placed.needed), records / placed.vertices);
 }
 
-// Returns a draw with all counts clamped to what fits, like DrawCounts in src/counts.rs.
+// Returns the draw with all counts clamped to what fits into the capture buffers. DrawCounts in src/counts.rs has the
+// same counts.
 fn clamped(unclamped: Draw, placed: DrawPlacement) -> Draw {
     var made = unclamped;
     made.output_count = 0u;

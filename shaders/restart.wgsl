@@ -13,17 +13,17 @@
 //   xfb_compute        each invocation joins the state before its workgroup of blocks, the summary of
 //                      the blocks before its own, and the bit mask of its own block.
 //
-// A table has an element of 16 bytes for each workgroup: the `State` before the workgroup, 0, and the first restart
-// after the workgroup. Before the scan, this element is the workgroup's `Run`. The element of a workgroup is followed
-// by an element of 16 bytes for each block of the workgroup: the mask of the restarts in the block, the summary of the
-// workgroup's blocks before this block (two dwords), and the first restart after this block in the workgroup. A
-// restart is given by the position of its index in the range; NONE means that there is no restart. The last block of a
-// range has no restarts: it stands for all positions beyond the range.
+// A table has an element of 16 bytes for each workgroup: the `State` before the workgroup (two dwords), 0, and the
+// first restart after the workgroup. Before the scan, this element is the workgroup's `Run`. The element of a workgroup
+// is followed by an element of 16 bytes for each block of the workgroup: the mask of the restarts in the block, the
+// summary of the workgroup's blocks before this block (two dwords), and the first restart after this block in the
+// workgroup. A restart is given by the position of its index in the range; NONE means that there is no restart. The
+// last block of a range has no restarts: it stands for all positions beyond the range.
 
 const BLOCK: u32 = 32u; // indices per block
 const BLOCKS: u32 = 256u; // blocks per workgroup
 
-// The summary of a run: a sequence of consecutive indices, such as those of a block.
+// A summary of consecutive indices, for example of the `BLOCK` indices of one block. These indices are called the run.
 struct Run {
     restarts: u32, // 1 if the run contains a restart
     head: u32, // indices before the first restart; all if there is none
@@ -42,10 +42,11 @@ fn join(topology: u32, vertices: u32, a: Run, b: Run) -> Run {
     return Run(1u, a.head, a.primitives + between + b.primitives, b.tail);
 }
 
-// The state after all indices before a position.
+// What the indices before a position amount to: the primitives of their complete segments, and a last segment, which
+// may go on.
 struct State {
     primitives: u32, // primitives of the complete segments
-    open: u32, // indices so far of the last segment, which may go on
+    open: u32, // indices of the last segment
 }
 
 fn advance(topology: u32, vertices: u32, state: State, run: Run) -> State {
@@ -123,7 +124,8 @@ fn primitives_of_runs(topology: u32, vertices: u32, whole: u32) -> u32 {
         + last_of_steps(runs, step, 3u) + last_of_steps(runs, step, 4u) + last_of_steps(runs, step, 5u);
 }
 
-// Does what primitives_of_runs does, for patches with at least five vertices.
+// The number of patches of `step` vertices, at least five, in the segments that the sequences of ones in `whole` stand
+// for.
 fn patches_of_runs(step: u32, whole: u32) -> u32 {
     // Shortens each sequence of ones by four bits. Sequences that are too short for a patch vanish. Each other sequence
     // had at least five bits, with a zero behind them, so at most five sequences are left.
@@ -203,9 +205,10 @@ fn load_restart_range(at: vec2<u32>) -> RestartRange {
 var<workgroup> runs: array<Run, MAX_KERNEL_WIDTH>;
 // For each block of the workgroup, the mask of its restarts.
 var<workgroup> restarts: array<atomic<u32>, BLOCKS>;
-// In xfb_restart, `marks` has one bit for each block of a workgroup: whether the block contains a restart.
-// xfb_restart_scan keeps a bit in `marks` and a first restart in `restarts` for each invocation instead, which
-// is possible because MAX_KERNEL_WIDTH is equal to BLOCKS.
+// In xfb_restart, `marks` has one bit for each block of a workgroup: whether the block contains a restart. In
+// xfb_restart_scan, `marks` has one bit for each invocation instead: whether the workgroups that it takes have a
+// restart. `restarts` then has the first of these restarts. This is possible because MAX_KERNEL_WIDTH is equal to
+// BLOCKS.
 var<workgroup> marks: array<atomic<u32>, BLOCKS / 32u>;
 
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
@@ -369,8 +372,8 @@ fn marked_from(number: u32) -> u32 {
     return NONE;
 }
 
-// Scans over the `run`s of the invocations of a workgroup. Returns the summary of the indices of all invocations
-// before this one. Afterwards the last element of `runs` summarises the whole workgroup.
+// Scans over the summaries of all invocations of a workgroup; `run` is that of this invocation. Returns the summary of
+// the indices of all invocations before this one. Afterwards the last element of `runs` summarises the whole workgroup.
 fn scan_runs(topology: u32, vertices: u32, local: u32, run: Run) -> Run {
     runs[local] = run;
     workgroupBarrier();
@@ -582,7 +585,7 @@ fn restarts_of(input: Input, arguments: Arguments) -> DrawRestarts {
     return restarts;
 }
 
-// Converts `state`, a `State` of the table, to the `State` before index `offset` of the draw.
+// Converts `state`, which counts from the start of the table's range, to the `State` before index `offset` of the draw.
 fn state_in_draw(restarts: DrawRestarts, offset: u32, state: State) -> State {
     if offset <= restarts.head {
         return State(0u, offset);

@@ -8,7 +8,7 @@ struct Results {
     copies: vec2<u32>,
     stride: u32,
     count: u32,
-    // The number of 64-bit integers in a query: 1 or 2.
+    // The number of integers in the result of a query: 1 or 2.
     value_count: u32,
     flags: u32,
 }

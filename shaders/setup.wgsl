@@ -61,7 +61,7 @@ const MAX_KERNEL_WIDTH: u32 = 256u;
 const STREAM_QUERY: u32 = 0u;
 const GENERATED_QUERY: u32 = 1u;
 const GROUP: u32 = 2u;
-// Passed to sum_runs for a sum over all draws.
+// The kind that is passed to sum_runs for a sum without runs, over the values of all invocations.
 const NO_RUN: u32 = 3u;
 
 // The positions where the capture begins, and the number of records that fit from there on, or NONE if nothing is
@@ -241,8 +241,8 @@ fn needed_by_input(input: Input, arguments: Arguments, restarts: DrawRestarts) -
 // -- Placing: computes where each draw's records begin (after those of the draws before it), and clamps the draw to
 // what fits into the buffers
 
-// The result of a round of the loop in place(). A round goes over the block's draws that are not placed yet, and
-// places them up to and including the first one that does not fit completely.
+// The result of a round of the loop in place(). A round goes over those draws of the block (one per invocation) that
+// are not placed yet. It places them up to and including the first one that does not fit completely.
 struct Round {
     end: u32, // the number of the first draw that is not placed
     records: u32,

@@ -11,7 +11,8 @@ var<workgroup> shared_pairs: array<vec2<u32>, SHARED_PAIRS>;
 const SHARED_BATCH: u32 = 12u;
 const SHARED_PAIRS: u32 = 16u;
 
-// Does what use_listed_draw does, but loads the draw together with the other invocations of the workgroup.
+// Loads the listed draw of a workgroup (a draw whose parameters the CPU wrote to memory), together with the other
+// invocations of the workgroup.
 fn use_listed_draw_together(workgroup: u32, local: u32) {
     let has_batch = has_batch();
     let pairs = select(DRAW_SIZE / 8u, SHARED_PAIRS, has_batch);
@@ -23,8 +24,8 @@ fn use_listed_draw_together(workgroup: u32, local: u32) {
     use_shared_batch(has_batch);
 }
 
-// Does what use_draw_of does, or what use_pushed_draw does if there is no batch, but loads the draw together
-// with the other invocations of the workgroup.
+// Loads the draw of a workgroup from the batch, together with the other invocations of the workgroup. Without a batch,
+// the draw is that in the push constants.
 fn use_draw_together(workgroup: u32, local: u32) {
     let has_batch = has_batch();
     for (var i = select(SHARED_PAIRS, local, has_batch); i < SHARED_PAIRS; i += workgroup_size()) {

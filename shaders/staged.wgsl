@@ -8,18 +8,17 @@
 // The number of the workgroup's first record, if its invocations write consecutive records.
 var<private> first_output: u32;
 
-// The form of the list of records: LIST_FAN, or the largest number of records of a vertex. The caller
-// computes it once and passes it on, because in pipelines for all topologies it depends on the draw.
+// The form of the list of records of a vertex shader: LIST_FAN, or the largest number of records of a vertex. The
+// caller computes it once and passes it on, because in pipelines for all topologies it depends on the draw.
 fn listing() -> u32 {
     return select(most_records_of_item(), LIST_FAN, is_tri_fan());
 }
 
-// The listing of a fan, which has three records per two vertices: two records of a rim vertex and one of the
+// The form of the list for a fan, which has three records per two vertices: two records of a rim vertex and one of the
 // hub, the vertex that all triangles share.
 const LIST_FAN: u32 = 4u;
 
-// The listing of a geometry shader: records are consecutive, and record n is the n-th staged
-// vertex.
+// The form of the list for a geometry shader: records are consecutive, and record n is the n-th staged vertex.
 const LIST_EMITTED: u32 = 0u;
 
 // The number of records that are listed for `vertices` vertices. In a fan `vertices` is even.

@@ -1,5 +1,6 @@
-// Functions that cannot be written in WGSL. The linker replaces their bodies; the bodies here only make
-// valid WGSL.
+// Functions that cannot be written in WGSL, or that depend on the shader or the pipeline. The linker replaces their
+// bodies. It keeps only bodies that are right for the shader, for example because it has no geometry shader, and bodies
+// that the shader never calls.
 
 // -- Memory. An address is two dwords that are not both 0; its meaning depends on the resource plan
 // (src/lower/resources.rs). Callers must test for 0, which with descriptors would mean an address in the
@@ -69,8 +70,8 @@ fn pipeline_topology() -> u32 { return ANY_TOPOLOGY; }
 // Whether primitive restart may be enabled.
 fn may_restart() -> bool { return true; }
 
-// Whether a dispatch may capture draws whose positions in the capture buffers kernels computed, or draws with
-// FAR_ATTRIBUTES.
+// Whether a dispatch may capture draws for which a kernel computed where their records begin, or draws with attributes
+// whose elements begin 4 GiB or more after the first one (FAR_ATTRIBUTES).
 fn may_be_general() -> bool { return true; }
 
 // Whether a dispatch captures listed draws, whose parameters the CPU wrote to memory.
@@ -85,10 +86,12 @@ fn is_fused() -> bool { return false; }
 // that these are aligned.
 fn is_unchecked() -> bool { return false; }
 
-// The way to load vectors: NARROW, TESTED or ALIGNED (wide.wgsl).
+// How vectors are loaded: never by wide loads (NARROW), by wide loads where a test at run time finds the address
+// aligned (TESTED), or always by wide loads (ALIGNED). See wide.wgsl.
 fn wide_loads() -> u32 { return TESTED; }
 
-// The way to store vectors: NARROW, TESTED or ALIGNED (wide.wgsl).
+// How vectors are stored: never by wide stores (NARROW), by wide stores where a test at run time finds the address
+// aligned (TESTED), or always by wide stores (ALIGNED). See wide.wgsl.
 fn wide_stores() -> u32 { return TESTED; }
 
 fn may_load_bytes() -> bool { return false; }
@@ -197,7 +200,8 @@ fn pass_evaluated(slot: u32) {}
 
 // -- Captured outputs.
 
-// Stores the shader's outputs as record `record` of the draw, to every bound buffer.
+// Stores the shader's outputs to every bound buffer, as the record with the number `record`. Record 0 begins at
+// `first_bytes`.
 fn store_record(record: u32) {}
 
 // -- Staging: a workgroup collects vertices in shared memory before it stores their records.
@@ -205,8 +209,8 @@ fn store_record(record: u32) {}
 // The number of vertices that fit into shared memory, or 0 if the pipeline does not stage.
 fn staged_vertices() -> u32 { return 0u; }
 
-// The number of units of a record in the capture buffer with the largest stride. A unit is the part of a record that an
-// invocation copies at once.
+// The number of units of a record, in the capture buffer whose records have the most units. A unit is the part of a
+// record that an invocation copies at once.
 fn staged_units() -> u32 { return 1u; }
 
 // Writes `output`, the number of a record or NONE, to element `number` of the workgroup's list of records.

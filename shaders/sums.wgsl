@@ -3,7 +3,8 @@
 
 // The result of sum_runs. Each member consists of two 64-bit integers.
 struct Sum {
-    // The sum over the run that the previous invocation's value belongs to, up to and including that value.
+    // The sum over the run (values that are added up together) that the previous invocation's value belongs to, up to
+    // and including that value.
     before: vec4<u32>,
     // The sum over the last run of the block (the values of all invocations), which may continue in the next block.
     last: vec4<u32>,
@@ -32,8 +33,8 @@ var<workgroup> ends: array<vec4<u32>, 4>;
 // Adds up `value` over runs. `starts` says whether the invocation's value is the first one of a run
 // of kind `run`.
 //
-// The steps are unrolled, as in part_of: llvmpipe leaves loops after 65,535 iterations in all per
-// kernel, which a batch of many draws would exceed, and the sums would be wrong.
+// The steps are written out, and not a loop: llvmpipe leaves loops after 65,535 iterations in all per kernel, which a
+// batch of many draws would exceed, and the sums would be wrong.
 fn sum_runs(local: u32, starts: bool, value: vec4<u32>, run: u32) -> Sum {
     var scan = Scan(value, starts, 0u);
     if local == 0u && !starts {

@@ -7,7 +7,8 @@ struct AttributeDescriptor {
     stride: u32,
 }
 
-// A draw of a capture. Its counts are clamped to what fits into the capture buffers.
+// A draw of a capture. Its counts are clamped to what fits into the capture buffers, except in the push constants of a
+// fused capture.
 struct Draw {
     xfb_topology: u32,
     flags: u32,
@@ -156,7 +157,7 @@ fn use_draw_of(workgroup: u32) {
     }
 }
 
-// Drops the records from number `record_limit` on, which do not fit, from a draw of a batch.
+// Clamps a draw of a batch: the records from number `record_limit` on do not fit, and are dropped.
 fn limit_records(record_limit: u32) {
     draw.output_end = max(min(draw.output_end, record_limit), draw.base_record);
 }

@@ -170,22 +170,22 @@ fn without_highest_bit(number: u32) -> u32 {
     return number & (ones >> 1u);
 }
 
-// The number of triangles within a ring of `across` segments on each side.
+// The number of triangles within a ring (a nested triangle of the patch) of `across` segments on each side.
 fn triangles_within(across: u32) -> u32 {
     return triangles_within_ring(across / 2u, across & 1u);
 }
 
-// The number of triangles within a ring of `2 * k + parity` segments on each side.
+// The number of triangles within a ring (a nested triangle) of `2 * k + parity` segments on each side.
 fn triangles_within_ring(k: u32, parity: u32) -> u32 {
     return 6u * k * (k + parity) + parity;
 }
 
-// The number of points on rings of up to `across` segments on each side.
+// The number of points on the rings (nested triangles) of up to `across` segments on each side.
 fn points_within(across: u32) -> u32 {
     return points_within_ring(across / 2u + 1u, across & 1u);
 }
 
-// The number of points on rings of fewer than `2 * k + parity` segments on each side.
+// The number of points on the rings (nested triangles) of fewer than `2 * k + parity` segments on each side.
 fn points_within_ring(k: u32, parity: u32) -> u32 {
     return select(select(3u * k * (k - 1u) + 1u, 0u, k == 0u), 3u * k * k, parity == 1u);
 }

@@ -1,5 +1,6 @@
-//! Counts the primitives that a draw generates, and the primitives that fit into the capture buffers. The CPU
-//! computes this during the recording of direct draws. `shaders/counts.wgsl` computes the same on the GPU.
+//! Counts the primitives that a draw generates, and the primitives that fit into the capture buffers. The CPU computes
+//! this when it records draws for which it knows how many vertices they have and where they are captured.
+//! `shaders/counts.wgsl` and `shaders/placing.wgsl` compute the same on the GPU.
 //!
 //! A primitive that does not fit overflows as a whole ([transform
 //! feedback](https://docs.vulkan.org/spec/latest/chapters/vertexpostproc.html#vertexpostproc-transform-feedback)):
@@ -80,7 +81,7 @@ impl BoundBuffer {
     }
 }
 
-/// The counts of one draw, clamped to the room in the capture buffers.
+/// The counts of one draw. All of them except `primitives_needed` are clamped to what fits into the capture buffers.
 ///
 /// ```
 /// use vkxfb::PrimitiveTopology;
@@ -114,7 +115,7 @@ pub struct DrawCounts {
 }
 
 impl DrawCounts {
-    /// Computes the counts of a direct draw into `buffers`.
+    /// Computes the counts of a draw that is not indirect, and whose vertices are captured into `buffers`.
     ///
     /// If no buffer is bound, nothing is written, and nothing overflows: `primitives_needed` and `primitives_written`
     /// both count all primitives of the draw, and the other counts are 0.
@@ -148,8 +149,8 @@ impl DrawCounts {
         Self::of(primitives, vertices, instance_count, buffers, items)
     }
 
-    /// Computes the counts of `instance_count` instances with `primitives` primitives each. `items(n)` is the number of
-    /// items in the first `n` primitives of an instance.
+    /// Computes the counts of `instance_count` instances, each of which has `primitives` primitives of `vertices`
+    /// vertices. `items(n)` is the number of items in the first `n` primitives of an instance.
     fn of(
         primitives: u64,
         vertices: u32,
@@ -189,8 +190,8 @@ impl DrawCounts {
     }
 }
 
-/// Converts a count of what fits into the capture buffers. It fits into 32 bits, because capture buffers are smaller
-/// than 4 GiB.
+/// Converts a number of records, items or instances to 32 bits. They are enough for what fits into the capture buffers,
+/// because capture buffers are smaller than 4 GiB.
 fn narrow(count: u64) -> u32 {
     debug_assert!(u32::try_from(count).is_ok());
     u32::try_from(count).unwrap_or(u32::MAX)

@@ -3,8 +3,8 @@
 //! implements the same for the GPU.
 //!
 //! It has random access: [`Patch`] computes each vertex of each primitive by itself, in constant time and without
-//! memory. Coordinates are integers, multiples of 2^-24. They are therefore the same on every device, also between two
-//! runs of a capture, and exact:
+//! memory. Coordinates are integers, multiples of 2^-24. They are therefore the same on every device and in every run
+//! of a capture. They are also exact:
 //!
 //! * The coordinates of a point on an edge are p and 1 - p, and the point with 1 - p and p is on the same edge, too. So
 //!   patches that share an edge have the same points there, whatever the direction in which they go along it.
@@ -114,8 +114,8 @@ impl Tessellator {
         }
     }
 
-    /// Returns the value from which the shaders read the tessellator: `domain` in bits 0 and 1, `spacing` in bits 2
-    /// and 3, `flipped` in bit 4, and `points` in bit 5.
+    /// Returns the tessellator as the number that `tessellator_bits()` gives to the shaders: `domain` in bits 0 and 1,
+    /// `spacing` in bits 2 and 3, `flipped` in bit 4, and `points` in bit 5.
     pub const fn bits(self) -> u32 {
         self.domain as u32
             | (self.spacing as u32) << 2
@@ -193,8 +193,8 @@ impl Edge {
     /// Clamps and rounds a level, given by its bits ([tessellation primitive
     /// spacing](https://docs.vulkan.org/spec/latest/chapters/tessellation.html#tessellation-tessellator-spacing)).
     ///
-    /// Levels of fractional spacing are rounded to multiples of 2^-16, as in Direct3D 11 and therefore on devices. So
-    /// a level that is less than 2^-17 above a whole number does not add two segments.
+    /// Levels of fractional spacing are rounded to multiples of 2^-16, as in Direct3D 11, which devices implement. So a
+    /// level that is less than 2^-17 above a whole number does not add two segments.
     fn of(bits: u32, spacing: Spacing) -> Self {
         let (least, most) = match spacing {
             Spacing::Equal => (1.0, MAX_LEVEL),

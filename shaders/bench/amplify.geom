@@ -1,7 +1,7 @@
-// For benchmarks of captures of 32 bytes per vertex, after record_32.vert. For every second input triangle
-// the shader emits four triangles, in one strip that repeats the three vertices. For each of the others it
-// emits one triangle, and a strip of two vertices, which is too short for a triangle. The choice depends on
-// the vertex data, so that no compiler can predict it.
+// A geometry shader for benchmarks. It follows record_32.vert, and captures 32 bytes per vertex. For every second input
+// triangle the shader emits four triangles, in one strip that repeats the three vertices. For each of the others it
+// emits one triangle, and a strip of two vertices, which is too short for a triangle. The choice depends on the vertex
+// data, so that no compiler can predict it.
 #version 450
 
 layout(triangles) in;

@@ -1,6 +1,6 @@
-// A capture of lists as a programmer would write it by hand: pulls 16 bytes for each vertex, and stores the
-// same 32 bytes as record_32.vert. Benchmarks compare the time that it takes to create a pipeline with this
-// shader's.
+// A capture of lists as a programmer would write it by hand: pulls 16 bytes for each vertex, and stores the same 32
+// bytes as record_32.vert. A benchmark compares how long it takes to create the pipeline of a capture, and to create a
+// pipeline of this shader.
 #version 450
 #extension GL_EXT_buffer_reference : require
 

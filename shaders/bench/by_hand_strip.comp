@@ -1,5 +1,6 @@
-// Does what by_hand_list.comp does, but for a triangle strip: each vertex is stored to the three triangles
-// that it belongs to. Two vertices of each odd triangle are swapped, which keeps the winding.
+// A capture of a triangle strip as a programmer would write it by hand: pulls 16 bytes for each vertex, and stores 32
+// bytes to each of the three triangles that the vertex belongs to. Two vertices of each odd triangle are swapped, which
+// keeps the winding.
 #version 450
 #extension GL_EXT_buffer_reference : require
 

@@ -1,5 +1,5 @@
-// For benchmarks of captures of 32 bytes per vertex, after record_32.vert: the shader emits nothing for every
-// second triangle. The choice depends on the vertex data, so that no compiler can predict it.
+// A geometry shader for benchmarks. It follows record_32.vert, captures 32 bytes per vertex, and emits nothing for
+// every second triangle. The choice depends on the vertex data, so that no compiler can predict it.
 #version 450
 
 layout(triangles) in;

@@ -1,4 +1,5 @@
-// For benchmarks of captures of 32 bytes per vertex, after record_32.vert: emits each triangle unchanged.
+// A geometry shader for benchmarks. It follows record_32.vert, captures 32 bytes per vertex, and emits each triangle
+// unchanged.
 #version 450
 
 layout(triangles) in;

@@ -1,5 +1,4 @@
-// For benchmarks of captures of 32 bytes per vertex, after record_32.vert: copies the control points of a
-// patch.
+// A tessellation control shader for benchmarks. It follows record_32.vert, and copies the control points of a patch.
 #version 450
 
 layout(vertices = 4) out;

@@ -1,5 +1,6 @@
-// For benchmarks of captures of 32 bytes per vertex, after patch_control.tesc: each vertex is a copy of the
-// first control point, so that captures do not depend on the order of the vertices in a patch.
+// A tessellation evaluation shader for benchmarks. It follows patch_control.tesc, and captures 32 bytes per vertex:
+// each vertex is a copy of the first control point, so that captures do not depend on the order of the vertices in a
+// patch.
 #version 450
 
 layout(quads, equal_spacing, ccw) in;

@@ -34,7 +34,8 @@ layout(set = 0, binding = 5, std430) writeonly buffer Target3 {
     UNIT target_3[];
 };
 
-// The offsets are those of the shaders with device addresses, whose block begins with 48 bytes of addresses.
+// The members have the same offsets as in the shaders with device addresses, whose push constants begin with 48 bytes
+// of addresses.
 layout(push_constant) uniform Work {
     layout(offset = 48) uint source_count;
     uint index_count;

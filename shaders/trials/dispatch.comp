@@ -14,7 +14,7 @@ layout(push_constant) uniform Dispatch {
     uint x;
     uint y;
     uint z;
-    // Whether to write the arguments of an indirect dispatch, and not to count.
+    // Whether the shader writes the arguments of an indirect dispatch. Otherwise it counts its workgroup.
     uint is_argument;
 };
 

@@ -8,8 +8,7 @@ layout(set = 0, binding = 0) buffer Counts {
 layout(push_constant) uniform Draw {
     // The index in `counts` of the draw's first vertex.
     uint first;
-    // 0, or a distance that moves all vertices out of the viewport: a shader has to store also for primitives
-    // that are clipped.
+    // 0, or a distance that moves all vertices out of the viewport: a shader has to store for clipped primitives, too.
     float shift;
 };
 

@@ -1,5 +1,5 @@
-//! Runs naga in a separate thread, so that neither panics nor stack overflows of naga terminate the
-//! process.
+//! Runs naga in a separate thread, so that neither panics nor stack overflows of naga terminate the process. There is
+//! one exception: naga may overflow the stack for a module with extremely deep expressions (`module`).
 //!
 //! naga panics on input that it does not expect, and processes expressions and statements
 //! recursively. The thread catches panics. The size of its stack does not depend on the caller's
@@ -29,8 +29,8 @@ const STACK_SIZE: usize = 64 << 20;
 #[doc(hidden)]
 pub const MAX_NESTING: usize = 1000;
 
-/// Runs a closure that uses naga in a new thread, and returns its result. A panic is returned as an
-/// error.
+/// Runs `run`, a closure that uses naga. It runs in a new thread. Returns the closure's result. A panic is returned as
+/// an error.
 pub(super) fn isolated<T: Send>(
     run: impl FnOnce() -> Result<T, FrontendError> + Send,
 ) -> Result<T, FrontendError> {
@@ -100,7 +100,7 @@ struct Nesting {
     /// For each open bracket: the number of operators so far in the expression within it, and the
     /// number of `else` so far in the block within it.
     levels: Vec<(usize, usize)>,
-    /// The numbers of operators and of `else` outside of all brackets, like an element of `levels`.
+    /// The same two numbers outside of all brackets.
     outside: (usize, usize),
     /// The sum of all numbers in `levels` and in `outside`.
     sum: usize,

@@ -302,10 +302,9 @@ const INTERFACE_EXTENSIONS: [&str; 3] =
 /// ```
 ///
 /// # Errors
-/// [`LowerError`]: the module is invalid, it has no such vertex shader, what to capture does not
-/// match the shader, the workgroup size is 0, values of specialisation constants are invalid, an
-/// input is not supported in a compute shader, no descriptor set is left for the resource plan, or
-/// the plan has too few or too many storage buffers.
+/// [`LowerError`]: a module is invalid, it has no such shader, what to capture does not match the shader, the workgroup
+/// size is 0, values of specialisation constants are invalid, an input is not supported in a compute shader, no
+/// descriptor set is left for the resource plan, or the plan has too few or too many storage buffers.
 #[tracing::instrument(name = "lower", level = "debug", skip_all, fields(backend = "compute"))]
 pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, LowerError> {
     let Target { workgroup_sizes, resources, .. } = options.target;

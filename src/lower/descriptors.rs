@@ -435,9 +435,8 @@ fn store(
     }
 }
 
-/// Generates a store for which invocations of a workgroup may use different buffers, with a
-/// separate branch for each buffer as in [`Descriptors::load_from_any`]. `count` is the number of
-/// buffers in the array.
+/// Generates a store for which invocations of a workgroup may use different buffers, with a separate branch, and a
+/// constant index in the array of buffers, for each buffer. `count` is the number of buffers in the array.
 fn store_to_any(
     builder: &mut Builder<'_>,
     code: &mut Code,

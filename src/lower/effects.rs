@@ -15,13 +15,12 @@ use crate::spirv::{Id, Instruction, Module, Section, ids_of, result_of};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Effects {
-    /// Whether the shader writes storage buffers or images, or uses atomic operations. If the
-    /// application also draws with the shader in addition to a compute capture, the side effects
-    /// happen twice.
+    /// Whether the shader writes storage buffers or images, or uses atomic operations. If the application draws with
+    /// the shader in addition to a compute capture, the side effects happen twice.
     pub side_effects: bool,
-    /// Whether the shader uses the results of atomic operations. If the application also draws with
-    /// the shader in addition to a compute capture, the two runs get different results, so the
-    /// captured vertices may differ from the drawn ones.
+    /// Whether the shader uses the results of atomic operations. If the application draws with the shader in addition
+    /// to a compute capture, the two runs get different results, so the captured vertices may differ from the drawn
+    /// ones.
     pub atomic_results: bool,
     /// Whether the module declares a capability for subgroup operations. A compute capture assigns
     /// invocations to subgroups differently, and in another order, than a draw does.

@@ -66,9 +66,8 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// Makes the inputs of a stage after the vertex shader that have one value per run of the
-    /// stage, not one per vertex. `variables` are these inputs. They have to be built-ins: for
-    /// other variables, [`set_given`](Self::set_given) fails.
+    /// Takes `variables`, those inputs of a stage after the vertex shader that have one value per run of the stage, not
+    /// one per vertex. They have to be built-ins: for other variables, [`set_given`](Self::set_given) fails.
     pub(super) fn of_stage(
         declarations: &'a Declarations,
         variables: impl Iterator<Item = &'a Variable>,

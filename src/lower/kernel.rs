@@ -31,7 +31,7 @@ pub enum Kernel {
     /// only computes how many input primitives the draws have: [`PlaceEntries`](Self::PlaceEntries)
     /// computes later where in the capture buffers the draws capture.
     Assemble,
-    /// `shaders/resume.wgsl`: reads from the counters where a capture resumes, and computes how
+    /// `shaders/resume.wgsl`: reads the counters, which say where in its buffers a capture resumes, and computes how
     /// many primitives fit.
     Resume,
     /// `shaders/restart.wgsl`: finds the restarts in a range of an index buffer. Each workgroup
@@ -156,8 +156,8 @@ pub struct Target {
     pub resources: ResourcePlan,
     /// The device's limit of invocations per workgroup, at least [`MIN_WORKGROUP_SIZE`].
     pub max_invocations: u32,
-    /// Whether the last index of an index buffer may be loaded by bytes, as with
-    /// [`compute::Target::byte_loads`](super::compute::Target::byte_loads).
+    /// Whether the last index of an index buffer may be loaded by bytes, so that the buffer may end within a dword
+    /// ([`compute::Target::byte_loads`](super::compute::Target::byte_loads)).
     pub byte_loads: bool,
 }
 
@@ -188,8 +188,8 @@ pub fn lower(kernel: Kernel, target: &Target) -> Result<Vec<u32>, LowerError> {
     for_pipeline(kernel, target, true)
 }
 
-/// Does what [`lower`] does, except that the optimizer may be
-/// [off](crate::runtime::Context::set_optimizes_shaders).
+/// Returns the SPIR-V of a kernel, which is [optimized](crate::runtime::Context::set_optimizes_shaders) only if
+/// `optimizes` is true.
 pub(crate) fn for_pipeline(
     kernel: Kernel,
     target: &Target,

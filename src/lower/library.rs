@@ -283,7 +283,7 @@ pub(super) fn declare_spec_constant(
 }
 
 /// Returns `SpecId`s that are not in `used`, the `SpecId`s of the application. The application's specialisation
-/// constants have become constants, but its pipelines may still set values for them.
+/// constants have become constants, but its pipelines may nevertheless set values for these ids.
 pub(super) fn free_spec_ids(used: &BTreeSet<u32>) -> SpecIds {
     let mut free = (0..).filter(|id| !used.contains(id));
     let mut next = || free.next().unwrap_or(u32::MAX);

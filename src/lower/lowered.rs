@@ -34,10 +34,9 @@ pub struct Lowered {
     /// The numbers of the descriptor sets that the shader itself uses, ascending. A pipeline needs
     /// their layouts.
     pub descriptor_sets: Vec<u32>,
-    /// The range of bytes of the application's push constants that the shader reads, rounded to
-    /// multiples of 16. On the native backend, the shader still reads the push constants itself, so
-    /// this is the range of the whole block, which the pipeline layout must contain. `0..0` if the
-    /// shader reads none.
+    /// The range of bytes of the application's push constants that the shader reads, rounded to multiples of 16. On the
+    /// native backend it is the range of the whole block, because the block is unchanged, so that the pipeline layout
+    /// must contain all of it. `0..0` if the shader reads none.
     pub push_constants: Range<u32>,
     /// The indices in [`Layout::outputs`] of the outputs that the shader may leave unwritten on
     /// some path; for a geometry shader, on some path to a vertex that it emits. The specification
@@ -123,8 +122,8 @@ pub struct LoweredCompute {
     /// The size in bytes of the shared memory of a workgroup with the largest of the
     /// [`workgroup_sizes`](field@Self::workgroup_sizes).
     pub shared_memory: u32,
-    /// Whether workgroups collect records in shared memory before they store them. Pipelines for
-    /// draws that staging does not make faster still store their records directly.
+    /// Whether workgroups collect records in shared memory before they store them. Where this does not make draws
+    /// faster, their pipelines store the records without it.
     pub is_staged: bool,
     /// Whether index buffers may [end within a dword](super::compute::Target::byte_loads).
     pub byte_loads: bool,
@@ -154,8 +153,9 @@ pub struct SpecIds {
     /// The boolean constant that says whether primitive restart may be enabled. The default is true. Compute backend
     /// only.
     pub restart: u32,
-    /// The boolean constant that says whether a dispatch may capture draws whose positions in the capture buffers
-    /// kernels compute, or draws with vertex buffers larger than 4 GiB. The default is true. Compute backend only.
+    /// The boolean constant that says whether a dispatch may capture draws for which kernels compute where their
+    /// records begin, or draws with attributes whose elements begin 4 GiB or more after the first one. The default is
+    /// true. Compute backend only.
     pub general: u32,
     /// The boolean constant that says whether the dispatch captures several draws whose parameters the CPU wrote to
     /// memory. The default is false. Compute backend only.

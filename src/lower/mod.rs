@@ -4,8 +4,7 @@
 //! * [`native`] keeps the shader's own decorations, or decorates it as a capture list says. Call
 //!   `split_blocks` of the package `vkxfb-translators` first to split structures, so that native
 //!   captures need no additional outputs.
-//! * [`vertex`] makes the vertex shader store its captured outputs itself, while it still
-//!   rasterizes.
+//! * [`vertex`] makes the vertex shader store its captured outputs itself. The pipeline rasterizes as before.
 //! * [`compute`] merges the vertex shader and the tessellation and geometry shaders after it into
 //!   one compute shader.
 //! * [`strip`] removes transform feedback, for a driver that must not capture because another
@@ -192,7 +191,8 @@ impl<'a> Shader<'a> {
     }
 
     /// Returns the [`module`](Self::module) with the `SpecId`s of its constants and of the given values. The lowered
-    /// module must not use these `SpecId`s for other constants, because the application's pipelines may still set them.
+    /// module must not use these `SpecId`s for other constants, because the application's pipelines may set values for
+    /// them.
     fn specialized(&self) -> Result<(Module, BTreeSet<u32>), LowerError> {
         let mut module = Module::parse(self.words)?;
         let mut spec_ids = specialize(&mut module, self.specialization)?;
@@ -256,7 +256,7 @@ impl<'a> Shader<'a> {
         }
     }
 
-    /// Computes the layout of the captured outputs, as in [`Lowered::layout`], without lowering the
+    /// Computes the layout of the captured outputs, which lowering returns in [`Lowered::layout`], without lowering the
     /// shader.
     ///
     /// # Errors

@@ -81,10 +81,9 @@ pub struct Options<'a> {
     /// [`LowerLeft`](DomainOrigin::LowerLeft), the lowered shaders declare the opposite order of
     /// vertices, so a pipeline with them has to use Vulkan's default origin.
     pub domain_origin: DomainOrigin,
-    /// The device's limit on output components of the captured stage, as in
-    /// [`EmitOptions::max_output_components`]; [`runtime::Limits`](crate::runtime::Limits) contains
-    /// the limit for vertex shaders. It matters only for capture lists, which may need additional
-    /// outputs.
+    /// The device's limit on output components of the captured stage ([`EmitOptions::max_output_components`] says which
+    /// limits of Vulkan that are); [`runtime::Limits`](crate::runtime::Limits) contains the limit for vertex shaders.
+    /// It matters only for capture lists, which may need additional outputs.
     pub max_output_components: u32,
 }
 
@@ -125,9 +124,9 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
     lower_with(shader, &Options::new())
 }
 
-/// Lowers a shader for capture by the driver. If its decorations specify what to capture, only
-/// specialisation constants are replaced. For a capture list the shader is decorated as by
-/// [`emit`].
+/// Lowers a shader for capture by the driver. If its decorations specify what to capture, only specialisation constants
+/// are replaced. If nothing is to be captured ([`Captures::Nothing`]), the shader's decorations for captures are
+/// removed. For a capture list the shader is decorated as by [`emit`].
 ///
 /// If the options contain a [vertex shader](Options::vertex_shader), the shaders before the
 /// captured one are lowered, too, for a [`Pipeline`](crate::runtime::Pipeline). Each shader stays a
@@ -297,7 +296,8 @@ impl Report {
 #[non_exhaustive]
 #[must_use]
 pub struct EmitOptions<'a> {
-    /// The stage of the shader, as in [`Shader::stage`].
+    /// The stage of the shader. `None` selects the first of vertex, tessellation evaluation and geometry that the
+    /// module has.
     pub stage: Option<ExecutionModel>,
     /// The name of the entry point; `None` selects the only one of the stage.
     pub entry_point: Option<&'a str>,
@@ -307,7 +307,7 @@ pub struct EmitOptions<'a> {
     /// a geometry shader the lower of two limits: `maxGeometryOutputComponents`, and
     /// `maxGeometryTotalOutputComponents` divided by the shader's `OutputVertices`.
     pub max_output_components: u32,
-    /// The values of specialisation constants, as in [`Shader::specialization`].
+    /// The values of specialisation constants, which are written into the module ([`Shader::specialization`]).
     pub specialization: &'a [SpecializationConstant<'a>],
 }
 

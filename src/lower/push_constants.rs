@@ -1,12 +1,11 @@
 //! This module replaces the application's push constants in shaders whose push constants are the
 //! sysvals.
 //!
-//! The block becomes a `Private` variable. The members that the shader reads are set from memory
-//! before the shader runs: [`Sysvals::table`](crate::sysval::Sysvals::table) begins with the bytes
-//! in the range [`Lowered::push_constants`](super::Lowered::push_constants). `layout` computes
-//! which of these bytes a value consists of. If the module has no arithmetic capability for an
-//! 8-bit or 16-bit type in the block, the variable has a 32-bit type instead, as with inputs and
-//! outputs (`widen`).
+//! The block becomes a `Private` variable. The members that the shader reads are set from memory before the shader
+//! runs: [`Sysvals::table`](crate::sysval::Sysvals::table) begins with the bytes in the range
+//! [`Lowered::push_constants`](super::Lowered::push_constants). `layout` computes which of these bytes a value consists
+//! of. If the module has no arithmetic capability for an 8-bit or 16-bit type in the block, the variable has a 32-bit
+//! type instead. `widen` does that, for inputs and outputs, too.
 
 mod layout;
 mod types;
@@ -51,7 +50,7 @@ pub(super) struct PushConstants {
     /// For each type in the block, the 32-bit type that replaces it in the `Private` variable; `None` if it stays.
     wide: WideTypes,
     reads: Vec<Read>,
-    /// The range of bytes that are read, rounded as in
+    /// The range of bytes that are read, rounded to multiples of 16: the value of
     /// [`Lowered::push_constants`](super::Lowered::push_constants).
     pub(super) range: Range<u32>,
 }
@@ -196,8 +195,8 @@ pub(super) fn are_shared(module: &Module, entry: &EntryPoint) -> bool {
         && entry_functions(module).any(|other| other != entry.function && uses_some(other))
 }
 
-/// The bytes of all blocks that an entry point uses, whether they are read or not, rounded to
-/// multiples of 16. A pipeline layout for the unchanged shader must contain them.
+/// The bytes of all push constant blocks that an entry point uses, including bytes that it does not read, as a range
+/// that is rounded to multiples of 16. A pipeline layout for the unchanged shader must contain them.
 pub(super) fn block_range(
     declarations: &Declarations,
     used: &StaticUse,

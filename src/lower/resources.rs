@@ -1,5 +1,5 @@
-//! This module defines the resource plans, which say how generated code accesses memory, and
-//! generates the stubs of `shaders/stubs.wgsl` that depend on the plan.
+//! This module defines the resource plans, which say how generated code accesses memory, and generates the bodies of
+//! those stubs in `shaders/stubs.wgsl` that depend on the plan.
 
 use spirv::{Capability, Decoration, Op};
 

@@ -56,11 +56,11 @@ impl Lowered {
         self.for_pipeline(constants, None, true)
     }
 
-    /// Does what [`specialized`](Self::specialized) does, and gives the descriptor set of the
-    /// resource plan the number `set_count`, which is the first one after the application's sets;
-    /// with `None` the set keeps its number. If `optimizes` is false
-    /// ([`Context::set_optimizes_shaders`](crate::runtime::Context::set_optimizes_shaders)),
-    /// specialisation constants are replaced, but functions are not inlined and nothing is removed.
+    /// Returns the words that [`specialized`](Self::specialized) returns, with one difference: the descriptor set of
+    /// the resource plan has the number `set_count`, which is the first one after the application's sets. With `None`
+    /// the set keeps its number. If `optimizes` is false
+    /// ([`Context::set_optimizes_shaders`](crate::runtime::Context::set_optimizes_shaders)), specialisation constants
+    /// are replaced, but functions are not inlined and nothing is removed.
     #[tracing::instrument(name = "specialize", level = "debug", skip_all)]
     pub(crate) fn for_pipeline(
         &self,

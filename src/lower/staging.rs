@@ -120,8 +120,8 @@ impl Staging {
         })
     }
 
-    /// Declares the shared memory for the records of a geometry shader. Returns `None` if they are
-    /// not staged, as with tessellation shaders, because a patch mostly has too many records.
+    /// Declares the shared memory for the records of a geometry shader. Returns `None` if they are not staged. With
+    /// tessellation shaders they never are, because a patch mostly has too many records.
     ///
     /// A workgroup stages all of its records or none: for a second round, the shader would have to
     /// emit its vertices again. If not even one primitive per invocation fits, nothing is staged,
@@ -336,7 +336,8 @@ impl Shape {
             end = first + output.dwords();
         }
         divided |= captured;
-        // Accesses through descriptors are always single dwords.
+        // Under the descriptor plan, accesses that are not aligned are split into single dwords. So units are single
+        // dwords, too.
         let widest = match resources {
             ResourcePlan::DeviceAddress => 4,
             ResourcePlan::Descriptors { .. } => 1,

@@ -63,8 +63,8 @@ pub(super) struct Store {
     pub(super) index: Id,
     pub(super) value: Id,
     pub(super) dwords: u32,
-    /// Whether the stored dwords are aligned to their size whenever the address is, for every value
-    /// that `index` may have.
+    /// Whether the stored dwords are aligned to their size if the address is aligned to that size, for every value that
+    /// `index` may have.
     pub(super) may_be_aligned: bool,
 }
 

@@ -23,8 +23,9 @@ use super::interface::{decoration_of, strip_decorations};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::{Module, ParseError, Section};
 
-/// Capabilities with which a module still has the capability `Shader` when `TransformFeedback` is removed. Other
-/// capabilities imply `Shader` as well. For a module with only those, `Shader` is declared, which is harmless.
+/// The capability `Shader`, and capabilities that imply it. A module that declares one of them has the capability
+/// `Shader` without `TransformFeedback`, too. Other capabilities imply `Shader` as well. For a module with only those,
+/// `Shader` is declared, which is harmless.
 const IMPLYING_SHADER: [Capability; 3] =
     [Capability::Shader, Capability::Geometry, Capability::Tessellation];
 

@@ -49,14 +49,14 @@ impl SysvalsPlace {
     /// The offset in the push constants has to be a multiple of this number of bytes.
     pub const ALIGNMENT: u32 = 8;
 
-    /// The offset in bytes of the push constants in which the sysvals or their address are.
+    /// The offset in bytes in the push constants at which the sysvals, or the address of the sysvals, begin.
     pub const fn offset(self) -> u32 {
         match self {
             Self::PushConstants { offset } | Self::Memory { offset } => offset,
         }
     }
 
-    /// The size in bytes of the push constants in which the sysvals or their address are.
+    /// The number of bytes of push constants that the sysvals, or the address of the sysvals, take.
     pub const fn size(self) -> u32 {
         match self {
             Self::PushConstants { .. } => SYSVALS_SIZE,
@@ -81,7 +81,7 @@ impl SysvalsPlace {
 /// The source from which the functions of `shaders/sysvals.wgsl` read the sysvals.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum SysvalsSource {
-    /// The sysvals are in push constants, as in the library, so its functions are not changed.
+    /// The sysvals are in push constants, where the library's functions read them, so these functions are not changed.
     PushConstants,
     /// The sysvals are in memory, at the address in the push constant variable with this id.
     Memory(Id),

@@ -1,5 +1,5 @@
-//! This module initialises values that a shader leaves undefined to 0, on the backends that store
-//! captures by shader code.
+//! This module gives the value 0 to outputs and variables that a shader leaves undefined. It does so on the backends
+//! that store captures by shader code.
 //!
 //! The specification leaves a captured component undefined if the shader does not write it. Drivers
 //! remove stores of undefined values, so the previous contents of the capture buffer would stay,
@@ -25,9 +25,9 @@ pub(super) struct Undefined {
     /// The indices in [`Layout::outputs`](crate::capture::Layout::outputs) of the outputs that are
     /// not written on every path.
     pub(super) outputs: Vec<usize>,
-    /// The `Private` variables that may be read before they are written, with their types.
+    /// Those `Private` variables that the shader may read before it writes them, with their types.
     private: Vec<(Id, Id)>,
-    /// The variables of functions that may be read before they are written.
+    /// Those variables of functions that the shader may read before it writes them.
     locals: FxHashSet<Id>,
     /// Whether the shader may use undefined values other than outputs: unwritten variables or `OpUndef`.
     pub(super) has_values: bool,
@@ -58,8 +58,8 @@ impl Undefined {
         }
     }
 
-    /// Replaces `OpUndef` by constants of 0, and gives variables of functions that may be read
-    /// before they are written the initialiser 0.
+    /// Replaces `OpUndef` by constants of 0. Gives the initialiser 0 to each variable of a function that the shader may
+    /// read before it writes it. Both apply only to types that consist of numbers and booleans.
     pub(super) fn define_values(&self, module: &mut Module, declarations: &Declarations) {
         if !self.has_values {
             return;

@@ -1,11 +1,10 @@
 //! This module makes the vertex shader store its captured outputs itself.
 //!
-//! A new entry point calls the function of the original one, which may return from anywhere, and
-//! then `xfb_vertex` of `shaders/vertex.wgsl`, which stores the outputs. Everything else is
-//! unchanged: the shader still rasterizes, and the module's other entry points are kept, although
-//! they no longer capture. They are removed only if one of them has the same function as the vertex
-//! shader, or uses its push constants. The pipeline must then take its other stages from the
-//! original module.
+//! A new entry point calls the function of the original one, which may return from anywhere, and then `xfb_vertex` of
+//! `shaders/vertex.wgsl`, which stores the outputs. Everything else is unchanged: the pipeline rasterizes as before,
+//! and the module's other entry points are kept, although they no longer capture. If one of them has the same function
+//! as the vertex shader, or uses its push constants, all of them are removed. The pipeline must then take its other
+//! stages from the original module.
 
 use spirv::{BuiltIn, Decoration, ExecutionModel, Op, StorageClass};
 
@@ -36,14 +35,13 @@ pub(super) const RESOURCES: ResourcePlan = ResourcePlan::DeviceAddress;
 
 /// The largest number of primitives that an instance of a triangle fan may write on this backend.
 ///
-/// The first vertex of a fan is a vertex of all its primitives. The invocation that computes this
-/// vertex stores it for all of them, one after the other. An NVIDIA H200 takes 3.3 microseconds per
-/// primitive: 0.2 seconds for this limit, while the kernel drivers of small boards abort jobs after
-/// about half a second. The limit is also the number of iterations after which llvmpipe ends any
-/// loop
+/// The first vertex of a fan is a vertex of all its primitives. The invocation that computes this vertex stores it for
+/// all of them, one after the other. An NVIDIA H200 takes 3.3 microseconds per primitive: 0.2 seconds for this limit,
+/// while the kernel drivers of small boards abort jobs after about half a second. The limit is also the number of
+/// iterations after which llvmpipe ends any loop
 /// ([`LP_MAX_TGSI_LOOP_ITERATIONS`](https://gitlab.freedesktop.org/mesa/mesa/-/blob/mesa-22.3.6/src/gallium/auxiliary/gallivm/lp_bld_limits.h)),
-/// so that further primitives would be lost without an error. On the compute backend each of these
-/// stores has its own invocation.
+/// so that further primitives would be lost without an error. On the compute backend an invocation makes at most two of
+/// these stores.
 pub const MAX_FAN_PRIMITIVES: u32 = 65_535;
 
 /// The number of vertices of a triangle fan with [`MAX_FAN_PRIMITIVES`].

@@ -5,8 +5,8 @@ use spirv::{Decoration, Op, StorageClass};
 
 use super::{Id, Instruction, Module, Section, read_string};
 
-/// The largest depth of nested types: the specification's universal limit for structures. Deeper
-/// types count as unknown, so that walks over types may be recursive.
+/// The largest depth of nested types: the specification's universal limit for structures. Deeper types count as
+/// unknown, so that functions may visit the parts of a type by recursion.
 const MAX_TYPE_DEPTH: u32 = 255;
 
 /// A type, with the details that captures need.

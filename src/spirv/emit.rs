@@ -231,7 +231,7 @@ impl Code {
         builder.name(function, name);
     }
 
-    /// Appends an `OpLabel`. Every block begins with one, also the first block of a function.
+    /// Appends an `OpLabel`. Every block begins with one, including the first block of a function.
     pub fn label(&mut self, label: Id) {
         self.push(Op::Label, &[label.0]);
     }

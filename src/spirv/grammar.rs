@@ -11,8 +11,7 @@ use super::{Id, Instruction, Section};
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     op: Op,
-    /// The section that the instruction begins, or `None` if it belongs to the section of the
-    /// previous instruction.
+    /// The section that the instruction belongs to; `None` if that is the section of the previous instruction.
     section: Option<Section>,
     operands: &'static [LogicalOperand],
     /// The number of leading operands that are exactly one id each.
@@ -72,8 +71,8 @@ fn result_positions(opcode: u16) -> (Option<u8>, Option<u8>) {
     lookup(opcode).map_or((None, None), |entry| (entry.ty, entry.result))
 }
 
-/// The index of the result among the operands, and the section that the instruction begins, or
-/// `None` if it belongs to the section of the previous instruction.
+/// The index of the result among the operands (`None` if there is no result), and the section that the instruction
+/// belongs to (`None` if that is the section of the previous instruction).
 pub(super) fn result_and_section(opcode: u16) -> (Option<u8>, Option<Section>) {
     lookup(opcode).map_or((None, None), |entry| (entry.result, entry.section))
 }

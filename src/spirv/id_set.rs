@@ -27,7 +27,7 @@ impl IdSet {
         }
     }
 
-    /// Adds an id. Returns false if it was in the set already, or is not below the bound.
+    /// Adds an id. Returns false if the set contained the id before, or if the id is too large for a `Dense` set.
     pub fn insert(&mut self, Id(id): Id) -> bool {
         match self {
             Self::Sparse(ids) => ids.insert(id),
@@ -87,7 +87,7 @@ impl<T: Copy> IdMap<T> {
         }
     }
 
-    /// Sets the value of an id, if it is below the bound.
+    /// Sets the value of an id. A `Dense` map ignores ids that are not below its bound.
     pub(crate) fn insert(&mut self, Id(id): Id, value: T) {
         match self {
             Self::Sparse(values) => _ = values.insert(id, value),

@@ -173,8 +173,8 @@ pub trait Define {
     /// The error type.
     type Error: From<LinkError>;
 
-    /// Returns the instructions after the first label up to and including the terminator, or `None`
-    /// to keep the library's own body. The instructions may call further functions of the library.
+    /// Returns the body of `stub`: the instructions after the first label, up to and including the terminator. `None`
+    /// keeps the library's own body. The instructions may call further functions of the library.
     ///
     /// # Errors
     /// Those of the implementation.

@@ -1,18 +1,18 @@
 //! Rewrites an entry point as one function without calls, without branches that are never taken, and
 //! without variables whose values are known.
 //!
-//! Drivers do the same when they compile a pipeline, but it takes most of their compile time, because
-//! they first process every function and branch of a general shader. Here a *walk* (`walk`) follows
-//! the code in the order of execution, with the values of constants and variables that are known at
-//! each point. Code that is never reached is not even read.
+//! Drivers do the same when they compile a pipeline, but it takes most of their compile time, because they first
+//! process every function and branch of a general shader. Here a *walk* (`walk`) follows the code in the order of
+//! execution, with the values of constants and variables that are known at each point. Functions that are never reached
+//! are not parsed.
 //!
 //! Floating-point operations stay as they are, in the same order and with the same decorations, so
 //! that results are identical to the bit. Control flow stays structured (`constructs`): a block is
 //! written after all blocks that branch to it, except for the header of a loop.
 //!
-//! What cannot be rewritten in this way is kept: a function that has an unknown instruction, or
-//! that returns from within a loop, is still called; a variable with an index that is not known
-//! stays in memory; a module that would grow beyond a limit is not changed at all.
+//! What cannot be rewritten in this way is kept: a function that has an unknown instruction, or that returns from
+//! within a loop, is called as before; a variable with an index that is not known stays in memory; a module that would
+//! grow beyond a limit is not changed at all.
 
 mod constructs;
 mod dead;
@@ -44,8 +44,8 @@ const MAX_ALL_LEAVES: usize = 4096;
 const MAX_INDICES: usize = 64;
 /// The largest depth of inlined calls and constructs together. Valid modules have no recursion.
 const MAX_DEPTH: u32 = 96;
-/// The largest number of attempts to rewrite an entry point. Each failed attempt finds one more function that cannot be
-/// inlined, or one more variable that has to stay in memory.
+/// The largest number of attempts to rewrite an entry point. Each failed attempt finds functions that cannot be
+/// inlined, or a variable that has to stay in memory, or that the entry point needs returns within constructs.
 const MAX_ATTEMPTS: u32 = 24;
 /// The largest size of a rewritten entry point, in words: the first number times the number of words of the module's
 /// functions, plus the second number.
@@ -182,8 +182,8 @@ impl Written {
         Ok(Self { code, annotations })
     }
 
-    /// Adds the function of the entry point to the module, and the functions of `source` that it
-    /// still calls. Removes everything that is no longer referred to.
+    /// Adds the function of the entry point to the module, and those functions of `source` that it calls. Removes
+    /// everything that is no longer referred to.
     fn finish(
         self,
         module: &mut Module,
@@ -295,8 +295,8 @@ fn is_pure(i: Instruction<'_>, glsl: Option<Id>) -> bool {
     use Op::*;
     let Some(op) = i.op() else { return false };
     match op {
-        // Only these extended instructions have no effect besides their result. All other ones store to
-        // memory, or interpolate.
+        // The instructions of `GLSL.std.450` are pure, except those in this list: they store to memory, or interpolate.
+        // Other extended instructions do not count as pure.
         ExtInst => {
             glsl == Some(i.id(2))
                 && !matches!(

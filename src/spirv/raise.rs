@@ -43,7 +43,8 @@ fn list_globals(module: &Module, entry: &mut EntryPoint) {
     }
 }
 
-/// Moves buffers with the decoration `BufferBlock` from `Uniform` to `StorageBuffer`.
+/// Moves buffers with the decoration `BufferBlock` from `Uniform` to `StorageBuffer`, and decorates them as `Block`
+/// instead.
 fn move_storage_buffers(module: &mut Module) {
     let is_buffer_block = |op, operands: &[u32]| {
         op == Op::Decorate && operands.get(1) == Some(&(Decoration::BufferBlock as u32))

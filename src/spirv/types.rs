@@ -17,8 +17,8 @@ pub enum NumericClass {
     Float,
 }
 
-/// The largest number of types that a walk over one value may visit. A record has at most 512
-/// dwords, with a few nested types each.
+/// The largest number of types that may be visited for one value. A record has at most 512 dwords, with a few nested
+/// types each.
 pub(crate) const MAX_STEPS: u32 = 1 << 12;
 
 /// A block, or an array of blocks.

@@ -14,18 +14,18 @@ pub const ENTRIES_PER_BLOCK: u32 = 512;
 /// a dword with the sum of these numbers over the entries before it in its block.
 pub const ENTRY_SIZE: u64 = 8;
 
-/// The size in bytes of the data of a block: the number of primitives that its entries emit (64 bits), which is later
-/// replaced by the number of the block's first record (32 bits).
+/// The size in bytes of the data of a block of entries: the number of primitives that its entries emit (64 bits), which
+/// is later replaced by the number of the block's first record (32 bits).
 pub const ENTRY_BLOCK_SIZE: u64 = 8;
 
-/// The memory in which the primitives that the entries of a dispatch emit are counted, and the numbers of their first
-/// records stored.
+/// The memory of a dispatch for its entries: how many primitives each entry emits, and the number of the first record
+/// of each block of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Entries {
     /// The address of [`ENTRY_SIZE`] bytes for each entry.
     pub counts: Address,
-    /// The address of [`ENTRY_BLOCK_SIZE`] bytes for each block.
+    /// The address of [`ENTRY_BLOCK_SIZE`] bytes for each block of entries.
     pub blocks: Address,
     /// The number of entries, a multiple of [`ENTRIES_PER_BLOCK`].
     pub count: u32,
@@ -78,7 +78,8 @@ pub struct PlaceEntries {
     pub progress: Progress,
 }
 
-/// A dispatch for whose blocks of entries `xfb_place_entries` computes where their records are written.
+/// The work of the kernel `xfb_place_entries` for one dispatch: it computes where the records of each block of entries
+/// ([`ENTRIES_PER_BLOCK`] consecutive runs of primitives) begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct EntryJob {

@@ -91,8 +91,8 @@ impl Sysvals {
         }
     }
 
-    /// Declares that the capture is fused, with its parameters ([`Fused`](setup::Fused)) at this
-    /// address.
+    /// Declares that the capture is fused: one small draw, whose workgroups also do the work of kernels. `parameters`
+    /// is the address of the capture's parameters ([`Fused`](setup::Fused)).
     pub const fn set_fused(&mut self, parameters: Address) {
         self.source = parameters;
     }

@@ -27,7 +27,7 @@ pub struct Results {
     pub stride: u32,
     /// The number of queries.
     pub count: u32,
-    /// The number of 64-bit integers in a query: 1 or 2.
+    /// The number of integers in the result of a query: 1 or 2.
     pub value_count: u32,
     /// Bits of [`flags`].
     pub flags: u32,

@@ -26,7 +26,7 @@ pub struct Input {
     pub flags: u32,
     /// `DrawIndex` of the first draw.
     pub draw_index: u32,
-    /// The number of vertices or indices of a direct draw.
+    /// The number of vertices or indices, for [`kind::DIRECT`].
     pub count: u32,
     /// The number of instances.
     pub instance_count: u32,
@@ -124,9 +124,9 @@ pub struct Setup {
     pub workgroups_per_axis: u32,
     /// 1 if any [`Input`] has a query, otherwise 0.
     pub has_queries: u32,
-    /// The draws of geometry shaders together are divided into 2^`entry_bits` [entries](super::entries), which are runs
-    /// of primitives. In addition, each draw may have one more entry, because the last entry of a draw may have fewer
-    /// primitives than its other entries.
+    /// The draws of geometry shaders together are divided into at most 2^`entry_bits` [entries](super::entries), which
+    /// are runs of primitives. In addition, each draw may have one more entry, because the last entry of a draw may
+    /// have fewer primitives than its other entries.
     pub entry_bits: u32,
     /// For draws of geometry shaders: the address of the
     /// [`EntryTables`](super::entries::EntryTables). Otherwise 0.
@@ -156,9 +156,9 @@ pub struct Progress {
     pub new_counters: [Address; MAX_XFB_BUFFERS],
 }
 
-/// Parameters of a fused capture: a capture of one small direct draw, whose workgroups also do the work of kernels. The
-/// [`DrawSysvals`] of the draw are not clamped to the capture buffers: `item_count` is the number of vertices or
-/// indices, `instance_count` the number of instances.
+/// Parameters of a fused capture: a capture of one small draw that is not indirect, whose workgroups also do the work
+/// of kernels. The [`DrawSysvals`] of the draw are not clamped to the capture buffers: `item_count` is the number of
+/// vertices or indices, `instance_count` the number of instances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Fused {
@@ -178,8 +178,8 @@ pub struct Fused {
     pub reserved: [u32; 2],
 }
 
-/// Parameters of the resume kernel. It reads from counters where the capture begins, and writes that to each [`Batch`],
-/// together with the limit of the records that fit.
+/// Parameters of the resume kernel. It reads the counters, which say where in its buffers the capture begins. It writes
+/// that to each [`Batch`], together with the limit of the records that fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Resume {
@@ -243,7 +243,7 @@ pub struct RestartRange {
     pub reserved: [u32; 2],
 }
 
-/// The position of a draw in the table of a [`RestartRange`].
+/// Where the indices of a draw are in a [`RestartRange`], and in the table of restarts that belongs to the range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct DrawRestarts {

@@ -25,8 +25,8 @@ use crate::vertex_input::{
 struct Element {
     /// The number of the attribute descriptor, as `attribute_descriptor` of `shaders/fetch.wgsl` takes it.
     slot: Id,
-    /// The index of the element that is read in the vertex buffer: the vertex index; or with an instance rate, the
-    /// instance index divided by the divisor.
+    /// The index of the element that is read in the vertex buffer: the vertex index. With an instance rate it is the
+    /// base instance plus a quotient: the number of the instance in the draw, divided by the divisor.
     element: Id,
 }
 

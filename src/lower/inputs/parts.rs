@@ -134,8 +134,8 @@ impl Walk<'_, '_> {
         Ok(self.add(ty, place))
     }
 
-    /// Does what [`add_all`](Self::add_all) does, for a type that [`locations`] has accepted, and without a check of
-    /// the location.
+    /// Adds the parts (scalars and vectors) of a value of type `ty` to the list, and returns the location after the
+    /// value. [`locations`] must have accepted the type. The location is not checked.
     fn add(&mut self, ty: Id, InputLocation { location, component }: InputLocation) -> u32 {
         let variable = self.variable;
         if let Some((class, bits, count)) = numeric_vector(self.declarations, ty) {

@@ -160,7 +160,8 @@ impl Unit {
         None
     }
 
-    /// Returns the positions to which a dword of the variable or member is captured, as in [`Destinations`].
+    /// Returns the positions to which a dword of the variable or member is captured: captured outputs, buffers and
+    /// offsets ([`Destinations`]).
     fn captured<'d>(
         &self,
         destinations: &'d Destinations,
@@ -175,8 +176,8 @@ impl Unit {
 /// Lists the variables and members of blocks that may be captured by decorating them.
 fn units(declarations: &Declarations, entry: &EntryPoint) -> Vec<Unit> {
     let mut units = Vec::new();
-    // If a buffer uses a structure too, its members are decorated with their offsets in the buffer,
-    // which the driver would take for offsets in the capture buffer.
+    // If a buffer uses a structure too, its members are decorated with their offsets in the buffer. The driver would
+    // take these for offsets in the capture buffer.
     let buffers = interface::buffer_structures(declarations);
     let has_offsets = |ty| !interface::structures(declarations, vec![ty]).is_disjoint(&buffers);
     for variable in declarations.variables(StorageClass::Output) {

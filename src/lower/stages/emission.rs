@@ -1,5 +1,5 @@
-//! This module reads the primitives that a geometry shader declares, and replaces the instructions
-//! with which it emits vertices.
+//! This module reads from the execution modes of a geometry shader which primitives the shader takes and emits. It also
+//! replaces the instructions with which the shader emits vertices.
 
 use std::fmt;
 
@@ -68,7 +68,7 @@ impl GeometryInput {
     }
 }
 
-/// The primitives that a geometry shader or tessellation shaders declare.
+/// What a geometry shader or tessellation shaders declare about their input and output primitives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoweredGeometry {

@@ -15,9 +15,9 @@ use crate::spirv::{Id, Instruction, Section, ids_of, result_of};
 /// Makes each side effect of the shaders depend on `has_effects` of the shader library, so that it
 /// happens in one run only: a run that stores records.
 ///
-/// Two kinds of side effects still happen in all runs: atomic operations whose result is used,
-/// because other instructions need the result; and side effects in the header of a loop, because
-/// this block cannot be split: its merge instruction comes after them.
+/// Two kinds of side effects happen in all runs nevertheless. The first kind are atomic operations whose result is
+/// used, because other instructions need the result. The second kind are side effects in the header of a loop: the
+/// loop's merge instruction comes after them in this block, so the block cannot be split.
 ///
 /// # Errors
 /// [`LinkError`]

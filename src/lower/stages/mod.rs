@@ -57,11 +57,13 @@ pub(super) struct Stages {
     pub(super) later: Vec<EntryPoint>,
     /// The input and output primitives of the later stages; `None` if there are none.
     pub(super) modes: Option<LoweredGeometry>,
-    /// The phases of the tessellation control shader; `None` if it has no barriers.
+    /// The phases of the tessellation control shader, which are the parts of its code between barriers; `None` if it
+    /// has no barriers.
     pub(super) phases: Option<Phases>,
     /// The variables and functions that any of the stages uses.
     pub(super) used: StaticUse,
-    /// The `SpecId`s that the application's pipelines may still set.
+    /// The `SpecId`s for which the application's pipelines may set values, so the lowered module must not use them for
+    /// other constants.
     pub(super) spec_ids: BTreeSet<u32>,
 }
 
@@ -344,7 +346,8 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Generates the body of a stub that resets the variables in `resets`, and then runs the stage.
+    /// Generates the body of a stub that resets the variables in `resets`, sets `undefined` outputs and variables to 0,
+    /// and then runs the stage.
     fn shade(
         &self,
         linker: &mut Linker<'_, '_>,

@@ -93,7 +93,7 @@ pub(super) fn is_per_patch(declarations: &Declarations, variable: &Variable) -> 
         || of_members()
 }
 
-/// The copies from the outputs of one stage to the inputs of the next.
+/// How the outputs of one stage are copied to the inputs of the next.
 #[derive(Debug, Default)]
 pub(crate) struct Passing {
     outputs: Vec<Leaf>,
@@ -212,7 +212,8 @@ impl Copy<'_, '_> {
         }
     }
 
-    /// Generates the value of an input. `loaded` has the outputs that are loaded already, so that none is loaded twice.
+    /// Generates the value of an input. `loaded` has the outputs that the code has loaded before, so that none is
+    /// loaded twice.
     fn value(
         &mut self,
         input: &Leaf,

@@ -100,7 +100,7 @@ pub(super) fn split(
     let [phase, invocation] = [(); 2].map(|()| builder.variable(StorageClass::Private, uint));
     let mut kept = FxHashSet::from_iter([phase, invocation]);
     let length = builder.constant(invocations);
-    // For each variable and each value: the array in which it is saved.
+    // For each variable and each value that later phases may use: the array in which it is saved.
     let mut arrays = FxHashMap::default();
     for (id, ty) in persistent.iter().chain(&crossing.values) {
         let array = builder.declare_new(Op::TypeArray, &[ty.0, length.0]);

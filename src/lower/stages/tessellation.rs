@@ -267,7 +267,9 @@ impl<'a> Tessellation<'a> {
         })
     }
 
-    /// Sets the phases of the control shader; `None` if it has no barriers.
+    /// Sets the phases of the control shader, which are the parts of its code between barriers; `None` if it has no
+    /// barriers. The variables that must keep their values between the phases are no longer cleared before the shader
+    /// runs.
     pub(super) fn set_phases(&mut self, phases: Option<Phases>) {
         if let Some(phases) = &phases {
             self.control_undefined.keep(&phases.kept);

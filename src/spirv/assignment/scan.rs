@@ -12,8 +12,9 @@ use crate::spirv::entry_point::{debug_info_sets, is_of_sets};
 use crate::spirv::pointers::{Pointer, Pointers};
 use crate::spirv::{Id, Instruction, Module, Section, ids_of};
 
-/// The largest numbers of scalars that are tracked separately, of one variable and of all
-/// variables. If a variable exceeds one of them, it is tracked as a whole.
+/// The largest number of scalars of a variable that are tracked separately, and the number of components (numbered
+/// scalars) in all from which on no further variable's scalars are tracked separately. The other variables are tracked
+/// as a whole.
 const MAX_COMPONENTS: u64 = 1 << 10;
 const MAX_COMPONENTS_IN_ALL: usize = 1 << 14;
 
@@ -128,9 +129,10 @@ impl<'a> Components<'a> {
         Some(first..first + self.known(ty) as usize)
     }
 
-    /// The components (numbered scalars) that a store to a pointer definitely writes. `None` if an index of the
-    /// pointer is not constant, so that it may write one of several scalars, or if it writes only a part of a variable
-    /// that is tracked as a whole, as one component.
+    /// The components that a store to a pointer certainly writes. (A component is the number of a tracked scalar.)
+    /// `None` if that is not known, because an index of the pointer is not constant. `None`, too, if the store writes
+    /// only a part of a variable whose scalars are not tracked separately, or if the variable is not tracked or an
+    /// index is invalid.
     fn written(&self, pointer: &Pointer) -> Option<Range<usize>> {
         let Pointer { variable, path, is_dynamic } = pointer;
         let is_apart = self.variables.get(variable)?.is_apart;

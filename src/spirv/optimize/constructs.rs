@@ -32,7 +32,8 @@ impl<'s> Walk<'s, '_> {
                         Merge::Selection { merge } => {
                             self.select(frame, label, block, merge, condition, terminator)
                         }
-                        // The header of a loop has its `OpLoopMerge` already.
+                        // The branch has no merge instruction: the `OpLoopMerge` of a loop's header was written in a
+                        // block before this one.
                         Merge::None | Merge::Loop { .. } => {
                             self.escape(frame, label, condition, terminator)
                         }
@@ -273,8 +274,8 @@ impl<'s> Walk<'s, '_> {
         let (pairs, _) = terminator.operands()[2..].as_chunks::<2>();
         let mut operands = vec![selector.0, terminator.operand(1)];
         match self.values.scalar(selector).map(|value| value.bits() as u32) {
-            // If the selector is known, the `OpSwitch` is still written, because branches in the selected
-            // case may leave the switch. The selected case becomes the default.
+            // If the selector is known, the `OpSwitch` is written nevertheless, because branches in the selected case
+            // may leave the switch. The selected case becomes the default.
             Some(known) => {
                 let case = pairs.iter().find(|[literal, _]| *literal == known);
                 operands[1] = case.map_or(operands[1], |[_, label]| *label);

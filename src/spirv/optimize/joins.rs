@@ -34,10 +34,10 @@ impl<'s> Walk<'s, '_> {
         self.give_back(frame, value)
     }
 
-    /// Joins values from several blocks, as [`join_values`](Self::join_values) does. If the members of
-    /// the values are known, they are joined one by one, so that members that are the same on all paths
-    /// stay known. No other values may be joined in the block after this call, because it may write an
-    /// `OpCompositeConstruct` after the phis.
+    /// Joins values from several blocks: returns the value if all are the same, otherwise a phi
+    /// ([`join_values`](Self::join_values)) or a composite. If the members of the values are known, they are joined one
+    /// by one, so that members that are the same on all paths stay known. No other values may be joined in the block
+    /// after this call, because it may write an `OpCompositeConstruct` after the phis.
     fn join_parts(&mut self, ty: Id, values: &[(Id, Id)]) -> Id {
         // All phis come before the other instructions of a block, so they are written first.
         let joined = self.join_tree(ty, values);

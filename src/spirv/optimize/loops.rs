@@ -10,8 +10,8 @@ use super::walk::{Frame, Kind, Step, Target, Walk};
 use crate::spirv::Id;
 
 impl<'s> Walk<'s, '_> {
-    /// Writes a loop. At its header, the values of variables that the loop stores to are not known:
-    /// each of these variables has a phi.
+    /// Writes a loop. At its header, the values of variables that the loop stores to are not known. So each part of
+    /// these variables that is neither a structure nor an array has a phi.
     pub(super) fn walk_loop(
         &mut self,
         frame: &mut Frame<'s>,

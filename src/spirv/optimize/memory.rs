@@ -121,8 +121,8 @@ impl Tracked {
         Ok(())
     }
 
-    /// Returns the value that a load through a pointer into a tracked variable has. It is undefined if nothing was
-    /// stored there.
+    /// Returns the result of a load through `pointer`, which points into a tracked variable. The result is undefined if
+    /// nothing was stored there.
     pub(super) fn load(
         &self,
         values: &mut Values<'_>,
@@ -153,7 +153,7 @@ impl Tracked {
         Ok(values.construct(ty, &built))
     }
 
-    /// Changes `state` as a store of `value` through a pointer into a tracked variable does.
+    /// Changes `state` for a store of `value` through `pointer`, which points into a tracked variable.
     pub(super) fn store(
         &self,
         values: &mut Values<'_>,
@@ -174,7 +174,7 @@ impl Tracked {
         Ok(())
     }
 
-    /// Changes `state` as the initializer of a variable does, if the variable is tracked.
+    /// Stores the value of a variable's initializer in `state`, if the variable is tracked.
     pub(super) fn initialize(&self, values: &mut Values<'_>, state: &mut State, id: Id, value: Id) {
         if let Some(pointer) = self.pointers.get(&id) {
             spread(values, state, pointer.ty, &mut pointer.leaf.clone(), value);

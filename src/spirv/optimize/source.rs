@@ -424,7 +424,7 @@ pub(crate) fn successors(terminator: Instruction<'_>) -> impl Iterator<Item = Id
     labels.into_iter()
 }
 
-/// Returns the operand of a phi for the parent block `from`.
+/// Returns the operand of a phi for the parent block `from`; `None` if the phi does not name this block.
 pub(crate) fn phi_value(phi: Instruction<'_>, from: Id) -> Option<Id> {
     let (pairs, _) = phi.operands().get(2..)?.as_chunks::<2>();
     pairs.iter().find(|[_, block]| *block == from.0).map(|[value, _]| Id(*value))

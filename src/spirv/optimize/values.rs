@@ -24,8 +24,8 @@ pub(super) struct Values<'m> {
     /// The instructions from the first label on. Loads that are moved to the beginning are in `start`
     /// instead.
     pub(super) words: Vec<u32>,
-    /// The loads of push constants that are written at the beginning of the first block, before
-    /// `words`.
+    /// The loads of push constants that are written at the beginning of the first block, after its label and before the
+    /// other instructions of `words`.
     pub(super) start: Vec<u32>,
     /// The first id that emitted instructions may have. Lower ids belong to the module.
     first: u32,
@@ -153,7 +153,7 @@ impl<'m> Values<'m> {
         }
     }
 
-    /// The value of an integer constant that is not negative; `None` for any other id.
+    /// The value of an integer constant that is not negative and fits into 32 bits; `None` for any other id.
     pub(super) fn uint(&self, id: Id) -> Option<u32> {
         self.scalar(id).and_then(Value::index)
     }
@@ -210,8 +210,8 @@ impl<'m> Values<'m> {
         id
     }
 
-    /// Begins a scope. After its end, the values that were emitted in it must not be reused, because
-    /// their blocks need not dominate later blocks.
+    /// Begins a scope. After its end, the values that were emitted in it must not be reused, because later blocks may
+    /// be reached without them.
     pub(super) fn begin_scope(&mut self) {
         self.scopes.push(Vec::new());
     }
@@ -343,8 +343,8 @@ impl<'m> Values<'m> {
         self.constants.insert(id, Constant { ty, kind: Kind::Other });
     }
 
-    /// Loads from memory that no invocation writes. Each part of a structure or array is loaded
-    /// separately, because usually few parts are needed.
+    /// Loads from memory that no invocation writes. Each part of a structure or array is loaded separately, because
+    /// usually few parts are needed. A value with more than [`MAX_LOADS`] parts is loaded as a whole.
     pub(super) fn load_unchanging(&mut self, pointer: Id, storage: StorageClass, ty: Id) -> Id {
         match self.has_few_parts(ty, &mut MAX_LOADS.clone()) {
             true => self.load_parts(pointer, storage, ty),
@@ -369,8 +369,8 @@ impl<'m> Values<'m> {
         self.construct(ty, &parts)
     }
 
-    /// The types of the members of a structure, or of the elements of an array; empty for other
-    /// types.
+    /// The types of the members of a structure, or of the elements of an array. Empty for other types, and for an array
+    /// whose length is not known or exceeds [`MAX_LOADS`].
     fn parts(&self, ty: Id) -> Vec<Id> {
         match self.ty(ty) {
             Some(Type::Struct { members }) => members.clone(),

@@ -59,7 +59,7 @@ pub(super) struct Walk<'s, 'm> {
 /// A branch that was written, as an edge of the control flow graph.
 #[derive(Debug)]
 pub(super) struct Edge {
-    /// The label of the block that the branch ends: `from` in the source, `block` in the output.
+    /// The label of the block that ends with the branch: `from` in the source, `block` in the output.
     pub(super) from: Id,
     pub(super) block: Id,
     pub(super) state: State,
@@ -284,8 +284,8 @@ impl<'s, 'm> Walk<'s, 'm> {
         Ok(id)
     }
 
-    /// Joins values from several blocks, given with the labels of these blocks: returns the value
-    /// if all are the same, otherwise a phi.
+    /// Joins values from several blocks, given with the labels of these blocks: returns the value if all are the same,
+    /// otherwise a phi. Returns [`NOTHING`] if there are no values.
     pub(super) fn join_values(&mut self, ty: Id, values: &[(Id, Id)]) -> Id {
         let Some((first, _)) = values.first() else { return NOTHING };
         if values.iter().all(|(value, _)| value == first) {
