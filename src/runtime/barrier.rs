@@ -23,8 +23,8 @@ pub enum Barrier {
     RestartToSetup,
     /// From the setup kernel to the captures.
     SetupToCapture,
-    /// Before the dispatch that counts what geometry shaders emit: orders it after the same commands as
-    /// [`Self::BeforeSetup`].
+    /// Before the dispatch that counts what geometry shaders emit: orders it after earlier captures and kernels, and
+    /// after reads of the data that it overwrites.
     BeforeCounting,
     /// From the dispatch that counts what geometry shaders emit to the kernel that adds up the counts of the entries
     /// (runs of primitives).

@@ -164,7 +164,7 @@ impl TableLimits {
         }
     }
 
-    /// The first array element for a purpose in its binding.
+    /// The first array element for a purpose in the binding that contains the windows of this purpose.
     const fn first(&self, purpose: Purpose) -> u32 {
         match purpose {
             Purpose::Read => self.writes,
@@ -340,8 +340,8 @@ impl Table {
         match user {
             User::Kernels => [[of(Purpose::State), of(Purpose::Read)].concat(), of(Purpose::State)],
             User::CapturesBySetup | User::DirectCaptures | User::FusedCaptures => {
-                // Only captures whose draws the setup kernel wrote read scratch memory. For other captures the upload
-                // memory fills these elements.
+                // Only captures for which the setup kernel writes the parameters of the draws read scratch memory
+                // through these elements. For other captures the upload memory fills them.
                 let first = match user {
                     User::CapturesBySetup => self.scratch,
                     _ => self.upload,
@@ -416,9 +416,9 @@ impl LastSets {
 /// The kinds of commands that use descriptor sets. Their sets contain different windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum User {
-    /// Captures whose draws the setup kernel writes to scratch memory.
+    /// Captures for which the setup kernel writes the parameters of the draws to scratch memory.
     CapturesBySetup,
-    /// Captures whose draws the CPU writes to push constants or upload memory.
+    /// Captures for which the CPU writes the parameters of the draws to push constants or upload memory.
     DirectCaptures,
     FusedCaptures,
     Kernels,

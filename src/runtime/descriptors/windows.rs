@@ -22,7 +22,7 @@ impl Window {
         self.start <= other.start && other.end <= self.end
     }
 
-    /// The smallest range that contains both, which must be in the same buffer.
+    /// The smallest range that contains both ranges, which must be in the same buffer.
     pub(super) fn union(self, other: Self) -> Self {
         let (start, end) = (self.start.min(other.start), self.end.max(other.end));
         Self { start, end, ..self }
@@ -41,9 +41,9 @@ pub(super) struct Range {
     pub(super) window: Window,
 }
 
-/// Returns windows that cover `ranges`, sorted by span and start, and whether they cover any other bytes. A span is a
-/// part of a buffer that one descriptor can cover; ranges of different spans never share a window. There are at most
-/// `most` windows, provided that the ranges have at most `most` spans.
+/// Returns windows that cover `ranges`, sorted by span and start, and whether these windows cover any other bytes. A
+/// span is a part of a buffer that one descriptor can cover; ranges of different spans never share a window. There are
+/// at most `most` windows, provided that the ranges have at most `most` spans.
 ///
 /// Ranges that touch share a window. If that still leaves too many windows, neighbouring ranges of a span share a
 /// window, which then also covers the gap between them. The narrowest gaps are covered first, but gaps that overlap one
