@@ -1,12 +1,11 @@
-//! Counts the primitives that a draw generates, and the primitives that fit into the capture buffers. The CPU
-//! computes this during the recording of direct draws. `shaders/counts.wgsl` computes the same on the GPU.
+//! Counts the primitives that a draw generates, and the primitives that fit into the capture buffers. The CPU computes
+//! this where it can. Otherwise the GPU does (`shaders/counts.wgsl`), for example for indirect draws.
 //!
 //! A primitive that does not fit overflows as a whole ([transform
-//! feedback](https://docs.vulkan.org/spec/latest/chapters/vertexpostproc.html#vertexpostproc-transform-feedback)):
-//! a primitive is written to every buffer or to none, and the first one that does not fit ends the
-//! draw. The number of primitives that fit therefore determines all other limits. All arithmetic
-//! uses 64 bits; the results fit into 32 bits, because a bound range has at most
-//! [`MAX_BUFFER_SIZE`] bytes and a record at least 4.
+//! feedback](https://docs.vulkan.org/spec/latest/chapters/vertexpostproc.html#vertexpostproc-transform-feedback)): a
+//! primitive is written to every buffer or to none, and the first one that does not fit ends the draw. The number of
+//! primitives that fit therefore determines all other counts of what fits. All arithmetic uses 64 bits. The counts of
+//! what fits need only 32 bits, because a bound range has at most [`MAX_BUFFER_SIZE`] bytes and a record at least 4.
 
 #![forbid(unsafe_code)]
 
@@ -68,7 +67,7 @@ pub struct BoundBuffer {
 }
 
 impl BoundBuffer {
-    /// The number of whole primitives of `vertices_per_primitive` vertices that still fit.
+    /// The number of whole primitives of `vertices_per_primitive` vertices that fit behind the write position.
     #[doc(hidden)]
     pub const fn primitives_left(&self, vertices_per_primitive: u32) -> u64 {
         let size = if self.size < MAX_BUFFER_SIZE { self.size } else { MAX_BUFFER_SIZE };
@@ -114,7 +113,7 @@ pub struct DrawCounts {
 }
 
 impl DrawCounts {
-    /// Computes the counts of a direct draw into `buffers`.
+    /// Computes the counts of a draw that is not indirect, and whose vertices are captured into `buffers`.
     ///
     /// If no buffer is bound, nothing is written, and nothing overflows: `primitives_needed` and `primitives_written`
     /// both count all primitives of the draw, and the other counts are 0.
@@ -189,8 +188,8 @@ impl DrawCounts {
     }
 }
 
-/// Converts a count of what fits into the capture buffers. It fits into 32 bits, because capture buffers are smaller
-/// than 4 GiB.
+/// Converts a 64-bit count of what fits into the capture buffers. The count fits into 32 bits, because capture buffers
+/// are smaller than 4 GiB.
 fn narrow(count: u64) -> u32 {
     debug_assert!(u32::try_from(count).is_ok());
     u32::try_from(count).unwrap_or(u32::MAX)

@@ -158,7 +158,7 @@ impl Outputs<'_> {
                 let name = only.name.as_ref().map(|name| format!("{name}{rest}"));
                 Named { name, ..found }
             })),
-            // `rest` selects components, such as `.xy`.
+            // `rest` selects components, such as `.xy`, or there is no such output.
             [] | [_, ..] if !rest.is_empty() => Ok(None),
             // The location may belong to a column or an element of a value that begins at a lower
             // location.
