@@ -169,7 +169,7 @@ pub(crate) unsafe fn forget(handle: vk::CommandBuffer, releases: bool) {
     unsafe { with(handle, |found| found.reset(releases)) };
 }
 
-/// Resets all command buffers of a pool, like [`forget`].
+/// Resets all command buffers of a pool, as [`forget`] resets one.
 ///
 /// # Safety
 /// The contract of [`forget`], for each command buffer, and the application synchronizes access to
@@ -190,8 +190,8 @@ pub(crate) unsafe fn fail(handle: vk::CommandBuffer, error: vk::Result) {
 }
 
 /// Returns the captures, and the computations of draw arguments, that a secondary command buffer cannot record itself,
-/// because they must be recorded outside of the render pass. The command buffers that execute it record them. Several
-/// threads may call this at the same time.
+/// because they must be recorded outside of the render pass. They are recorded by the command buffers that execute the
+/// secondary command buffer. Several threads may call this at the same time.
 ///
 /// # Safety
 /// Recording of the command buffer has ended, and no thread changes it during the call.

@@ -65,8 +65,8 @@ static ALL: LazyLock<RwLock<All>> = LazyLock::new(RwLock::default);
 const HASH_BITS: u32 = 9;
 
 /// For each hash of a handle: the slot of the command buffer that was looked up last; initially `NONE`, which is always
-/// free. The slot that it replaced is in the neighbouring element (index ^ 1). So two threads that alternately record
-/// into command buffers with the same hash both find their slots.
+/// free. A slot that is replaced here moves to the neighbouring element (index ^ 1). So two threads that alternately
+/// record into command buffers with the same hash both find their slots.
 static RECENT: [AtomicPtr<Slot>; 1 << HASH_BITS] =
     [const { AtomicPtr::new(std::ptr::from_ref(&NONE).cast_mut()) }; 1 << HASH_BITS];
 
@@ -197,7 +197,8 @@ impl All {
         })
     }
 
-    /// Frees the slot of a command buffer, and returns its state. `None` if the command buffer is unknown.
+    /// Frees the slot (the memory for the state) of a command buffer, and returns the state. `None` if the command
+    /// buffer is unknown.
     fn take(&mut self, handle: vk::CommandBuffer) -> Option<Recorded> {
         let Owned { slot, .. } = self.by_handle.remove(&handle)?;
         slot.handle.store(0, Ordering::Release);

@@ -579,8 +579,8 @@ impl Pipeline {
         shader.layout().map(|_| ()).map_err(|error| PipelineError::Variant(error.into()))
     }
 
-    /// Adds attributes to a dynamic vertex input, for the inputs of the vertex shader that it does not describe
-    /// ([`Inputs::complete`]).
+    /// Adds an attribute to a dynamic vertex input for each input of the vertex shader that the vertex input does not
+    /// describe ([`Inputs::complete`]).
     pub(super) fn complete<'a>(&self, vertex_input: &'a VertexInput) -> Cow<'a, VertexInput> {
         self.inputs.complete(vertex_input)
     }

@@ -155,8 +155,9 @@ impl Captures {
         settled
     }
 
-    /// Records the captures that must come before the pass. After that, the caller records the end
-    /// of the pass. Does nothing if the pass is only suspended, or if its captures come after it.
+    /// Ends the active capture if its draws are only counted for queries. Then records the captures that must come
+    /// before the pass, unless the pass is only suspended or its captures come after it. After that the caller records
+    /// the end of the pass.
     ///
     /// # Safety
     /// The command buffer is being recorded. If the pass is withheld, no command of it has reached
@@ -172,8 +173,8 @@ impl Captures {
         }
     }
 
-    /// Records the captures that come after the pass, and then the barrier that its render pass
-    /// requires after captures. The caller has already recorded the end of the pass.
+    /// Records the captures that come after the pass, and then the barrier that its render pass requires after
+    /// captures. The caller must have recorded the end of the pass before.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a pass.
@@ -402,8 +403,8 @@ impl Captures {
         }
     }
 
-    /// Returns the captures and computations of a secondary command buffer, which the command buffers that execute it
-    /// record.
+    /// Returns the captures and computations that a secondary command buffer cannot record itself. They are recorded by
+    /// the command buffers that execute the secondary command buffer.
     pub(crate) fn hoisted(&self) -> Vec<Hoisted> {
         self.hoisted.clone()
     }
