@@ -1,5 +1,5 @@
 //! Finds windows that cover the ranges which draws access: at most as many windows as there are descriptors, and with
-//! as few other bytes as possible.
+//! few other bytes.
 
 #![forbid(unsafe_code)]
 
