@@ -83,7 +83,7 @@ pub(crate) unsafe fn with_arguments(
     }
 }
 
-/// Records a command that captures must observe. If transform feedback is emulated, `observe` is first called with the
+/// Records a command that the captures must see. If transform feedback is emulated, `observe` is first called with the
 /// captures of the command buffer. Then `command` records the command. It gets the result of `observe`, or `None` if
 /// transform feedback is not emulated or `observe` panicked. The command is recorded even after a panic, because a
 /// later command may end what this command begins. So each of the two closures has its own guard, which catches panics.
@@ -104,9 +104,9 @@ pub(crate) unsafe fn observe<R>(
     }
 }
 
-/// Calls `change`, which changes the state that captures track. Returns the destination to which the caller must pass
-/// the command: the driver or, if the layer withholds the current render pass, the commands that it stores until the
-/// pass ends. `None` if the command buffer is unknown.
+/// Calls `change`, which changes the state that is tracked for captures. Returns the destination to which the caller
+/// must pass the command: the driver or, if the layer withholds the current render pass, the commands that it stores
+/// until the pass ends. `None` if the command buffer is unknown.
 ///
 /// # Safety
 /// The contract of [`with`].
@@ -121,7 +121,7 @@ pub(crate) unsafe fn track<'a>(
     Some(recorded.commands())
 }
 
-/// Returns the destination of a command that captures need not observe. `None` if [captures must observe
+/// Returns the destination of a command that the captures need not see. `None` if [captures must observe
 /// draws](Captures::observes_draws), or if the cache of recently used command buffers does not have this one. The
 /// caller must use [`with`] then.
 ///

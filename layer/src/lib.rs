@@ -23,7 +23,7 @@
 //!
 //! 1. *What all modules need.* `dispatch_keys` finds the state of an object by its dispatch key:
 //!    the first word of a dispatchable object, which it shares with its child objects. `error` has
-//!    the errors of commands; `guard` turns a panic into a Vulkan error at every entry point;
+//!    the errors of commands; `guard` turns a panic into a Vulkan error;
 //!    `registry` has what the layer knows of the registry of Vulkan; `identity` has the layer's
 //!    name and versions; [`interface`] has the structures that the loader and its layers exchange;
 //!    `log` has the log; `system` has functions that differ between operating systems; `next` fetches

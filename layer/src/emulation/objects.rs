@@ -56,7 +56,7 @@ impl<K: Eq + Hash, V: Clone> Table<K, V> {
     }
 }
 
-/// The data of all objects of a device on which captures depend.
+/// For one device: the data of all objects on which captures depend.
 #[derive(Default)]
 pub(crate) struct Objects {
     pub(crate) buffers: Table<vk::Buffer, Buffer>,

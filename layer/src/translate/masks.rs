@@ -196,9 +196,9 @@ impl Scope {
         Self { stages, access }
     }
 
-    /// Returns the part of an application's scope that captures perform, as a scope of compute
-    /// shaders. It is empty if the scope does not include captures. In a subpass dependency
-    /// `ALL_COMMANDS` means only graphics stages, but for the application captures belong to these.
+    /// Returns what captures contribute to an application's scope, as a scope of compute shaders. It is empty if the
+    /// scope does not include captures. In a subpass dependency `ALL_COMMANDS` means only graphics stages, but for the
+    /// application captures belong to these.
     pub(crate) fn captures(self, side: Side) -> Self {
         let outside = self.outside(side, true);
         if !outside.stages.intersects(Stage::COMPUTE_SHADER | Stage::ALL_COMMANDS) {

@@ -109,9 +109,10 @@ impl Captures {
     ///
     /// This is possible if nothing is being captured or counted, the pass has no captures so far and will not be
     /// suspended, and its commands are stored only because one of them may be a `vkCmdDrawIndirectByteCountEXT`. A
-    /// kernel for such draws is recorded before the pass, and the draws are added to it later, which needs device
-    /// addresses. It is not possible if a query of the driver was active when the pass began: a query that counts
-    /// invocations of compute shaders would count those of the kernel, although the pass may capture nothing.
+    /// kernel for such draws is recorded before the pass, and the draws are added to the kernel's data later, which
+    /// needs device addresses. The placement cannot be changed if a query of the driver was active when the pass began:
+    /// a query that counts invocations of compute shaders would count those of the kernel, although the pass may
+    /// capture nothing.
     ///
     /// # Safety
     /// The contract of [`end_pass`](Self::end_pass).
