@@ -193,8 +193,8 @@ impl Edge {
     /// Clamps and rounds a level, given by its bits ([tessellation primitive
     /// spacing](https://docs.vulkan.org/spec/latest/chapters/tessellation.html#tessellation-tessellator-spacing)).
     ///
-    /// Levels of fractional spacing are rounded to multiples of 2^-16, as in Direct3D 11 and therefore on devices. So
-    /// a level that is less than 2^-17 above a whole number does not add two segments.
+    /// Levels of fractional spacing are rounded to multiples of 2^-16, as in Direct3D 11, whose rules devices follow.
+    /// So a level that is less than 2^-17 above a whole number does not add two segments.
     fn of(bits: u32, spacing: Spacing) -> Self {
         let (least, most) = match spacing {
             Spacing::Equal => (1.0, MAX_LEVEL),

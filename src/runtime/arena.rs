@@ -1,4 +1,4 @@
-//! Memory for the data of a recording that does not fit into push constants.
+//! Memory for those data of a recording that do not fit into push constants.
 //!
 //! An arena is created before recording. Recordings take memory from front to back and return none of it: a command
 //! buffer may be executed many times, so the memory must stay valid until the command buffer is reset. The application

@@ -353,8 +353,8 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Wraps a graphics pipeline of the application that captures on the vertex backend while it
-    /// draws. It rasterizes, and may have any other stages and states.
+    /// Wraps a graphics pipeline of the application. The pipeline captures on the vertex backend while it draws. It
+    /// rasterizes, and may have any other stages and states.
     ///
     /// `raw` must have been created with [`Lowered::words`] as the vertex stage, with [`PipelineDesc::specialization`]
     /// for that stage, with the application's other stages unchanged, and with `raw_layout`, which must contain
