@@ -1,12 +1,11 @@
 //! Finds the state of a command buffer of any device by its handle.
 //!
-//! The hook of every recorded command begins with a lookup here. The lookup takes no lock. It uses
-//! no thread-local storage, because in a shared library each access to that costs a function call.
-//! It first looks at the slot that was last found for the hash of the handle. Another thread may
-//! free the command buffer of that slot at the same time. So the memory of a [`Slot`] is never
-//! freed, but is reused for a command buffer that is allocated later. Each slot contains the handle
-//! of its command buffer, so that the lookup notices if the slot now belongs to another command
-//! buffer.
+//! The hooks of most recorded commands begin with a lookup here. The lookup takes no lock if the command buffer was
+//! looked up recently. It uses no thread-local storage, because in a shared library each access to that costs a
+//! function call. The lookup first examines the slot that was last found for the hash of the handle. Another thread may
+//! free the command buffer of that slot at the same time. So the memory of a [`Slot`] is never freed, but is reused for
+//! a command buffer that is allocated later. Each slot contains the handle of its command buffer, so that the lookup
+//! notices if the slot now belongs to another command buffer.
 
 use std::cell::UnsafeCell;
 use std::ptr::null_mut;

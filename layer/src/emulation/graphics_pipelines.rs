@@ -48,7 +48,7 @@ impl Below {
     }
 }
 
-/// Creates a shader module for the driver that emits only to one vertex stream.
+/// Creates, for the driver, a shader module that emits only to the vertex stream `stream`.
 ///
 /// # Errors
 /// The module cannot be created.

@@ -136,8 +136,8 @@ impl Captures {
         Ok(())
     }
 
-    /// Begins to collect draws for a query of the layer that counts primitives, if transform
-    /// feedback is not active and the bound pipeline may emit to several streams.
+    /// Begins to collect draws that are only counted, if a primitives generated query of the layer is active, transform
+    /// feedback is not active, and the bound pipeline may emit to several streams.
     fn begin_counting(&mut self) {
         let has_streams = |pipeline: &Arc<Pipeline>| pipeline.has_streams();
         if self.active.is_some()
