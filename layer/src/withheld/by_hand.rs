@@ -124,9 +124,9 @@ pub(crate) use commands_by_hand;
 commands_by_hand!(arguments);
 
 impl WithheldCommands {
+    /// # Safety
     /// The arguments are valid for the Vulkan command of the same name. The other functions of this `impl` require the
     /// same of their arguments.
-    /// functions here.
     pub(crate) unsafe fn draw_multi_ext(
         &mut self,
         draw_count: u32,
