@@ -3,11 +3,10 @@
 //! `shaders/counts.wgsl` and `shaders/placing.wgsl` compute the same on the GPU.
 //!
 //! A primitive that does not fit overflows as a whole ([transform
-//! feedback](https://docs.vulkan.org/spec/latest/chapters/vertexpostproc.html#vertexpostproc-transform-feedback)):
-//! a primitive is written to every buffer or to none, and the first one that does not fit ends the
-//! draw. The number of primitives that fit therefore determines all other limits. All arithmetic
-//! uses 64 bits; the results fit into 32 bits, because a bound range has at most
-//! [`MAX_BUFFER_SIZE`] bytes and a record at least 4.
+//! feedback](https://docs.vulkan.org/spec/latest/chapters/vertexpostproc.html#vertexpostproc-transform-feedback)): a
+//! primitive is written to every buffer or to none, and the first one that does not fit ends the draw. The number of
+//! primitives that fit therefore determines all other counts of what fits. All arithmetic uses 64 bits. The counts of
+//! what fits need only 32 bits, because a bound range has at most [`MAX_BUFFER_SIZE`] bytes and a record at least 4.
 
 #![forbid(unsafe_code)]
 
@@ -69,7 +68,7 @@ pub struct BoundBuffer {
 }
 
 impl BoundBuffer {
-    /// The number of whole primitives of `vertices_per_primitive` vertices that still fit.
+    /// The number of whole primitives of `vertices_per_primitive` vertices that fit behind the write position.
     #[doc(hidden)]
     pub const fn primitives_left(&self, vertices_per_primitive: u32) -> u64 {
         let size = if self.size < MAX_BUFFER_SIZE { self.size } else { MAX_BUFFER_SIZE };

@@ -1,7 +1,7 @@
 //! Pages about captures as a whole, in addition to the documentation of each item.
 //!
 //! * [`embedding`]: from an existing device of ash to the buffer with the captured vertices, step by step.
-//! * [`wgpu`]: the same with the adapter, buffers and encoders of wgpu.
+//! * [`wgpu`]: these steps with the adapter, buffers and encoders of wgpu.
 //! * [`engines`]: which handles VMA, vulkano, SDL_gpu and bgfx give access to, and which flags their buffers have.
 //! * [`synchronization`]: what the application must synchronize, what captures synchronize themselves, and which
 //!   command buffer state recording changes.

@@ -1,10 +1,9 @@
 //! Transform feedback for every Vulkan device: the same bytes that `VK_EXT_transform_feedback`
 //! captures, also if the driver does not have that extension.
 //!
-//! The input is the SPIR-V of a vertex shader with transform feedback decorations. [`capture`]
-//! reads which outputs the shader captures, [`lower`] rewrites the shader for one of three
-//! backends, and [`runtime`] creates a Vulkan pipeline from the result and records captures with
-//! it:
+//! The input is the SPIR-V of a shader with transform feedback decorations, for example of a vertex shader. [`capture`]
+//! reads which outputs the shader captures, [`lower`] rewrites the shader for one of three backends, and [`runtime`]
+//! creates a Vulkan pipeline from the result and records captures with it:
 //!
 //! ```text
 //! SPIR-V words -> spirv::Module -> capture::Layout -> lower::{native, vertex, compute}

@@ -1,6 +1,6 @@
 //! The tessellator: divides a patch into points, lines or triangles by its tessellation levels
-//! ([tessellation](https://docs.vulkan.org/spec/latest/chapters/tessellation.html)). `shaders/tessellate.wgsl`
-//! implements the same for the GPU.
+//! ([tessellation](https://docs.vulkan.org/spec/latest/chapters/tessellation.html)). The GPU counterpart is
+//! `shaders/tessellate.wgsl`.
 //!
 //! It has random access: [`Patch`] computes each vertex of each primitive by itself, in constant time and without
 //! memory. Coordinates are integers, multiples of 2^-24. They are therefore the same on every device and in every run
@@ -123,8 +123,8 @@ impl Tessellator {
             | (self.points as u32) << 5
     }
 
-    /// Divides a patch by its tessellation levels. A patch with an outer level that is not a positive number has no
-    /// primitives.
+    /// Divides a patch by its tessellation levels. The patch has no primitives if an outer level that its domain uses
+    /// is not a positive number.
     pub fn divide(self, outer: [f32; 4], inner: [f32; 2]) -> Patch {
         let spacing = self.spacing;
         let (outer, inner) = (outer.map(f32::to_bits), inner.map(f32::to_bits));
@@ -403,7 +403,7 @@ impl Patch {
         let number = primitive - self.outer_triangles;
         let parity = across % 2;
         if number < parity {
-            // The innermost ring of an odd number of segments is a single triangle.
+            // If the number of segments is odd, the innermost ring is a single triangle.
             return self.on_ring(OnSide { side: slot, number: 0 }, across / 2);
         }
         let before = |k| triangles_within_ring(k, parity);

@@ -411,8 +411,8 @@ const fn hub_slot(provoking: ProvokingVertex) -> u32 {
     }
 }
 
-/// Returns the primitives that item `k` (a vertex that contributes to the capture) is in, and its number in each,
-/// including primitives that do not exist.
+/// Returns the primitives that item `k` (a vertex that contributes to the capture) is in, and the number of the vertex
+/// in each of them. The caller must leave out primitives behind the last primitive of the instance.
 fn item_contributions(
     shape: Shape,
     provoking: ProvokingVertex,

@@ -34,7 +34,7 @@ pub(crate) enum Cause {
 pub(crate) enum Reason {
     /// The driver has the extension, and reports the feature `transformFeedback`.
     DriverHasIt(Lacks),
-    /// The device lacks a capability that captures need. The text names it.
+    /// The device lacks a capability without which captures are impossible. The text names it.
     Incapable(String),
     /// The driver failed to report its capabilities.
     Unknown(vk::Result),

@@ -21,10 +21,9 @@ const NAME: &CStr = ext::transform_feedback::NAME;
 /// Returns the reason why programs do not see an extension of the driver on a physical device where
 /// the layer is active. `None` if they see the extension.
 fn why_hidden(name: &CStr, support: &CaptureSupport) -> Option<&'static str> {
-    // VK_EXT_buffer_device_address must not be enabled together with the bufferDeviceAddress
-    // feature that captures use (VUID-VkDeviceCreateInfo-pNext-04748 and
-    // VUID-VkDeviceCreateInfo-ppEnabledExtensionNames-03328). Programs can use that feature
-    // instead.
+    // Captures use the feature bufferDeviceAddress, together with which VK_EXT_buffer_device_address must not be
+    // enabled (VUID-VkDeviceCreateInfo-pNext-04748 and VUID-VkDeviceCreateInfo-ppEnabledExtensionNames-03328). Programs
+    // can use that feature instead of the extension.
     if name == ext::buffer_device_address::NAME && support.required.address_source().is_some() {
         return Some(
             "captures use VK_KHR_buffer_device_address, with which it must not be enabled",

@@ -44,8 +44,8 @@ impl CaptureSupport {
         let identity = self.capabilities.identity();
         let mut workarounds = identity.workarounds();
         vk::PhysicalDeviceTransformFeedbackPropertiesEXT::default()
-            // Never more than 4, because implementations of OpenGL on Vulkan have arrays of four elements, indexed by
-            // stream.
+            // There are never more than 4 streams, because implementations of OpenGL on Vulkan have arrays of four
+            // elements, indexed by stream.
             .max_transform_feedback_streams(if self.has_streams() { MAX_STREAMS } else { 1 })
             .transform_feedback_streams_lines_triangles(self.has_streams())
             .transform_feedback_rasterization_stream_select(self.has_streams())

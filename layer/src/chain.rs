@@ -1,8 +1,8 @@
 //! Walks `pNext` chains, for all modules of the layer.
 //!
-//! The layer reads the chains of a program and never writes to them. To pass a changed chain to the layer or driver
-//! below, it makes a copy. The loader's own structures are an exception, as the loader's interface requires: each layer
-//! advances the link for the layer below.
+//! The layer reads the structures that a program passes as input, and never writes to them. To pass a changed chain to
+//! the layer or driver below, it makes a copy. The loader's own structures are an exception, as the loader's interface
+//! requires: each layer advances the link for the layer below.
 
 pub(crate) mod copy;
 

@@ -83,7 +83,7 @@ pub(crate) unsafe fn with_arguments(
     }
 }
 
-/// Records a command that captures must observe. If transform feedback is emulated, `observe` is first called with the
+/// Records a command that the captures must see. If transform feedback is emulated, `observe` is first called with the
 /// captures of the command buffer. Then `command` records the command. It gets the result of `observe`, or `None` if
 /// transform feedback is not emulated or `observe` panicked. The command is recorded even after a panic, because a
 /// later command may end what this command begins. So each of the two closures has its own guard, which catches panics.
@@ -104,9 +104,9 @@ pub(crate) unsafe fn observe<R>(
     }
 }
 
-/// Calls `change`, which changes the state that captures track. Returns the destination to which the caller must pass
-/// the command: the driver or, if the layer withholds the current render pass, the commands that it stores until the
-/// pass ends. `None` if the command buffer is unknown.
+/// Calls `change`, which changes the state that is tracked for captures. Returns the destination to which the caller
+/// must pass the command: the driver or, if the layer withholds the current render pass, the commands that it stores
+/// until the pass ends. `None` if the command buffer is unknown.
 ///
 /// # Safety
 /// The contract of [`with`].
@@ -121,7 +121,7 @@ pub(crate) unsafe fn track<'a>(
     Some(recorded.commands())
 }
 
-/// Returns the destination of a command that captures need not observe. `None` if [captures must observe
+/// Returns the destination of a command that the captures need not see. `None` if [captures must observe
 /// draws](Captures::observes_draws), or if the cache of recently used command buffers does not have this one. The
 /// caller must use [`with`] then.
 ///
@@ -169,7 +169,7 @@ pub(crate) unsafe fn forget(handle: vk::CommandBuffer, releases: bool) {
     unsafe { with(handle, |found| found.reset(releases)) };
 }
 
-/// Resets all command buffers of a pool, like [`forget`].
+/// Resets all command buffers of a pool, as [`forget`] resets one.
 ///
 /// # Safety
 /// The contract of [`forget`], for each command buffer, and the application synchronizes access to
@@ -190,8 +190,8 @@ pub(crate) unsafe fn fail(handle: vk::CommandBuffer, error: vk::Result) {
 }
 
 /// Returns the captures, and the computations of draw arguments, that a secondary command buffer cannot record itself,
-/// because they must be recorded outside of the render pass. The command buffers that execute it record them. Several
-/// threads may call this at the same time.
+/// because they must be recorded outside of the render pass. They are recorded by the command buffers that execute the
+/// secondary command buffer. Several threads may call this at the same time.
 ///
 /// # Safety
 /// Recording of the command buffer has ended, and no thread changes it during the call.

@@ -104,7 +104,7 @@ impl<'a> Creation<'a> {
         let is_depended_on = extensions.contains(&ext::primitives_generated_query::NAME);
         extensions.retain(|name| *name != ext::transform_feedback::NAME || is_depended_on);
         chain.remove::<TransformFeedback>()?;
-        // This feature belongs to transform feedback, which the driver does not have.
+        // This feature has a meaning only with transform feedback, whose feature is not enabled in the driver.
         chain.set::<ProvokingVertex>(
             |features| &mut features.transform_feedback_preserves_provoking_vertex,
             false,

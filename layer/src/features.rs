@@ -68,8 +68,8 @@ fn features_of(
             "inheritedConditionalRendering"
             vk::PhysicalDeviceConditionalRenderingFeaturesEXT<'_>: inherited_conditional_rendering false
         )],
-        // The feature is always reported: for each provoking vertex mode, captures write vertices
-        // in the order that the specification defines.
+        // The layer reports this feature whatever the driver reports: for each provoking vertex mode, captures write
+        // vertices in the order that the specification defines.
         Type::PHYSICAL_DEVICE_PROVOKING_VERTEX_FEATURES_EXT
             if support.capabilities.has_extension(ext::provoking_vertex::NAME) =>
         {

@@ -6,13 +6,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Calls `command`, and returns `otherwise` if it panics.
 ///
-/// Guards are not nested, except that functions that the runtime calls by pointer have guards of
-/// their own. A command that captures observe has two guards, one after the other, so that the
-/// command is recorded even if the captures panic. Commands that go directly to the driver need no
-/// guard.
+/// A guard may run inside of another one: for example, the `vkGetInstanceProcAddr` that the layer passes to vkxfb's
+/// runtime has its own guard, and the runtime calls it inside of other commands. Then the inner guard catches the
+/// panic. A command whose arguments the captures must see (`command_buffers::observe`) has two guards, one after the
+/// other: if the code of the captures panics, the command is recorded all the same. Commands that go directly to the
+/// driver need no guard.
 ///
-/// After a panic, a value that `command` was changing may be inconsistent. The layer holds no lock
-/// while it calls code that could panic, and it ignores that locks are poisoned.
+/// After a panic, a value that `command` was changing may be inconsistent. The layer ignores that locks are poisoned,
+/// so that a panic does not make later commands fail.
 #[inline]
 pub(crate) fn guard<R>(name: &'static str, otherwise: R, command: impl FnOnce() -> R) -> R {
     match catch_unwind(AssertUnwindSafe(command)) {

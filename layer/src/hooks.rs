@@ -4,8 +4,8 @@
 //! The table in this file has the commands of instances and physical devices. The hooks for
 //! commands of devices are in the files of this folder, each of which has its own table:
 //!
-//! * `unobserved`: commands that captures need not observe,
-//! * `observed`: commands that captures must observe,
+//! * `unobserved`: commands that the captures need not see,
+//! * `observed`: commands that the captures must see,
 //! * `dependencies`: commands with stages and accesses, which are translated,
 //! * `generated`: commands that execute or prepare device-generated commands,
 //! * `objects`: commands that create and destroy objects,

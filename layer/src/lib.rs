@@ -23,7 +23,7 @@
 //!
 //! 1. *What all modules need.* `dispatch_keys` finds the state of an object by its dispatch key:
 //!    the first word of a dispatchable object, which it shares with its child objects. `error` has
-//!    the errors of commands; `guard` turns a panic into a Vulkan error at every entry point;
+//!    the errors of commands; `guard` turns a panic into a Vulkan error;
 //!    `registry` has what the layer knows of the registry of Vulkan; `identity` has the layer's
 //!    name and versions; [`interface`] has the structures that the loader and its layers exchange;
 //!    `log` has the log; `system` has functions that differ between operating systems; `next` fetches
@@ -46,8 +46,8 @@
 //! 6. *Devices.* `recording` has the data that is kept for a device on which passes may be withheld,
 //!    and `device` the state of all devices, and the commands that create and destroy them.
 //! 7. `hooks` has the table of the commands that the layer intercepts, and the functions that programs
-//!    call instead of the driver's. Other commands go directly to the layer or driver below: after the
-//!    creation of the device, a dormant layer costs nothing.
+//!    call instead of the driver's. Other commands go directly to the layer or driver below. On a device
+//!    where the layer is dormant, these are all commands except `vkGetDeviceProcAddr` and `vkDestroyDevice`.
 //!
 //! Files of the same folder use each other only in three cases: the methods of a command buffer's
 //! captures are in several files of `emulation/captures`; copies of structures include the memory
@@ -89,8 +89,9 @@
 //! Later the loader of Debian 12 returns commands of the first layer in the chain, so this layer
 //! might call itself. Device commands can be fetched at any time.
 //!
-//! Each function that a program calls has one guard: in `command_buffers` for commands that are
-//! recorded, in `hooks/entry` for other commands of devices.
+//! The functions that programs call have guards (`guard`): in `command_buffers` for commands that are recorded, in
+//! `hooks/entry` for other commands of devices, and in the functions themselves for commands of instances and physical
+//! devices.
 //!
 //! Only the functions below are exported, and on Android those of `android`. When the layer
 //! negotiates, it gives the loader pointers to private functions that do the same, because the

@@ -13,7 +13,7 @@ use crate::next::next;
 use crate::translate::{Translation, Usages};
 use crate::withheld::{Functions, Templates};
 
-/// The data of a device that hooks use.
+/// What hooks use of a device: its functions, and the layer's data of it.
 pub(crate) struct Recording {
     pub(crate) functions: Arc<Functions>,
     pub(crate) templates: Arc<Templates>,

@@ -1,6 +1,6 @@
-//! Reads environment variables with which tests cause situations that a program under test cannot
-//! cause: a driver without buffer device addresses, a missing barrier, and passes that count as
-//! long from their first command on.
+//! Reads environment variables with which tests cause situations that a program under test cannot cause: a driver
+//! without buffer device addresses, a missing barrier, and passes in which few commands count as many
+//! (`VKXFB_LONG_PASS`).
 //!
 //! This module exists only with the feature `test-switches`. Only this package's dev-dependency on
 //! itself enables that feature, so tests and benchmarks can use the variables, and shipped builds
@@ -22,8 +22,8 @@ pub(crate) fn hides_addresses() -> bool {
     read("VKXFB_HIDE_ADDRESSES").is_some()
 }
 
-/// Returns the value of `VKXFB_LONG_PASS`: the number of commands from which on a pass is *long*.
-/// `None` if the variable is not set.
+/// Returns the value of `VKXFB_LONG_PASS`: the number of commands from which on a pass is *long*, so that the layer
+/// tries to give the stored commands to the driver before the pass ends. `None` if the variable is not set.
 pub(crate) fn long_pass() -> Option<usize> {
     static COMMANDS: LazyLock<Option<usize>> =
         LazyLock::new(|| read("VKXFB_LONG_PASS")?.parse().ok());

@@ -5,8 +5,8 @@
 //! (GLSL 4.60 section 4.4.2.1 "Transform Feedback Layout Qualifiers").
 //!
 //! A malicious module may nest types infinitely deep, or in cycles. The recursion into such a type ends when its
-//! members exceed the stride of the record, or when the depth or the number of visited types reaches its limit. The
-//! latter also ends it for types without a size, such as empty structures.
+//! members exceed the stride of the record, when the nesting is too deep, or when too many types were visited. The
+//! limit on visited types also ends the recursion for types without a size, such as empty structures.
 
 use super::error::labelled;
 use super::{CaptureError, CapturedOutput, GlType, LengthError, Varying};

@@ -2,10 +2,10 @@
 //! interfaces](https://docs.vulkan.org/spec/latest/chapters/interfaces.html), GLSL 4.60 section
 //! 4.4.2 "Output layout qualifiers").
 //!
-//! An output variable or a member of an output block is captured if it has an `Offset`. `XfbBuffer`
-//! and `XfbStride` alone capture nothing: glslang adds them to `gl_PerVertex` of every module that
-//! uses transform feedback. The execution mode `Xfb` without any `Offset` is legal, and captures
-//! nothing: no buffer is written, and only queries of generated primitives count.
+//! An output variable or a member of an output block is captured if it has an `Offset`. `XfbBuffer` and `XfbStride`
+//! alone capture nothing: glslang adds them to `gl_PerVertex` of every module that uses transform feedback. The
+//! execution mode `Xfb` without any `Offset` is legal, and captures nothing: no buffer is written, but queries count
+//! primitives.
 
 use spirv::{Decoration, ExecutionMode, StorageClass};
 
@@ -111,8 +111,8 @@ impl Layout {
         }
     }
 
-    /// Adds the captured members of a block, or of each block of an array. The buffer of element k has the
-    /// number in the decorations, plus k.
+    /// Adds the captured members of a block, or of each block of an array. The members of array element k are captured
+    /// to the buffer whose number is that of the decorations, plus k.
     fn add_block(
         &mut self,
         declarations: &Declarations,

@@ -6,8 +6,8 @@ use super::{CapturedOutput, MAX_XFB_BUFFERS, MAX_XFB_STRIDE};
 use crate::spirv::Id;
 use crate::spirv::declarations::Declarations;
 
-/// The reason why a layout or a capture list is invalid or not supported. `output` is always the
-/// name and the id of a variable or member.
+/// The reason why a layout or a capture list is invalid or not supported. `output` names a variable or member, or is
+/// the text by which a capture list names an output.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
 #[non_exhaustive]

@@ -2,9 +2,8 @@
 //! location or built-in: `@3`, `@Position`.
 //!
 //! A name (`OpName`) may contain dots and brackets: DXC names an output `out.var.COLOR0`, Slang
-//! `entryPointParam_main.colour`. The text is therefore not split at its dots: the longest name of
-//! an output that the text begins with is used, and the rest of the text selects members and
-//! elements.
+//! `entryPointParam_main.colour`. The text is therefore not split at its dots. Of the outputs with whose names the text
+//! begins, the one with the longest name is used. The rest of the text selects members and elements.
 
 use std::str::FromStr;
 
@@ -158,7 +157,7 @@ impl Outputs<'_> {
                 let name = only.name.as_ref().map(|name| format!("{name}{rest}"));
                 Named { name, ..found }
             })),
-            // `rest` selects components, such as `.xy`.
+            // `rest` selects components, such as `.xy`, or there is no such output.
             [] | [_, ..] if !rest.is_empty() => Ok(None),
             // The location may belong to a column or an element of a value that begins at a lower
             // location.
@@ -224,9 +223,9 @@ impl Outputs<'_> {
         Some(self.named(variable, path, ty))
     }
 
-    /// Finds the member of a structure with the longest name that `path` begins with. Returns the member's number and
-    /// the rest of `path`. A member without a name is named by its number. `None` if there is no such member, or if the
-    /// type is not a structure.
+    /// Finds a member of a structure: of the members with whose names `path` begins, the one with the longest name.
+    /// Returns the member's number and the rest of `path`. A member without a name is named by its number. `None` if
+    /// there is no such member, or if the type is not a structure.
     fn member<'p>(&self, ty: Id, path: &'p str) -> Option<(u32, &'p str)> {
         let Some(Type::Struct { members }) = self.declarations.ty(ty) else { return None };
         let matching = (0u32..).zip(members).filter_map(|(member, _)| {

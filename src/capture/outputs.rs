@@ -68,7 +68,7 @@ impl<'a> Outputs<'a> {
         CaptureError::NoSuchOutput { output: output.into(), found: list_outputs(&self.variables) }
     }
 
-    /// The outputs whose dwords `space` numbers, each with the number of its first dword.
+    /// The outputs whose dwords have numbers in `space`, each with the number of its first dword.
     pub fn places(&self, space: Space) -> Vec<(u64, &CapturedOutput)> {
         let mut next = 0;
         let place = |leaf: &'_ Leaf| match (space, leaf.output.location, leaf.built_in) {

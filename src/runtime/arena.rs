@@ -1,4 +1,4 @@
-//! Memory for the data of a recording that does not fit into push constants.
+//! Memory for those data of a recording that do not fit into push constants.
 //!
 //! An arena is created before recording. Recordings take memory from front to back and return none of it: a command
 //! buffer may be executed many times, so the memory must stay valid until the command buffer is reset. The application
@@ -140,11 +140,10 @@ impl ArenaDesc {
     /// MiB, and a little per draw. For patches it is 16 to 32 bytes for each slice (consecutive primitives of a patch).
     /// All vertex streams are included.
     ///
-    /// For draws whose number of primitives only the GPU knows, call this function again with
-    /// `u64::MAX` as `primitives`, which adds 8 MiB.
+    /// For draws whose number of primitives only the GPU knows, call this function separately, with `u64::MAX` as
+    /// `primitives`. Such a call adds 8 MiB.
     ///
-    /// The captures of one command buffer share most of this memory. Call this function again for each further command
-    /// buffer.
+    /// The captures of one command buffer share most of this memory. So call this function for each command buffer.
     pub fn with_geometry(mut self, pipeline: &Pipeline, draws: u64, primitives: u64) -> Self {
         if pipeline.geometry().is_none() || pipeline.backend() != Backend::Compute {
             return self;
@@ -155,7 +154,7 @@ impl ArenaDesc {
         let each = || sizes.each().into_iter().map(|(size, _)| u64::from(size).max(1));
         let (least, most) = (each().min().unwrap_or(1), each().max().unwrap_or(1));
         // Each draw may need one more entry (a run of primitives that one invocation processes) than its share of the
-        // entries of the dispatch, and its last workgroup and its last block of entries may be partly unused.
+        // entries of the dispatch. Its last workgroup and its last `ENTRIES_PER_BLOCK` entries may be partly unused.
         let block = u64::from(ENTRIES_PER_BLOCK);
         let blocks = draws.saturating_mul(most.div_ceil(block) + 1);
         let blocks = blocks.saturating_add(most_entries(primitives).div_ceil(block));
@@ -163,8 +162,8 @@ impl ArenaDesc {
         // the earlier captures took, it takes new memory of at least twice the size. So all memory for entries together
         // is less than twice the largest allocation.
         let shared = blocks.checked_next_power_of_two().unwrap_or(u64::MAX).saturating_mul(2);
-        // If the CPU knows the draws, it writes a list of the workgroups that process their entries (runs of
-        // primitives). A capture needs one list for each stream that it captures.
+        // If the CPU knows the parameters of the draws, it writes a list of the workgroups that process their entries
+        // (runs of primitives). A capture needs one list for each stream that it captures.
         let known = if primitives == u64::MAX { 0 } else { primitives };
         let listed = blocks.saturating_add(known.min(draws.saturating_mul(MAX_ENTRIES)) / block);
         let lists = listed.saturating_mul(block.div_ceil(least) + 1).saturating_mul(LISTED_BYTES);
@@ -232,8 +231,8 @@ struct Reused {
     size: u64,
 }
 
-/// How much of an arena was taken at some time. `rewind` returns all memory and descriptor sets that were taken after
-/// that.
+/// How much of an arena was taken at some time. [`ArenaAccess::rewind`] returns to the arena all memory and descriptor
+/// sets that were taken after that.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark {
     reused: Option<Reused>,
@@ -329,7 +328,7 @@ impl Arena {
         Ok(())
     }
 
-    /// Returns all memory to the arena.
+    /// Returns all memory and descriptor sets to the arena.
     ///
     /// # Safety
     /// Every command buffer that was recorded with the arena has been reset or freed. A [`Capture`](super::Capture)

@@ -23,8 +23,8 @@ pub enum Barrier {
     RestartToSetup,
     /// From the setup kernel to the captures.
     SetupToCapture,
-    /// Before the dispatch that counts what geometry shaders emit: orders it after the same commands as
-    /// [`Self::BeforeSetup`].
+    /// Before the dispatch that counts what geometry shaders emit: orders it after earlier captures and kernels, and
+    /// after reads of the data that it overwrites.
     BeforeCounting,
     /// From the dispatch that counts what geometry shaders emit to the kernel that adds up the counts of the entries
     /// (runs of primitives).
@@ -37,8 +37,7 @@ pub enum Barrier {
     PlaceToCapture,
     /// Before the kernel that writes counters and query results that the CPU computed.
     BeforeFinish,
-    /// Before a fused capture: orders it after the same commands as [`Self::BeforeSetup`], except reads of indirect
-    /// dispatches.
+    /// Before a fused capture: orders it after earlier captures and kernels, and after transfers that read queries.
     BeforeFused,
     /// Before a capture without counters and queries that is [played in order](super::Capture::play_in_order), if it
     /// accesses memory that earlier captures accessed.
@@ -58,7 +57,7 @@ pub enum Barrier {
     BeforeJob,
     /// Orders the kernel that writes query results to a buffer before transfers that access this buffer.
     ResultsToTransfer,
-    /// Orders the kernel that writes `VkDrawIndirectCommand`s before the draws of captured vertices that read them.
+    /// Orders the kernel that writes `VkDrawIndirectCommand`s before the draws that read these commands.
     ArgumentsToDraw,
     /// Before and after captures and kernels, if a descriptor also covers bytes that other commands may access. That
     /// happens if there are few descriptors or if bound ranges are close to each other.

@@ -424,7 +424,8 @@ pub(super) mod tests {
         assert_eq!(caps.limits.max_workgroup_size, [256, 256, 64]);
         assert_eq!(caps.limits.max_push_constants, 128);
         assert!(!caps.has_extension(ash::ext::transform_feedback::NAME));
-        // The floor has dynamic rendering as an extension, but not as a core feature.
+        // The floor (the least capable supported device) has dynamic rendering as an extension, but not as a core
+        // feature.
         assert!(!caps.dynamic_rendering);
         // Properties that identify the device are not restricted.
         assert_eq!(version_string(caps.device_api_version), "1.3.230");

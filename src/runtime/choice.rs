@@ -54,8 +54,8 @@ pub struct CaptureNeeds {
 impl Backend {
     /// The first of `needs` that the backend cannot meet, as a phrase for messages, or `None` if it meets all of them.
     ///
-    /// The vertex backend captures only vertex shaders, in direct draws without indices, into buffers that are written
-    /// from their start. It has [a limit](crate::lower::vertex::MAX_FAN_PRIMITIVES) for triangle fans.
+    /// The vertex backend captures only vertex shaders, in draws that are neither indirect nor indexed, into buffers
+    /// that are written from their start. It has [a limit](crate::lower::vertex::MAX_FAN_PRIMITIVES) for triangle fans.
     pub const fn refuses(self, needs: &CaptureNeeds) -> Option<&'static str> {
         match self {
             Self::Compute => None,
@@ -88,14 +88,14 @@ impl Backend {
 impl RequiredFeatures {
     /// The backend that captures on a device with these features, or `None` if no backend meets the needs.
     ///
-    /// It is the compute backend, which was the fastest in all measurements, unless the shader has side effects. Such a
-    /// shader should run only once, as it does on the native and the vertex backend, so one of these is chosen if it
-    /// meets the needs. The vertex backend is not preferred on devices whose drivers are known to shade vertices that
-    /// are not in the draw. Natively, geometry shaders are captured only if [`geometry_shader`](Self::geometry_shader)
-    /// is enabled, several vertex streams only if [`geometry_streams`](Self::geometry_streams) is enabled, and
-    /// tessellation shaders only if [`tessellation_shader`](Self::tessellation_shader) is enabled.
-    /// Triangle fans are captured by the native and the vertex backend only if [`triangle_fans`](Self::triangle_fans) is
-    /// set.
+    /// The compute backend is preferred, because it was the fastest in all measurements. But a shader with side effects
+    /// should run only once, as it does on the native and the vertex backend. For such a shader one of these is
+    /// preferred: the native backend, or otherwise the vertex backend, unless the driver is known to shade vertices
+    /// that are not in the draw. Natively, geometry shaders are captured only if
+    /// [`geometry_shader`](Self::geometry_shader) is enabled, several vertex streams only if
+    /// [`geometry_streams`](Self::geometry_streams) is enabled, and tessellation shaders only if
+    /// [`tessellation_shader`](Self::tessellation_shader) is enabled. Triangle fans are captured by the native and the
+    /// vertex backend only if [`triangle_fans`](Self::triangle_fans) is set.
     pub fn choose(&self, needs: &CaptureNeeds) -> Option<Backend> {
         let can_run = |backend: &&Backend| {
             let has_stage = self.geometry_shader || !needs.geometry_shader;

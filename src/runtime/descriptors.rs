@@ -164,7 +164,7 @@ impl TableLimits {
         }
     }
 
-    /// The first array element for a purpose in its binding.
+    /// The first array element for a purpose in the binding that contains the windows of this purpose.
     const fn first(&self, purpose: Purpose) -> u32 {
         match purpose {
             Purpose::Read => self.writes,
@@ -211,8 +211,8 @@ impl Table {
         what: fmt::Arguments<'_>,
         (buffer, offset, size): BufferRange,
     ) -> Result<u64, RuntimeError> {
-        // Nothing is accessed in an empty range. Its address must still differ from 0, because shaders take the address
-        // 0 to mean that no range is bound.
+        // Nothing is accessed in an empty range. Nevertheless its address must differ from 0, because shaders take the
+        // address 0 to mean that no range is bound.
         if size == 0 {
             return Ok(limits.first_address(purpose));
         }
@@ -307,8 +307,8 @@ impl Table {
         range.map_or(address, |start| start + (address & u64::from(u32::MAX)))
     }
 
-    /// Whether a window that captures write overlaps a window that captures read. Synchronization validation then
-    /// assumes that captures read what other captures write.
+    /// Whether a window to which captures write overlaps a window from which captures read. Synchronization validation
+    /// then assumes that captures read what other captures write.
     pub(super) fn captures_overlap(&self) -> bool {
         let [read, _, captured] = &self.windows;
         captured.iter().any(|window| read.iter().any(|other| window.overlaps(other)))
@@ -340,8 +340,8 @@ impl Table {
         match user {
             User::Kernels => [[of(Purpose::State), of(Purpose::Read)].concat(), of(Purpose::State)],
             User::CapturesBySetup | User::DirectCaptures | User::FusedCaptures => {
-                // Only captures whose draws the setup kernel wrote read scratch memory. For other captures the upload
-                // memory fills these elements.
+                // Only captures for which the setup kernel writes the parameters of the draws read scratch memory
+                // through these elements. For other captures the upload memory fills them.
                 let first = match user {
                     User::CapturesBySetup => self.scratch,
                     _ => self.upload,
@@ -413,12 +413,12 @@ impl LastSets {
     }
 }
 
-/// The kinds of commands that use descriptor sets. Their sets contain different windows.
+/// The kinds of commands that use descriptor sets. The sets of different kinds contain different windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum User {
-    /// Captures whose draws the setup kernel writes to scratch memory.
+    /// Captures for which the setup kernel writes the parameters of the draws to scratch memory.
     CapturesBySetup,
-    /// Captures whose draws the CPU writes to push constants or upload memory.
+    /// Captures for which the CPU writes the parameters of the draws to push constants or upload memory.
     DirectCaptures,
     FusedCaptures,
     Kernels,

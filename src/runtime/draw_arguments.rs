@@ -177,9 +177,9 @@ pub struct LateDraws {
 }
 
 impl LateDraws {
-    /// Adds a draw. The kernel writes its command at the offset of `commands`; the stride of `commands` is ignored. The
-    /// first call takes upload memory for 16 draws of 32 bytes. Whenever the memory is full, the next call takes memory
-    /// for twice as many draws; the arena gets the smaller memory back only when it is reset.
+    /// Adds a draw. The kernel writes the command for this draw at the offset of `commands`; the stride of `commands`
+    /// is ignored. The first call takes upload memory for 16 draws of 32 bytes. Whenever the memory is full, the next
+    /// call takes memory for twice as many draws; the arena gets the smaller memory back only when it is reset.
     ///
     /// # Errors
     /// The errors of [`Kernels::write_draw_commands`] that concern a single draw, and [`RuntimeError::ArenaFull`]. In

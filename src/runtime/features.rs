@@ -432,7 +432,8 @@ mod tests {
         assert!(required_features(&caps, &[Backend::Vertex]).is_err());
     }
 
-    /// Returns the capabilities of a device with `VK_KHR_portability_subset`, which has none of its features.
+    /// Returns the capabilities of a device that has `VK_KHR_portability_subset`, but none of the features that this
+    /// extension makes optional.
     fn portable() -> Capabilities {
         let mut caps = full();
         caps.extensions.insert(khr::portability_subset::NAME.to_owned());

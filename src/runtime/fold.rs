@@ -1,6 +1,6 @@
 //! Distributes a number of workgroups over the x and y axes of a dispatch.
 //!
-//! Many devices allow only 65535 workgroups per axis. The kernels compute the number of a workgroup as `y *
+//! Many devices allow only 65535 workgroups per axis. Shaders compute the number of a workgroup as `y *
 //! num_workgroups.x + x` and skip workgroups beyond the count, so every rectangle with enough workgroups is correct. Of
 //! all such rectangles the one with the fewest rows is used, and of those with equally few rows the narrowest. So there
 //! are fewer surplus workgroups than rows.

@@ -54,8 +54,7 @@ impl Kernels {
     }
 
     /// Creates the pipelines that do not exist yet, so that no recording waits for a compiler. Any thread may call this
-    /// function while other threads record. Only this function uses a pipeline cache: recordings create pipelines
-    /// without one.
+    /// function while other threads record. Recordings create missing pipelines themselves, without a pipeline cache.
     ///
     /// # Errors
     /// The error of a failed command, or [`RuntimeError::InvalidShader`] for a fault of this crate's shaders.

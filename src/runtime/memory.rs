@@ -140,8 +140,8 @@ pub unsafe trait MemoryAllocator {
 
 /// Before buffer device addresses are used, the allocator must be created with `buffer_device_address: true`, because
 /// it allocates all of its memory with the same flags.
-// SAFETY: this allocator returns each piece of memory to one allocation only, keeps host-visible memory
-// mapped, and reports the properties of the memory type.
+// SAFETY: while an allocation lives, this allocator gives its memory to no other allocation. It keeps host-visible
+// memory mapped, and reports the properties of the memory type that it took.
 #[cfg(feature = "gpu-allocator")]
 unsafe impl MemoryAllocator for gpu_allocator::vulkan::Allocator {
     unsafe fn allocate(

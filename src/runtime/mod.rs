@@ -27,8 +27,8 @@
 //! * [`QueryPool`] contains queries, like `VkQueryPool`.
 //! * [`Capture`] contains what a recorder of the compute backend collects: the bound state, and the draws. A capture
 //!   borrows nothing, so it can be kept, and it can be played into command buffers any number of times.
-//! * [`Arena`] contains the data of a recording that does not fit into push constants, and the
-//!   scratch memory of the kernels. [`ArenaRing`] has one arena for each frame in flight.
+//! * [`Arena`] contains those data of a recording that do not fit into push constants, and the scratch memory of the
+//!   kernels. [`ArenaRing`] has one arena for each frame in flight.
 //!
 //! # What the runtime never does
 //!

@@ -308,8 +308,8 @@ impl Pipeline {
     /// compiler. Any thread may call this function while others record with the pipeline. It does nothing on the native
     /// and vertex backends.
     ///
-    /// Only this function uses a pipeline cache. Recordings do not, because an application may destroy its cache at any
-    /// time.
+    /// On the compute backend only this function uses a pipeline cache; [`new`](Self::new) calls it. Recordings do not
+    /// use one, because an application may destroy its cache at any time.
     ///
     /// ```
     /// # use ash::vk;
@@ -353,8 +353,8 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Wraps a graphics pipeline of the application that captures on the vertex backend while it
-    /// draws. It rasterizes, and may have any other stages and states.
+    /// Wraps a graphics pipeline of the application. The pipeline captures on the vertex backend while it draws. It
+    /// rasterizes, and may have any other stages and states.
     ///
     /// `raw` must have been created with [`Lowered::words`] as the vertex stage, with [`PipelineDesc::specialization`]
     /// for that stage, with the application's other stages unchanged, and with `raw_layout`, which must contain
@@ -584,7 +584,7 @@ impl Pipeline {
     }
 
     /// Whether workgroups collect records in shared memory before they store them. Some Vulkan pipelines of such a
-    /// pipeline nevertheless store records directly, for draws that this does not make faster.
+    /// pipeline nevertheless store records directly. They are for draws that do not become faster by the shared memory.
     pub(super) fn is_staged(&self) -> bool {
         self.shared.is_staged
     }

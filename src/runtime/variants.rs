@@ -74,8 +74,8 @@ pub enum VariantError {
 /// [forgotten](Self::forget_layout), because its handle may be reused.
 #[derive(Debug, Default)]
 pub struct Variants {
-    /// The cached pipelines, by the digests of their descriptions. A [`Slot`] has no pipeline while a thread creates
-    /// it.
+    /// The cached pipelines, by the digests of their descriptions. While a thread creates a pipeline, the [`Slot`] of
+    /// this pipeline contains none.
     slots: Mutex<HashMap<u128, Vec<Arc<Slot>>>>,
 }
 

@@ -29,7 +29,7 @@ use crate::vertex_input::{VertexAttribute, VertexBinding, VertexInput};
 /// ([`VkPipelineVertexInputDivisorStateCreateInfo`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineVertexInputDivisorStateCreateInfo.html)).
 ///
 /// # Errors
-/// [`RuntimeError::VertexFormat`] for a format that captures do not support.
+/// [`RuntimeError::VertexFormat`] for a format that this crate does not support.
 ///
 /// # Safety
 /// `info`, its pointers and its chain are valid, as for
@@ -77,7 +77,7 @@ pub unsafe fn vertex_input(
 /// [`VertexBinding::input_rate`].
 ///
 /// # Errors
-/// [`RuntimeError::VertexFormat`] for a format that captures do not support.
+/// [`RuntimeError::VertexFormat`] for a format that this crate does not support.
 pub fn vertex_input_descriptions(
     bindings: &[vk::VertexInputBindingDescription],
     attributes: &[vk::VertexInputAttributeDescription],
@@ -93,7 +93,7 @@ pub fn vertex_input_descriptions(
 /// sets.
 ///
 /// # Errors
-/// [`RuntimeError::VertexFormat`] for a format that captures do not support.
+/// [`RuntimeError::VertexFormat`] for a format that this crate does not support.
 pub fn dynamic_vertex_input(
     bindings: &[vk::VertexInputBindingDescription2EXT<'_>],
     attributes: &[vk::VertexInputAttributeDescription2EXT<'_>],

@@ -14,7 +14,8 @@ fn hide(format: vk::Format, features: &mut vk::FormatFeatureFlags) {
     }
 }
 
-/// Does the same as [`hide`] for a `VkFormatProperties3` in the chain of a `VkFormatProperties2`.
+/// If captures cannot decode the format, removes the feature `VERTEX_BUFFER` from a `VkFormatProperties3` in the chain
+/// of a `VkFormatProperties2`.
 ///
 /// # Safety
 /// The chain is valid, and may be written.

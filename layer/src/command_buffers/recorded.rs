@@ -11,8 +11,8 @@ use crate::guard::guard;
 use crate::withheld::{Commands, Functions, OutOfMemory, Templates, WithheldCommands};
 
 pub(crate) struct Recorded {
-    /// The destination of commands that captures need not observe. While no query or capture is
-    /// active, draws are such commands, too.
+    /// The destination of commands that the captures need not see. While no query or capture is active, draws are such
+    /// commands, too.
     destination: Destination,
     functions: Arc<Functions>,
     /// The commands of the current pass, if the driver gets them only when the pass ends (the pass is *withheld*);
@@ -44,7 +44,7 @@ enum Destination {
     Unsettled,
 }
 
-/// The destination of a command that captures need not observe, for the fast path of hooks. It does not borrow the
+/// The destination of a command that the captures need not see, for the fast path of hooks. It does not borrow the
 /// `withheld` commands: the hook borrows them only when it [adds](Recorded::record) the command.
 #[derive(Clone, Copy)]
 pub(crate) enum UnobservedRoute<'a> {
@@ -135,7 +135,7 @@ impl Recorded {
         self.captures.as_ref().map(|captures| captures.hoisted()).unwrap_or_default()
     }
 
-    /// Calls `change`, which changes the state that captures track, if transform feedback is emulated.
+    /// If transform feedback is emulated, calls `change`, which changes the state that is tracked for captures.
     #[inline]
     pub(super) fn track(&mut self, change: impl FnOnce(&mut Captures)) {
         if let Some(captures) = &mut self.captures {
@@ -151,7 +151,7 @@ impl Recorded {
         }
     }
 
-    /// Returns the destination of a command that captures need not observe. `None` while [captures must observe
+    /// Returns the destination of a command that the captures need not see. `None` while [captures must observe
     /// draws](Captures::observes_draws).
     #[inline]
     pub(super) fn unobserved_route(&self) -> Option<UnobservedRoute<'_>> {
@@ -163,8 +163,8 @@ impl Recorded {
     }
 }
 
-/// These methods record commands. Those that take a `command` call it with the destination. It then adds the command to
-/// those that are stored until the pass ends, or calls a function of the driver.
+/// These methods record commands. A method that takes a closure `command` calls it with the destination. The closure
+/// then adds the command to those that are stored until the pass ends, or calls a function of the driver.
 impl Recorded {
     /// Begins a pass. Its commands are stored until it ends in three cases: captures may have to be recorded before the
     /// pass; the layer stores the commands of all passes and leaves captures to the driver (the setting

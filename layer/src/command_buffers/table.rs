@@ -1,12 +1,11 @@
 //! Finds the state of a command buffer of any device by its handle.
 //!
-//! The hook of every recorded command begins with a lookup here. The lookup takes no lock. It uses
-//! no thread-local storage, because in a shared library each access to that costs a function call.
-//! It first looks at the slot that was last found for the hash of the handle. Another thread may
-//! free the command buffer of that slot at the same time. So the memory of a [`Slot`] is never
-//! freed, but is reused for a command buffer that is allocated later. Each slot contains the handle
-//! of its command buffer, so that the lookup notices if the slot now belongs to another command
-//! buffer.
+//! The hooks of most recorded commands begin with a lookup here. The lookup takes no lock if the command buffer was
+//! looked up recently. It uses no thread-local storage, because in a shared library each access to that costs a
+//! function call. The lookup first examines the slot that was last found for the hash of the handle. Another thread may
+//! free the command buffer of that slot at the same time. So the memory of a [`Slot`] is never freed, but is reused for
+//! a command buffer that is allocated later. Each slot contains the handle of its command buffer, so that the lookup
+//! notices if the slot now belongs to another command buffer.
 
 use std::cell::UnsafeCell;
 use std::ptr::null_mut;
@@ -65,8 +64,8 @@ static ALL: LazyLock<RwLock<All>> = LazyLock::new(RwLock::default);
 const HASH_BITS: u32 = 9;
 
 /// For each hash of a handle: the slot of the command buffer that was looked up last; initially `NONE`, which is always
-/// free. The slot that it replaced is in the neighbouring element (index ^ 1). So two threads that alternately record
-/// into command buffers with the same hash both find their slots.
+/// free. A slot that is replaced here moves to the neighbouring element (index ^ 1). So two threads that alternately
+/// record into command buffers with the same hash both find their slots.
 static RECENT: [AtomicPtr<Slot>; 1 << HASH_BITS] =
     [const { AtomicPtr::new(std::ptr::from_ref(&NONE).cast_mut()) }; 1 << HASH_BITS];
 
@@ -197,7 +196,8 @@ impl All {
         })
     }
 
-    /// Frees the slot of a command buffer, and returns its state. `None` if the command buffer is unknown.
+    /// Frees the slot (the memory for the state) of a command buffer, and returns the state. `None` if the command
+    /// buffer is unknown.
     fn take(&mut self, handle: vk::CommandBuffer) -> Option<Recorded> {
         let Owned { slot, .. } = self.by_handle.remove(&handle)?;
         slot.handle.store(0, Ordering::Release);

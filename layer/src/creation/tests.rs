@@ -229,7 +229,7 @@ proptest! {
     }
 
     /// Structures before an unknown one are changed. If a structure after the unknown one has to be changed, there is
-    /// an error, unless the change is for a feature that captures can do without.
+    /// an error, unless the change is for a feature without which captures work.
     #[test]
     fn what_is_unknown_stays(mut program in program(), at in 0..=KINDS) {
         let at = at.min(program.structures.len());

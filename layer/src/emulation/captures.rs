@@ -69,8 +69,8 @@ pub(crate) struct Captures {
     /// The memory that the captures of this command buffer accessed since the last barrier that the
     /// layer recorded between captures.
     order: CaptureOrder,
-    /// Empty captures that are used again. They are boxed because they are large, and would
-    /// otherwise be copied back and forth.
+    /// Emptied captures, which later captures reuse. They are boxed because they are large, and would otherwise be
+    /// copied back and forth.
     #[expect(clippy::vec_box, reason = "the boxes themselves are reused")]
     spare: Vec<Box<Capture>>,
     arena: Option<Arena>,

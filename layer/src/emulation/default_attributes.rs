@@ -101,7 +101,7 @@ impl Inputs {
         Self { reads, defaults: defaults.cloned() }
     }
 
-    /// Adds an attribute for each shader input of 32-bit components that the pipeline describes no attribute for. No
+    /// Adds an attribute for each shader input of 32-bit components for which the pipeline describes no attribute. No
     /// buffer is bound to the binding of these attributes, so all reads are out of bounds and return the default value.
     pub(super) fn complete<'a>(&self, input: &'a VertexInput) -> Cow<'a, VertexInput> {
         let Some(defaults) = &self.defaults else { return Cow::Borrowed(input) };

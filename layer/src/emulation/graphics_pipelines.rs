@@ -48,7 +48,7 @@ impl Below {
     }
 }
 
-/// Creates a shader module for the driver that emits only to one vertex stream.
+/// Creates, for the driver, a shader module that emits only to the vertex stream `stream`.
 ///
 /// # Errors
 /// The module cannot be created.
@@ -91,8 +91,8 @@ pub(super) unsafe fn translated(
             let is_geometry = stage.stage == vk::ShaderStageFlags::GEOMETRY;
             let stream = if is_geometry { rasterized } else { 0 };
             if stage.module != vk::ShaderModule::null() {
-                // The driver's own module already emits only to stream 0. For another stream the
-                // layer makes a module from the application's words.
+                // The driver's own module emits only to stream 0. For another stream the layer makes a module from the
+                // application's words.
                 let known = emulation.objects().shader_modules.get(stage.module);
                 let Some(known) = known.filter(|_| stream != 0) else { continue };
                 let made = module_of_stream(emulation, &known.words, stream)?;
@@ -107,9 +107,8 @@ pub(super) unsafe fn translated(
             };
             let words = match (module, &identified) {
                 (Some(module), _) => slice(module.p_code, (module.code_size / 4) as u32),
-                // The driver got only a rewritten module, so it does not know the identifier of the
-                // application's words. The identifier is replaced by the words, which are rewritten
-                // again.
+                // The driver got only a rewritten module, so it does not know the identifier of the application's
+                // words. So these words, rewritten for this pipeline, replace the identifier.
                 (None, Some(module)) => &module.words[..],
                 (None, None) => continue,
             };

@@ -1,5 +1,4 @@
-//! Allocates the memory that captures use on a device, for arenas, queries and the arguments of
-//! draws.
+//! Allocates memory for captures on a device: for arenas, queries and the arguments of draws.
 
 use std::error::Error;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -56,7 +56,7 @@ impl<K: Eq + Hash, V: Clone> Table<K, V> {
     }
 }
 
-/// The data of all objects of a device on which captures depend.
+/// For one device: the data of all objects on which captures depend.
 #[derive(Default)]
 pub(crate) struct Objects {
     pub(crate) buffers: Table<vk::Buffer, Buffer>,
@@ -69,7 +69,7 @@ pub(crate) struct Objects {
     /// for a capture and for the draw itself.
     side_effects: AtomicBool,
     pub(crate) set_layouts: Table<vk::DescriptorSetLayout, Arc<SetLayout>>,
-    /// The empty layout of sets in descriptor buffers. `None` until a pipeline needs this layout.
+    /// The layout without bindings for sets in descriptor buffers. `None` until a pipeline needs this layout.
     empty_of_buffers: Mutex<Option<Arc<SetLayout>>>,
     pub(crate) pipeline_layouts: Table<vk::PipelineLayout, Arc<PipelineLayout>>,
     /// The shader modules with transform feedback, or with a shader before rasterization. Other
@@ -131,7 +131,7 @@ impl Objects {
         _ = self.libraries.remove(handle);
     }
 
-    /// Removes a shader object that is about to be destroyed, and the pipelines that were made with it.
+    /// Removes a shader object that is about to be destroyed, and the pipelines that the layer made with this object.
     pub(crate) fn shader_destroyed(&self, handle: vk::ShaderEXT) {
         if handle != vk::ShaderEXT::null() {
             _ = self.shaders.remove(handle);
@@ -183,7 +183,7 @@ impl Objects {
         self.set_layouts.get(layout).or_else(|| self.set_layouts.get(EMPTY))
     }
 
-    /// Returns the empty layout of sets in descriptor buffers, and creates it if there is none.
+    /// Returns the descriptor set layout without bindings for sets in descriptor buffers, and creates it on first use.
     ///
     /// # Errors
     /// A failed command.

@@ -144,10 +144,10 @@ impl Batch {
 }
 
 /// Changes the base of a [derivative
-/// pipeline](https://docs.vulkan.org/spec/latest/chapters/pipelines.html#pipelines-pipeline-derivatives)
-/// from its index in the program's array to its index in the driver's array. `numbers` has the
-/// program's indices of the pipelines before it that the driver creates. If the base is not among
-/// them, the pipeline no longer is a derivative. That only affects how long its creation takes.
+/// pipeline](https://docs.vulkan.org/spec/latest/chapters/pipelines.html#pipelines-pipeline-derivatives) from its index
+/// in the program's array to its index in the driver's array. `numbers` has the indices, in the program's array, of the
+/// pipelines that precede the derivative and that the driver creates. If the base is not among them, the pipeline no
+/// longer is a derivative. That only affects how long its creation takes.
 ///
 /// # Errors
 /// The flags have to be changed, but come after a structure of unknown type in the chain.

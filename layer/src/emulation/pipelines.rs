@@ -1,5 +1,5 @@
-//! Graphics pipelines that capture: the parts of their state that captures need, and their
-//! variants. A variant is the compute pipeline with which captures replace the graphics pipeline.
+//! Graphics pipelines that capture: the parts of their state that are needed for captures, and their variants. A
+//! variant is the compute pipeline with which captures replace the graphics pipeline.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -186,8 +186,8 @@ pub(super) struct ShaderPart {
     dynamic: Dynamic,
 }
 
-/// The parts of a graphics pipeline that captures need. A part is `None` if neither the pipeline
-/// itself nor a library defines it.
+/// The parts of a graphics pipeline that are needed for captures. A part is `None` if neither the pipeline itself nor a
+/// library defines it.
 #[derive(Clone, Default)]
 pub(super) struct Parts {
     pub(super) input: Option<Arc<InputPart>>,
@@ -361,7 +361,7 @@ impl ShaderPart {
         self.stages.as_ref()
     }
 
-    /// Copies the pre-rasterization state that captures need from a create info.
+    /// Copies from a create info the pre-rasterization state that is needed for captures.
     ///
     /// # Safety
     /// The contract of [`InputPart::new`].
@@ -579,8 +579,8 @@ impl Pipeline {
         shader.layout().map(|_| ()).map_err(|error| PipelineError::Variant(error.into()))
     }
 
-    /// Adds attributes to a dynamic vertex input, for the inputs of the vertex shader that it does not describe
-    /// ([`Inputs::complete`]).
+    /// Adds an attribute to a dynamic vertex input for each input of the vertex shader that the vertex input does not
+    /// describe ([`Inputs::complete`]).
     pub(super) fn complete<'a>(&self, vertex_input: &'a VertexInput) -> Cow<'a, VertexInput> {
         self.inputs.complete(vertex_input)
     }
@@ -676,7 +676,7 @@ impl Drop for Pipeline {
     }
 }
 
-/// Returns for each state that captures need whether it is dynamic in a pipeline.
+/// Returns for each state that is needed for captures whether it is dynamic in a pipeline.
 ///
 /// # Safety
 /// The contract of [`Pipeline::new`].

@@ -215,7 +215,7 @@ impl PushedSets {
     }
 
     /// Stores descriptors that are pushed to a set number. If the set layout is defined differently from that of the
-    /// last push, all earlier descriptors become undefined and are removed.
+    /// last push to this number, the descriptors of earlier pushes become undefined and are removed.
     pub(super) fn push(
         &mut self,
         number: u32,

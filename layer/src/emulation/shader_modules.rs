@@ -106,7 +106,7 @@ pub(crate) struct Identified(RwLock<Known>);
 
 #[derive(Default)]
 struct Known {
-    /// `None` for a module that captures do not need.
+    /// `None` for a module that is not needed for captures.
     modules: HashMap<Bytes, Option<ShaderModule>>,
     /// The identifiers, the oldest one first.
     order: VecDeque<Bytes>,
@@ -187,7 +187,7 @@ mod tests {
             let found = identified.get(&number.to_ne_bytes()).map(|found| found.unwrap().words[0]);
             assert_eq!(found, (number >= 2).then_some(number));
         }
-        // A module that captures do not need is known, too.
+        // A module that is not needed for captures is known, too.
         identified.insert_within(room, &[7], None);
         assert!(identified.get(&[7]).is_some_and(|found| found.is_none()));
         assert!(identified.get(&2_u32.to_ne_bytes()).is_none(), "the oldest one made room");

@@ -61,9 +61,10 @@ impl BoundShaders {
 impl ShaderObject {
     /// Whether a captured draw may repeat `effects`, the side effects of this shader. The last shader before
     /// rasterization runs in the capture and in the driver's draw. An earlier shader may run for each primitive of a
-    /// capture. For a linked shader, `last` says of the last linked shader before rasterization whether it captures,
-    /// and whether it emits to several vertex streams. If that shader does not capture, its primitives are only
-    /// counted: this repeats no stores, but atomics whose results a shader uses.
+    /// capture. `last` is `None` for a shader that is not linked. Otherwise it describes the last of the linked shaders
+    /// before rasterization: whether that shader captures, and whether it emits to several vertex streams. If that
+    /// shader does not capture, its primitives are only counted: this repeats no stores, but atomics whose results a
+    /// shader uses.
     fn may_repeat(&self, last: Option<(bool, bool)>, effects: Effects) -> bool {
         match last {
             Some((captures, counts)) => captures || counts && effects.atomic_results,

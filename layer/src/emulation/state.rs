@@ -88,7 +88,7 @@ struct Push {
     bytes: Vec<u8>,
 }
 
-/// The state that captures disturb, so that the layer can restore it.
+/// The state that is disturbed by captures, so that the layer can restore it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Disturbed {
     pub(super) compute_pipeline: vk::Pipeline,
@@ -106,8 +106,8 @@ pub(super) struct Disturbed {
     pushes: Vec<Push>,
 }
 
-/// The state that captures disturb: as it is now, and as it was when the current pass began. Captures that are recorded
-/// before the pass must restore the state from when the pass began.
+/// The state that is disturbed by captures: as it is now, and as it was when the current pass began. After captures
+/// that are recorded before the pass, the layer must restore the state from when the pass began.
 #[derive(Debug, Default)]
 pub(super) struct Tracked {
     now: Disturbed,
@@ -146,7 +146,7 @@ impl Tracked {
         &self.now.descriptor_buffers
     }
 
-    /// Returns the state that captures must restore: the state when the pass began, or the current
+    /// Returns the state that the layer must restore after captures: the state when the pass began, or the current
     /// state if captures are not recorded before a pass.
     pub(super) fn before(&self) -> &Disturbed {
         self.before.as_ref().unwrap_or(&self.now)
@@ -162,9 +162,9 @@ pub(crate) struct State {
     pub(super) shaders: BoundShaders,
     /// The vertex stream that shader objects rasterize.
     pub(crate) rasterization_stream: u32,
-    /// The layer's data of the bound graphics pipeline or shader objects. `None` if they do not
-    /// capture, or if `is_pipeline_known` is false: the data is looked up only when a draw is
-    /// recorded while transform feedback or a query is active.
+    /// The layer's data of the bound graphics pipeline or shader objects. `None` if their draws are neither captured
+    /// nor counted for queries, or if `is_pipeline_known` is false: the data is looked up only when a draw is recorded
+    /// while transform feedback or a query is active.
     pub(super) pipeline: Option<Arc<Pipeline>>,
     pub(super) is_pipeline_known: bool,
     /// The descriptor sets bound at the graphics bind point, by set number.

@@ -38,8 +38,8 @@ pub(super) unsafe fn with_device<H: vk::Handle, R: Copy>(
     })
 }
 
-/// Calls `command` with the emulation of a device, like [`with_device`]. Returns `otherwise` if
-/// transform feedback is not emulated.
+/// Calls `command` with the emulation of a device. Returns `otherwise` if transform feedback is not emulated, and in
+/// the cases in which [`with_device`] returns it.
 ///
 /// # Safety
 /// The contract of [`with_device`].

@@ -1,4 +1,4 @@
-//! Hooks for commands that captures must observe: draws, and commands that set state for draws.
+//! Hooks for commands that the captures must see: draws, and commands that set state for draws.
 
 use std::ffi::c_void;
 
@@ -37,8 +37,8 @@ impl Outcome for Forward {
     }
 }
 
-/// If captures need not observe the command, records it and returns from its hook. Captures observe `always` commands
-/// at any time, and `while_active` commands only while they observe draws.
+/// If the captures need not see the command, records it and returns from its hook. They must see `always` commands at
+/// any time, and `while_active` commands only while they observe draws.
 macro_rules! unless_active {
     (always $($rest:tt)*) => {};
     (while_active $name:ident ($command_buffer:ident, $($parameter:ident: $ty:ty),*)) => {
@@ -105,8 +105,8 @@ macro_rules! observed {
     )*};
 }
 
-/// Defines hooks for commands that only change state that captures track. The commands themselves
-/// are recorded unchanged.
+/// Defines hooks for commands that only change state which the layer tracks for captures. The commands themselves are
+/// recorded unchanged.
 macro_rules! tracked {
     ($($name:ident ($($parameter:ident: $ty:ty),* $(,)?) |$captures:ident| $body:expr;)*) => {$(
         #[allow(clippy::too_many_arguments, reason = "as the command has them")]

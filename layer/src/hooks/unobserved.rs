@@ -1,4 +1,4 @@
-//! Hooks for commands that captures need not observe. The commands go to the driver, or are stored until the render
+//! Hooks for commands that the captures need not see. The commands go to the driver, or are stored until the render
 //! pass ends.
 
 use std::ffi::{CStr, c_void};

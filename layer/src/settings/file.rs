@@ -12,8 +12,8 @@ const FILE_NAME: &str = "vk_layer_settings.txt";
 pub(super) struct SettingsFile(pub(super) PathBuf);
 
 impl SettingsFile {
-    /// Finds the settings file to read, as the head of [`super`] describes. `None` if there is
-    /// none. If `VK_LAYER_SETTINGS_PATH` names no file, that is added to `problems`, and the other
+    /// Finds the settings file to read: the first one that exists, of the places that the head of [`super`] lists.
+    /// `None` if there is none. If `VK_LAYER_SETTINGS_PATH` names no file, that is added to `problems`, and the other
     /// places are searched.
     pub(super) fn find(sources: &Sources<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
         if let Some(named) = sources.variable("VK_LAYER_SETTINGS_PATH").map(PathBuf::from) {

@@ -279,8 +279,8 @@ impl Settings {
     }
 }
 
-/// Returns the first value of a setting that can be parsed; `None` if there is none. Adds a problem for each value
-/// before it, none of which can be parsed.
+/// Of the values of a setting, returns the first one that can be parsed; `None` if there is none. Adds a problem for
+/// each value before it, none of which can be parsed.
 fn first<T: FromValue>(
     found: &GivenSettings,
     name: &'static str,

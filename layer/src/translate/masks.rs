@@ -15,10 +15,10 @@
 //! the same way.
 //!
 //! [Stages](https://docs.vulkan.org/spec/latest/chapters/synchronization.html#synchronization-pipeline-stages-types)
-//! are translated bit by bit: the translation of a union is the union of the translations. So
-//! [`vkCmdWaitEvents`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdWaitEvents.html)
-//! still gets the union of the masks with which its events were set
-//! (VUID-vkCmdWaitEvents-srcStageMask-01158).
+//! are translated bit by bit: the translation of a union is the union of the translations. Vulkan requires that the
+//! mask of [`vkCmdWaitEvents`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdWaitEvents.html) is the
+//! union of the masks with which its events were set (VUID-vkCmdWaitEvents-srcStageMask-01158). This holds for the
+//! translated masks, too.
 
 use ash::vk;
 use ash::vk::{AccessFlags2 as Access, PipelineStageFlags2 as Stage};
@@ -196,9 +196,9 @@ impl Scope {
         Self { stages, access }
     }
 
-    /// Returns the part of an application's scope that captures perform, as a scope of compute
-    /// shaders. It is empty if the scope does not include captures. In a subpass dependency
-    /// `ALL_COMMANDS` means only graphics stages, but for the application captures belong to these.
+    /// Returns what captures contribute to an application's scope, as a scope of compute shaders. It is empty if the
+    /// scope does not include captures. In a subpass dependency `ALL_COMMANDS` means only graphics stages, but for the
+    /// application captures belong to these.
     pub(crate) fn captures(self, side: Side) -> Self {
         let outside = self.outside(side, true);
         if !outside.stages.intersects(Stage::COMPUTE_SHADER | Stage::ALL_COMMANDS) {
@@ -272,7 +272,7 @@ pub(crate) fn outside_stages(stages: Stage, side: Side, also_compute: bool) -> S
     }
 }
 
-/// Like [`outside_stages`], for a 32-bit mask.
+/// Translates a 32-bit stage mask to which no access mask belongs, for a command outside of render passes.
 pub(crate) fn outside_stages32(
     stages: vk::PipelineStageFlags,
     side: Side,
@@ -294,7 +294,7 @@ pub(crate) fn single(stage: Stage) -> Stage {
     }
 }
 
-/// Like [`single`], for a 32-bit stage.
+/// Translates the 32-bit stage at which a timestamp or a marker is written, as [`single`] translates a 64-bit stage.
 pub(crate) fn single32(stage: vk::PipelineStageFlags) -> vk::PipelineStageFlags {
     vk::PipelineStageFlags::from_raw(single(Stage::from_raw(stage.as_raw().into())).as_raw() as u32)
 }

@@ -73,8 +73,9 @@ impl Usages {
         kept
     }
 
-    /// Like [`buffer`](Self::buffer), for a 64-bit usage. Its lower 32 bits are [the same
-    /// usages](https://docs.vulkan.org/refpages/latest/refpages/source/VkBufferUsageFlagBits2.html).
+    /// Translates a 64-bit usage of a buffer. Its lower 32 bits are [the same
+    /// usages](https://docs.vulkan.org/refpages/latest/refpages/source/VkBufferUsageFlagBits2.html) as those that
+    /// [`buffer`](Self::buffer) translates. The upper 32 bits stay.
     pub(crate) fn buffer2(self, usage: vk::BufferUsageFlags2KHR) -> vk::BufferUsageFlags2KHR {
         let low = self.buffer(vk::BufferUsageFlags::from_raw(usage.as_raw() as u32));
         vk::BufferUsageFlags2KHR::from_raw(usage.as_raw() >> 32 << 32 | u64::from(low.as_raw()))

@@ -125,8 +125,8 @@ commands_by_hand!(arguments);
 
 impl WithheldCommands {
     /// # Safety
-    /// The arguments are valid for the Vulkan command of the same name. The same holds for the other
-    /// functions here.
+    /// The arguments are valid for the Vulkan command of the same name. The other functions of this `impl` require the
+    /// same of their arguments.
     pub(crate) unsafe fn draw_multi_ext(
         &mut self,
         draw_count: u32,

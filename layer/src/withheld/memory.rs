@@ -168,7 +168,7 @@ impl Memory {
         Self { bump: Bump::new(), templates, used: RefCell::default() }
     }
 
-    /// Frees all copies. The memory is kept for later ones.
+    /// Frees all copies. The memory is kept for later copies.
     pub(super) fn reset(&mut self) {
         self.bump.reset();
         self.used.get_mut().clear();
@@ -196,7 +196,7 @@ impl Memory {
         Ok(place)
     }
 
-    /// Like [`values`](Self::values), for bytes.
+    /// Copies `count` bytes. Returns null if `bytes` is null or `count` is 0.
     ///
     /// # Safety
     /// The contract of [`values`](Self::values).
@@ -241,7 +241,8 @@ impl Memory {
         Ok(copied)
     }
 
-    /// Like [`values`](Self::values), for structures with pointers. The values that they point to are copied, too.
+    /// Copies structures with pointers, and the values that these point to. Returns null if `structures` is null or
+    /// `count` is 0.
     ///
     /// # Safety
     /// The contract of [`values`](Self::values), and for [`Copied::copied`] of each structure.
@@ -296,8 +297,8 @@ impl Memory {
         Ok(std::ptr::null())
     }
 
-    /// Allocates memory for `count` values. `count` must not be 0, because an allocation of 0 bytes
-    /// may write to shared memory, see `Arena` in translate/memory.rs.
+    /// Allocates memory for `count` values. `count` must not be 0: for an empty allocation, bumpalo may write to memory
+    /// that all threads share (see `Arena` in translate/memory.rs).
     pub(super) fn room<T>(&self, count: usize) -> Result<*mut T, OutOfMemory> {
         let layout = Layout::array::<T>(count).map_err(|_| OutOfMemory)?;
         Ok(self.bump.try_alloc_layout(layout).map_err(|_| OutOfMemory)?.cast().as_ptr())

@@ -110,7 +110,7 @@ impl WithheldCommands {
         Ok(())
     }
 
-    /// Adds the commands of another list, whose arguments stay in the memory of that list.
+    /// Adds the commands of another list. Their arguments stay in the memory of that list.
     ///
     /// # Errors
     /// [`OutOfMemory`]: nothing is added.

@@ -162,7 +162,7 @@ impl Part {
         }
     }
 
-    /// The number of bytes that can still be taken from the current block.
+    /// The number of free bytes in the current block.
     pub(super) fn left(&self) -> u64 {
         self.blocks.get(self.current).map_or(0, Block::left)
     }
@@ -181,8 +181,8 @@ impl Part {
         self.blocks.get(self.current).map_or(0, |block| block.address)
     }
 
-    /// Ensures that the current block has at least `bytes` free bytes. If it has fewer, a later block becomes the
-    /// current block, or a new block from the allocator.
+    /// Ensures that the current block has at least `bytes` free bytes. If it has fewer, this function makes a later
+    /// block with enough free bytes the current block, or else allocates a new block.
     ///
     /// # Errors
     /// [`RuntimeError::ArenaFull`]; [`RuntimeError::NoAddress`] if the new block has no device address;
@@ -211,7 +211,8 @@ impl Part {
             return Err(self.full(bytes, left));
         };
         check_size(ctx, self.kind, bytes)?;
-        // The new block doubles the capacity, so that repeated growth allocates few blocks.
+        // The new block is as large as all blocks so far together, so that repeated growth allocates few blocks. It has
+        // at least `MIN_GROWTH` and `bytes` bytes. The capacity does not make it larger than one descriptor can cover.
         let most = ctx.table().map_or(u64::MAX, |limits| limits.max_range / ALIGNMENT * ALIGNMENT);
         let size = capacity.max(MIN_GROWTH).min(most).max(bytes);
         let size = size.checked_next_multiple_of(ALIGNMENT).unwrap_or(size);
@@ -246,7 +247,8 @@ impl Part {
         Ok(Suballocation { address: block.address + offset, buffer: block.buffer.raw(), offset })
     }
 
-    /// Returns the error for a part whose blocks have at most `left` of `needed` bytes left.
+    /// Returns the error [`RuntimeError::ArenaFull`]: the caller needs `needed` bytes, and no block has more than
+    /// `left` bytes left.
     fn full(&self, needed: u64, left: u64) -> RuntimeError {
         RuntimeError::ArenaFull {
             part: self.kind.name(),
@@ -315,8 +317,8 @@ impl Part {
     ) -> Result<Suballocation, RuntimeError> {
         let place = self.take(bytes as u64)?;
         if let Some(block) = self.blocks.get_mut(self.current) {
-            // SAFETY: the device reads only memory that was taken before this call. The taken bytes are not written
-            // again before `Arena::reset`, which requires that the device has finished reading.
+            // SAFETY: the memory was just taken, so no command accesses it yet: memory is returned to the arena only
+            // when no command uses it any more (`Arena::reset` and `ArenaAccess::rewind`).
             write(unsafe { block.buffer.mapped_part_mut(place.offset, bytes as u64) });
         }
         Ok(place)

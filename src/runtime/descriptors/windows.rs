@@ -1,5 +1,5 @@
 //! Finds windows that cover the ranges which draws access: at most as many windows as there are descriptors, and with
-//! as few other bytes as possible.
+//! few other bytes.
 
 #![forbid(unsafe_code)]
 
@@ -22,7 +22,7 @@ impl Window {
         self.start <= other.start && other.end <= self.end
     }
 
-    /// The smallest range that contains both, which must be in the same buffer.
+    /// The smallest range that contains both ranges, which must be in the same buffer.
     pub(super) fn union(self, other: Self) -> Self {
         let (start, end) = (self.start.min(other.start), self.end.max(other.end));
         Self { start, end, ..self }
@@ -41,14 +41,14 @@ pub(super) struct Range {
     pub(super) window: Window,
 }
 
-/// Returns windows that cover `ranges`, sorted by span and start, and whether they cover any other bytes. A span is a
-/// part of a buffer that one descriptor can cover; ranges of different spans never share a window. There are at most
-/// `most` windows, provided that the ranges have at most `most` spans.
+/// Returns windows that cover `ranges`, sorted by span and start, and whether these windows cover any other bytes. A
+/// span is a part of a buffer that one descriptor can cover; ranges of different spans never share a window. There are
+/// at most `most` windows, provided that the ranges have at most `most` spans.
 ///
 /// Ranges that touch share a window. If that still leaves too many windows, neighbouring ranges of a span share a
 /// window, which then also covers the gap between them. The narrowest gaps are covered first, but gaps that overlap one
-/// of `others` last. `others` are the ranges that are accessed for other [purposes](super::Purpose), for example
-/// captured to while `ranges` are read.
+/// of `others` last. `others` are the ranges that are accessed for other [purposes](super::Purpose), for example the
+/// ranges to which captures write while `ranges` are read.
 pub(super) fn cover(
     mut ranges: Vec<Range>,
     others: impl Iterator<Item = Window>,

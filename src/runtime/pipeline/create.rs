@@ -138,8 +138,8 @@ impl PipelineSpecialization {
         if let Some(topology) = key.topology {
             constants.push(ids.topology, topology as u32);
         }
-        // llvmpipe executes both sides of a branch, so testing the alignment costs time. For loads of pairs of dwords
-        // as 64-bit integers the test still pays off, because loads are slow on llvmpipe.
+        // llvmpipe executes both sides of a branch, so testing the alignment costs time. This time pays off only for
+        // loads of pairs of dwords as 64-bit integers, because loads are slow on llvmpipe.
         let has_pairs = ctx.enabled().shader_int64 && ctx.capabilities().int64_accesses();
         let loads = match wide {
             WideAccesses::Narrow if has_pairs => WideAccesses::Tested,
@@ -223,7 +223,7 @@ pub unsafe fn compute_pipeline(
     unsafe { compute_pipeline_with(flags, device, cache, layout, words, entry, constants) }
 }
 
-/// Like [`compute_pipeline`], with flags for the pipeline.
+/// Creates a compute pipeline from SPIR-V words, with flags for the pipeline.
 ///
 /// # Errors
 /// The errors of [`compute_pipeline`].

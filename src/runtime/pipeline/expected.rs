@@ -9,8 +9,8 @@ use crate::topology::PrimitiveTopology;
 /// A kind of draw for which [`Pipeline::prepare`](super::Pipeline::prepare) creates Vulkan
 /// pipelines.
 ///
-/// [`new`](Self::new) describes captures of one small direct draw without indices. Each of the other functions changes
-/// one property of the draws:
+/// [`new`](Self::new) describes captures of one small draw that is neither indirect nor indexed. Each of the other
+/// functions changes one property of the draws:
 ///
 /// ```
 /// use vkxfb::runtime::ExpectedDraws;
@@ -34,8 +34,8 @@ pub struct ExpectedDraws {
 }
 
 impl ExpectedDraws {
-    /// Describes small direct draws of one instance, without indices, whose vertex buffers are aligned and contain all
-    /// elements that are read. If the pipeline has a fixed topology, `topology` is ignored.
+    /// Describes small draws of one instance that are neither indirect nor indexed, and whose vertex buffers are
+    /// aligned and contain all elements that are read. If the pipeline has a fixed topology, `topology` is ignored.
     pub const fn new(topology: PrimitiveTopology) -> Self {
         Self {
             topology,
@@ -130,8 +130,8 @@ impl ExpectedDraws {
         }
         if !indirect && large {
             // If workgroups of the pipeline collect records in shared memory before they store them, a large draw uses
-            // a Vulkan pipeline with checks, because only these collect records. A draw with more workgroups than one
-            // axis of a dispatch allows uses a Vulkan pipeline with checks, too.
+            // a Vulkan pipeline with checks, because Vulkan pipelines without checks do not collect records. A draw
+            // with more workgroups than one axis of a dispatch allows uses a Vulkan pipeline with checks, too.
             keys.push(Key { checked: true, ..pushed });
         }
         keys

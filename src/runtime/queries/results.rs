@@ -114,8 +114,8 @@ impl QueryPool {
         Ok(Format { flags, integer, values: self.kind.values() })
     }
 
-    /// The result of a query, or `None` if the query has not ended. Like [`results`](Self::results), this function may
-    /// be called at any time.
+    /// The result of a query, or `None` if the query has not ended. This function may be called at any time, for
+    /// example while submissions add to the query.
     ///
     /// # Errors
     /// [`RuntimeError::QueryRange`].

@@ -9,7 +9,7 @@ use crate::vertex_input::{
     InputRate, UnsupportedFormat, VertexAttribute, VertexBinding, VertexFormat,
 };
 
-/// An index type that captures do not support: `VK_INDEX_TYPE_NONE_KHR`, or a value that is not in
+/// An index type that this crate does not support: `VK_INDEX_TYPE_NONE_KHR`, or a value that is not in
 /// [`VkIndexType`](https://docs.vulkan.org/refpages/latest/refpages/source/VkIndexType.html).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("index type {0:?} is none of UINT8, UINT16 and UINT32")]
@@ -118,7 +118,7 @@ impl TryFrom<&vk::VertexInputAttributeDescription> for VertexAttribute {
     type Error = RuntimeError;
 
     /// # Errors
-    /// [`RuntimeError::VertexFormat`] for a format that captures do not support.
+    /// [`RuntimeError::VertexFormat`] for a format that this crate does not support.
     fn try_from(attribute: &vk::VertexInputAttributeDescription) -> Result<Self, RuntimeError> {
         let &vk::VertexInputAttributeDescription { location, binding, format, offset } = attribute;
         let format = VertexFormat::try_from(format)

@@ -253,9 +253,12 @@ impl PipelineLayoutDesc<'_> {
     /// |---|---|
     /// | a uniform buffer | a uniform buffer, dynamic or not, or an inline uniform block of any size |
     /// | a storage buffer | a storage buffer, dynamic or not |
-    /// | a sampler, a sampled image | the same, or a combined image sampler |
-    /// | anything else | the same |
-    /// | anything | a mutable type |
+    /// | a sampler | a sampler, or a combined image sampler |
+    /// | a sampled image | a sampled image, a combined image sampler, or a type of `VK_QCOM_image_processing` |
+    /// | an acceleration structure | an acceleration structure, with the suffix `KHR` or `NV` |
+    /// | a resource of a type that this crate does not know | any type |
+    /// | a resource of any other type | the same type |
+    /// | a resource of any type | a mutable type |
     ///
     /// A binding must have at least as many descriptors as the shader's array. For a binding with a variable descriptor
     /// count, the maximum count in its layout is used.

@@ -87,8 +87,8 @@ impl Captures {
         }
     }
 
-    /// Begins a query that the layer emulates. Captures that begin after this, and the active one,
-    /// add to the query.
+    /// Begins a query that the layer emulates. The active capture and captures that begin later add to the query,
+    /// unless they add to another query of the same kind and stream.
     ///
     /// # Safety
     /// The contract of `vkCmdBeginQuery`.

@@ -136,8 +136,8 @@ impl Captures {
         Ok(())
     }
 
-    /// Begins to collect draws for a query of the layer that counts primitives, if transform
-    /// feedback is not active and the bound pipeline may emit to several streams.
+    /// Begins to collect draws that are only counted, if a primitives generated query of the layer is active, transform
+    /// feedback is not active, and the bound pipeline may emit to several streams.
     fn begin_counting(&mut self) {
         let has_streams = |pipeline: &Arc<Pipeline>| pipeline.has_streams();
         if self.active.is_some()
@@ -157,8 +157,8 @@ impl Captures {
         });
     }
 
-    /// Ends the collection of draws that are only counted, for example because another pipeline is
-    /// bound, or the pass ends.
+    /// Ends the active capture if its draws are only counted for queries. Called, for example, when another pipeline is
+    /// bound, and when the pass ends.
     pub(super) fn end_counting(&mut self) {
         let Some(mut active) = self.active.take_if(|active| active.only_counts) else { return };
         self.forget_counts();
@@ -233,8 +233,8 @@ impl Captures {
         }
     }
 
-    /// Whether draws are collected: transform feedback or a counting capture is active, or a query
-    /// of the layer may count draws.
+    /// Whether draws are collected: transform feedback is active, a capture collects draws that are only counted for
+    /// queries, or a query of the layer may count draws.
     pub(crate) fn is_active(&self) -> bool {
         self.has_capture() || self.counts_draws()
     }
@@ -250,7 +250,7 @@ impl Captures {
     }
 
     /// Looks up the pipeline with which draws of the bound graphics pipeline or shader objects are captured. Does
-    /// nothing if this was looked up already since they were bound.
+    /// nothing if an earlier call looked up that pipeline after they were bound.
     ///
     /// # Errors
     /// The shaders cannot be captured.

@@ -109,9 +109,10 @@ impl Captures {
     ///
     /// This is possible if nothing is being captured or counted, the pass has no captures so far and will not be
     /// suspended, and its commands are stored only because one of them may be a `vkCmdDrawIndirectByteCountEXT`. A
-    /// kernel for such draws is recorded before the pass, and the draws are added to it later, which needs device
-    /// addresses. It is not possible if a query of the driver was active when the pass began: a query that counts
-    /// invocations of compute shaders would count those of the kernel, although the pass may capture nothing.
+    /// kernel for such draws is recorded before the pass, and the draws are added to the kernel's data later, which
+    /// needs device addresses. The placement cannot be changed if a query of the driver was active when the pass began:
+    /// a query that counts invocations of compute shaders would count those of the kernel, although the pass may
+    /// capture nothing.
     ///
     /// # Safety
     /// The contract of [`end_pass`](Self::end_pass).
@@ -155,8 +156,9 @@ impl Captures {
         settled
     }
 
-    /// Records the captures that must come before the pass. After that, the caller records the end
-    /// of the pass. Does nothing if the pass is only suspended, or if its captures come after it.
+    /// Ends the active capture if its draws are only counted for queries. Then records the captures that must come
+    /// before the pass, unless the pass is only suspended or its captures come after it. After that the caller records
+    /// the end of the pass.
     ///
     /// # Safety
     /// The command buffer is being recorded. If the pass is withheld, no command of it has reached
@@ -172,8 +174,8 @@ impl Captures {
         }
     }
 
-    /// Records the captures that come after the pass, and then the barrier that its render pass
-    /// requires after captures. The caller has already recorded the end of the pass.
+    /// Records the captures that come after the pass, and then the barrier that its render pass requires after
+    /// captures. The caller must have recorded the end of the pass before.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a pass.
@@ -402,8 +404,8 @@ impl Captures {
         }
     }
 
-    /// Returns the captures and computations of a secondary command buffer, which the command buffers that execute it
-    /// record.
+    /// Returns the captures and computations that a secondary command buffer cannot record itself. They are recorded by
+    /// the command buffers that execute the secondary command buffer.
     pub(crate) fn hoisted(&self) -> Vec<Hoisted> {
         self.hoisted.clone()
     }
