@@ -8,6 +8,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 mod client;
+#[path = "../../../examples/common/portability.rs"]
+mod portability;
 #[path = "../../../tests/common/skip.rs"]
 mod skip;
 mod vulkaninfo;
