@@ -8,9 +8,10 @@
 #
 # Debian has no standard library for these platforms. So these are its rustc-web and cargo-web, which are newer than its
 # rustc, and the sources of the standard library, which cargo compiles, too (-Zbuild-std). For a check that is all, but
-# for dlltool, by which the compiler imports functions of Windows: neither a linker nor a platform's own libraries.
+# for dlltool, by which the compiler imports functions of Windows: neither a linker nor a platform's own libraries. lld is
+# there for .ci/android, which makes libraries of Android out of nothing but names.
 #
-# COMMAND finds cargo and rustc on PATH, and RUSTC, CARGO_TARGET_DIR and RUSTC_BOOTSTRAP in its environment.
+# COMMAND finds cargo, rustc and ld.lld on PATH, and RUSTC, CARGO_TARGET_DIR and RUSTC_BOOTSTRAP in its environment.
 set -eu
 
 fail() {
@@ -29,12 +30,13 @@ fetch() {
     rm -rf "$here/apt" "$tools" "$bin" "$here/packages"
     mkdir -p "$here/apt/lists/partial" "$here/apt/archives/partial" "$bin"
     apt_get amd64 update
-    # What this machine has already is not downloaded, but for the five by their names.
+    # What this machine has already is not downloaded, but for the six by their names. lld is of the compiler's LLVM.
     apt_get amd64 --download-only --yes --reinstall install \
-        rustc-web cargo-web rust-web-src libstd-rust-web-dev binutils-mingw-w64-x86-64
+        rustc-web cargo-web rust-web-src libstd-rust-web-dev binutils-mingw-w64-x86-64 lld-22
     unpack "$tools"
     rm -r "$here/apt"
-    wrap rustc cargo x86_64-w64-mingw32-dlltool
+    wrap rustc cargo x86_64-w64-mingw32-dlltool ld.lld-22
+    ln -s ld.lld-22 "$bin/ld.lld"
 }
 
 [ "$(cat "$here/complete" 2>/dev/null)" = "$(versions tests/platforms.sh)" ] || {

@@ -155,9 +155,8 @@ every backend.
 Where the device is lost, or does not finish in time, the probe goes on in a
 child process, with one case at a time, names the case that did it, and starts
 another child for the next one. Where the driver crashes the probe, it starts
-again like that (elsewhere than on Unix, --isolate has to be given). A call of
-the driver that never returns is ended only with --isolate, 10 s after the
-time that --timeout gives the device.
+again like that. A call of the driver that never returns is ended only with
+--isolate, 10 s after the time that --timeout gives the device.
 
 First it is tried, whatever the device reports, whether indirect dispatches
 run, whether vertex stores are sound (each vertex of a draw is stored, and no
@@ -246,8 +245,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         return Ok(Outcome::AllRight.exit_code());
     }
     #[cfg(any(unix, windows))]
-    if !arguments.isolate {
-        crash::start_again_isolated();
+    if !arguments.isolate
+        && let Some(status) = crash::guard()
+    {
+        return Ok(status);
     }
     for (option, file) in [("--html", &arguments.html), ("--report", &arguments.report)] {
         if file.as_deref() == Some(Path::new("-")) {

@@ -1,7 +1,9 @@
 //! Devices that lack parts of Vulkan, such as those of MoltenVK on macOS: the loader hides them from programs that do not
 //! ask for them.
 
-use anyhow::Result;
+use std::ffi::c_char;
+
+use ash::prelude::VkResult;
 use ash::{khr, vk};
 
 /// The flags of an instance, and the extensions for them, that show such devices. Both are empty where the loader hides
@@ -11,7 +13,7 @@ use ash::{khr, vk};
 /// The entry is of a live loader.
 pub unsafe fn enumeration(
     entry: &ash::Entry,
-) -> Result<(vk::InstanceCreateFlags, Vec<*const std::ffi::c_char>)> {
+) -> VkResult<(vk::InstanceCreateFlags, Vec<*const c_char>)> {
     let name = khr::portability_enumeration::NAME;
     // SAFETY: the caller's contract.
     let found = unsafe { entry.enumerate_instance_extension_properties(None) }?;

@@ -1,6 +1,8 @@
 //! Queries facts about the machine on systems other than Linux. A fact is `None` if the system does not have it.
 
 use std::ffi::CStr;
+#[cfg(target_os = "macos")]
+use std::ptr::null_mut;
 
 /// Returns a value of the registry of Windows in `HKEY_LOCAL_MACHINE`, by its key and name. A number is converted to
 /// decimal text. `None` on other systems, and if there is no such value.
@@ -43,6 +45,33 @@ pub(crate) fn android_property(name: &CStr) -> Option<String> {
         (!value.is_empty()).then(|| value.into_owned())
     }
     #[cfg(not(target_os = "android"))]
+    {
+        let _ = name;
+        None
+    }
+}
+
+/// Returns a value of the kernel of macOS by its name, as `sysctlbyname` does: text that ends with a zero, or a number.
+pub(crate) fn macos_value(name: &CStr) -> Option<Vec<u8>> {
+    #[cfg(target_os = "macos")]
+    {
+        let mut size = 0;
+        // SAFETY: the name is terminated by zero. Without a buffer, the size of the value is returned.
+        let known = unsafe {
+            libc::sysctlbyname(name.as_ptr(), null_mut(), &raw mut size, null_mut(), 0) == 0
+        };
+        if !known {
+            return None;
+        }
+        let mut value = vec![0_u8; size];
+        let buffer = value.as_mut_ptr().cast();
+        // SAFETY: as before, and the buffer has the size that is given.
+        let known =
+            unsafe { libc::sysctlbyname(name.as_ptr(), buffer, &raw mut size, null_mut(), 0) == 0 };
+        value.truncate(size);
+        known.then_some(value)
+    }
+    #[cfg(not(target_os = "macos"))]
     {
         let _ = name;
         None

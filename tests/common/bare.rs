@@ -6,6 +6,7 @@ use std::sync::Mutex;
 
 use ash::{ext, vk};
 
+use super::portability;
 use super::settings::{alone, has_validation};
 
 /// An instance whose validation messages are collected. One that no test takes fails the test when the instance is
@@ -75,12 +76,14 @@ impl BareInstance {
                 vk::ValidationFeaturesEXT::default().enabled_validation_features(&enables);
             let app = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
             let mut layers = Vec::new();
-            let mut extensions = vec![ext::debug_utils::NAME.as_ptr()];
+            let (flags, mut extensions) = portability::enumeration(&entry).unwrap();
+            extensions.push(ext::debug_utils::NAME.as_ptr());
             if validates {
                 layers.push(c"VK_LAYER_KHRONOS_validation".as_ptr());
                 extensions.push(ext::validation_features::NAME.as_ptr());
             }
             let mut info = vk::InstanceCreateInfo::default()
+                .flags(flags)
                 .application_info(&app)
                 .enabled_layer_names(&layers)
                 .enabled_extension_names(&extensions)

@@ -11,6 +11,8 @@ pub mod device;
 pub mod discard;
 pub mod divergence;
 pub mod layer;
+#[path = "../../examples/common/portability.rs"]
+pub mod portability;
 pub mod render;
 pub mod rng;
 pub mod settings;

@@ -5,7 +5,7 @@
 use ash::{ext, khr, vk};
 use vkxfb::vertex_input::VertexFormat;
 
-use crate::common::layer;
+use crate::common::{layer, portability};
 
 /// Returns all formats that `ash` knows by name. Numbers of extensions begin at 10^9, in blocks of
 /// 1000.
@@ -24,8 +24,9 @@ fn reported() -> Vec<vk::Format> {
     unsafe {
         let entry = ash::Entry::load().unwrap();
         let app = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
-        let names = [khr::get_physical_device_properties2::NAME.as_ptr()];
-        let info = vk::InstanceCreateInfo::default();
+        let (flags, mut names) = portability::enumeration(&entry).unwrap();
+        names.push(khr::get_physical_device_properties2::NAME.as_ptr());
+        let info = vk::InstanceCreateInfo::default().flags(flags);
         let info = info.application_info(&app).enabled_extension_names(&names);
         let instance = entry.create_instance(&info, None).unwrap();
         let device = instance.enumerate_physical_devices().unwrap()[0];

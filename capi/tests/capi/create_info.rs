@@ -30,11 +30,14 @@ impl Physical {
         unsafe {
             let entry = ash::Entry::load().unwrap();
             let application = vk::ApplicationInfo::default().api_version(api_version);
-            let names = [ext::debug_utils::NAME.as_ptr()];
-            let names = if flags & VKXFB_DEVICE_DEBUG_NAMES != 0 { &names[..] } else { &[] };
+            let (instance_flags, mut names) = crate::portability::enumeration(&entry).unwrap();
+            if flags & VKXFB_DEVICE_DEBUG_NAMES != 0 {
+                names.push(ext::debug_utils::NAME.as_ptr());
+            }
             let info = vk::InstanceCreateInfo::default()
+                .flags(instance_flags)
                 .application_info(&application)
-                .enabled_extension_names(names);
+                .enabled_extension_names(&names);
             let instance = entry.create_instance(&info, None).unwrap();
             let mut this = Self { entry, instance, required: ptr::null_mut() };
             let info = VkxfbPhysicalDeviceInfo { flags, ..this.info(api_version) };

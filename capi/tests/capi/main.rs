@@ -13,6 +13,8 @@ mod installed;
 mod interface;
 mod languages;
 mod messages;
+#[path = "../../../examples/common/portability.rs"]
+mod portability;
 #[path = "../../../tests/common/skip.rs"]
 mod skip;
 mod tessellation;

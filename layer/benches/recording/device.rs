@@ -136,9 +136,12 @@ impl BenchDevice {
             let entry = Entry::load().expect("a Vulkan loader");
             let app = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_1);
             let layers: &[_] = if setup.has_layer() { &[LAYER.as_ptr()] } else { &[] };
+            let (flags, extensions) = crate::portability::enumeration(&entry).unwrap();
             let info = vk::InstanceCreateInfo::default()
+                .flags(flags)
                 .application_info(&app)
-                .enabled_layer_names(layers);
+                .enabled_layer_names(layers)
+                .enabled_extension_names(&extensions);
             let instance = entry.create_instance(&info, None).unwrap();
             let physical = instance.enumerate_physical_devices().unwrap()[0];
             let properties = instance.get_physical_device_properties(physical);

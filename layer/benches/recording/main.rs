@@ -7,6 +7,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a benchmark may panic")]
 
 mod device;
+#[path = "../../../examples/common/portability.rs"]
+mod portability;
 mod shader;
 
 use std::time::Instant;

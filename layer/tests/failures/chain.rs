@@ -13,6 +13,8 @@ use vkxfb_layer::interface::{
     NegotiateLayerInterface,
 };
 
+use crate::portability;
+
 /// The driver below the layer. It is the Vulkan loader of the machine, which calls a driver.
 static DRIVER: LazyLock<Entry> = LazyLock::new(|| {
     // SAFETY: the library is a Vulkan loader.
@@ -375,6 +377,12 @@ pub fn entry() -> Entry {
         let get_instance_proc_addr = version.get_instance_proc_addr.unwrap();
         Entry::from_static_fn(StaticFn { get_instance_proc_addr })
     }
+}
+
+/// Returns the flags and extensions with which the driver shows all its devices.
+pub fn portability() -> (vk::InstanceCreateFlags, Vec<*const c_char>) {
+    // SAFETY: the driver is loaded.
+    unsafe { portability::enumeration(&DRIVER) }.unwrap()
 }
 
 /// Calls `create` with a chain for `vkCreateInstance`, which begins with the layer's link to the

@@ -6,11 +6,12 @@
 //! The test acts as the loader, and puts functions that fail between the layer and the driver of
 //! the machine. It is skipped, with a reason, if the machine has no driver; `tests/setup.sh`
 //! installs one.
-//! one.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 mod chain;
+#[path = "../../../examples/common/portability.rs"]
+mod portability;
 mod program;
 #[path = "../../../tests/common/skip.rs"]
 mod skip;
@@ -53,7 +54,10 @@ fn survey() -> Option<bool> {
         let layers = entry.enumerate_instance_layer_properties().ok()?;
         let validation = Ok(c"VK_LAYER_KHRONOS_validation");
         let validates = layers.iter().any(|layer| layer.layer_name_as_c_str() == validation);
-        let instance = entry.create_instance(&Default::default(), None).ok()?;
+        let (flags, extensions) = portability::enumeration(&entry).ok()?;
+        let info = vk::InstanceCreateInfo::default().flags(flags);
+        let info = info.enabled_extension_names(&extensions);
+        let instance = entry.create_instance(&info, None).ok()?;
         let devices = instance.enumerate_physical_devices().unwrap_or_default();
         instance.destroy_instance(None);
         (!devices.is_empty()).then_some(validates)

@@ -231,13 +231,18 @@ unsafe fn create_instance(
     let mut settings = vk::LayerSettingsCreateInfoEXT::default().settings(&settings);
     let app = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
     let layers = [c"VK_LAYER_KHRONOS_validation".as_ptr()];
-    let extensions = [ext::debug_utils::NAME.as_ptr()];
+    let (flags, mut extensions) = chain::portability();
+    if validates {
+        extensions.push(ext::debug_utils::NAME.as_ptr());
+    }
     let mut info = vk::InstanceCreateInfo::default()
+        .flags(flags)
         .application_info(&app)
+        .enabled_extension_names(&extensions)
         .push_next(&mut messenger)
         .push_next(&mut settings);
     if validates {
-        info = info.enabled_layer_names(&layers).enabled_extension_names(&extensions);
+        info = info.enabled_layer_names(&layers);
     }
     attempts.make("vkCreateInstance", || {
         chain::with_instance_link(info.p_next, |p_next| {

@@ -9,6 +9,8 @@ use std::ptr;
 use ash::{Entry, Instance, ext, vk};
 use serde_json::{Value, json};
 
+use crate::portability;
+
 /// The name of the test below.
 pub const TEST: &str = "client::plays_its_role";
 /// The environment variable that contains the role.
@@ -44,7 +46,9 @@ pub fn survey() -> Result<(), String> {
         if !layers.iter().any(|layer| layer.layer_name_as_c_str() == validation) {
             return Err("no validation layer".to_owned());
         }
-        let instance = entry.create_instance(&vk::InstanceCreateInfo::default(), None);
+        let (flags, extensions) = portability::enumeration(&entry).map_err(|e| e.to_string())?;
+        let info = vk::InstanceCreateInfo::default().flags(flags);
+        let instance = entry.create_instance(&info.enabled_extension_names(&extensions), None);
         let instance = instance.map_err(|error| format!("no Vulkan instance: {error}"))?;
         let devices = instance.enumerate_physical_devices().unwrap_or_default();
         instance.destroy_instance(None);
@@ -118,10 +122,15 @@ unsafe fn create_instance(
 ) -> Instance {
     let app = vk::ApplicationInfo::default().api_version(api_version);
     let mut layer_settings = vk::LayerSettingsCreateInfoEXT::default().settings(settings);
-    let names = [ext::layer_settings::NAME.as_ptr()];
-    let mut info = vk::InstanceCreateInfo::default().application_info(&app);
+    // SAFETY: the caller's contract.
+    let (flags, extensions) = unsafe { portability::enumeration(entry) }.unwrap();
+    let with_settings = [&extensions[..], &[ext::layer_settings::NAME.as_ptr()]].concat();
+    let mut info = vk::InstanceCreateInfo::default()
+        .flags(flags)
+        .application_info(&app)
+        .enabled_extension_names(&extensions);
     if !settings.is_empty() {
-        info = info.enabled_extension_names(&names).push_next(&mut layer_settings);
+        info = info.enabled_extension_names(&with_settings).push_next(&mut layer_settings);
     }
     // SAFETY: the caller's contract.
     unsafe {
@@ -129,7 +138,7 @@ unsafe fn create_instance(
             // Some loaders, such as that of Debian 12, do not know `VK_EXT_layer_settings`. They
             // reject the extension, but pass its structure to layers.
             Err(vk::Result::ERROR_EXTENSION_NOT_PRESENT) => {
-                entry.create_instance(&info.enabled_extension_names(&[]), None)
+                entry.create_instance(&info.enabled_extension_names(&extensions), None)
             }
             created => created,
         }

@@ -8,6 +8,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 mod client;
+#[path = "../../../examples/common/portability.rs"]
+mod portability;
 #[path = "../../../tests/common/skip.rs"]
 mod skip;
 mod vulkaninfo;
@@ -330,10 +332,11 @@ fn the_probe_finds_the_same() {
         let mut command = Command::new(&vkxfb);
         command.args(["probe", "--device", "0", "--quick", "--json"]).args(more);
         let ran = run(&mut command, layers, variables);
-        // The layer logs nothing, except withheld passes if the variables enable that.
-        let passes = ran.stderr.lines().filter(|line| line.contains("a pass was withheld"));
-        assert_eq!(passes.count(), ran.stderr.lines().count(), "{}", ran.stderr);
-        assert_eq!(ran.stderr.is_empty(), variables != WITHHOLD, "{}", ran.stderr);
+        // The layer logs nothing, except withheld passes if the variables enable that. The probe says how far it is where
+        // that takes long.
+        let said: Vec<_> = ran.stderr.lines().filter(|line| !line.starts_with("batch ")).collect();
+        assert!(said.iter().all(|line| line.contains("a pass was withheld")), "{}", ran.stderr);
+        assert_eq!(said.is_empty(), variables != WITHHOLD, "{}", ran.stderr);
         let mut json: Value = serde_json::from_str(&ran.stdout).unwrap();
         let report = &mut json["reports"][0];
         for differs in ["date", "elapsed_s", "longest_submission_s", "command"] {

@@ -31,6 +31,9 @@ impl HostInfo {
             let memory_kib = system::windows_memory_kib();
             return Self { memory_kib, ..Self::of_registry(system::registry_value) };
         }
+        if cfg!(target_os = "macos") {
+            return Self::of_sysctl(system::macos_value);
+        }
         let first_text = |files: &[&str]| files.iter().find_map(|file| text(file));
         Self {
             os: std::env::consts::OS.to_owned(),
@@ -53,9 +56,8 @@ impl HostInfo {
                 ["CurrentMajorVersionNumber", "CurrentMinorVersionNumber"].map(number);
             format!("{major}.{minor}.{build}.{}", number("UBR"))
         });
-        let trimmed = |text: String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         let hardware = |key: &str, name: &str| {
-            value(&format!(r"HARDWARE\DESCRIPTION\System\{key}"), name).and_then(trimmed)
+            trimmed(&value(&format!(r"HARDWARE\DESCRIPTION\System\{key}"), name)?)
         };
         Self {
             os: std::env::consts::OS.to_owned(),
@@ -64,6 +66,27 @@ impl HostInfo {
             machine: hardware("BIOS", "SystemProductName"),
             cpu: hardware(r"CentralProcessor\0", "ProcessorNameString"),
             memory_kib: None,
+        }
+    }
+
+    /// Returns what the kernel of macOS says. `value` returns the bytes of a value of `sysctl`, by its name.
+    fn of_sysctl(value: impl Fn(&CStr) -> Option<Vec<u8>>) -> Self {
+        let text = |name: &CStr| {
+            let value = value(name)?;
+            trimmed(CStr::from_bytes_until_nul(&value).ok()?.to_str().ok()?)
+        };
+        let machine = text(c"hw.model").map(|model| match text(c"kern.osproductversion") {
+            Some(release) => format!("{model}, macOS {release}"),
+            None => model,
+        });
+        let bytes = value(c"hw.memsize").and_then(|value| value.try_into().ok());
+        Self {
+            os: std::env::consts::OS.to_owned(),
+            kernel: text(c"kern.osrelease"),
+            architecture: std::env::consts::ARCH.to_owned(),
+            machine,
+            cpu: text(c"machdep.cpu.brand_string"),
+            memory_kib: bytes.map(|bytes| u64::from_ne_bytes(bytes) / 1024),
         }
     }
 
@@ -102,9 +125,12 @@ fn android_machine(property: impl Fn(&CStr) -> Option<String>) -> Option<String>
 /// Reads a file with one line. In a device tree such a file ends with a zero byte, which is removed. `None` if the file
 /// cannot be read or is empty.
 fn text(file: &str) -> Option<String> {
-    let text = read_to_string(file).ok()?;
-    let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
-    (!text.is_empty()).then(|| text.to_owned())
+    trimmed(read_to_string(file).ok()?.trim_end_matches('\0'))
+}
+
+/// Returns a text without the white space around it. `None` if nothing is left.
+fn trimmed(text: &str) -> Option<String> {
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
 /// Returns the name of the processor in `/proc/cpuinfo`. On 64-bit Arm the file has no name, but the implementer and
@@ -171,6 +197,30 @@ mod tests {
         assert_eq!(host.cpu.as_deref(), Some("A CPU"));
         let host = HostInfo::of_registry(|_, _| None);
         assert_eq!((host.kernel, host.machine, host.cpu), (None, None, None));
+    }
+
+    #[test]
+    fn the_kernel_of_macos_describes_the_machine() {
+        let memory = (16_u64 << 30).to_ne_bytes();
+        let values: [(&CStr, &[u8]); 5] = [
+            (c"kern.osrelease", b"24.1.0\0"),
+            (c"kern.osproductversion", b"15.1\0"),
+            (c"hw.model", b"Model1,1\0"),
+            (c"machdep.cpu.brand_string", b"A Chip \0"),
+            (c"hw.memsize", &memory),
+        ];
+        let find = |name: &CStr| {
+            values.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_vec())
+        };
+        let host = HostInfo::of_sysctl(find);
+        assert_eq!(host.kernel.as_deref(), Some("24.1.0"));
+        assert_eq!(host.machine.as_deref(), Some("Model1,1, macOS 15.1"));
+        assert_eq!(host.cpu.as_deref(), Some("A Chip"));
+        assert_eq!(host.memory_kib, Some(16 << 20));
+        // A value of another form than expected is not known.
+        let host = HostInfo::of_sysctl(|_| Some(vec![1, 2]));
+        assert_eq!((host.kernel, host.machine, host.memory_kib), (None, None, None));
+        assert_eq!(HostInfo::of_sysctl(|_| None).cpu, None);
     }
 
     #[test]

@@ -27,12 +27,9 @@ const SIGNALS: [c_int; 5] =
     [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGABRT];
 
 /// Installs signal handlers that restart this program after a crash, with the same arguments and
-/// `--isolate`. If that fails, the signal ends the program.
-pub(in crate::probe) fn start_again_isolated() {
-    let Some(again) = again() else { return };
-    if AGAIN.set(again).is_err() {
-        return;
-    }
+/// `--isolate`. If that fails, the signal ends the program. Returns `None`, since the caller has to probe.
+pub(in crate::probe) fn guard() -> Option<u8> {
+    AGAIN.set(again()?).ok()?;
     for signal in SIGNALS {
         // SAFETY: a `sigaction` of zeros is valid, and the handler only calls functions that signal
         // handlers may call.
@@ -45,6 +42,7 @@ pub(in crate::probe) fn start_again_isolated() {
             libc::sigaction(signal, &raw const action, std::ptr::null_mut());
         }
     }
+    None
 }
 
 fn again() -> Option<Again> {
@@ -62,7 +60,9 @@ extern "C" fn handle(signal: c_int) {
         // SAFETY: signal handlers may call all of these functions. The strings are terminated by
         // zeros, and the list by a null pointer.
         unsafe {
-            libc::write(libc::STDERR_FILENO, MESSAGE.as_ptr().cast(), MESSAGE.len());
+            for text in [MESSAGE, "\n"] {
+                libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len());
+            }
             // A signal is blocked while it is handled, and would stay blocked in the restarted
             // program.
             let mut none: libc::sigset_t = std::mem::zeroed();

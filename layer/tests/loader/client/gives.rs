@@ -7,6 +7,7 @@ use ash::{Entry, Instance, ext, khr, vk};
 use serde_json::{Value, json};
 
 use super::names;
+use crate::portability;
 
 /// Queries everything about the extension, and creates devices with and without it. Returns a
 /// report.
@@ -15,12 +16,13 @@ pub fn sees_the_extension(api_version: u32) -> Value {
     unsafe {
         let entry = Entry::load().unwrap();
         let app = vk::ApplicationInfo::default().api_version(api_version);
-        let properties2 = [khr::get_physical_device_properties2::NAME.as_ptr()];
-        let mut info = vk::InstanceCreateInfo::default().application_info(&app);
+        let (flags, mut enabled_names) = portability::enumeration(&entry).unwrap();
         if api_version < vk::API_VERSION_1_1 {
-            info = info.enabled_extension_names(&properties2);
+            enabled_names.push(khr::get_physical_device_properties2::NAME.as_ptr());
         }
-        let instance = entry.create_instance(&info, None).unwrap();
+        let info = vk::InstanceCreateInfo::default().flags(flags).application_info(&app);
+        let instance =
+            entry.create_instance(&info.enabled_extension_names(&enabled_names), None).unwrap();
         let device = instance.enumerate_physical_devices().unwrap()[0];
         let extensions = extensions(&instance, device);
         let (features, properties) = asks(&entry, &instance, api_version, device);
