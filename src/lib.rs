@@ -185,6 +185,8 @@
 //! * `wgsl`, `glsl`: the module `frontend`, which compiles vertex shaders in these languages. A
 //!   [`capture::CaptureList`] says what to capture from them.
 
+// docs.rs says of what needs a feature that it does.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
     not(feature = "internal"),
     allow(dead_code, unused_imports, reason = "other packages of the workspace use the rest")

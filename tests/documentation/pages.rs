@@ -5,15 +5,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The pages, relative to the root of the repository.
-const PAGES: [&str; 8] = [
+const PAGES: [&str; 10] = [
     "CONTRIBUTING.md",
     "README.md",
+    "SECURITY.md",
     "bench/README.md",
     "capi/INTERFACE.md",
     "capi/README.md",
     "cli/README.md",
     "layer/README.md",
     "shaders/README.md",
+    "translators/README.md",
 ];
 
 /// For each language, the example that pages may show parts of. Tests run each example; capi/tests

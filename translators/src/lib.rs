@@ -6,7 +6,7 @@
 //! | [`stream_output`] | Gallium's stream outputs as a [`CaptureList`](vkxfb::capture::CaptureList) |
 //! | [`split_blocks`] | output structures become variables, so that each member can be captured by its own decorations |
 //! | [`broadcast`] | `gl_FragColor`: one output for all colour attachments |
-
+//!
 //! Each pass is a function of SPIR-V words or of numbers, and needs no device.
 
 #![forbid(unsafe_code)]
