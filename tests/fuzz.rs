@@ -2,8 +2,8 @@
 //! spirv-val accepts the input, it accepts the output.
 //!
 //! `VKXFB_FUZZ_CASES` is the number of cases (by default 6,000 with `VKXFB_FULL=1`, and a third of
-//! that without it), and `VKXFB_FUZZ_SEED` is their seed. `tests/fuzz/` does the same with
-//! cargo-fuzz.
+//! that without it), and `VKXFB_FUZZ_SEED` is their seed. libFuzzer does the same in the target `rewrite`
+//! of `fuzz/`.
 //!
 //! This is a separate test binary, because it counts allocations with its own allocator.
 
@@ -23,7 +23,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 
 use common::settings::{cases, number};
-use mutate::Case;
+use mutate::{Case, Way};
 
 /// The maximum number of bytes that may be allocated in total. It limits the work independently of
 /// the machine.
@@ -81,7 +81,7 @@ fn damaged_modules_end_in_errors_or_in_modules() {
             let before = LIVE.load(Relaxed);
             PEAK.store(before, Relaxed);
             TOTAL.store(0, Relaxed);
-            let outcomes = case.run();
+            let outcomes = case.run(&Way::ALL);
             let (total, peak) = (TOTAL.load(Relaxed), PEAK.load(Relaxed).saturating_sub(before));
             most.set(most.get().max(total));
             prop_assert!(total < ALLOCATED, "{total} bytes in all");

@@ -41,8 +41,12 @@ struct Output {
 pub(super) fn read(file: &Path) -> Result<StreamOutputInfo> {
     let text =
         std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let parsed = serde_json::from_str(&text).with_context(|| file.display().to_string())?;
-    info(parsed).with_context(|| file.display().to_string())
+    parse(&text).with_context(|| file.display().to_string())
+}
+
+/// Reads stream outputs from the text of a file.
+pub(super) fn parse(text: &str) -> Result<StreamOutputInfo> {
+    info(serde_json::from_str(text)?)
 }
 
 fn info(file: File) -> Result<StreamOutputInfo> {

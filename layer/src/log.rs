@@ -9,9 +9,21 @@ use std::sync::Once;
 use tracing::Subscriber;
 use tracing_subscriber::EnvFilter;
 
-/// Whether a text is a valid filter, in the syntax of `tracing_subscriber::EnvFilter`.
+/// Parses a filter, in the syntax of `tracing_subscriber::EnvFilter`. `None` if it is not valid.
+///
+/// Values of fields in it are texts, and not regular expressions, for which `tracing_subscriber` builds automata: one that
+/// comes from a file in the working directory could take all memory and time.
+///
+/// Spaces around commas are left out, because `tracing_subscriber` (0.3.23) counts wrongly behind them: it takes a part of the
+/// name, and panics where that is within a character.
+fn parse(text: &str) -> Option<EnvFilter> {
+    let directives: Vec<&str> = text.split(',').map(str::trim).collect();
+    EnvFilter::builder().with_regex(false).parse(directives.join(",")).ok()
+}
+
+/// Whether a text is a valid filter.
 pub(crate) fn is_filter(text: &str) -> bool {
-    EnvFilter::builder().parse(text).is_ok()
+    parse(text).is_some()
 }
 
 /// Starts the log of this library. Only the first call in a process has an effect. The globals of
@@ -36,7 +48,7 @@ pub(crate) fn start(filter: &str) {
 #[cfg(not(target_os = "android"))]
 fn to_standard_error(filter: &str) -> Option<impl Subscriber + Send + Sync> {
     let subscriber = tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::builder().parse(filter).ok()?)
+        .with_env_filter(parse(filter)?)
         .with_writer(std::io::stderr)
         .with_ansi(false)
         // By default, the subscriber reports on standard error that a write failed. If standard error is closed, this
@@ -56,11 +68,32 @@ where
     F: Fn(std::ffi::c_int, &std::ffi::CStr) + Send + Sync + 'static,
 {
     let subscriber = tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::builder().parse(filter).ok()?)
+        .with_env_filter(parse(filter)?)
         .with_writer(logcat)
         .with_ansi(false)
         .without_time()
         .with_level(false)
         .log_internal_errors(false);
     Some(subscriber.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With a regular expression this would take an automaton of 2^40 states.
+    #[test]
+    fn values_in_filters_are_no_regular_expressions() {
+        let dots = ".".repeat(40);
+        assert!(is_filter(&format!("vkxfb_layer[span{{field=.*a{dots}}}]=trace")));
+        // This is no regular expression.
+        assert!(is_filter("vkxfb_layer[span{field=(}]=trace"));
+    }
+
+    #[test]
+    fn spaces_around_commas_do_not_matter() {
+        let filter = |text| parse(text).map(|filter| filter.to_string());
+        assert_eq!(filter("warn, vkxfb_layer=debug "), filter("warn,vkxfb_layer=debug"));
+        assert!(is_filter("warn, \u{e9}t\u{e9}=debug"));
+    }
 }

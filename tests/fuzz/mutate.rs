@@ -1,5 +1,5 @@
-//! The common entry point of both fuzzers: bytes determine a damaged module and a capture list,
-//! which are passed to every function that takes SPIR-V from outside.
+//! The common entry point of the test `fuzz` and of libFuzzer's target `rewrite` (in `fuzz/`): bytes determine a
+//! damaged module and a capture list, which are passed to every function that takes SPIR-V from outside.
 //!
 //! The bytes determine the seed module, the mutations and the list. When libFuzzer and proptest
 //! vary and shorten bytes, they therefore vary and shorten cases, and few cases are refused because
@@ -28,7 +28,7 @@ use vkxfb_translators::stream_output::{SlotLocations, StreamOutput, StreamOutput
 /// tessellation evaluation and a geometry shader; and `narrow`, with inputs and outputs of 16 bits.
 /// The others were assembled: `two` has two vertex shaders and a fragment shader, and `specialized`
 /// has specialisation constants that decide an array's length, and decoration groups.
-const SEEDS: [&[u8]; 12] = [
+pub const SEEDS: [&[u8]; 12] = [
     include_bytes!("../../shaders/probe/identify.spv"),
     include_bytes!("../../shaders/probe/two_buffers.spv"),
     include_bytes!("../../shaders/probe/attributes.spv"),
@@ -66,6 +66,38 @@ pub struct Case {
     entry_point: Option<&'static str>,
     workgroup_size: u32,
     attachments: u32,
+}
+
+/// What is done with a module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// Reads what can be read without lowering.
+    Reflect,
+    /// Lowers for the native backend.
+    Native,
+    /// Lowers for the vertex backend.
+    Vertex,
+    /// Lowers for the compute backend.
+    Compute,
+    /// Splits blocks of outputs.
+    Split,
+    /// Broadcasts the first colour.
+    Broadcast,
+    /// Removes transform feedback.
+    Strip,
+}
+
+impl Way {
+    /// All of it.
+    pub const ALL: [Self; 7] = [
+        Self::Reflect,
+        Self::Native,
+        Self::Vertex,
+        Self::Compute,
+        Self::Split,
+        Self::Broadcast,
+        Self::Strip,
+    ];
 }
 
 /// A module, or the error as its type and as a message.
@@ -126,47 +158,61 @@ impl Case {
         instructions(&self.words).into_iter().any(|(start, _)| is_open(self.words[start] & 0xffff))
     }
 
-    /// Lowers the case in every way. Returns the name of each way with its outcome.
-    pub fn run(&self) -> Vec<(&'static str, Outcome)> {
+    /// Rewrites the case in these ways. Returns the name of each outcome with the outcome.
+    pub fn run(&self, ways: &[Way]) -> Vec<(&'static str, Outcome)> {
         let specialization = &SPECIALIZATION[usize::from(self.workgroup_size % 2 == 1)..];
         let mut shader = Shader::new(&self.words).specialization(specialization);
         shader.entry_point = self.entry_point;
         shader.captures = self.list.as_ref().map_or(Captures::Decorations, Captures::List);
-        _ = resource_interface(&shader);
-        let reads = vertex_reads(&shader);
-        let vertex_input = reads.map(|reads| reads.packed_vertex_input()).unwrap_or_default();
-        let options = compute::Options::new(&vertex_input).target(
-            compute::Target::default()
-                .workgroup_sizes(compute::WorkgroupSizes::all(self.workgroup_size))
-                .staging((self.words.len() as u32 % 4) << 10),
-        );
-        let mut broadcast =
-            broadcast::BroadcastOptions::new(self.attachments, 32).max_dual_source_attachments(8);
-        broadcast.entry_point = self.entry_point;
-        let mut split = split_blocks::SplitOptions::default();
-        split.entry_point = self.entry_point;
-        self.reflect();
-        let by_vertex = vertex::lower(&shader);
-        let by_compute = compute::lower(&shader, &options);
-        let specialized = |lowered: &Result<Lowered, LowerError>| {
-            let words = lowered.as_ref().ok()?.specialized(&[]);
-            Some(outcome(words, |words| words))
+        ways.iter().flat_map(|way| self.run_in(*way, &shader)).collect()
+    }
+
+    fn run_in(&self, way: Way, shader: &Shader<'_>) -> Vec<(&'static str, Outcome)> {
+        // A lowered shader, and what is left of it where all its constants have their defaults.
+        let twice = |names: [&'static str; 2], lowered: Result<Lowered, LowerError>| {
+            let specialized = lowered.as_ref().ok().map(|lowered| lowered.specialized(&[]));
+            let specialized = specialized.map(|words| (names[1], outcome(words, |words| words)));
+            let lowered = (names[0], outcome(lowered, |lowered| lowered.words));
+            [Some(lowered), specialized].into_iter().flatten().collect()
         };
-        let more = [
-            ("vertex, specialized", specialized(&by_vertex)),
-            ("compute, specialized", specialized(&by_compute)),
-        ];
-        let more = more.into_iter().filter_map(|(name, outcome)| Some((name, outcome?)));
-        let mut outcomes = vec![
-            ("native", outcome(native::lower(&shader), |lowered| lowered.words)),
-            ("vertex", outcome(by_vertex, |lowered| lowered.words)),
-            ("compute", outcome(by_compute, |lowered| lowered.words)),
-            ("split", outcome(split_blocks(&self.words, &split), |split| split.words)),
-            ("broadcast", outcome(broadcast_color(&self.words, &broadcast), |b| b.words)),
-            ("strip", outcome(strip_xfb(&self.words), |words| self.stripped(words))),
-        ];
-        outcomes.extend(more);
-        outcomes
+        match way {
+            Way::Reflect => {
+                _ = resource_interface(shader);
+                self.reflect();
+                Vec::new()
+            }
+            Way::Native => {
+                vec![("native", outcome(native::lower(shader), |lowered| lowered.words))]
+            }
+            Way::Vertex => twice(["vertex", "vertex, specialized"], vertex::lower(shader)),
+            Way::Compute => {
+                let reads = vertex_reads(shader);
+                let vertex_input =
+                    reads.map(|reads| reads.packed_vertex_input()).unwrap_or_default();
+                let options = compute::Options::new(&vertex_input).target(
+                    compute::Target::default()
+                        .workgroup_sizes(compute::WorkgroupSizes::all(self.workgroup_size))
+                        .staging((self.words.len() as u32 % 4) << 10),
+                );
+                twice(["compute", "compute, specialized"], compute::lower(shader, &options))
+            }
+            Way::Split => {
+                let mut split = split_blocks::SplitOptions::default();
+                split.entry_point = self.entry_point;
+                let outcome = outcome(split_blocks(&self.words, &split), |split| split.words);
+                vec![("split", outcome)]
+            }
+            Way::Broadcast => {
+                let mut broadcast = broadcast::BroadcastOptions::new(self.attachments, 32)
+                    .max_dual_source_attachments(8);
+                broadcast.entry_point = self.entry_point;
+                let outcome = outcome(broadcast_color(&self.words, &broadcast), |b| b.words);
+                vec![("broadcast", outcome)]
+            }
+            Way::Strip => {
+                vec![("strip", outcome(strip_xfb(&self.words), |words| self.stripped(words)))]
+            }
+        }
     }
 
     /// Strips a stripped module again. Nothing must be left to remove, except for instructions that

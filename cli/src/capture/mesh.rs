@@ -80,8 +80,14 @@ impl Values {
 impl Mesh {
     /// Reads a file, whose format the extension tells. For a glTF file, `pose` selects an animation and the time in it.
     pub(super) fn read(file: &Path, pose: &Pose) -> Result<Self> {
+        let bytes =
+            std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+        Self::parse(file, &bytes, pose)
+    }
+
+    /// Like [`read`](Self::read), of a file with these bytes. The buffers of a glTF file may be in other files beside it.
+    pub(super) fn parse(file: &Path, bytes: &[u8], pose: &Pose) -> Result<Self> {
         let name = file.display().to_string();
-        let bytes = std::fs::read(file).with_context(|| format!("cannot read {name}"))?;
         let extension = file.extension().and_then(|extension| extension.to_str());
         let extension = extension.map(str::to_ascii_lowercase);
         let is_gltf = matches!(extension.as_deref(), Some("gltf" | "glb"));
@@ -89,10 +95,10 @@ impl Mesh {
             bail!("--time: {name} has no animations, which .gltf and .glb have");
         }
         let mesh = match extension.as_deref() {
-            Some("ply") => ply::parse(&bytes),
-            Some("obj") => obj::parse(&bytes),
-            Some("csv") => csv::parse(&bytes),
-            Some("gltf" | "glb") => gltf::parse(file, &bytes, pose),
+            Some("ply") => ply::parse(bytes),
+            Some("obj") => obj::parse(bytes),
+            Some("csv") => csv::parse(bytes),
+            Some("gltf" | "glb") => gltf::parse(file, bytes, pose),
             _ => bail!("{name}: meshes are read from .ply, .obj, .gltf, .glb and .csv"),
         };
         let mesh = mesh.and_then(|parsed| parsed.finish(&name));
@@ -152,3 +158,6 @@ fn add_face(triangles: &mut Vec<u32>, face: &[u32]) {
     let [hub, rest @ ..] = face else { return };
     triangles.extend(rest.windows(2).flat_map(|edge| [*hub, edge[0], edge[1]]));
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 mod bounds;
 mod pose;
 mod types;
+mod validation;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -21,7 +22,7 @@ use super::{Parsed, Scalar, Values};
 /// all nodes.
 pub(super) fn parse(file: &Path, bytes: &[u8], pose: &Pose) -> Result<Parsed> {
     check_length(bytes)?;
-    let gltf = Gltf::from_slice(bytes)?;
+    let gltf = validation::read(bytes)?;
     types::check(&gltf)?;
     let buffers = buffers(&gltf, file)?;
     let nodes = Nodes::of(&gltf, pose.locals(&gltf, &buffers)?)?;
@@ -74,6 +75,10 @@ fn buffers(gltf: &Gltf, file: &Path) -> Result<Vec<Vec<u8>>> {
                     let name = urlencoding::decode(uri)?;
                     let beside = file.with_file_name(&*name);
                     let cannot = || format!("cannot read {}", beside.display());
+                    // What a file names may be a device, which has no end, or a pipe, which waits.
+                    if !std::fs::metadata(&beside).with_context(cannot)?.is_file() {
+                        bail!("{} is not a file", beside.display());
+                    }
                     std::fs::read(&beside).with_context(cannot)?
                 }
             },

@@ -1,16 +1,7 @@
-//! The entry point of libFuzzer into `mutate.rs`. `-rss_limit_mb`, `-malloc_limit_mb` and
-//! `-timeout` limit memory and time. SPIRV-Tools' validator, which is linked in, checks the results
-//! for valid modules.
-
-#![no_main]
-
-#[path = "../mutate.rs"]
-mod mutate;
+//! SPIRV-Tools' validator, of Debian's package `spirv-tools`.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
-
-use libfuzzer_sys::fuzz_target;
 
 // https://github.com/KhronosGroup/SPIRV-Tools, include/spirv-tools/libspirv.h
 unsafe extern "C" {
@@ -27,13 +18,14 @@ unsafe extern "C" {
     fn spvDiagnosticDestroy(diagnostic: *mut c_void);
 }
 
-/// Whether SPIRV-Tools accepts the words for Vulkan 1.3. If `is_expected`, the reason why it does
-/// not is printed.
-fn is_valid(words: &[u32], is_expected: bool) -> bool {
+/// Whether SPIRV-Tools accepts the words for Vulkan 1.3. If `is_expected`, the reason why it does not is printed.
+///
+/// # Panics
+/// If SPIRV-Tools does not know Vulkan 1.3.
+pub fn is_valid(words: &[u32], is_expected: bool) -> bool {
     let mut environment = 0;
     let mut diagnostic = ptr::null_mut();
-    // SAFETY: the string ends in a zero, the words and both places outlive the calls, and what is
-    // made is destroyed once.
+    // SAFETY: the string ends in a zero, the words and both places outlive the calls, and what is made is destroyed once.
     unsafe {
         assert!(spvParseTargetEnv(c"vulkan1.3".as_ptr(), &mut environment));
         let context = spvContextCreate(environment);
@@ -46,17 +38,3 @@ fn is_valid(words: &[u32], is_expected: bool) -> bool {
         status == 0
     }
 }
-
-fuzz_target!(|bytes: &[u8]| {
-    let case = mutate::Case::new(bytes);
-    let outcomes = case.run();
-    let none = outcomes.iter().all(|(_, outcome)| outcome.is_err());
-    if none || case.has_open_lengths() || !is_valid(&case.words, false) {
-        return;
-    }
-    for (backend, outcome) in outcomes {
-        if let Ok(words) = outcome {
-            assert!(is_valid(&words, true), "{backend}: {case:?}");
-        }
-    }
-});

@@ -1,0 +1,8 @@
+//! The bytes of a .ply file, which the command reads as a mesh.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use vkxfb_fuzz::capture::read_mesh;
+
+fuzz_target!(|bytes: &[u8]| read_mesh("mesh.ply", bytes, None));
