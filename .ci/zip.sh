@@ -25,7 +25,7 @@ check_dlls() {
 # Makes the import library of a DLL. $1: the DLL's name, $2: the import library; standard input has the functions.
 import_library() {
     local functions
-    functions=$(mktemp)
+    functions=$2.def
     (echo EXPORTS && cat) >"$functions"
     # Without a prefix its temporary files, whose names it writes into the library, have the number of its process.
     (cd "${2%/*}" && x86_64-w64-mingw32-dlltool --temp-prefix vkxfb --deterministic-libraries --input-def "$functions" \

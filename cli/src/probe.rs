@@ -244,6 +244,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         isolate::work(task, gpu, &plan, &mut report, running)?;
         return Ok(Outcome::AllRight.exit_code());
     }
+    #[cfg(windows)]
+    crash::show_no_dialogs();
     #[cfg(any(unix, windows))]
     if !arguments.isolate
         && let Some(status) = crash::guard()

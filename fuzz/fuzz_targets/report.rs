@@ -1,4 +1,4 @@
-//! A report of the probe, in JSON or in Markdown, which `vkxfb probe --compare` reads and compares.
+//! A report of the probe, in JSON or in Markdown, which `vkxfb probe compare` reads and compares.
 
 #![no_main]
 

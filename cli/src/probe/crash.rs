@@ -9,6 +9,8 @@ mod system;
 mod system;
 
 pub(super) use self::system::guard;
+#[cfg(windows)]
+pub(super) use self::system::show_no_dialogs;
 
 const MESSAGE: &str =
     "lost: the driver crashed the probe; starting again with --isolate, which tells the case";

@@ -6,8 +6,10 @@ mod types;
 mod validation;
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read as _;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Component, Path};
 
 use anyhow::{Context, Result, bail};
 use base64::Engine as _;
@@ -73,13 +75,23 @@ fn buffers(gltf: &Gltf, file: &Path) -> Result<Vec<Vec<u8>>> {
                 }
                 None => {
                     let name = urlencoding::decode(uri)?;
+                    // A name that is not relative could be one on the network, where a system has such.
+                    let is_absolute =
+                        |part| matches!(part, Component::Prefix(_) | Component::RootDir);
+                    if Path::new(&*name).components().any(is_absolute) {
+                        bail!("the name of its file is not relative: {name}");
+                    }
                     let beside = file.with_file_name(&*name);
                     let cannot = || format!("cannot read {}", beside.display());
                     // What a file names may be a device, which has no end, or a pipe, which waits.
                     if !std::fs::metadata(&beside).with_context(cannot)?.is_file() {
                         bail!("{} is not a file", beside.display());
                     }
-                    std::fs::read(&beside).with_context(cannot)?
+                    let mut bytes = Vec::new();
+                    let mut part =
+                        File::open(&beside).with_context(cannot)?.take(buffer.length() as u64);
+                    part.read_to_end(&mut bytes).with_context(cannot)?;
+                    bytes
                 }
             },
         };

@@ -54,12 +54,17 @@ fn what_gltf_refers_to_is_there() {
     assert!(positions.contains("meshes[0].primitives[0].attributes"), "{positions}");
 }
 
-/// A buffer in a device would be read without end.
+/// A device would be read without end, and an absolute name may be one on the network.
 #[cfg(unix)]
 #[test]
-fn buffers_are_in_files() {
+fn buffers_are_in_files_beside() {
     let mut json = animated(&serde_json::json!({ "node": 0, "path": "weights" }));
-    json["buffers"][0]["uri"] = "/dev/zero".into();
-    let error = refused(&json);
-    assert!(error.contains("buffer 0") && error.contains("/dev/zero is not a file"), "{error}");
+    for (uri, why) in
+        [("zero", "/dev/zero is not a file"), ("/dev/zero", "not relative: /dev/zero")]
+    {
+        json["buffers"][0]["uri"] = uri.into();
+        let error = read("/dev/wrong.gltf", json.to_string().as_bytes());
+        let error = format!("{:#}", error.map(|mesh| mesh.vertices).unwrap_err());
+        assert!(error.contains("buffer 0") && error.contains(why), "{error}");
+    }
 }

@@ -19,20 +19,24 @@ use windows_sys::Win32::System::JobObjects::{
 /// The name of the environment variable that tells a child process that it is one.
 const IS_CHILD: &str = "VKXFB_PROBE_IS_CHILD";
 
+/// Has a crash of this process or its children show no dialog that somebody would have to close.
+pub(in crate::probe) fn show_no_dialogs() {
+    // SAFETY: the function has no precondition.
+    unsafe { SetErrorMode(SEM_FAILCRITICALERRORS | SEM_NOGPFAULTERRORBOX) };
+}
+
 /// Runs this program again, with the same arguments, and after a crash once more, with `--isolate`. Returns the exit status.
 /// `None` if the caller has to probe: because this process is the child, or cannot start one.
 pub(in crate::probe) fn guard() -> Option<u8> {
     if std::env::var_os(IS_CHILD).is_some() {
         return None;
     }
-    // SAFETY: the function has no precondition. A crash shows no dialog that somebody would have to close; child processes
-    // inherit that.
-    unsafe { SetErrorMode(SEM_FAILCRITICALERRORS | SEM_NOGPFAULTERRORBOX) };
     let job = job();
     let mut code = run(job.as_ref(), &[])?;
     if super::is_crash(code) {
         eprintln!("{}", super::MESSAGE);
-        code = run(job.as_ref(), &["--isolate"])?;
+        // The driver that crashed a child would crash this process, too.
+        code = run(job.as_ref(), &["--isolate"]).unwrap_or(crate::COULD_NOT_RUN.into());
     }
     // What is no status of this program means that it could not do its work.
     Some(u8::try_from(code).unwrap_or(crate::COULD_NOT_RUN))
