@@ -64,8 +64,8 @@ fn start_positions(progress: Progress, readable: vec2<u32>) -> vec4<u32> {
     return positions;
 }
 
-// Computes where in each capture buffer the next record begins if `records` records begin at `positions` (in bytes).
-// Writes that to `new_state`, and to the counters that the end of the capture writes.
+// Computes where in each capture buffer the next record begins if `records` records are written from `positions` (in
+// bytes) on. Writes that to `new_state`, and to the counters that the end of the capture writes.
 fn store_positions(progress: Progress, positions: vec4<u32>, records: u32) {
     let new_positions = positions + records * progress.strides;
     if is_address(progress.new_state) {

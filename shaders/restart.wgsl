@@ -1,24 +1,40 @@
 // Primitive restart: finds the segment that an index belongs to, and the number of primitives before the segment.
 //
-// A segment consists of the indices between two restarts. Where the restarts are depends on the index buffer
-// and not on a draw. There is therefore one table for each range of indices and topology, and indirect draws share it.
-// Sequences of consecutive indices are summarised (`Run`) with an associative operation (`join`). A reduction and a
-// scan can therefore compute the `State` before each sequence, with any number of workgroups and without communication
-// between workgroups:
+// A segment consists of the indices between two restarts. Both are found with a table of the restarts in a range of
+// indices (`RestartRange`). Where the restarts are depends on the index buffer and not on a draw. So indirect draws
+// share a table if they have the same bound indices, restart index, topology and flags; its range has all bound
+// indices. Any other draw has a table of its own, whose range has the draw's indices.
 //
-//   xfb_restart        each invocation summarises one or several blocks of 32 indices, each workgroup
-//                      256 blocks;
-//   xfb_restart_scan   one workgroup scans over the workgroups' summaries of a table;
-//   xfb_setup          each draw finds its first restart, and the table's state after this restart;
-//   xfb_compute        each invocation joins the state before its workgroup of blocks, the summary of
-//                      the blocks before its own, and the bit mask of its own block.
+// A `Run` summarises a sequence of consecutive indices. `join` computes the `Run` of two sequences, one behind the
+// other, from the `Run` of each. This operation is associative. A reduction and a scan can therefore compute, for each
+// sequence, the `State` before it: the number of primitives of the complete segments so far, and the number of indices
+// of the last segment, which may go on. They do this with any number of workgroups, and no workgroup waits for another
+// workgroup of the same dispatch:
 //
-// A table has an element of 16 bytes for each workgroup: the `State` before the workgroup (two dwords), 0, and the
-// first restart after the workgroup. Before the scan, this element is the workgroup's `Run`. The element of a workgroup
-// is followed by an element of 16 bytes for each block of the workgroup: the mask of the restarts in the block, the
-// summary of the workgroup's blocks before this block (two dwords), and the first restart after this block in the
-// workgroup. A restart is given by the position of its index in the range; NONE means that there is no restart. The
-// last block of a range has no restarts: it stands for all positions beyond the range.
+//   xfb_restart        makes the tables. Each workgroup summarises 256 blocks of 32 indices, each invocation one or
+//                      several of these blocks.
+//   xfb_restart_scan   completes the tables of ranges for which xfb_restart has several workgroups. One workgroup
+//                      scans over the summaries in a table.
+//   xfb_setup          finds the first restart of a draw, and the `State` after this restart.
+//   place_of_index     is called by captures, for one index. It joins the `State` before the workgroup that summarised
+//                      the index's block, the summary of the workgroup's blocks before that block, and the restarts
+//                      in that block before the index.
+//
+// A table has elements of 16 bytes (four dwords). For each workgroup of xfb_restart that summarises indices of the
+// range, it has:
+//
+// * one element for the workgroup:
+//   - two dwords: the `State` before the workgroup's blocks;
+//   - one dword that is not used;
+//   - one dword: the first restart after the workgroup's blocks;
+//   or, if the table is yet to be completed by xfb_restart_scan, the `Run` of all blocks of the workgroup;
+// * then, for each block of the workgroup, one element:
+//   - one dword: the bit mask of the restarts in the block;
+//   - two dwords: the `Run` of the workgroup's blocks before this block, whose head and tail take 14 bits each;
+//   - one dword: the first restart in the workgroup's blocks after this block.
+//
+// "The first restart" is the position of its index in the range, or NONE if there is none. The last block of a range
+// has no restarts: it stands for all positions beyond the range.
 
 const BLOCK: u32 = 32u; // indices per block
 const BLOCKS: u32 = 256u; // blocks per workgroup
@@ -63,8 +79,8 @@ fn block_count(limit: u32) -> u32 {
     return limit / BLOCK + select(0u, 1u, limit % BLOCK != 0u) + 1u;
 }
 
-// The position in a table of the element for a workgroup (state_entry) or for a block (block_entry), counted in
-// elements of 16 bytes.
+// The number, from 0 on, of an element of a table: of the element of a workgroup (state_entry), or of a block
+// (block_entry). The workgroups and blocks are numbered within the range.
 
 fn state_entry(workgroup: u32) -> u32 {
     return workgroup * (BLOCKS + 1u);
@@ -605,7 +621,7 @@ fn restarted_primitive_count(input: Input, count: u32, restarts: DrawRestarts) -
 
 // -- Use by captures
 
-// The position of an index in its segment.
+// Where an index of a draw is in its segment, and where the records of the segment's primitives are.
 struct Place {
     exists: bool, // whether the index is not a restart, and its segment begins before the end of the draw's records
     vertex: u32, // the number of the index in its segment

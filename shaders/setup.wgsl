@@ -143,8 +143,10 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
                 let entries = select(0u, workgroups * load_workgroup_size(part.input), exists);
                 start_entries(local, is_first, part.input, entries);
             }
-            // The sums over the draws before this one in its run of draws with the same query. After the loop: the sums
-            // over the draws before this one in its group.
+            // The sum of `value` over the draws before this one in its run. If this draw begins a run: the sum over the
+            // previous run. A run consists of consecutive draws: those with the same stream query if `which` is
+            // STREAM_QUERY, those with the same generated query if it is GENERATED_QUERY, and those of the same group
+            // if it is GROUP, in the last iteration. So after the loop, this is the sum for the group.
             var before = vec4<u32>();
             // This is a loop, because the code of sum_runs is long, and compilers inline every call.
             for (var which = select(STREAM_QUERY, GROUP, load_setup().has_queries == 0u); which < NO_RUN; which++) {

@@ -23,8 +23,8 @@ struct Edge {
     // numbers below and above the level. `coarse` is the number of segments of the coarser division: `segments`, or 2
     // less.
     coarse: u32,
-    // How far the level is from the coarser to the finer division: (level - coarse) / 2, as a multiple of 2^-16
-    // that is less than 1.
+    // Where the level lies between the coarser division (0) and the finer one (1, which does not occur): the value
+    // is (level - coarse) / 2, and is stored as a multiple of 2^-16.
     fraction: u32,
 }
 
@@ -180,12 +180,14 @@ fn triangles_within_ring(k: u32, parity: u32) -> u32 {
     return 6u * k * (k + parity) + parity;
 }
 
-// The number of points on the rings (nested triangles) of up to `across` segments on each side.
+// The number of points on the ring (nested triangle) that has `across` segments on each side, and on all rings within
+// it. Each ring within it has 2 segments less on each side than the ring around it.
 fn points_within(across: u32) -> u32 {
     return points_within_ring(across / 2u + 1u, across & 1u);
 }
 
-// The number of points on the rings (nested triangles) of fewer than `2 * k + parity` segments on each side.
+// The number of points on the `k` innermost rings (nested triangles). Ring j of these, counted from 0, has
+// `2 * j + parity` segments on each side. A ring with 0 segments is a single point.
 fn points_within_ring(k: u32, parity: u32) -> u32 {
     return select(select(3u * k * (k - 1u) + 1u, 0u, k == 0u), 3u * k * k, parity == 1u);
 }

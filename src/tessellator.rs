@@ -71,8 +71,8 @@ struct Edge {
     /// numbers below and above the level. This is the number of segments of the coarser division: `segments`, or 2
     /// less.
     coarse: u32,
-    /// How far the level is from the coarser to the finer division: (level - coarse) / 2, as a
-    /// multiple of 2^-16 that is less than 1.
+    /// Where the level lies between the coarser division (0) and the finer one (1, which does not occur): the value
+    /// is (level - coarse) / 2, and is stored as a multiple of 2^-16.
     fraction: u32,
 }
 
@@ -284,12 +284,14 @@ const fn triangles_within_ring(k: u32, parity: u32) -> u32 {
     6 * k * (k + parity) + parity
 }
 
-/// The number of points on the rings (nested triangles) that have up to `across` segments on each side.
+/// The number of points on the ring (nested triangle) that has `across` segments on each side, and on all rings within
+/// it. Each ring within it has 2 segments less on each side than the ring around it.
 const fn points_within(across: u32) -> u32 {
     points_within_ring(across / 2 + 1, across % 2)
 }
 
-/// The number of points on the rings (nested triangles) that have fewer than `2 k + parity` segments on each side.
+/// The number of points on the `k` innermost rings (nested triangles). Ring j of these, counted from 0, has
+/// `2 j + parity` segments on each side. A ring with 0 segments is a single point.
 const fn points_within_ring(k: u32, parity: u32) -> u32 {
     match (parity, k) {
         (0, 0) => 0,

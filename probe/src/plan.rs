@@ -29,9 +29,9 @@ const INSTANCE_COUNTS: [u32; 2] = [1, 3];
 const LARGE_TOPOLOGIES: [PrimitiveTopology; 2] =
     [PrimitiveTopology::TriangleList, PrimitiveTopology::TriangleStrip];
 
-/// The maximum size in bytes of the records and captures of one batch (the draws that are submitted together). The
-/// large draws need almost this many bytes. Several copies of a batch are in memory at a time: see
-/// [`batch_bytes_within`].
+/// The maximum size in bytes of one batch (the draws that are submitted together): of its expected records, captured
+/// records and vertex data. The large draws need almost this many bytes. Several copies of a batch are in memory at a
+/// time: see [`batch_bytes_within`].
 pub const MAX_BATCH_BYTES: u64 = 1 << 30;
 
 /// The number of copies of a batch that are in memory at a time, on the host and on the device: initial contents,
@@ -171,8 +171,8 @@ impl CaseGroup<'_> {
         Err(BatchTooLarge { shader, topology, vertex_count, instance_count, bytes, limit })
     }
 
-    /// Returns the size in bytes of the records and captures of a batch (draws that are submitted together); saturates
-    /// at `u64::MAX`.
+    /// Returns the size in bytes of a batch (draws that are submitted together): of its expected records, captured
+    /// records and vertex data. Saturates at `u64::MAX`.
     fn bytes(&self, batch: &[(u32, u32)]) -> u64 {
         let max = |f: fn(&(u32, u32)) -> u32| batch.iter().map(f).max().unwrap_or(0);
         let (vertex_count, instance_count) = (max(|b| b.0), max(|b| b.1));

@@ -194,8 +194,8 @@ impl Subject {
         Self::from_stages(name, shader, None, given)
     }
 
-    /// Makes a subject from a vertex shader and, if `geometry` is not `None`, a geometry shader with its name. Then the
-    /// outputs of the geometry shader are captured: see `vkxfb probe --shader FILE --geometry FILE`.
+    /// Makes a subject from a vertex shader and, if `geometry` is not `None`, a geometry shader with its name. In
+    /// that case the outputs of the geometry shader are captured: see `vkxfb probe --shader FILE --geometry FILE`.
     ///
     /// # Errors
     /// [`SubjectError`]

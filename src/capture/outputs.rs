@@ -18,12 +18,13 @@ pub struct Outputs<'a> {
     pub(crate) leaves: Vec<Leaf>,
 }
 
-/// A numbering of the dwords of outputs, by which a [`Selector`](super::Selector) selects them.
+/// The outputs whose dwords are numbered together. A [`Selector`](super::Selector) with a location or a built-in
+/// selects dwords by these numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Space {
-    /// The dwords of all locations: four per location.
+    /// The outputs at all locations. A location has four dwords: those of location 1 have the numbers 4 to 7.
     Locations,
-    /// The components of one built-in, from 0 on.
+    /// One built-in. Its first dword has the number 0.
     BuiltIn(BuiltIn),
 }
 

@@ -1,5 +1,6 @@
-//! This module lists the inputs of a vertex shader and the primitives of the stages after it, for
-//! applications that must provide these without knowing the shader.
+//! This module lists what an application must provide for shaders that it does not know: the vertex attributes,
+//! descriptors and push constants that they read. It also lists the input and output primitives that geometry and
+//! tessellation shaders declare.
 
 mod resources;
 

@@ -29,8 +29,8 @@ use crate::spirv::link::Linker;
 use crate::spirv::static_use::StaticUse;
 
 /// The resource plan of this backend. The descriptor plan is not supported, because the descriptors would have to be
-/// indexed by values that are not uniform across vertices. It is not needed either: all devices that can store from
-/// the vertex stage have device addresses.
+/// indexed by values that are not uniform across vertices. It is hardly needed either: devices without device addresses
+/// can capture on the compute backend, which has the descriptor plan.
 pub(super) const RESOURCES: ResourcePlan = ResourcePlan::DeviceAddress;
 
 /// The largest number of primitives that an instance of a triangle fan may write on this backend.

@@ -156,7 +156,8 @@ impl TableLimits {
         }
     }
 
-    /// The number of windows of a purpose that are left for ranges, without the window of the arena.
+    /// The largest number of windows for the buffer ranges of a recording that have this purpose. For `Read` and for
+    /// `State` it is one less than the number of descriptors, because the first window is for the arena.
     const fn most_ranges(&self, purpose: Purpose) -> usize {
         match purpose {
             Purpose::Read | Purpose::State => self.count(purpose) as usize - 1,
@@ -172,7 +173,8 @@ impl TableLimits {
         }
     }
 
-    /// The address of the first byte of the first window (the range of a descriptor) of a purpose.
+    /// The address of the first byte of the first window (a range of a buffer that one descriptor covers) for buffers
+    /// that are used as `purpose` says: only read, kept as state, or captured to.
     pub(super) const fn first_address(&self, purpose: Purpose) -> u64 {
         address(self.first(purpose), 0)
     }

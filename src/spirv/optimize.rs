@@ -38,7 +38,8 @@ use super::{Id, Instruction, Module, Section, read_string, result_of};
 /// The largest number of leaves of a variable whose values are tracked. A leaf is a part that is neither a
 /// structure nor an array (`memory`).
 const MAX_LEAVES: usize = 64;
-/// The largest number of leaves of all variables together: each branch has a copy of the known values of all leaves.
+/// The largest number of leaves (parts that are neither structures nor arrays) of all tracked variables together. It is
+/// limited because the optimizer keeps a copy of the values of all leaves for each branch.
 const MAX_ALL_LEAVES: usize = 4096;
 /// The largest number of indices of an access chain that is combined from several chains.
 const MAX_INDICES: usize = 64;

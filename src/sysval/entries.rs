@@ -38,9 +38,11 @@ pub struct Entries {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct EntryTables {
-    /// [`Entries::counts`] of the first dispatch.
+    /// The address of the memory for the entries of all dispatches, which begins with that of the first dispatch
+    /// ([`Entries::counts`]).
     pub counts: Address,
-    /// [`Entries::blocks`] of the first dispatch.
+    /// The address of the memory for the blocks of all dispatches, which begins with that of the first dispatch
+    /// ([`Entries::blocks`]).
     pub blocks: Address,
     /// The address at which the [`Entries`] of each dispatch are written.
     pub entries: Address,
@@ -53,9 +55,10 @@ pub struct EntryTables {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct EntrySums {
-    /// [`Entries::counts`] of the first dispatch.
+    /// The address of the primitive counts of all entries, which begin with those of the first dispatch
+    /// ([`Entries::counts`]).
     pub counts: Address,
-    /// [`Entries::blocks`] of the first dispatch.
+    /// The address of the sums of all blocks, which begin with those of the first dispatch ([`Entries::blocks`]).
     pub blocks: Address,
     /// The address of the [`Entries`] of the last dispatch.
     pub last: Address,

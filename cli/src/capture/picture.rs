@@ -62,7 +62,7 @@ pub(super) struct Picture<'a> {
     size: Size,
     view: View,
     place: &'a Column,
-    /// The output that is a normal, which shades the surfaces. `None` if triangles are flat.
+    /// The output with the normals by which surfaces are shaded smoothly. `None` if each triangle is shaded flat.
     normal: Option<&'a Column>,
     colouring: Option<Colouring<'a>>,
 }

@@ -33,8 +33,8 @@ const ARENA: ArenaDesc = ArenaDesc::new(16 << 10, 16 << 10).descriptor_sets(8);
 pub(crate) enum Hoisted {
     /// A capture, and the descriptor buffers that its draws read, if there are any.
     Capture(Arc<Mutex<Box<Capture>>>, Option<BoundBuffers>),
-    /// A capture without draws that only ends queries to which no active capture adds. It is always the last element of
-    /// the list `hoisted`, so that all such queries end together.
+    /// A capture without draws that only ends queries to which no active capture adds. Other captures and computations
+    /// are put before it in the list `hoisted`, so that queries which end later can be added to it.
     Ends(Arc<Mutex<Box<Capture>>>),
     /// A dispatch that computes the arguments of a `vkCmdDrawIndirectByteCountEXT`.
     Commands(ByteCountDraw, DrawCommands),

@@ -142,10 +142,10 @@ impl CaptureBarriers {
     }
 }
 
-/// Converts a scope of a subpass dependency to a scope of a barrier outside of render passes. In a
-/// subpass dependency `ALL_COMMANDS` [means graphics
-/// stages](https://docs.vulkan.org/refpages/latest/refpages/source/VkSubpassDependency.html) and
-/// excludes compute, so `ALL_GRAPHICS` is added, whose translation includes captures.
+/// Converts a scope of a subpass dependency to a scope of a barrier outside of render passes. There `ALL_COMMANDS`
+/// includes compute, and thus captures. In a subpass dependency it [means only graphics
+/// stages](https://docs.vulkan.org/refpages/latest/refpages/source/VkSubpassDependency.html). So `ALL_GRAPHICS` is
+/// added, for which the translation adds `COMPUTE_SHADER`, the stage of captures.
 fn external(scope: Scope) -> Scope {
     use vk::PipelineStageFlags2 as Stage;
     match scope.stages.intersects(Stage::ALL_COMMANDS) {

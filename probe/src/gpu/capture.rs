@@ -98,8 +98,8 @@ pub enum Step {
 impl Gpu {
     /// Makes captures, in order, and returns the contents of their buffers.
     ///
-    /// Before each copy, the destination of the copy is filled with a constant of [`Fill`](crate::sentinel::Fill). If
-    /// the copy has no effect, that constant is in the results.
+    /// Before each copy to the capture buffers or to the readback memory, the destination of the copy is filled with a
+    /// constant of [`Fill`](crate::sentinel::Fill). If the copy has no effect, that constant is in the results.
     ///
     /// The captures are in one submission, unless that would probably exceed the [time
     /// limit](Self::set_submission_limit). A native capture also begins a new submission, and so a new command buffer,

@@ -203,8 +203,8 @@ impl ProbeGeometry {
         (self.strips == Strips::Divided).then(|| (words_of(Self::CONTROL.1), constants))
     }
 
-    /// The name of the compiled module of all [control](Self::control) shaders in `shaders/probe/`, without the extension,
-    /// and the bytes of that module.
+    /// The compiled module from which all [control](Self::control) shaders are made: the name of its file in
+    /// `shaders/probe/`, without the extension, and its bytes.
     pub const CONTROL: (&str, &[u8]) = patches::CONTROL;
 
     /// The largest number of primitives that are emitted for an input primitive. `None` if it

@@ -25,8 +25,9 @@ pub fn has_later_point_size(words: &[u32]) -> Result<bool, ParseError> {
     Ok(module.section(Section::Capabilities).any(|capability| is_size(capability.operand(0))))
 }
 
-/// Whether an instruction of the module stores to `PointSize`. A declaration of `PointSize` in a `gl_PerVertex` block
-/// does not count, because Vulkan requires that the shader writes it.
+/// Whether an instruction of the module stores to `PointSize`. To declare `PointSize`, for example in a `gl_PerVertex`
+/// block, is not enough: if points are drawn, Vulkan without `VK_KHR_maintenance5` requires that the shader stores a
+/// value to it.
 ///
 /// # Errors
 /// [`ParseError`] if the words are not a SPIR-V module.

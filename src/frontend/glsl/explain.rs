@@ -83,8 +83,8 @@ impl Explain<'_> {
             ErrorKind::PreprocessorError(error) => {
                 let foreign = (0..self.tokens.list().len())
                     .find(|index| self.tokens.text(*index).starts_with(is_foreign));
-                // naga does not export the type of this error of pp-rs, so the error is recognized by its
-                // debug output. It has no position.
+                // pp-rs, naga's preprocessor, reports `UnexpectedCharacter` without a position. naga does not export
+                // the type of this error, so the error is recognized by its debug output.
                 match (format!("{error:?}").as_str(), foreign) {
                     ("UnexpectedCharacter", Some(index)) => FrontendError::Unsupported {
                         location: self.tokens.location(index),

@@ -329,8 +329,8 @@ struct Stage<'a> {
 }
 
 impl<'a> Stage<'a> {
-    /// Reads the stage of the entry point `entry`. `is_per_run` says which of the inputs belong to
-    /// [`inputs`](field@Self::inputs).
+    /// Reads the stage of the entry point `entry`. `is_per_run` says whether an input has one value per run of the
+    /// stage and is not an output of the previous stage; only such inputs go into [`inputs`](field@Self::inputs).
     fn new(
         module: &Module,
         StageContext { declarations, vertex_input }: StageContext<'a>,

@@ -351,7 +351,7 @@ struct Crossing {
     /// The instructions that compute pointers into variables, in order. Pointers cannot be saved, so each phase that
     /// uses one computes it again.
     pointers: Vec<(Id, Vec<u32>)>,
-    /// The phase that computes each value.
+    /// For each value, the index of the phase (the code between two barriers) that computes it.
     of: FxHashMap<Id, usize>,
     /// Pairs of a value and a phase that uses it.
     uses: FxHashSet<(Id, usize)>,

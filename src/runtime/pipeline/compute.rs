@@ -62,7 +62,8 @@ pub(super) struct ComputePipelines {
     primitive_restart: bool,
     set_count: u32,
     flags: vk::PipelineCreateFlags,
-    /// The Vulkan pipelines, by the properties of their draws, in the form that [`Key::normal`] returns.
+    /// The Vulkan pipelines, by the properties of their draws. [`Key::normal`] makes the keys equal for draws that use
+    /// the same Vulkan pipeline.
     pipelines: RwLock<FxHashMap<Key, Arc<LazyPipeline>>>,
 }
 

@@ -116,8 +116,9 @@ impl Capture {
         self.streams.all().iter().all(|collector| collector.collected.is_empty())
     }
 
-    /// Returns a recorder that binds and draws. It has no command buffer, so its [`flush`](Recorder::flush) returns an
-    /// error, and its [`end`](Recorder::end) calls [`end`](Self::end) of the capture.
+    /// Returns a recorder whose bindings and draws are collected in this capture. It has no command buffer, so its
+    /// [`flush`](Recorder::flush) returns an error, and its [`end`](Recorder::end) calls [`end`](Self::end) of the
+    /// capture.
     pub fn recorder(&mut self) -> Recorder<'_> {
         Recorder { inner: Inner::Collect(self), is_open: false }
     }

@@ -535,8 +535,9 @@ impl Drop for Recorder<'_> {
     }
 }
 
-/// The object to which bindings and draws are passed: the command buffer of a graphics pipeline, or the collectors of a
-/// compute capture.
+/// What the recorder does with bindings and draws: with a graphics pipeline (native and vertex backends) it records
+/// them into the command buffer at once; for a compute capture it passes them to the collectors, one for each vertex
+/// stream.
 pub(super) enum Backing<'r, 'a> {
     Graphics(&'r mut Graphics<'a>),
     Compute(&'r mut Streams),

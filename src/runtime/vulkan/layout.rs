@@ -213,7 +213,7 @@ pub enum PipelineLayoutError {
         backend: Backend,
         /// The stage that captures.
         needed: vk::ShaderStageFlags,
-        /// The stages of the binding.
+        /// The stages to which the set layout makes the binding visible.
         found: vk::ShaderStageFlags,
     },
     /// The shader's push constants are not completely in push constant ranges for the vertex stage.

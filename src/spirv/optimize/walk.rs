@@ -63,8 +63,8 @@ pub(super) struct Edge {
     pub(super) from: Id,
     pub(super) block: Id,
     pub(super) state: State,
-    /// The index in the written words of the branch's operand with the target label, to redirect
-    /// the branch later. 0 if no branch was written.
+    /// Where the target label of the branch is: an index into the words written so far. The branch may be redirected
+    /// there later. 0 if no branch was written.
     pub(super) place: usize,
 }
 

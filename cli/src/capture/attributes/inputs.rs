@@ -1,4 +1,4 @@
-//! Lists the inputs of a shader, one for each location that it reads from vertex buffers.
+//! Lists the inputs of a shader, one for each vertex attribute that it declares.
 
 use anyhow::Result;
 use spirv::StorageClass;
@@ -10,7 +10,8 @@ use vkxfb::internal::spirv::entry_point::find_vertex_shader;
 use vkxfb::internal::spirv::static_use::StaticUse;
 use vkxfb::lower::Shader;
 
-/// An input that the shader reads from a vertex buffer.
+/// An input that the shader declares for a vertex attribute, whether or not the shader uses it. A variable with several
+/// attributes, such as a matrix, has an input for each.
 pub(super) struct Input {
     pub(super) read: AttributeUse,
     /// The name of the input variable, followed by the path to the part of it that is at this location, if
@@ -28,7 +29,7 @@ impl Input {
     }
 }
 
-/// Returns the inputs of a shader, one for each location.
+/// Returns the inputs of a shader, one for each vertex attribute.
 pub(super) fn inputs(shader: &Shader<'_>) -> Result<Vec<Input>> {
     let reads = vertex_reads(shader)?;
     let module = shader.module()?;

@@ -36,7 +36,8 @@ impl Reason {
     }
 }
 
-/// The number of all primitives, and the number of primitives that are not seen for each of the [`REASONS`].
+/// The number of all primitives, and, for each of the [`REASONS`], the number of primitives that are not seen for that
+/// reason.
 pub(super) struct Unseen {
     primitives: usize,
     counts: [usize; REASONS.len()],

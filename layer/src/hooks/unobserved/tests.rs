@@ -46,7 +46,7 @@ unsafe fn chain(mut next: *const c_void) -> String {
     text
 }
 
-/// The functions of the test driver, in the order of the generated code.
+/// The functions of the test driver, in the order of the list in [`find`](driver::find).
 mod driver {
     use super::*;
 

@@ -236,8 +236,8 @@ impl Steps<'_> {
     }
 }
 
-/// Orders fills before copies to the same memory. The barriers that order the copy back after the
-/// captures are those of [`transfer_to_captures`] and [`Context::capture_barrier`].
+/// Orders fills before copies to the same memory. [`transfer_to_captures`] orders the captures after the copy to the
+/// capture buffers, and [`Context::capture_barrier`] orders the copy to the readback memory after the captures.
 ///
 /// # Safety
 /// `cmd` is being recorded, outside of a render pass instance.

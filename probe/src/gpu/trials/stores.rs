@@ -60,8 +60,8 @@ struct Place {
     counts: usize,
 }
 
-/// Returns the vertex that an index selects. Consecutive groups of three indices have two vertices
-/// in common.
+/// Returns the index (the number of a vertex) at position `index` of the index buffer: 0 1 2, 1 2 3, 2 3 4, and so on.
+/// Consecutive groups of three have two vertices in common.
 const fn indexed_vertex(index: u32) -> u32 {
     index / 3 + index % 3
 }

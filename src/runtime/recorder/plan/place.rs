@@ -71,8 +71,9 @@ impl Dispatch {
     }
 }
 
-/// Returns the topology of a dispatch after a draw of topology `joining` was added to it, or `None` if that draw has
-/// another decomposition.
+/// Returns the topology that all draws of a dispatch have after a draw of topology `joining` was added, or `None` if
+/// they have several. Topologies that are decomposed into primitives in the same way count as one ([`XfbTopology`]).
+/// `topology` is the result for the draws before.
 pub(super) fn joined_topology(
     topology: Option<XfbTopology>,
     joining: PrimitiveTopology,
@@ -92,11 +93,13 @@ pub(super) fn shared_topology(
     topology.filter(|_| most > small.into())
 }
 
-/// The primitives that the CPU has counted for the query at the address `query`, but that no operation of the finish
-/// kernel adds to the query yet. The numbers wrap like the sums on the GPU.
+/// The numbers of primitives that the CPU has counted for a query, and that no [`Operation`] of the plan adds to the
+/// query yet. The finish kernel executes these operations. The numbers wrap like the sums on the GPU.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tally {
+    /// The address of the query, or 0 if there is none.
     query: Address,
+    /// The numbers to add to the two values of the query.
     values: [u64; 2],
 }
 

@@ -117,6 +117,6 @@ pub(in super::super) enum Size {
     /// used for known draws that the setup kernel places, for all draws that the setup kernel places if indirect
     /// dispatches do not work, and for [`Draws::Restarted`].
     DirectUpTo([u32; 2]),
-    /// The number of workgroups that the setup kernel writes to a batch, for draws that are not known.
+    /// The number that the setup kernel writes to this batch, for draws whose counts the CPU does not know.
     Indirect(BatchId),
 }

@@ -136,8 +136,8 @@ impl Player<'_> {
             let mut input = draw.input;
             addresses.extend(input.buffers_mut().map(|address| *address));
         }
-        // The operation that ends a query has two addresses. Both are in the buffer of the query's pool, whose whole
-        // range has one descriptor, so one of them is enough here.
+        // The operation that ends a query has two addresses: `address`, and another one in `values`. Both are in the
+        // buffer of the query's pool. One descriptor covers this whole buffer, so it is enough to add `address` here.
         addresses.extend(collected.ends.iter().map(|end| end.address));
         let mut last = None;
         for (state, _) in &self.places.states {

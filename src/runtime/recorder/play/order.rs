@@ -38,7 +38,8 @@ const VALUES: u64 = 16;
 /// ```
 #[derive(Debug, Default)]
 pub struct CaptureOrder {
-    /// Whether a barrier was recorded since [`forget`](Self::forget), so that `read` and `written` are complete.
+    /// Whether a barrier was recorded since [`new`](Self::new) or [`forget`](Self::forget). If so, `read` and `written`
+    /// have all accesses since the last barrier. If not, the next capture needs a barrier, whatever it accesses.
     is_known: bool,
     read: Ranges,
     written: Ranges,
