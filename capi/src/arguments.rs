@@ -71,7 +71,7 @@ pub(crate) unsafe fn string<'a>(
 /// Returns an array of strings, none of which may be null.
 ///
 /// # Safety
-/// The contract of [`array`], and its elements as [`string`].
+/// The contract of [`array()`], and its elements as [`string`].
 pub(crate) unsafe fn strings<'a>(
     start: *const *const c_char,
     count: u32,
