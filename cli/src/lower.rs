@@ -106,8 +106,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     arguments.output.put(&lowered.words, &Report::of(&lowered, vertex_input.as_ref()))
 }
 
-/// Lowers the shader. Also returns the vertex input, if the lowered shader pulls attributes (reads them from the vertex
-/// buffers itself).
+/// Lowers the shader. Also returns the vertex input for the compute backend, whose shaders pull attributes (read them
+/// from the vertex buffers themselves).
 fn lower(arguments: &Arguments, sources: &Sources) -> Result<(Lowered, Option<VertexInput>)> {
     let values = sources.specialized();
     let stages = arguments.captured.stages(sources, &values);

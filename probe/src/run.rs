@@ -287,7 +287,8 @@ fn run_batch(
     result
 }
 
-/// Captures the draws of a batch for [`run_batch`], with the descriptor sets for the shader in `contents`.
+/// Does the work of [`run_batch`] after the descriptor sets were made: `contents` has the sets that the shader of the
+/// group uses.
 fn run_bound(
     gpu: &mut Gpu,
     group: &CaseGroup<'_>,

@@ -85,7 +85,7 @@ pub(super) fn location(source: &str, byte: usize) -> SourceLocation {
     SourceLocation { line, column: (before.len() - start) as u32 + 1 }
 }
 
-/// The length in bytes of the comment that a text begins with.
+/// The length in bytes of the block comment (`/*`) with which a text begins. `nests` says whether block comments nest.
 fn comment(text: &[u8], nests: bool) -> usize {
     let (mut at, mut depth) = (2, 1);
     while at < text.len() && depth > 0 {

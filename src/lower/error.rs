@@ -163,7 +163,7 @@ pub enum LowerError {
         /// What is wrong with the layout, in words.
         problem: String,
     },
-    /// A built-in input is not available in a compute shader.
+    /// The compute backend cannot supply the value of a built-in input.
     #[error("input {variable} is the built-in {built_in}, which the compute backend cannot supply")]
     BuiltIn {
         /// The variable's name or id.

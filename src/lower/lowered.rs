@@ -35,8 +35,8 @@ pub struct Lowered {
     /// their layouts.
     pub descriptor_sets: Vec<u32>,
     /// The range of bytes of the application's push constants that the shader reads, rounded to multiples of 16. On the
-    /// native backend it is the range of the whole block, because the block is unchanged, so that the pipeline layout
-    /// must contain all of it. `0..0` if the shader reads none.
+    /// native backend it is the range of the whole blocks of all stages, also rounded: the shaders keep their blocks,
+    /// so the pipeline layout must contain all of them. `0..0` if the shader reads none.
     pub push_constants: Range<u32>,
     /// The indices in [`Layout::outputs`] of the outputs that the shader may leave unwritten on
     /// some path; for a geometry shader, on some path to a vertex that it emits. The specification
@@ -129,8 +129,8 @@ pub struct LoweredCompute {
     pub byte_loads: bool,
 }
 
-/// A vertex attribute that a compute shader was lowered to pull. Its binding, offset and stride are
-/// set at run time.
+/// A vertex attribute that a shader lowered for the compute backend pulls (reads from the vertex buffer itself). Its
+/// binding, offset and stride are set at run time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct LoweredAttribute {

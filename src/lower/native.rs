@@ -21,7 +21,9 @@
 //!   buffer;
 //! - arrays of blocks, because one decoration would capture to several buffers;
 //! - blocks whose type is also the type of another variable;
-//! - variables and members with 64-bit components that the list does not align to 8 bytes.
+//! - members of a block of which an earlier member is inlined to another buffer, because a block is captured to one
+//!   buffer;
+//! - variables and members with 64-bit components, unless their offset and the stride are multiples of 8.
 //!
 //! After a geometry shader has emitted a vertex, all its outputs are undefined. The explicit
 //! outputs that belong to a vertex stream are therefore written before each instruction that emits

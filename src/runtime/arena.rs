@@ -143,7 +143,9 @@ impl ArenaDesc {
     /// For draws whose number of primitives only the GPU knows, call this function separately, with `u64::MAX` as
     /// `primitives`. Such a call adds 8 MiB.
     ///
-    /// The captures of one command buffer share most of this memory. So call this function for each command buffer.
+    /// The captures of one command buffer share most of this memory. So, apart from such a separate call, call this
+    /// function once for each command buffer and pipeline, with the draws and primitives of all captures with that
+    /// pipeline.
     pub fn with_geometry(mut self, pipeline: &Pipeline, draws: u64, primitives: u64) -> Self {
         if pipeline.geometry().is_none() || pipeline.backend() != Backend::Compute {
             return self;

@@ -382,11 +382,12 @@ impl Context {
     }
 
     /// Sets whether captures may use `vkCmdDispatchIndirect`. No device reports that the command does not work; by
-    /// default it is used, except on drivers where it is known to do nothing (`vkxfb info`). Without the command, a
-    /// capture whose size only the GPU knows is dispatched with the largest number of invocations that its capture
-    /// buffers allow, and the surplus invocations do nothing. For an indirect draw with primitive restart this can be
-    /// the number of bound indices times the number of primitives that fit, which can take longer than the driver's
-    /// timeout: do not bind larger index ranges and capture buffers than needed.
+    /// default it is used, except on drivers where it is known to do nothing (`vkxfb info` tells whether the device has
+    /// such a driver). Without the command, a capture whose size only the GPU knows is dispatched with the largest
+    /// number of invocations that its capture buffers allow, and the surplus invocations do nothing. For an indirect
+    /// draw with primitive restart this can be the number of bound indices times the number of primitives that fit,
+    /// which can take longer than the driver's timeout: do not bind larger index ranges and capture buffers than
+    /// needed.
     pub fn set_indirect_dispatch(&mut self, works: bool) {
         Arc::make_mut(&mut self.shared).indirect_dispatch = works;
     }
@@ -402,7 +403,8 @@ impl Context {
     }
 
     /// Sets whether `vkCmdDrawIndirect` works. No device reports that the command does not work; by default it is
-    /// assumed to work, except on drivers where it is known to do nothing (`vkxfb info`). If it does not work,
+    /// assumed to work, except on drivers where it is known to do nothing (`vkxfb info` tells whether the device has
+    /// such a driver). If it does not work,
     /// [`Kernels::write_draw_commands`](super::Kernels::write_draw_commands) returns an error.
     pub fn set_indirect_draws(&mut self, work: bool) {
         Arc::make_mut(&mut self.shared).indirect_draws = work;
@@ -443,7 +445,9 @@ impl Context {
         }
     }
 
-    /// The usage that a buffer of indirect arguments, draw counts or predicates needs for a backend.
+    /// The usage that a buffer of indirect arguments or draw counts needs for a backend. On the compute backend it is
+    /// also the usage for predicates. (On the other backends the application uses Vulkan's own conditional rendering,
+    /// which needs `CONDITIONAL_RENDERING_EXT`.)
     pub fn indirect_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
         match backend {
             Backend::Native | Backend::Vertex => vk::BufferUsageFlags::INDIRECT_BUFFER,

@@ -36,11 +36,10 @@ pub(super) struct PictureArguments {
     /// Size of a .png in pixels; 1024x1024 by default
     #[arg(long, value_name = "WIDTHxHEIGHT", requires = "picture")]
     size: Option<Size>,
-    /// Viewpoint of the picture: shader shows the captured Position as it is on the screen, clipped
-    /// to that; front, back, left, right, top, bottom, corner, or two angles in degrees show
-    /// everything from outside, with y upwards: 0,0 is the front, where z comes towards the viewer;
-    /// 90,0 the right side, and 0,90 the top. By default shader if Position is captured, otherwise
-    /// corner
+    /// Viewpoint of the picture. 'shader': the captured Position as it is on the screen; a .png is clipped to the
+    /// screen. 'front', 'back', 'left', 'right', 'top', 'bottom', 'corner', or two angles in degrees: everything,
+    /// from outside, with y upwards; 0,0 is the front, where z comes towards the viewer, 90,0 the right side, and 0,90
+    /// the top. The default is 'shader' if Position is captured; otherwise 'corner' for a .png, and 'front' for an .svg
     #[arg(
         long,
         value_name = "VIEW|AZIMUTH,ELEVATION",

@@ -9,10 +9,10 @@ use vkxfb_probe::compare::{Comparison, Recorded};
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The file that the first probe wrote with --report or --json
+    /// The report of the first probe: the file of --report, or the saved output of --json
     #[arg(value_name = "A")]
     before: PathBuf,
-    /// The file that the second probe wrote
+    /// The report of the second probe, in either form
     #[arg(value_name = "B")]
     after: PathBuf,
     /// Print JSON

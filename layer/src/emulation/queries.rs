@@ -95,7 +95,8 @@ impl Queries {
 impl Drop for Queries {
     fn drop(&mut self) {
         if let Some(pool) = self.pool.take() {
-            // SAFETY: Vulkan requires that no submission uses the pool any more.
+            // SAFETY: the program has destroyed its query pool, or that pool could not be created. Vulkan requires that
+            // no submission uses a pool that is destroyed.
             self.memory.with(|allocator| unsafe { self.ctx.destroy(pool, allocator) });
         }
     }

@@ -1,4 +1,8 @@
-//! Adds usages to buffers, memory and descriptor set layouts so that captures can access them.
+//! Translates the create infos of buffers and descriptor set layouts and the allocate info of memory, so that captures
+//! can access buffers and descriptors. Buffers lose the extension's usages and get those that captures need, and the
+//! sizes of buffers that captures may access are rounded up to whole dwords. Memory gets the flag `DEVICE_ADDRESS` if
+//! captures use device addresses. Bindings of set layouts that are visible to a stage before rasterization become
+//! visible to compute shaders, too.
 
 use std::ffi::c_void;
 

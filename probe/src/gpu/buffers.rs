@@ -26,8 +26,8 @@ impl Gpu {
         context == self.context.context_id()
     }
 
-    /// Whether an object may be destroyed: it was created with this device, and no submission may
-    /// still use it.
+    /// Whether an object can be destroyed: it was created with this device, and the device is not hung, so that no
+    /// submission still uses it. Logs a warning if the object is of another device.
     fn destroys(&self, context: ContextId) -> bool {
         let owns = self.owns(context);
         if !owns {

@@ -152,7 +152,7 @@ impl LoweredGeometry {
     }
 }
 
-/// Returns the vertex streams that a shader emits to, in the form of [`LoweredGeometry::streams`].
+/// Returns the vertex streams that a shader emits to: bit n is set for stream n.
 ///
 /// # Errors
 /// [`LowerError::Stream`]

@@ -268,8 +268,9 @@ impl<'a> Tessellation<'a> {
     }
 
     /// Sets the phases of the control shader, which are the parts of its code between barriers; `None` if it has no
-    /// barriers. The variables that must keep their values between the phases are no longer cleared before the shader
-    /// runs.
+    /// barriers. The shader's function is called once for each phase of each invocation, and before each call the
+    /// variables that it may read before it writes them are set to 0. The variables in [`Phases::kept`] are excluded
+    /// from that: they say which phase of which invocation to run, or keep values from one call to the next.
     pub(super) fn set_phases(&mut self, phases: Option<Phases>) {
         if let Some(phases) = &phases {
             self.control_undefined.keep(&phases.kept);

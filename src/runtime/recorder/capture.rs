@@ -324,7 +324,8 @@ impl Capture {
         Ok(all)
     }
 
-    /// Does what [`record`](Self::record) does for one stream.
+    /// Records the draws of stream `stream`. If `is_end` is true, its counters are written, too. Returns where the
+    /// stream continues after these draws.
     ///
     /// # Safety
     /// The requirements of [`play`](Self::play) apply.

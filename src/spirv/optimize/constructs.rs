@@ -104,8 +104,8 @@ impl<'s> Walk<'s, '_> {
         Edge { from, block: self.block, state: self.state.clone(), place }
     }
 
-    /// Adds a branch to the edges (the branches to the block) of target `number`. `place` is the index in the written
-    /// words of the branch's operand with the label.
+    /// Adds a branch to the edges (the branches to the block) of target `number`. `place` is where the label of the
+    /// target is in the branch: an index into the words written so far ([`Edge::place`]).
     fn reach(&mut self, number: usize, from: Id, place: usize) {
         let edge = self.edge(from, place);
         self.targets[number].edges.push(edge);

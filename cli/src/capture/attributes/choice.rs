@@ -33,7 +33,7 @@ pub(super) enum Which {
 /// The origin of the values.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Source {
-    /// A column of the mesh, or of the file with a row for each instance.
+    /// The name of a column of the mesh, or of the `--per-instance` file, which has a row for each instance.
     Column(String),
     /// A constant for all vertices, with one value for each component.
     Constant(Vec<Values>),

@@ -118,8 +118,9 @@ fn visible(shown: &Shown<'_>) -> Vec<usize> {
     vertices
 }
 
-/// Returns the attributes for all columns. If the specification has an attribute name for a column, the attribute gets
-/// that name. Otherwise it gets a name that is made from the name of the column. No name is used twice.
+/// Returns the attributes for all columns. The position, and the first normal, texture coordinates and colour, get the
+/// names that glTF's specification has for them. Every other attribute gets a name that is made from the name of its
+/// column. No name is used twice.
 fn attributes<'a>(shown: &Shown<'a>) -> Vec<Attribute<'a>> {
     let columns = shown.records.columns;
     let position = place(columns).map(|column| &raw const *column);

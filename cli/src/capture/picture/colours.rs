@@ -28,9 +28,9 @@ const SCALE: [[f64; 3]; 5] = [
 ];
 
 impl<'a> Colouring<'a> {
-    /// Colours vertices by the column with this name or selector, or by the component with this name. If `name` is
-    /// `None`, colours them by the first column whose name says that it is a colour; then the result is `None` if there
-    /// is no such column.
+    /// Colours vertices by a captured output (a column). `name` is the output's name, or its location or built-in
+    /// (`@2`, `@Position`), or the name of one component of an output (`tint.y`). If `name` is `None`, colours them by
+    /// the first column whose name says that it is a colour; if there is no such column, returns `None`.
     pub(super) fn of(columns: &'a [Column], name: Option<&str>) -> Result<Option<Self>> {
         let whole = |column| Self { column, component: None };
         let Some(wanted) = name else {

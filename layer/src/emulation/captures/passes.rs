@@ -353,8 +353,8 @@ impl Captures {
         played.map(|()| barriers)
     }
 
-    /// Adds the captures and computations of secondary command buffers to those of this command buffer, which is about
-    /// to execute them.
+    /// This command buffer is about to execute secondary command buffers: adds their hoisted captures and computations
+    /// of draw arguments to its own.
     ///
     /// # Safety
     /// The buffers and other objects that the captures use are valid.

@@ -214,7 +214,8 @@ impl Stores {
 
 const POINT: vk::PipelineBindPoint = vk::PipelineBindPoint::GRAPHICS;
 
-/// The number of vertices whose counts are wrong in the same way.
+/// The vertices for which the shader did not run although primitives use them, or those for which it ran too often:
+/// their number, and an example.
 #[derive(Default)]
 struct Faults {
     vertices: u32,

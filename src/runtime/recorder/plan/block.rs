@@ -59,8 +59,10 @@ pub(in super::super) enum Scratch {
 /// The contents of a block that the CPU writes. They refer only to blocks before it, so that blocks can be written in
 /// order.
 ///
-/// The parameters of kernels and fused captures also contain the position where the capture begins, and the counters
-/// that its end writes. These are the same in all blocks of a plan.
+/// When the parameters of the setup kernel (without `assembly`), the resume kernel, the place kernel and fused captures
+/// are written, a [`Progress`](crate::sysval::setup::Progress) is added. Among other values it contains the position
+/// where the capture begins, and the addresses of the counters that its end writes. It is not stored here, because it
+/// is the same for all blocks of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub(in super::super) enum Upload {
     /// Draws that the CPU placed. If there are several, a list follows that contains the number of the draw of each

@@ -23,7 +23,8 @@ pub(super) const MOST_WORKGROUPS: u32 = 8;
 pub(super) struct Fusible {
     draw: CollectedDraw,
     workgroups: u32,
-    /// Whether the last workgroup to read the counters writes them. Otherwise workgroup 0 does.
+    /// Whether counters and queries are written by the workgroup that is the last to read the counters. Otherwise
+    /// workgroup 0 writes them, whether or not the others have read the counters.
     last_writes: bool,
 }
 

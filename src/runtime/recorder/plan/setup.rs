@@ -30,7 +30,7 @@ use crate::topology::XfbTopology;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Group {
     pub(in super::super) workgroup_size: u32,
-    /// The number of draws in the group.
+    /// The number of recorded draws in the group. An indirect command counts once, whatever its number of draws.
     pub(in super::super) draws: usize,
     state: usize,
     /// Whether primitive restart is enabled for the draws.
