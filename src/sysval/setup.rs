@@ -314,6 +314,18 @@ pub struct Operation {
     pub values: [u32; 4],
 }
 
+impl Operation {
+    /// The number of bytes at the address that the operation changes.
+    pub(crate) const fn size(&self) -> u64 {
+        let size = match self.kind {
+            operation::STORE => size_of::<u32>(),
+            operation::ADD => size_of::<[u64; 2]>(),
+            _ => size_of::<super::results::Query>(),
+        };
+        size as u64
+    }
+}
+
 /// Parameters of the finish kernel, which writes counters and query results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]

@@ -2,14 +2,14 @@
 
 use ash::vk;
 
-use super::collect::{Collected, Collector, Streams};
+use super::collect::{Collected, Collector, EndedCapture, Streams};
 use super::plan::Plan;
-use super::play::{CaptureOrder, Continuation, Places, Playback, Player};
+use super::play::{CaptureOrder, Continuation, Places, Playback, Player, limits_of};
 use super::{CaptureDesc, Captured, Inner, Recorded, Recorder};
 use crate::capture::{MAX_STREAMS, MAX_XFB_BUFFERS};
 use crate::runtime::arena::Suballocation;
 use crate::runtime::parameters::CounterBuffer;
-use crate::runtime::{ArenaAccess, Context, Kernels, RuntimeError};
+use crate::runtime::{ArenaAccess, Barrier, Context, Kernels, RuntimeError};
 use crate::sysval::Address;
 
 /// A compute capture as a value: the draws between Begin and End, with the state that is bound for each.
@@ -20,8 +20,9 @@ use crate::sysval::Address;
 ///
 /// A [`Recorder`] of the compute backend plays its capture when it ends. Whether the recorder or the application plays
 /// the capture, an error loses no draws: they stay collected, and can be played again with more memory. If only some
-/// draws of the capture have geometry shaders, or if it has several vertex streams, some draws may be recorded before
-/// the error, as by a [`flush`](Recorder::flush); the other draws must then be played into the same command buffer.
+/// draws of the capture have geometry shaders, if it has several vertex streams, or if several captures
+/// [were begun](Self::begin_next) in the value, some draws may be recorded before the error, as by a
+/// [`flush`](Recorder::flush); the other draws must then be played into the same command buffer.
 ///
 /// The capture keeps its memory: when it is begun again, collecting up to the same number of draws makes no heap
 /// allocations.
@@ -34,6 +35,8 @@ pub struct Capture {
     kernels: Kernels,
     /// Whether the recorder was dropped without `end`.
     is_abandoned: bool,
+    /// Whether [`end`](Self::end) was called for the current capture.
+    is_ended: bool,
     /// The state after a recorder flushed draws of the capture into a command buffer, or `None` if no draws were
     /// flushed.
     flushed: Option<Flushed>,
@@ -67,6 +70,7 @@ impl Capture {
             places: Places::default(),
             kernels: kernels.clone(),
             is_abandoned: false,
+            is_ended: false,
             flushed: None,
         }
     }
@@ -91,6 +95,37 @@ impl Capture {
         begun
     }
 
+    /// Begins another capture in this value, after [`end`](Self::end): a pair of `vkCmdBeginTransformFeedbackEXT` and
+    /// `vkCmdEndTransformFeedbackEXT` that follows the ones before. [`play`](Self::play) records all of them, which takes
+    /// less time for many small captures: they share one barrier, and one kernel writes all their counters and queries.
+    /// They take effect as if they were played one after the other by [`play_in_order`](Self::play_in_order).
+    ///
+    /// Vertex buffers, indices, descriptor sets, push constants and conditional rendering stay as they are, and the
+    /// vertex buffers of `desc` are bound in addition. Dynamic state is again as the pipeline has it, and no query is
+    /// active. A query that ended in an earlier capture of this value cannot begin again
+    /// ([`RuntimeError::QueryUsed`]).
+    ///
+    /// Returns `false`, and changes nothing, if the new capture needs a `Capture` of its own: if the one before has not
+    /// ended, was flushed, began with counters, or has draws whose counts the CPU does not know (indirect ones, with
+    /// primitive restart, conditional rendering or a geometry shader), if the new one has another pipeline or begins
+    /// with counters, and under the descriptor plan.
+    ///
+    /// # Errors
+    /// The errors of [`Recorder::begin`].
+    ///
+    /// # Safety
+    /// The requirements of [`Recorder::begin`] apply to all command buffers that the capture is [played](Self::play)
+    /// into.
+    pub unsafe fn begin_next(&mut self, desc: &CaptureDesc<'_>) -> Result<bool, RuntimeError> {
+        if !self.is_ended || self.flushed.is_some() {
+            return Ok(false);
+        }
+        // SAFETY: the caller's contract.
+        let has_begun = unsafe { self.streams.begin_next(desc) }?;
+        self.is_ended = !has_begun;
+        Ok(has_begun)
+    }
+
     /// Begins counting draws that are not captured, as [`Recorder::begin_inactive`] does.
     ///
     /// # Errors
@@ -105,7 +140,7 @@ impl Capture {
     /// Discards all collected draws. The capture must be begun again.
     pub fn clear(&mut self) {
         self.streams.clear();
-        self.is_abandoned = false;
+        (self.is_abandoned, self.is_ended) = (false, false);
         self.flushed = None;
     }
 
@@ -136,7 +171,7 @@ impl Capture {
     pub unsafe fn end(&mut self, counters: &[Option<CounterBuffer>]) -> Result<(), RuntimeError> {
         // SAFETY: the caller's contract.
         unsafe { self.streams.end(counters) }?;
-        self.is_abandoned = false;
+        (self.is_abandoned, self.is_ended) = (false, true);
         Ok(())
     }
 
@@ -170,8 +205,8 @@ impl Capture {
     /// and [`RuntimeError::TooManyDraws`] (geometry shaders); the error of a failed command or allocation.
     ///
     /// In case of an error nothing is recorded, and all draws stay collected. There is one exception: if only some
-    /// draws have a geometry shader, or the capture has several vertex streams, the draws or streams before the one
-    /// that failed may be recorded.
+    /// draws have a geometry shader, the capture has several vertex streams, or several captures
+    /// [were begun](Self::begin_next), the draws, streams or captures before the one that failed may be recorded.
     ///
     /// # Safety
     /// The requirements of [`Recorder::begin`] apply. If draws were flushed, the arena that they were flushed with has
@@ -317,8 +352,10 @@ impl Capture {
                 }
             }
         }
-        // With several vertex streams, no single `Captured` describes the whole capture.
-        let first = all[0].as_ref().filter(|_| self.streams.bound() == 1);
+        // No single `Captured` describes several vertex streams, or several captures.
+        let is_single = self.streams.bound() == 1
+            && self.streams.all().iter().all(|collector| collector.collected.ended.is_empty());
+        let first = all[0].as_ref().filter(|_| is_single);
         playback.recorded.captured =
             first.and_then(|after| captured(self.streams.all().first()?, after));
         Ok(all)
@@ -341,56 +378,10 @@ impl Capture {
             return Err(RuntimeError::NotBegun);
         };
         let counters = if is_end { collector.end_counters } else { Default::default() };
-        let mut recording = Recording { plan, places, kernels, collector, earlier };
-        let parts = recording.collector.collected.parts();
-        if parts.len() < 2 {
-            // SAFETY: the caller's contract.
-            return unsafe { recording.record_part(playback, counters) };
-        }
-        // Each part (a run of draws that is planned separately) continues where the previous part ended, like the draws
-        // after a flush.
-        let Collected { position, captured, ref mut ends, ref draws, .. } =
-            recording.collector.collected;
-        let (ends, draws) = (std::mem::take(ends), draws.clone());
-        let last = parts.len() - 1;
-        let mut result = Err(RuntimeError::NotBegun);
-        let mut failed = None;
-        for (number, part) in parts.into_iter().enumerate() {
-            let collected = &mut recording.collector.collected;
-            collected.draws.clear();
-            collected.draws.extend_from_slice(draws.get(part.clone()).unwrap_or_default());
-            if number == last {
-                collected.ends.clone_from(&ends);
-            }
-            let counters = if number == last { counters } else { Default::default() };
-            // SAFETY: the caller's contract.
-            result = unsafe { recording.record_part(playback, counters) };
-            let Ok(after) = &result else {
-                failed = Some(part.start);
-                break;
-            };
-            recording.earlier = after.positions;
-            let collected = &mut recording.collector.collected;
-            (collected.position, collected.captured) = (after.position, after.captured);
-        }
-        let Recording { collector, earlier, .. } = recording;
-        let collected = &mut collector.collected;
-        (collected.draws, collected.ends) = (draws, ends);
-        match failed.filter(|first| *first > 0) {
-            // The parts before the one that failed are recorded. Their draws are discarded, so that the next call
-            // records only the remaining draws.
-            Some(first) => {
-                drop(collected.draws.drain(..first));
-                let Playback { cmd, recorded, sets_disturbed, layout, .. } = *playback;
-                let mut positions = flushed.map(|flushed| flushed.positions).unwrap_or_default();
-                if let Some(position) = positions.get_mut(stream) {
-                    *position = earlier;
-                }
-                *flushed = Some(Flushed { cmd, recorded, sets_disturbed, layout, positions });
-            }
-            None => (collected.position, collected.captured) = (position, captured),
-        }
-        result
+        let mut recording =
+            Recording { plan, places, kernels, collector, flushed, stream, earlier };
+        // SAFETY: the caller's contract.
+        unsafe { recording.record(playback, counters) }
     }
 }
 
@@ -408,13 +399,186 @@ struct Recording<'a> {
     places: &'a mut Places,
     kernels: &'a Kernels,
     collector: &'a mut Collector,
+    flushed: &'a mut Option<Flushed>,
+    stream: usize,
     /// The memory to which an earlier recording of the stream wrote the positions in the capture buffers, or `None` if
     /// the CPU knows them.
     earlier: Option<Suballocation>,
 }
 
 impl Recording<'_> {
-    /// Records the draws of one [part](super::collect::Collected::parts).
+    /// Records the draws of all captures. `counters` are those that the end of the current capture writes.
+    ///
+    /// # Safety
+    /// The requirements of [`Capture::play`] apply.
+    unsafe fn record(
+        &mut self,
+        playback: &mut Playback<'_>,
+        counters: [Address; MAX_XFB_BUFFERS],
+    ) -> Result<Continuation, RuntimeError> {
+        let Collector { ctx, collected, .. } = &*self.collector;
+        // SAFETY: the caller's contract.
+        unsafe {
+            if collected.ended.is_empty() {
+                self.record_current(playback, counters)
+            } else if self.plan.make_joined(&limits_of(ctx), collected, &counters)? {
+                self.record_part(playback, counters, true)
+            } else {
+                self.record_apart(playback, counters)
+            }
+        }
+    }
+
+    /// Records the captures one after the other, with barriers between them where they need them. If one fails, those
+    /// before it stay recorded, and are removed.
+    ///
+    /// # Safety
+    /// The requirements of [`Capture::play`] apply.
+    unsafe fn record_apart(
+        &mut self,
+        playback: &mut Playback<'_>,
+        counters: [Address; MAX_XFB_BUFFERS],
+    ) -> Result<Continuation, RuntimeError> {
+        let is_in_order = playback.order.is_some();
+        let before = playback.recorded;
+        playback.order.get_or_insert_default();
+        // SAFETY: the caller's contract.
+        let result = unsafe { self.record_in_order(playback, counters) };
+        playback.order.take_if(|_| !is_in_order);
+        if result.is_err() && playback.recorded != before {
+            let ctx = &self.collector.ctx;
+            // The captures that were not recorded are played later, perhaps without an order. So they are ordered after
+            // the others here.
+            // SAFETY: the caller's contract.
+            let barriers = unsafe { ctx.kernel_barrier(playback.cmd, Barrier::BetweenCaptures) };
+            playback.recorded.barriers += barriers;
+            self.note_flushed(playback);
+        }
+        result
+    }
+
+    /// # Safety
+    /// The requirements of [`Capture::play`] apply.
+    unsafe fn record_in_order(
+        &mut self,
+        playback: &mut Playback<'_>,
+        counters: [Address; MAX_XFB_BUFFERS],
+    ) -> Result<Continuation, RuntimeError> {
+        let collected = &mut self.collector.collected;
+        let all = std::mem::take(&mut collected.ended);
+        let (draws, ends) =
+            (std::mem::take(&mut collected.draws), std::mem::take(&mut collected.ends));
+        let current = collected.targets;
+        let mut first = 0;
+        for (number, EndedCapture { targets, counters, end }) in all.iter().enumerate() {
+            let collected = &mut self.collector.collected;
+            collected.draws.clear();
+            collected.draws.extend_from_slice(draws.get(first..*end).unwrap_or_default());
+            collected.targets = *targets;
+            // SAFETY: the caller's contract.
+            if let Err(error) = unsafe { self.record_part(playback, *counters, false) } {
+                let collected = &mut self.collector.collected;
+                (collected.targets, collected.ends) = (current, ends);
+                collected.draws = draws;
+                collected.ended = all;
+                self.forget_captures(number);
+                return Err(error);
+            }
+            first = *end;
+        }
+        let collected = &mut self.collector.collected;
+        collected.draws.clear();
+        collected.draws.extend_from_slice(draws.get(first..).unwrap_or_default());
+        (collected.targets, collected.ends) = (current, ends);
+        // SAFETY: the caller's contract.
+        let result = unsafe { self.record_current(playback, counters) };
+        if result.is_ok() {
+            (self.collector.collected.draws, self.collector.collected.ended) = (draws, all);
+        }
+        result
+    }
+
+    /// Removes the first `count` captures that have ended, because they were recorded.
+    fn forget_captures(&mut self, count: usize) {
+        let collected = &mut self.collector.collected;
+        let Some(last) = count.checked_sub(1).and_then(|last| collected.ended.get(last)) else {
+            return;
+        };
+        let first = last.end;
+        drop(collected.draws.drain(..first));
+        drop(collected.ended.drain(..count));
+        collected.ended.iter_mut().for_each(|ended| ended.end -= first);
+        for state in &mut collected.states {
+            state.capture = state.capture.saturating_sub(count);
+        }
+    }
+
+    /// Notes that some draws were recorded, so that the others must be recorded into the same command buffer.
+    fn note_flushed(&mut self, playback: &Playback<'_>) {
+        let Playback { cmd, recorded, sets_disturbed, layout, .. } = *playback;
+        let mut positions = self.flushed.map(|flushed| flushed.positions).unwrap_or_default();
+        if let Some(position) = positions.get_mut(self.stream) {
+            *position = self.earlier;
+        }
+        *self.flushed = Some(Flushed { cmd, recorded, sets_disturbed, layout, positions });
+    }
+
+    /// Records the draws of the current capture.
+    ///
+    /// # Safety
+    /// The requirements of [`Capture::play`] apply.
+    unsafe fn record_current(
+        &mut self,
+        playback: &mut Playback<'_>,
+        counters: [Address; MAX_XFB_BUFFERS],
+    ) -> Result<Continuation, RuntimeError> {
+        let parts = self.collector.collected.parts();
+        if parts.len() < 2 {
+            // SAFETY: the caller's contract.
+            return unsafe { self.record_part(playback, counters, false) };
+        }
+        // Each part (a run of draws that is planned separately) continues where the previous part ended, like the draws
+        // after a flush.
+        let Collected { position, captured, ref mut ends, ref draws, .. } =
+            self.collector.collected;
+        let (ends, draws) = (std::mem::take(ends), draws.clone());
+        let last = parts.len() - 1;
+        let mut result = Err(RuntimeError::NotBegun);
+        let mut failed = None;
+        for (number, part) in parts.into_iter().enumerate() {
+            let collected = &mut self.collector.collected;
+            collected.draws.clear();
+            collected.draws.extend_from_slice(draws.get(part.clone()).unwrap_or_default());
+            if number == last {
+                collected.ends.clone_from(&ends);
+            }
+            let counters = if number == last { counters } else { Default::default() };
+            // SAFETY: the caller's contract.
+            result = unsafe { self.record_part(playback, counters, false) };
+            let Ok(after) = &result else {
+                failed = Some(part.start);
+                break;
+            };
+            self.earlier = after.positions;
+            let collected = &mut self.collector.collected;
+            (collected.position, collected.captured) = (after.position, after.captured);
+        }
+        let collected = &mut self.collector.collected;
+        (collected.draws, collected.ends) = (draws, ends);
+        match failed.filter(|first| *first > 0) {
+            // The parts before the one that failed are recorded. Their draws are discarded, so that the next call
+            // records only the remaining draws.
+            Some(first) => {
+                drop(collected.draws.drain(..first));
+                self.note_flushed(playback);
+            }
+            None => (collected.position, collected.captured) = (position, captured),
+        }
+        result
+    }
+
+    /// Records the collected draws: those of one [part](super::collect::Collected::parts) or one capture, or of all
+    /// captures together if `is_planned` is true, which says that `plan` is their plan.
     ///
     /// # Safety
     /// The requirements of [`Capture::play`] apply.
@@ -422,15 +586,16 @@ impl Recording<'_> {
         &mut self,
         playback: &mut Playback<'_>,
         counters: [Address; MAX_XFB_BUFFERS],
+        is_planned: bool,
     ) -> Result<Continuation, RuntimeError> {
-        let Self { plan, places, kernels, collector, earlier } = self;
+        let Self { plan, places, kernels, collector, earlier, .. } = self;
         let Collector { ctx, collected, bindings, table, .. } = &mut **collector;
         let mut after = Continuation {
             position: collected.position,
             positions: *earlier,
             captured: collected.captured,
         };
-        if !collected.is_empty() || counters != <[Address; _]>::default() {
+        if is_planned || !collected.is_empty() || counters != <[Address; _]>::default() {
             let mut player = Player {
                 ctx,
                 kernels,
@@ -443,7 +608,7 @@ impl Recording<'_> {
                 earlier: *earlier,
             };
             // SAFETY: the caller's contract.
-            after = unsafe { player.record(playback) }?;
+            after = unsafe { player.record(playback, is_planned) }?;
         }
         Ok(after)
     }

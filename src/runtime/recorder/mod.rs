@@ -98,7 +98,8 @@ pub struct Captured {
 #[non_exhaustive]
 pub struct Recorded {
     /// The result of the capture, or `None` if it is not known during recording, because it depends on a counter,
-    /// indirect arguments, a predicate, an index buffer with restarts or a geometry shader.
+    /// indirect arguments, a predicate, an index buffer with restarts or a geometry shader. Also `None` for several
+    /// vertex streams, and for several captures in one [`Capture`].
     pub captured: Option<Captured>,
     /// The number of dispatches that capture draws.
     pub captures: u32,

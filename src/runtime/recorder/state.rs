@@ -333,7 +333,8 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Ends conditional rendering. The end of a capture ends it, too.
+    /// Ends conditional rendering. The end of a capture ends it, too, unless another capture is begun in the same value by
+    /// [`Capture::begin_next`](super::Capture::begin_next).
     ///
     /// # Errors
     /// [`RuntimeError::NoConditionalRendering`]; [`RuntimeError::Unsupported`] on the native and vertex backends.

@@ -24,6 +24,7 @@ impl Collector {
             attributes: self.bindings.attributes.len().saturating_sub(1),
             constants,
             sets: self.bindings.sets.current(),
+            capture: self.collected.ended.len(),
             traits: Traits::default(),
         };
         let last = self.collected.states.last();

@@ -19,8 +19,8 @@ pub(in crate::runtime) use self::draws::most_slices;
 use self::queries::{ActiveQuery, QueryName};
 pub(super) use self::snapshots::{Constants, RecordedSets, SetNumbers};
 pub(super) use self::values::{
-    Attributes, Bindings, Collected, CollectedDraw, MAX_ASSEMBLED_DRAWS, Position, Ranges, State,
-    Target, Traits, invocations_per_item,
+    Attributes, Bindings, Collected, CollectedDraw, EndedCapture, MAX_ASSEMBLED_DRAWS, Position,
+    Ranges, State, Target, Targets, Traits, invocations_per_item,
 };
 use super::checks::{check_capture_buffers, check_counters, check_distinct};
 use super::{CaptureDesc, Captured};
@@ -29,7 +29,7 @@ use crate::counts::BoundBuffer;
 use crate::lower::Backend;
 use crate::runtime::descriptors::{Purpose, Table};
 use crate::runtime::parameters::{Arguments, CounterBuffer, VertexBuffer};
-use crate::runtime::{Context, Pipeline, QueryKind, QueryPool, RuntimeError};
+use crate::runtime::{Context, Pipeline, QueryKind, QueryPool, RuntimeError, pulling};
 use crate::sysval::{Address, AttributeDescriptor, split};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
@@ -175,6 +175,32 @@ impl Streams {
         }
         self.begun = true;
         Ok(())
+    }
+
+    /// Does what [`Capture::begin_next`](super::Capture::begin_next) does, for a capture that has ended and that was not
+    /// flushed.
+    ///
+    /// # Errors
+    /// The errors of [`begin`](Self::begin).
+    ///
+    /// # Safety
+    /// The requirements of [`begin`](Self::begin) apply.
+    pub(super) unsafe fn begin_next(
+        &mut self,
+        desc: &CaptureDesc<'_>,
+    ) -> Result<bool, RuntimeError> {
+        let [collector] = self.all_mut() else { return Ok(false) };
+        let is_same = |pipeline: &Pipeline| pipeline.is(desc.pipeline);
+        if !collector.bound.pipeline.as_ref().is_some_and(is_same)
+            || desc.pipeline.geometry().is_some()
+            || desc.counters.iter().any(Option::is_some)
+            || collector.ctx.table().is_some()
+        {
+            return Ok(false);
+        }
+        check_capture_buffers(&collector.ctx, desc.pipeline, desc.buffers)?;
+        // SAFETY: the caller's contract.
+        unsafe { collector.begin_next(desc) }
     }
 
     /// Begins counting draws that are not captured.
@@ -337,6 +363,49 @@ impl Collector {
         let pipeline = desc.pipeline;
         let Layout { strides, streams, .. } = *pipeline.layout();
         (self.bound.strides, self.bound.streams) = (strides, streams);
+        // SAFETY: the caller's contract.
+        self.collected.targets = unsafe { self.targets(desc) }?;
+        // SAFETY: the caller's contract.
+        self.collected.counters = unsafe { self.counter_addresses(desc.counters) }?;
+        if self.collected.counters != <[Address; _]>::default() {
+            self.collected.position = Position::Counters;
+            self.collected.captured = None;
+        }
+        self.set_pipeline(pipeline);
+        self.bind_vertex_buffers(desc.vertex_buffers)?;
+        // SAFETY: the caller's contract.
+        unsafe { self.find_attributes() }
+    }
+
+    /// Ends the current capture and begins another one with the same pipeline. What is bound stays bound, except for the
+    /// capture buffers; dynamic state is reset to the pipeline's, and no query is active. Returns `false`, and changes
+    /// nothing, if the captures could not be planned together.
+    ///
+    /// # Safety
+    /// The requirements of [`Recorder::begin`](super::Recorder::begin) apply.
+    unsafe fn begin_next(&mut self, desc: &CaptureDesc<'_>) -> Result<bool, RuntimeError> {
+        // What can fail comes first.
+        // SAFETY: the caller's contract.
+        let targets = unsafe { self.targets(desc) }?;
+        pulling::check_bound(desc.vertex_buffers)?;
+        if !self.collected.begin_next(self.end_counters) {
+            return Ok(false);
+        }
+        self.collected.targets = targets;
+        self.end_counters = Default::default();
+        self.bound.queries = Default::default();
+        self.set_pipeline(desc.pipeline);
+        self.bind_vertex_buffers(desc.vertex_buffers)?;
+        Ok(true)
+    }
+
+    /// Returns the capture buffers of a description that capture the stream.
+    ///
+    /// # Safety
+    /// The requirements of [`Recorder::begin`](super::Recorder::begin) apply.
+    unsafe fn targets(&mut self, desc: &CaptureDesc<'_>) -> Result<Targets, RuntimeError> {
+        let Bound { strides, streams, .. } = self.bound;
+        let mut targets = Targets::default();
         for (number, (bound, stride)) in desc.buffers.iter().zip(strides).enumerate() {
             let (Some(bound), Some(stride)) = (bound, stride) else { continue };
             if streams[number] != self.collected.stream {
@@ -350,18 +419,9 @@ impl Collector {
                 self.address(Purpose::Capture, what, (bound.buffer, bound.offset, size))
             }?;
             let buffer = BoundBuffer { size: bound.size, position: 0, stride };
-            self.collected.targets[number] = Some(Target { buffer, address: split(address) });
+            targets[number] = Some(Target { buffer, address: split(address) });
         }
-        // SAFETY: the caller's contract.
-        self.collected.counters = unsafe { self.counter_addresses(desc.counters) }?;
-        if self.collected.counters != <[Address; _]>::default() {
-            self.collected.position = Position::Counters;
-            self.collected.captured = None;
-        }
-        self.set_pipeline(pipeline);
-        self.bind_vertex_buffers(desc.vertex_buffers)?;
-        // SAFETY: the caller's contract.
-        unsafe { self.find_attributes() }
+        Ok(targets)
     }
 
     fn clear(&mut self) {

@@ -28,6 +28,9 @@ pub(in super::super) const MAX_ASSEMBLED_DRAWS: u64 = 1 << 16;
 /// ([`ENTRIES_PER_BLOCK`](crate::sysval::entries::ENTRIES_PER_BLOCK)).
 const MAX_ASSEMBLED_COMMANDS: usize = 1 << 12;
 
+/// The largest number of captures in one value that have ended. Each plan compares the bytes that they write.
+const MOST_ENDED: usize = 1024;
+
 /// The draws of one vertex stream, and where they are captured. The addresses must be
 /// [resolved](crate::runtime::addresses::resolve) before shaders use them.
 #[derive(Debug)]
@@ -36,7 +39,12 @@ pub(in super::super) struct Collected {
     /// Whether the side effects of the shaders happen when this stream stores its records. The shaders run for each
     /// stream, but their side effects must happen for one stream only.
     pub(in super::super) has_effects: bool,
-    pub(in super::super) targets: [Option<Target>; MAX_XFB_BUFFERS],
+    /// The captures that were begun in this value before the current one, and have ended
+    /// ([`Capture::begin_next`](crate::runtime::Capture::begin_next)), in order. All other members describe the current
+    /// capture, except for the lists: `draws` begins with the draws of these captures, and `states`, `ends` and
+    /// `reached` belong to all captures.
+    pub(in super::super) ended: Vec<EndedCapture>,
+    pub(in super::super) targets: Targets,
     /// Where the first record of these draws is written in the capture buffers.
     pub(in super::super) position: Position,
     /// For each capture buffer, the address of the counter that the capture was begun with, or 0.
@@ -51,6 +59,19 @@ pub(in super::super) struct Collected {
     /// The device addresses that captures may read: the ranges of all buffers that were bound since Begin. Memory that
     /// shaders access through the application's descriptors is not included.
     pub(in super::super) reached: Ranges,
+}
+
+/// The bound capture buffers, by number.
+pub(in super::super) type Targets = [Option<Target>; MAX_XFB_BUFFERS];
+
+/// A capture that has ended, when another one was begun in the same [`Capture`](crate::runtime::Capture).
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct EndedCapture {
+    pub(in super::super) targets: Targets,
+    /// For each capture buffer, the address of the counter that the end of the capture writes, or 0.
+    pub(in super::super) counters: [Address; MAX_XFB_BUFFERS],
+    /// The index in [`Collected::draws`] behind its last draw.
+    pub(in super::super) end: usize,
 }
 
 /// A bound capture buffer, without its Vulkan handle.
@@ -98,6 +119,9 @@ pub(in super::super) struct State {
     pub(in super::super) constants: usize,
     /// The index of the snapshot of the descriptor sets in [`Bindings::sets`].
     pub(in super::super) sets: usize,
+    /// The number of captures before the draw's own: an index in [`Collected::ended`], or its length for the current
+    /// capture.
+    pub(in super::super) capture: usize,
     pub(in super::super) traits: Traits,
 }
 
@@ -168,6 +192,7 @@ impl Default for Collected {
         Self {
             stream: 0,
             has_effects: true,
+            ended: Vec::new(),
             targets: Default::default(),
             position: Position::Known(0),
             counters: Default::default(),
@@ -188,9 +213,35 @@ impl Collected {
         self.reached.clear();
     }
 
+    /// Ends the current capture, whose end writes `counters`, and begins another one without buffers. Returns `false`,
+    /// and changes nothing, if the two could not be planned together, or if there are many captures already.
+    pub(super) fn begin_next(&mut self, counters: [Address; MAX_XFB_BUFFERS]) -> bool {
+        let is_known = self.position == Position::Known(0) && self.knows_draws();
+        if !is_known || self.ended.len() >= MOST_ENDED {
+            return false;
+        }
+        let targets = std::mem::take(&mut self.targets);
+        self.ended.push(EndedCapture { targets, counters, end: self.draws.len() });
+        true
+    }
+
+    /// Whether the CPU knows how many primitives each draw of the current capture generates, and none has a geometry or
+    /// tessellation shader.
+    pub(in super::super) fn knows_draws(&self) -> bool {
+        let first = self.ended.last().map_or(0, |capture| capture.end);
+        let mut draws = self.draws.iter().skip(first);
+        draws.all(|draw| draw.is_known() && self.traits_of(draw).geometry.is_none())
+    }
+
+    /// The capture buffers to which draws with this state are captured.
+    pub(in super::super) fn targets_of(&self, state: &State) -> &Targets {
+        self.ended.get(state.capture).map_or(&self.targets, |capture| &capture.targets)
+    }
+
     /// Removes the draws, because they were recorded. The capture continues at `position`.
     pub(super) fn advance(&mut self, position: Position, captured: Option<Captured>) {
         (self.position, self.captured) = (position, captured);
+        self.ended.clear();
         self.draws.clear();
         self.states.clear();
         self.ends.clear();
@@ -201,11 +252,22 @@ impl Collected {
         self.draws.is_empty() && self.ends.is_empty()
     }
 
+    /// Iterates over all captures, the current one last: its capture buffers, the counters that its end writes
+    /// (`counters` for the current one), and the index in `draws` behind its last draw.
+    pub(in super::super) fn captures<'a>(
+        &'a self,
+        counters: &'a [Address; MAX_XFB_BUFFERS],
+    ) -> impl Iterator<Item = (&'a Targets, &'a [Address; MAX_XFB_BUFFERS], usize)> {
+        let ended = self.ended.iter().map(|ended| (&ended.targets, &ended.counters, ended.end));
+        ended.chain([(&self.targets, counters, self.draws.len())])
+    }
+
+    /// The bound capture buffers of the current capture.
     pub(in super::super) fn bound_targets(&self) -> impl Iterator<Item = &Target> {
         self.targets.iter().flatten()
     }
 
-    /// Whether any capture buffer is bound. If not, primitives are only counted.
+    /// Whether any capture buffer is bound for the current capture. If not, its primitives are only counted.
     pub(in super::super) fn has_targets(&self) -> bool {
         self.bound_targets().next().is_some()
     }
@@ -222,7 +284,7 @@ impl Collected {
 
     /// Returns the indices of the states with which shaders have to run, in ascending order.
     pub(in super::super) fn used_states(&self) -> impl Iterator<Item = usize> {
-        let captures = self.has_targets();
+        let captures = self.has_targets() || !self.ended.is_empty();
         let is_used = move |draw: &&CollectedDraw| {
             // To count the primitives that a geometry shader emits, the shader must run.
             captures || self.traits_of(draw).geometry.is_some()
@@ -412,15 +474,13 @@ impl Ranges {
         let first = self.0.partition_point(|other| other.end < range.start);
         let touching = |other: &&Range<u64>| other.start <= range.end;
         let count = self.0.iter().skip(first).take_while(touching).count();
-        let found = self.0.get(first..first + count).unwrap_or_default();
-        match found {
+        match self.0.get_mut(first..first + count).unwrap_or_default() {
             [] if range.is_empty() => {}
             [] => self.0.insert(first, range),
-            [only] if only.start <= range.start && range.end <= only.end => {}
-            [one, ..] => {
-                let last = found.last().unwrap_or(one);
-                let all = one.start.min(range.start)..last.end.max(range.end);
-                self.0.splice(first..first + count, [all]);
+            [one] => *one = one.start.min(range.start)..one.end.max(range.end),
+            [one, .., last] => {
+                *one = one.start.min(range.start)..last.end.max(range.end);
+                drop(self.0.drain(first + 1..first + count));
             }
         }
     }

@@ -38,6 +38,10 @@
 //! Queries that have ended need further steps at the end: barrier; finish kernel; barrier. Under the descriptor plan,
 //! if an earlier recording wrote the position, a first step copies the position.
 //!
+//! Several captures that were begun in one [`Capture`](super::Capture) are planned together, as in place.rs, if all
+//! their positions and draws are known, and if none accesses bytes that another one writes ([`Plan::make_joined`]).
+//! Otherwise each has its own plan.
+//!
 //! # The choice of dispatches
 //! A draw needs one invocation for each vertex or index, and in a fan two. In a strip, one invocation may capture its
 //! vertex several times.
@@ -64,6 +68,8 @@ mod step;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may panic")]
 mod tests;
+
+use std::ops::Range;
 
 pub(super) use self::block::{
     Assembly, BatchId, Block, BlockId, Contents, Queries, Scratch, Upload,
@@ -96,6 +102,8 @@ pub(super) struct Plan {
     pub(super) steps: Vec<Step>,
     /// The memory that the steps read and write, in the order in which it is taken from the arena.
     pub(super) blocks: Vec<Block>,
+    /// The ranges of addresses to which the CPU placed records. Complete if `after` is known.
+    pub(super) written: Vec<Range<u64>>,
     /// The draws that the CPU placed, as shaders read them.
     pub(super) placed: Vec<DrawSysvals>,
     /// The operations of the finish kernel: first writes of counters and queries whose values the CPU knows, then ends
@@ -166,11 +174,39 @@ impl Plan {
         planner.plan_ends()
     }
 
+    /// Plans all captures of `collected` ([`Collected::ended`]) together, so that they share barriers and the finish
+    /// kernel: they run at the same time. Returns `false` if they must be recorded one after the other, because the CPU
+    /// does not know the draws of the current one, or because a capture accesses bytes that another one writes.
+    ///
+    /// # Errors
+    /// [`RuntimeError::DispatchTooLarge`].
+    pub(super) fn make_joined(
+        &mut self,
+        limits: &Limits,
+        collected: &Collected,
+        counters: &[Address; MAX_XFB_BUFFERS],
+    ) -> Result<bool, RuntimeError> {
+        self.clear();
+        if !collected.knows_draws() {
+            return Ok(false);
+        }
+        let mut planner = Planner { limits, collected, counters, plan: self };
+        planner.place_draws(0)?;
+        if !planner.are_apart() {
+            return Ok(false);
+        }
+        planner.plan_direct()?;
+        planner.plan_finish()?;
+        planner.plan_ends()?;
+        Ok(true)
+    }
+
     /// Removes the previous plan, except for `restarts`, which [`plan_restarts`](Planner::plan_restarts) clears. The
     /// heap memory is kept.
     fn clear(&mut self) {
         self.steps.clear();
         self.blocks.clear();
+        self.written.clear();
         self.forget_placed();
         self.operations.clear();
         self.groups.clear();

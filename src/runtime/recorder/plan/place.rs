@@ -6,15 +6,20 @@
 //! barrier; finish, which writes counters and queries
 //! ```
 
+use std::ops::Range;
+
 use super::super::Captured;
-use super::super::collect::{CollectedDraw, Position, Target, Traits, invocations_per_item};
+use super::super::collect::{
+    CollectedDraw, Position, Ranges, State, Target, Targets, Traits, invocations_per_item,
+};
 use super::{BlockId, CaptureStep, Draws, Planner, Queries, Size, Step, Touched, Upload, When};
+use crate::capture::MAX_XFB_BUFFERS;
 use crate::counts::{BoundBuffer, DrawCounts};
 use crate::runtime::fold::{dispatch_size, fold};
 use crate::runtime::pipeline::{Key, Source};
 use crate::runtime::{Barrier, RuntimeError};
 use crate::sysval::setup::{Input, Operation, operation};
-use crate::sysval::{Address, DrawSysvals, flags, offset, reciprocal, split};
+use crate::sysval::{Address, DrawSysvals, flags, join, offset, reciprocal, split};
 use crate::topology::{PrimitiveTopology, XfbTopology};
 
 /// The default of [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups): draws share a
@@ -134,23 +139,53 @@ impl Cursor {
 }
 
 impl Planner<'_> {
-    /// Places the draws, the first one at record number `record`, and adds the operations that write counters and
-    /// queries.
+    /// Places the draws of each capture, the first one at record number `record`, and adds the operations that write
+    /// counters and queries.
     pub(super) fn place_draws(&mut self, record: u32) -> Result<(), RuntimeError> {
-        let mut cursor = Cursor { record, ..Cursor::default() };
-        self.place_from(&mut cursor)?;
+        let collected = self.collected;
+        let (mut cursor, mut first) = (Cursor::default(), 0);
+        for (targets, counters, end) in collected.captures(self.counters) {
+            cursor.record = record;
+            let draws = collected.draws.get(first..end).unwrap_or_default();
+            draws.iter().try_for_each(|draw| self.place_draw(draw, &mut cursor))?;
+            first = end;
+            self.write_counters(targets, counters, cursor.record);
+            let [before, after] = [record, cursor.record].map(Position::Known);
+            self.plan.written.extend(targets.iter().flatten().map(|target| {
+                let at = |position: Position| position.in_buffer(target).unwrap_or_default();
+                let base = join(target.address);
+                base.saturating_add(at(before))..base.saturating_add(at(after))
+            }));
+        }
         for tally in [cursor.stream, cursor.generated] {
             self.write_query(tally);
         }
         self.plan.after = Position::Known(cursor.record);
         let [written, needed] = cursor.captured;
-        self.plan.captured = self.collected.captured.map(|before| Captured {
+        let captured = collected.captured.filter(|_| collected.ended.is_empty());
+        self.plan.captured = captured.map(|before| Captured {
             primitives_written: before.primitives_written.wrapping_add(written),
             primitives_needed: before.primitives_needed.wrapping_add(needed),
             ..before
         });
-        self.write_counters(cursor.record);
         Ok(())
+    }
+
+    /// Whether the captures of which all draws were placed can run at the same time: no bytes are written twice, and
+    /// draws read none that are written.
+    pub(super) fn are_apart(&self) -> bool {
+        let operations = self.plan.operations.iter().map(|operation| {
+            let start = join(operation.address);
+            start..start.saturating_add(operation.size())
+        });
+        let mut written = Ranges::new();
+        let is_new = |range: Range<u64>| {
+            let is_new = !written.overlaps(&range);
+            written.add(range);
+            is_new
+        };
+        self.plan.written.iter().cloned().chain(operations).all(is_new)
+            && !self.collected.reached.as_slice().iter().any(|range| written.overlaps(range))
     }
 
     /// Places the draws, the first one at the position of `cursor`, and moves the cursor behind the last one.
@@ -178,12 +213,13 @@ impl Planner<'_> {
         }
 
         let at = Position::Known(cursor.record);
-        let buffers = self.collected.bound_targets().map(|target| {
+        let state = self.collected.states.get(draw.state).copied().unwrap_or_default();
+        let buffers = self.collected.targets_of(&state).iter().flatten().map(|target| {
             let position = at.in_buffer(target).unwrap_or_default();
             BoundBuffer { position, ..target.buffer }
         });
         let Input { count, instance_count, .. } = draw.input;
-        let traits = self.collected.traits_of(draw);
+        let traits = state.traits;
         let counts = match traits.emission() {
             Some(each) => DrawCounts::emitted(draw.topology, count, instance_count, each, buffers),
             None => DrawCounts::new(draw.topology, count, instance_count, buffers),
@@ -210,7 +246,7 @@ impl Planner<'_> {
             placed.output_count = 1;
         }
         let shared = self.shared_workgroups(draw, &traits, &placed);
-        let own = self.key_of(draw, &traits, columns * rows, shared);
+        let own = self.key_of(draw, &state, columns * rows, shared);
         let dispatch = Dispatch {
             first: self.plan.placed.len(),
             count: 1,
@@ -275,10 +311,15 @@ impl Planner<'_> {
         }
     }
 
-    /// Adds operations that store the counters with which the capture ends.
-    fn write_counters(&mut self, record: u32) {
+    /// Adds operations that store the `counters` with which a capture to `targets` ends behind record number `record`.
+    fn write_counters(
+        &mut self,
+        targets: &Targets,
+        counters: &[Address; MAX_XFB_BUFFERS],
+        record: u32,
+    ) {
         let after = Position::Known(record);
-        for (target, address) in self.collected.targets.iter().zip(self.counters) {
+        for (target, address) in targets.iter().zip(counters) {
             let position = target.and_then(|target| after.in_buffer(&target)).unwrap_or_default();
             // A position is at most the end of the buffer, which is below 4 GiB, so it fits into the dword.
             let values = [u32::try_from(position).unwrap_or(u32::MAX), 0, 0, 0];
@@ -317,12 +358,13 @@ impl Planner<'_> {
     fn key_of(
         &self,
         draw: &CollectedDraw,
-        traits: &Traits,
+        state: &State,
         workgroups: u32,
         shared: Option<u32>,
     ) -> Key {
+        let traits = &state.traits;
         let Input { base_vertex, count, instance_count, first_instance, .. } = draw.input;
-        if !self.is_single(draw, traits) {
+        if !self.is_single(draw, state) {
             return Key::ANY;
         }
         let most = match traits.is_staged {
@@ -333,7 +375,7 @@ impl Planner<'_> {
         let indexed = draw.is_indexed();
         let checked = indexed
             || traits.geometry.is_some()
-            || !self.is_aligned(traits)
+            || !self.is_aligned(state)
             || workgroups > most
             || instance_count != 1
             || end > traits.vertices.into()
@@ -386,13 +428,14 @@ impl Planner<'_> {
 
     /// Whether Vulkan pipelines for one draw ([`Source::Pushed`]) support this draw: elements of attributes begin
     /// within 4 GiB, and either all accesses are aligned to their size, or these pipelines test the alignment.
-    pub(super) fn is_single(&self, draw: &CollectedDraw, traits: &Traits) -> bool {
-        !draw.reaches_far() && (self.limits.tests_alignment || self.is_aligned(traits))
+    pub(super) fn is_single(&self, draw: &CollectedDraw, state: &State) -> bool {
+        !draw.reaches_far() && (self.limits.tests_alignment || self.is_aligned(state))
     }
 
     /// Whether all accesses to attributes and records are aligned to their size.
-    fn is_aligned(&self, traits: &Traits) -> bool {
-        traits.has_aligned_attributes && self.collected.bound_targets().all(Target::is_aligned)
+    fn is_aligned(&self, state: &State) -> bool {
+        let mut targets = self.collected.targets_of(state).iter().flatten();
+        state.traits.has_aligned_attributes && targets.all(Target::is_aligned)
     }
 }
 

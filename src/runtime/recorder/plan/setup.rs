@@ -265,7 +265,7 @@ impl Planner<'_> {
             return None;
         };
         let [draw] = draws[..] else { return None };
-        let traits = self.collected.traits_of(&draw);
+        let state = self.collected.states.get(draw.state).copied().unwrap_or_default();
         let Input { kind, count, instance_count, predicate, .. } = draw.input;
         let unclamped = unclamped_draw(&draw.input);
         let invocations = count.checked_mul(invocations_per_item(draw.topology))?;
@@ -273,7 +273,7 @@ impl Planner<'_> {
         // same time.
         if self.limits.by_descriptors
             || !draw.is_restarted()
-            || !self.is_single(&draw, &traits)
+            || !self.is_single(&draw, &state)
             || kind != kind::DIRECT
             || predicate != Address::default()
             || instance_count != 1
@@ -297,7 +297,7 @@ impl Planner<'_> {
             ..unclamped
         };
         let key = Key { restart: true, ..Key::of(Source::Pushed) };
-        let workgroups = u64::from(invocations.div_ceil(traits.workgroup_size(&key)));
+        let workgroups = u64::from(invocations.div_ceil(state.traits.workgroup_size(&key)));
         let workgroups = fold(workgroups, self.limits.workgroups_per_axis).ok()?;
         Some(KnownDraw { draw: known, workgroups })
     }

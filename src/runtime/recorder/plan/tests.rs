@@ -1,7 +1,7 @@
 //! Tests of plans as values, without a device.
 
 use super::super::collect::{
-    Collected, CollectedDraw, Position, State, Target, Traits, most_invocations,
+    Collected, CollectedDraw, EndedCapture, Position, State, Target, Traits, most_invocations,
 };
 use super::*;
 use crate::counts::BoundBuffer;
@@ -697,4 +697,66 @@ fn sets_that_kernels_would_disturb_are_refused() {
         let refused = plan.make(&DESCRIPTORS, &resumed, &NO_COUNTERS, true);
         assert!(matches!(refused, Err(RuntimeError::DescriptorSetUnknown { set: 2 })));
     }
+}
+
+/// Two captures of a triangle list in one value, to buffers that are `distance` bytes apart, each with a counter.
+fn two_captures(distance: u32) -> Collected {
+    let mut collected = captured(&[draw(LIST, 300)]);
+    let targets = collected.targets;
+    collected.ended =
+        vec![EndedCapture { targets, counters: [[32, 0], [0; 2], [0; 2], [0; 2]], end: 1 }];
+    for target in collected.targets.iter_mut().flatten() {
+        target.address[0] += distance;
+    }
+    let state = State { capture: 1, ..collected.states[0] };
+    collected.states.push(state);
+    let draw = CollectedDraw { state: 1, ..collected.draws[0] };
+    collected.draws.push(draw);
+    collected
+}
+
+/// Whether the captures are planned together. If so, checks the steps.
+fn are_joined(collected: &Collected) -> bool {
+    let mut plan = Plan::default();
+    let joined = plan.make_joined(&ADDRESSES, collected, &COUNTERS).unwrap();
+    if joined {
+        check(&plan);
+        let steps: Vec<String> = plan.steps.iter().map(described).collect();
+        let captures = "capture one pushed, workgroups 5: Pushed, List";
+        assert_eq!(
+            steps,
+            [
+                "barrier BetweenCaptures InOrder Captured",
+                captures,
+                captures,
+                "barrier BeforeFinish Touched Operations { first: 0, end: 2 }",
+                "Finish 2 x 1"
+            ]
+        );
+        let stored = plan.operations.iter().map(|operation| operation.values[0]);
+        assert_eq!(stored.collect::<Vec<_>>(), [4800; 2]);
+        assert_eq!((plan.after, plan.captured), (Position::Known(300), None));
+    }
+    joined
+}
+
+/// Captures are recorded together only if none accesses bytes that another one writes.
+#[test]
+fn captures_are_joined_where_they_are_apart() {
+    assert!(are_joined(&two_captures(4800)));
+    assert!(!are_joined(&two_captures(4799)));
+    let with = |change: fn(&mut Collected)| {
+        let mut collected = two_captures(4800);
+        change(&mut collected);
+        are_joined(&collected)
+    };
+    // The bytes behind what is captured do not matter, but what is captured does.
+    assert!(with(|collected| collected.reached.add((1 << 32) + 9600..(1 << 32) + 9700)));
+    assert!(!with(|collected| collected.reached.add((1 << 32) + 9599..(1 << 32) + 9700)));
+    assert!(!with(|collected| collected.reached.add(32..36)));
+    // Both write one counter, or a counter lies in what is captured.
+    assert!(!with(|collected| collected.ended[0].counters = COUNTERS));
+    assert!(!with(|collected| collected.ended[0].counters[0] = [4, 1]));
+    // Only the GPU knows a draw.
+    assert!(!with(|collected| collected.draws[1] = indirect(collected.draws[1], 1)));
 }

@@ -145,7 +145,7 @@ impl Places {
 }
 
 /// Returns the limits and settings of a context on which plans depend.
-fn limits_of(ctx: &Context) -> Limits {
+pub(super) fn limits_of(ctx: &Context) -> Limits {
     Limits {
         workgroups_per_axis: ctx.max_workgroups_per_axis(),
         shared_workgroups: ctx.max_shared_workgroups(),
@@ -159,6 +159,7 @@ fn limits_of(ctx: &Context) -> Limits {
 
 impl Player<'_> {
     /// Records the collected draws, and returns where the capture continues. In case of an error nothing is recorded.
+    /// `is_planned` says whether [`plan`](Self::plan) is the plan of these draws. Otherwise it is made first.
     ///
     /// # Errors
     /// The errors of [`Capture::play`](super::Capture::play).
@@ -168,10 +169,11 @@ impl Player<'_> {
     pub(super) unsafe fn record(
         &mut self,
         playback: &mut Playback<'_>,
+        is_planned: bool,
     ) -> Result<Continuation, RuntimeError> {
         let mark = playback.arena.mark();
         // SAFETY: the caller's contract.
-        let recorded = unsafe { self.record_planned(playback) };
+        let recorded = unsafe { self.record_planned(playback, is_planned) };
         if recorded.is_err() {
             playback.arena.rewind(mark);
             playback.last_sets.clear();
@@ -184,6 +186,7 @@ impl Player<'_> {
     unsafe fn record_planned(
         &mut self,
         playback: &mut Playback<'_>,
+        is_planned: bool,
     ) -> Result<Continuation, RuntimeError> {
         // Since the last recording, the application itself may have bound sets and a pipeline.
         self.places.sets.forget(&self.bindings.sets);
@@ -191,7 +194,9 @@ impl Player<'_> {
         self.check_layouts(playback)?;
         let mark = playback.arena.mark();
         let limits = limits_of(self.ctx);
-        self.plan.make(&limits, self.collected, self.counters, true)?;
+        if !is_planned {
+            self.plan.make(&limits, self.collected, self.counters, true)?;
+        }
         // SAFETY: the caller's contract.
         unsafe { self.prepare(playback) }?;
         let fits = self.ctx.table().is_none_or(|limits| self.table.fits_fused(limits));

@@ -6,7 +6,6 @@ use super::super::collect::{Position, Ranges};
 use super::super::plan::Touched;
 use super::{Playback, Player};
 use crate::runtime::Barrier;
-use crate::sysval::results::Query;
 use crate::sysval::setup::{Operation, operation};
 use crate::sysval::{Address, join};
 
@@ -131,15 +130,12 @@ impl Player<'_> {
         let collected = self.collected;
         let accesses = &mut self.places.accesses;
         accesses.read.extend_from_slice(collected.reached.as_slice());
-        for target in collected.bound_targets() {
-            let of = |position: Position| position.in_buffer(target);
-            // If a position is not known, the capture may write to any byte of the range.
-            let (start, end) = match (of(collected.position), of(self.plan.after)) {
-                (Some(start), Some(end)) => (start, end),
-                _ => (0, target.buffer.size),
-            };
-            let base = join(target.address);
-            accesses.written.push(base.saturating_add(start)..base.saturating_add(end));
+        match self.plan.after {
+            Position::Known(_) => accesses.written.extend_from_slice(&self.plan.written),
+            // The capture may write to any byte of its buffers.
+            _ => collected.bound_targets().for_each(|target| {
+                accesses.write(target.address, target.buffer.size);
+            }),
         }
     }
 
@@ -163,13 +159,9 @@ impl Player<'_> {
         let accesses = &mut self.places.accesses;
         for operation in self.plan.operations.get(first..end).unwrap_or_default() {
             let Operation { address, kind, values: [low, high, ..], .. } = *operation;
-            match kind {
-                operation::ADD => accesses.write(address, VALUES),
-                operation::END => {
-                    accesses.write(address, size_of::<Query>() as u64);
-                    accesses.write([low, high], COUNTER);
-                }
-                _ => accesses.write(address, COUNTER),
+            accesses.write(address, operation.size());
+            if kind == operation::END {
+                accesses.write([low, high], COUNTER);
             }
         }
     }

@@ -244,7 +244,7 @@ impl Player<'_> {
         let attributes = self.bindings.attributes[state.attributes];
         Sysvals {
             draw: DrawSysvals::default(),
-            xfb_address: self.collected.targets.map(target),
+            xfb_address: self.collected.targets_of(&state).map(target),
             table: self.resolve(self.places.table_of(number)),
             source: self.readable(Address::default(), 0),
             attributes: attributes.inline.map(|a| self.readable_attribute(a)),
