@@ -169,7 +169,7 @@ fn run(case: Case) -> Option<(Vec<u32>, u32)> {
     let mut device = Program::newer(&extensions, (&raw mut feature).cast())?;
     use vk::BufferUsageFlags as Usage;
     let (target, captured) = device.buffer(RECORDS, Usage::TRANSFORM_FEEDBACK_BUFFER_EXT);
-    let (vertices, given) = device.buffer(POINTS as usize, Usage::VERTEX_BUFFER);
+    let (vertices, given) = device.buffer(2 * POINTS as usize, Usage::VERTEX_BUFFER);
     let (uniform, value) = device.buffer(4, Usage::UNIFORM_BUFFER);
     let (storage, found) = device.buffer(4, Usage::STORAGE_BUFFER);
     let (raw, xfb) = (&device.raw, device.xfb());
@@ -177,7 +177,7 @@ fn run(case: Case) -> Option<(Vec<u32>, u32)> {
     let input = ext::vertex_input_dynamic_state::Device::new(device.instance(), raw);
     // SAFETY: every handle is of the device, and in use only until the submission is done.
     unsafe {
-        for point in 0..POINTS {
+        for point in 0..2 * POINTS {
             given.add(point as usize).write(10 * point);
         }
         value.write(VALUE);
@@ -331,6 +331,22 @@ fn run(case: Case) -> Option<(Vec<u32>, u32)> {
             (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
             raw.cmd_draw(cmd, POINTS, 1, 0, 0);
             (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+            // Two more captures: one with a stride that is bound with the buffer, and one for which the vertex input
+            // sets the former stride again.
+            for number in 1..if case == Case::Vertex { 3 } else { 1 } {
+                match number {
+                    1 => {
+                        let (buffers, strides) = ([vertices], [8]);
+                        raw.cmd_bind_vertex_buffers2(cmd, 0, &buffers, &[0], None, Some(&strides));
+                    }
+                    _ => input.cmd_set_vertex_input(cmd, &bindings, &attributes),
+                }
+                let offset = u64::from(4 * POINTS * number);
+                bind(cmd, 0, 1, &raw const target, &offset, &u64::from(4 * POINTS));
+                (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+                raw.cmd_draw(cmd, POINTS, 1, 0, 0);
+                (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+            }
             raw.cmd_end_rendering(cmd);
             raw.cmd_dispatch(cmd, 1, 1, 1);
         });
@@ -688,7 +704,11 @@ fn shader_objects_capture() {
     ] {
         let Some((mut captured, found)) = run(case) else { return };
         let mut expected: Vec<u32> = match case {
-            Case::Vertex | Case::Binary => numbers().collect(),
+            Case::Vertex => {
+                let all = [1, 2, 1].map(|step| (0..POINTS).map(move |point| point * step));
+                all.into_iter().flatten().map(|element| 10 * element + VALUE + PLUS).collect()
+            }
+            Case::Binary => numbers().collect(),
             Case::Unlinked | Case::Linked | Case::BinaryGeometry => {
                 numbers().flat_map(|number| [number, 1000 + number]).collect()
             }

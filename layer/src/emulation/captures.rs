@@ -66,6 +66,9 @@ pub(crate) struct Captures {
     /// rasterization is discarded, so such draws must reach the driver.
     pub(super) other_queries: u32,
     hoisted: Vec<Hoisted>,
+    /// Whether the next capture may be joined to the last one in `hoisted`: no draw was captured after the draws of that
+    /// one, so `state.changed` says what must be bound again.
+    joins_last: bool,
     /// The memory that the captures of this command buffer accessed since the last barrier that the
     /// layer recorded between captures.
     order: CaptureOrder,
@@ -102,6 +105,7 @@ impl Captures {
             queries: Vec::new(),
             other_queries: 0,
             hoisted: Vec::new(),
+            joins_last: false,
             order: CaptureOrder::new(),
             spare: Vec::new(),
             arena: None,
@@ -165,14 +169,21 @@ impl Captures {
     /// Clears the list `hoisted`: the captures and computations that are to be recorded outside of the pass. The
     /// captures are kept for reuse, unless another command buffer still refers to them.
     fn forget(&mut self) {
-        for hoisted in self.hoisted.drain(..) {
-            if let Hoisted::Capture(capture, _) | Hoisted::Ends(capture) = hoisted
-                && let Ok(capture) = Arc::try_unwrap(capture)
-            {
-                let mut capture = capture.into_inner().unwrap_or_else(PoisonError::into_inner);
-                capture.clear();
-                self.spare.push(capture);
-            }
+        self.joins_last = false;
+        while let Some(hoisted) = self.hoisted.pop() {
+            self.recycle(hoisted);
+        }
+    }
+
+    /// Keeps a capture that was removed from the list `hoisted` for reuse, unless another command buffer still refers
+    /// to it.
+    fn recycle(&mut self, hoisted: Hoisted) {
+        if let Hoisted::Capture(capture, _) | Hoisted::Ends(capture) = hoisted
+            && let Ok(capture) = Arc::try_unwrap(capture)
+        {
+            let mut capture = capture.into_inner().unwrap_or_else(PoisonError::into_inner);
+            capture.clear();
+            self.spare.push(capture);
         }
     }
 
@@ -254,6 +265,7 @@ impl Captures {
     pub(crate) fn forget_state(&mut self) {
         self.state.forget();
         self.variant = None;
+        self.joins_last = false;
         self.order.forget();
     }
 

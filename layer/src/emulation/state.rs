@@ -19,8 +19,7 @@ use super::shader_objects::BoundShaders;
 /// The maximum number of capture buffers.
 pub(crate) const BUFFERS: usize = vkxfb::capture::MAX_XFB_BUFFERS;
 
-/// Which state has changed since the last captured draw or, if there was none, since the capture
-/// began.
+/// Which state has changed since the last captured draw of the command buffer.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Changed {
     /// Whether the pipeline has changed, or dynamic state on which its variant (the compute pipeline that replaces it)

@@ -2,7 +2,7 @@
 //! `vkCmdEndTransformFeedbackEXT`, and draws that queries count.
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
 use vkxfb::runtime::{
@@ -11,6 +11,7 @@ use vkxfb::runtime::{
 };
 use vkxfb::topology::PrimitiveTopology;
 
+use super::passes::Pass;
 use super::{Captures, Forward, Hoisted};
 use crate::emulation::descriptor_buffers::BoundBuffers;
 use crate::emulation::pipelines::{Pipeline, PipelineError};
@@ -42,7 +43,6 @@ impl Captures {
         tracing::trace!("vkCmdBeginTransformFeedbackEXT: the capture is ours");
         self.end_counting();
         let capture = self.spare_capture();
-        self.state.changed = Changed::ALL;
         self.active = Some(Active {
             capture,
             counters,
@@ -67,6 +67,7 @@ impl Captures {
         }
         let Some(mut active) = self.active.take() else { return };
         self.forget_counts();
+        self.joins_last = active.is_begun;
         if !active.is_begun {
             // The driver executes the draws correctly, so recording does not fail.
             tracing::warn!("nothing was captured: no pipeline of the draws captures");
@@ -118,22 +119,70 @@ impl Captures {
         if is_begun {
             return Ok(());
         }
-        let vertex_buffers = self.vertex_buffers();
-        let Some(active) = &mut self.active else { return Ok(()) };
-        let buffers = if active.only_counts { &[][..] } else { &self.state.capture_buffers };
-        let desc = CaptureDesc::new(&pipeline)
-            .buffers(buffers)
-            .vertex_buffers(&vertex_buffers)
-            .counters(&active.counters);
         // SAFETY: the caller's contract.
-        unsafe { active.capture.begin(&desc) }?;
-        active.is_begun = true;
-        // [`Capture::begin`] has bound the pipeline and the vertex buffers, so no draw need bind
-        // them.
+        if !unsafe { self.join_last(&pipeline) }? {
+            self.state.changed = Changed::ALL;
+            let vertex_buffers = self.vertex_buffers();
+            let Some(active) = &mut self.active else { return Ok(()) };
+            let buffers = if active.only_counts { &[][..] } else { &self.state.capture_buffers };
+            let desc = CaptureDesc::new(&pipeline)
+                .buffers(buffers)
+                .vertex_buffers(&vertex_buffers)
+                .counters(&active.counters);
+            // SAFETY: the caller's contract.
+            unsafe { active.capture.begin(&desc) }?;
+            active.is_begun = true;
+        }
+        // The capture has begun with the pipeline and the vertex buffers, so no draw need bind them.
         (self.state.changed.variant, self.state.changed.vertex_buffers) = (false, false);
         // SAFETY: the caller's contract.
         unsafe { self.count() }?;
         Ok(())
+    }
+
+    /// Begins the active capture in the [`Capture`] of the one that ended last, so that both are recorded together, and
+    /// only state that has changed since the last draw is bound. Returns `false`, and changes nothing, if they must be
+    /// recorded one by one.
+    ///
+    /// # Errors
+    /// The errors of [`Capture::begin_next`].
+    ///
+    /// # Safety
+    /// Everything that is bound is valid.
+    unsafe fn join_last(
+        &mut self,
+        pipeline: &vkxfb::runtime::Pipeline,
+    ) -> Result<bool, RuntimeError> {
+        let orders_captures = |pass: &Pass| self.orders_captures(pass);
+        if !self.joins_last || self.pass.as_ref().is_none_or(orders_captures) {
+            return Ok(false);
+        }
+        let changed = self.state.changed.variant || self.state.changed.vertex_buffers;
+        let vertex_buffers = if changed { self.vertex_buffers() } else { Vec::new() };
+        let Some(active) = &mut self.active else { return Ok(false) };
+        let desc = CaptureDesc::new(pipeline)
+            .buffers(&self.state.capture_buffers)
+            .vertex_buffers(&vertex_buffers)
+            .counters(&active.counters);
+        // Ends of queries stay behind all captures of the pass, so there may be one behind the last capture.
+        let ends = usize::from(matches!(self.hoisted.last(), Some(Hoisted::Ends(_))));
+        let Some(last) = self.hoisted.len().checked_sub(1 + ends) else { return Ok(false) };
+        let Some(Hoisted::Capture(capture, None)) = self.hoisted.get_mut(last) else {
+            return Ok(false);
+        };
+        let Some(capture) = Arc::get_mut(capture) else { return Ok(false) };
+        let capture = capture.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: the caller's contract.
+        if !unsafe { capture.begin_next(&desc) }? {
+            return Ok(false);
+        }
+        std::mem::swap(capture, &mut active.capture);
+        active.is_begun = true;
+        // What is in the list now is the value that was meant for this capture, which is not used.
+        let unused = self.hoisted.remove(last);
+        self.recycle(unused);
+        tracing::trace!("the capture is recorded together with the one before");
+        Ok(true)
     }
 
     /// Begins to collect draws that are only counted, if a primitives generated query of the layer is active, transform
@@ -147,7 +196,7 @@ impl Captures {
             return;
         }
         let (capture, counters) = (self.spare_capture(), [None; BUFFERS]);
-        self.state.changed = Changed::ALL;
+        self.joins_last = false;
         self.active = Some(Active {
             capture,
             counters,
@@ -178,7 +227,7 @@ impl Captures {
     unsafe fn current_variant(
         &mut self,
     ) -> Result<Option<vkxfb::runtime::Pipeline>, PipelineError> {
-        if !self.state.changed.variant {
+        if !self.state.changed.variant && self.variant.is_some() {
             return Ok(self.variant.clone());
         }
         let Some(pipeline) = self.state.pipeline.clone() else { return Ok(None) };

@@ -211,6 +211,12 @@ impl Captures {
         self.pass = None;
     }
 
+    /// Whether a barrier must be recorded before each capture of a pass: the render pass orders captures after other
+    /// captures, or shaders store to memory, so the layer does not know for which earlier captures a capture must wait.
+    pub(super) fn orders_captures(&self, pass: &Pass) -> bool {
+        pass.barriers.captures_wait_for_captures || self.emulation.objects().repeats_side_effects()
+    }
+
     /// Records the captures and computations in the list `hoisted`, unless recording has failed, and clears the list.
     /// Sets [`Pass::has_captures`].
     ///
@@ -237,11 +243,7 @@ impl Captures {
             self.record_around(cmd, pass, |this| {
                 let hoisted = std::mem::take(&mut this.hoisted);
                 let captures = hoisted.len();
-                // If the render pass orders captures after other captures, or if shaders store to memory, the layer
-                // does not know for which earlier captures a capture must wait. So it records a barrier before each
-                // capture.
-                let is_ordered = pass.barriers.captures_wait_for_captures
-                    || this.emulation.objects().repeats_side_effects();
+                let is_ordered = this.orders_captures(pass);
                 let mut barriers = 0;
                 for item in &hoisted {
                     if is_ordered {
