@@ -252,6 +252,52 @@ impl<'a> Generator<'a> {
         self.begin();
         self.draws();
         self.end(shader);
+        self.neighbours();
+    }
+
+    /// Adds captures that need no barrier after the one before: they write other bytes and other counters, and read
+    /// nothing that it wrote.
+    fn neighbours(&mut self) {
+        let count = u64::from(self.rng.below(4));
+        let before = self.ranges;
+        for number in 0..count {
+            match self.pipeline.filter(|_| self.rng.percent(80)) {
+                Some(state) => self.change(StateChange::Pipeline(state)),
+                None => {
+                    let shader = self.rng.pick(&Shader::ALL);
+                    self.bind_pipeline(shader);
+                }
+            }
+            if self.rng.percent(30) {
+                self.bind_vertices();
+            }
+            for (buffer, range) in self.ranges.iter_mut().enumerate() {
+                let (Some(range), Some(before)) = (range, before[buffer]) else { continue };
+                let region = self.regions[buffer];
+                let half = region.size / 2;
+                let is_first = before.offset < region.offset + half;
+                let start = region.offset + if is_first { half } else { 0 };
+                let (share, skipped) = (half / 4, 4 * u64::from(self.rng.below(16)));
+                *range = Range { offset: start + number * share + skipped, size: share - skipped };
+            }
+            let steps = self.program.rounds.last().unwrap().iter();
+            let counters = steps.filter_map(|step| match step {
+                Step::Begin(counters) | Step::End(counters) => Some(&counters.counters),
+                _ => None,
+            });
+            let used: Vec<u64> = counters.flatten().copied().flatten().collect();
+            let mut unused = self.counters.clone();
+            unused.retain(|counter| self.space.counters && !used.contains(counter));
+            self.rng.shuffle(&mut unused);
+            let counters =
+                self.ranges.iter().map(|range| range.and_then(|_| unused.pop())).collect();
+            self.push(Step::CaptureBuffers(self.ranges));
+            self.push(Step::Begin(Counters::default()));
+            self.draws();
+            self.end_conditional_rendering();
+            self.push(Step::End(Counters { first: 0, counters }));
+        }
+        self.ranges = before;
     }
 
     /// Adds draws of the number of vertices that an earlier capture wrote.
