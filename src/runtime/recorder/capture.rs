@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::collect::{Collected, Collector, EndedCapture, Streams};
+use super::collect::{Collected, Collector, Part, Position, Streams};
 use super::plan::Plan;
 use super::play::{CaptureOrder, Continuation, Places, Playback, Player, limits_of};
 use super::{CaptureDesc, Captured, Inner, Recorded, Recorder};
@@ -407,7 +407,7 @@ struct Recording<'a> {
 }
 
 impl Recording<'_> {
-    /// Records the draws of all captures. `counters` are those that the end of the current capture writes.
+    /// Records the draws. `counters` are those that the end of the current capture writes.
     ///
     /// # Safety
     /// The requirements of [`Capture::play`] apply.
@@ -417,161 +417,92 @@ impl Recording<'_> {
         counters: [Address; MAX_XFB_BUFFERS],
     ) -> Result<Continuation, RuntimeError> {
         let Collector { ctx, collected, .. } = &*self.collector;
-        // SAFETY: the caller's contract.
-        unsafe {
-            if collected.ended.is_empty() {
-                self.record_current(playback, counters)
-            } else if self.plan.make_joined(&limits_of(ctx), collected, &counters)? {
-                self.record_part(playback, counters, true)
-            } else {
-                self.record_apart(playback, counters)
-            }
-        }
-    }
-
-    /// Records the captures one after the other, with barriers between them where they need them. If one fails, those
-    /// before it stay recorded, and are removed.
-    ///
-    /// # Safety
-    /// The requirements of [`Capture::play`] apply.
-    unsafe fn record_apart(
-        &mut self,
-        playback: &mut Playback<'_>,
-        counters: [Address; MAX_XFB_BUFFERS],
-    ) -> Result<Continuation, RuntimeError> {
-        let is_in_order = playback.order.is_some();
-        let before = playback.recorded;
-        playback.order.get_or_insert_default();
-        // SAFETY: the caller's contract.
-        let result = unsafe { self.record_in_order(playback, counters) };
-        playback.order.take_if(|_| !is_in_order);
-        if result.is_err() && playback.recorded != before {
-            let ctx = &self.collector.ctx;
-            // The captures that were not recorded are played later, perhaps without an order. So they are ordered after
-            // the others here.
-            // SAFETY: the caller's contract.
-            let barriers = unsafe { ctx.kernel_barrier(playback.cmd, Barrier::BetweenCaptures) };
-            playback.recorded.barriers += barriers;
-            self.note_flushed(playback);
-        }
-        result
-    }
-
-    /// # Safety
-    /// The requirements of [`Capture::play`] apply.
-    unsafe fn record_in_order(
-        &mut self,
-        playback: &mut Playback<'_>,
-        counters: [Address; MAX_XFB_BUFFERS],
-    ) -> Result<Continuation, RuntimeError> {
-        let collected = &mut self.collector.collected;
-        let all = std::mem::take(&mut collected.ended);
-        let (draws, ends) =
-            (std::mem::take(&mut collected.draws), std::mem::take(&mut collected.ends));
-        let current = collected.targets;
-        let mut first = 0;
-        for (number, EndedCapture { targets, counters, end }) in all.iter().enumerate() {
-            let collected = &mut self.collector.collected;
-            collected.draws.clear();
-            collected.draws.extend_from_slice(draws.get(first..*end).unwrap_or_default());
-            collected.targets = *targets;
-            // SAFETY: the caller's contract.
-            if let Err(error) = unsafe { self.record_part(playback, *counters, false) } {
-                let collected = &mut self.collector.collected;
-                (collected.targets, collected.ends) = (current, ends);
-                collected.draws = draws;
-                collected.ended = all;
-                self.forget_captures(number);
-                return Err(error);
-            }
-            first = *end;
-        }
-        let collected = &mut self.collector.collected;
-        collected.draws.clear();
-        collected.draws.extend_from_slice(draws.get(first..).unwrap_or_default());
-        (collected.targets, collected.ends) = (current, ends);
-        // SAFETY: the caller's contract.
-        let result = unsafe { self.record_current(playback, counters) };
-        if result.is_ok() {
-            (self.collector.collected.draws, self.collector.collected.ended) = (draws, all);
-        }
-        result
-    }
-
-    /// Removes the first `count` captures that have ended, because they were recorded.
-    fn forget_captures(&mut self, count: usize) {
-        let collected = &mut self.collector.collected;
-        let Some(last) = count.checked_sub(1).and_then(|last| collected.ended.get(last)) else {
-            return;
-        };
-        let first = last.end;
-        drop(collected.draws.drain(..first));
-        drop(collected.ended.drain(..count));
-        collected.ended.iter_mut().for_each(|ended| ended.end -= first);
-        for state in &mut collected.states {
-            state.capture = state.capture.saturating_sub(count);
-        }
-    }
-
-    /// Notes that some draws were recorded, so that the others must be recorded into the same command buffer.
-    fn note_flushed(&mut self, playback: &Playback<'_>) {
-        let Playback { cmd, recorded, sets_disturbed, layout, .. } = *playback;
-        let mut positions = self.flushed.map(|flushed| flushed.positions).unwrap_or_default();
-        if let Some(position) = positions.get_mut(self.stream) {
-            *position = self.earlier;
-        }
-        *self.flushed = Some(Flushed { cmd, recorded, sets_disturbed, layout, positions });
-    }
-
-    /// Records the draws of the current capture.
-    ///
-    /// # Safety
-    /// The requirements of [`Capture::play`] apply.
-    unsafe fn record_current(
-        &mut self,
-        playback: &mut Playback<'_>,
-        counters: [Address; MAX_XFB_BUFFERS],
-    ) -> Result<Continuation, RuntimeError> {
-        let parts = self.collector.collected.parts();
+        let are_several = !collected.ended.is_empty();
+        let are_joined =
+            are_several && self.plan.make_joined(&limits_of(ctx), collected, &counters)?;
+        let parts = if are_joined { Vec::new() } else { collected.parts() };
         if parts.len() < 2 {
             // SAFETY: the caller's contract.
-            return unsafe { self.record_part(playback, counters, false) };
+            return unsafe { self.record_part(playback, counters, are_joined) };
         }
-        // Each part (a run of draws that is planned separately) continues where the previous part ended, like the draws
-        // after a flush.
-        let Collected { position, captured, ref mut ends, ref draws, .. } =
-            self.collector.collected;
-        let (ends, draws) = (std::mem::take(ends), draws.clone());
-        let last = parts.len() - 1;
+        let (is_in_order, before) = (playback.order.is_some(), playback.recorded);
+        if are_several {
+            playback.order.get_or_insert_default();
+        }
+        // SAFETY: the caller's contract.
+        let result = unsafe { self.record_parts(playback, counters, &parts) };
+        playback.order.take_if(|_| !is_in_order);
+        if result.is_err() && playback.recorded != before {
+            if are_several {
+                // The captures that were not recorded may be played without an order later. So they are ordered after
+                // the others here.
+                let (ctx, which) = (&self.collector.ctx, Barrier::BetweenCaptures);
+                // SAFETY: the caller's contract.
+                playback.recorded.barriers += unsafe { ctx.kernel_barrier(playback.cmd, which) };
+            }
+            let Playback { cmd, recorded, sets_disturbed, layout, .. } = *playback;
+            let mut positions = self.flushed.map(|flushed| flushed.positions).unwrap_or_default();
+            if let Some(position) = positions.get_mut(self.stream) {
+                *position = self.earlier;
+            }
+            *self.flushed = Some(Flushed { cmd, recorded, sets_disturbed, layout, positions });
+        }
+        result
+    }
+
+    /// Records parts one after the other. A part continues where the part before it in its capture ended, like the draws
+    /// after a flush. If a part fails, those before it stay recorded, and their draws are discarded, so that the next
+    /// call records only the remaining draws.
+    ///
+    /// # Safety
+    /// The requirements of [`Capture::play`] apply.
+    unsafe fn record_parts(
+        &mut self,
+        playback: &mut Playback<'_>,
+        counters: [Address; MAX_XFB_BUFFERS],
+        parts: &[Part],
+    ) -> Result<Continuation, RuntimeError> {
+        let collected = &mut self.collector.collected;
+        let Collected { targets, position, captured, .. } = *collected;
+        let (draws, ends) =
+            (std::mem::take(&mut collected.draws), std::mem::take(&mut collected.ends));
+        let ended = std::mem::take(&mut collected.ended);
         let mut result = Err(RuntimeError::NotBegun);
         let mut failed = None;
-        for (number, part) in parts.into_iter().enumerate() {
+        let mut parts = parts.iter().peekable();
+        while let Some(part) = parts.next() {
+            let next = parts.peek().map(|next| next.capture);
+            let capture = ended.get(part.capture);
+            let is_last = next != Some(part.capture);
+            let counters = match capture {
+                _ if !is_last => Default::default(),
+                Some(ended) => ended.counters,
+                None => counters,
+            };
             let collected = &mut self.collector.collected;
+            collected.targets = capture.map_or(targets, |ended| ended.targets);
             collected.draws.clear();
-            collected.draws.extend_from_slice(draws.get(part.clone()).unwrap_or_default());
-            if number == last {
+            collected.draws.extend_from_slice(draws.get(part.draws.clone()).unwrap_or_default());
+            if next.is_none() {
                 collected.ends.clone_from(&ends);
             }
-            let counters = if number == last { counters } else { Default::default() };
             // SAFETY: the caller's contract.
             result = unsafe { self.record_part(playback, counters, false) };
             let Ok(after) = &result else {
-                failed = Some(part.start);
+                failed = Some(part);
                 break;
             };
-            self.earlier = after.positions;
             let collected = &mut self.collector.collected;
-            (collected.position, collected.captured) = (after.position, after.captured);
+            (self.earlier, collected.position, collected.captured) = match is_last {
+                true => (None, Position::default(), Some(Captured::default())),
+                false => (after.positions, after.position, after.captured),
+            };
         }
         let collected = &mut self.collector.collected;
-        (collected.draws, collected.ends) = (draws, ends);
-        match failed.filter(|first| *first > 0) {
-            // The parts before the one that failed are recorded. Their draws are discarded, so that the next call
-            // records only the remaining draws.
-            Some(first) => {
-                drop(collected.draws.drain(..first));
-                self.note_flushed(playback);
-            }
+        collected.targets = targets;
+        (collected.draws, collected.ends, collected.ended) = (draws, ends, ended);
+        match failed {
+            Some(part) => collected.forget_recorded(part),
             None => (collected.position, collected.captured) = (position, captured),
         }
         result

@@ -18,9 +18,11 @@ pub(super) use self::draws::most_invocations;
 pub(in crate::runtime) use self::draws::most_slices;
 use self::queries::{ActiveQuery, QueryName};
 pub(super) use self::snapshots::{Constants, RecordedSets, SetNumbers};
+#[cfg(test)]
+pub(super) use self::values::EndedCapture;
 pub(super) use self::values::{
-    Attributes, Bindings, Collected, CollectedDraw, EndedCapture, MAX_ASSEMBLED_DRAWS, Position,
-    Ranges, State, Target, Targets, Traits, invocations_per_item,
+    Attributes, Bindings, Collected, CollectedDraw, MAX_ASSEMBLED_DRAWS, Part, Position, Ranges,
+    State, Target, Targets, Traits, invocations_per_item,
 };
 use super::checks::{check_capture_buffers, check_counters, check_distinct};
 use super::{CaptureDesc, Captured};

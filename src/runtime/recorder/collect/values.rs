@@ -74,6 +74,15 @@ pub(in super::super) struct EndedCapture {
     pub(in super::super) end: usize,
 }
 
+/// Draws that are planned together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in super::super) struct Part {
+    /// The number of captures before the draws' own.
+    pub(in super::super) capture: usize,
+    /// The indices of the draws.
+    pub(in super::super) draws: Range<usize>,
+}
+
 /// A bound capture buffer, without its Vulkan handle.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Target {
@@ -294,35 +303,54 @@ impl Collected {
         numbers.filter(move |number| last.replace(*number) != Some(*number))
     }
 
-    /// Returns the parts of the draws that are planned separately: runs of consecutive draws that all have a geometry
-    /// shader, or all have none. A part with geometry shaders has a limited number of draws, because each of them takes
-    /// memory. If no draw has a geometry shader, the result is empty, and all draws are planned together.
-    pub(in super::super) fn parts(&self) -> Vec<Range<usize>> {
-        if self.states.iter().all(|state| state.traits.geometry.is_none()) {
-            return Vec::new();
+    /// Returns the parts of the draws that are planned separately: of each capture, runs of consecutive draws that all
+    /// have a geometry shader, or all have none. A part with geometry shaders has a limited number of draws, because each
+    /// of them takes memory. If there is one capture, and no draw has a geometry shader, the result is empty, and all
+    /// draws are planned together.
+    pub(in super::super) fn parts(&self) -> Vec<Part> {
+        let mut parts: Vec<Part> = Vec::new();
+        let has_geometry = self.states.iter().any(|state| state.traits.geometry.is_some());
+        if self.ended.is_empty() && !has_geometry {
+            return parts;
         }
-        let mut parts: Vec<Range<usize>> = Vec::new();
-        let (mut last, mut count) = (None, 0);
-        for (number, draw) in self.draws.iter().enumerate() {
-            let kind = self.traits_of(draw).geometry.is_some();
-            let joins = |part: &&mut Range<usize>| {
-                let fits = part.len() < MAX_ASSEMBLED_COMMANDS
-                    && count + draw.count() <= MAX_ASSEMBLED_DRAWS;
-                last == Some(kind) && (fits || !kind)
-            };
-            match parts.last_mut().filter(joins) {
-                Some(part) => {
-                    part.end = number + 1;
-                    count += draw.count();
+        let ends = self.ended.iter().map(|capture| capture.end).chain([self.draws.len()]);
+        let mut first = 0;
+        for (capture, end) in ends.enumerate() {
+            // Each capture has a part, even if it has no draws, because its end may write counters.
+            parts.push(Part { capture, draws: first..first });
+            let (mut last, mut count) = (None, 0);
+            for (number, draw) in self.draws.iter().enumerate().take(end).skip(first) {
+                let kind = self.traits_of(draw).geometry.is_some();
+                let joins = |part: &&mut Part| {
+                    let fits = part.draws.len() < MAX_ASSEMBLED_COMMANDS
+                        && count + draw.count() <= MAX_ASSEMBLED_DRAWS;
+                    part.draws.is_empty() || (last == Some(kind) && (fits || !kind))
+                };
+                match parts.last_mut().filter(joins) {
+                    Some(part) => {
+                        part.draws.end = number + 1;
+                        count += draw.count();
+                    }
+                    None => {
+                        parts.push(Part { capture, draws: number..number + 1 });
+                        count = draw.count();
+                    }
                 }
-                None => {
-                    parts.push(number..number + 1);
-                    count = draw.count();
-                }
+                last = Some(kind);
             }
-            last = Some(kind);
+            first = end;
         }
         parts
+    }
+
+    /// Removes the draws before index `first` and the captures before number `capture`, because they were recorded.
+    pub(in super::super) fn forget_recorded(&mut self, Part { capture, draws }: &Part) {
+        drop(self.draws.drain(..draws.start));
+        drop(self.ended.drain(..*capture));
+        self.ended.iter_mut().for_each(|ended| ended.end -= draws.start);
+        for state in &mut self.states {
+            state.capture = state.capture.saturating_sub(*capture);
+        }
     }
 
     /// Returns the number of a descriptor set that a shader reads but the recorder did not bind, or `None` if there is

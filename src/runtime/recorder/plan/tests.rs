@@ -644,11 +644,11 @@ fn draws_with_and_without_geometry_shaders_are_parted() {
     for number in [1, 4] {
         collected.draws[number].state = 1;
     }
-    assert_eq!(collected.parts(), [0..1, 1..2, 2..4, 4..5]);
-    assert_eq!(captured(&[draw(LIST, 3); 2]).parts(), []);
+    assert_eq!(drawn(&collected), [0..1, 1..2, 2..4, 4..5]);
+    assert_eq!(drawn(&captured(&[draw(LIST, 3); 2])), []);
     // A part has a limited number of draws with a geometry shader, because they take memory.
     let many = [&[indirect(draw(LIST, 0), 60_000); 2][..], &[draw(LIST, 3); 5000]].concat();
-    assert_eq!(with_geometry(&many).parts(), [0..1, 1..4097, 4097..5002]);
+    assert_eq!(drawn(&with_geometry(&many)), [0..1, 1..4097, 4097..5002]);
 }
 
 #[test]
@@ -697,6 +697,11 @@ fn sets_that_kernels_would_disturb_are_refused() {
         let refused = plan.make(&DESCRIPTORS, &resumed, &NO_COUNTERS, true);
         assert!(matches!(refused, Err(RuntimeError::DescriptorSetUnknown { set: 2 })));
     }
+}
+
+/// The draws of each part.
+fn drawn(collected: &Collected) -> Vec<Range<usize>> {
+    collected.parts().into_iter().map(|part| part.draws).collect()
 }
 
 /// Two captures of a triangle list in one value, to buffers that are `distance` bytes apart, each with a counter.
@@ -759,4 +764,19 @@ fn captures_are_joined_where_they_are_apart() {
     assert!(!with(|collected| collected.ended[0].counters[0] = [4, 1]));
     // Only the GPU knows a draw.
     assert!(!with(|collected| collected.draws[1] = indirect(collected.draws[1], 1)));
+}
+
+/// Each capture in a value has parts of its own, even if it has no draws.
+#[test]
+fn captures_are_parts() {
+    let mut collected = two_captures(4800);
+    collected.ended.push(EndedCapture { end: 2, ..collected.ended[0] });
+    let parts: Vec<_> = [0..1, 1..2, 2..2].into_iter().enumerate().collect();
+    let found = collected.parts().into_iter().map(|part| (part.capture, part.draws));
+    assert_eq!(found.collect::<Vec<_>>(), parts);
+    // The first two were recorded.
+    let part = collected.parts().pop().unwrap();
+    collected.forget_recorded(&part);
+    assert!(collected.draws.is_empty() && collected.ended.is_empty());
+    assert_eq!(collected.states[1].capture, 0);
 }
