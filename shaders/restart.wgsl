@@ -332,7 +332,8 @@ fn find_restarts(range: RestartRange, start: u32, local: u32) {
             let b = load4_wide(add_bytes(at, 16u * places.y));
             let c = load4_wide(add_bytes(at, 16u * places.z));
             let d = load4_wide(add_bytes(at, 16u * places.w));
-            // Several invocations may load the last indices again, so the bits are or-ed.
+            // Several invocations have bits in one word, and some load the last indices again. So the bits are or-ed,
+            // not added.
             add_restarts(range.restart_index, places.x, a);
             add_restarts(range.restart_index, places.y, b);
             add_restarts(range.restart_index, places.z, c);

@@ -19,7 +19,7 @@ pub(super) use synthetic::Source;
 use synthetic::Synthetic;
 use vkxfb::topology::ProvokingVertex;
 
-/// The result of putting one fault into one capture.
+/// The result of changing one capture in one way.
 #[derive(Debug, Clone, Serialize)]
 pub struct Check {
     /// The topology of the capture. For a geometry shader, `emitted` and the topology of a draw that has the same

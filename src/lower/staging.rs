@@ -54,7 +54,8 @@ pub(super) struct Staging {
 /// The part of the shared memory for one capture buffer.
 #[derive(Debug)]
 struct StagedBuffer {
-    /// The shared variable with the vertices, `shared uvec staged[vertices * pitch]`.
+    /// The shared variable with the staged records, an array of `vertices` * `pitch` units (`uint`, `uvec2` or
+    /// `uvec4`).
     variable: Id,
     shape: Shape,
 }

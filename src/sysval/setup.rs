@@ -315,7 +315,7 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// The number of bytes at the address that the operation changes.
+    /// How many bytes the operation changes at its address.
     pub(crate) const fn size(&self) -> u64 {
         let size = match self.kind {
             operation::STORE => size_of::<u32>(),

@@ -66,8 +66,8 @@ pub(crate) struct Captures {
     /// rasterization is discarded, so such draws must reach the driver.
     pub(super) other_queries: u32,
     hoisted: Vec<Hoisted>,
-    /// Whether the next capture may be joined to the last one in `hoisted`: no draw was captured after the draws of that
-    /// one, so `state.changed` says what must be bound again.
+    /// Whether the next capture may be begun in the [`Capture`] of the last one in `hoisted`. No draw was captured
+    /// after the draws of that one, so `state.changed` says what must be bound again.
     joins_last: bool,
     /// The memory that the captures of this command buffer accessed since the last barrier that the
     /// layer recorded between captures.
@@ -175,7 +175,7 @@ impl Captures {
         }
     }
 
-    /// Keeps a capture that was removed from the list `hoisted` for reuse, unless another command buffer still refers
+    /// Keeps for reuse a capture that was removed from the list `hoisted`, unless another command buffer still refers
     /// to it.
     fn recycle(&mut self, hoisted: Hoisted) {
         if let Hoisted::Capture(capture, _) | Hoisted::Ends(capture) = hoisted

@@ -19,7 +19,8 @@ use super::shader_objects::BoundShaders;
 /// The maximum number of capture buffers.
 pub(crate) const BUFFERS: usize = vkxfb::capture::MAX_XFB_BUFFERS;
 
-/// Which state has changed since the last captured draw of the command buffer.
+/// Which state the next captured draw must bind: what has changed since the last captured draw of the command buffer,
+/// or all state if the capture is the first one in its [`Capture`](vkxfb::runtime::Capture).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Changed {
     /// Whether the pipeline has changed, or dynamic state on which its variant (the compute pipeline that replaces it)

@@ -38,7 +38,7 @@ fn layout(two: bool) -> Layout {
     layout
 }
 
-/// A right capture. The bound range has `spare` bytes after the last primitive.
+/// A capture without faults, with what is expected of it.
 #[derive(Debug)]
 struct Right {
     layout: Layout,

@@ -5,8 +5,8 @@ use ash::vk::Handle;
 use super::*;
 use Purpose::{Capture, Read, State};
 
-/// The limits for 8 storage buffers: two elements of binding 1, and six of binding 0, the first two of which are for
-/// [`Purpose::State`].
+/// The limits for 8 storage buffers: six elements of binding 0, the first two of which are for [`Purpose::State`] in
+/// sets for kernels and the other four for [`Purpose::Read`], and two elements of binding 1.
 fn limits() -> TableLimits {
     TableLimits::new(8, 1024, 64)
 }

@@ -95,20 +95,22 @@ impl Capture {
         begun
     }
 
-    /// Begins another capture in this value, after [`end`](Self::end): a pair of `vkCmdBeginTransformFeedbackEXT` and
-    /// `vkCmdEndTransformFeedbackEXT` that follows the ones before. [`play`](Self::play) records all of them, which takes
-    /// less time for many small captures: they share one barrier, and one kernel writes all their counters and queries.
-    /// They take effect as if they were played one after the other by [`play_in_order`](Self::play_in_order).
+    /// Begins another capture in this value, after [`end`](Self::end): what a further `vkCmdBeginTransformFeedbackEXT`
+    /// begins. [`play`](Self::play) records all captures of the value. If the CPU knows the counts of all their draws,
+    /// and none accesses bytes that another one writes, they share barriers and the kernel that writes counters and
+    /// queries, which saves time for many small captures. They always take effect as if they were played one after the
+    /// other by [`play_in_order`](Self::play_in_order).
     ///
     /// Vertex buffers, indices, descriptor sets, push constants and conditional rendering stay as they are, and the
     /// vertex buffers of `desc` are bound in addition. Dynamic state is again as the pipeline has it, and no query is
     /// active. A query that ended in an earlier capture of this value cannot begin again
     /// ([`RuntimeError::QueryUsed`]).
     ///
-    /// Returns `false`, and changes nothing, if the new capture needs a `Capture` of its own: if the one before has not
-    /// ended, was flushed, began with counters, or has draws whose counts the CPU does not know (indirect ones, with
-    /// primitive restart, conditional rendering or a geometry shader), if the new one has another pipeline or begins
-    /// with counters, and under the descriptor plan.
+    /// Returns `false`, and changes nothing, if the new capture needs a `Capture` of its own: under the descriptor
+    /// plan; if the capture before has not ended, was flushed, began with counters, or has draws whose counts the CPU
+    /// does not know (indirect draws, byte-count draws, primitive restart, conditional rendering); if it or the new one
+    /// has a geometry or tessellation shader; if the new one has another pipeline or begins with counters; or if the
+    /// value has more than 1,024 captures.
     ///
     /// # Errors
     /// The errors of [`Recorder::begin`].
@@ -434,8 +436,8 @@ impl Recording<'_> {
         playback.order.take_if(|_| !is_in_order);
         if result.is_err() && playback.recorded != before {
             if are_several {
-                // The captures that were not recorded may be played without an order later. So they are ordered after
-                // the others here.
+                // The captures that were not recorded may later be played without a [`CaptureOrder`]. So a barrier
+                // orders them after those that were recorded.
                 let (ctx, which) = (&self.collector.ctx, Barrier::BetweenCaptures);
                 // SAFETY: the caller's contract.
                 playback.recorded.barriers += unsafe { ctx.kernel_barrier(playback.cmd, which) };
@@ -508,8 +510,8 @@ impl Recording<'_> {
         result
     }
 
-    /// Records the collected draws: those of one [part](super::collect::Collected::parts) or one capture, or of all
-    /// captures together if `is_planned` is true, which says that `plan` is their plan.
+    /// Records the collected draws: those of one [part](super::collect::Collected::parts), or all of them. `is_planned`
+    /// says that `plan` is already their plan, as if all captures are recorded together.
     ///
     /// # Safety
     /// The requirements of [`Capture::play`] apply.

@@ -140,9 +140,9 @@ impl Captures {
         Ok(())
     }
 
-    /// Begins the active capture in the [`Capture`] of the one that ended last, so that both are recorded together, and
-    /// only state that has changed since the last draw is bound. Returns `false`, and changes nothing, if they must be
-    /// recorded one by one.
+    /// Begins the active capture in the [`Capture`] of the one that ended last, so that both may be recorded together,
+    /// and only state that has changed since the last draw is bound. Returns `false`, and changes nothing, if it must
+    /// be begun in a `Capture` of its own.
     ///
     /// # Errors
     /// The errors of [`Capture::begin_next`].
@@ -164,7 +164,8 @@ impl Captures {
             .buffers(&self.state.capture_buffers)
             .vertex_buffers(&vertex_buffers)
             .counters(&active.counters);
-        // Ends of queries stay behind all captures of the pass, so there may be one behind the last capture.
+        // Ends of queries stay behind all captures of the pass, so the last element may be a [`Hoisted::Ends`], with
+        // the last capture before it.
         let ends = usize::from(matches!(self.hoisted.last(), Some(Hoisted::Ends(_))));
         let Some(last) = self.hoisted.len().checked_sub(1 + ends) else { return Ok(false) };
         let Some(Hoisted::Capture(capture, None)) = self.hoisted.get_mut(last) else {
@@ -178,7 +179,8 @@ impl Captures {
         }
         std::mem::swap(capture, &mut active.capture);
         active.is_begun = true;
-        // What is in the list now is the value that was meant for this capture, which is not used.
+        // The swap put the `Capture` that was taken for the active capture into the list. It has no draws, so it is
+        // kept for reuse.
         let unused = self.hoisted.remove(last);
         self.recycle(unused);
         tracing::trace!("the capture is recorded together with the one before");

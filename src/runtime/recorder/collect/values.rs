@@ -45,7 +45,7 @@ pub(in super::super) struct Collected {
     /// `reached` belong to all captures.
     pub(in super::super) ended: Vec<EndedCapture>,
     pub(in super::super) targets: Targets,
-    /// Where the first record of these draws is written in the capture buffers.
+    /// Where the first of the collected draws of the current capture begins in the capture buffers.
     pub(in super::super) position: Position,
     /// For each capture buffer, the address of the counter that the capture was begun with, or 0.
     pub(in super::super) counters: [Address; MAX_XFB_BUFFERS],
@@ -56,15 +56,17 @@ pub(in super::super) struct Collected {
     pub(in super::super) states: Vec<State>,
     /// The ends of queries, which are executed after all draws.
     pub(in super::super) ends: Vec<Operation>,
-    /// The device addresses that captures may read: the ranges of all buffers that were bound since Begin. Memory that
-    /// shaders access through the application's descriptors is not included.
+    /// The device addresses that captures may read, in buffers for
+    /// [`Purpose::Read`](crate::runtime::descriptors::Purpose): vertices, indices, predicates and arguments of draws
+    /// since Begin. Capture buffers, counters and queries are not included, nor is memory that shaders access through
+    /// the application's descriptors. Empty under the descriptor plan.
     pub(in super::super) reached: Ranges,
 }
 
 /// The bound capture buffers, by number.
 pub(in super::super) type Targets = [Option<Target>; MAX_XFB_BUFFERS];
 
-/// A capture that has ended, when another one was begun in the same [`Capture`](crate::runtime::Capture).
+/// A capture that had ended before another one was begun in the same [`Capture`](crate::runtime::Capture).
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct EndedCapture {
     pub(in super::super) targets: Targets,
@@ -77,7 +79,7 @@ pub(in super::super) struct EndedCapture {
 /// Draws that are planned together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) struct Part {
-    /// The number of captures before the draws' own.
+    /// The index of the draws' capture in [`Collected::ended`], or its length for the current capture.
     pub(in super::super) capture: usize,
     /// The indices of the draws.
     pub(in super::super) draws: Range<usize>,
@@ -128,7 +130,7 @@ pub(in super::super) struct State {
     pub(in super::super) constants: usize,
     /// The index of the snapshot of the descriptor sets in [`Bindings::sets`].
     pub(in super::super) sets: usize,
-    /// The number of captures before the draw's own: an index in [`Collected::ended`], or its length for the current
+    /// The index in [`Collected::ended`] of the capture of the draws with this state, or its length for the current
     /// capture.
     pub(in super::super) capture: usize,
     pub(in super::super) traits: Traits,
@@ -343,7 +345,8 @@ impl Collected {
         parts
     }
 
-    /// Removes the draws before index `first` and the captures before number `capture`, because they were recorded.
+    /// Removes the draws and the captures before this part, because they were recorded, and adapts the indices in those
+    /// that stay.
     pub(in super::super) fn forget_recorded(&mut self, Part { capture, draws }: &Part) {
         drop(self.draws.drain(..draws.start));
         drop(self.ended.drain(..*capture));

@@ -102,7 +102,8 @@ pub(super) struct Plan {
     pub(super) steps: Vec<Step>,
     /// The memory that the steps read and write, in the order in which it is taken from the arena.
     pub(super) blocks: Vec<Block>,
-    /// The ranges of addresses to which the CPU placed records. Complete if `after` is known.
+    /// The ranges of addresses in the capture buffers that are written, if `after` is [`Position::Known`]. Otherwise
+    /// only the GPU knows them, and the list is empty or has no meaning.
     pub(super) written: Vec<Range<u64>>,
     /// The draws that the CPU placed, as shaders read them.
     pub(super) placed: Vec<DrawSysvals>,
@@ -118,7 +119,8 @@ pub(super) struct Plan {
     pub(super) restarts: RestartTables,
     /// Where the next recording of the capture begins.
     pub(super) after: Position,
-    /// The result of the capture after these draws, or `None` if the CPU does not know it.
+    /// The result of the capture after the draws of this plan. `None` if the CPU does not know it, and for several
+    /// captures that are planned together.
     pub(super) captured: Option<Captured>,
     /// The dispatches of the `placed` draws.
     dispatches: Vec<Dispatch>,

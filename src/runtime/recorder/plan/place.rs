@@ -139,8 +139,8 @@ impl Cursor {
 }
 
 impl Planner<'_> {
-    /// Places the draws of each capture, the first one at record number `record`, and adds the operations that write
-    /// counters and queries.
+    /// Places the draws of all captures, the first draw of each capture at record number `record`, and adds the
+    /// operations that write counters and queries.
     pub(super) fn place_draws(&mut self, record: u32) -> Result<(), RuntimeError> {
         let collected = self.collected;
         let (mut cursor, mut first) = (Cursor::default(), 0);
@@ -171,8 +171,8 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Whether the captures of which all draws were placed can run at the same time: no bytes are written twice, and
-    /// draws read none that are written.
+    /// Whether the captures can run at the same time: no bytes are written twice, and draws read none that are written.
+    /// All draws must have been placed.
     pub(super) fn are_apart(&self) -> bool {
         let operations = self.plan.operations.iter().map(|operation| {
             let start = join(operation.address);
@@ -311,7 +311,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Adds operations that store the `counters` with which a capture to `targets` ends behind record number `record`.
+    /// Adds operations that write the counters of a capture to `targets` at the addresses `counters`. `record` is the
+    /// number of the first record behind the capture.
     fn write_counters(
         &mut self,
         targets: &Targets,

@@ -759,7 +759,7 @@ fn captures_are_joined_where_they_are_apart() {
     assert!(with(|collected| collected.reached.add((1 << 32) + 9600..(1 << 32) + 9700)));
     assert!(!with(|collected| collected.reached.add((1 << 32) + 9599..(1 << 32) + 9700)));
     assert!(!with(|collected| collected.reached.add(32..36)));
-    // Both write one counter, or a counter lies in what is captured.
+    // Both write the same counter, or a counter lies in what is captured.
     assert!(!with(|collected| collected.ended[0].counters = COUNTERS));
     assert!(!with(|collected| collected.ended[0].counters[0] = [4, 1]));
     // Only the GPU knows a draw.
