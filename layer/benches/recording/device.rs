@@ -118,6 +118,8 @@ pub struct BenchDevice {
     layout: vk::PipelineLayout,
     shader: vk::ShaderModule,
     pipeline: vk::Pipeline,
+    /// The module and the pipeline of a compute shader that does nothing. `None` on the layer.
+    dispatched: Option<(vk::ShaderModule, vk::Pipeline)>,
     memory: vk::DeviceMemory,
     buffers: Vec<vk::Buffer>,
     /// The buffers for vertices, captured data and counters. The buffer for indirect draws comes
@@ -222,6 +224,7 @@ impl BenchDevice {
             let layout_info = vk::PipelineLayoutCreateInfo::default().push_constant_ranges(&ranges);
             let layout = raw.create_pipeline_layout(&layout_info, None).unwrap();
             let pipeline = make_pipeline(&raw, shader, layout, render_pass);
+            let dispatched = (!setup.has_layer()).then(|| make_dispatched(&raw, layout));
 
             Self {
                 _entry: entry,
@@ -238,6 +241,7 @@ impl BenchDevice {
                 layout,
                 shader,
                 pipeline,
+                dispatched,
                 memory,
                 vertices: buffers[0],
                 captured: buffers[1],
@@ -294,6 +298,32 @@ impl BenchDevice {
             }
             self.end();
         }
+    }
+
+    /// Records a chain of as many dispatches as a frame has captures, each with the workgroups of a resumed capture,
+    /// and each after a barrier. Returns `None` on the layer.
+    pub fn record_chain(&self, dispatches: u32) -> Option<()> {
+        let (_, pipeline) = self.dispatched?;
+        let (raw, cmd) = (&self.raw, self.cmd);
+        let stage = vk::PipelineStageFlags::COMPUTE_SHADER;
+        let barrier = vk::MemoryBarrier::default()
+            .src_access_mask(vk::AccessFlags::SHADER_WRITE)
+            .dst_access_mask(vk::AccessFlags::SHADER_READ | vk::AccessFlags::SHADER_WRITE);
+        let workgroups = Frame::Resumed.vertices().div_ceil(shader::WORKGROUP);
+        let one_time = vk::CommandBufferBeginInfo::default()
+            .flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+        // SAFETY: the commands are valid, and the command buffer is not pending.
+        unsafe {
+            raw.begin_command_buffer(cmd, &one_time).unwrap();
+            raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::COMPUTE, pipeline);
+            for _ in 0..dispatches {
+                let flags = vk::DependencyFlags::empty();
+                raw.cmd_pipeline_barrier(cmd, stage, stage, flags, &[barrier], &[], &[]);
+                raw.cmd_dispatch(cmd, workgroups, 1, 1);
+            }
+            raw.end_command_buffer(cmd).unwrap();
+        }
+        Some(())
     }
 
     /// Submits the recorded commands, and waits until the device has executed them.
@@ -390,6 +420,10 @@ impl BenchDevice {
         unsafe {
             let raw = &self.raw;
             raw.destroy_pipeline(self.pipeline, None);
+            if let Some((module, pipeline)) = self.dispatched {
+                raw.destroy_pipeline(pipeline, None);
+                raw.destroy_shader_module(module, None);
+            }
             raw.destroy_pipeline_layout(self.layout, None);
             raw.destroy_shader_module(self.shader, None);
             for buffer in self.buffers {
@@ -475,4 +509,24 @@ unsafe fn make_pipeline(
     // SAFETY: the objects belong to the device, which is live.
     unsafe { device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) }.unwrap()
         [0]
+}
+
+/// Creates the module and the pipeline of a compute shader that does nothing.
+unsafe fn make_dispatched(
+    device: &Device,
+    layout: vk::PipelineLayout,
+) -> (vk::ShaderModule, vk::Pipeline) {
+    let words = shader::dispatched();
+    let info = vk::ShaderModuleCreateInfo::default().code(&words);
+    // SAFETY: the layout belongs to the device, which is live.
+    unsafe {
+        let module = device.create_shader_module(&info, None).unwrap();
+        let stage = vk::PipelineShaderStageCreateInfo::default()
+            .stage(vk::ShaderStageFlags::COMPUTE)
+            .module(module)
+            .name(c"main");
+        let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout);
+        let cache = vk::PipelineCache::null();
+        (module, device.create_compute_pipelines(cache, &[info], None).unwrap()[0])
+    }
 }

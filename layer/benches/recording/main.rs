@@ -26,7 +26,7 @@ const ROUNDS: usize = 31;
 /// that unit. `None` if the device cannot do it.
 type Measurement = (&'static str, &'static str, fn(&BenchDevice) -> Option<f64>);
 
-const MEASUREMENTS: [Measurement; 6] = [
+const MEASUREMENTS: [Measurement; 7] = [
     ("a draw", "ns", |device| Some(per_draw(|| device.record_draws(DRAWS, false)))),
     ("push constants, vertex buffer, draw", "ns", |device| {
         Some(per_draw(|| device.record_draws(DRAWS, true)))
@@ -37,6 +37,8 @@ const MEASUREMENTS: [Measurement; 6] = [
         frame(device, Frame::Resumed)
     }),
     ("recording it", "ms", |device| record(device, Frame::Resumed)),
+    // What resumed captures by dispatches take at least: each must wait for the one before.
+    ("a chain of 1,000 dispatches, each after a barrier", "ms", chain),
 ];
 
 /// Measures recording and executing a frame.
@@ -51,6 +53,14 @@ fn frame(device: &BenchDevice, frame: Frame) -> Option<f64> {
 fn record(device: &BenchDevice, frame: Frame) -> Option<f64> {
     let captures = device.captures()?;
     Some(seconds(|| device.record_captures(captures, frame, CAPTURES)) * 1e3)
+}
+
+/// Measures recording and executing a chain of dispatches.
+fn chain(device: &BenchDevice) -> Option<f64> {
+    let start = Instant::now();
+    device.record_chain(CAPTURES)?;
+    device.submit();
+    Some(start.elapsed().as_secs_f64() * 1e3)
 }
 
 fn seconds(call: impl FnOnce()) -> f64 {

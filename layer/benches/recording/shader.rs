@@ -1,4 +1,4 @@
-//! Assembles the vertex shader of the benchmark.
+//! Assembles the shaders of the benchmark.
 
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, Operand};
@@ -64,5 +64,25 @@ pub fn words(captures: bool) -> Vec<u32> {
     if captures {
         b.execution_mode(main, ExecutionMode::Xfb, []);
     }
+    b.module().assemble()
+}
+
+/// The number of invocations of a workgroup of [`dispatched`].
+pub const WORKGROUP: u32 = 64;
+
+/// Returns a compute shader that does nothing.
+pub fn dispatched() -> Vec<u32> {
+    let mut b = Builder::new();
+    b.set_version(1, 0);
+    b.capability(Capability::Shader);
+    b.memory_model(AddressingModel::Logical, MemoryModel::GLSL450);
+    let void = b.type_void();
+    let function = b.type_function(void, []);
+    let main = b.begin_function(void, None, FunctionControl::NONE, function).unwrap();
+    b.begin_block(None).unwrap();
+    b.ret().unwrap();
+    b.end_function().unwrap();
+    b.entry_point(ExecutionModel::GLCompute, main, "main", []);
+    b.execution_mode(main, ExecutionMode::LocalSize, [WORKGROUP, 1, 1]);
     b.module().assemble()
 }
