@@ -511,7 +511,7 @@ impl Recording<'_> {
     }
 
     /// Records the collected draws: those of one [part](super::collect::Collected::parts), or all of them. `is_planned`
-    /// says that `plan` is already their plan, as if all captures are recorded together.
+    /// says that `plan` is already their plan, which is so if all captures are recorded together.
     ///
     /// # Safety
     /// The requirements of [`Capture::play`] apply.

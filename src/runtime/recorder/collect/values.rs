@@ -28,7 +28,8 @@ pub(in super::super) const MAX_ASSEMBLED_DRAWS: u64 = 1 << 16;
 /// ([`ENTRIES_PER_BLOCK`](crate::sysval::entries::ENTRIES_PER_BLOCK)).
 const MAX_ASSEMBLED_COMMANDS: usize = 1 << 12;
 
-/// The largest number of captures in one value that have ended. Each plan compares the bytes that they write.
+/// The largest number of captures in one value that have ended. It is limited because each plan compares the bytes that
+/// all of them write.
 const MOST_ENDED: usize = 1024;
 
 /// The draws of one vertex stream, and where they are captured. The addresses must be
