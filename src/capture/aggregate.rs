@@ -17,7 +17,7 @@ use crate::spirv::types::MAX_STEPS;
 const MAX_DEPTH: u32 = 64;
 
 /// A captured value, which a [`Walk`] splits into the scalars, vectors and matrix columns that are stored.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct CapturedValue {
     pub(super) buffer: u32,
     /// The size in bytes of a record in the buffer (`XfbStride`).
@@ -36,13 +36,15 @@ pub(super) struct CapturedValue {
 impl CapturedValue {
     /// Describes an element or a member of the value; `suffix` is `[2]` or `.member`.
     fn inner(&self, index: u32, suffix: &str) -> Self {
-        let mut path = self.path.clone();
-        path.push(index);
+        let path = self.path.iter().copied().chain([index]).collect();
         Self {
             path,
             name: self.name.as_ref().map(|name| format!("{name}{suffix}")),
             gl_name: format!("{}{suffix}", self.gl_name),
-            ..self.clone()
+            buffer: self.buffer,
+            stride: self.stride,
+            variable: self.variable,
+            component: self.component,
         }
     }
 }

@@ -28,6 +28,11 @@ pub enum Space {
     BuiltIn(BuiltIn),
 }
 
+/// The size in bytes of the largest output that is looked into. Devices limit all outputs of a vertex together to a few
+/// hundred bytes (`maxVertexOutputComponents` is 128 on most), and a module that declares an array of thousands of
+/// elements must not take the time to list them.
+const MAX_OUTPUT_SIZE: u32 = 1 << 13;
+
 /// A scalar, vector or column of an output.
 pub(crate) struct Leaf {
     pub(crate) output: CapturedOutput,
@@ -43,9 +48,7 @@ impl<'a> Outputs<'a> {
         for variable in &variables {
             let value = CapturedValue {
                 buffer: 0,
-                // A stride that is larger than all outputs together, because here nothing limits the size of
-                // a record.
-                stride: 1 << 16,
+                stride: MAX_OUTPUT_SIZE,
                 variable: variable.variable,
                 path: variable.path.clone(),
                 name: variable.name.clone(),
