@@ -7,12 +7,12 @@ pub(super) mod binds;
 mod collect;
 mod passes;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
 use vkxfb::runtime::{
     Arena, ArenaAccess, ArenaDesc, Buffer, ByteCountDraw, Capture, CaptureOrder, DrawCommands,
-    RuntimeError,
+    RuntimeError, VertexBuffer,
 };
 
 use self::active_queries::ActiveQuery;
@@ -28,14 +28,18 @@ use super::state::State;
 /// descriptor sets.
 const ARENA: ArenaDesc = ArenaDesc::new(16 << 10, 16 << 10).descriptor_sets(8);
 
+/// A capture of a command buffer. If that is a secondary one, the command buffers that execute it play the capture, too,
+/// maybe at the same time.
+pub(crate) type SharedCapture = Arc<Mutex<Capture>>;
+
 /// A capture or another computation that is *hoisted*: recorded before or after the pass that it belongs to.
 #[derive(Clone)]
 pub(crate) enum Hoisted {
     /// A capture, and the descriptor buffers that its draws read, if there are any.
-    Capture(Arc<Mutex<Box<Capture>>>, Option<BoundBuffers>),
+    Capture(SharedCapture, Option<BoundBuffers>),
     /// A capture without draws that only ends queries to which no active capture adds. Other captures and computations
     /// are put before it in the list `hoisted`, so that queries which end later can be added to it.
-    Ends(Arc<Mutex<Box<Capture>>>),
+    Ends(SharedCapture),
     /// A dispatch that computes the arguments of a `vkCmdDrawIndirectByteCountEXT`.
     Commands(ByteCountDraw, DrawCommands),
 }
@@ -72,10 +76,8 @@ pub(crate) struct Captures {
     /// The memory that the captures of this command buffer accessed since the last barrier that the
     /// layer recorded between captures.
     order: CaptureOrder,
-    /// Emptied captures, which later captures reuse. They are boxed because they are large, and would otherwise be
-    /// copied back and forth.
-    #[expect(clippy::vec_box, reason = "the boxes themselves are reused")]
-    spare: Vec<Box<Capture>>,
+    /// Emptied captures, which later captures reuse. No other command buffer refers to them.
+    spare: Vec<SharedCapture>,
     arena: Option<Arena>,
     /// The descriptor pools of the sets into which the layer writes pushed descriptors for
     /// captures.
@@ -91,6 +93,10 @@ pub(crate) struct Captures {
     /// captured. It is out of date while `state.changed.variant` is true. `None` before the first captured draw, and
     /// after `vkCmdExecuteCommands`.
     variant: Option<vkxfb::runtime::Pipeline>,
+    /// Temporary lists, kept for their heap memory: what [`vertex_buffers`](Self::vertex_buffers) returns, and the bytes
+    /// of the push constants that captured stages read.
+    vertex_buffers: Vec<VertexBuffer>,
+    constants: Vec<u8>,
     /// The descriptor buffers that the layer has bound for captures, and must replace by the
     /// program's. `None` if the program's are bound.
     rebound: Option<BoundBuffers>,
@@ -116,6 +122,8 @@ impl Captures {
             continues: false,
             failed: None,
             variant: None,
+            vertex_buffers: Vec::new(),
+            constants: Vec::new(),
             rebound: None,
         }
     }
@@ -136,9 +144,8 @@ impl Captures {
         self.variant = None;
         self.pass = None;
         self.continues = continues;
-        if let Some(mut active) = self.active.take() {
-            active.capture.clear();
-            self.spare.push(active.capture);
+        if let Some(capture) = self.active.take().and_then(|active| active.capture) {
+            self.keep(capture);
         }
         self.forget();
         self.order.forget();
@@ -171,18 +178,16 @@ impl Captures {
     fn forget(&mut self) {
         self.joins_last = false;
         while let Some(hoisted) = self.hoisted.pop() {
-            self.recycle(hoisted);
+            if let Hoisted::Capture(capture, _) | Hoisted::Ends(capture) = hoisted {
+                self.keep(capture);
+            }
         }
     }
 
-    /// Keeps for reuse a capture that was removed from the list `hoisted`, unless another command buffer still refers
-    /// to it.
-    fn recycle(&mut self, hoisted: Hoisted) {
-        if let Hoisted::Capture(capture, _) | Hoisted::Ends(capture) = hoisted
-            && let Ok(capture) = Arc::try_unwrap(capture)
-        {
-            let mut capture = capture.into_inner().unwrap_or_else(PoisonError::into_inner);
-            capture.clear();
+    /// Clears a capture and keeps it for reuse, unless another command buffer still refers to it.
+    fn keep(&mut self, mut capture: SharedCapture) {
+        if let Some(own) = Arc::get_mut(&mut capture) {
+            own.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
             self.spare.push(capture);
         }
     }
@@ -254,10 +259,11 @@ impl Captures {
         self.hoisted.extend(ends);
     }
 
-    fn spare_capture(&mut self) -> Box<Capture> {
+    fn spare_capture(&mut self) -> SharedCapture {
         let spare = self.spare.pop();
         spare.unwrap_or_else(|| {
-            Box::new(Capture::new(self.emulation.context(), self.emulation.kernels()))
+            let (ctx, kernels) = (self.emulation.context(), self.emulation.kernels());
+            Arc::new(Mutex::new(Capture::new(ctx, kernels)))
         })
     }
 
@@ -298,6 +304,11 @@ impl Captures {
             }
         }
     }
+}
+
+/// Locks a capture. Only captures of secondary command buffers are ever waited for.
+fn lock(capture: &SharedCapture) -> MutexGuard<'_, Capture> {
+    capture.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Captures {

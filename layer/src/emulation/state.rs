@@ -137,9 +137,9 @@ impl Tracked {
         &mut self.now
     }
 
-    /// Returns the bytes of the push constants that captured stages read.
-    pub(super) fn captured_constants(&self) -> Vec<u8> {
-        self.now.captured_constants()
+    /// Writes the bytes of the push constants that captured stages read to `constants`, in place of its contents.
+    pub(super) fn captured_constants(&self, constants: &mut Vec<u8>) {
+        self.now.captured_constants(constants);
     }
 
     pub(super) const fn descriptor_buffers(&self) -> &DescriptorBuffers {
@@ -331,11 +331,11 @@ impl State {
 }
 
 impl Disturbed {
-    /// Returns the bytes of the push constants that the stages before rasterization read. A byte that
-    /// several stages read has a single value, because a push to a byte must name all stages that read
-    /// it.
-    fn captured_constants(&self) -> Vec<u8> {
-        let mut constants = Vec::new();
+    /// Writes the bytes of the push constants that the stages before rasterization read to `constants`, in place of its
+    /// contents. A byte that several stages read has a single value, because a push to a byte must name all stages that
+    /// read it.
+    fn captured_constants(&self, constants: &mut Vec<u8>) {
+        constants.clear();
         for push in &self.pushes {
             if push.stages.intersects(CAPTURED_STAGES) {
                 let (start, end) = (push.offset as usize, push.offset as usize + push.bytes.len());
@@ -343,7 +343,6 @@ impl Disturbed {
                 constants[start..end].copy_from_slice(&push.bytes);
             }
         }
-        constants
     }
 
     fn push(

@@ -7,13 +7,14 @@
 //! counts the primitives of stream 0. To count those of other streams, the layer collects draws
 //! without transform feedback as a capture without buffers.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use ash::vk;
 use vkxfb::runtime::{Capture, QueryKind, QueryPool, ResultTarget, RuntimeError};
 
+use super::collect::Active;
 use super::passes::Pass;
-use super::{Captures, Forward, Hoisted};
+use super::{Captures, Forward, Hoisted, lock};
 use crate::emulation::queries::Queries;
 
 /// An active query that the layer emulates.
@@ -110,7 +111,7 @@ impl Captures {
     /// # Safety
     /// The contract of [`begin_query`](Self::begin_query).
     pub(super) unsafe fn count(&mut self) -> Result<(), RuntimeError> {
-        let Some(active) = self.active.as_mut().filter(|active| active.is_begun) else {
+        let Some(Active { capture: Some(capture), only_counts, .. }) = &self.active else {
             return Ok(());
         };
         // If several queries of a kind and stream are active, a capture adds to only one of them: to the one that it
@@ -119,7 +120,7 @@ impl Captures {
         for number in (0..self.queries.len()).rev() {
             let ActiveQuery { queries, query, stream, kind, is_counted } = &self.queries[number];
             // Transform feedback queries count only while transform feedback is active.
-            let is_of_it = *kind == QueryKind::PrimitivesGenerated || !active.only_counts;
+            let is_of_it = *kind == QueryKind::PrimitivesGenerated || !only_counts;
             let Some(pool) = queries.pool().filter(|_| is_of_it && !is_counted) else { continue };
             let is_same = |other: &ActiveQuery| {
                 other.is_counted && (other.kind, other.stream) == (*kind, *stream)
@@ -128,9 +129,8 @@ impl Captures {
                 tracing::warn!("of two queries of a type, active at once, one counts nothing");
                 continue;
             }
-            let mut recorder = active.capture.recorder();
             // SAFETY: the caller's contract.
-            unsafe { recorder.begin_query_indexed(pool, *query, *stream) }?;
+            unsafe { lock(capture).recorder().begin_query_indexed(pool, *query, *stream) }?;
             self.queries[number].is_counted = true;
         }
         Ok(())
@@ -183,10 +183,10 @@ impl Captures {
         found: Option<ActiveQuery>,
     ) -> Result<(), RuntimeError> {
         let kind = pool.kind();
-        if let Some(active) = &mut self.active
+        if let Some(Active { capture: Some(capture), .. }) = &self.active
             && let Some(ActiveQuery { stream, is_counted: true, .. }) = found
         {
-            return active.capture.recorder().end_query_indexed(kind, stream);
+            return lock(capture).recorder().end_query_indexed(kind, stream);
         }
         // All captures that add to the query come earlier in the list `hoisted`, or are recorded already. Beginning and
         // ending the query without a draw makes its result available after them.
@@ -196,14 +196,14 @@ impl Captures {
             capture.recorder().end_query(kind)
         };
         if let Some(Hoisted::Ends(ends)) = self.hoisted.last()
-            && end(&mut ends.lock().unwrap_or_else(PoisonError::into_inner)).is_ok()
+            && end(&mut lock(ends)).is_ok()
         {
             return Ok(());
         }
-        let mut capture = self.spare_capture();
-        capture.begin_inactive()?;
-        end(&mut capture)?;
-        self.hoisted.push(Hoisted::Ends(Arc::new(Mutex::new(capture))));
+        let capture = self.spare_capture();
+        lock(&capture).begin_inactive()?;
+        end(&mut lock(&capture))?;
+        self.hoisted.push(Hoisted::Ends(capture));
         Ok(())
     }
 

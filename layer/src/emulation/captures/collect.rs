@@ -2,17 +2,17 @@
 //! `vkCmdEndTransformFeedbackEXT`, and draws that queries count.
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use ash::vk;
 use vkxfb::runtime::{
-    Buffer, BufferDesc, ByteCountDraw, Capture, CaptureDesc, CounterBuffer, DrawCommands,
-    IndexBuffer, MemoryLocation, Recorder, RuntimeError, VertexBuffer,
+    Buffer, BufferDesc, ByteCountDraw, CaptureDesc, CounterBuffer, DrawCommands, IndexBuffer,
+    MemoryLocation, Recorder, RuntimeError, VertexBuffer,
 };
 use vkxfb::topology::PrimitiveTopology;
 
 use super::passes::Pass;
-use super::{Captures, Forward, Hoisted};
+use super::{Captures, Forward, Hoisted, SharedCapture, lock};
 use crate::emulation::descriptor_buffers::BoundBuffers;
 use crate::emulation::pipelines::{Pipeline, PipelineError};
 use crate::emulation::state::{BUFFERS, BoundIndexBuffer, BoundVertexBuffer, Changed};
@@ -22,19 +22,26 @@ use crate::emulation::state::{BUFFERS, BoundIndexBuffer, BoundVertexBuffer, Chan
 const COMMANDS: u64 = 4096;
 const COMMAND: u64 = size_of::<vk::DrawIndirectCommand>() as u64;
 
+const END: &str = "vkCmdEndTransformFeedbackEXT";
+
 /// The capture that is being collected. It consists of the draws between
 /// `vkCmdBeginTransformFeedbackEXT` and `vkCmdEndTransformFeedbackEXT`, or of draws without
 /// transform feedback that a query of the layer counts.
 pub(super) struct Active {
-    pub(super) capture: Box<Capture>,
+    /// The begun [`Capture`](vkxfb::runtime::Capture). `None` before the first draw, which begins it, because everything
+    /// that the capture needs is bound only then.
+    pub(super) capture: Option<SharedCapture>,
     pub(super) counters: [Option<CounterBuffer>; BUFFERS],
-    /// Whether [`Capture::begin`] was called. The first draw calls it, because everything that the
-    /// capture needs is bound only then.
-    pub(super) is_begun: bool,
     /// Whether the draws are only counted, because transform feedback is not active.
     pub(super) only_counts: bool,
     /// The descriptor buffers that the draws read. `None` if the draws so far read none.
     pub(super) descriptor_buffers: Option<BoundBuffers>,
+}
+
+impl Active {
+    const fn new(counters: [Option<CounterBuffer>; BUFFERS], only_counts: bool) -> Self {
+        Self { capture: None, counters, only_counts, descriptor_buffers: None }
+    }
 }
 
 impl Captures {
@@ -42,14 +49,7 @@ impl Captures {
     pub(crate) fn begin_capture(&mut self, counters: [Option<CounterBuffer>; BUFFERS]) {
         tracing::trace!("vkCmdBeginTransformFeedbackEXT: the capture is ours");
         self.end_counting();
-        let capture = self.spare_capture();
-        self.active = Some(Active {
-            capture,
-            counters,
-            is_begun: false,
-            only_counts: false,
-            descriptor_buffers: None,
-        });
+        self.active = Some(Active::new(counters, false));
     }
 
     /// `vkCmdEndTransformFeedbackEXT`
@@ -59,44 +59,47 @@ impl Captures {
     pub(crate) unsafe fn end_capture(&mut self, counters: [Option<CounterBuffer>; BUFFERS]) {
         // Errors are ignored: if there was no draw, it does not matter whether the shaders can be
         // captured.
-        if self.active.as_ref().is_some_and(|active| !active.is_begun)
+        if self.active.as_ref().is_some_and(|active| active.capture.is_none())
             && self.find_pipeline().is_ok()
         {
             // SAFETY: the caller's contract.
             _ = unsafe { self.begin_collecting() };
         }
-        let Some(mut active) = self.active.take() else { return };
+        let Some(active) = self.active.take() else { return };
         self.forget_counts();
-        self.joins_last = active.is_begun;
-        if !active.is_begun {
-            // The driver executes the draws correctly, so recording does not fail.
-            tracing::warn!("nothing was captured: no pipeline of the draws captures");
-            let counters = counters_without_captures(&active.counters, counters);
-            if counters.iter().all(Option::is_none) {
-                self.spare.push(active.capture);
-                return;
+        self.joins_last = active.capture.is_some();
+        let (capture, counters) = match active.capture {
+            Some(capture) => (capture, counters),
+            None => {
+                // The driver executes the draws correctly, so recording does not fail.
+                tracing::warn!("nothing was captured: no pipeline of the draws captures");
+                let counters = counters_without_captures(&active.counters, counters);
+                if counters.iter().all(Option::is_none) {
+                    return;
+                }
+                let capture = self.spare_capture();
+                if let Err(error) = lock(&capture).begin_inactive() {
+                    return self.refuse(END, error);
+                }
+                (capture, counters)
             }
-            let ended = active.capture.begin_inactive();
-            // SAFETY: the caller's contract: the counter buffers are valid.
-            let ended = ended.and_then(|()| unsafe { active.capture.end(&counters) });
-            return self.hoist(active.capture, None, ended.map_err(PipelineError::from));
-        }
+        };
         // SAFETY: the caller's contract: the counter buffers are valid, and so are the objects that the draws use.
-        let ended = unsafe { active.capture.end(&counters) };
-        self.hoist(active.capture, active.descriptor_buffers, ended.map_err(PipelineError::from));
+        let ended = unsafe { lock(&capture).end(&counters) };
+        self.hoist(capture, active.descriptor_buffers, ended);
     }
 
     /// Adds a capture that has ended to the list of captures that are recorded before or after the pass. If the capture
     /// could not be ended, recording fails.
     fn hoist(
         &mut self,
-        capture: Box<Capture>,
+        capture: SharedCapture,
         buffers: Option<BoundBuffers>,
-        ended: Result<(), PipelineError>,
+        ended: Result<(), RuntimeError>,
     ) {
         match ended {
-            Ok(()) => self.push(Hoisted::Capture(Arc::new(Mutex::new(capture)), buffers)),
-            Err(error) => self.refuse("vkCmdEndTransformFeedbackEXT", error),
+            Ok(()) => self.push(Hoisted::Capture(capture, buffers)),
+            Err(error) => self.refuse(END, error),
         }
     }
 
@@ -110,7 +113,7 @@ impl Captures {
     /// # Safety
     /// Everything that is bound is valid.
     unsafe fn begin_collecting(&mut self) -> Result<(), PipelineError> {
-        let is_begun = self.active.as_ref().is_none_or(|active| active.is_begun);
+        let is_begun = self.active.as_ref().is_none_or(|active| active.capture.is_some());
         if is_begun && !self.state.changed.variant {
             return Ok(());
         }
@@ -123,6 +126,7 @@ impl Captures {
         if !unsafe { self.join_last(&pipeline) }? {
             self.state.changed = Changed::ALL;
             let vertex_buffers = self.vertex_buffers();
+            let capture = self.spare_capture();
             let Some(active) = &mut self.active else { return Ok(()) };
             let buffers = if active.only_counts { &[][..] } else { &self.state.capture_buffers };
             let desc = CaptureDesc::new(&pipeline)
@@ -130,8 +134,9 @@ impl Captures {
                 .vertex_buffers(&vertex_buffers)
                 .counters(&active.counters);
             // SAFETY: the caller's contract.
-            unsafe { active.capture.begin(&desc) }?;
-            active.is_begun = true;
+            unsafe { lock(&capture).begin(&desc) }?;
+            active.capture = Some(capture);
+            self.vertex_buffers = vertex_buffers;
         }
         // The capture has begun with the pipeline and the vertex buffers, so no draw need bind them.
         (self.state.changed.variant, self.state.changed.vertex_buffers) = (false, false);
@@ -171,18 +176,18 @@ impl Captures {
         let Some(Hoisted::Capture(capture, None)) = self.hoisted.get_mut(last) else {
             return Ok(false);
         };
-        let Some(capture) = Arc::get_mut(capture) else { return Ok(false) };
-        let capture = capture.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let Some(own) = Arc::get_mut(capture) else { return Ok(false) };
+        let own = own.get_mut().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the caller's contract.
-        if !unsafe { capture.begin_next(&desc) }? {
+        if !unsafe { own.begin_next(&desc) }? {
             return Ok(false);
         }
-        std::mem::swap(capture, &mut active.capture);
-        active.is_begun = true;
-        // The swap put the `Capture` that was taken for the active capture into the list. It has no draws, so it is
-        // kept for reuse.
-        let unused = self.hoisted.remove(last);
-        self.recycle(unused);
+        if let Hoisted::Capture(capture, _) = self.hoisted.remove(last) {
+            active.capture = Some(capture);
+        }
+        if changed {
+            self.vertex_buffers = vertex_buffers;
+        }
         tracing::trace!("the capture is recorded together with the one before");
         Ok(true)
     }
@@ -197,28 +202,19 @@ impl Captures {
         {
             return;
         }
-        let (capture, counters) = (self.spare_capture(), [None; BUFFERS]);
         self.joins_last = false;
-        self.active = Some(Active {
-            capture,
-            counters,
-            is_begun: false,
-            only_counts: true,
-            descriptor_buffers: None,
-        });
+        self.active = Some(Active::new([None; BUFFERS], true));
     }
 
     /// Ends the active capture if its draws are only counted for queries. Called, for example, when another pipeline is
     /// bound, and when the pass ends.
     pub(super) fn end_counting(&mut self) {
-        let Some(mut active) = self.active.take_if(|active| active.only_counts) else { return };
+        let Some(active) = self.active.take_if(|active| active.only_counts) else { return };
         self.forget_counts();
-        if !active.is_begun {
-            return self.spare.push(active.capture);
-        }
+        let Some(capture) = active.capture else { return };
         // SAFETY: no counter buffers are passed, so there is no memory that would have to be valid.
-        let ended = unsafe { active.capture.end(&[]) };
-        self.hoist(active.capture, active.descriptor_buffers, ended.map_err(PipelineError::from));
+        let ended = unsafe { lock(&capture).end(&[]) };
+        self.hoist(capture, active.descriptor_buffers, ended);
     }
 
     /// Returns the variant for the bound pipeline and the current dynamic state. `None` if the
@@ -251,15 +247,18 @@ impl Captures {
     }
 
     /// Returns the vertex buffers for all bindings of the pipeline's vertex input. If no buffer is
-    /// bound to a binding, its buffer is null, and all reads from it are out of bounds.
-    fn vertex_buffers(&self) -> Vec<VertexBuffer> {
+    /// bound to a binding, its buffer is null, and all reads from it are out of bounds. The caller puts the list back
+    /// into the field of this name.
+    fn vertex_buffers(&mut self) -> Vec<VertexBuffer> {
+        let mut buffers = std::mem::take(&mut self.vertex_buffers);
+        buffers.clear();
         let state = &self.state;
-        let Some(pipeline) = &state.pipeline else { return Vec::new() };
+        let Some(pipeline) = &state.pipeline else { return buffers };
         let dynamic = pipeline.dynamic;
         let input = match (dynamic.vertex_input, &state.vertex_input) {
             (false, _) => Cow::Borrowed(&pipeline.vertex_input),
             (true, Ok(input)) => pipeline.complete(input),
-            (true, Err(_)) => return Vec::new(),
+            (true, Err(_)) => return buffers,
         };
         let has_strides = dynamic.stride || dynamic.vertex_input;
         let bound = input.bindings.iter().map(|binding| {
@@ -270,7 +269,8 @@ impl Captures {
             let stride = bound.stride.filter(|_| has_strides);
             VertexBuffer { binding, buffer, offset, size, stride }
         });
-        bound.collect()
+        buffers.extend(bound);
+        buffers
     }
 
     /// Returns the size in bytes of a range of a buffer. `size` may be `VK_WHOLE_SIZE`.
@@ -421,7 +421,10 @@ impl Captures {
             unsafe { self.write_pushed_sets() }?;
         }
         let (state, variant) = (&self.state, &self.variant);
-        let Some(Active { capture, .. }) = &mut self.active else { return Ok(()) };
+        let Some(capture) = self.active.as_ref().and_then(|active| active.capture.as_ref()) else {
+            return Ok(());
+        };
+        let mut capture = lock(capture);
         let mut recorder = capture.recorder();
         // SAFETY: the caller's contract.
         unsafe {
@@ -432,6 +435,7 @@ impl Captures {
             }
             if let Some(buffers) = vertex_buffers {
                 recorder.bind_vertex_buffers(&buffers)?;
+                self.vertex_buffers = buffers;
             }
             if let Some((buffer, restart_index)) = &index_buffer {
                 recorder.bind_index_buffer(buffer)?;
@@ -461,9 +465,9 @@ impl Captures {
                 }
             }
             if changed.constants {
-                let constants = state.disturbed.captured_constants();
-                if !constants.is_empty() {
-                    recorder.push_constants(0, &constants)?;
+                state.disturbed.captured_constants(&mut self.constants);
+                if !self.constants.is_empty() {
+                    recorder.push_constants(0, &self.constants)?;
                 }
             }
             if changed.conditional_rendering {

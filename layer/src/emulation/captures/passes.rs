@@ -1,12 +1,12 @@
 //! Methods of `Captures` that decide whether captures of a pass are recorded before or after it,
 //! and record them.
 
-use std::sync::{Arc, Once, PoisonError};
+use std::sync::{Arc, Once};
 
 use ash::vk;
 use vkxfb::runtime::{ByteCountDraw, ConditionalRendering, DrawCommands, LateDraws, RuntimeError};
 
-use super::{Captures, Hoisted};
+use super::{Captures, Hoisted, lock};
 use crate::emulation::descriptor_buffers;
 use crate::emulation::pipelines::PipelineError;
 use crate::translate::{CaptureBarriers, Kind};
@@ -334,7 +334,7 @@ impl Captures {
         let played = unsafe {
             self.with_arena(|emulation, arena| match item {
                 Hoisted::Capture(capture, _) | Hoisted::Ends(capture) => {
-                    let mut capture = capture.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut capture = lock(capture);
                     // The capture may continue in buffers and counters that an earlier capture
                     // wrote, so a barrier may be needed before it.
                     let recorded = match Kind::BetweenCaptures.is_translated() {

@@ -157,7 +157,7 @@ pub(super) fn limits_of(ctx: &Context) -> Limits {
     }
 }
 
-impl Player<'_> {
+impl<'a> Player<'a> {
     /// Records the collected draws, and returns where the capture continues. In case of an error nothing is recorded.
     /// `is_planned` says whether [`plan`](Self::plan) is the plan of these draws. Otherwise it is made first.
     ///
@@ -226,6 +226,8 @@ impl Player<'_> {
     /// The requirements of [`record`](Self::record) apply.
     unsafe fn prepare(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
         self.places.clear();
+        // Most dispatches of a plan have the pipeline and key of the one before.
+        let mut last = None;
         for step in &self.plan.steps {
             match step {
                 Step::Kernel { kernel, .. } => {
@@ -234,11 +236,15 @@ impl Player<'_> {
                     unsafe { pipelines.get(self.ctx, *kernel, vk::PipelineCache::null()) }?;
                 }
                 Step::Capture(CaptureStep { key, state, .. }) => {
-                    let raw = match self.pipeline_of(*state) {
+                    let wanted =
+                        (self.collected.states.get(*state).map(|state| state.pipeline), *key);
+                    let raw = match (last, self.pipeline_of(*state)) {
+                        (Some((found, raw)), _) if found == wanted => raw,
                         // SAFETY: the caller's contract.
-                        Some(pipeline) => unsafe { pipeline.recorded(self.ctx, *key) }?,
-                        None => vk::Pipeline::null(),
+                        (_, Some(pipeline)) => unsafe { pipeline.recorded(self.ctx, *key) }?,
+                        (_, None) => vk::Pipeline::null(),
                     };
+                    last = Some((wanted, raw));
                     self.places.pipelines.push(raw);
                 }
                 Step::MovePositions(_) | Step::Barrier { .. } => {}
@@ -331,7 +337,7 @@ impl Player<'_> {
     }
 
     /// The pipeline of a state, or `None` if draws are only counted. `state` is the index of the state.
-    fn pipeline_of(&self, state: usize) -> Option<&Pipeline> {
+    fn pipeline_of(&self, state: usize) -> Option<&'a Pipeline> {
         self.collected.states.get(state).and_then(|state| self.bindings.pipeline_of(state))
     }
 

@@ -166,7 +166,7 @@ impl Player<'_> {
         raw: vk::Pipeline,
     ) {
         let CaptureStep { key, state, draws, size } = *capture;
-        let Some(pipeline) = self.pipeline_of(state).cloned() else { return };
+        let Some(pipeline) = self.pipeline_of(state) else { return };
         let sysvals = self.sysvals_of(state, draws);
         // SAFETY: the caller's contract; the arguments of an indirect dispatch are in scratch memory.
         unsafe {
@@ -175,7 +175,7 @@ impl Player<'_> {
                 Draws::Emitted { is_counting: true, .. } => self.places.kernel_set,
                 _ => self.places.capture_set,
             };
-            self.bind(playback, state, &pipeline, raw, set, &sysvals);
+            self.bind(playback, state, pipeline, raw, set, &sysvals);
             let (device, cmd) = (self.ctx.device(), playback.cmd);
             match size {
                 Size::Direct([x, y]) | Size::DirectUpTo([x, y]) => {
