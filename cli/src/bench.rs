@@ -22,7 +22,8 @@ pub(crate) struct Arguments {
     /// Limit the features of the device that are used
     #[arg(long, value_enum, default_value_t)]
     profile: super::ProfileName,
-    /// How the compute backend accesses memory, and which variants of the roofline are measured
+    /// How the compute backend accesses memory, and which variants of the roofline (a kernel that
+    /// only moves the bytes) are measured
     #[arg(long, value_enum, default_value_t)]
     resources: super::ResourcesName,
 

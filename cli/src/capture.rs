@@ -244,7 +244,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     };
     progress.begin("reading");
     let DrawArguments { mesh, per_instance, pose, .. } = &arguments.draw;
-    // Only the mesh is read at the time of an animation. If a file cannot be read, the error names it.
+    // The time of an animation (`--time`) applies only to the mesh. If a file cannot be read, the error names the file.
     let (mesh, instances) = (read(mesh, pose)?, read(per_instance, &Pose::default())?);
     let files = Files { mesh: mesh.as_ref(), instances: instances.as_ref() };
     let shows = Shows { plan: &plan, picture: picture.as_ref(), format };

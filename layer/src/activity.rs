@@ -97,8 +97,9 @@ impl fmt::Display for Activity {
 }
 
 impl Activity {
-    /// Decides whether the layer is active. If the query of the capabilities (`asked`) failed, the layer is dormant,
-    /// and `lists_it` is called to find the reason to report: it returns whether the driver lists the extension.
+    /// Decides whether the layer is active, from the result `asked` of the query of the capabilities. If that is an
+    /// error, the layer is dormant. If the error is not that of a Vulkan command, `lists_it`, which returns whether the
+    /// driver lists the extension, is called to find the reason to report.
     pub(crate) fn decide(
         asked: Result<Capabilities, RuntimeError>,
         lists_it: impl FnOnce() -> Result<bool, vk::Result>,

@@ -48,7 +48,7 @@ pub(crate) unsafe fn slice<'a, T>(start: *const T, count: u32) -> &'a [T] {
 /// allow several structures of one type.
 ///
 /// # Safety
-/// The contract of [`structures`]; `'a` is no longer than the chain lives, and nobody writes to it.
+/// The contract of [`structures`]. The chain lives for `'a`, and nobody writes to it during `'a`.
 pub(crate) unsafe fn all_of<'a, T: vk::TaggedStructure + 'a>(
     first: *const c_void,
 ) -> impl Iterator<Item = &'a T> {

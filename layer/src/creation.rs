@@ -10,8 +10,8 @@ use crate::chain;
 use crate::chain::copy::Chain;
 use crate::error::Error;
 
-/// The structures with features that the layer gives to programs. The driver gets no `TransformFeedback`, and those
-/// features in the other two structures are set to false for it.
+/// The structures with features that the layer gives to programs. The driver does not get the structure
+/// `TransformFeedback`. In the other two structures that the driver gets, the features that the layer gives are false.
 type TransformFeedback = vk::PhysicalDeviceTransformFeedbackFeaturesEXT<'static>;
 type ProvokingVertex = vk::PhysicalDeviceProvokingVertexFeaturesEXT<'static>;
 type PrimitivesGenerated = vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT<'static>;

@@ -87,8 +87,8 @@ pub(super) fn vertex_data(
             missing.remark(files.list());
             continue;
         }
-        // Inputs that the shader declares and does not use need a buffer, too, because a graphics
-        // pipeline reads them.
+        // Inputs that the shader declares but does not use need a buffer, too, because the vertex input of a graphics
+        // pipeline must have an attribute for each declared input.
         let format = format_of(input, filled.as_ref(), choice)?;
         let bytes = match &filled {
             Some(filled) => {

@@ -68,7 +68,7 @@ impl Job<'_> {
     }
 }
 
-/// The maximum number of primitives of later stages for which the first capture has room.
+/// The first capture has room for at most this many primitives of later stages, unless more primitives are drawn.
 const MOST_EXPECTED: u64 = 1 << 20;
 
 /// The result of a capture.
@@ -240,8 +240,8 @@ fn make_pipeline(gpu: &mut Gpu, lowered: &Lowered, job: &Job<'_>, made: &mut Mad
     Ok(())
 }
 
-/// Creates the capture buffers, each with space for `vertices` records or of the size that the job says. Returns them
-/// indexed by their numbers: `None` for a buffer to which nothing is captured.
+/// Creates the capture buffers, each of the size `job.buffer_size`, or, if that is `None`, with space for `vertices`
+/// records. Returns them indexed by their numbers: `None` for a buffer to which nothing is captured.
 fn make_targets(
     gpu: &mut Gpu,
     backend: Backend,

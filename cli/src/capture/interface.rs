@@ -53,8 +53,8 @@ fn unwritten_inputs(
     let inputs = inputs.filter(|input| used.contains(input.id));
     let mut unwritten = Vec::new();
     for Place { location, name, ty, components } in inputs.flat_map(|i| places(&declarations, i)) {
-        // A structure or matrix is listed only with its first location. Its other locations, which are missing in
-        // `masks`, count as written with all components.
+        // `places` lists an array, structure or matrix only with its first location. Its other locations, which are
+        // missing in `masks`, count as written with all components.
         let mask = masks.get(&location).copied().unwrap_or(ALL);
         if !written.contains(&location) {
             unwritten.push((format!("{name} at location {location}"), None));
@@ -83,7 +83,8 @@ struct Place {
     components: Option<u32>,
 }
 
-/// Returns the locations of an input or output. For a block without a location, returns those of its members.
+/// Returns the first location of an input or output. For a block without a location, returns the first location of
+/// each member that has one.
 fn places(declarations: &Declarations, variable: &Variable) -> Vec<Place> {
     let quoted =
         |name: Option<&str>| name.map_or("an input".to_owned(), |name| format!("'{name}'"));
@@ -95,7 +96,8 @@ fn places(declarations: &Declarations, variable: &Variable) -> Vec<Place> {
         let components = vector.map(|(_, count)| ((1 << count) - 1) << component.unwrap_or(0));
         Place { location, name: quoted(name), ty: declarations.type_name(ty), components }
     };
-    // The outer array has an element for each vertex of the primitive, or of the patch.
+    // The outer array of an arrayed input or output has an element for each vertex of the primitive, or of the patch.
+    // Other arrays are replaced by their element, too.
     let of_vertex = match declarations.ty(variable.pointee) {
         Some(Type::Array { element, .. }) => Some(*element),
         _ => None,

@@ -25,7 +25,7 @@ pub(super) struct Mesh {
     /// vector of up to four of them.
     pub(super) columns: Vec<Column>,
     pub(super) vertices: u32,
-    /// The triangles, as three vertices each. `None` if the file has no faces.
+    /// The numbers of the vertices of all triangles, three for each triangle. `None` if the file has no faces.
     pub(super) triangles: Option<Vec<u32>>,
     /// The joint matrices of all skins, which transform vertices from the space of the file to that
     /// of the scene. `None` if the file has no skins.
@@ -85,7 +85,8 @@ impl Mesh {
         Self::parse(file, &bytes, pose)
     }
 
-    /// Like [`read`](Self::read), of a file with these bytes. The buffers of a glTF file may be in other files beside it.
+    /// Like [`read`](Self::read), but takes the contents of the file as `bytes`. If a glTF file names other files with
+    /// its buffers, those are read.
     pub(super) fn parse(file: &Path, bytes: &[u8], pose: &Pose) -> Result<Self> {
         let name = file.display().to_string();
         let extension = file.extension().and_then(|extension| extension.to_str());

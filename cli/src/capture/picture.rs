@@ -47,8 +47,9 @@ pub(super) struct PictureArguments {
         allow_hyphen_values = true
     )]
     view: Option<View>,
-    /// What colours a .png: an output, by name or place as --varyings takes it (tint, @2, @Position), or one component of
-    /// it (tint.y, gl_Position.w). Colours are as they are, other numbers scaled by their range, which is printed. By default an output that is named as a colour; otherwise
+    /// What colours a .png: an output, written as for --varyings (tint, @2, @Position), or one component of an output
+    /// (tint.y, gl_Position.w). Three or four numbers from 0 to 1 are used as a colour directly; other numbers are
+    /// scaled by their range, which is printed. By default an output that is named as a colour; otherwise
     /// counter-clockwise triangles are blue, and clockwise ones green. Distance fades colours
     #[arg(long, visible_alias = "color", value_name = "OUTPUT", requires = "picture")]
     colour: Option<String>,

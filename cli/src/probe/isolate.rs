@@ -209,7 +209,7 @@ impl Isolated<'_> {
     }
 
     /// Continues the run in child processes after the device was lost in this process, beginning with the first case
-    /// that was not captured.
+    /// that was not captured. If no case of that batch loses the device alone, reports the loss for that first case.
     pub(super) fn run_from_loss(
         &self,
         loss: &Loss,

@@ -1,5 +1,6 @@
-//! The file that names the trial (a test of the device) or case (a captured draw) that a probe runs now. It is beside
-//! the report. If the whole machine freezes, only this file tells which case caused that.
+//! The file that names what a probe runs now: a trial (a test of the device), a batch (draws that are submitted
+//! together) or a case (a captured draw). The file is beside the report. If the whole machine freezes, only this file
+//! tells which trial, batch or case caused that.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -10,8 +11,9 @@ use vkxfb_probe::plan::Batch;
 use vkxfb_probe::report::{Case, ProbeReport};
 use vkxfb_probe::trial::Trial;
 
-/// A file with one line, which names the trial (a test of the device) or case (a captured draw) that runs now. The line
-/// is on the disk before the trial or case starts.
+/// A file with one line, which names the trial (a test of the device), batch (draws that are submitted together) or
+/// case (a captured draw) that runs now. The line is on the disk before the trial, batch or
+/// case starts.
 pub(super) struct Running {
     path: PathBuf,
     file: File,
@@ -20,9 +22,9 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Opens the file that names the running case, beside the file of a report or page. `None` if there is no report or
-    /// page, or if the report or page is written to a device or a pipe. If an earlier run did not end, the file that it
-    /// left exists, and the main process prints the line in that file.
+    /// Opens the file that names what runs, beside `file`, which is the file of a report or page. `None` if there is no
+    /// report or page, or if it is written to a device or a pipe. If an earlier probe did not end, its file still
+    /// exists. Then the main process prints the line in that file.
     ///
     /// # Errors
     /// The errors of the file system.
@@ -37,7 +39,7 @@ impl Running {
             crate::remark(format_args!("{path} is of a probe that did not end. It was at: {left}"));
         }
         let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path)?;
-        // The entry in the directory has to be on the disk, too.
+        // The name of the file has to be on the disk, too, so the directory is synchronized.
         #[cfg(unix)]
         if let Some(directory) = path.parent() {
             let directory =

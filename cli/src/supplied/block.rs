@@ -83,8 +83,8 @@ enum Kind {
     Int { signed: bool },
 }
 
-/// A value in a block, such as a member or an element. `matrix_stride` and `is_row_major` say how its matrices are
-/// stored: they are decorations of the member that the value is, or is a part of.
+/// A value in a block, such as a member or an element. `matrix_stride` and `is_row_major` say how the matrices in the
+/// value are stored. They are the decorations of the member to which the value belongs.
 #[derive(Clone, Copy)]
 struct Part {
     ty: Id,
@@ -294,8 +294,9 @@ impl Block<'_> {
     }
 }
 
-/// Returns the numbers of a column of a matrix, or the number of a component of a vector. If the source language is
-/// HLSL, a column of SPIR-V is a row in the source.
+/// Returns the [`Number`]s (places in memory) of a column of a matrix or, for a vector, that of one component. `all`
+/// has the `Number`s of the whole matrix or vector. If the source language is HLSL, a column of SPIR-V is a row in the
+/// source.
 fn element_of(all: Vec<Number>, index: u32, path: &str) -> Result<Vec<Number>> {
     let index = index as usize;
     let is_matrix = all.iter().any(|number| number.place.is_some());
@@ -500,7 +501,7 @@ mod tests {
         let of = |members: &[&str]| given(spirv::SourceLanguage::HLSL, members).unwrap().0;
         let bytes = of(&["bones[1][0]=1,2,3,4", "bones[1]=scale(9)", "id=7", "bones=3", "*=5"]);
         let float = |at: usize| f32::from_le_bytes([0, 1, 2, 3].map(|byte| bytes[4 * at + byte]));
-        // The matrices of HLSL have their columns one after another, and [0] is a row.
+        // In memory the columns of an HLSL matrix come one after another, but `[0]` in a path selects a row.
         let bone = |number: usize| [0, 1, 4, 5].map(|at| float(16 + 16 * number + at));
         assert_eq!((float(0), bone(0)), (5.0, [3.0; 4]));
         assert_eq!(bone(1), [1.0, 0.0, 2.0, 9.0]);

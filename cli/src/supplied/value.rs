@@ -11,8 +11,8 @@ use glam::{DMat4, DVec3};
 /// The value of a member.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Value {
-    /// The numbers of the member, in the order in which they are in memory. A single number is for
-    /// all numbers of the member.
+    /// The numbers of the member, in the order of its members and elements. The numbers of a matrix are column by
+    /// column (in HLSL row by row), however it is stored. A single number is for all numbers of the member.
     Numbers(Vec<Literal>),
     /// A matrix. If the member has fewer columns or rows, only the first ones are used.
     Matrix(DMat4),

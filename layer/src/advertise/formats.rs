@@ -6,8 +6,8 @@ use vkxfb::vertex_input::VertexFormat;
 use super::ask;
 use crate::chain;
 
-/// Removes the feature `VERTEX_BUFFER` from a format's features as the layer or driver below reported them, if captures
-/// cannot decode the format.
+/// Removes the feature `VERTEX_BUFFER` from `features`, if captures cannot decode the format. `features` are the
+/// features of the format that the layer or driver below reported.
 fn hide(format: vk::Format, features: &mut vk::FormatFeatureFlags) {
     if VertexFormat::try_from(format).is_err() {
         *features &= !vk::FormatFeatureFlags::VERTEX_BUFFER;

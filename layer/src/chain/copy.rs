@@ -10,8 +10,8 @@ use crate::error::Error;
 use crate::interface::LayerDeviceCreateInfo;
 use crate::registry::SIZES;
 
-/// Returns the size in bytes of the structures of a type. `None` if the type is unknown, or if no chain contains
-/// structures of that type.
+/// Returns the size in bytes of the structures of a type. `None` if the type is unknown, or if no chain that the layer
+/// copies may contain structures of that type.
 fn size(s_type: vk::StructureType) -> Option<usize> {
     if s_type == vk::StructureType::LOADER_DEVICE_CREATE_INFO {
         return Some(size_of::<LayerDeviceCreateInfo>());
@@ -69,8 +69,7 @@ pub(crate) struct Chain {
 
 impl Chain {
     /// # Safety
-    /// The chain is a valid chain of one of the structures that [`size`] names, and outlives the
-    /// copy.
+    /// The chain is valid, and outlives the copy. Each structure in it has the [`size`] of its type.
     pub(crate) unsafe fn copy(first: *const c_void) -> Self {
         let mut chain = Self { copies: Vec::new(), rest: first };
         // SAFETY: the caller's contract.

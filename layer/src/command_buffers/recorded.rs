@@ -11,8 +11,8 @@ use crate::guard::guard;
 use crate::withheld::{Commands, Functions, OutOfMemory, Templates, WithheldCommands};
 
 pub(crate) struct Recorded {
-    /// The destination of commands that the captures need not see. While no query or capture is active, draws are such
-    /// commands, too.
+    /// The destination of commands that the captures need not see. Draws are such commands, too, unless [captures must
+    /// observe draws](Captures::observes_draws).
     destination: Destination,
     functions: Arc<Functions>,
     /// The commands of the current pass, if the driver gets them only when the pass ends (the pass is *withheld*);
@@ -166,9 +166,9 @@ impl Recorded {
 /// These methods record commands. A method that takes a closure `command` calls it with the destination. The closure
 /// then adds the command to those that are stored until the pass ends, or calls a function of the driver.
 impl Recorded {
-    /// Begins a pass. Its commands are stored until it ends in three cases: captures may have to be recorded before the
-    /// pass; the layer stores the commands of all passes and leaves captures to the driver (the setting
-    /// `withhold_passes`); or recording has failed.
+    /// Begins a pass. In three cases the commands of the pass are stored until it ends: captures may have to be
+    /// recorded before the pass; the layer stores the commands of all passes and leaves captures to the driver (the
+    /// setting `withhold_passes`); or recording has failed.
     pub(crate) fn begin_pass(
         &mut self,
         handle: vk::CommandBuffer,
@@ -242,8 +242,9 @@ impl Recorded {
         self.forget();
     }
 
-    /// Tries to [settle](Captures::settle) a pass whose commands are stored: the driver then gets the commands so far
-    /// now, and all later ones directly. If this is not possible, the commands stay stored until the pass ends.
+    /// Tries to [settle](Captures::settle) a pass whose commands are stored. If this succeeds, the driver gets the
+    /// commands that were stored so far at once, and all later commands of the pass directly. Otherwise the commands
+    /// stay stored until the pass ends.
     ///
     /// # Safety
     /// The contract of [`replay`](Self::replay).

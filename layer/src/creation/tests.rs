@@ -282,8 +282,8 @@ fn a_program_without_the_extension_has_its_way() {
     };
     let (seen, captures) = creates(&plain, &by_addresses()).unwrap();
     assert!(!captures && seen.types.len() == 3 && seen.extensions.len() == 1);
-    // The program enables the features of the structures 0 and 1, which the layer reported, but not the extension
-    // `VK_EXT_transform_feedback`. The driver does not have these features.
+    // The program enables the features of the structures of kinds 0 and 1 (see `structure`), which the layer reported,
+    // but not the extension `VK_EXT_transform_feedback`. The driver does not have these features.
     let told = Program { structures: vec![(0, true), (1, true)], ..plain };
     let (seen, captures) = creates(&told, &by_addresses()).unwrap();
     assert!(!captures && seen.types.len() == 1 && !seen.preserves);

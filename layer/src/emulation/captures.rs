@@ -28,8 +28,8 @@ use super::state::State;
 /// descriptor sets.
 const ARENA: ArenaDesc = ArenaDesc::new(16 << 10, 16 << 10).descriptor_sets(8);
 
-/// A capture of a command buffer. If that is a secondary one, the command buffers that execute it play the capture, too,
-/// maybe at the same time.
+/// A capture of a command buffer. Each command buffer that executes a secondary command buffer plays the captures of
+/// that command buffer, maybe at the same time as others.
 pub(crate) type SharedCapture = Arc<Mutex<Capture>>;
 
 /// A capture or another computation that is *hoisted*: recorded before or after the pass that it belongs to.
@@ -70,8 +70,8 @@ pub(crate) struct Captures {
     /// rasterization is discarded, so such draws must reach the driver.
     pub(super) other_queries: u32,
     hoisted: Vec<Hoisted>,
-    /// Whether the next capture may be begun in the [`Capture`] of the last one in `hoisted`. No draw was captured
-    /// after the draws of that one, so `state.changed` says what must be bound again.
+    /// Whether the next capture may be begun in the [`Capture`] of the last capture in `hoisted`. If so, no draw was
+    /// captured after the draws of that capture, and `state.changed` says what must be bound again.
     joins_last: bool,
     /// The memory that the captures of this command buffer accessed since the last barrier that the
     /// layer recorded between captures.
@@ -93,8 +93,8 @@ pub(crate) struct Captures {
     /// captured. It is out of date while `state.changed.variant` is true. `None` before the first captured draw, and
     /// after `vkCmdExecuteCommands`.
     variant: Option<vkxfb::runtime::Pipeline>,
-    /// Temporary lists, kept for their heap memory: what [`vertex_buffers`](Self::vertex_buffers) returns, and the bytes
-    /// of the push constants that captured stages read.
+    /// Temporary lists, which are kept so that their heap memory is used again: the list that
+    /// [`vertex_buffers`](Self::vertex_buffers) returns, and the bytes of the push constants that captured stages read.
     vertex_buffers: Vec<VertexBuffer>,
     constants: Vec<u8>,
     /// The descriptor buffers that the layer has bound for captures, and must replace by the
@@ -306,7 +306,7 @@ impl Captures {
     }
 }
 
-/// Locks a capture. Only captures of secondary command buffers are ever waited for.
+/// Locks a capture. Threads can only have to wait for the captures of secondary command buffers.
 fn lock(capture: &SharedCapture) -> MutexGuard<'_, Capture> {
     capture.lock().unwrap_or_else(PoisonError::into_inner)
 }

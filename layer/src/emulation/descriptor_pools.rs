@@ -67,7 +67,7 @@ impl DescriptorPools {
         Ok(sets.first().copied().unwrap_or_default())
     }
 
-    /// Returns all sets to their pools, and destroys the pools of layouts that no longer exist.
+    /// Frees all sets, and destroys the pools of layouts that no longer exist.
     ///
     /// # Safety
     /// The device is live, and no submission uses the sets any more.

@@ -1,4 +1,5 @@
-//! Reads glTF files: the meshes of a scene, moved to where their nodes and skins are at a given time of an animation.
+//! Reads glTF files: the meshes of a scene, moved by the matrices of their nodes, and the joint matrices of their
+//! skins. The matrices are those at a given time of an animation.
 
 mod bounds;
 mod pose;
@@ -61,8 +62,8 @@ fn check_length(bytes: &[u8]) -> Result<()> {
     }
 }
 
-/// Reads the buffers, which are in the file itself, in base64 text, or in other files in the same
-/// directory.
+/// Reads the buffers, which are in the file itself, in base64 text, or in other files, whose paths are relative to the
+/// directory of the glTF file.
 fn buffers(gltf: &Gltf, file: &Path) -> Result<Vec<Vec<u8>>> {
     let bytes = |buffer: gltf::Buffer<'_>| -> Result<Vec<u8>> {
         let mut bytes = match buffer.source() {
@@ -75,7 +76,7 @@ fn buffers(gltf: &Gltf, file: &Path) -> Result<Vec<Vec<u8>>> {
                 }
                 None => {
                     let name = urlencoding::decode(uri)?;
-                    // A name that is not relative could be one on the network, where a system has such.
+                    // On Windows an absolute path may name a file on the network, which must not be opened.
                     let is_absolute =
                         |part| matches!(part, Component::Prefix(_) | Component::RootDir);
                     if Path::new(&*name).components().any(is_absolute) {
@@ -83,7 +84,8 @@ fn buffers(gltf: &Gltf, file: &Path) -> Result<Vec<Vec<u8>>> {
                     }
                     let beside = file.with_file_name(&*name);
                     let cannot = || format!("cannot read {}", beside.display());
-                    // What a file names may be a device, which has no end, or a pipe, which waits.
+                    // The path may name a device, which supplies bytes without end, or a pipe, which has to be
+                    // waited for.
                     if !std::fs::metadata(&beside).with_context(cannot)?.is_file() {
                         bail!("{} is not a file", beside.display());
                     }

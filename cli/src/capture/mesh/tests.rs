@@ -11,7 +11,8 @@ fn refused(json: &serde_json::Value) -> String {
     format!("{:#}", error.unwrap_err())
 }
 
-/// Where fuzzing begins, with the files that were read wrongly once: none of them makes a reader panic.
+/// No reader panics on a file of the fuzzing corpus. The corpus has the files with which fuzzing begins, and files that
+/// were once read wrongly.
 #[test]
 fn the_corpus_of_the_fuzz_targets_is_read() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus");
@@ -40,7 +41,8 @@ fn animated(target: &serde_json::Value) -> serde_json::Value {
     })
 }
 
-/// The `gltf` crate does not check these itself, and panics.
+/// A glTF file that refers to a node, a property or an accessor that does not exist is rejected with an error. The
+/// `gltf` crate does not check these references itself, and panics.
 #[test]
 fn what_gltf_refers_to_is_there() {
     let path = refused(&animated(&serde_json::json!({ "node": 0, "path": "rotat`on" })));
@@ -54,7 +56,8 @@ fn what_gltf_refers_to_is_there() {
     assert!(positions.contains("meshes[0].primitives[0].attributes"), "{positions}");
 }
 
-/// A device would be read without end, and an absolute name may be one on the network.
+/// The buffers of a glTF file must be in regular files that are named by relative paths. A device could be read without
+/// end, and an absolute path may name a file on the network.
 #[cfg(unix)]
 #[test]
 fn buffers_are_in_files_beside() {

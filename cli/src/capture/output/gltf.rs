@@ -25,7 +25,7 @@ const BIN: u32 = 0x004e_4942;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     /// A position with three components. A position in clip space is divided by the fourth component, and y and z are
-    /// negated, so that y points upwards, and z towards the camera of the clip space.
+    /// negated, so that y points upwards, and z towards the viewer.
     Position,
     /// A normal, scaled to length 1.
     Normal,

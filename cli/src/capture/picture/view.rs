@@ -73,7 +73,7 @@ impl View {
 
     /// Rotates a direction into the axes of the picture: to the right, downwards, and away from the viewer at this
     /// azimuth and elevation. In the argument, y points upwards, and z towards a viewer in front (azimuth and elevation
-    /// 0, which `Shader` counts as).
+    /// 0). `Shader` has azimuth and elevation 0.
     pub(super) fn turned(self, [x, y, z]: [f64; 3]) -> [f64; 3] {
         let (azimuth, elevation) = match self {
             Self::Shader => (0.0, 0.0),

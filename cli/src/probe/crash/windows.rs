@@ -1,7 +1,7 @@
-//! Runs the probe in a child process, and another child after a crash.
+//! Runs the probe in a child process and, if that crashes, again in another child process.
 //!
-//! A filter of exceptions in the probe itself would not do: Windows ends a program that aborts, or whose heap or stack is
-//! found damaged, without a call of any filter.
+//! A filter for unhandled exceptions in the probe itself would not be enough: if a program aborts, or if its heap or
+//! stack is found damaged, Windows ends the program without calling the filter.
 
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use std::process::{Command, ExitStatus};
@@ -19,14 +19,16 @@ use windows_sys::Win32::System::JobObjects::{
 /// The name of the environment variable that tells a child process that it is one.
 const IS_CHILD: &str = "VKXFB_PROBE_IS_CHILD";
 
-/// Has a crash of this process or its children show no dialog that somebody would have to close.
+/// Makes Windows show no dialog after a crash of this process or of its children: the probe would wait until somebody
+/// closes the dialog.
 pub(in crate::probe) fn show_no_dialogs() {
     // SAFETY: the function has no precondition.
     unsafe { SetErrorMode(SEM_FAILCRITICALERRORS | SEM_NOGPFAULTERRORBOX) };
 }
 
-/// Runs this program again, with the same arguments, and after a crash once more, with `--isolate`. Returns the exit status.
-/// `None` if the caller has to probe: because this process is the child, or cannot start one.
+/// Runs this program in a child process with the same arguments and, if that crashes, in another one with `--isolate`
+/// added. Returns the exit status. `None` if the caller has to probe, because this process is such a child process, or
+/// because no child process can be started.
 pub(in crate::probe) fn guard() -> Option<u8> {
     if std::env::var_os(IS_CHILD).is_some() {
         return None;
@@ -35,10 +37,12 @@ pub(in crate::probe) fn guard() -> Option<u8> {
     let mut code = run(job.as_ref(), &[])?;
     if super::is_crash(code) {
         eprintln!("{}", super::MESSAGE);
-        // The driver that crashed a child would crash this process, too.
+        // If no second child process can be started, this process does not probe in its place: the driver that crashed
+        // the child would crash this process, too.
         code = run(job.as_ref(), &["--isolate"]).unwrap_or(crate::COULD_NOT_RUN.into());
     }
-    // What is no status of this program means that it could not do its work.
+    // A code that does not fit into 8 bits is not an exit status of this program. It means that the child could not do
+    // its work.
     Some(u8::try_from(code).unwrap_or(crate::COULD_NOT_RUN))
 }
 
@@ -49,16 +53,16 @@ fn run(job: Option<&OwnedHandle>, more: &[&str]) -> Option<i32> {
     let mut command = Command::new(program);
     let mut child = command.args(arguments).args(more).env(IS_CHILD, "1").spawn().ok()?;
     if let Some(job) = job {
-        // SAFETY: both handles are open. If it fails, the child outlives this process where somebody kills that.
+        // SAFETY: both handles are open. If the call fails, the child keeps running after somebody kills this process.
         unsafe { AssignProcessToJobObject(job.as_raw_handle(), child.as_raw_handle()) };
     }
     child.wait().ok().as_ref().and_then(ExitStatus::code)
 }
 
-/// Creates a job whose processes end when this process does, however that ends.
+/// Creates a job, whose processes Windows ends when this process ends in any way. `None` if that fails.
 fn job() -> Option<OwnedHandle> {
-    // SAFETY: the job is new and closed with its handle, the structure has the size that is given, and is valid with all
-    // other members zero.
+    // SAFETY: the job is new and is closed with its handle. `limits` has the size that is passed, and is valid with
+    // zeros in all other members.
     unsafe {
         let job = CreateJobObjectW(null(), null());
         if job.is_null() {

@@ -102,8 +102,8 @@ impl Captures {
         }
     }
 
-    /// Makes the active capture add to the active queries. Does nothing if no capture is active, or if no draw has
-    /// begun it yet.
+    /// Makes the active capture add to the active queries. Does nothing if no capture is active, or if the active
+    /// capture has not begun yet ([`Active::capture`] is `None`).
     ///
     /// # Errors
     /// The capture cannot begin a query.

@@ -28,8 +28,8 @@ const END: &str = "vkCmdEndTransformFeedbackEXT";
 /// `vkCmdBeginTransformFeedbackEXT` and `vkCmdEndTransformFeedbackEXT`, or of draws without
 /// transform feedback that a query of the layer counts.
 pub(super) struct Active {
-    /// The begun [`Capture`](vkxfb::runtime::Capture). `None` before the first draw, which begins it, because everything
-    /// that the capture needs is bound only then.
+    /// The begun [`Capture`](vkxfb::runtime::Capture). `None` before it has begun: the first draw or, without draws, the
+    /// end of transform feedback begins it, because everything that the capture needs is bound only then.
     pub(super) capture: Option<SharedCapture>,
     pub(super) counters: [Option<CounterBuffer>; BUFFERS],
     /// Whether the draws are only counted, because transform feedback is not active.
@@ -247,8 +247,8 @@ impl Captures {
     }
 
     /// Returns the vertex buffers for all bindings of the pipeline's vertex input. If no buffer is
-    /// bound to a binding, its buffer is null, and all reads from it are out of bounds. The caller puts the list back
-    /// into the field of this name.
+    /// bound to a binding, its buffer is null, and all reads from it are out of bounds. The list is taken
+    /// from the field `vertex_buffers`, into which the caller puts it back.
     fn vertex_buffers(&mut self) -> Vec<VertexBuffer> {
         let mut buffers = std::mem::take(&mut self.vertex_buffers);
         buffers.clear();

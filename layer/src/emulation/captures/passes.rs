@@ -19,9 +19,9 @@ pub(super) struct Pass {
     pub(super) barriers: CaptureBarriers,
     /// The conditional rendering that was active when the pass began. `None` if none was active.
     pub(super) condition: Option<ConditionalRendering>,
-    /// Whether the dynamic rendering that is being recorded has the flag `SUSPENDING`. Vulkan
-    /// allows no other commands between suspended dynamic rendering and its resumption, so the
-    /// layer treats all parts as one pass.
+    /// Whether the dynamic rendering that is being recorded has the flag `SUSPENDING`. Vulkan allows no action or
+    /// synchronization commands between suspended dynamic rendering and its resumption, so the layer treats all parts
+    /// as one pass.
     pub(super) suspends: bool,
     /// Whether the driver had active queries when the pass began.
     pub(super) is_counted: bool,
@@ -99,7 +99,7 @@ impl Captures {
     }
 
     /// Whether the commands of the pass must be stored until it ends, because its captures are recorded before it. Also
-    /// true if there is no data of a pass.
+    /// true if no pass is being recorded.
     pub(crate) fn withhold(&self) -> bool {
         self.pass.as_ref().is_none_or(|pass| pass.placement == Placement::BeforePass)
     }
@@ -368,9 +368,9 @@ impl Captures {
                 Hoisted::Capture(capture, buffers) => {
                     self.push(Hoisted::Capture(capture, buffers));
                 }
-                // A capture that ends queries is also added as a `Capture`: `end_query_of` adds
-                // further queries only to `Ends`, and must not change a capture of the secondary
-                // command buffer.
+                // A capture that ends queries is added as a `Hoisted::Capture`, not as a `Hoisted::Ends`:
+                // `end_query_of` adds further queries to a `Hoisted::Ends`, but must not change a capture of the
+                // secondary command buffer.
                 Hoisted::Ends(capture) => self.push(Hoisted::Capture(capture, None)),
             }
         }

@@ -6,8 +6,8 @@ use std::fmt::{self, Display, Formatter};
 use gltf::Accessor;
 use gltf::buffer::View;
 
-/// The maximum number of elements of an accessor without a buffer view. The file does not limit the
-/// number, because such elements take no bytes in it.
+/// The maximum number of elements of an accessor without a buffer view. The size of the file does not limit this
+/// number, because such elements take no bytes in the file.
 const MOST_ZEROS: usize = 1 << 24;
 
 /// The reason why the elements of an accessor cannot be read.

@@ -12,8 +12,8 @@ use super::matrix;
 /// The time of an animation at which a mesh is read.
 #[derive(Debug, Clone, Default, PartialEq, clap::Args)]
 pub(in crate::capture) struct Pose {
-    /// Read a glTF file with its nodes and skins moved as they are at this time of its animation. A time before the
-    /// first keyframe counts as that of the first, and one after the last as that of the last
+    /// Read a glTF file with its nodes and skins as they are at this time of its animation. Before the first keyframe
+    /// they are as at the first keyframe, and after the last keyframe as at the last one
     #[arg(long, value_name = "SECONDS", requires = "mesh", value_parser = seconds,
         allow_negative_numbers = true)]
     pub(in crate::capture) time: Option<f64>,

@@ -6,8 +6,9 @@ use gltf::{Gltf, Result};
 
 /// Reads a file, and checks that everything in it refers to something that exists.
 ///
-/// The `gltf` crate (1.4) checks that, too, but not all: it does not look at the targets of animations, and panics where they
-/// are used. It panics already while it checks a primitive whose positions do not exist. So these are checked first.
+/// The checks of the `gltf` crate (1.4) are not enough: it does not check the targets of animations, and panics when
+/// they are used. It also panics while it checks a primitive whose positions do not exist. So the targets and the
+/// attributes of primitives are checked first.
 pub(super) fn read(bytes: &[u8]) -> Result<Gltf> {
     let gltf = Gltf::from_slice_without_validation(bytes)?;
     let root = gltf.as_json();
