@@ -38,7 +38,7 @@ impl Attributes {
         self.attributes.is_empty() && self.bindings.is_empty()
     }
 
-    /// Makes the vertex input for a shader that reads these attributes.
+    /// Makes the vertex input from the options, for a shader that reads the attributes `reads`.
     pub(super) fn vertex_input(&self, reads: &VertexReads) -> Result<VertexInput> {
         let mut input = VertexInput::default();
         for (i, Attribute { location, format, place }) in self.attributes.iter().enumerate() {

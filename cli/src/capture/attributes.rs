@@ -38,8 +38,8 @@ pub(super) struct Files<'a> {
     pub(super) instances: Option<&'a Mesh>,
 }
 
-/// The values that were found for an input of the shader. `parts` has the values of each component, with a number for
-/// each element.
+/// The values that were found for an input of the shader. `parts` has the values of each component: one number for each
+/// vertex or instance, or a single number for a constant.
 struct Filled<'a> {
     /// The origin of the values, for messages.
     name: String,
@@ -58,7 +58,7 @@ enum Rate {
 }
 
 impl Files<'_> {
-    /// Lists the columns of each file in a line, for messages. `None` without files.
+    /// Returns a line for each file that lists the columns of the file, for messages. `None` without files.
     fn list(&self) -> Option<String> {
         let line = |file: &Mesh| format!("{} has: {}", file.name, file.list());
         let files = [self.mesh, self.instances].into_iter().flatten();

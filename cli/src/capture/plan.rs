@@ -22,8 +22,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Determines what a shader captures. Shows the given vertex stream, or otherwise the first one that is captured.
-    /// Fails if nothing of the given stream is captured.
+    /// Determines what a shader captures. The shown vertex stream is `stream` or, if that is `None`, the first stream
+    /// that is captured. Fails if nothing of the given stream is captured.
     pub(super) fn of(shader: &Shader<'_>, stream: Option<u32>) -> Result<Self> {
         let module = shader.module()?;
         let entry = shader.find(&module)?;

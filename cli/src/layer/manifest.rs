@@ -1,5 +1,6 @@
 //! The manifest of the layer, from which the loader learns the path of the layer's library. It is made from
-//! `manifest.json`, with the path of the library and, for an implicit layer, the environment variables that control it.
+//! `manifest.json`, with the path of the library and, for an implicit layer, the environment variables that enable and
+//! disable the layer.
 
 use std::path::{Path, PathBuf};
 

@@ -80,8 +80,8 @@ impl fmt::Display for Task {
     }
 }
 
-/// Runs a task in the child process. The events are written to standard output, as lines of JSON. The file
-/// `running` names each trial or case before it starts.
+/// Runs a task in this process, which is a child process. The events are written to standard output, as lines of JSON.
+/// The file `running` names each trial, batch or case before it starts.
 pub(super) fn work(
     task: &Task,
     mut gpu: Gpu,

@@ -166,17 +166,17 @@ impl Recorded {
 /// These methods record commands. A method that takes a closure `command` calls it with the destination. The closure
 /// then adds the command to those that are stored until the pass ends, or calls a function of the driver.
 impl Recorded {
-    /// Begins a pass. In three cases the commands of the pass are stored until it ends: captures may have to be
-    /// recorded before the pass; the layer stores the commands of all passes and leaves captures to the driver (the
-    /// setting `withhold_passes`); or recording has failed.
+    /// Begins a pass. In two cases the commands of the pass are stored until it ends: captures may have to be recorded
+    /// before the pass, or the layer stores the commands of all passes and leaves captures to the driver (the setting
+    /// `withhold_passes`). If recording has failed, the commands are dropped.
     pub(crate) fn begin_pass(
         &mut self,
         handle: vk::CommandBuffer,
         command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
     ) {
         self.is_inside = true;
-        // After a failure the commands of all passes are stored and then dropped. If a pass went to the driver, it
-        // might resume a pass that the driver did not get.
+        // After a failure no pass goes to the driver, because it might resume a pass that the driver did not get. All
+        // passes count as withheld then, and `withhold` drops their commands.
         self.is_withheld = self.failed.is_some()
             || self.captures.as_ref().is_none_or(|captures| captures.withhold());
         self.update_destination();

@@ -26,7 +26,7 @@ pub(in crate::capture) struct Choice {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Which {
     Location(u32),
-    /// The name of the input, or a name that meshes use for the same purpose.
+    /// A name that the user wrote. [`is`](Self::is) says which names of inputs it matches.
     Name(String),
 }
 

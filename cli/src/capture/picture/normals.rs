@@ -74,8 +74,8 @@ fn best_rotation(shapes: &[[f64; 3]], normals: &[DVec3]) -> Option<DMat3> {
     }
     let size = sum.to_cols_array().iter().map(|number| number.abs()).fold(0.0, f64::max);
     let mut rotation = sum * size.recip();
-    // The matrix of the cofactors has the singular vectors of `rotation`. Its singular values are the products of any
-    // two singular values of `rotation`.
+    // The matrix of the cofactors has the singular vectors of `rotation`. Each of its singular values is the product of
+    // two of the three singular values of `rotation`.
     let cofactors = DMat3::from_cols_array_2d(&[1, 2, 0].map(|column| {
         let (second, third) = (rotation.col(column), rotation.col((column + 1) % 3));
         second.cross(third).to_array()
