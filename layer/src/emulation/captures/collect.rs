@@ -28,8 +28,8 @@ const END: &str = "vkCmdEndTransformFeedbackEXT";
 /// `vkCmdBeginTransformFeedbackEXT` and `vkCmdEndTransformFeedbackEXT`, or of draws without
 /// transform feedback that a query of the layer counts.
 pub(super) struct Active {
-    /// The begun [`Capture`](vkxfb::runtime::Capture). `None` before it has begun: the first draw or, without draws, the
-    /// end of transform feedback begins it, because everything that the capture needs is bound only then.
+    /// The begun [`Capture`](vkxfb::runtime::Capture). `None` before it has begun: the first draw or, without draws,
+    /// the end of transform feedback begins it, because everything that the capture needs is bound only then.
     pub(super) capture: Option<SharedCapture>,
     pub(super) counters: [Option<CounterBuffer>; BUFFERS],
     /// Whether the draws are only counted, because transform feedback is not active.
@@ -145,12 +145,12 @@ impl Captures {
         Ok(())
     }
 
-    /// Begins the active capture in the [`Capture`] of the one that ended last, so that both may be recorded together,
-    /// and only state that has changed since the last draw is bound. Returns `false`, and changes nothing, if it must
-    /// be begun in a `Capture` of its own.
+    /// Begins the active capture in the [`Capture`](vkxfb::runtime::Capture) of the capture that ended last, so that
+    /// both may be recorded together, and only state that has changed since the last draw is bound. Returns `false`,
+    /// and changes nothing, if the active capture must be begun in a separate `Capture`.
     ///
     /// # Errors
-    /// The errors of [`Capture::begin_next`].
+    /// The errors of [`Capture::begin_next`](vkxfb::runtime::Capture::begin_next).
     ///
     /// # Safety
     /// Everything that is bound is valid.
