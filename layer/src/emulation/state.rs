@@ -20,7 +20,8 @@ use super::shader_objects::BoundShaders;
 pub(crate) const BUFFERS: usize = vkxfb::capture::MAX_XFB_BUFFERS;
 
 /// Which state the next captured draw must bind: the state that has changed since the last captured draw of the command
-/// buffer. If the draw begins a new [`Capture`](vkxfb::runtime::Capture), it must bind all state.
+/// buffer. The draw must bind all state if it is the first one in a [`Capture`](vkxfb::runtime::Capture) that has just
+/// been created or is used again.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Changed {
     /// Whether the pipeline has changed, or dynamic state on which its variant (the compute pipeline that replaces it)
