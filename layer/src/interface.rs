@@ -86,7 +86,7 @@ pub struct LayerInstanceLink {
     pub next_get_physical_device_proc_addr: Option<PFN_GetPhysicalDeviceProcAddr>,
 }
 
-// On Android the structure ends here. The layer must not read behind it.
+// On Android, `LayerInstanceLink` has only the first two members. The layer must not read memory behind them.
 #[cfg(target_os = "android")]
 const _: () = assert!(size_of::<LayerInstanceLink>() == 2 * size_of::<*mut ()>());
 

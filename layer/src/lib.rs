@@ -47,7 +47,7 @@
 //!    and `device` the state of all devices, and the commands that create and destroy them.
 //! 7. `hooks` has the table of the commands that the layer intercepts, and the functions that programs
 //!    call instead of the driver's. Other commands go directly to the layer or driver below. On a device
-//!    where the layer is dormant, these are all commands except `vkGetDeviceProcAddr` and `vkDestroyDevice`.
+//!    where the layer is dormant, only `vkGetDeviceProcAddr` and `vkDestroyDevice` do not go there directly.
 //!
 //! Files of the same folder use each other only in three cases: the methods of a command buffer's
 //! captures are in several files of `emulation/captures`; copies of structures include the memory

@@ -11,24 +11,23 @@ use tracing_subscriber::EnvFilter;
 
 /// Parses a filter, in the syntax of `tracing_subscriber::EnvFilter`. `None` if it is not valid.
 ///
-/// Values of fields in it are texts, and not regular expressions, for which `tracing_subscriber` builds automata: one that
-/// comes from a file in the working directory could take all memory and time.
+/// The values of fields in a filter are compared as text. As regular expressions they would be compiled to automata,
+/// and a filter from a file in the working directory could make that take all memory and time.
 ///
-/// Spaces around commas are left out, because `tracing_subscriber` (0.3.23) counts wrongly behind them: it takes a part of the
-/// name, and panics where that is within a character.
+/// Spaces around commas are removed, because `tracing_subscriber` (0.3.23) applies byte offsets in the trimmed
+/// directive to the text with the spaces. So it takes only a part of a name, and panics if an offset is within a
+/// character.
 fn parse(text: &str) -> Option<EnvFilter> {
     let directives: Vec<&str> = text.split(',').map(str::trim).collect();
     EnvFilter::builder().with_regex(false).parse(directives.join(",")).ok()
 }
 
-/// Whether a text is a valid filter.
 pub(crate) fn is_filter(text: &str) -> bool {
     parse(text).is_some()
 }
 
-/// Starts the log of this library. Only the first call in a process has an effect. The globals of
-/// `tracing` that this sets are copies in this library, so a program in Rust keeps its own
-/// subscriber.
+/// Starts the log of this library. Only the first call in a process has an effect. This library has its own copy of
+/// `tracing`, whose globals this function sets, so a program in Rust keeps its own subscriber.
 pub(crate) fn start(filter: &str) {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
@@ -81,12 +80,13 @@ where
 mod tests {
     use super::*;
 
-    /// With a regular expression this would take an automaton of 2^40 states.
+    /// The values of fields in a filter are not regular expressions. The first value here would need an automaton of
+    /// 2^40 states.
     #[test]
     fn values_in_filters_are_no_regular_expressions() {
         let dots = ".".repeat(40);
         assert!(is_filter(&format!("vkxfb_layer[span{{field=.*a{dots}}}]=trace")));
-        // This is no regular expression.
+        // A value that is not a valid regular expression is allowed.
         assert!(is_filter("vkxfb_layer[span{field=(}]=trace"));
     }
 

@@ -1,4 +1,4 @@
-//! Declares structs of function pointers that are fetched from the layer or driver below, which this layer calls.
+//! Declares structs of function pointers, which are fetched from the layer or driver below this layer.
 
 /// Declares a struct of function pointers. Each row is `field PFN_type [names];`, where the names are those of the
 /// command and its aliases. The field is `None` if the layer or driver below does not have the command.

@@ -13,7 +13,7 @@ use crate::next::next;
 use crate::translate::{Translation, Usages};
 use crate::withheld::{Functions, Templates};
 
-/// What hooks use of a device: its functions, and the layer's data of it.
+/// The functions of a device that hooks call, and the data that the layer keeps for the device.
 pub(crate) struct Recording {
     pub(crate) functions: Arc<Functions>,
     pub(crate) templates: Arc<Templates>,

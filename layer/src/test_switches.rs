@@ -1,5 +1,5 @@
 //! Reads environment variables with which tests cause situations that a program under test cannot cause: a driver
-//! without buffer device addresses, a missing barrier, and passes in which few commands count as many
+//! without buffer device addresses, a missing barrier, and passes that count as long after few commands
 //! (`VKXFB_LONG_PASS`).
 //!
 //! This module exists only with the feature `test-switches`. Only this package's dev-dependency on

@@ -168,7 +168,8 @@ pub enum ContentsError {
         /// The size that the contents must have, as text.
         size: String,
     },
-    /// The shader uses a descriptor that is not a buffer, for example an image.
+    /// The shader uses a descriptor that is not a buffer, for example an image, or an array of buffers without a
+    /// length.
     #[error(
         "descriptor set {set} binding {binding} ({variable}) is {what}, which cannot be given contents here: only \
          buffers can"
@@ -205,7 +206,7 @@ pub enum ContentsError {
         /// The built-in and id of the heap's variable.
         variable: String,
     },
-    /// The layout of a block is not supported.
+    /// The layout of a block is not supported, or the block is too large for made-up contents.
     #[error("{what}: {problem}")]
     Layout {
         /// The name of the block.
@@ -213,7 +214,7 @@ pub enum ContentsError {
         /// The part of the layout that is not supported.
         problem: String,
     },
-    /// The block contains device addresses. Contents cannot be made up for it, because the shader
+    /// The block contains, or may contain, device addresses. Contents cannot be made up for it, because the shader
     /// would read memory that does not exist.
     #[error("{what}: the shader follows device addresses, which cannot be made up")]
     Addresses {
@@ -369,8 +370,8 @@ impl Contents {
                 made_up(&what, &layouts, end, u32::MAX)?
             }
         };
-        // The user's file may have padding after the block. The padding is cut off, because with it the range could
-        // exceed `maxPushConstantsSize`.
+        // The user's file may have padding after the block. The padding is cut off, because with the padding the push
+        // constants could exceed `maxPushConstantsSize`.
         Ok(dwords(bytes.into_iter().take(end as usize).collect()))
     }
 }

@@ -91,8 +91,8 @@ pub(super) unsafe fn translated(
             let is_geometry = stage.stage == vk::ShaderStageFlags::GEOMETRY;
             let stream = if is_geometry { rasterized } else { 0 };
             if stage.module != vk::ShaderModule::null() {
-                // The driver's own module emits only to stream 0. For another stream the layer makes a module from the
-                // application's words.
+                // The module that the driver got in `vkCreateShaderModule` emits only to stream 0. For another stream
+                // the layer makes a module from the application's words.
                 let known = emulation.objects().shader_modules.get(stage.module);
                 let Some(known) = known.filter(|_| stream != 0) else { continue };
                 let made = module_of_stream(emulation, &known.words, stream)?;
@@ -107,8 +107,8 @@ pub(super) unsafe fn translated(
             };
             let words = match (module, &identified) {
                 (Some(module), _) => slice(module.p_code, (module.code_size / 4) as u32),
-                // The driver got only a rewritten module, so it does not know the identifier of the application's
-                // words. So these words, rewritten for this pipeline, replace the identifier.
+                // The driver got only the rewritten module, so it does not know the identifier that belongs to the
+                // application's words. So the application's words, rewritten for this pipeline, replace the identifier.
                 (None, Some(module)) => &module.words[..],
                 (None, None) => continue,
             };
@@ -154,7 +154,7 @@ pub(super) enum Own {
 }
 
 /// Returns the data that the layer has to keep for the graphics pipeline that `info` describes. If the pipeline
-/// captures, also creates its variant (the compute pipeline that replaces it) in advance, unless that depends on
+/// captures, also creates its variant (the compute pipeline that replaces it) in advance, unless the variant depends on
 /// dynamic state or the program forbids compilation now.
 ///
 /// # Errors
@@ -188,9 +188,9 @@ pub(super) unsafe fn capturing(
                 parts.link(&library);
             }
         }
-        // With a mesh shader the vertex input state is ignored, and its pointer may have any value.
-        // So the state is read only if there is a shader that captures, or in a library: the
-        // pipeline that links the library may have such a shader.
+        // With a mesh shader the vertex input state is ignored, and its pointer may have any value. So the state is
+        // read only if the pipeline has a vertex shader, or in a library: the pipeline that links the library may have
+        // such a shader.
         if has.contains(Has::VERTEX_INPUT_INTERFACE) && (parts.shader.is_some() || is_library) {
             parts.input = Some(Arc::new(InputPart::new(info)));
         }
@@ -294,12 +294,13 @@ fn stage_of<'a>(
     stages.iter().find(|found| found.stage == stage)
 }
 
-/// Returns the stages that a capture runs, which are all stages before rasterization. `None` if the
-/// last of these stages neither has transform feedback nor emits to several vertex streams.
+/// Returns the stages that a capture runs, which are all stages before rasterization. `None` if the last of these
+/// stages neither has transform feedback nor emits to several vertex streams, or if it has no transform feedback and
+/// the layer does not know the module of an earlier stage.
 ///
 /// # Errors
-/// [`PipelineError::Module`], [`PipelineError::EntryPoint`], or an error if the value of a specialization constant lies
-/// outside of `pData`.
+/// [`PipelineError::Module`], [`PipelineError::Identifier`], [`PipelineError::EntryPoint`], or an error if the value of
+/// a specialization constant lies outside of `pData`.
 ///
 /// # Safety
 /// The structures are valid for `vkCreateGraphicsPipelines`.

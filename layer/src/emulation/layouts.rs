@@ -61,7 +61,7 @@ impl SetLayout {
         self.flags.contains(OF_BUFFERS)
     }
 
-    /// Describes `raw`, which was created with `info`.
+    /// Makes the layer's data of `raw`, a layout that was created with `info`.
     ///
     /// # Safety
     /// The structure is valid.
@@ -115,9 +115,8 @@ pub(crate) struct PipelineLayout {
 }
 
 impl PipelineLayout {
-    /// Returns the pipeline layout for two shaders that are used together. Their layouts are
-    /// compatible, but each may omit a set that only the other one uses: by having fewer sets, or
-    /// the empty layout for that set.
+    /// Returns the pipeline layout for two shaders that are used together. Their layouts are compatible, but each may
+    /// lack a set that only the other shader uses: it has fewer sets, or the empty layout in place of that set.
     pub(crate) fn merged(&self, other: &Self) -> Self {
         let (mut sets, rest) = (self.sets.clone(), other.sets.get(self.sets.len()..));
         for (set, other) in sets.iter_mut().zip(&other.sets) {

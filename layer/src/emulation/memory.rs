@@ -57,8 +57,8 @@ impl Memory {
     }
 }
 
-/// Locks the allocator only during each allocation. A lock for the time in which a capture is
-/// recorded would let other threads wait.
+/// Locks the allocator only during each allocation. If it were locked while a capture is recorded, other threads would
+/// have to wait.
 // SAFETY: the memory comes from `Allocator`, which meets the requirements of the trait.
 unsafe impl MemoryAllocator for Memory {
     unsafe fn allocate(

@@ -56,7 +56,7 @@ impl<K: Eq + Hash, V: Clone> Table<K, V> {
     }
 }
 
-/// For one device: the data of all objects on which captures depend.
+/// The data of all objects of one device on which captures depend.
 #[derive(Default)]
 pub(crate) struct Objects {
     pub(crate) buffers: Table<vk::Buffer, Buffer>,
@@ -77,7 +77,7 @@ pub(crate) struct Objects {
     pub(crate) shader_modules: Table<vk::ShaderModule, ShaderModule>,
     /// The shader modules by the identifiers that the program has queried.
     pub(crate) identified: Identified,
-    /// The parts of graphics pipeline libraries.
+    /// For each graphics pipeline library, the parts that are needed for captures.
     pub(super) libraries: Table<vk::Pipeline, Parts>,
     /// The shader objects of stages before rasterization.
     pub(super) shaders: Table<vk::ShaderEXT, Arc<ShaderObject>>,
@@ -178,7 +178,8 @@ impl Objects {
         self.side_effects.load(Ordering::Relaxed)
     }
 
-    /// Returns a set layout, or the empty layout if it is unknown. `None` after [`clear`](Self::clear).
+    /// Returns the layer's data of `layout`, or that of the empty layout if `layout` is unknown. `None` after
+    /// [`clear`](Self::clear).
     pub(crate) fn set_layout(&self, layout: vk::DescriptorSetLayout) -> Option<Arc<SetLayout>> {
         self.set_layouts.get(layout).or_else(|| self.set_layouts.get(EMPTY))
     }

@@ -428,10 +428,11 @@ pub(super) struct Pipeline {
 }
 
 impl Pipeline {
-    /// Makes a pipeline from the parts that a capture needs. `None` if draws are neither captured nor counted. `layout`
-    /// is the layout of the whole pipeline. If it is `None`, the layout in [`ShaderPart`] is used. `defaults` has the
-    /// values of vertex shader inputs without an attribute. If the descriptor sets are in descriptor buffers,
-    /// `empty_of_buffers` is the empty layout of such sets.
+    /// Makes a pipeline from the parts that a capture needs. `None` if draws are neither captured nor counted, or if
+    /// `parts` lacks a part. `layout` is the layout of the whole pipeline. If it is `None`, the layout in
+    /// [`ShaderPart`] is used. `defaults` has the values of vertex shader inputs without an attribute. If the
+    /// descriptor sets are in descriptor buffers, `empty_of_buffers` is the empty layout of such sets; otherwise it is
+    /// `None`.
     ///
     /// # Errors
     /// The pipeline cannot be captured by compute.
@@ -542,10 +543,10 @@ impl Pipeline {
         Ok(self.static_variant.get_or_init(|| made).clone())
     }
 
-    /// Compiles the Vulkan pipelines of the variant that the first draw probably needs. The others
-    /// are compiled when a draw that needs them is recorded. Programs restart primitives only in
-    /// indexed draws, and most draws do not restart primitives even if that is dynamic state of the
-    /// pipeline.
+    /// Compiles the Vulkan pipelines of the variant that the first draw probably needs. That is an indexed draw with
+    /// primitive restart if the pipeline itself enables restart, because programs restart primitives only in indexed
+    /// draws. Otherwise it is a draw without indices and restart: most draws do not restart primitives, even if restart
+    /// is dynamic state. Other Vulkan pipelines are compiled when a draw that needs them is recorded.
     ///
     /// # Errors
     /// The errors of [`variant`](Self::variant).
@@ -679,7 +680,7 @@ impl Drop for Pipeline {
 /// Returns for each state that is needed for captures whether it is dynamic in a pipeline.
 ///
 /// # Safety
-/// The contract of [`Pipeline::new`].
+/// The contract of [`InputPart::new`].
 unsafe fn dynamic_of(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Dynamic {
     // SAFETY: the caller's contract.
     let states: BTreeSet<vk::DynamicState> = unsafe {

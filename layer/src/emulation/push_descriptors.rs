@@ -45,7 +45,7 @@ impl Pushed {
     }
 }
 
-/// What Vulkan takes as the value of a descriptor: this depends on the descriptor type.
+/// The type of the value that Vulkan takes for a descriptor. The descriptor type determines it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Buffer,
@@ -309,9 +309,9 @@ impl Values {
     }
 }
 
-/// Calls `call` with structures that write the descriptors into `set`, or that push them if `set`
-/// is null. `descriptors` is sorted by [`Pushed::place`]. One structure writes all consecutive
-/// elements of an array, because lavapipe 22.3 begins each pushed write at element 0.
+/// Calls `call` with structures that write the descriptors into `set`, or that push them if `set` is null.
+/// `descriptors` is sorted by [`Pushed::place`]. One structure writes all consecutive elements of an array: lavapipe
+/// 22.3 begins each pushed write at element 0, so separate writes of the elements would overwrite each other.
 fn with_writes<R>(
     descriptors: &[Pushed],
     set: vk::DescriptorSet,

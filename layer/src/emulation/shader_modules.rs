@@ -1,4 +1,4 @@
-//! Shader modules: their code for a driver without transform feedback, and modules by their identifiers
+//! Rewrites shader modules for a driver without transform feedback, and finds modules by their identifiers
 //! (`VK_EXT_shader_module_identifier`).
 
 use std::borrow::Cow;
@@ -13,7 +13,7 @@ use vkxfb::lower::strip::strip_xfb;
 /// The layer's data of a shader module of the application.
 #[derive(Debug, Clone)]
 pub(crate) struct ShaderModule {
-    /// The SPIR-V words that the application passed to `vkCreateShaderModule`.
+    /// The SPIR-V words of the application's module.
     pub(crate) words: Arc<[u32]>,
     /// Whether the module has transform feedback.
     pub(crate) captures: bool,
@@ -90,12 +90,13 @@ fn has_shader(words: &[u32], stages: &[ExecutionModel]) -> bool {
     false
 }
 
-/// How many bytes of identifiers and SPIR-V are kept at most.
+/// The maximum number of bytes of identifiers and SPIR-V that are kept.
 ///
 /// A program may use an identifier at any time after it queried it, also when it has destroyed the module, so nothing
-/// tells when an identifier is no longer needed. If there are too many, the oldest one is forgotten. A pipeline of a
-/// forgotten identifier is like one that has to be compiled: [its creation fails, and the program creates the pipeline
-/// from the module](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineShaderStageModuleIdentifierCreateInfoEXT.html).
+/// tells when an identifier is no longer needed. If the limit is exceeded, the oldest identifiers are forgotten. A
+/// pipeline of a forgotten identifier is like one that has to be compiled: [its creation fails, and the program creates
+/// the pipeline from the
+/// module](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineShaderStageModuleIdentifierCreateInfoEXT.html).
 const ROOM: usize = 64 << 20;
 
 type Bytes = Arc<[u8]>;
@@ -106,7 +107,7 @@ pub(crate) struct Identified(RwLock<Known>);
 
 #[derive(Default)]
 struct Known {
-    /// `None` for a module that is not needed for captures.
+    /// The module of each identifier. `None` for a module that captures do not need.
     modules: HashMap<Bytes, Option<ShaderModule>>,
     /// The identifiers, the oldest one first.
     order: VecDeque<Bytes>,

@@ -63,8 +63,8 @@ impl ShaderObject {
     /// rasterization runs in the capture and in the driver's draw. An earlier shader may run for each primitive of a
     /// capture. `last` is `None` for a shader that is not linked. Otherwise it describes the last of the linked shaders
     /// before rasterization: whether that shader captures, and whether it emits to several vertex streams. If that
-    /// shader does not capture, its primitives are only counted: this repeats no stores, but atomics whose results a
-    /// shader uses.
+    /// shader does not capture, its primitives are only counted. Counting repeats no stores, but it repeats atomic
+    /// operations whose results a shader uses.
     fn may_repeat(&self, last: Option<(bool, bool)>, effects: Effects) -> bool {
         match last {
             Some((captures, counts)) => captures || counts && effects.atomic_results,

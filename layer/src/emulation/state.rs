@@ -19,8 +19,9 @@ use super::shader_objects::BoundShaders;
 /// The maximum number of capture buffers.
 pub(crate) const BUFFERS: usize = vkxfb::capture::MAX_XFB_BUFFERS;
 
-/// Which state the next captured draw must bind: what has changed since the last captured draw of the command buffer,
-/// or all state if the capture is the first one in its [`Capture`](vkxfb::runtime::Capture).
+/// Which state the next captured draw must bind: the state that has changed since the last captured draw of the command
+/// buffer. The draw must bind all state if it is the first one in a [`Capture`](vkxfb::runtime::Capture) that has just
+/// been created or is used again.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Changed {
     /// Whether the pipeline has changed, or dynamic state on which its variant (the compute pipeline that replaces it)
@@ -127,8 +128,8 @@ impl Tracked {
         (self.is_inside, self.before) = (false, None);
     }
 
-    /// Returns the current state, so that it can be changed. In a pass, the first call keeps a copy
-    /// of the state from before.
+    /// Returns the current state, so that it can be changed. In a pass, the first call keeps a copy of the state as it
+    /// was when the pass began.
     #[inline]
     pub(super) fn change(&mut self) -> &mut Disturbed {
         if self.is_inside && self.before.is_none() {

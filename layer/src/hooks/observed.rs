@@ -131,7 +131,7 @@ macro_rules! tracked {
     )*};
 }
 
-/// Records the command that replaces a command of the program.
+/// Records the command that replaces a command of the program, if there is one.
 ///
 /// # Safety
 /// The contract of the command.

@@ -176,8 +176,8 @@ unsafe fn own_results(
 
 /// Asks the driver whether [the device is
 /// lost](https://docs.vulkan.org/spec/latest/chapters/devsandqueues.html#devsandqueues-lost-device), by getting the
-/// status of a new fence, which is always allowed. Reading results from the driver's query pool is not: the layer never
-/// resets the queries of that pool.
+/// status of a new fence, which is always allowed. To read results from the driver's query pool would not be allowed,
+/// because the layer never resets the queries of that pool.
 ///
 /// # Safety
 /// The device is live.

@@ -1,4 +1,4 @@
-//! The log of Android, which the command `logcat` prints: an app there has no standard error.
+//! Writes to Android's log, which the command `logcat` prints. Apps on Android have no standard error.
 
 use std::ffi::{CStr, CString, c_int};
 use std::io::{Result, Write};

@@ -3,8 +3,8 @@
 //! The layer looks for each setting in these places, in the order that Khronos's layers use. The
 //! first value that it finds is used:
 //!
-//! 1. Environment variables: `VKXFB_FORCE_ENABLE` or, in Khronos's convention,
-//!    `VK_VKXFB_TRANSFORM_FEEDBACK_FORCE_ENABLE`. An empty variable is ignored.
+//! 1. Environment variables: for the setting `force_enable`, `VKXFB_FORCE_ENABLE` or, in Khronos's
+//!    convention, `VK_VKXFB_TRANSFORM_FEEDBACK_FORCE_ENABLE`. An empty variable is ignored.
 //! 2. On Android, where apps have no environment: system properties such as
 //!    `debug.vkxfb.force_enable`, which `adb shell setprop` sets.
 //! 3. `vk_layer_settings.txt`, with lines such as `vkxfb_transform_feedback.force_enable = true`.
@@ -240,7 +240,6 @@ pub(crate) fn environment_variables(setting: &str) -> [String; 2] {
     [format!("VKXFB_{setting}"), format!("VK_{}_{setting}", SETTINGS_NAME.to_uppercase())]
 }
 
-/// Returns the name of the system property of a setting.
 fn property_name(setting: &str) -> String {
     format!("debug.vkxfb.{setting}")
 }
@@ -279,8 +278,8 @@ impl Settings {
     }
 }
 
-/// Of the values of a setting, returns the first one that can be parsed; `None` if there is none. Adds a problem for
-/// each value before it, none of which can be parsed.
+/// Returns the first of a setting's values that can be parsed; `None` if none can. Adds a problem for each value that
+/// is tried and cannot be parsed.
 fn first<T: FromValue>(
     found: &GivenSettings,
     name: &'static str,

@@ -10,8 +10,7 @@ use crate::registry::vk;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RenderPassScope {
     /// The command is recorded outside of render passes, as captures are. So the translation adds the stages and
-    /// accesses of captures to masks. Only in tests may `also_compute` be false; then the translation does not add
-    /// them.
+    /// accesses of captures to masks. It does not add them if `also_compute` is false, which is the case only in tests.
     Outside { also_compute: bool },
     /// The command is recorded inside of a render pass, where there are no captures.
     Inside,

@@ -183,10 +183,10 @@ impl Scope {
     ///
     /// The transform feedback stage becomes `VERTEX_SHADER`, which every device with graphics supports, because an
     /// empty mask would need `synchronization2`. In the logical order, only the stages of tessellation and geometry
-    /// shaders are between these two stages. Neither transform feedback nor `VERTEX_SHADER` is a framebuffer-space
-    /// stage, so the rules about such stages are still met (VUID-VkSubpassDependency-srcSubpass-06809 and 02243). The
-    /// masks of barriers inside of the subpass, which [`inside`](Self::inside) translates, remain subsets of the masks
-    /// of the subpass dependency.
+    /// shaders are between these two stages, so only they join or leave the scope. Neither transform feedback nor
+    /// `VERTEX_SHADER` is a framebuffer-space stage, so the rules about such stages are still met
+    /// (VUID-VkSubpassDependency-srcSubpass-06809 and 02243). The masks of barriers inside of the subpass, which
+    /// [`inside`](Self::inside) translates, remain subsets of the masks of the subpass dependency.
     pub(crate) fn in_subpass(self) -> Self {
         let captures = self.stages.intersects(TRANSFORM_FEEDBACK);
         let Self { mut stages, access } = self.inside();
@@ -196,9 +196,9 @@ impl Scope {
         Self { stages, access }
     }
 
-    /// Returns what captures contribute to an application's scope, as a scope of compute shaders. It is empty if the
-    /// scope does not include captures. In a subpass dependency `ALL_COMMANDS` means only graphics stages, but for the
-    /// application captures belong to these.
+    /// Returns the scope of the captures that an application's scope includes: compute shaders and their accesses. It
+    /// is empty if the application's scope includes no captures. In a subpass dependency `ALL_COMMANDS` means only
+    /// graphics stages, but it includes captures, because for the application transform feedback is a graphics stage.
     pub(crate) fn captures(self, side: Side) -> Self {
         let outside = self.outside(side, true);
         if !outside.stages.intersects(Stage::COMPUTE_SHADER | Stage::ALL_COMMANDS) {

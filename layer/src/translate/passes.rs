@@ -142,8 +142,8 @@ impl CaptureBarriers {
     }
 }
 
-/// Converts a scope of a subpass dependency to a scope of a barrier outside of render passes. There `ALL_COMMANDS`
-/// includes compute, and thus captures. In a subpass dependency it [means only graphics
+/// Converts a scope of a subpass dependency to a scope of a barrier outside of render passes. In such a barrier
+/// `ALL_COMMANDS` includes compute, and thus captures. In a subpass dependency it [means only graphics
 /// stages](https://docs.vulkan.org/refpages/latest/refpages/source/VkSubpassDependency.html). So `ALL_GRAPHICS` is
 /// added, for which the translation adds `COMPUTE_SHADER`, the stage of captures.
 fn external(scope: Scope) -> Scope {

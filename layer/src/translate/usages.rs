@@ -151,12 +151,11 @@ impl Usages {
         }
     }
 
-    /// Translates the allocate info of `vkAllocateMemory`: adds the flag `DEVICE_ADDRESS`, because
-    /// the memory of a buffer with a device address [must have
+    /// Translates the allocate info of `vkAllocateMemory`: if captures use device addresses, adds the flag
+    /// `DEVICE_ADDRESS`, because the memory of a buffer with a device address [must have
     /// it](https://docs.vulkan.org/refpages/latest/refpages/source/vkBindBufferMemory.html)
-    /// (VUID-vkBindBufferMemory-bufferDeviceAddress-03339). Vulkan allows the flag for imported
-    /// memory, too. Memory that is dedicated to an image does not get the flag, because no buffer
-    /// can be bound to it.
+    /// (VUID-vkBindBufferMemory-bufferDeviceAddress-03339). Vulkan allows the flag for imported memory, too. Memory
+    /// that is dedicated to an image does not get the flag, because no buffer can be bound to it.
     ///
     /// # Safety
     /// The structure is valid, and outlives the result.

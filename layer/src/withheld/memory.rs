@@ -45,7 +45,8 @@ pub(super) struct Memory {
     used: RefCell<Vec<Arc<Template>>>,
 }
 
-/// A descriptor update template: what the layer needs to read the data for it, and to destroy it.
+/// The layer's data of a descriptor update template: what is needed to read the data that is pushed with it, and to
+/// destroy it.
 ///
 /// A program may destroy a template as soon as it has recorded the commands that push descriptors with it, but the
 /// layer may store such commands and replay them later. So the driver's template is destroyed only when this value is

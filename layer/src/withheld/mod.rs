@@ -1,4 +1,4 @@
-//! Stores the commands of a *withheld* pass: of a render pass instance that the driver gets only when it ends.
+//! Stores the commands of a *withheld* pass: a render pass instance whose commands the driver gets only when it ends.
 //!
 //! If commands in a pass may read data that was captured in the pass, captures are recorded before it. The commands
 //! from the beginning to the end of the pass are then stored in a [`WithheldCommands`], with copies of all memory that

@@ -33,7 +33,7 @@ pub(super) trait Replay {
     unsafe fn replay(&self, functions: &Functions, command_buffer: vk::CommandBuffer);
 }
 
-/// A function that records a stored command, and returns its size in words.
+/// A function that records a stored command, and returns the size of the stored command in words.
 type ReplayFn = unsafe fn(*const Word, &Functions, vk::CommandBuffer) -> usize;
 
 /// A word of a stored command. Padding in the arguments is not initialized.

@@ -69,8 +69,9 @@ pub struct FactChange {
     pub after: Option<String>,
 }
 
-/// Counts the cases of a backend and a topology, either of vertex shaders or of later stages: those that only the first
-/// report has, and those that the second report has.
+/// A row of [`Comparison::gone_rows`]: the number of cases that only the first report has, and the number of cases that
+/// the second report has. The row counts the cases of one backend and one topology, either those that capture a vertex
+/// shader or those that capture a later stage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GoneRow {
     /// The index in [`Comparison::devices`] of the pair of devices that is compared.
@@ -83,8 +84,7 @@ pub struct GoneRow {
     pub geometry: bool,
     /// The number of cases that only the first report has.
     pub gone: usize,
-    /// The number of cases of this backend and topology in the second report. If it is 0, the
-    /// second report is worse.
+    /// The number of cases of this row in the second report. If it is 0, the second report is worse.
     pub left: usize,
 }
 
@@ -111,7 +111,8 @@ pub struct Comparison {
     pub new: Vec<Change>,
     /// Cases that only the first report has.
     pub gone: Vec<Change>,
-    /// The number of cases in [`gone`](Self::gone) for each backend and topology.
+    /// The numbers of cases in [`gone`](Self::gone), by backend, by topology, and by whether a later stage than the
+    /// vertex shader is captured.
     pub gone_rows: Vec<GoneRow>,
     /// The backends that have cases in the first report and none in the second, each with an index
     /// in [`devices`](Self::devices). Backends of a device that the second report lacks are left
@@ -139,8 +140,8 @@ impl CaseKey {
 }
 
 impl GoneRow {
-    /// Returns a row for each backend and topology that has a case in `gone`. `second` has the results of all cases of
-    /// the device in the second report.
+    /// Counts the cases in `gone`: returns the rows that have at least one of them. `second` has the results of all
+    /// cases of the device in the second report.
     fn count(gone: &[Change], second: &BTreeMap<CaseKey, CaseResult>) -> Vec<Self> {
         let mut rows: Vec<Self> = Vec::new();
         for Change { case, .. } in gone {

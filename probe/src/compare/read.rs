@@ -48,7 +48,7 @@ pub enum ReadError {
         #[source]
         source: serde_json::Error,
     },
-    /// A field is missing, or has another type.
+    /// A field is missing, or its type or value is wrong.
     #[error("{}: {field}: {problem}", .file.display())]
     Field {
         /// The path of the file.

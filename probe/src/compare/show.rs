@@ -79,8 +79,8 @@ fn not_right(changes: &[Change]) -> usize {
 }
 
 impl Comparison {
-    /// Summarizes the comparison in one line, which begins with what is worse: cases, trials, and missing devices and
-    /// backends.
+    /// Summarizes the comparison in one line, which begins with what is worse: cases, trials, and missing devices,
+    /// backends and topologies.
     fn verdict(&self) -> String {
         let count = |cases: usize, what: &str| match cases {
             1 => format!("1 {what}"),
@@ -147,7 +147,7 @@ impl Comparison {
         format!("{}: {}", worse.join(", "), parts.join("; "))
     }
 
-    /// Lists the cases that only the first report has, in a line for each backend and topology.
+    /// Lists the cases that only the first report has, in a line for each [`GoneRow`].
     fn write_gone(&self, f: &mut Formatter<'_>) -> fmt::Result {
         // If only the second probe was quick, most rows have fewer cases than before. Then only
         // rows without any case in the second report are listed.

@@ -151,8 +151,8 @@ impl Number {
         let hash = (hash ^ (hash >> 15)).wrapping_mul(0x85eb_ca6b);
         let hash = hash ^ (hash >> 13);
         let value = match (self.is_float, self.width) {
-            // A float from 0.25 to 1: the sign is positive, the exponent is one of two, and the
-            // mantissa has the upper bits of the hash.
+            // A float from 0.25 to 1: the sign is positive, the exponent is one of two, and the mantissa consists of
+            // bits of the hash.
             (true, 16) => u64::from(0x3400 + hash % 0x800),
             (true, 32) => u64::from(0x3e80_0000 + (hash >> 8)),
             (true, 64) => 0x3fd0_0000_0000_0000 + (u64::from(hash) << 21),

@@ -183,9 +183,10 @@ impl<'a> Capture<'a> {
         }
     }
 
-    /// Returns the number of a buffer, and what a record contains in that buffer: the outputs of no vertex (`None`),
-    /// the sentinels from before the capture, so that nothing was written (`Some(None)`), or the outputs of a vertex.
-    /// If several vertices have the same outputs, prefers the ones in `near`.
+    /// Returns the number of a buffer, and what a record contains in that buffer: `None` if its bytes are the outputs
+    /// of no vertex, `Some(None)` if nothing was written (they are still the sentinels from before the capture), and
+    /// otherwise the vertex whose outputs they are. If several vertices have the same outputs, prefers the ones in
+    /// `near`.
     fn part(
         &self,
         buffer: &Buffer<'_>,
@@ -205,8 +206,9 @@ impl<'a> Capture<'a> {
         (buffer.captured.buffer, part)
     }
 
-    /// Finds the vertex whose outputs a record contains in `buffers`. `None` if there is none. Looks it up in
-    /// `by_content`, the hashes of all expected records, which are computed when they are first needed.
+    /// Finds the vertex whose outputs a record contains in `buffers`. `None` if there is none. Looks up the hash of the
+    /// record in `by_content`, the hashes of the expected records of all vertices, which are computed when they are
+    /// first needed.
     fn find(
         &self,
         buffers: &[Buffer<'_>],

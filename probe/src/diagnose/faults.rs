@@ -206,8 +206,8 @@ pub struct Mismatch {
     /// The first primitive that differs. `None` if the fault is not in a primitive, for example if
     /// a guard region was written.
     pub first: Option<PrimitiveDiff>,
-    /// The number of primitives that differ, in all instances. It includes primitives that the draw
-    /// does not have.
+    /// The number of primitives of all instances whose records differ from the expected ones. If there are none, but
+    /// [`first`](Self::first) is set (for an extra primitive or a touched gap), the number is 1.
     pub differing_primitives: u64,
     /// The number of primitives that are rotated in a way that Vulkan allows. They are not counted as differing.
     pub rotated_primitives: u64,
@@ -218,8 +218,9 @@ pub struct Mismatch {
     pub byte_offset: i64,
     /// Further information, as a sentence. `None` if there is none.
     pub note: Option<String>,
-    /// Up to eight primitives around the first that differs, including right ones. All of them are of the same
-    /// instance, and the number of the first is even.
+    /// Up to eight primitives around the one with the fault, including right ones; for a fault that is in no primitive,
+    /// the first or the last primitives. The primitives are of the same instance, and the number of the first is even.
+    /// Empty if a step of the submission had no effect.
     pub excerpt: Vec<PrimitiveDiff>,
 }
 
@@ -272,8 +273,9 @@ pub enum Verdict {
 #[derive(Debug, Clone)]
 pub(super) struct Finding {
     pub fault: Fault,
-    /// The number of the primitive with the fault, counted over all instances. Findings are sorted by this number,
-    /// except that overruns come first and wrong counters last.
+    /// The number of the primitive with the fault, counted over all instances. For an overrun it is 0, and for a wrong
+    /// counter the number of primitives that should be written. Findings are sorted by this number, except that
+    /// overruns come first and wrong counters last.
     pub place: u64,
     pub first: Option<PrimitiveDiff>,
     pub buffer: u32,

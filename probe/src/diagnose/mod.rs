@@ -145,9 +145,9 @@ pub enum DiagnoseError {
     },
 }
 
-/// Compares a capture with the expectation. If they differ, the verdict names a fault: that of the first primitive that
-/// differs, unless a step of the submission had no effect, or memory was written that the draw must not write. A wrong
-/// counter is named only if nothing else is wrong.
+/// Compares a capture with the expectation. If they differ in more than rotations that Vulkan allows, the verdict names
+/// a fault: that of the first primitive that differs, unless a step of the submission had no effect, or memory was
+/// written that the draw must not write ([`Fault::Overrun`]). A wrong counter is named only if nothing else is wrong.
 ///
 /// Buffers of the layout that are not in `captured` count as not bound. Transform feedback writes
 /// nothing for them, and they are ignored here.

@@ -105,8 +105,8 @@ pub(super) fn around(
     shown.retain(|diff| diff.instance == instance);
     // The comparison in `finding` replaces the new comparison of the same primitive, because its fault may be more
     // exact: if the primitive moved, the fault in `finding` is a missing or an extra primitive, and that of the new
-    // comparison is a wrong vertex. `shown` contains no primitive after the last expected one, so such a primitive is
-    // added.
+    // comparison is a wrong vertex. `shown` contains only primitives that are expected, so an extra primitive after the
+    // last of these is added.
     if let Some(finding) = finding {
         match shown.iter_mut().find(|diff| diff.primitive == finding.primitive) {
             Some(diff) => diff.clone_from(finding),

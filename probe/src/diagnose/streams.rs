@@ -3,8 +3,8 @@
 use super::{Fault, Mismatch, Verdict};
 
 /// Combines the verdicts on the streams of a capture. If several streams have a mismatch, the result is the mismatch of
-/// the first of them, with the faults and the counts of primitives of the other streams added. If no stream has a
-/// mismatch, primitives that were rotated legally are added up.
+/// the first of them, with the faults and the numbers of primitives of the other streams added. If no stream has a
+/// mismatch, the numbers of legally rotated primitives are added up.
 pub fn verdict_of_streams(verdicts: impl IntoIterator<Item = (u32, Verdict)>) -> Verdict {
     let verdicts: Vec<_> = verdicts.into_iter().collect();
     let are_several = verdicts.len() > 1;
@@ -26,7 +26,7 @@ pub fn verdict_of_streams(verdicts: impl IntoIterator<Item = (u32, Verdict)>) ->
     })
 }
 
-/// Adds the faults of another stream to the mismatch of the first.
+/// Adds the faults and the numbers of primitives of another stream to the mismatch of the first stream.
 fn joined(mut first: Mismatch, other: &Mismatch) -> Mismatch {
     let faults: Vec<Fault> = std::iter::once(other.fault).chain(other.also.clone()).collect();
     for fault in faults {

@@ -176,8 +176,8 @@ proptest! {
         prop_assert_eq!(capture.diagnose(), Verdict::Match);
     }
 
-    /// Whatever bytes are changed, the diagnosis does not panic, and the verdict is a match only if
-    /// nothing changed.
+    /// Whatever bytes are changed, the diagnosis does not panic. The verdict is a match if, and only if, no byte has
+    /// changed.
     #[test]
     fn a_changed_byte_is_a_mismatch(
         mut capture in any_capture(),

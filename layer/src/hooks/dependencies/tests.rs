@@ -412,8 +412,8 @@ fn submissions_and_creations() {
     }
 }
 
-/// Checks that the test `submissions_and_creations` fails if semaphores are not translated.
-/// Synchronization validation cannot check that, because it does not compare submissions.
+/// Checks that the test `submissions_and_creations` fails if the stages of semaphores are not translated.
+/// Synchronization validation would not notice that, because it does not compare submissions.
 #[test]
 fn submissions_left_out() {
     let run = |omitted: &[(&str, &str)]| {

@@ -89,8 +89,8 @@ fn from_outside() {
     let dst = (Stage::VERTEX_INPUT, Access::VERTEX_ATTRIBUTE_READ);
     let before = barrier(src, (Stage::COMPUTE_SHADER, Access::SHADER_READ));
     let (masks, barriers) = translated(dependency((EXTERNAL, 0), src, dst), true);
-    // Captures read the vertices in compute shaders, but the draws of the pass read them as before, so the dependency
-    // itself is unchanged.
+    // Captures read the vertices in compute shaders, so a barrier is recorded before the captures. The draws of the
+    // pass read the vertices as before, so the dependency itself is unchanged.
     assert_eq!(masks, (src, dst));
     assert_eq!(barriers, CaptureBarriers { before, ..Default::default() });
 
