@@ -29,8 +29,8 @@ impl CaptureBuffer {
     }
 }
 
-/// A counter: a dword with a byte offset from the start of a capture buffer's bound range. The next record is written
-/// at that offset.
+/// A counter: a dword that contains a byte offset from the start of a capture buffer's bound range. The next record is
+/// written at that offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CounterBuffer {
     /// A buffer with the usage [`Context::counter_buffer_usage`](super::Context::counter_buffer_usage).
