@@ -117,8 +117,8 @@ pub struct Capabilities {
     /// The features and properties of `VK_EXT_vertex_attribute_divisor`, or `None` if the device lacks the extension or
     /// its feature `vertexAttributeInstanceRateDivisor`. The compute backend does not need them.
     pub vertex_divisor: Option<VertexDivisorSupport>,
-    /// The features and properties of `VK_KHR_portability_subset`, or `None` if the device lacks the extension, and thus
-    /// supports everything that the extension makes optional.
+    /// The features and properties of `VK_KHR_portability_subset`, or `None` if the device lacks the extension, and
+    /// thus supports everything that the extension makes optional.
     pub portability: Option<PortabilitySupport>,
     /// Where the feature `bufferDeviceAddress` comes from. If `None`, the device has no addresses and the compute
     /// backend uses descriptors. An application that wants descriptors may set it to `None` before it calls

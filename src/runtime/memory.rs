@@ -63,7 +63,7 @@ pub struct Allocation {
     pub offset: u64,
     /// The size of the allocation in bytes, at least the requested size.
     pub size: u64,
-    /// The host address of the first byte, or `None` if the memory is not mapped. It is required for
+    /// The host address of the first byte, or `None` if the memory is not mapped. The memory must be mapped for
     /// [`MemoryLocation::Upload`] and [`MemoryLocation::Readback`].
     pub mapped: Option<NonNull<u8>>,
     /// Whether the memory type is `HOST_COHERENT`.

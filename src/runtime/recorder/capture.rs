@@ -102,8 +102,8 @@ impl Capture {
     /// one after the other by [`play_in_order`](Self::play_in_order).
     ///
     /// Vertex buffers, indices, descriptor sets, push constants and conditional rendering stay as they are, and the
-    /// vertex buffers of `desc` are bound in addition. Dynamic state is again as the pipeline has it, and no query is
-    /// active. A query that ended in an earlier capture of this value cannot begin again
+    /// vertex buffers of `desc` are bound in addition. Dynamic state is reset to the state of the pipeline, and no
+    /// query is active. A query that ended in an earlier capture of this value cannot begin again
     /// ([`RuntimeError::QueryUsed`]).
     ///
     /// Returns `false`, and changes nothing, if the new capture needs a `Capture` of its own: under the descriptor

@@ -263,7 +263,8 @@ const MOST_SLICES: u64 = 64;
 const UNKNOWN_SLICES: u64 = 8;
 
 /// The smallest number of slices per patch on devices with the workaround
-/// [`ShortLoops`](crate::runtime::workarounds::WorkaroundEffect::ShortLoops), which limits the iterations of loops.
+/// [`ShortLoops`](crate::runtime::workarounds::WorkaroundEffect::ShortLoops). The more slices a patch has, the fewer
+/// iterations the loops of an invocation have.
 const LEAST_LIMITED_SLICES: u64 = 16;
 
 /// The largest number of slices of `draws` draws that have `patches` patches in all.

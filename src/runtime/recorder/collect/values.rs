@@ -73,7 +73,7 @@ pub(in super::super) struct EndedCapture {
     pub(in super::super) targets: Targets,
     /// For each capture buffer, the address of the counter that the end of the capture writes, or 0.
     pub(in super::super) counters: [Address; MAX_XFB_BUFFERS],
-    /// The index in [`Collected::draws`] behind its last draw.
+    /// The index in [`Collected::draws`] behind the last draw of this capture.
     pub(in super::super) end: usize,
 }
 
