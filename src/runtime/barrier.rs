@@ -13,8 +13,8 @@ pub(super) type Scope = (vk::PipelineStageFlags, vk::AccessFlags);
 pub enum Barrier {
     /// The barrier that [`Context::capture_barrier`](super::Context::capture_barrier) records.
     CaptureToConsumer,
-    /// Before the kernels of a capture: orders them after earlier captures. If the command buffer is executed again, it
-    /// also orders them after the reads of scratch memory by the earlier execution.
+    /// Orders the kernels of a capture after earlier captures, and after the reads of scratch memory by an earlier
+    /// execution of the same command buffer.
     BeforeSetup,
     /// From the kernel that finds restarts to the kernel that combines the results of its workgroups (a prefix sum).
     RestartToScan,
@@ -23,11 +23,11 @@ pub enum Barrier {
     RestartToSetup,
     /// From the setup kernel to the captures.
     SetupToCapture,
-    /// Before the dispatch that counts what geometry shaders emit: orders it after earlier captures and kernels, and
-    /// after reads of the data that it overwrites.
+    /// Orders the dispatch that counts what geometry or tessellation shaders emit after earlier captures and kernels,
+    /// and after reads of the data that it overwrites.
     BeforeCounting,
-    /// From the dispatch that counts what geometry shaders emit to the kernel that adds up the counts of the entries
-    /// (runs of primitives).
+    /// From the dispatch that counts what geometry or tessellation shaders emit to the kernel that adds up the counts
+    /// of the entries (runs of input primitives).
     CountsToSums,
     /// From the kernel that adds up the primitives of the entries (runs of input primitives) to the kernel that
     /// computes where the records of each entry are written.
@@ -37,10 +37,11 @@ pub enum Barrier {
     PlaceToCapture,
     /// Before the kernel that writes counters and query results that the CPU computed.
     BeforeFinish,
-    /// Before a fused capture: orders it after earlier captures and kernels, and after transfers that read queries.
+    /// Orders a fused capture after earlier captures and kernels, and after transfers that read queries.
     BeforeFused,
     /// Before a capture without counters and queries that is [played in order](super::Capture::play_in_order), if it
-    /// accesses memory that earlier captures accessed.
+    /// may access memory that earlier captures accessed. If only some captures of one [`Capture`](super::Capture) could
+    /// be recorded, the barrier follows these.
     BetweenCaptures,
     /// Before the copy of an earlier flush's end positions (where its records end in the capture buffers) to the
     /// current block of scratch memory. The copy is needed under the descriptor plan, because descriptors cover only

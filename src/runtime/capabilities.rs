@@ -112,13 +112,13 @@ pub struct Capabilities {
     /// The properties of `VK_EXT_transform_feedback`, or `None` if the device lacks the extension or its feature
     /// `transformFeedback`.
     pub transform_feedback: Option<TransformFeedbackSupport>,
-    /// The features of `VK_EXT_provoking_vertex`, or `None` if the device lacks the extension.
+    /// The features and properties of `VK_EXT_provoking_vertex`, or `None` if the device lacks the extension.
     pub provoking_vertex: Option<ProvokingVertexSupport>,
-    /// The features of `VK_EXT_vertex_attribute_divisor`, or `None` if the device lacks the extension or its feature
-    /// `vertexAttributeInstanceRateDivisor`. The compute backend does not need them.
+    /// The features and properties of `VK_EXT_vertex_attribute_divisor`, or `None` if the device lacks the extension or
+    /// its feature `vertexAttributeInstanceRateDivisor`. The compute backend does not need them.
     pub vertex_divisor: Option<VertexDivisorSupport>,
-    /// The features of `VK_KHR_portability_subset`, or `None` if the device lacks the extension, and thus supports
-    /// everything that the extension makes optional.
+    /// The features and properties of `VK_KHR_portability_subset`, or `None` if the device lacks the extension, and
+    /// thus supports everything that the extension makes optional.
     pub portability: Option<PortabilitySupport>,
     /// Where the feature `bufferDeviceAddress` comes from. If `None`, the device has no addresses and the compute
     /// backend uses descriptors. An application that wants descriptors may set it to `None` before it calls
@@ -296,8 +296,9 @@ impl Capabilities {
     /// The floor is the open driver of a Mali-G52: Vulkan 1.0 with `VK_KHR_buffer_device_address`, push descriptors,
     /// dynamic rendering and synchronization2 as extensions and `shaderInt64`; 65535 workgroups per axis, 256
     /// invocations per workgroup, 128 bytes of push constants, 4 descriptor sets; no vertex stores, no geometry or
-    /// tessellation shader, no transform feedback, no choice of provoking vertex, no `shaderFloat64`, no loads of
-    /// single bytes from buffers.
+    /// tessellation shader, no transform feedback, no choice of provoking vertex, no instance divisors, no
+    /// `multiDrawIndirect`, no `shaderDrawParameters`, no `shaderFloat64`, no `vulkanMemoryModelDeviceScope`, no loads
+    /// of single bytes from buffers.
     ///
     /// Nothing is added: a capability that the device lacks is still missing afterwards.
     #[doc(hidden)]

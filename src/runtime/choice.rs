@@ -54,8 +54,11 @@ pub struct CaptureNeeds {
 impl Backend {
     /// The first of `needs` that the backend cannot meet, as a phrase for messages, or `None` if it meets all of them.
     ///
-    /// The vertex backend captures only vertex shaders, in draws that are neither indirect nor indexed, into buffers
-    /// that are written from their start. It has [a limit](crate::lower::vertex::MAX_FAN_PRIMITIVES) for triangle fans.
+    /// The compute backend meets all needs. The native and the vertex backend support neither dynamic primitive restart
+    /// nor dynamic topologies, multi-draws or queries of this crate. The native backend also refuses a dynamic
+    /// provoking vertex and several pipelines in one capture. The vertex backend captures only vertex shaders, in draws
+    /// that are neither indirect nor indexed, without counters, and has [a
+    /// limit](crate::lower::vertex::MAX_FAN_PRIMITIVES) for triangle fans.
     pub const fn refuses(self, needs: &CaptureNeeds) -> Option<&'static str> {
         match self {
             Self::Compute => None,
@@ -89,11 +92,12 @@ impl RequiredFeatures {
     /// The backend that captures on a device with these features, or `None` if no backend meets the needs.
     ///
     /// The compute backend is preferred, because it was the fastest in all measurements. But a shader with side effects
-    /// should run only once, as it does on the native and the vertex backend. For such a shader one of these is
-    /// preferred: the native backend, or otherwise the vertex backend, unless the driver is known to shade vertices
-    /// that are not in the draw. Natively, geometry shaders are captured only if
-    /// [`geometry_shader`](Self::geometry_shader) is enabled, several vertex streams only if
-    /// [`geometry_streams`](Self::geometry_streams) is enabled, and tessellation shaders only if
+    /// should run only once, as it does on the native and the vertex backend. For such a shader the native backend is
+    /// preferred, then the vertex backend, then the compute backend. If the driver is known to shade vertices that are
+    /// not in the draw, the vertex backend comes last.
+    ///
+    /// Natively, geometry shaders are captured only if [`geometry_shader`](Self::geometry_shader) is enabled, several
+    /// vertex streams only if [`geometry_streams`](Self::geometry_streams) is enabled, and tessellation shaders only if
     /// [`tessellation_shader`](Self::tessellation_shader) is enabled. Triangle fans are captured by the native and the
     /// vertex backend only if [`triangle_fans`](Self::triangle_fans) is set.
     pub fn choose(&self, needs: &CaptureNeeds) -> Option<Backend> {

@@ -289,7 +289,7 @@ impl Context {
         }
     }
 
-    /// The largest size in bytes of the range of a capture buffer on the compute backend.
+    /// The largest size in bytes that a bound range of a capture buffer may have on the compute backend.
     pub fn max_capture_buffer(&self) -> u64 {
         self.table().map_or(MAX_BUFFER_SIZE, |table| table.max_range.min(MAX_BUFFER_SIZE))
     }
@@ -356,8 +356,8 @@ impl Context {
         self.shared.max_shared_workgroups
     }
 
-    /// The largest number of entries (runs of primitives) of a dispatch of geometry shaders: [`MAX_ENTRIES`], or less
-    /// in tests.
+    /// The number of entries (runs of input primitives) that all draws of geometry and tessellation shaders in a plan
+    /// share: [`MAX_ENTRIES`], or less in tests.
     pub(super) fn max_entries(&self) -> u64 {
         self.shared.max_entries
     }

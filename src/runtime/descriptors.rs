@@ -17,7 +17,8 @@
 //!
 //! Windows are assigned when the draws are recorded ([`Table::assign`]), because all ranges are known only then. Until
 //! then addresses are provisional: in place of the number of a window they contain the number of a range. Each flush
-//! assigns windows anew, and takes a new set, because a set must not be updated after it was bound.
+//! assigns windows anew. If the contents of a set differ from those of the last set, it takes a new set, because a set
+//! must not be updated after it was bound.
 //!
 //! As long as there are enough descriptors, each range has its own window. If there are too few, a window also covers
 //! the bytes between several ranges; then barriers are recorded before and after the draws ([`Table::is_scarce`]).
@@ -321,8 +322,9 @@ impl Table {
         self.covers_gaps || self.captures_overlap()
     }
 
-    /// Whether a set for fused captures has enough elements for the windows of [`Purpose::State`] and
-    /// [`Purpose::Capture`], which share binding 1, and no window is [scarce](Self::is_scarce).
+    /// Whether the descriptors suffice for a fused capture: no window covers bytes that other commands access
+    /// ([`is_scarce`](Self::is_scarce)), and binding 1 has enough elements for the windows of [`Purpose::State`] and
+    /// [`Purpose::Capture`], which share it.
     pub(super) fn fits_fused(&self, limits: &TableLimits) -> bool {
         let [_, state, captured] = &self.windows;
         !self.is_scarce() && state.len() + captured.len() <= limits.writes as usize

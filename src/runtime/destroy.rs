@@ -6,8 +6,8 @@ use super::Context;
 ///
 /// `A` is the type of the allocator from which [`Buffer`](super::Buffer), [`Arena`](super::Arena),
 /// [`ArenaRing`](super::ArenaRing) and [`QueryPool`](super::QueryPool) have their memory.
-/// [`Pipeline`](super::Pipeline), [`Kernels`](super::Kernels) and [`Variants`](super::Variants) have no memory, so for
-/// these `A` may be any type.
+/// [`Pipeline`](super::Pipeline), [`Kernels`](super::Kernels) and [`Variants`](super::Variants) take no memory from an
+/// allocator, so for these `A` may be any type.
 ///
 /// The trait cannot be implemented outside of this crate.
 pub trait Destroy<A: ?Sized>: DestroyObject<A> {}
@@ -27,7 +27,8 @@ impl Context {
     /// destroys nothing.
     ///
     /// To destroy several objects, pass a tuple, an array or a `Vec`, in any order. `allocator` is the one that the
-    /// objects were made with. Pipelines, kernels and variants have no memory: to destroy only these, pass `&mut ()`.
+    /// objects were made with. Pipelines, kernels and variants were made without one: to destroy only these, pass
+    /// `&mut ()`.
     ///
     /// ```no_run
     /// # use vkxfb::{Arena, Buffer, Context, Kernels, Pipeline, SimpleAllocator};

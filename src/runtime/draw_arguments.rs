@@ -156,8 +156,8 @@ impl Kernels {
     }
 }
 
-/// The number of workgroups of a kernel whose draws are added later. It is fixed, because the kernel is recorded before
-/// the number of draws is known. The invocations loop over the draws.
+/// The number of workgroups of the kernel of [`LateDraws`]. It is fixed, because the kernel is recorded before the
+/// number of draws is known. The invocations loop over the draws.
 const LATE_WORKGROUPS: u64 = 16;
 
 /// The number of draws that fit into the first allocation. When an allocation is full, a new one for twice as many

@@ -28,7 +28,8 @@ pub enum RuntimeError {
         /// The result of the command.
         result: vk::Result,
     },
-    /// The instance has a version below Vulkan 1.1 and does not enable `VK_KHR_get_physical_device_properties2`.
+    /// The instance or the device has a version below Vulkan 1.1, and the instance does not enable
+    /// `VK_KHR_get_physical_device_properties2`.
     #[error(
         "the instance has Vulkan {}.{}: below 1.1 it has to enable {name}",
         vk::api_version_major(*.api_version), vk::api_version_minor(*.api_version)
@@ -39,7 +40,8 @@ pub enum RuntimeError {
         /// The version of the instance or of the device, whichever is lower.
         api_version: u32,
     },
-    /// The device was created without a feature of [`RequiredFeatures`](super::RequiredFeatures).
+    /// A command cannot be loaded, probably because the device was created without an extension or a feature of
+    /// [`RequiredFeatures`](super::RequiredFeatures).
     #[error("the device has no {function}: was it created with {needs} enabled?")]
     MissingFunction {
         /// The command that could not be loaded.
@@ -208,7 +210,7 @@ pub enum RuntimeError {
         memory: u64,
     },
     /// The buffer of an indirect draw does not contain all `draw_count` commands. It must contain all of them even if
-    /// the draw count that the GPU reads is lower, because a descriptor covers all of them.
+    /// the draw count that the GPU reads is lower, because under the descriptor plan a descriptor covers all of them.
     #[error(
         "the {draw_count} commands that an indirect draw may read end at byte {end} of their buffer, \
          which takes {memory} bytes of memory: the buffer has to hold all of them, however few are \
@@ -613,8 +615,8 @@ pub enum RuntimeError {
 
 impl RuntimeError {
     /// The `VkResult` of an error that the state of the device or the host caused: the result of the failed command, or
-    /// `VK_ERROR_OUT_OF_DEVICE_MEMORY` if an arena or an allocator has too little memory. `None` for a mistake of the
-    /// caller.
+    /// `VK_ERROR_OUT_OF_DEVICE_MEMORY` if an arena or an allocator has too little memory. `None` for all other errors,
+    /// such as mistakes of the caller.
     #[must_use]
     pub const fn vk_result(&self) -> Option<vk::Result> {
         match self {

@@ -18,7 +18,7 @@ type CoreFeature = fn(&mut vk::PhysicalDeviceFeatures) -> &mut vk::Bool32;
 ///
 /// The backends determine which of them are required. Each public field except
 /// [`storage_buffers`](Self::storage_buffers) stands for an optional feature: the field is set if the device has the
-/// feature, and the application may clear the field.
+/// feature and one of the backends uses it, and the application may clear the field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequiredFeatures {
     backends: Vec<Backend>,
@@ -62,8 +62,8 @@ pub struct RequiredFeatures {
     pub vertex_zero_divisor: bool,
     /// `triangleFans`, which the native and vertex backends need for triangle fans. The compute backend does not need it.
     ///
-    /// A device without `VK_KHR_portability_subset` always has this feature and the features of the next three fields.
-    /// For such a device the four fields are set, but they enable nothing.
+    /// A device without `VK_KHR_portability_subset` always has this feature and the features of the next three fields,
+    /// so for such a device the four fields enable nothing.
     pub triangle_fans: bool,
     /// `tessellationIsolines`, which the native backend needs for tessellation shaders that make isolines. The compute
     /// backend does not need it.

@@ -63,7 +63,7 @@ pub struct Allocation {
     pub offset: u64,
     /// The size of the allocation in bytes, at least the requested size.
     pub size: u64,
-    /// The host address of the first byte, or `None` if the memory is not mapped. It is required for
+    /// The host address of the first byte, or `None` if the memory is not mapped. The memory must be mapped for
     /// [`MemoryLocation::Upload`] and [`MemoryLocation::Readback`].
     pub mapped: Option<NonNull<u8>>,
     /// Whether the memory type is `HOST_COHERENT`.
@@ -116,7 +116,8 @@ impl fmt::Debug for Allocation {
 /// Until it is freed, an [`Allocation`] that [`allocate`](Self::allocate) returned meets these conditions:
 /// * its memory belongs to the allocator's device, has a type in `memoryTypeBits`, the requested alignment and at least
 ///   the requested size, and belongs to no other allocation;
-/// * `mapped` is `None`, or the host address of all its bytes, which stay mapped there and which nobody else accesses;
+/// * `mapped` is `None`, or the host address of its first byte; all its bytes stay mapped from this address on, and
+///   nobody else accesses them;
 /// * `coherent` is set only if the memory type is `HOST_COHERENT`.
 pub unsafe trait MemoryAllocator {
     /// Allocates memory for one buffer, mapped if the location requires it.
@@ -138,7 +139,7 @@ pub unsafe trait MemoryAllocator {
     unsafe fn free(&mut self, allocation: Allocation);
 }
 
-/// Before buffer device addresses are used, the allocator must be created with `buffer_device_address: true`, because
+/// If buffers need device addresses, the allocator must have been created with `buffer_device_address: true`, because
 /// it allocates all of its memory with the same flags.
 // SAFETY: while an allocation lives, this allocator gives its memory to no other allocation. It keeps host-visible
 // memory mapped, and reports the properties of the memory type that it took.

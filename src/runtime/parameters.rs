@@ -29,8 +29,8 @@ impl CaptureBuffer {
     }
 }
 
-/// A counter: a dword with a byte offset from the start of a capture buffer's bound range. The next record is written
-/// at that offset.
+/// A counter: a dword that contains a byte offset from the start of a capture buffer's bound range. The next record is
+/// written at that offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CounterBuffer {
     /// A buffer with the usage [`Context::counter_buffer_usage`](super::Context::counter_buffer_usage).
@@ -277,9 +277,9 @@ pub struct IndirectDraw {
     /// The number of bytes from one command to the next, a multiple of 4 and at least the size of a command. It is
     /// ignored if there are fewer than two draws.
     pub stride: u32,
-    /// Where the GPU finds the number of draws: a buffer with the same usage as `buffer`, and the offset of a dword in
-    /// bytes, a multiple of 4. If the dword is larger than `draw_count`, there are `draw_count` draws. `None` stands
-    /// for `draw_count` draws, too.
+    /// Where the GPU finds the number of draws: a buffer with the same usage as `buffer`, and the offset in bytes of
+    /// the dword with the number, a multiple of 4. If the dword is larger than `draw_count`, or if this is `None`,
+    /// there are `draw_count` draws.
     pub count: Option<(vk::Buffer, u64)>,
 }
 

@@ -359,8 +359,8 @@ impl Pipeline {
     /// `raw` must have been created with [`Lowered::words`] as the vertex stage, with [`PipelineDesc::specialization`]
     /// for that stage, with the application's other stages unchanged, and with `raw_layout`, which must contain
     /// [`PipelineDesc::push_constant_range`]. If the other stages have push constants, lower the shader with
-    /// [`lower_at`](crate::lower::vertex::lower_at), which leaves push constants for them: on any device all but 8
-    /// bytes of the push constants ([`sysvals_place`](super::vulkan::sysvals_place)). Topology, vertex input state and
+    /// [`lower_at`](crate::lower::vertex::lower_at) for a place that these push constants leave free, which
+    /// [`sysvals_place`](super::vulkan::sysvals_place) finds: 8 free bytes are enough. Topology, vertex input state and
     /// set layouts must be those of `desc`. The render pass and the cache of `desc` are not used.
     ///
     /// The application keeps ownership of the objects: [`Context::destroy`] does not destroy
@@ -535,8 +535,8 @@ impl Pipeline {
         self.shared.patch_control_points
     }
 
-    /// The number of bytes of upload memory that the attributes take in the [`Arena`](super::Arena). Each capture with
-    /// this pipeline takes them once, and again each time that vertex buffers are bound.
+    /// The number of bytes of upload memory that the attribute descriptors take in the [`Arena`](super::Arena). Each
+    /// capture with this pipeline takes this memory once, and again each time that vertex buffers are bound.
     #[doc(hidden)]
     pub fn attribute_bytes(&self) -> u64 {
         let beyond = match self.shared.backend {

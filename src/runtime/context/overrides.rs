@@ -21,8 +21,8 @@ pub fn set_max_shared_workgroups(context: &mut Context, workgroups: u32) {
     Arc::make_mut(&mut context.shared).max_shared_workgroups = workgroups.min(SMALL);
 }
 
-/// Sets the largest number of entries (runs of primitives) that the draws of a dispatch of geometry shaders are divided
-/// into. With a low value, draws have few entries with many primitives each, which otherwise only huge draws have.
+/// Sets the number of entries (runs of input primitives) that all draws of geometry and tessellation shaders in a plan
+/// share. With a low value, draws have few entries with many primitives each, which otherwise only huge draws have.
 pub fn set_max_entries(context: &mut Context, entries: u64) {
     Arc::make_mut(&mut context.shared).max_entries = entries.clamp(1, MAX_ENTRIES);
 }

@@ -93,7 +93,7 @@ impl Sets {
     }
 }
 
-/// A pipeline layout, with the layout of a table's descriptor set under the descriptor plan.
+/// A pipeline layout. Under the descriptor plan it also owns the layout of the plan's descriptor set.
 ///
 /// Vulkan no longer needs a set layout once the pipeline layout is created, but the validation layer (1.4) reports
 /// pipelines that are created with the pipeline layout after the set layout was destroyed.

@@ -119,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    /// A range with the number `span`. In these tests each span is in a buffer of its own.
+    /// A range that belongs to the span `span`. In these tests each span is in a buffer of its own.
     fn range(span: usize, start: u64, end: u64) -> Range {
         Range { span, window: Window { buffer: vk::Buffer::from_raw(span as u64 + 1), start, end } }
     }
@@ -138,8 +138,8 @@ mod tests {
         assert_eq!(of(&[], 4), exact);
         assert_eq!(of(&[], 3), [range(0, 0, 64), range(0, 96, 100), range(1, 0, 4)]);
         assert_eq!(of(&[], 2), [range(0, 0, 100), range(1, 0, 4)]);
-        // A gap between ranges that overlaps one of the other windows is covered last. Windows that only touch the gap,
-        // and windows in another buffer, make no difference.
+        // A gap that overlaps one of the other windows is covered last. Windows that only touch the gap, and windows in
+        // another buffer, make no difference.
         let other = [range(0, 15, 16).window, range(1, 70, 80).window];
         assert_eq!(of(&other, 3), [range(0, 0, 8), range(0, 16, 100), range(1, 0, 4)]);
         assert_eq!(of(&other, 2), [range(0, 0, 100), range(1, 0, 4)]);
@@ -174,7 +174,7 @@ mod tests {
                 let holds = |w: &&Range| w.span == r.span && w.window.holds(&r.window);
                 prop_assert_eq!(windows.iter().filter(holds).count(), 1);
             }
-            // As long as there are enough windows, they cover only ranges, and no byte twice.
+            // If the number of windows is not limited, they cover only bytes of ranges. No byte is in two windows.
             let named = |byte: u64, span: usize, all: &[Range]| {
                 let byte = range(span, byte, byte + 1).window;
                 all.iter().filter(|r| r.window.overlaps(&byte)).count()

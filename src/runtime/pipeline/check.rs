@@ -238,8 +238,8 @@ fn check_set_layouts(desc: &PipelineDesc<'_>, limits: &Limits) -> Result<(), Run
 }
 
 /// Checks the number of capture buffers, their strides, and the captured bytes of a vertex against the limits in
-/// `VkPhysicalDeviceTransformFeedbackPropertiesEXT`. The captured bytes count from the start of the record, bytes that
-/// no output fills included ([VUID-RuntimeSpirv-Offset-06308 and
+/// `VkPhysicalDeviceTransformFeedbackPropertiesEXT`. The captured bytes are counted from the start of the record, and
+/// include bytes that no output fills ([VUID-RuntimeSpirv-Offset-06308 and
 /// VUID-RuntimeSpirv-XfbBuffer-06309](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html#spirvenv-module-validation-runtime)).
 fn check_native_limits(layout: &Layout, caps: &Capabilities) -> Result<(), RuntimeError> {
     let Some(limits) = &caps.transform_feedback else { return Ok(()) };

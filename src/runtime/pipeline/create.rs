@@ -295,7 +295,8 @@ unsafe fn create_graphics(
         .primitive_restart_enable(desc.primitive_restart);
     let tessellation = vk::PipelineTessellationStateCreateInfo::default()
         .patch_control_points(desc.patch_control_points);
-    // The vertex backend orders its stores itself, so it does not need VK_EXT_provoking_vertex.
+    // On the vertex backend the shader itself stores vertices in the order that the provoking vertex determines, so the
+    // pipeline does not need VK_EXT_provoking_vertex.
     let provoking = match desc.shader.backend() {
         Backend::Native => desc.provoking_vertex,
         Backend::Vertex | Backend::Compute => ProvokingVertex::First,

@@ -95,15 +95,15 @@ impl Capture {
         begun
     }
 
-    /// Begins another capture in this value, after [`end`](Self::end): what a further `vkCmdBeginTransformFeedbackEXT`
-    /// begins. [`play`](Self::play) records all captures of the value. If the CPU knows the counts of all their draws,
-    /// and none accesses bytes that another one writes, they share barriers and the kernel that writes counters and
-    /// queries, which saves time for many small captures. They always take effect as if they were played one after the
-    /// other by [`play_in_order`](Self::play_in_order).
+    /// Begins another capture in this value after [`end`](Self::end), as a further `vkCmdBeginTransformFeedbackEXT`
+    /// does. [`play`](Self::play) records all captures of the value. If the CPU knows the counts of all their draws,
+    /// and no capture accesses bytes that another one writes, the captures share barriers and the kernel that writes
+    /// counters and queries, which saves time for many small captures. They always take effect as if they were played
+    /// one after the other by [`play_in_order`](Self::play_in_order).
     ///
     /// Vertex buffers, indices, descriptor sets, push constants and conditional rendering stay as they are, and the
-    /// vertex buffers of `desc` are bound in addition. Dynamic state is again as the pipeline has it, and no query is
-    /// active. A query that ended in an earlier capture of this value cannot begin again
+    /// vertex buffers of `desc` are bound in addition. Dynamic state is reset to the state of the pipeline, and no
+    /// query is active. A query that ended in an earlier capture of this value cannot begin again
     /// ([`RuntimeError::QueryUsed`]).
     ///
     /// Returns `false`, and changes nothing, if the new capture needs a `Capture` of its own: under the descriptor
@@ -226,7 +226,7 @@ impl Capture {
     /// write the same bytes and add to the same queries as earlier captures, resume from counters that they wrote, and
     /// read vertices, indices and draw arguments that they captured. Barriers for this order are recorded only where
     /// they are needed: before the first capture after [`CaptureOrder::new`] or [`forget`](CaptureOrder::forget),
-    /// between captures that access the same bytes, and before captures under the descriptor plan. Captures with
+    /// between captures that access the same bytes, and under the descriptor plan before every capture. Captures with
     /// counters or queries need none of these barriers, because the barriers that they record anyway also order them.
     ///
     /// The runtime does not know of buffers that alias the same memory, nor of memory that shaders access through the
@@ -452,9 +452,9 @@ impl Recording<'_> {
         result
     }
 
-    /// Records parts one after the other. A part continues where the part before it in its capture ended, like the draws
-    /// after a flush. If a part fails, those before it stay recorded, and their draws are discarded, so that the next
-    /// call records only the remaining draws.
+    /// Records [parts](super::collect::Collected::parts) of the draws one after the other. A part continues where the
+    /// part before it in its capture ended, like the draws after a flush. If a part fails, those before it stay
+    /// recorded, and their draws are discarded, so that the next call records only the remaining draws.
     ///
     /// # Safety
     /// The requirements of [`Capture::play`] apply.
@@ -511,7 +511,7 @@ impl Recording<'_> {
     }
 
     /// Records the collected draws: those of one [part](super::collect::Collected::parts), or all of them. `is_planned`
-    /// says that `plan` is already their plan, which is so if all captures are recorded together.
+    /// says whether `plan` is already the plan of these draws, as it is if all captures are recorded together.
     ///
     /// # Safety
     /// The requirements of [`Capture::play`] apply.

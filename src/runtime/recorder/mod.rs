@@ -20,9 +20,9 @@
 //!
 //! Draws are collected because recording them together is cheaper. If the CPU knows everything (all draws are direct,
 //! and the buffers are written from a known position on), it computes all counts and positions itself, and records only
-//! dispatches without barriers: one for each large draw, and one for all small draws between two large ones. Otherwise
-//! one dispatch of a setup kernel computes the counts and positions of all draws on the GPU, and after it all draws are
-//! dispatched.
+//! dispatches without barriers between them: one for each large draw, and one for all small draws between two large
+//! ones. Otherwise one dispatch of a setup kernel computes the counts and positions of all draws on the GPU, and after
+//! it all draws are dispatched.
 
 mod capture;
 mod checks;

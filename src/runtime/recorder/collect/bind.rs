@@ -296,9 +296,9 @@ impl Collector {
     }
 
     /// Returns the address of the indices in a range of a buffer, and
-    /// [`BoundIndices::partial_end`](super::BoundIndices::partial_end). The latter is `None` unless the device can load
-    /// single bytes, and the range ends within a dword whose remaining bytes shaders cannot read. If the device cannot
-    /// load single bytes, the range is handled as by [`address()`].
+    /// [`BoundIndices::partial_end`](super::BoundIndices::partial_end). The latter is `Some` only if the device can
+    /// load single bytes and the range ends within a dword whose remaining bytes shaders cannot read. If the device
+    /// cannot load single bytes, the range is handled as by [`address()`].
     ///
     /// # Errors
     /// The errors of [`address()`].

@@ -263,7 +263,8 @@ const MOST_SLICES: u64 = 64;
 const UNKNOWN_SLICES: u64 = 8;
 
 /// The smallest number of slices per patch on devices with the workaround
-/// [`ShortLoops`](crate::runtime::workarounds::WorkaroundEffect::ShortLoops), which limits the iterations of loops.
+/// [`ShortLoops`](crate::runtime::workarounds::WorkaroundEffect::ShortLoops). The more slices a patch has, the fewer
+/// iterations the loops of an invocation have.
 const LEAST_LIMITED_SLICES: u64 = 16;
 
 /// The largest number of slices of `draws` draws that have `patches` patches in all.
@@ -308,7 +309,7 @@ pub(in super::super) fn most_invocations(
 /// Returns the largest number of items (captured vertices of a draw) of a draw with at most `count` vertices per
 /// instance and `instance_count` instances, if `room` primitives fit into the capture buffers. The first primitive of
 /// an instance needs the most items. Each further primitive of the instance needs a fixed number of additional items,
-/// which is not larger.
+/// at most as many as the first one.
 fn most_items(topology: PrimitiveTopology, count: u32, instance_count: u32, room: u64) -> u64 {
     let primitives = topology.primitive_count(count);
     let all = primitives.saturating_mul(instance_count.into()).min(room);
@@ -320,7 +321,7 @@ fn most_items(topology: PrimitiveTopology, count: u32, instance_count: u32, room
 /// The largest number of items (indices that invocations process) of a draw with primitive restart. `index_limit` is
 /// the number of its indices within the bound range of the index buffer, and `room` the number of primitives that fit
 /// into the capture buffers. shaders/setup.wgsl computes the number of items from the number of primitives per
-/// instance. This is an upper bound for every number of primitives.
+/// instance; this function returns an upper bound for every such number.
 fn most_restarted(count: u32, index_limit: u32, instance_count: u32, room: u64) -> u64 {
     let items = |primitives: u64| {
         let reached = u64::from(index_limit) + 6 * (primitives + 1);

@@ -97,7 +97,7 @@ struct BoundIndices {
     limit: u32,
     size: u32,
     restart_index: u32,
-    /// The end of the bound range in the buffer, and the size of the buffer's memory, both in bytes. `None` unless
+    /// The end of the bound range in the buffer, and the size of the buffer's memory, both in bytes. `Some` only if
     /// shaders that cannot load single bytes would read beyond that memory, or beyond the range's descriptor.
     partial_end: Option<(u64, u64)>,
 }
@@ -379,14 +379,14 @@ impl Collector {
         unsafe { self.find_attributes() }
     }
 
-    /// Ends the current capture and begins another one with the same pipeline. What is bound stays bound, except for the
-    /// capture buffers; dynamic state is reset to the pipeline's, and no query is active. Returns `false`, and changes
-    /// nothing, if the captures could not be planned together.
+    /// Ends the current capture and begins another one with the same pipeline. What is bound stays bound, except for
+    /// the capture buffers; dynamic state is reset to the pipeline's state, and no query is active. Returns `false`,
+    /// and changes nothing, if the captures could not be planned together.
     ///
     /// # Safety
     /// The requirements of [`Recorder::begin`](super::Recorder::begin) apply.
     unsafe fn begin_next(&mut self, desc: &CaptureDesc<'_>) -> Result<bool, RuntimeError> {
-        // What can fail comes first.
+        // The calls that can fail come first, so that their errors leave the current capture as it is.
         // SAFETY: the caller's contract.
         let targets = unsafe { self.targets(desc) }?;
         pulling::check_bound(desc.vertex_buffers)?;

@@ -444,7 +444,7 @@ mod tests {
         // Two calls bind a set at number 1: the second replaces the set of the first. The sets with other numbers stay
         // bound.
         assert_eq!(recorded(&[(1, 1, 1), (1, 1, 2)]), (4, vec![(1, 1, 2)]));
-        // A snapshot without set numbers needs no calls.
+        // If snapshots have no elements, nothing is bound, and no call has to be recorded.
         bound.restart();
         in_buffer.forget(&bound);
         assert!(!bound.is_set_bound(0, 0) && in_buffer.next(&bound, 0, 2, None).is_none());

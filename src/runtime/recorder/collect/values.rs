@@ -18,18 +18,18 @@ use crate::sysval::setup::{Input, MAX_DRAWS, Operation, kind};
 use crate::sysval::{Address, AttributeDescriptor, INLINE_ATTRIBUTES, flags};
 use crate::topology::{PrimitiveTopology, Shape};
 
-/// The largest number of draws of geometry shaders that are planned together. A single indirect command may contain
-/// many of these draws. Each draw takes memory for at least one workgroup's entries (an entry is a run of primitives
-/// that one invocation processes).
+/// The largest number of draws of geometry or tessellation shaders that are planned together. A single indirect command
+/// may contain many of these draws. Each draw takes memory for at least one workgroup's entries (an entry is a run of
+/// primitives that one invocation processes).
 pub(in super::super) const MAX_ASSEMBLED_DRAWS: u64 = 1 << 16;
 
-/// The largest number of draw commands that are planned together for geometry shaders. Each command may need its own
-/// dispatch, which takes memory for at least one block of entries
+/// The largest number of draw commands that are planned together for geometry or tessellation shaders. Each command may
+/// need its own dispatch, which takes memory for at least one block of entries
 /// ([`ENTRIES_PER_BLOCK`](crate::sysval::entries::ENTRIES_PER_BLOCK)).
 const MAX_ASSEMBLED_COMMANDS: usize = 1 << 12;
 
-/// The largest number of captures in one value that have ended. It is limited because each plan compares the bytes that
-/// all of them write.
+/// The largest number of ended captures in one [`Capture`](crate::runtime::Capture). It is limited because each plan
+/// compares the bytes that all of them write.
 const MOST_ENDED: usize = 1024;
 
 /// The draws of one vertex stream, and where they are captured. The addresses must be
@@ -73,14 +73,14 @@ pub(in super::super) struct EndedCapture {
     pub(in super::super) targets: Targets,
     /// For each capture buffer, the address of the counter that the end of the capture writes, or 0.
     pub(in super::super) counters: [Address; MAX_XFB_BUFFERS],
-    /// The index in [`Collected::draws`] behind its last draw.
+    /// The index in [`Collected::draws`] behind the last draw of this capture.
     pub(in super::super) end: usize,
 }
 
 /// Draws that are planned together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) struct Part {
-    /// The index of the draws' capture in [`Collected::ended`], or its length for the current capture.
+    /// The index of the draws' capture in [`Collected::ended`], or the length of that list for the current capture.
     pub(in super::super) capture: usize,
     /// The indices of the draws.
     pub(in super::super) draws: Range<usize>,
@@ -131,8 +131,8 @@ pub(in super::super) struct State {
     pub(in super::super) constants: usize,
     /// The index of the snapshot of the descriptor sets in [`Bindings::sets`].
     pub(in super::super) sets: usize,
-    /// The index in [`Collected::ended`] of the capture of the draws with this state, or its length for the current
-    /// capture.
+    /// The index in [`Collected::ended`] of the capture of the draws with this state, or the length of that list for
+    /// the current capture.
     pub(in super::super) capture: usize,
     pub(in super::super) traits: Traits,
 }
@@ -264,8 +264,9 @@ impl Collected {
         self.draws.is_empty() && self.ends.is_empty()
     }
 
-    /// Iterates over all captures, the current one last: its capture buffers, the counters that its end writes
-    /// (`counters` for the current one), and the index in `draws` behind its last draw.
+    /// Iterates over all captures, the current one last. Each element has the capture buffers, the addresses of the
+    /// counters that the end of the capture writes (`counters` for the current capture), and the index in `draws`
+    /// behind the capture's last draw.
     pub(in super::super) fn captures<'a>(
         &'a self,
         counters: &'a [Address; MAX_XFB_BUFFERS],
@@ -306,10 +307,10 @@ impl Collected {
         numbers.filter(move |number| last.replace(*number) != Some(*number))
     }
 
-    /// Returns the parts of the draws that are planned separately: of each capture, runs of consecutive draws that all
-    /// have a geometry shader, or all have none. A part with geometry shaders has a limited number of draws, because each
-    /// of them takes memory. If there is one capture, and no draw has a geometry shader, the result is empty, and all
-    /// draws are planned together.
+    /// Cuts the draws of each capture into parts, which are planned separately. In a part either all draws have
+    /// geometry or tessellation shaders, or none has. A part with such shaders has a limited number of draws, because
+    /// each draw takes memory. If there is one capture, and none of its draws has such shaders, the result is empty,
+    /// and all draws are planned together.
     pub(in super::super) fn parts(&self) -> Vec<Part> {
         let mut parts: Vec<Part> = Vec::new();
         let has_geometry = self.states.iter().any(|state| state.traits.geometry.is_some());
@@ -346,8 +347,8 @@ impl Collected {
         parts
     }
 
-    /// Removes the draws and the captures before this part, because they were recorded, and adapts the indices in those
-    /// that stay.
+    /// Removes the draws and the captures before this part, because they were recorded. Adapts the indices in the
+    /// remaining captures, and the indices of captures in the states.
     pub(in super::super) fn forget_recorded(&mut self, Part { capture, draws }: &Part) {
         drop(self.draws.drain(..draws.start));
         drop(self.ended.drain(..*capture));

@@ -46,8 +46,9 @@ pub(in super::super) enum Scratch {
     /// The batches that the resume, setup or place kernel writes.
     Batches,
     /// The counts and positions of the entries (runs of primitives) of all [`EntryGroup`](super::EntryGroup)s: first
-    /// one element for each entry, then one for each block of entries. Recordings into one command buffer share this
-    /// memory.
+    /// one element for each entry, then one for each block of
+    /// [`ENTRIES_PER_BLOCK`](crate::sysval::entries::ENTRIES_PER_BLOCK) entries. Recordings into one command buffer
+    /// share this memory.
     EntryCounts,
     /// For each group, the addresses of its entries (runs of primitives), if only the GPU knows how many entries there
     /// are.
@@ -56,8 +57,8 @@ pub(in super::super) enum Scratch {
     RestartTable,
 }
 
-/// The contents of a block that the CPU writes. They refer only to blocks before it, so that blocks can be written in
-/// order.
+/// The contents of a block that the CPU writes. They refer only to blocks before this one, so that blocks can be
+/// written in order.
 ///
 /// When the parameters of the setup kernel (without `assembly`), the resume kernel, the place kernel and fused captures
 /// are written, a [`Progress`](crate::sysval::setup::Progress) is added. Among other values it contains the position
@@ -106,12 +107,12 @@ pub(in super::super) enum Upload {
         /// Whether an indirect draw may consist of several draws.
         has_several: bool,
         has_queries: bool,
-        /// For draws of geometry shaders, which the setup kernel does not place: the parameters with which it divides
-        /// them into entries. `None` for other draws.
+        /// For draws of geometry or tessellation shaders, which the setup kernel does not place: the parameters with
+        /// which it divides them into entries. `None` for other draws.
         assembly: Option<Assembly>,
     },
     /// The addresses at which the setup kernel writes the [`Entries`](crate::sysval::entries::Entries) of draws of
-    /// geometry shaders.
+    /// geometry or tessellation shaders.
     EntryTables { counts: BlockId, entries: BlockId },
     /// For each [`EntryGroup`](super::EntryGroup), the addresses of its entries.
     Entries { counts: BlockId },
@@ -130,7 +131,7 @@ pub(in super::super) enum Upload {
     Reduction { ranges: BlockId, count: u32, scan_count: u32 },
 }
 
-/// The parameters with which the setup kernel divides draws of geometry shaders into entries.
+/// The parameters with which the setup kernel divides draws of geometry or tessellation shaders into entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Assembly {
     /// The value of [`Setup::entry_bits`](crate::sysval::setup::Setup::entry_bits).

@@ -65,7 +65,7 @@ const MAX_UNKNOWN_SUM_WORKGROUPS: u32 = 128;
 /// One more than the largest number of primitives of a draw, in all its instances.
 const MAX_PRIMITIVES: u64 = 1 << 31;
 
-/// Consecutive draws of geometry shaders that share a dispatch.
+/// Consecutive draws of geometry or tessellation shaders that share a dispatch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in super::super) struct EntryGroup {
     state: usize,
@@ -195,7 +195,8 @@ impl Planner<'_> {
         let length = u32::try_from(length).unwrap_or(u32::MAX);
         let (mut first, mut listed) = (0, Vec::new());
         while let Some(head) = draws.get(first).copied() {
-            // A draw whose attributes [reach far](CollectedDraw::reaches_far) does not share a dispatch.
+            // A draw with attributes of which elements may begin 4 GiB or more after the first element
+            // (`reaches_far`) does not share a dispatch.
             let joins = |draw: &&&CollectedDraw| {
                 is_of_group(head, draw) && !head.reaches_far() && !draw.reaches_far()
             };
@@ -339,12 +340,13 @@ fn most_items(draw: &CollectedDraw) -> u64 {
     items.saturating_mul(input.instance_count.into())
 }
 
-/// Whether `draw` can share a dispatch with `first`. Both have geometry shaders.
+/// Whether `draw` can share a dispatch with `first`. Both have geometry or tessellation shaders.
 pub(super) fn is_of_group(first: &CollectedDraw, draw: &CollectedDraw) -> bool {
     first.state == draw.state && Queries::of(&first.input) == Queries::of(&draw.input)
 }
 
-/// Makes the sysvals of a draw with a geometry shader, whose items are input primitives.
+/// Makes the sysvals of a draw with geometry or tessellation shaders. Its items are input primitives, or slices of
+/// patches.
 ///
 /// # Errors
 /// [`RuntimeError::TooManyPrimitives`].

@@ -23,8 +23,8 @@
 //! | setup.rs | otherwise | barrier; setup kernel, which writes counters and queries; barrier; captures |
 //!
 //! The barriers before a fused capture and before the finish kernel are recorded only if the steps after them touch
-//! memory of earlier captures ([`When`]). For the first barrier of place.rs, captures must also be played in order. All
-//! other barriers are always recorded.
+//! memory of earlier captures ([`When`]). The first barrier of place.rs is recorded only if, in addition, the captures
+//! are [played in order](super::Capture::play_in_order). All other barriers are always recorded.
 //!
 //! Draws with primitive restart are not known. Between the first barrier and the setup kernel (or the kernel in its
 //! place) these steps are added: the restart kernel; if a range has more than 8,192 indices, a barrier and a scan
@@ -39,8 +39,8 @@
 //! if an earlier recording wrote the position, a first step copies the position.
 //!
 //! Several captures that were begun in one [`Capture`](super::Capture) are planned together, as in place.rs, if all
-//! their positions and draws are known, and if none accesses bytes that another one writes ([`Plan::make_joined`]).
-//! Otherwise each has its own plan.
+//! their positions and draws are known, and if no capture accesses bytes that another one writes
+//! ([`Plan::make_joined`]). Otherwise each part of each capture has its own plan.
 //!
 //! # The choice of dispatches
 //! A draw needs one invocation for each vertex or index, and in a fan two. In a strip, one invocation may capture its
@@ -110,9 +110,9 @@ pub(super) struct Plan {
     /// The operations of the finish kernel: first writes of counters and queries whose values the CPU knows, then ends
     /// of queries.
     pub(super) operations: Vec<Operation>,
-    /// The groups of draws that the setup kernel places: one dispatch captures each group.
+    /// The groups of draws that the setup kernel places. One dispatch captures each group.
     pub(super) groups: Vec<Group>,
-    /// The groups of draws with geometry shaders: one dispatch captures each group.
+    /// The groups of draws with geometry or tessellation shaders. One dispatch captures each group.
     pub(super) entry_groups: Vec<EntryGroup>,
     /// The number of blocks of entries (runs of primitives) that all `entry_groups` take together.
     pub(super) entry_blocks: u32,
