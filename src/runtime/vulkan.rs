@@ -8,7 +8,7 @@
 //! | descriptor set layouts | [`SetLayoutInfo`] makes them visible to the compute stage |
 //! | pipeline layout | [`PipelineLayoutDesc`] compares it with the shader |
 //! | push constant ranges of a pipeline that captures on the vertex backend | [`sysvals_place`], [`push_constant_ranges`] |
-//! | topology, formats, index types, rates | `TryFrom` and `From` for the types of [`ash::vk`] |
+//! | topology, formats, index types, input rates | `TryFrom` and `From` for the types of [`ash::vk`] |
 
 mod convert;
 mod layout;

@@ -60,7 +60,7 @@ pub struct EntrySums {
     pub counts: Address,
     /// The address of the sums of all blocks, which begin with those of the first dispatch ([`Entries::blocks`]).
     pub blocks: Address,
-    /// The address of the [`Entries`] of the last dispatch.
+    /// The address of the [`Entries`] of the last dispatch. Blocks after the last block of that dispatch are unused.
     pub last: Address,
     /// Padding.
     pub reserved: [u32; 2],
