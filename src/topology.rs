@@ -150,7 +150,7 @@ impl fmt::Display for ProvokingVertex {
     }
 }
 
-/// Which vertex of which primitive of an instance a record contains.
+/// The vertex that a record contains, as the number of its primitive and its number in that primitive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[doc(hidden)]
 pub struct Contribution {

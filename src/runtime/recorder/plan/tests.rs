@@ -447,7 +447,7 @@ fn what_is_indirect_is_placed_by_the_gpu() {
         ]
         .concat()
     );
-    // A draw that the CPU knows is placed by the setup kernel, too, if the position before it is not known.
+    // If the position of a draw is not known, the setup kernel places the draw even if the CPU knows its counts.
     let mixed = [draw(LIST, 1 << 20), indirect(draw(LIST, 0), 7), draw(LIST, 1 << 20)];
     let mut mixed = captured(&mixed);
     mixed.position = Position::Counters;
