@@ -68,8 +68,8 @@ pub struct Tessellator {
 struct Edge {
     segments: u32,
     /// Fractional spacing interpolates between two uniform divisions, whose numbers of segments are the even or odd
-    /// numbers below and above the level. This is the number of segments of the coarser division: `segments`, or 2
-    /// less.
+    /// numbers below and above the level. This is the number of segments of the coarser division: `segments - 2`, or
+    /// `segments` if nothing is interpolated.
     coarse: u32,
     /// Where the level lies between the coarser division (0) and the finer one (1, which does not occur): the value
     /// is (level - coarse) / 2, and is stored as a multiple of 2^-16.

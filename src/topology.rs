@@ -45,7 +45,7 @@ pub enum TopologyError {
 /// ```
 /// use vkxfb::{PrimitiveTopology, ProvokingVertex};
 ///
-/// // Five vertices in a strip are three triangles, of which the second is turned.
+/// // Five vertices in a strip are three triangles. In the second one, two vertices are swapped.
 /// let strip = PrimitiveTopology::TriangleStrip;
 /// let records = strip.output_count(5);
 /// let vertices: Vec<u64> =
@@ -150,7 +150,7 @@ impl fmt::Display for ProvokingVertex {
     }
 }
 
-/// Which vertex of which primitive of an instance a record contains.
+/// The vertex that a record contains, as the number of its primitive and its number in that primitive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[doc(hidden)]
 pub struct Contribution {
@@ -353,7 +353,8 @@ impl PrimitiveTopology {
     }
 
     /// The number that a vertex has as an item (the vertices that contribute to the capture, numbered consecutively),
-    /// or `None` if the vertex is in no primitive or is the hub (the first vertex) of a fan.
+    /// or `None` for an adjacent vertex, and for the hub (the first vertex) of a fan. Vertices at the end of an
+    /// instance have numbers even if they are not captured.
     #[doc(hidden)]
     pub const fn item_of_vertex(self, vertex: u32) -> Option<u32> {
         match self.xfb_topology() {

@@ -69,13 +69,12 @@ pub enum VariantError {
 /// The compute pipelines for the graphics pipelines of a device: one for each distinct [`VariantDesc`]. The first
 /// thread that requests a pipeline creates it; meanwhile other threads can request other pipelines.
 ///
-/// Two descriptions are the same if all their members are equal: SPIR-V words, capture lists, specialisation constants,
-/// vertex input state, set layouts (by handle) and states. When a set layout is destroyed, its pipelines must be
-/// [forgotten](Self::forget_layout), because its handle may be reused.
+/// Two descriptions are the same if all their members are equal; set layouts are compared by their handles. When a set
+/// layout is destroyed, its pipelines must be [forgotten](Self::forget_layout), because its handle may be reused.
 #[derive(Debug, Default)]
 pub struct Variants {
-    /// The cached pipelines, by the digests of their descriptions. While a thread creates a pipeline, the [`Slot`] of
-    /// this pipeline contains none.
+    /// The cached pipelines, by the digests of their descriptions. The [`Slot`] of a pipeline is added before a thread
+    /// creates the pipeline.
     slots: Mutex<HashMap<u128, Vec<Arc<Slot>>>>,
 }
 
@@ -123,7 +122,7 @@ type States = (Option<PrimitiveTopology>, ProvokingVertex, DomainOrigin, u32, bo
 
 impl<'a> VariantDesc<'a> {
     /// Describes a variant for draws of every topology, with the first vertex as the provoking vertex, without
-    /// primitive restart and descriptor sets.
+    /// primitive restart, and without descriptor sets.
     pub const fn new(shader: Shader<'a>, vertex_input: &'a VertexInput) -> Self {
         Self {
             shader,

@@ -8,7 +8,7 @@
 //! | descriptor set layouts | [`SetLayoutInfo`] makes them visible to the compute stage |
 //! | pipeline layout | [`PipelineLayoutDesc`] compares it with the shader |
 //! | push constant ranges of a pipeline that captures on the vertex backend | [`sysvals_place`], [`push_constant_ranges`] |
-//! | topology, formats, index types, rates | `TryFrom` and `From` for the types of [`ash::vk`] |
+//! | topology, formats, index types, input rates | `TryFrom` and `From` for the types of [`ash::vk`] |
 
 mod convert;
 mod layout;
@@ -104,8 +104,8 @@ pub fn dynamic_vertex_input(
     })
 }
 
-/// Returns the number of control points of a patch and the origin of the tessellation domain, which is in the `pNext`
-/// chain
+/// Returns the number of control points of a patch, and the origin of the tessellation domain: the one that the `pNext`
+/// chain sets, or else the upper left
 /// ([`VkPipelineTessellationStateCreateInfo`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineTessellationStateCreateInfo.html)).
 /// They are the values for [`PipelineDesc::patch_control_points`](super::PipelineDesc::patch_control_points) and
 /// [`compute::Options::domain_origin`](crate::lower::compute::Options::domain_origin).

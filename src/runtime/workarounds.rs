@@ -12,9 +12,8 @@ use super::DeviceIdentity;
 /// The setting that a workaround changes. Only the default changes: an application may override it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WorkaroundEffect {
-    /// Captures whose size only the GPU knows are dispatched directly, with the largest number of
-    /// invocations possible:
-    /// [`Context::set_indirect_dispatch`](super::Context::set_indirect_dispatch).
+    /// Captures whose size only the GPU knows are dispatched directly, with the largest number of workgroups that they
+    /// may need: [`Context::set_indirect_dispatch`](super::Context::set_indirect_dispatch).
     DirectDispatch,
     /// The functions that write commands to draw captured vertices by `vkCmdDrawIndirect` return an error:
     /// [`Context::set_indirect_draws`](super::Context::set_indirect_draws).

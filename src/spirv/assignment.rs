@@ -271,8 +271,8 @@ impl Function<'_> {
 }
 
 impl Event {
-    /// Adds the components (numbered scalars) that this event always writes to `state`. Only writes and calls write
-    /// any.
+    /// Adds to `state` the components (numbered scalars) that this event always writes. Only the events `Write` and
+    /// `Call` write components.
     fn apply(&self, state: &mut Bits, summaries: &FxHashMap<Id, Bits>) {
         match self {
             Self::Write(components) => state.insert(components.clone()),

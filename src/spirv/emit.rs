@@ -162,7 +162,8 @@ pub(super) fn result_index(op: Op) -> Option<usize> {
     }
 }
 
-/// Whether SPIR-V forbids to declare a type with this opcode and equal operands twice.
+/// Whether SPIR-V forbids to declare a type with this opcode and equal operands twice, for the opcodes of
+/// [`result_index`].
 fn is_unique(op: Op) -> bool {
     use Op::*;
     matches!(op, TypeVoid | TypeBool | TypeInt | TypeFloat | TypeVector | TypeFunction)

@@ -58,7 +58,7 @@ pub enum EntryPointError {
     Ambiguous {
         /// The stage in words.
         stage: &'static str,
-        /// The names of its entry points of that stage.
+        /// The names of the module's entry points of that stage.
         found: String,
     },
 }

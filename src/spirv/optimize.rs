@@ -46,7 +46,7 @@ const MAX_INDICES: usize = 64;
 /// The largest depth of inlined calls and constructs together. Valid modules have no recursion.
 const MAX_DEPTH: u32 = 96;
 /// The largest number of attempts to rewrite an entry point. Each failed attempt finds functions that cannot be
-/// inlined, or a variable that has to stay in memory, or that the entry point needs returns within constructs.
+/// inlined, finds a variable that has to stay in memory, or shows that the entry point needs returns within constructs.
 const MAX_ATTEMPTS: u32 = 24;
 /// The largest size of a rewritten entry point, in words: the first number times the number of words of the module's
 /// functions, plus the second number.

@@ -25,7 +25,8 @@ pub(crate) struct Pointers<'a> {
 }
 
 impl<'a> Pointers<'a> {
-    /// Begins with the variables themselves, which are pointers to their whole values.
+    /// Returns the pointers that are known before any instruction: the variables, which are pointers to their whole
+    /// values.
     pub(crate) fn to(
         declarations: &'a Declarations,
         variables: impl IntoIterator<Item = Id>,

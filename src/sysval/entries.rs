@@ -38,11 +38,9 @@ pub struct Entries {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct EntryTables {
-    /// The address of the memory for the entries of all dispatches, which begins with that of the first dispatch
-    /// ([`Entries::counts`]).
+    /// The address of the memory for the entries of all dispatches: [`Entries::counts`] of the first dispatch.
     pub counts: Address,
-    /// The address of the memory for the blocks of all dispatches, which begins with that of the first dispatch
-    /// ([`Entries::blocks`]).
+    /// The address of the memory for the blocks of all dispatches: [`Entries::blocks`] of the first dispatch.
     pub blocks: Address,
     /// The address at which the [`Entries`] of each dispatch are written.
     pub entries: Address,
@@ -55,12 +53,11 @@ pub struct EntryTables {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct EntrySums {
-    /// The address of the primitive counts of all entries, which begin with those of the first dispatch
-    /// ([`Entries::counts`]).
+    /// The address of the primitive counts of all entries: [`Entries::counts`] of the first dispatch.
     pub counts: Address,
-    /// The address of the sums of all blocks, which begin with those of the first dispatch ([`Entries::blocks`]).
+    /// The address of the sums of all blocks: [`Entries::blocks`] of the first dispatch.
     pub blocks: Address,
-    /// The address of the [`Entries`] of the last dispatch.
+    /// The address of the [`Entries`] of the last dispatch. Blocks after the last block of that dispatch are unused.
     pub last: Address,
     /// Padding.
     pub reserved: [u32; 2],

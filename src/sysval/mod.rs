@@ -70,10 +70,10 @@ impl Sysvals {
         self.draw.flags |= flags::HAS_BATCH;
     }
 
-    /// Declares that the draws have a geometry shader, with [`Entries`](entries::Entries) at this address. If
-    /// `is_counting` is true, the primitives that the shader emits to vertex stream `stream` are counted, otherwise
-    /// they are stored. The shaders' side effects happen only if `has_effects` is true. Call this function after
-    /// [`set_listed`](Self::set_listed), because `set_listed` overwrites the members that this function sets.
+    /// Declares that the draws have a geometry or tessellation shader, with [`Entries`](entries::Entries) at this
+    /// address. If `is_counting` is true, the primitives that the shaders emit to vertex stream `stream` are counted,
+    /// otherwise they are stored. The shaders' side effects happen only if `has_effects` is true. Call this function
+    /// after [`set_listed`](Self::set_listed), because `set_listed` overwrites the members that this function sets.
     pub const fn set_entries(
         &mut self,
         entries: Address,

@@ -39,7 +39,7 @@ pub struct Results {
 pub struct Query {
     /// Two 64-bit integers, which kernels add to.
     pub values: [u32; 4],
-    /// The dwords of the values at the last end of the query, each followed by the number of that end. The query is
-    /// available if the four numbers are equal and not 0.
+    /// The dwords of `values` at the last end of the query, each followed by the number of that end: each end of a
+    /// query gets another number. The query is available if the four numbers are equal and not 0.
     pub result: [[u32; 2]; 4],
 }

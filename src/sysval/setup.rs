@@ -122,14 +122,15 @@ pub struct Setup {
     pub has_several: u32,
     /// The largest number of workgroups of a dispatch along one axis.
     pub workgroups_per_axis: u32,
-    /// 1 if any [`Input`] has a query, otherwise 0.
+    /// 1 if any [`Input`] has a query, otherwise 0. With geometry or tessellation shaders always 0, because the kernel
+    /// `xfb_place_entries` adds to the queries later.
     pub has_queries: u32,
-    /// The draws of geometry shaders together are divided into at most 2^`entry_bits` [entries](super::entries), which
-    /// are runs of primitives. In addition, each draw may have one more entry, because the last entry of a draw may
-    /// have fewer primitives than its other entries.
+    /// The draws of geometry or tessellation shaders together are divided into at most 2^`entry_bits`
+    /// [entries](super::entries), which are runs of primitives. In addition, each draw may have one more entry, because
+    /// the last entry of a draw may have fewer primitives than its other entries.
     pub entry_bits: u32,
-    /// For draws of geometry shaders: the address of the
-    /// [`EntryTables`](super::entries::EntryTables). Otherwise 0.
+    /// For draws of geometry or tessellation shaders: the address of the [`EntryTables`](super::entries::EntryTables).
+    /// Otherwise 0.
     pub entry_tables: Address,
     /// Where the capture begins in its buffers, and where the position after it is written.
     pub progress: Progress,
@@ -140,7 +141,7 @@ pub struct Setup {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Progress {
-    /// The address of positions that an earlier setup kernel wrote, or 0.
+    /// The address of the positions that an earlier recording of the capture wrote to its `new_state`, or 0.
     pub state: Address,
     /// The address at which the positions after the last draw are written, or 0.
     pub new_state: Address,
@@ -178,8 +179,8 @@ pub struct Fused {
     pub reserved: [u32; 2],
 }
 
-/// Parameters of the resume kernel. It reads the counters, which say where in its buffers the capture begins. It writes
-/// that to each [`Batch`], together with the limit of the records that fit.
+/// Parameters of the resume kernel. The kernel determines from `progress` where the capture begins in its buffers, and
+/// how many records fit. It writes both to the [`Batch`] of each dispatch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Resume {
@@ -221,7 +222,7 @@ pub struct Reduction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct RestartRange {
-    /// The address of index 0 of the buffer.
+    /// The address of index 0 of the bound index range.
     pub index_address: Address,
     /// The address of the table, which has [`restart_table_size`] bytes.
     pub table: Address,
@@ -295,12 +296,14 @@ pub mod operation {
     pub const STORE: u32 = 0;
     /// Adds the two 64-bit integers in `values` to those at the address.
     pub const ADD: u32 = 1;
-    /// Makes the [`Query`](crate::sysval::results::Query) at the address available: increments the
-    /// number of the last end, whose address is `values[..2]`, and writes the result.
+    /// Makes the [`Query`](crate::sysval::results::Query) at the address available: increments the number of the
+    /// query's last end, a dword at the address `values[..2]`, and writes
+    /// [`Query::result`](crate::sysval::results::Query::result).
     pub const END: u32 = 2;
 }
 
-/// An operation of the finish kernel. Two operations have the same address only if they store the same value.
+/// An operation of the finish kernel. Two operations of one dispatch have the same address only if they store the same
+/// value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Operation {

@@ -104,10 +104,10 @@ impl<'a> Recorder<'a> {
     /// # Errors
     /// [`RuntimeError::StrideMismatch`] and [`RuntimeError::StreamMismatch`] if the pipeline has other capture buffers,
     /// or captures records of another size or another vertex stream to one of them; [`RuntimeError::Unsupported`] for a
-    /// pipeline of another backend, for a pipeline that emits to more vertex streams than the first one, and on the
-    /// native backend, because [Vulkan](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindPipeline.html)
-    /// does not allow the command between Begin and End (`VUID-vkCmdBindPipeline-None-02323`);
-    /// [`RuntimeError::OtherContext`].
+    /// pipeline of another backend, for a pipeline that emits to more vertex streams than the pipeline of Begin, and on
+    /// the native backend, because
+    /// [Vulkan](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindPipeline.html) does not allow the
+    /// command between Begin and End (`VUID-vkCmdBindPipeline-None-02323`); [`RuntimeError::OtherContext`].
     ///
     /// # Safety
     /// The requirements of [`begin`](Self::begin) apply.
@@ -333,8 +333,8 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Ends conditional rendering. The end of a capture ends it, too, unless another capture is begun in the same value by
-    /// [`Capture::begin_next`](super::Capture::begin_next).
+    /// Ends conditional rendering. The end of a capture also ends conditional rendering, unless
+    /// [`Capture::begin_next`](super::Capture::begin_next) begins another capture in the same [`Capture`].
     ///
     /// # Errors
     /// [`RuntimeError::NoConditionalRendering`]; [`RuntimeError::Unsupported`] on the native and vertex backends.
@@ -536,8 +536,8 @@ impl Drop for Recorder<'_> {
     }
 }
 
-/// What the recorder does with bindings and draws: with a graphics pipeline (native and vertex backends) it records
-/// them into the command buffer at once; for a compute capture it passes them to the collectors, one for each vertex
+/// The part of a recorder that depends on the backend. `Graphics` (native and vertex backends) records bindings and
+/// draws into the command buffer at once. For a compute capture, they are passed to the collectors, one for each vertex
 /// stream.
 pub(super) enum Backing<'r, 'a> {
     Graphics(&'r mut Graphics<'a>),

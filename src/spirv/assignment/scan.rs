@@ -12,9 +12,9 @@ use crate::spirv::entry_point::{debug_info_sets, is_of_sets};
 use crate::spirv::pointers::{Pointer, Pointers};
 use crate::spirv::{Id, Instruction, Module, Section, ids_of};
 
-/// The largest number of scalars of a variable that are tracked separately, and the number of components (numbered
-/// scalars) in all from which on no further variable's scalars are tracked separately. The other variables are tracked
-/// as a whole.
+/// The scalars of a variable are tracked separately if the variable has at most `MAX_COMPONENTS` scalars, and if all
+/// variables before it have fewer than `MAX_COMPONENTS_IN_ALL` components (numbered scalars) together. Otherwise the
+/// variable is tracked as a whole, as one component.
 const MAX_COMPONENTS: u64 = 1 << 10;
 const MAX_COMPONENTS_IN_ALL: usize = 1 << 14;
 
@@ -54,7 +54,7 @@ pub(super) struct Function<'m> {
     pub(super) components: usize,
 }
 
-/// The component numbers of a variable: `first`, and the numbers after it for the further scalars of the type `ty`.
+/// The component numbers of a variable of type `ty`: its scalars have consecutive numbers from `first` on.
 #[derive(Debug, Clone, Copy)]
 struct Numbered {
     first: usize,

@@ -379,8 +379,10 @@ impl<'s> Walk<'s, '_> {
         }
     }
 
-    /// Writes a return of an inlined function as a branch to the merge block of the innermost
-    /// construct. There, all paths that return are joined, and leave the enclosing construct in the same way.
+    /// Writes a return within a selection as a branch to the merge block of the innermost selection. There, all paths
+    /// that return are joined, and leave the enclosing selection in the same way. Outside of constructs nothing is
+    /// written, and a return from within a loop is refused. If the entry point may return early, its returns become
+    /// `OpReturn`.
     pub(super) fn give_back(&mut self, frame: &mut Frame<'s>, value: Id) -> Result<Step, Stop> {
         if frame.is_entry && self.known.returns_early {
             self.values.push(Op::Return, &[]);

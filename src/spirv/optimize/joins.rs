@@ -17,8 +17,8 @@ enum Joined {
 }
 
 impl<'s> Walk<'s, '_> {
-    /// Begins the merge block of a construct to which returns within the construct branch. From there,
-    /// the inlined function returns the value that the phis of the block select.
+    /// Begins the merge block of a construct. The returns within the construct were written as branches to this block.
+    /// From there, the inlined function returns the value that the phis of the block select.
     pub(super) fn join_returns(
         &mut self,
         frame: &mut Frame<'s>,

@@ -150,9 +150,8 @@ impl Value {
     }
 }
 
-/// Computes an operation on integers or booleans. Returns `None` for operations on other types, for
-/// operations that SPIR-V leaves undefined (a division by 0, a shift by the width), and for
-/// operands that do not match.
+/// Computes an operation on integers or booleans. Returns `None` for operations on other types, for operations that
+/// SPIR-V leaves undefined (a division by 0, a shift by the width), and for operands whose types do not match.
 pub(crate) fn fold(op: Op, result: Scalar, operands: &[Value]) -> Option<Value> {
     let bits = match *operands {
         [a] => unary(op, result, a)?,

@@ -242,8 +242,8 @@ impl Planner<'_> {
             && (!has_geometry || self.emits_always())
         {
             self.place_draws(record)?;
-            // A fused capture saves the finish kernel. That kernel is needed only if there are counters or queries to
-            // write, and only a capture that is dispatched can write them instead.
+            // A capture is fused only if that saves the finish kernel: there must be counters or queries to write, and
+            // a dispatch that can write them instead.
             let saves_kernel = !self.plan.operations.is_empty() && !self.plan.dispatches.is_empty();
             if may_fuse
                 && saves_kernel
@@ -276,7 +276,8 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Plans the ends of queries, if there are any.
+    /// Plans a finish kernel that makes the ended queries available, and barriers around it. Plans nothing if no query
+    /// has ended.
     fn plan_ends(&mut self) -> Result<(), RuntimeError> {
         let first = self.plan.operations.len();
         self.plan.operations.extend_from_slice(&self.collected.ends);
@@ -314,8 +315,8 @@ impl Planner<'_> {
         Ok(Some(Step::Kernel { kernel: Kernel::Finish, parameters, workgroups }))
     }
 
-    /// Adds a block for the positions after the draws. Under the descriptor plan, descriptors might not cover positions
-    /// that an earlier recording wrote, so a block for a copy of them is added, too.
+    /// Adds a block for the positions in the capture buffers after the draws. Under the descriptor plan, descriptors
+    /// might not cover positions that an earlier recording wrote, so a block for a copy of them is added, too.
     fn positions(&mut self) {
         self.plan.scratch(Scratch::Positions, POSITIONS_SIZE);
         if self.limits.by_descriptors && self.collected.position == Position::Earlier {

@@ -37,13 +37,14 @@ pub(in crate::runtime) const LISTED_BYTES: u64 = size_of::<ListedNumber>() as u6
 /// The largest number of draws in a dispatch of listed draws.
 pub(super) const MAX_LISTED_DRAWS: usize = 1 << ListedNumber::BITS;
 
-/// The largest number of workgroups of a dispatch that several draws share, if two axes of the device allow that many.
+/// A dispatch that several draws share has at most this number of workgroups, and at most the number that the device
+/// allows on the axes x and y together.
 const SHARED: u32 = 1 << 20;
 
 /// A dispatch of draws that the CPU placed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Dispatch {
-    /// The index of the first draw in [`Plan::placed`](super::Plan::placed), and in `count` the number of draws.
+    /// The draws are the `count` elements of [`Plan::placed`](super::Plan::placed) from index `first` on.
     pub(super) first: usize,
     pub(super) count: usize,
     /// The index of the draws' state.
@@ -117,8 +118,8 @@ const fn add(sums: &mut [u64; 2], values: [u64; 2]) {
 #[derive(Debug, Default)]
 pub(super) struct Cursor {
     record: u32,
-    /// The numbers of primitives written and needed by the draws that [are counted](Traits::is_counted). The numbers
-    /// wrap, too.
+    /// The numbers of primitives that the draws before the next one write and need, without draws that [are not
+    /// counted](Traits::is_counted). The numbers wrap, like those of a [`Tally`].
     captured: [u64; 2],
     stream: Tally,
     generated: Tally,
@@ -132,7 +133,8 @@ impl Cursor {
         Self { stream, generated, ..Self::default() }
     }
 
-    /// The number of primitives written, and the number of primitives needed.
+    /// The numbers of primitives that the placed draws write and need, if all these draws add to the same transform
+    /// feedback query.
     pub(super) const fn counted(&self) -> [u64; 2] {
         self.stream.values
     }
@@ -171,8 +173,8 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Whether the captures can run at the same time: no bytes are written twice, and draws read none that are written.
-    /// All draws must have been placed.
+    /// Whether the captures can run at the same time: no byte is written twice, and the draws read no byte that is
+    /// written. All draws must have been placed.
     pub(super) fn are_apart(&self) -> bool {
         let operations = self.plan.operations.iter().map(|operation| {
             let start = join(operation.address);
@@ -202,7 +204,7 @@ impl Planner<'_> {
     ) -> Result<(), RuntimeError> {
         let Input { stream_query, generated_query, .. } = draw.input;
         // The finish kernel executes the operations of a dispatch in no particular order. So each query gets a single
-        // operation, with the sum of consecutive draws.
+        // operation, which adds the sum of the consecutive draws that the query counts.
         for (tally, query) in
             [(&mut cursor.stream, stream_query), (&mut cursor.generated, generated_query)]
         {
@@ -341,7 +343,7 @@ impl Planner<'_> {
     }
 
     /// The number of workgroups of a dispatch. An unchecked triangle fan has fewer than other fans: it needs three
-    /// invocations for two items.
+    /// invocations for two items, not four.
     pub(super) fn workgroups_of(&self, dispatch: &Dispatch) -> u32 {
         let Dispatch { first, count, state, workgroups, own, topology, .. } = *dispatch;
         let is_unchecked = count == 1 && own.source == Source::Pushed && !own.checked;
@@ -427,8 +429,9 @@ impl Planner<'_> {
         Ok(self.plan.upload(Upload::Listed { draws, workgroups }, size))
     }
 
-    /// Whether Vulkan pipelines for one draw ([`Source::Pushed`]) support this draw: elements of attributes begin
-    /// within 4 GiB, and either all accesses are aligned to their size, or these pipelines test the alignment.
+    /// Whether Vulkan pipelines for one draw ([`Source::Pushed`]) support this draw: all elements of an attribute begin
+    /// less than 4 GiB after its first element, and either all accesses are aligned to their size, or these pipelines
+    /// test the alignment.
     pub(super) fn is_single(&self, draw: &CollectedDraw, state: &State) -> bool {
         !draw.reaches_far() && (self.limits.tests_alignment || self.is_aligned(state))
     }
@@ -465,8 +468,8 @@ fn draw_sysvals(
     }
 }
 
-/// Makes the sysvals of a direct draw whose counts are not known yet. `item_count` is the number of vertices or
-/// indices.
+/// Makes the sysvals of a direct draw whose counts are not known yet. In them, `item_count` is the number of all
+/// vertices or indices of the draw.
 pub(super) fn unclamped_draw(input: &Input) -> DrawSysvals {
     let size = input.flags & flags::INDEX_SIZE;
     let skipped = input.first.min(input.index_limit);

@@ -1,4 +1,5 @@
-//! Tables of the restarts in index buffers. Indirect draws with the same indices share a table.
+//! Plans tables of restarts: each says which indices of a range end a primitive. Indirect draws with the same range of
+//! indices share a table.
 
 use std::collections::HashMap;
 
@@ -17,7 +18,7 @@ pub(in super::super) struct RestartTables {
     numbers: Vec<usize>,
     /// For the tables that indirect draws share: the range of indices, and the index of its table.
     shared: HashMap<RestartRange, usize>,
-    /// Whether a draw with primitive restart is a patch list.
+    /// Whether any draw with primitive restart is a patch list.
     has_patches: bool,
 }
 
@@ -78,7 +79,7 @@ impl Planner<'_> {
     pub(super) fn plan_restarts(&mut self) -> Option<BlockId> {
         let Plan { blocks, restarts, .. } = &mut *self.plan;
         let RestartTables { tables, numbers, shared, has_patches } = restarts;
-        // These are the tables of the previous plan that had any.
+        // The tables of an earlier plan are still there, because `Plan::clear` keeps them.
         tables.clear();
         numbers.clear();
         shared.clear();
@@ -126,8 +127,8 @@ fn range_of(input: &Input) -> RestartRange {
     RestartRange {
         index_address: input.index_address,
         table: Address::default(),
-        // If the range is empty, shaders may nevertheless load its first index, from other memory that replaces the
-        // index buffer. That memory is large enough only if `first` is 0.
+        // If the range is empty, a small block of readable memory replaces the index buffer. Shaders may load the index
+        // `first` from there, so it must be 0.
         first: if limit == 0 { 0 } else { first },
         limit,
         topology: input.topology,

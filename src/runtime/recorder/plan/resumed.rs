@@ -30,7 +30,7 @@ pub(super) struct Resumable {
 impl Planner<'_> {
     /// Places the draws as if the position were 0, and returns what the resume kernel needs to know of them. Returns
     /// `None` unless the draws have the same queries and the same number of vertices per primitive, and all fit into
-    /// empty buffers: other draws could not all be clamped by a single limit of the number of records.
+    /// empty buffers: the kernel adds to one query of each kind, and clamps all draws by the same number of records.
     pub(super) fn resumable(&mut self) -> Result<Option<Resumable>, RuntimeError> {
         let Some(first) = self.collected.draws.first() else { return Ok(None) };
         let queries = Queries::of(&first.input);

@@ -35,11 +35,12 @@ pub(in super::super) struct Group {
     state: usize,
     /// Whether primitive restart is enabled for the draws.
     is_restarted: bool,
-    /// With geometry shaders: the queries that all draws of the group add to. `None` for other draws.
+    /// With geometry or tessellation shaders: the queries that all draws of the group add to. `None` for other draws.
     queries: Option<Queries>,
     /// The topology of the draws, or `None` if they have different decompositions.
     topology: Option<XfbTopology>,
-    /// The largest number of workgroups that the draws may need. Not used for geometry shaders.
+    /// The largest number of workgroups that the draws may need. With geometry or tessellation shaders the dispatch has
+    /// another number, but this one still determines the Vulkan pipeline, and which draws share a group.
     most: u64,
     /// Whether the dispatch is indirect. Otherwise `most` workgroups are dispatched.
     is_indirect: bool,
@@ -55,7 +56,7 @@ impl Group {
     }
 
     /// Whether a draw can join the group: it must have the same state and the same setting of primitive restart, and
-    /// with geometry shaders the same queries.
+    /// with geometry or tessellation shaders the same queries.
     fn takes(&self, draw: &CollectedDraw) -> bool {
         self.state == draw.state
             && self.is_restarted == draw.is_restarted()
@@ -122,8 +123,8 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Plans a setup kernel that counts draws of geometry shaders without placing them. Returns the block that contains
-    /// a batch for each group of draws.
+    /// Plans a setup kernel that counts the input primitives of draws with geometry or tessellation shaders, without
+    /// placing the draws. Returns the block that contains a batch for each group of draws.
     ///
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`].
@@ -303,8 +304,8 @@ impl Planner<'_> {
     }
 }
 
-/// An upper bound for the number of draws that the setup kernel keeps: the draws that write records, at most as many as
-/// records fit into the buffers, and the first draw of each group.
+/// An upper bound for the number of draws that the setup kernel keeps: the first draw of each group, and the draws that
+/// write records. The number of the latter is at most the number of records that fit into the buffers.
 fn most_placed(draws: u64, groups: u64, buffers: impl Iterator<Item = BoundBuffer>) -> u64 {
     // This is the largest value that `room_at` in shaders/placing.wgsl can compute, for any initial position.
     let captured = buffers.filter(|buffer| buffer.stride != 0);
@@ -312,8 +313,8 @@ fn most_placed(draws: u64, groups: u64, buffers: impl Iterator<Item = BoundBuffe
     draws.min(room.unwrap_or(0).saturating_add(groups))
 }
 
-/// The largest number of workgroups of a dispatch that several draws can share. It is limited by the two axes of a
-/// dispatch, and by the numbers of invocations, which must be below 2^32.
+/// The largest number of workgroups of a dispatch that several draws can share. It is at most half the number that the
+/// axes x and y allow, and the numbers of the invocations must be below 2^32.
 fn most_joined(per_axis: u64, workgroup_size: u32) -> u64 {
     (per_axis * per_axis / 2).min((1 << 32) / u64::from(workgroup_size.max(1)))
 }
@@ -329,7 +330,7 @@ mod tests {
         primitives: u64,
         /// The number of vertices per primitive.
         vertices: u64,
-        /// Whether the draw before it belongs to another group.
+        /// Whether the previous draw belongs to another group than this draw.
         starts_group: bool,
     }
 

@@ -30,8 +30,8 @@ pub(in super::super) enum Step {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum When {
     Always,
-    /// The barrier is recorded if the steps after it access memory that earlier captures accessed, or if it is not
-    /// known whether these steps do.
+    /// The barrier is recorded if the steps after it access memory that earlier captures accessed, unless all these
+    /// accesses are reads. It is also recorded if it is not known what was accessed.
     Touched,
     /// The barrier is recorded if the capture is [played in order](super::super::Capture::play_in_order) and the
     /// condition of [`Touched`](Self::Touched) is true.
@@ -92,7 +92,8 @@ pub(in super::super) enum Draws {
         listed: Option<(BlockId, usize)>,
         batch: BatchId,
         entries: BatchId,
-        /// Whether this is the counting run of the geometry shaders, which precedes the run that stores the records.
+        /// Whether the shaders run only to count the primitives that they emit (counting run), before they run again to
+        /// store the records (storing run).
         is_counting: bool,
     },
     /// The draws of a batch that the setup kernel wrote. That kernel also placed them.
@@ -110,12 +111,14 @@ pub(in super::super) enum Draws {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Size {
     /// The number of workgroups, for draws whose counts the CPU knows. A fused draw may turn out to need fewer, because
-    /// only the GPU knows how much room is left. [`Draws::Emitted`] has workgroups for all entries of its last block.
+    /// only the GPU knows how much room is left. For [`Draws::Emitted`] the number is rounded up: the last block of
+    /// entries (runs of primitives) of the dispatch has an invocation for each of its entries, including those without
+    /// primitives.
     Direct([u32; 2]),
     /// The largest number of workgroups that may be needed; surplus workgroups do nothing. For each draw this number
     /// follows from its count or, if only the GPU knows the count, from the sizes of the capture buffers. This size is
-    /// used for known draws that the setup kernel places, for all draws that the setup kernel places if indirect
-    /// dispatches do not work, and for [`Draws::Restarted`].
+    /// used for known draws that the setup kernel places, for all draws of the setup kernel if indirect dispatches do
+    /// not work, and for [`Draws::Restarted`].
     DirectUpTo([u32; 2]),
     /// The number that the setup kernel writes to this batch, for draws whose counts the CPU does not know.
     Indirect(BatchId),

@@ -447,7 +447,7 @@ fn what_is_indirect_is_placed_by_the_gpu() {
         ]
         .concat()
     );
-    // A draw that the CPU knows is placed by the setup kernel, too, if the position before it is not known.
+    // If the position of a draw is not known, the setup kernel places the draw even if the CPU knows its counts.
     let mixed = [draw(LIST, 1 << 20), indirect(draw(LIST, 0), 7), draw(LIST, 1 << 20)];
     let mut mixed = captured(&mixed);
     mixed.position = Position::Counters;
@@ -671,8 +671,8 @@ fn ends_of_queries_come_last() {
             "barrier EndsToHost Always Nothing"
         ]
     );
-    // If a test omits the barrier, queries end before the commands that they count, so that the test certainly finds
-    // wrong results.
+    // With `ends_first`, which a test sets when it omits the barrier `ValuesToEnds`, queries end before the commands
+    // that write their values, so that their results are certainly wrong.
     let first = Limits { ends_first: true, ..ADDRESSES };
     let steps = plan(&first, &collected, &NO_COUNTERS);
     assert_eq!(steps[1..3], ["Finish 1 x 1", "barrier EndsToHost Always Nothing"]);
@@ -699,12 +699,13 @@ fn sets_that_kernels_would_disturb_are_refused() {
     }
 }
 
-/// The draws of each part.
+/// The indices of the draws of each part: draws that are planned together.
 fn drawn(collected: &Collected) -> Vec<Range<usize>> {
     collected.parts().into_iter().map(|part| part.draws).collect()
 }
 
-/// Two captures of a triangle list in one value, to buffers that are `distance` bytes apart, each with a counter.
+/// Two captures of a triangle list in one [`Collected`], to buffers that are `distance` bytes apart, each with a
+/// counter.
 fn two_captures(distance: u32) -> Collected {
     let mut collected = captured(&[draw(LIST, 300)]);
     let targets = collected.targets;
@@ -720,7 +721,7 @@ fn two_captures(distance: u32) -> Collected {
     collected
 }
 
-/// Whether the captures are planned together. If so, checks the steps.
+/// Whether the captures of `collected` are planned together. If so, checks the steps of the plan.
 fn are_joined(collected: &Collected) -> bool {
     let mut plan = Plan::default();
     let joined = plan.make_joined(&ADDRESSES, collected, &COUNTERS).unwrap();
@@ -755,18 +756,18 @@ fn captures_are_joined_where_they_are_apart() {
         change(&mut collected);
         are_joined(&collected)
     };
-    // The bytes behind what is captured do not matter, but what is captured does.
+    // Draws may read bytes behind the captured bytes, but neither captured bytes nor a counter that is written.
     assert!(with(|collected| collected.reached.add((1 << 32) + 9600..(1 << 32) + 9700)));
     assert!(!with(|collected| collected.reached.add((1 << 32) + 9599..(1 << 32) + 9700)));
     assert!(!with(|collected| collected.reached.add(32..36)));
-    // Both write the same counter, or a counter lies in what is captured.
+    // The captures are not joined if both write the same counter, or if a counter lies in the captured bytes.
     assert!(!with(|collected| collected.ended[0].counters = COUNTERS));
     assert!(!with(|collected| collected.ended[0].counters[0] = [4, 1]));
-    // Only the GPU knows a draw.
+    // The captures are not joined if only the GPU knows the counts of a draw.
     assert!(!with(|collected| collected.draws[1] = indirect(collected.draws[1], 1)));
 }
 
-/// Each capture in a value has parts of its own, even if it has no draws.
+/// Each capture in a [`Collected`] has its own parts, even if it has no draws.
 #[test]
 fn captures_are_parts() {
     let mut collected = two_captures(4800);
@@ -774,7 +775,7 @@ fn captures_are_parts() {
     let parts: Vec<_> = [0..1, 1..2, 2..2].into_iter().enumerate().collect();
     let found = collected.parts().into_iter().map(|part| (part.capture, part.draws));
     assert_eq!(found.collect::<Vec<_>>(), parts);
-    // The first two were recorded.
+    // The first two captures were recorded.
     let part = collected.parts().pop().unwrap();
     collected.forget_recorded(&part);
     assert!(collected.draws.is_empty() && collected.ended.is_empty());

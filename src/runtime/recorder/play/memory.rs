@@ -331,7 +331,7 @@ impl Player<'_> {
     }
 
     /// Writes draws, and behind them a list of `workgroups` numbers: the number of the draw of each workgroup, so that
-    /// no workgroup has to search.
+    /// no workgroup has to search for its draw.
     fn write_list(
         &self,
         part: &mut Part,
@@ -352,7 +352,7 @@ impl Player<'_> {
                 if next.is_some_and(|next| next.first_workgroup == workgroup) {
                     number += 1;
                 }
-                // The number fits, because this type limits the number of draws of a dispatch.
+                // The number fits: a list has at most `MAX_LISTED_DRAWS` draws, the number of values of `ListedNumber`.
                 target.copy_from_slice(&(number as ListedNumber).to_ne_bytes());
             }
         })

@@ -106,8 +106,8 @@ pub(super) struct Places {
     /// from an address whose contents they do not use. It is the start of an arena block, which has at least
     /// [`READABLE`](crate::sysval::READABLE) bytes.
     readable: Address,
-    /// The descriptor set for captures, and in `kernel_set` the one for kernels. Both are `None` on a device with
-    /// addresses.
+    /// The descriptor sets for captures (`capture_set`) and for kernels (`kernel_set`). Both are `None` on a device
+    /// with addresses.
     capture_set: Option<vk::DescriptorSet>,
     kernel_set: Option<vk::DescriptorSet>,
     /// Temporary lists, kept for their heap memory. `descriptors` are the attribute descriptors of a table, `addresses`

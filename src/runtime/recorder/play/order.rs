@@ -9,17 +9,18 @@ use crate::runtime::Barrier;
 use crate::sysval::setup::{Operation, operation};
 use crate::sysval::{Address, join};
 
-/// The largest number of ranges that are remembered. If there are more, comparing ranges costs more than the barrier
-/// that it may save.
+/// The largest number of read ranges and of written ranges that are remembered. If there are more, the next capture
+/// gets a barrier, because comparing ranges costs more than a barrier.
 const MOST_RANGES: usize = 1024;
 
-/// The size in bytes of a counter, and in `VALUES` of the values of a query.
+/// The sizes in bytes of a counter (`COUNTER`) and of the values of a query (`VALUES`).
 const COUNTER: u64 = 4;
 const VALUES: u64 = 16;
 
 /// The memory that captures in a command buffer have accessed since the last barrier between captures.
-/// [`Capture::play_in_order`](crate::runtime::Capture::play_in_order) records another barrier only before a capture
-/// that accesses the same bytes, if the earlier or the later access is a write.
+/// [`Capture::play_in_order`](crate::runtime::Capture::play_in_order) records another barrier before a capture that
+/// accesses the same bytes, if the earlier or the later access is a write. It also records one if the accesses are not
+/// known, or too many to remember.
 ///
 /// ```no_run
 /// # use ash::vk;
@@ -111,7 +112,8 @@ impl Player<'_> {
     /// Finds the accesses of the steps that follow a barrier, and stores them in [`Places`](super::Places).
     ///
     /// They do not include accesses of shaders through the application's descriptors, nor accesses to the arena,
-    /// because each recording takes new memory from it.
+    /// because each recording takes new memory from it. (Recordings share the memory of entry counts, but plans with
+    /// entries always record barriers.)
     pub(super) fn find_touched(&mut self, touched: Touched) {
         self.places.accesses.clear();
         match touched {
@@ -166,8 +168,8 @@ impl Player<'_> {
         }
     }
 
-    /// Records a barrier before commands with the accesses that were found, unless these are known not to overlap
-    /// earlier accesses. Under the descriptor plan there is always a barrier, because commands count as accessing all
+    /// Records a barrier before commands with the accesses that were found, unless [`CaptureOrder`] knows that no
+    /// barrier is needed. Under the descriptor plan there is always a barrier, because commands count as accessing all
     /// bytes that their descriptor set covers.
     ///
     /// # Safety
@@ -232,8 +234,9 @@ mod tests {
     }
 
     proptest! {
-        /// A barrier is recorded before a capture if and only if the capture writes bytes that a capture since the last
-        /// barrier accesses, or accesses bytes that such a capture writes.
+        /// A barrier is recorded before the first capture. Before a later capture, it is recorded if and only if this
+        /// capture writes bytes that a capture since the last barrier accesses, or accesses bytes that such a capture
+        /// writes.
         #[test]
         fn barriers_are_where_captures_share_bytes(captures in captures()) {
             let mut order = CaptureOrder::new();

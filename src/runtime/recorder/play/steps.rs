@@ -270,7 +270,7 @@ impl Player<'_> {
         let (point, layout) = (vk::PipelineBindPoint::COMPUTE, pipeline.raw_layout());
         let bound = &mut playback.bound;
         // SAFETY: the caller's contract; the layout has the set of the descriptor plan behind the application's sets,
-        // and that range of push constants for the compute stage.
+        // and a range for the compute stage with the push constants that are written.
         unsafe {
             if bound.pipeline != raw {
                 device.cmd_bind_pipeline(cmd, point, raw);
