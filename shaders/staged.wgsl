@@ -8,20 +8,21 @@
 // The number of the workgroup's first record, if its invocations write consecutive records.
 var<private> first_output: u32;
 
-// The form of the list of records of a vertex shader: LIST_FAN, or the largest number of records of a vertex. The
-// caller computes it once and passes it on, because in pipelines for all topologies it depends on the draw.
+// How the records of a vertex shader are listed: LIST_FAN, or else the largest number of records that one vertex is
+// written to. The caller computes this value once and passes it on, because in pipelines for all topologies it depends
+// on the draw.
 fn listing() -> u32 {
     return select(most_records_of_item(), LIST_FAN, is_tri_fan());
 }
 
-// The form of the list for a fan, which has three records per two vertices: two records of a rim vertex and one of the
-// hub, the vertex that all triangles share.
+// The value of `listing` for a fan, which has three records per two staged vertices: two records of a rim vertex and
+// one of the hub, the vertex that all triangles share.
 const LIST_FAN: u32 = 4u;
 
-// The form of the list for a geometry shader: records are consecutive, and record n is the n-th staged vertex.
+// The value of `listing` for a geometry shader: records are consecutive, and record n is the n-th staged vertex.
 const LIST_EMITTED: u32 = 0u;
 
-// The number of records that are listed for `vertices` vertices. In a fan `vertices` is even.
+// The number of records that are listed for `vertices` staged vertices of a vertex shader. In a fan `vertices` is even.
 fn listed_for(vertices: u32, listing: u32) -> u32 {
     return min(listing, 3u) * (vertices >> (listing >> 2u));
 }
@@ -81,8 +82,8 @@ fn xfb_compute_staged(
     let work = begin_work(workgroup, local);
     shade_work(work);
     if is_fused() || is_unchecked() {
-        // Fused and unchecked captures are small, so that staging saves little, and the shader compiles faster without
-        // it.
+        // In pipelines that stage, all fused and unchecked captures are small (large draws are checked). Staging would
+        // save little, and the shader compiles faster without it.
         if work.exists {
             emit_all(work.segment, records_of(work));
         }

@@ -1,10 +1,11 @@
-// Functions that cannot be written in WGSL, or that depend on the shader or the pipeline. The linker replaces their
-// bodies. It keeps only bodies that are right for the shader, for example because it has no geometry shader, and bodies
-// that the shader never calls.
+// Functions that cannot be written in WGSL, or that depend on the shader or the pipeline. The linker replaces the body
+// of each function that is called, unless the body below is right already: for example, geometry_invocations() is 1
+// for a pipeline without a geometry shader.
 
 // -- Memory. An address is two dwords that are not both 0; its meaning depends on the resource plan
-// (src/lower/resources.rs). Callers must test for 0, which with descriptors would mean an address in the
-// first buffer. If the invocations of a workgroup access memory together, they must access the same buffer.
+// (src/lower/resources.rs). Callers must test for 0: with descriptors, an access to address 0 may reach the first
+// buffer, or index the array of buffers out of its bounds. If the invocations of a workgroup access memory together,
+// they must access the same buffer.
 
 fn load1(address: vec2<u32>) -> u32 { return 0u; }
 fn load2(address: vec2<u32>) -> vec2<u32> { return vec2<u32>(); }
@@ -16,13 +17,13 @@ fn load4(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
 fn load_byte(address: vec2<u32>) -> u32 { return 0u; }
 
 // Stores a dword at `address` + 4 * `index`. If addresses have 64 bits, the index is extended to 64 bits for
-// each store; compilers do that in advance for a constant index.
+// each store. If the index is constant, the compiler does that at compile time.
 fn store1(address: vec2<u32>, index: u32, value: u32) {}
 fn store2(address: vec2<u32>, index: u32, value: vec2<u32>) {}
 fn store3(address: vec2<u32>, index: u32, value: vec3<u32>) {}
 fn store4(address: vec2<u32>, index: u32, value: vec4<u32>) {}
 
-// Loads and stores for which each invocation of a workgroup may have an address in another buffer.
+// Loads and stores for which the invocations of a workgroup may have addresses in different buffers.
 fn load1_from_any(address: vec2<u32>) -> u32 { return 0u; }
 fn load4_from_any(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
 fn store4_to_any(address: vec2<u32>, index: u32, value: vec4<u32>) {}
@@ -43,7 +44,7 @@ fn add_bytes(address: vec2<u32>, bytes: u32) -> vec2<u32> { return address; }
 // `address` plus `a` * `b` bytes; the product may exceed 32 bits.
 fn multiply_add(address: vec2<u32>, a: u32, b: u32) -> vec2<u32> { return address; }
 
-// A barrier for the workgroup's invocations and their memory accesses.
+// A barrier for the workgroup's invocations and their accesses to buffers.
 fn memory_barrier() { storageBarrier(); }
 
 // Atomically adds 1 to the dword at `address`, with release and acquire semantics, and returns the previous value:
@@ -81,9 +82,9 @@ fn may_be_indexed() -> bool { return true; }
 
 fn is_fused() -> bool { return false; }
 
-// Whether a dispatch is an unchecked capture: one draw of one instance, in a dispatch that is not folded into two axes
-// (src/runtime/fold.rs). The CPU has checked that the buffers contain all vertex elements and records of the draw, and
-// that these are aligned.
+// Whether a dispatch is an unchecked capture: one draw of one instance without indices, in a dispatch that is not
+// folded into two axes (src/runtime/fold.rs). The CPU has checked that the buffers contain all vertex elements and
+// records of the draw, and that these are aligned.
 fn is_unchecked() -> bool { return false; }
 
 // How vectors are loaded: never by wide loads (NARROW), by wide loads where a test at run time finds the address
@@ -103,8 +104,8 @@ fn shares_draws() -> bool { return false; }
 
 // -- Kernels
 
-// Whether the setup kernel processes draws of geometry shaders. For these draws it computes entries (runs of
-// primitives that one invocation processes, geometry.wgsl), and not yet where their records begin.
+// Whether the setup kernel processes draws of geometry or tessellation shaders. For these draws it computes entries
+// (runs of primitives that one invocation processes, geometry.wgsl), and not yet where the draws' records begin.
 fn assembles() -> bool { return false; }
 
 // Whether draws may be patch lists, whose primitives have up to 32 vertices.

@@ -57,7 +57,7 @@ fn sum_runs(local: u32, starts: bool, value: vec4<u32>, run: u32) -> Sum {
     return Sum(before, last);
 }
 
-// Joins the sums over `step` values into sums over 4 * `step` values.
+// Continues a scan: extends its sums over up to `step` values each to sums over up to 4 * `step` values.
 fn join_sums(local: u32, narrow: Scan, step: u32) -> Scan {
     let width = kernel_width();
     if step >= width {

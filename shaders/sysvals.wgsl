@@ -57,7 +57,7 @@ const DRAW_FIRST_WORKGROUP: u32 = 40u;
 const INDEX_SIZE: u32 = 7u; // size of an index in bytes, 0 without an index buffer
 const RESTART: u32 = 8u;
 const LAST_VERTEX: u32 = 16u; // the last vertex of a primitive is the provoking one
-const FAR_ATTRIBUTES: u32 = 64u; // an attribute may have elements 4 GiB behind the first one
+const FAR_ATTRIBUTES: u32 = 64u; // an attribute may have elements 4 GiB or more after the first one
 const HAS_BATCH: u32 = 128u; // only in the push constants: the draws are in a batch
 const COUNTING: u32 = 1024u; // only in the push constants: a geometry shader's primitives are counted, not stored
 const STREAM_SHIFT: u32 = 11u; // only in the push constants: two bits, the vertex stream that is captured
@@ -70,7 +70,8 @@ var<immediate> sysvals: Sysvals;
 // The draw of this invocation, and for each buffer the offset in bytes at which record 0 begins.
 var<private> draw: Draw;
 var<private> first_bytes: vec4<u32>;
-// Where the indices of the draw are in the table of restarts, if the draw has primitive restart.
+// If the draw has primitive restart: its table of restarts, and where the draw's indices are in the range of indices
+// that the table covers.
 var<private> draw_restarts: DrawRestarts;
 
 fn use_pushed_draw() {
@@ -123,7 +124,7 @@ fn listed_draw_count() -> u32 {
     return sysvals.draw.item_count;
 }
 
-// For draws of a geometry shader: the address of their `Entries`.
+// For draws of geometry or tessellation shaders: the address of their `Entries`.
 fn entries_address() -> vec2<u32> {
     return vec2<u32>(sysvals.draw.invocations, sysvals.draw.reciprocal);
 }
@@ -132,14 +133,14 @@ fn has_batch() -> bool {
     return (sysvals.draw.flags & HAS_BATCH) != 0u;
 }
 
-// The first 16 bytes of the batch. If there is none, the result describes a batch with a single draw at
+// The first 16 bytes of the batch. If there is no batch, the result describes one with a single draw at
 // batch_address().
 fn load_batch_head() -> vec4<u32> {
     let head = load4_aligned(batch_address());
     return select(vec4<u32>(batch_address(), 1u, NONE), head, has_batch());
 }
 
-// Loads the draw that a workgroup belongs to from a batch.
+// Loads from a batch the draw that a workgroup captures.
 fn use_draw_of(workgroup: u32) {
     let head = load_batch_head();
     first_bytes = load4_aligned(add_bytes(batch_address(), 16u));
@@ -157,7 +158,7 @@ fn use_draw_of(workgroup: u32) {
     }
 }
 
-// Clamps a draw of a batch: the records from number `record_limit` on do not fit, and are dropped.
+// Clamps the records of `draw` to those that fit: the records from number `record_limit` on are dropped.
 fn limit_records(record_limit: u32) {
     draw.output_end = max(min(draw.output_end, record_limit), draw.base_record);
 }
@@ -182,7 +183,8 @@ fn use_listed_draw(workgroup: u32) {
     }
 }
 
-// Loads a draw with primitive restart from the push constants. Its table covers exactly the draw's indices.
+// Loads a draw with primitive restart from the push constants. Its table of restarts covers exactly the draw's
+// indices.
 fn use_known_restarts() {
     use_pushed_draw();
     draw_restarts = DrawRestarts(0u, draw.item_count, 0u, 0u, restart_table_address(), vec2<u32>());

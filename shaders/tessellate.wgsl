@@ -197,7 +197,8 @@ fn columns_within(axis: u32) -> u32 {
     return divided.inner[axis].segments - 2u * divided.inset;
 }
 
-// A vertex on a side, which is a side of a triangle's ring or an outer edge of a patch.
+// A side (an outer edge of a patch, or a side of a ring within it), and the number of a vertex on this side, or of a
+// triangle in the strip of triangles along it.
 struct OnSide {
     side: u32,
     number: u32,
@@ -255,7 +256,8 @@ fn vertex_of_line(primitive: u32, slot: u32) -> vec3<u32> {
 }
 
 // Returns the outer edge that contains vertex `number`, and the number of the vertex on this edge. `number`
-// counts the vertices of all outer edges, one edge after the other.
+// counts the vertices of all outer edges, one edge after the other. The last vertex of an edge counts as the first of
+// the next edge.
 fn side_of_vertex(number: u32) -> OnSide {
     var on = OnSide(0u, number);
     for (var side = 0u; side < 3u; side++) {

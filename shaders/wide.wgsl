@@ -1,7 +1,8 @@
 // Loads and stores that are as wide as the alignment of the address allows. If a shader declares an alignment
 // of only 4 bytes, a GPU splits a vector into dwords. The alignment depends on the bound buffers and on where
-// a capture resumes, so these functions test it at run time. Call them only where the alignment is the same
-// for all records or elements, so that all invocations take the same branch.
+// a capture resumes, so these functions test it at run time, unless the pipeline says that it is known. Call
+// them only where the alignment is the same for all records or elements, so that all invocations take the same
+// branch.
 
 // The values of wide_loads() and wide_stores(): wide accesses are made never, or where a test finds the address
 // aligned, or always.

@@ -114,7 +114,8 @@ pub struct DrawCounts {
 }
 
 impl DrawCounts {
-    /// Computes the counts of a draw that is not indirect, and whose vertices are captured into `buffers`.
+    /// Computes the counts of a draw whose vertex shader is captured into `buffers`. This is for parameters that the CPU
+    /// knows: indirect draws are counted on the GPU.
     ///
     /// If no buffer is bound, nothing is written, and nothing overflows: `primitives_needed` and `primitives_written`
     /// both count all primitives of the draw, and the other counts are 0.
@@ -189,8 +190,8 @@ impl DrawCounts {
     }
 }
 
-/// Converts a number of records, items or instances to 32 bits. They are enough for what fits into the capture buffers,
-/// because capture buffers are smaller than 4 GiB.
+/// Converts a number of records, items or instances to 32 bits. 32 bits are enough for the numbers that fit into the
+/// capture buffers, because capture buffers are smaller than 4 GiB.
 fn narrow(count: u64) -> u32 {
     debug_assert!(u32::try_from(count).is_ok());
     u32::try_from(count).unwrap_or(u32::MAX)

@@ -18,7 +18,7 @@ use crate::spirv::types::{Block, block_type, locations_of};
 use crate::spirv::{Id, Module, Section};
 
 impl Layout {
-    /// Makes the layout of the outputs of `entry` that have decorations. It may be empty.
+    /// Makes the layout of the outputs of `entry` that the module's decorations capture. The layout may be empty.
     ///
     /// # Errors
     /// [`CaptureError`]: the execution mode Xfb is missing, decorations contradict each other or
@@ -139,8 +139,8 @@ impl Layout {
         };
         let mut location = of_variable.location;
         for element in 0..count {
-            // If the `Offset` is a decoration of the variable, the members are contiguous from this offset
-            // on.
+            // If the variable is decorated with an `Offset`, the members are contiguous from this offset on. A member
+            // may nevertheless have its own `Offset`.
             let mut next_offset = of_variable.offset;
             for (member, ty) in (0u32..).zip(block.members) {
                 let of_member = |decoration| {

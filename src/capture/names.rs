@@ -135,7 +135,7 @@ impl Outputs<'_> {
 
     /// Finds the value that `@3`, `@3[1].member` or `@Position` selects. `Ok(None)` if `text` has none of these forms,
     /// selects components (`@3.xy`), or selects a value that does not exist. Returns an error if several outputs have
-    /// that location or built-in.
+    /// that location or built-in, and `text` selects no part of it.
     fn at_place(&self, text: &str) -> Result<Option<Named>, CaptureError> {
         let Some(text) = text.strip_prefix('@') else { return Ok(None) };
         let (place, rest) = text.split_at(text.find(['.', '[']).unwrap_or(text.len()));
@@ -157,7 +157,8 @@ impl Outputs<'_> {
                 let name = only.name.as_ref().map(|name| format!("{name}{rest}"));
                 Named { name, ..found }
             })),
-            // `rest` selects components, such as `.xy`, or there is no such output.
+            // `rest` may select components, such as `.xy`, of a location that several outputs share; or there is no
+            // output that begins at the location.
             [] | [_, ..] if !rest.is_empty() => Ok(None),
             // The location may belong to a column or an element of a value that begins at a lower
             // location.

@@ -23,8 +23,8 @@ pub struct Written {
 impl Written {
     /// Follows pointers to outputs through the entry point's function and the functions that it calls. A store with an
     /// index that is not constant counts as a store to all elements. Any use of a pointer counts as a store, except
-    /// access chains, reads and debug information. So passing the pointer to a function counts as one. A variable with
-    /// an initializer counts as written.
+    /// access chains, reads and debug information. So passing the pointer to a function counts as a store, too. A
+    /// variable with an initializer counts as written.
     pub fn of(module: &Module, declarations: &Declarations, entry: &EntryPoint) -> Self {
         let outputs = || declarations.variables(StorageClass::Output);
         let initialized = module

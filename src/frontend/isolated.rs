@@ -20,8 +20,8 @@ use super::{FrontendError, SourceLocation};
 /// The name of the thread that naga runs in. A panic hook can use it to recognize naga's panics.
 pub const NAGA_THREAD: &str = "vkxfb-naga";
 
-/// The stack size in bytes. It is enough for [`MAX_NESTING`] levels in builds without optimisation,
-/// and for sources whose macros expand to more.
+/// The stack size in bytes. It is enough for [`MAX_NESTING`] levels in builds without optimisation. There is room for
+/// further levels, because macros of a source may expand to more than the limit.
 const STACK_SIZE: usize = 64 << 20;
 
 /// The largest number of levels of nested brackets, operators and branches in a source, and of nested

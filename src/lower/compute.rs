@@ -220,7 +220,7 @@ impl WorkgroupSizes {
         others: u32,
     }
 
-    /// Returns each size with the words that messages append, to say for which draws the size is.
+    /// Returns each size, and the text that error messages append to it, which says which draws have this size.
     pub(crate) const fn each(self) -> [(u32, &'static str); 3] {
         let Self { batched, restarted, others } = self;
         [
@@ -302,7 +302,7 @@ const INTERFACE_EXTENSIONS: [&str; 3] =
 /// ```
 ///
 /// # Errors
-/// [`LowerError`]: a module is invalid, it has no such shader, what to capture does not match the shader, the workgroup
+/// [`LowerError`]: a module is invalid, it has no such shader, what to capture does not match the shader, a workgroup
 /// size is 0, values of specialisation constants are invalid, an input is not supported in a compute shader, no
 /// descriptor set is left for the resource plan, or the plan has too few or too many storage buffers.
 #[tracing::instrument(name = "lower", level = "debug", skip_all, fields(backend = "compute"))]
@@ -346,7 +346,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     let default = workgroup_sizes.others;
     let size = declare_workgroup_size(&mut linker.builder, spec_ids.workgroup_size, default);
     // Under memory models other than GLSL450, the accesses to shared memory would need other
-    // barriers.
+    // barriers. So the invocations do not load their draw together there.
     let shares_draws =
         options.target.shared_draws && linker.builder.module.has_memory_model(MemoryModel::GLSL450);
     let shares_draws = shares_draws && later.is_none();

@@ -293,8 +293,8 @@ pub enum LowerError {
         /// The number of buffers that are written.
         writes: u32,
     },
-    /// The offset of the sysvals in the push constants is not aligned, or they end beyond the push
-    /// constants of all devices.
+    /// The offset of the sysvals in the push constants is not aligned, or the sysvals end beyond the largest size of
+    /// push constants that any device supports.
     #[error(
         "sysvals at byte {} of the push constants: the offset has to be a multiple of {alignment}, and \
          push constants end at byte {max} at the latest",

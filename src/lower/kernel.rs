@@ -61,8 +61,8 @@ pub enum Kernel {
     DrawArguments,
 }
 
-/// The largest workgroup size of kernels. Larger workgroups are not faster, and the least capable devices do not
-/// support them.
+/// The largest workgroup size of kernels; larger workgroups are not faster. On devices that do not support it, the
+/// kernels have [`MIN_WORKGROUP_SIZE`].
 pub const MAX_WORKGROUP_SIZE: u32 = 256;
 
 /// The workgroup size that every device supports: the minimum in Vulkan 1.0 of

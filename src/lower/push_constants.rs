@@ -367,8 +367,8 @@ impl Emit<'_, '_, '_> {
     }
 
     /// Generates a scalar or vector with narrow components, converted to 32 bits by the functions
-    /// that convert vertex attributes (`shaders/formats.wgsl`). They take two dwords; if the
-    /// components are in more than two, each component is converted separately.
+    /// that convert vertex attributes (`shaders/formats.wgsl`). These functions take two consecutive
+    /// dwords; if the components are not all in the same two, each component is converted separately.
     fn widened(
         &mut self,
         (ty, component): (Id, Id),
@@ -399,8 +399,8 @@ impl Emit<'_, '_, '_> {
             .collect();
         let (uvec2, uvec4) = (builder.uvec(2), builder.uvec(4));
         let element = code.value(builder, Op::CompositeConstruct, uvec2, &dwords);
-        // The functions take the position and the width of four components. For a component that the vector lacks, the
-        // position and the width of the first component are passed, and the result is not used.
+        // The functions take the first bit and the width in bits of four components. For a component that the vector
+        // lacks, those of the first component are passed, and the result is not used.
         let mut vector = |of: &dyn Fn(u32) -> u32| {
             let offset = |i: usize| *offsets.get(i).unwrap_or(&offsets[0]);
             let parts = std::array::from_fn::<_, 4, _>(|i| builder.constant(of(offset(i))).0);

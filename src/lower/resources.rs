@@ -29,8 +29,8 @@ pub enum ResourcePlan {
     /// An address consists of a byte offset and the number of a buffer, counted from 1.
     ///
     /// Buffers that are only read are in binding 0, and buffers that are written are in binding 1,
-    /// so that compilers and synchronization validation can distinguish them. Captures read buffers
-    /// that kernels have written through the first `writes` elements of binding 0.
+    /// so that compilers and synchronization validation can distinguish them. Through the first
+    /// `writes` elements of binding 0, captures read buffers that kernels have written.
     ///
     /// Both arrays are in one descriptor set, whose number is higher than those of the
     /// application's sets.

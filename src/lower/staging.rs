@@ -92,8 +92,8 @@ impl Staging {
         let listed_bytes = largest.saturating_mul(RECORDS_PER_ITEM).checked_mul(4)?;
         let most_bytes = target.staging.checked_sub(listed_bytes)?;
         let bytes = most_bytes.min(BYTES.max(record.saturating_mul(VERTICES)));
-        // The number is even, because in captures of triangle fans two consecutive invocations belong together: one
-        // runs the shader for a vertex of the rim, the other for the first vertex of the fan.
+        // The number of vertices per round is even, because in captures of triangle fans two consecutive invocations
+        // belong together: one runs the shader for a vertex of the rim, the other for the first vertex of the fan.
         let room = sizes.others.min(bytes.checked_div(record)?) & !1;
         if room == 0 || !sizes.staged().iter().all(|size| size.is_multiple_of(2)) {
             return None;
@@ -260,9 +260,9 @@ impl Staging {
                 let value = code.value(builder, Op::Load, vector, &[pointer.0]);
                 let dword = shape.dword(builder, code, nth);
                 let zero = builder.constant(0);
-                // All records have the same alignment as record 0. The address of record 0 does not
-                // depend on the loop, so compilers can move the test of the alignment out of the
-                // loop.
+                // All records have the same alignment as record 0. The address of record 0 is the same
+                // in each iteration of the loop that calls this stub (`shaders/staged.wgsl`), so
+                // compilers can move the test of the alignment out of the loop.
                 let tested = outputs.record_address(linker, code, buffer, zero)?;
                 let address = outputs.record_address(linker, code, buffer, output)?;
                 // Units begin at multiples of their size in a record, and the stride is a multiple
@@ -408,7 +408,8 @@ mod tests {
         assert_eq!(widths(64, &[(0, 4), (16, 12)]), (4, 4, 5, vec![]));
         assert_eq!(widths(24, &[(0, 2), (8, 4)]), (2, 3, 3, vec![]));
         assert_eq!(widths(20, &[(0, 4), (16, 1)]), (1, 5, 5, vec![]));
-        // A gap at the front, one in the middle, one at the end.
+        // The record has a gap at the front, one in the middle and one at the end. No unit comes after the last gap, so
+        // `gaps` does not contain it.
         assert_eq!(widths(64, &[(16, 4), (48, 2)]), (2, 3, 3, vec![(0, 4), (2, 4)]));
         assert_eq!(widths(64, &[(4, 4)]), (1, 4, 5, vec![(0, 1)]));
         let by_descriptors = ResourcePlan::Descriptors { reads: 3, writes: 1 };

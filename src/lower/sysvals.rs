@@ -150,8 +150,8 @@ fn load_address(builder: &mut Builder<'_>, code: &mut Code, variable: Id) -> Id 
     code.value(builder, Op::Load, address, &[pointer.0])
 }
 
-/// Moves the library's push constant block of sysvals to its offset after linking, or removes the
-/// block if the sysvals are in memory. Declarations that were linked have higher ids than
+/// After linking, moves the library's push constant block of sysvals to the offset of `place`, or
+/// removes the block if the sysvals are in memory. Declarations that were linked have higher ids than
 /// `first_linked`; push constants with lower ids belong to other entry points.
 pub(super) fn place_block(
     module: &mut Module,

@@ -44,8 +44,8 @@ pub(super) fn size_of_whole_dwords(offset: u64, size: u64) -> Option<u64> {
 /// [`RuntimeError::PartialDword`] if the buffer does not contain that dword, and the errors of [`exact_address`].
 ///
 /// # Safety
-/// The buffer is live, has the usage that [`Context`] returns for its use, and contains the range, rounded up to the
-/// next multiple of 4 bytes.
+/// The buffer is live, was created with the usage flags that [`Context`] returns for such a buffer (for example
+/// [`Context::vertex_buffer_usage`]), and contains the range, rounded up to the next multiple of 4 bytes.
 pub(super) unsafe fn address(
     ctx: &Context,
     table: &mut Table,
@@ -74,7 +74,8 @@ pub(super) unsafe fn address(
 /// descriptor plan [`RuntimeError::Limit`] and [`RuntimeError::TooManyBuffers`].
 ///
 /// # Safety
-/// The buffer is live, has the usage that [`Context`] returns for its use, and contains the range.
+/// The buffer is live, was created with the usage flags that [`Context`] returns for such a buffer (for example
+/// [`Context::vertex_buffer_usage`]), and contains the range.
 pub(super) unsafe fn exact_address(
     ctx: &Context,
     table: &mut Table,

@@ -156,13 +156,15 @@ impl ArenaDesc {
         let each = || sizes.each().into_iter().map(|(size, _)| u64::from(size).max(1));
         let (least, most) = (each().min().unwrap_or(1), each().max().unwrap_or(1));
         // Each draw may need one more entry (a run of primitives that one invocation processes) than its share of the
-        // entries of the dispatch. Its last workgroup and its last `ENTRIES_PER_BLOCK` entries may be partly unused.
+        // entries of the dispatch. The last workgroup of each draw, and its last block of `ENTRIES_PER_BLOCK` entries,
+        // may be partly unused.
         let block = u64::from(ENTRIES_PER_BLOCK);
         let blocks = draws.saturating_mul(most.div_ceil(block) + 1);
         let blocks = blocks.saturating_add(most_entries(primitives).div_ceil(block));
-        // Captures in one command buffer reuse the memory of entries (runs of primitives). If a capture needs more than
-        // the earlier captures took, it takes new memory of at least twice the size. So all memory for entries together
-        // is less than twice the largest allocation.
+        // Captures in one command buffer reuse the memory of entries (runs of primitives). A capture that needs more
+        // than the earlier captures took takes new memory. The number of blocks is rounded up to a power of two, so
+        // each allocation is at least twice as large as the one before, and all of them together are less than twice as
+        // large as the last one.
         let shared = blocks.checked_next_power_of_two().unwrap_or(u64::MAX).saturating_mul(2);
         // If the CPU knows the parameters of the draws, it writes a list of the workgroups that process their entries
         // (runs of primitives). A capture needs one list for each stream that it captures.

@@ -95,8 +95,8 @@ fn size_arrays(module: &mut Module, array_sizes: &[(String, u32)]) {
     }
 }
 
-/// Returns the expression that an expression indexes, and the index; `None` if the expression does
-/// not index anything, or the index is not constant.
+/// Returns the expression that `expression` indexes, and the index; `None` if `expression` does not
+/// index anything, or the index is not constant.
 fn constant_index(
     expressions: &Arena<Expression>,
     expression: &Expression,

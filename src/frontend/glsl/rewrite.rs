@@ -184,8 +184,9 @@ impl<'a> Rewriter<'a> {
         self.edits.push(Edit { range: start..start, text: text.to_owned() });
     }
 
-    /// Replaces the source's version by one that naga supports, if Vulkan allows it; otherwise it stays, and naga
-    /// refuses it. Returns the source's version, and whether it is ES. `None` if the source has no `#version`.
+    /// Replaces the source's version by one that naga supports, if Vulkan allows the source's version; otherwise this
+    /// version stays, and naga refuses it. Returns the source's version, and whether it is ES. `None` if the source has
+    /// no `#version`.
     fn version(&mut self) -> Option<(String, bool)> {
         let is_version = |index: &usize| {
             self.tokens.text(*index) == "#" && self.tokens.text(index + 1) == "version"
@@ -386,8 +387,8 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// The number of elements in a bracketed list, or `None` if a directive within the list may
-    /// remove some.
+    /// The number of elements in the list whose opening bracket is at `opening`. `None` if the list is empty or not
+    /// closed, or if a directive within the list may remove elements.
     fn elements(&self, opening: usize) -> Option<usize> {
         let closing = self.closing(opening)?;
         let is_whole = self.code[closing] - self.code[opening] == closing - opening;
@@ -405,8 +406,8 @@ impl<'a> Rewriter<'a> {
         (is_whole && elements > 0).then_some(elements)
     }
 
-    /// Removes precision qualifiers, and replaces the built-ins in [`INDICES`]. Does so in the whole source, including
-    /// the bodies of macros.
+    /// Removes precision qualifiers, and replaces the built-ins in [`INDICES`]: in all code outside of directives, and
+    /// in the bodies of macros.
     fn words(&mut self) {
         // Nothing is replaced in directives other than `#define`, nor in the name of a macro.
         let mut first_of_directive = 0;

@@ -25,8 +25,9 @@ use crate::vertex_input::{
 struct Element {
     /// The number of the attribute descriptor, as `attribute_descriptor` of `shaders/fetch.wgsl` takes it.
     slot: Id,
-    /// The index of the element that is read in the vertex buffer: the vertex index. With an instance rate it is the
-    /// base instance plus a quotient: the number of the instance in the draw, divided by the divisor.
+    /// The index, in the vertex buffer, of the element to read. For the input rate `VERTEX` it is the vertex index. For
+    /// the rate `INSTANCE` it is the base instance plus the number of the instance in the draw divided by the divisor;
+    /// for the divisor 0 it is the base instance.
     element: Id,
 }
 
@@ -209,8 +210,7 @@ fn all_components(
     }
     let size_constant = linker.builder.constant(size);
     let raw = match (size, format.alignment()) {
-        // The conversion functions take two dwords, of which they use only the first for this
-        // format.
+        // The functions `Function::Convert*` take two dwords. For a format of 4 bytes they use only the first one.
         (4, 4) => {
             let dword = fetch(linker, code, Function::Fetch1, element, &[], 1)?;
             let (uvec2, zero) = (linker.builder.uvec(2), linker.builder.constant(0));
@@ -234,8 +234,8 @@ fn all_components(
     .id(linker)?;
     let builder = &mut linker.builder;
     let uvec4 = builder.uvec(4);
-    // The conversion functions take the position and the width of four components. For a component that the format
-    // lacks, the position and the width of the first component are passed, and the result is not used.
+    // The functions `Function::Convert*` take the first bit and the width in bits of four components. For a component
+    // that the format lacks, those of the first component are passed, and the result is not used.
     let mut vector = |of: fn(&Field) -> u32| {
         let field = |i: usize| fields.get(i).or(fields.first());
         let parts = std::array::from_fn::<_, 4, _>(|i| builder.constant(field(i).map_or(0, of)).0);

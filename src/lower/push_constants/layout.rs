@@ -15,8 +15,8 @@ use crate::spirv::Id;
 use crate::spirv::NumericClass;
 use crate::spirv::declarations::{Declarations, Type, Variable};
 
-/// The largest number of types that are visited for one value. Only types with empty or overlapping members or
-/// elements can have more within [`MAX_PUSH_CONSTANTS`] bytes.
+/// The largest number of types that are visited for one value. A value within [`MAX_PUSH_CONSTANTS`] bytes can exceed
+/// this number only if members or elements are empty or overlap.
 const MAX_STEPS: u32 = 1 << 14;
 
 /// Size in bytes of a `PhysicalStorageBuffer` pointer.

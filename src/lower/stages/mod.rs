@@ -239,8 +239,8 @@ impl<'a> Later<'a> {
         self.geometry.is_some()
     }
 
-    /// Generates the code before each run of the vertex shader, which resets variables and sets
-    /// undefined values to 0.
+    /// Generates the code that runs before each run of the vertex shader: it resets variables, and
+    /// sets undefined values to 0.
     pub(super) fn before_vertex(
         &self,
         builder: &mut Builder<'_>,

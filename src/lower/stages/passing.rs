@@ -172,8 +172,8 @@ struct Copy<'c, 'm> {
     code: Code,
     declarations: &'c Declarations,
     passing: &'c Passing,
-    /// The index of the vertex to copy from in the outputs, and of the vertex to copy to in the inputs. `None` for
-    /// variables that do not have one element per vertex.
+    /// The index of the vertex whose outputs are copied, and the index of the vertex whose inputs are set. `None` for
+    /// outputs or inputs that do not have one element per vertex.
     slots: [Option<Id>; 2],
 }
 

@@ -284,7 +284,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Skips a construct or a whole function: marks the values that its code may change as unknown.
+    /// Skips a construct or a whole function: from then on, the values that its code may change are unknown.
     /// Returns false if the code cannot be skipped. The code begins at the labels `starts`, and ends at
     /// the block `merge`, or at the end of the function if `merge` is `None`. `key` is the label of the
     /// construct's header, or the id of the function.

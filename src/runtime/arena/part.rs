@@ -33,7 +33,7 @@ pub(super) enum Kind {
 #[derive(Debug)]
 struct Block {
     buffer: Buffer,
-    /// The address of the first byte for shaders, or 0 if shaders cannot access the block.
+    /// The address of the first byte, as shaders use it; 0 if shaders cannot access the block.
     address: u64,
     used: u64,
 }
@@ -41,7 +41,7 @@ struct Block {
 /// Memory that was taken from an arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::runtime) struct Suballocation {
-    /// The address for shaders, a multiple of 16.
+    /// The address, as shaders use it, a multiple of 16.
     pub(in crate::runtime) address: u64,
     pub(in crate::runtime) buffer: vk::Buffer,
     /// The offset in bytes from the start of the buffer.
@@ -176,7 +176,7 @@ impl Part {
         })
     }
 
-    /// The address for shaders of the first byte of the current block.
+    /// The address of the first byte of the current block, as shaders use it.
     pub(super) fn block_address(&self) -> u64 {
         self.blocks.get(self.current).map_or(0, |block| block.address)
     }
@@ -212,14 +212,14 @@ impl Part {
         };
         check_size(ctx, self.kind, bytes)?;
         // The new block is as large as all blocks so far together, so that repeated growth allocates few blocks. It has
-        // at least `MIN_GROWTH` and `bytes` bytes. The capacity does not make it larger than one descriptor can cover.
+        // at least `MIN_GROWTH` bytes, at least the `bytes` that are needed, and at most what one descriptor can cover.
         let most = ctx.table().map_or(u64::MAX, |limits| limits.max_range / ALIGNMENT * ALIGNMENT);
         let size = capacity.max(MIN_GROWTH).min(most).max(bytes);
         let size = size.checked_next_multiple_of(ALIGNMENT).unwrap_or(size);
         // SAFETY: the caller's contract.
         let mut block = unsafe { Block::new(ctx, allocator, self.kind, size) };
         if block.is_err() && size > bytes {
-            // The allocator may have `bytes` bytes left although it has fewer than `size` bytes left.
+            // The allocator may have fewer than `size` bytes left, but enough for the `bytes` that are needed.
             // SAFETY: the caller's contract.
             block = unsafe { Block::new(ctx, allocator, self.kind, bytes.max(READABLE)) };
         }
