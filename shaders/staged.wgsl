@@ -55,7 +55,7 @@ fn is_beyond_caches() -> bool {
 // indices, into the caches of the largest GPUs.
 const CACHED_ITEMS: u32 = 0x200000u;
 
-// The number, as store_record takes it, of the record that is element `number` of the list. NONE if the record is not
+// The number (as store_record takes it) of the record at element `number` of the list, or NONE if the record is not
 // captured.
 fn listed_record(number: u32, listing: u32) -> u32 {
     if listing == LIST_EMITTED {

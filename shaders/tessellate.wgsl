@@ -31,8 +31,8 @@ struct Edge {
 struct Patch {
     outer: array<Edge, 4>,
     inner: array<Edge, 2>,
-    // The number of the first ring within the outer edges (the outer edges are ring 0): 1. For a patch that is not
-    // divided, but is one triangle or one quad, this is 0.
+    // 1, the number of the first ring within the outer edges (which are ring 0), if there is such a ring; 0 for a patch
+    // that is not divided, but is one triangle or one quad.
     inset: u32,
     // The number of triangles between the outer edges and the first ring that the inner levels divide.
     outer_triangles: u32,

@@ -114,8 +114,8 @@ pub struct DrawCounts {
 }
 
 impl DrawCounts {
-    /// Computes the counts of a draw whose vertex shader is captured into `buffers`. This is for parameters that the CPU
-    /// knows: indirect draws are counted on the GPU.
+    /// Computes the counts of a draw whose vertex shader is captured into `buffers`. This is for parameters that the
+    /// CPU knows: indirect draws are counted on the GPU.
     ///
     /// If no buffer is bound, nothing is written, and nothing overflows: `primitives_needed` and `primitives_written`
     /// both count all primitives of the draw, and the other counts are 0.

@@ -79,7 +79,7 @@ impl<'a> Walk<'a> {
     pub(super) fn capture(&mut self, ty: Id, value: &CapturedValue) -> Result<(), CaptureError> {
         let start = self.offset;
         self.visit(ty, value, 0)?;
-        // `visit` checks scalars. A value without scalars, such as an empty structure, must begin within the record, too.
+        // `visit` checks scalars. A value without scalars, such as an empty structure, must begin within the record.
         self.fit(start, 0, value).map(|_| ())
     }
 

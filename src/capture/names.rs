@@ -2,8 +2,9 @@
 //! location or built-in: `@3`, `@Position`.
 //!
 //! A name (`OpName`) may contain dots and brackets: DXC names an output `out.var.COLOR0`, Slang
-//! `entryPointParam_main.colour`. The text is therefore not split at its dots. Of the outputs with whose names the text
-//! begins, the one with the longest name is used. The rest of the text selects members and elements.
+//! `entryPointParam_main.colour`. The text is therefore not split at its dots. If the text begins with the
+//! names of several outputs, the longest name is used for which the rest of the text is empty, or selects a member or
+//! an element of the output.
 
 use std::str::FromStr;
 
@@ -224,9 +225,9 @@ impl Outputs<'_> {
         Some(self.named(variable, path, ty))
     }
 
-    /// Finds a member of a structure: of the members with whose names `path` begins, the one with the longest name.
-    /// Returns the member's number and the rest of `path`. A member without a name is named by its number. `None` if
-    /// there is no such member, or if the type is not a structure.
+    /// Finds the member of a structure with whose name `path` begins. If there are several, the member with the longest
+    /// name is used. Returns the member's number and the rest of `path`. A member without a name is named by its
+    /// number. `None` if there is no such member, or if the type is not a structure.
     fn member<'p>(&self, ty: Id, path: &'p str) -> Option<(u32, &'p str)> {
         let Some(Type::Struct { members }) = self.declarations.ty(ty) else { return None };
         let matching = (0u32..).zip(members).filter_map(|(member, _)| {

@@ -18,8 +18,8 @@ pub struct Outputs<'a> {
     pub(crate) leaves: Vec<Leaf>,
 }
 
-/// The outputs whose dwords are numbered together. A [`Selector`](super::Selector) with a location or a built-in
-/// selects dwords by these numbers.
+/// A set of outputs with a common numbering of their dwords. A [`Selector`](super::Selector) with a location or a
+/// built-in selects dwords by these numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Space {
     /// The outputs at all locations. A location has four dwords: those of location 1 have the numbers 4 to 7.

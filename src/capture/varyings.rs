@@ -18,8 +18,8 @@ pub enum BufferMode {
 }
 
 impl CaptureList {
-    /// Makes the list of what [`Shader::varyings`](crate::lower::Shader::varyings) captures, from
-    /// the names of the varyings.
+    /// Makes the capture list that [`Shader::varyings`](crate::lower::Shader::varyings) returns, from the
+    /// names of the varyings.
     #[doc(hidden)]
     pub fn from_varyings(
         declarations: &Declarations,

@@ -166,7 +166,7 @@ impl StoredOutputs<'_> {
         buffer: usize,
         f: impl FnOnce(&mut Linker<'l, 'm>, &mut Code) -> Result<(), LinkError>,
     ) -> Result<(), LinkError> {
-        // The CPU dispatches no draw while the only buffer is not bound.
+        // While the only buffer is not bound, the CPU dispatches no draw that stores records.
         if self.layout.buffers().count() == 1 {
             return f(linker, code);
         }
