@@ -65,7 +65,7 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
 /// # Errors
 /// [`LowerError`]: the module is invalid, it has no such vertex shader, what to capture does not
 /// match the shader, values of specialisation constants are invalid, push constants contain types
-/// other than numbers and addresses, or the sysvals are not within the push constants.
+/// other than numbers and addresses, or the offset of the sysvals is not aligned or too large.
 #[tracing::instrument(name = "lower", level = "debug", skip_all, fields(backend = "vertex"))]
 pub fn lower_at(shader: &Shader<'_>, sysvals: SysvalsPlace) -> Result<Lowered, LowerError> {
     sysvals.check()?;
@@ -168,7 +168,7 @@ struct Index {
 
 impl Index {
     /// Finds the shader's own variable for the built-in, because an interface must not contain a
-    /// built-in twice. If it has none, declares one.
+    /// built-in twice. If the shader has no such variable, declares one.
     fn of(
         builder: &mut Builder<'_>,
         declarations: &Declarations,

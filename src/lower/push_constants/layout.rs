@@ -101,8 +101,8 @@ fn part_count(declarations: &Declarations, ty: Id) -> Option<u32> {
     }
 }
 
-/// The offset of a value, and the strides that do not follow from the value's own type: they are decorations of the
-/// structure or matrix that contains the value.
+/// The offset of a value, and the strides that do not follow from the value's own type: they come from decorations of
+/// the structure that contains the value.
 #[derive(Debug, Clone, Copy, Default)]
 struct ValueLayout {
     /// The offset in bytes from the start of the block. Only values that are not read may exceed
