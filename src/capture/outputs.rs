@@ -40,8 +40,8 @@ pub(crate) struct Leaf {
 }
 
 impl<'a> Outputs<'a> {
-    /// Finds the outputs of an entry point. An output of a type that cannot be captured is in `variables`, but has no
-    /// scalars, vectors or columns in `leaves`.
+    /// Finds the outputs of an entry point. An output that is larger than `MAX_OUTPUT_SIZE`, or whose type cannot be
+    /// captured, is in `variables`, but has no scalars, vectors or columns in `leaves`.
     pub fn of(declarations: &'a Declarations, entry: &EntryPoint) -> Self {
         let variables = interface_variables(declarations, entry, StorageClass::Output);
         let mut leaves = Vec::new();
