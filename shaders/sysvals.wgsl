@@ -61,9 +61,11 @@ const FAR_ATTRIBUTES: u32 = 64u; // an attribute may have elements 4 GiB or more
 const HAS_BATCH: u32 = 128u; // only in the push constants: the draws are in a batch
 const COUNTING: u32 = 1024u; // only in the push constants: a geometry shader's primitives are counted, not stored
 const STREAM_SHIFT: u32 = 11u; // only in the push constants: two bits, the vertex stream that is captured
-const WITHOUT_EFFECTS: u32 = 8192u; // only in the push constants: side effects happen in the run for another vertex stream
+// Only in the push constants: side effects happen in the run for another vertex stream.
+const WITHOUT_EFFECTS: u32 = 8192u;
 const SLICE_SHIFT: u32 = 14u; // three bits, the binary logarithm of the number of slices of a patch
-const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 26u; // the six highest bits: vertices per primitive or control points per patch, at most 32
+// The six highest bits: vertices per primitive or control points per patch, at most 32.
+const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 26u;
 
 var<immediate> sysvals: Sysvals;
 

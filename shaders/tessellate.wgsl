@@ -137,9 +137,9 @@ fn position_on_edge(edge: Edge, number: u32) -> u32 {
     return select(position, TESSELLATED_ONE - position, is_mirrored);
 }
 
-// The position of a vertex in the first half of an edge: an interpolation between its positions in the two
-// uniform divisions. The coarser division lacks one vertex of each half. For this vertex, the interpolation
-// begins at the position of its neighbour.
+// The position of a vertex in the first half of an edge. Fractional spacing interpolates between the vertex's positions
+// in two uniform divisions (see Edge). In each half, the coarser division lacks one vertex of the finer one. For that
+// vertex, the interpolation begins at the next vertex of the coarser division.
 fn position_in_first_half(edge: Edge, number: u32) -> u32 {
     let half = (edge.coarse + 1u) / 2u - (edge.coarse & 1u);
     let new_number = select(2u * without_highest_bit(half) + 1u, 0u, half == 0u);

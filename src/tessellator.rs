@@ -236,9 +236,9 @@ impl Edge {
         }
     }
 
-    /// The position of a vertex in the first half of the edge: an interpolation between its positions in the two
-    /// uniform divisions. The coarser division lacks one vertex of each half. For this vertex, the interpolation
-    /// begins at the position of its neighbour.
+    /// The position of a vertex in the first half of the edge. Fractional spacing interpolates between the vertex's
+    /// positions in two uniform divisions (see [`Edge`]). In each half, the coarser division lacks one vertex of the
+    /// finer one. For that vertex, the interpolation begins at the next vertex of the coarser division.
     fn in_first_half(self, number: u32) -> u32 {
         // The number of vertices in the first half of the coarser division, without the vertex in the middle or, if
         // there is none, without the first vertex.
@@ -254,7 +254,7 @@ impl Edge {
     }
 }
 
-/// `number / count`, rounded.
+/// `number / count` as a multiple of 1 / [`ONE`], rounded to the nearest.
 fn ratio(number: u32, count: u32) -> u32 {
     (number * ONE + count / 2) / count
 }

@@ -276,8 +276,9 @@ struct Decorated {
     buffer: Option<u32>,
     stride: Option<u32>,
     offset: Option<u32>,
-    /// Whether the value is captured because the variable has an `Offset`. If so, `offset` is the
-    /// end of the previous member, and may be rounded up to align the value.
+    /// Whether the value is a member of a block, other than the first, without an `Offset` of its own. It is captured
+    /// only if the variable has an `Offset`. Then `offset` is the end of the previous member, and may be rounded up to
+    /// align the value.
     follows: bool,
     location: Option<u32>,
     component: u32,

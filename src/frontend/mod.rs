@@ -255,7 +255,7 @@ fn choose<'a>(module: &'a Module, name: Option<&str>) -> Result<&'a str, Fronten
 /// The options for writing an application's shader.
 fn options() -> spv::Options<'static> {
     spv::Options {
-        // Every device supports this version, and lowering keeps it.
+        // Every device supports this version. Lowering keeps it, unless a later stage has a later version.
         lang_version: (1, 0),
         // Names are written, because capture lists refer to outputs by name. The flags that flip y
         // and clamp the point size are not set, because captures must contain the values that the

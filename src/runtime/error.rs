@@ -253,9 +253,8 @@ pub enum RuntimeError {
         /// The name of the buffer.
         what: String,
     },
-    /// A capture accesses more buffers than it has descriptors for. The count includes every buffer that was bound
-    /// since [`Recorder::begin`](super::Recorder::begin), even if no draw uses it, or if the draws that use it were
-    /// flushed.
+    /// A capture accesses more buffers than it has descriptors for. The count includes every buffer that a draw
+    /// since [`Recorder::begin`](super::Recorder::begin) accesses, even if the draw was flushed.
     #[error(
         "no descriptor is left for {what}: of the {storage_buffers} storage buffers that captures take of \
          maxPerStageDescriptorStorageBuffers, {max} are for buffers with the same use"

@@ -198,9 +198,7 @@ impl Captures {
         let error = error.into();
         tracing::error!("{what}: {error}");
         self.failed = Some(match error.result() {
-            result @ (vk::Result::ERROR_OUT_OF_HOST_MEMORY
-            | vk::Result::ERROR_DEVICE_LOST
-            | vk::Result::ERROR_UNKNOWN) => result,
+            result @ (vk::Result::ERROR_OUT_OF_HOST_MEMORY | vk::Result::ERROR_UNKNOWN) => result,
             // vkEndCommandBuffer must not return other errors.
             _ => vk::Result::ERROR_OUT_OF_DEVICE_MEMORY,
         });

@@ -215,7 +215,7 @@ impl Memory {
             .bump
             .try_alloc_layout(Layout::from_size_align(count, 16).map_err(|_| OutOfMemory)?);
         let copy = copy.map_err(|_| OutOfMemory)?.as_ptr();
-        // SAFETY: the caller's contract; the copy has room for `count` values.
+        // SAFETY: the caller's contract; the copy has room for `count` bytes.
         unsafe { copy.copy_from_nonoverlapping(bytes.cast(), count) };
         Ok(copy.cast_const().cast())
     }
@@ -246,7 +246,7 @@ impl Memory {
     /// `count` is 0.
     ///
     /// # Safety
-    /// The contract of [`values`](Self::values), and for [`Copied::copied`] of each structure.
+    /// The contract of [`values`](Self::values), and for each structure the contract of [`Copied::copied`].
     pub(super) unsafe fn structures<T: Copied>(
         &self,
         structures: *const T,

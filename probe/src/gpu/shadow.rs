@@ -40,8 +40,8 @@ impl Drop for Shadow {
 pub(super) struct Shadows(Vec<Shadow>);
 
 impl Shadows {
-    /// Makes a copy of a mapped allocation for the host to use, and marks the allocation as not
-    /// coherent.
+    /// Replaces `mapped` of a mapped allocation by separate memory for the host, filled with zeros, and marks the
+    /// allocation as not coherent.
     pub(super) fn add(&mut self, allocation: &mut Allocation) {
         let (Some(mapped), Ok(size)) = (allocation.mapped, usize::try_from(allocation.size)) else {
             return;

@@ -166,7 +166,8 @@ impl Stage {
         self.vertices.iter().find(|v| v.vertex == vertex).map(|v| v.at)
     }
 
-    /// Removes the vertices for which `kept` is false, and the adjacency vertices and lines that are connected to them.
+    /// Removes the vertices, other than adjacency vertices, for which `kept` is false, and the adjacency vertices and
+    /// lines that are connected to them.
     pub fn keep(&mut self, kept: impl Fn(u64) -> bool) {
         let gone: Vec<_> = self
             .vertices

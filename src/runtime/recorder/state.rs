@@ -140,8 +140,8 @@ impl<'a> Recorder<'a> {
     }
 
     /// Binds vertex buffers for the draws that follow, in place of the buffers that were bound to the same bindings.
-    /// Under the descriptor plan, each buffer that was bound since [`begin`](Self::begin) takes up a descriptor until
-    /// the end of the recording: see [`RuntimeError::TooManyBuffers`].
+    /// Under the descriptor plan, each buffer from which draws since [`begin`](Self::begin) read attributes takes up a
+    /// descriptor until the end of the recording: see [`RuntimeError::TooManyBuffers`].
     ///
     /// # Errors
     /// [`RuntimeError::DuplicateVertexBuffer`], [`RuntimeError::WholeSize`]; [`RuntimeError::Limit`] on the native and

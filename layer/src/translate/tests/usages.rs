@@ -60,8 +60,8 @@ fn buffers_get_what_captures_need() {
     assert_eq!(DESCRIPTORS.buffer(none), none);
 }
 
-/// Structures before the replaced one are copied, and those after it are shared. Structures of
-/// unknown types are left out.
+/// In the new chain, the structures before the replaced one are copies, without those of unknown types. Those after it are
+/// the program's own.
 #[test]
 fn chains_are_copied() {
     use vk::BufferUsageFlags2KHR as Usage;

@@ -125,8 +125,8 @@ impl Collector {
             limits.min().unwrap_or(u32::MAX)
         };
         attributes.vertices = least(|rate| *rate == InputRate::Vertex);
-        // For draws of several instances the shader checks every access. So only the first instance matters here: it
-        // reads element `first_instance`, whatever the divisor is.
+        // The divisors are not considered, because this limit is used only for draws of one instance, which read element
+        // `first_instance` whatever the divisor is. For draws of several instances the shader checks every access.
         attributes.instances = least(|rate| *rate != InputRate::Vertex);
         let others = descriptors.get(INLINE_ATTRIBUTES..).unwrap_or_default();
         if found.is_ok() {

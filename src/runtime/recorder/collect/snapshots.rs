@@ -138,7 +138,8 @@ pub(in super::super) struct BoundSets {
 }
 
 impl BoundSets {
-    /// Begins a recording: no sets are bound, and snapshots have no set numbers yet.
+    /// Begins a recording: no sets are bound, and snapshots have no elements until
+    /// [`widen`](Self::widen) adds some.
     pub(super) fn restart(&mut self) {
         self.count = 0;
         self.commands.clear();

@@ -187,11 +187,11 @@ pub(in super::super) struct Attributes {
     /// Whether all elements are aligned to the size of the [widest
     /// access](crate::runtime::pulling::PulledAttribute::access) to them.
     pub(super) are_aligned: bool,
-    /// The number of vertices for which the bound vertex buffers have the elements of all attributes with per-vertex
-    /// rate.
+    /// The number of elements that the bound vertex buffers have for all attributes with per-vertex rate: of the one with
+    /// the fewest.
     pub(super) vertices: u32,
-    /// The number of instances for which the bound vertex buffers have the elements of all attributes with per-instance
-    /// rate.
+    /// The number of elements that the bound vertex buffers have for all attributes with per-instance rate: of the one
+    /// with the fewest. With a divisor other than 1 it is not a number of instances.
     pub(super) instances: u32,
 }
 

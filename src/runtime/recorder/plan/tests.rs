@@ -624,11 +624,13 @@ fn what_geometry_shaders_draw_indirectly_is_assembled_by_the_gpu() {
             "capture batch 1 emitted, workgroups indirect: General, indexed, restart, checked, TriStrip",
         ]
     );
-    // The memory depends on the number of primitives that may be drawn, not on the limit of entries.
+    // Memory for entries is taken for the largest number of primitives that these draws may have, not for the largest
+    // number of entries that the device can process: one block is enough.
     let mut plan = Plan::default();
     let few = with_geometry(&[indexed(draw(STRIP, 50), true); 3]);
     plan.make(&ADDRESSES, &few, &NO_COUNTERS, true).unwrap();
     assert_eq!(plan.entry_blocks, 1);
+    // A command with more draws than can be assembled is refused.
     let many = with_geometry(&[indirect(draw(LIST, 0), 1 << 17)]);
     let refused = Plan::default().make(&ADDRESSES, &many, &NO_COUNTERS, true);
     assert!(matches!(refused, Err(RuntimeError::TooManyDraws { .. })));

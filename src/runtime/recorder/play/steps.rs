@@ -237,7 +237,8 @@ impl Player<'_> {
         sysvals
     }
 
-    /// Returns the sysvals of a state without a draw. `number` is the index of the state.
+    /// Returns the sysvals of the state with index `number`. Their `draw` is the default, and
+    /// [`sysvals_of`](Self::sysvals_of) sets what depends on the draws.
     fn sysvals_of_state(&self, number: usize) -> Sysvals {
         let target = |t: Option<Target>| t.map_or(Address::default(), |t| self.resolve(t.address));
         let state = self.collected.states[number];
