@@ -301,8 +301,8 @@ impl BenchDevice {
     }
 
     /// Records a chain of as many dispatches as a frame has captures, each with the workgroups of a resumed capture,
-    /// and each after a barrier. Returns `None` on the layer.
-    pub fn record_chain(&self, dispatches: u32) -> Option<()> {
+    /// and each after a barrier. If `in_passes`, an empty pass comes before each barrier. Returns `None` on the layer.
+    pub fn record_chain(&self, dispatches: u32, in_passes: bool) -> Option<()> {
         let (_, pipeline) = self.dispatched?;
         let (raw, cmd) = (&self.raw, self.cmd);
         let stage = vk::PipelineStageFlags::COMPUTE_SHADER;
@@ -317,6 +317,10 @@ impl BenchDevice {
             raw.begin_command_buffer(cmd, &one_time).unwrap();
             raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::COMPUTE, pipeline);
             for _ in 0..dispatches {
+                if in_passes {
+                    self.begin_pass();
+                    raw.cmd_end_render_pass(cmd);
+                }
                 let flags = vk::DependencyFlags::empty();
                 raw.cmd_pipeline_barrier(cmd, stage, stage, flags, &[barrier], &[], &[]);
                 raw.cmd_dispatch(cmd, workgroups, 1, 1);

@@ -26,7 +26,7 @@ const ROUNDS: usize = 31;
 /// that unit. `None` if the device cannot do it.
 type Measurement = (&'static str, &'static str, fn(&BenchDevice) -> Option<f64>);
 
-const MEASUREMENTS: [Measurement; 7] = [
+const MEASUREMENTS: [Measurement; 8] = [
     ("a draw", "ns", |device| Some(per_draw(|| device.record_draws(DRAWS, false)))),
     ("push constants, vertex buffer, draw", "ns", |device| {
         Some(per_draw(|| device.record_draws(DRAWS, true)))
@@ -37,8 +37,10 @@ const MEASUREMENTS: [Measurement; 7] = [
         frame(device, Frame::Resumed)
     }),
     ("recording it", "ms", |device| record(device, Frame::Resumed)),
-    // What resumed captures by dispatches take at least: each must wait for the one before.
-    ("a chain of 1,000 dispatches, each after a barrier", "ms", chain),
+    // What resumed captures by dispatches take at least: each must wait for the one before, and a GPU also takes time
+    // to change between graphics and compute.
+    ("a chain of 1,000 dispatches, each after a barrier", "ms", |device| chain(device, false)),
+    ("the same, each after a pass", "ms", |device| chain(device, true)),
 ];
 
 /// Measures recording and executing a frame.
@@ -56,9 +58,9 @@ fn record(device: &BenchDevice, frame: Frame) -> Option<f64> {
 }
 
 /// Measures recording and executing a chain of dispatches.
-fn chain(device: &BenchDevice) -> Option<f64> {
+fn chain(device: &BenchDevice, in_passes: bool) -> Option<f64> {
     let start = Instant::now();
-    device.record_chain(CAPTURES)?;
+    device.record_chain(CAPTURES, in_passes)?;
     device.submit();
     Some(start.elapsed().as_secs_f64() * 1e3)
 }
