@@ -10,12 +10,12 @@
 // With primitive restart every index is an item. Which indices contribute to a primitive is only found out in this
 // shader.
 //
-// This shader is specialised into several pipelines (src/runtime/pipeline/key.rs). Pipelines for one draw read it from
-// push constants; there is one each without indices, with indices, and with primitive restart. An unchecked pipeline
-// omits all bounds checks, because the CPU has checked that the vertex buffers contain all elements that the draw
-// reads. The pipeline for listed draws captures several draws whose parameters the CPU wrote to memory. The fused
-// pipeline (fused.wgsl) captures one small draw without kernels. Each branch that a specialised pipeline lacks saves
-// compile time, registers, and time on devices that execute both sides of a branch.
+// This shader is specialised into several pipelines (src/runtime/pipeline/key.rs). Pipelines for one draw read the
+// draw's parameters from push constants; there is one each without indices, with indices, and with primitive restart.
+// An unchecked pipeline omits all bounds checks, because the CPU has checked that the vertex buffers contain all
+// elements that the draw reads. The pipeline for listed draws captures several draws whose parameters the CPU wrote to
+// memory. The fused pipeline (fused.wgsl) captures one small draw without kernels. Each branch that a specialised
+// pipeline lacks saves compile time, registers, and time on devices that execute both sides of a branch.
 
 // The vertex for which an invocation runs the vertex shader: a vertex of the draw, or the hub of a fan.
 struct Work {
@@ -112,7 +112,8 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
     }
     var vertex = 0u;
     if is_restarted() {
-        // The index of the hub is the first index of the segment, whose position only place_of_index finds.
+        // The hub's index is the first index of the segment, and only place_of_index finds where the segment begins.
+        // Pipelines that never have a hub therefore load the index before place_of_index, all others after it.
         let may_have_hub = pipeline_topology() == ANY_TOPOLOGY || pipeline_topology() == TRI_FAN;
         if !may_have_hub {
             vertex = index_of_element(element);

@@ -31,8 +31,8 @@ fn xfb_draw_arguments(
     let parameters = load4(kernel.parameters);
     let count = parameters.z;
     let all = workgroups.x * workgroups.y;
-    // The compiler may execute loads once more after the last iteration, or if there are no draws (see address_or).
-    // These loads then read the last draw, or the parameters.
+    // A driver may execute the loads of one more iteration after the last one, and those of one iteration if there are
+    // no draws (see address_or). These loads then read the last draw or, without draws, the parameters.
     let has_draws = count != 0u;
     let draws = select(kernel.parameters, parameters.xy, has_draws);
     let last = max(count, 1u) - 1u;

@@ -1,7 +1,7 @@
 // Kernels that compute where the records of geometry shaders are written. Each invocation of geometry.wgsl counts the
-// primitives of one entry, a run of input primitives of one draw; consecutive entries form blocks. xfb_entry_sums adds
-// up the counts in each block. xfb_place_entries adds up the sums of all blocks, which tells where the records of each
-// block begin.
+// primitives that the shader emits for one entry, a run of input primitives of one draw. Consecutive entries form
+// blocks. xfb_entry_sums adds up the counts in each block. xfb_place_entries adds up the sums of all blocks, which
+// tells where the records of each block begin.
 
 // The parameters of xfb_entry_sums. `counts` and `blocks` are the addresses of the arrays in which the first dispatch
 // counts its primitives (`Entries` in geometry.wgsl).

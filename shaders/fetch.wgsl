@@ -96,8 +96,8 @@ fn fetch4_behind4(slot: u32, element: u32) -> vec4<u32> {
 }
 
 // -- Functions for elements that may begin at any byte. They shift the element so that its first byte is in the
-// lowest bits of the result; the bits above the element belong to its neighbours. They read only dwords that
-// contain a byte of the element, because the next dword may be on another page.
+// lowest bits of the result; the bits above the element may be those of the bytes after it in memory. The functions
+// read only dwords that contain a byte of the element, because the next dword may be on a page that is not mapped.
 
 // dword_address returns the address of the dword that contains a byte, first_bit_in_dword the number of the
 // byte's first bit in this dword.

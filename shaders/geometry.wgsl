@@ -7,7 +7,7 @@
 // records of each entry begin (entries.wgsl). Besides its records, an entry takes only two dwords of memory.
 //
 // A vertex is stored when it is emitted, to all primitives of the strip that it may belong to. If a strip turns
-// out to be incomplete, the next strip of the entry overwrites it. After the last complete strip nothing is
+// out to be incomplete, the next strip of the entry overwrites its records. After the last complete strip nothing is
 // stored, because the counting run has found out how many primitives the entry emits.
 //
 // Neighbouring invocations store records that lie apart, which is slow. If all records of a workgroup fit into shared
@@ -140,9 +140,10 @@ fn captured_stream() -> u32 {
     return (sysvals.draw.flags >> STREAM_SHIFT) & 3u;
 }
 
-// Whether the side effects of the shaders happen in this run. They must happen once, so they are left out of all
-// counting runs, of slices of a patch whose shaders another invocation runs, too (is_repeating), and if several
-// streams are stored, of the storing runs of all streams but one.
+// Whether the side effects of the shaders happen in this run. They must happen only once. So they are left out of all
+// counting runs. If several invocations run the vertex and the control shader for the same patch, the side effects of
+// these shaders are left out of all of these invocations but one (is_repeating). If several streams are stored, the
+// side effects are left out of the storing runs of all streams but one.
 fn has_effects() -> bool {
     return !is_counting && !is_repeating && (sysvals.draw.flags & WITHOUT_EFFECTS) == 0u;
 }
@@ -212,13 +213,13 @@ fn xfb_geometry(
     @builtin(local_invocation_index) local: u32,
 ) {
     let workgroup = workgroup_number(workgroup_id, workgroups);
-    // An invocation without a draw, too, writes a count for its entry (0), because xfb_entry_sums adds up the counts of
+    // An invocation without a draw goes on, to write the count 0 for its entry: xfb_entry_sums adds up the counts of
     // all entries of a block.
     let exists = begin_draw(workgroup, local);
     let entry = workgroup * workgroup_size() + local;
     let number = first_invocation(workgroup) + local;
-    // The number of items in all instances. An item is a primitive, or with primitive restart an index, at
-    // which a primitive may begin.
+    // The number of items in all instances. An item is an input primitive or a slice of a patch; with primitive restart
+    // it is an index, at which a primitive may begin.
     let items = select(0u, draw.item_count * draw.instance_count, exists & (number < draw.invocations));
     let first = min(number, draw.invocations) * entry_length();
     let end = min(first + entry_length(), items);

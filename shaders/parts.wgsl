@@ -1,5 +1,5 @@
-// Inputs (recorded draw commands) that have several draws. The setup kernel processes the draws in blocks of one draw
-// per invocation.
+// Finds the draws of inputs (recorded draw commands), which may have several draws each. The setup kernel processes the
+// draws in blocks of one draw per invocation.
 
 fn load_group(inputs: vec2<u32>, number: u32) -> u32 {
     return load1(add_bytes(multiply_add(inputs, number, INPUT_SIZE), INPUT_GROUP));

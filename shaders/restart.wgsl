@@ -1,9 +1,10 @@
 // Primitive restart: finds the segment that an index belongs to, and the number of primitives before the segment.
 //
-// A segment consists of the indices between two restarts. Both are found with a table of the restarts in a range of
-// indices (`RestartRange`). Where the restarts are depends on the index buffer and not on a draw. So indirect draws
-// share a table if they have the same bound indices, restart index, topology and flags; its range has all bound
-// indices. Any other draw has a table of its own, whose range has the draw's indices.
+// A segment consists of the indices between two restarts. The segment and the number of primitives before it are found
+// with a table of the restarts in a range of indices (`RestartRange`). Where the restarts are depends on the index
+// buffer and not on a draw. So indirect draws share a table if they have the same bound indices, restart index,
+// topology and flags; its range has all bound indices. Any other draw has a table of its own, whose range has the
+// draw's indices.
 //
 // A `Run` summarises a sequence of consecutive indices. `join` computes the `Run` of two sequences, one behind the
 // other, from the `Run` of each. This operation is associative. A reduction and a scan can therefore compute, for each
@@ -222,9 +223,9 @@ var<workgroup> runs: array<Run, MAX_KERNEL_WIDTH>;
 // For each block of the workgroup, the mask of its restarts.
 var<workgroup> restarts: array<atomic<u32>, BLOCKS>;
 // In xfb_restart, `marks` has one bit for each block of a workgroup: whether the block contains a restart. In
-// xfb_restart_scan, `marks` has one bit for each invocation instead: whether the workgroups that it takes have a
-// restart. `restarts` then has the first of these restarts. This is possible because MAX_KERNEL_WIDTH is equal to
-// BLOCKS.
+// xfb_restart_scan, `marks` has one bit for each invocation instead: whether there is a restart in the workgroups whose
+// table elements the invocation takes. `restarts` then has the position of the first such restart for each invocation.
+// It has enough elements for that, because MAX_KERNEL_WIDTH is equal to BLOCKS.
 var<workgroup> marks: array<atomic<u32>, BLOCKS / 32u>;
 
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
@@ -543,7 +544,8 @@ fn load_block(table: vec2<u32>, block: u32) -> vec4<u32> {
 fn state_before(topology: u32, vertices: u32, table: vec2<u32>, entry: vec4<u32>, position: Position) -> State {
     let before = load2_aligned(entry_address(table, state_entry(position.block / BLOCKS)));
     let between = Run(entry.y >> 31u, entry.y & 0x3fffu, entry.z, (entry.y >> 14u) & 0x3fffu);
-    // This is computed before run_of_mask, whose loop needs registers.
+    // This state is computed before run_of_mask is called, so that its inputs need no registers during the loop in
+    // run_of_mask.
     let state = advance(topology, vertices, State(before.x, before.y), between);
     // Only the last block has more than 32 positions, and it has no restart.
     let bit = min(position.number, 31u);

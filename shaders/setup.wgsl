@@ -244,7 +244,8 @@ fn needed_by_input(input: Input, arguments: Arguments, restarts: DrawRestarts) -
 // what fits into the buffers
 
 // The result of a round of the loop in place(). A round goes over those draws of the block (one per invocation) that
-// are not placed yet. It places them up to and including the first one that does not fit completely.
+// are not placed yet. It places them up to and including the first one for which fewer records are left than it would
+// write if the round began with it, or all of them if there is no such draw.
 struct Round {
     end: u32, // the number of the first draw that is not placed
     records: u32,
@@ -256,8 +257,8 @@ var<workgroup> round: Round;
 // that fit.
 //
 // After a draw that does not fit completely, there is room for less than one of its primitives: at most 2
-// records. Later draws may have smaller primitives, and are placed in a new round. Each further round needs at
-// least one record, so all blocks together take at most 3 rounds more than there are blocks.
+// records. Later draws may have smaller primitives, and are placed in a new round. A round that ends before the
+// block's last draw takes at least one record, so all blocks together take at most 3 rounds more than there are blocks.
 fn place(local: u32, unplaced: DrawPlacement) -> DrawPlacement {
     let width = kernel_width();
     var placed = unplaced;
@@ -366,7 +367,8 @@ fn length_of_entries(input_count: u32, local: u32) -> u32 {
             all = add64(all, sum_runs(local, false, vec4<u32>(items, 0u, 0u, 0u), NO_RUN).last.xy);
         }
     }
-    // A draw has less than 2^31 items, and there are at most 2^16 draws, so the sum is below 2^47.
+    // A draw has less than 2^31 items, and there are at most 2^16 draws (MAX_ASSEMBLED_DRAWS in
+    // src/runtime/recorder/collect/values.rs), so the sum is below 2^47.
     let bits = load_setup().entry_bits;
     let rounded = add64(all, vec2<u32>((1u << bits) - 1u, 0u));
     return max(1u, (rounded.x >> bits) | ((rounded.y << 1u) << (31u - bits)));

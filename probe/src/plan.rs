@@ -179,8 +179,8 @@ impl CaseGroup<'_> {
         let strides: u64 = self.subject.layout.buffers().map(|(_, stride)| u64::from(stride)).sum();
         let inputs: u64 =
             self.subject.vertex_input.bindings.iter().map(|b| u64::from(b.stride)).sum();
-        // Instances without vertices are counted as if they had one vertex, because devices and drivers iterate over
-        // them.
+        // Instances without vertices count as if they had one vertex, because devices and drivers iterate over these
+        // instances. Draws without instances count as if they had one instance.
         let vertices = |vertices: u32, instances: u32| {
             u64::from(vertices.max(1)).saturating_mul(u64::from(instances.max(1)))
         };

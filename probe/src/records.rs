@@ -84,7 +84,7 @@ pub struct Differences {
     pub imprecise: u64,
     /// The largest distance between two such floats, in units in the last place.
     pub largest_ulp: u64,
-    /// The number of components that differ because at least one of them is undefined.
+    /// The number of components that differ because their value on at least one of the backends is undefined.
     pub undefined: u64,
     /// The name or id of the first output with an undefined component that differs.
     pub first_undefined: Option<String>,

@@ -174,7 +174,7 @@ impl Cell {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// All cases that ran are right, and nothing else is wrong.
+    /// At least one case ran. No case or trial is wrong or could not run, and the validation layer sent no messages.
     AllRight = 0,
     /// At least one case or [trial](crate::trial) (a test of a property that devices do not report) is wrong.
     Mismatches = 1,
@@ -210,7 +210,8 @@ pub struct ProbeReport {
     pub host: HostInfo,
     /// The command line of the run. Empty if the run was not started by a command.
     pub command: String,
-    /// The name of the device profile of the run. Empty if there was none.
+    /// The name of the [profile](crate::gpu::Profile) to which the run restricted the device, such as `bifrost`. Empty
+    /// if the run used all features of the device.
     pub profile: String,
     /// The resource plan, if an option selected one; otherwise empty.
     pub resources: String,
@@ -407,7 +408,8 @@ impl ProbeReport {
         self.losses.push(LostCase { backend, case: case.clone(), how, command });
     }
 
-    /// Adds the reason why cases of a row are left out on a backend.
+    /// Adds the reason why cases of a row are left out on a backend. If the row already has a reason on this backend,
+    /// only the first reason is kept.
     pub fn skip(&mut self, backend: Backend, row: impl Into<Row>, reason: impl Into<String>) {
         self.cell_mut(backend, row.into()).skipped.get_or_insert_with(|| reason.into());
     }

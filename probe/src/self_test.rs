@@ -1,9 +1,10 @@
 //! Tests the probe itself: puts every kind of fault into a correct capture, and checks that the
 //! diagnosis names it.
 //!
-//! The captures are synthetic: they have three instances in two buffers with gaps between or after outputs, an offset
-//! in the buffer that is not 0, and space for one more primitive. So this test does not say anything about a device. It
-//! shows whether [`diagnose`] finds every fault, so that a verdict without a fault can be trusted.
+//! The captures are synthetic, so this test does not say anything about a device. Each has three instances in two
+//! buffers, with gaps between or after outputs. It begins at an offset in the bound ranges that is not 0, and after it
+//! there is space for one more primitive. The test shows whether [`diagnose`] finds every fault, so that a verdict
+//! without a fault can be trusted.
 
 #![forbid(unsafe_code)]
 

@@ -14,8 +14,8 @@
 
 /// The sentinel of the dword that starts `dword * 4` bytes into the allocation of a capture buffer.
 pub const fn dword(buffer: u32, dword: u64) -> u32 {
-    // The hash is the finalizer of SplitMix64. The addition avoids the finalizer's fixed point at
-    // 0, which dword 0 of buffer 0 would have.
+    // The hash is the finalizer of SplitMix64, which maps 0 to 0. Because of the addition, dword 0 of
+    // buffer 0 has a sentinel other than 0, too.
     let mut x = (dword ^ ((buffer as u64) << 56)).wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

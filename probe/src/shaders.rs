@@ -333,7 +333,7 @@ fn serial_of(vertex: u32) -> i32 {
     mix32(vertex ^ SERIAL_SALT).cast_signed()
 }
 
-/// Returns the low 14 bits as an integer from -8192 to 8191. Sums of a few such integers are exact.
+/// Returns the low 14 bits minus 8192: an integer from -8192 to 8191, as a float. Sums of a few such floats are exact.
 fn small_float(bits: u32) -> f32 {
     ((bits & 0x3fff) as f32) - 8192.0
 }

@@ -414,7 +414,8 @@ impl Subject {
         let stride = self.layout.strides.get(buffer).copied().flatten()? as usize;
         let mut records = vec![0; stride * vertices as usize * instances as usize];
         let all = (0..instances).flat_map(|i| (0..vertices).map(move |v| (i, v)));
-        // The records come first in `zip`, so that no time is spent on instances without vertices.
+        // The records come first in `zip`: if there are none, because the instances have no vertices, the loop ends at
+        // once. With `all` first it would go over all instances.
         for (record, (instance, vertex)) in records.chunks_exact_mut(stride).zip(all) {
             shader.record(buffer, FIRST_INSTANCE + instance, FIRST_VERTEX + vertex, record);
         }

@@ -1,4 +1,4 @@
-//! Queries facts about the machine on systems other than Linux. A fact is `None` if the system does not have it.
+//! Queries facts about the machine on Windows, Android and macOS. A fact is `None` if the system does not report it.
 
 use std::ffi::CStr;
 #[cfg(target_os = "macos")]
@@ -51,7 +51,8 @@ pub(crate) fn android_property(name: &CStr) -> Option<String> {
     }
 }
 
-/// Returns a value of the kernel of macOS by its name, as `sysctlbyname` does: text that ends with a zero, or a number.
+/// Returns the bytes of a value of the kernel of macOS by its name, as `sysctlbyname` does: text that ends with a zero
+/// byte, or a number in native byte order. `None` on other systems, and if there is no such value.
 pub(crate) fn macos_value(name: &CStr) -> Option<Vec<u8>> {
     #[cfg(target_os = "macos")]
     {

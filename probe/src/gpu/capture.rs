@@ -103,7 +103,8 @@ impl Gpu {
     ///
     /// The captures are in one submission, unless that would probably exceed the [time
     /// limit](Self::set_submission_limit). A native capture also begins a new submission, and so a new command buffer,
-    /// if it leaves a buffer unbound that an earlier capture bound.
+    /// if it leaves a buffer unbound that an earlier capture bound: in the same command buffer, that buffer would still
+    /// be bound.
     ///
     /// # Errors
     /// [`GpuError::TargetRange`], [`GpuError::Capture`] with the first request that cannot be recorded, the errors of
@@ -316,7 +317,7 @@ fn arena_for(requests: &[CaptureRequest<'_>]) -> ArenaDesc {
     let tables: u64 = requests.iter().map(table).sum();
     let with_geometry = |desc: ArenaDesc, request: &CaptureRequest<'_>| {
         let primitives = request.draws.iter().map(|(topology, draw)| {
-            // A patch has at least one vertex.
+            // A patch has at least one vertex, so there are at most as many patches as vertices.
             let of_instance = match topology {
                 PrimitiveTopology::PatchList => draw.vertex_count.into(),
                 topology => topology.primitive_count(draw.vertex_count),

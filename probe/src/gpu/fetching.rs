@@ -19,7 +19,8 @@ pub struct Robustness {
 }
 
 impl Robustness {
-    /// Returns the features that the device has. Returns none if the options do not ask for robustness.
+    /// Returns the features that the device has. Returns none if the options do not ask for robustness, if the profile
+    /// is not [`Full`](Profile::Full), or if the device has only Vulkan 1.0.
     ///
     /// # Safety
     /// The device is of the instance.

@@ -37,8 +37,8 @@ enum Place {
     Everywhere,
     /// This trial only.
     Trial(Trial),
-    /// The captures of draws with this topology. With numbers of vertices and instances, only the captures of
-    /// that draw.
+    /// The captures of draws with this topology. If there are numbers of vertices and instances, only the captures of
+    /// draws that have these numbers, too.
     Draw(PrimitiveTopology, Option<(u32, u32)>),
 }
 
@@ -121,7 +121,8 @@ impl Gpu {
     }
 
     /// Simulates the injected fault if it is to happen in a draw of the capture requests: returns an error, ends the
-    /// process, or does not return. Otherwise returns `Ok`.
+    /// process, or does not return. [`Kind::Together`] happens only if there are several requests. Otherwise, and for
+    /// kinds of faults that other functions simulate, returns `Ok`.
     pub(super) fn fail_if_injected(
         &mut self,
         requests: &[CaptureRequest<'_>],

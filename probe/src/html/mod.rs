@@ -1,6 +1,6 @@
-//! Shows a report as one HTML file: the lost and the wrong cases, a table, and pictures of the
-//! topologies. Pictures of captures and the properties of the device are in fold-outs, which are
-//! closed at first.
+//! Shows one or more reports as one HTML file. Each report has the lost and the wrong cases, a table,
+//! and, in fold-outs that are closed at first, pictures of captures and the properties of the device.
+//! If no report has captures, pictures of the topologies are at the end.
 //!
 //! The file needs no other file, no script and no network, so that it can be sent by mail and
 //! attached to bug reports. `Escaped` escapes all text that is not vkxfb's own: names of devices,
@@ -112,7 +112,7 @@ fn write_page(page: &mut String, reports: &[ProbeReport]) -> fmt::Result {
     writeln!(page, "</body>\n</html>")
 }
 
-/// Writes pictures that show how each topology should be captured, for a report without captures.
+/// Writes pictures that show how each topology should be captured, for a page whose reports have no captures.
 fn write_topologies(page: &mut String) -> fmt::Result {
     write_pictures_head(page, "What each topology writes")?;
     for topology in PrimitiveTopology::ALL {

@@ -134,7 +134,7 @@ impl<'a> Panel<'a> {
             .add(self.wrong)
     }
 
-    /// Draws the number of a primitive. It is moved aside if another number is already at its
+    /// Draws the number of a primitive. The number is moved down if another number is already at its
     /// place.
     fn number(&mut self, primitive: u64, corners: &[Corner]) -> Text {
         let mut at = match corners {

@@ -293,8 +293,9 @@ impl Stage {
         for i in 0..items {
             self.put(first + 2 * i, at(i));
         }
-        // In the middle of a strip, the first primitive shares the edge from `at(0)` to `at(1)`
-        // with a primitive that is not shown, so no adjacency vertex belongs to this edge.
+        // If the stage begins in the middle of a strip, the first primitive that it shows shares the edge
+        // from `at(0)` to `at(1)` with a primitive that is not shown, so no adjacency vertex belongs to
+        // this edge.
         if self.first == 0 {
             self.put_adjacency(1, Point::new(30.0, 90.0), &[at(0), at(1)]);
         }

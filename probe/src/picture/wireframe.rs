@@ -79,8 +79,8 @@ pub fn wireframe(drawing: &Drawing) -> String {
         .to_string()
 }
 
-/// Returns the height of the picture, and a function that maps positions to it. Positions are
-/// scaled so that they fill the picture, and centred.
+/// Returns the height of the picture, and a function that maps positions of vertices to points in
+/// the picture. The positions are scaled and moved so that they fill the picture and are centred.
 fn fit(drawn: &[(u64, Vec<[f64; 2]>)]) -> (f32, impl Fn([f64; 2]) -> Point) {
     let all = || drawn.iter().flat_map(|(_, places)| places);
     let range = |axis: usize| {

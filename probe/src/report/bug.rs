@@ -1,5 +1,5 @@
-//! Writes a report as a single file, to be attached to a bug report for a driver. `vkxfb probe
-//! compare` also reads that file.
+//! Writes the reports of all devices as a single file, to be attached to a bug report for a driver.
+//! `vkxfb probe compare` also reads that file.
 
 use std::fmt::Write;
 

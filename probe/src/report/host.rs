@@ -133,9 +133,9 @@ fn trimmed(text: &str) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// Returns the name of the processor in `/proc/cpuinfo`. On 64-bit Arm the file has no name, but the implementer and
-/// the part number of each core. The cores may differ; then the result has all different numbers. `None` if the file
-/// has neither.
+/// Returns the name of the processor in `/proc/cpuinfo`. On 64-bit Arm the file has no name, but numbers for the
+/// implementer and the part of each core. The result then lists these numbers; a number that several cores have is
+/// listed once. `None` if the file has neither a name nor these numbers.
 fn cpu(cpuinfo: &str) -> Option<String> {
     let values = |wanted: &str| {
         let mut values: Vec<&str> = cpuinfo
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(host.machine.as_deref(), Some("Model1,1, macOS 15.1"));
         assert_eq!(host.cpu.as_deref(), Some("A Chip"));
         assert_eq!(host.memory_kib, Some(16 << 20));
-        // A value of another form than expected is not known.
+        // If a value does not have the expected form, the property is `None`.
         let host = HostInfo::of_sysctl(|_| Some(vec![1, 2]));
         assert_eq!((host.kernel, host.machine, host.memory_kib), (None, None, None));
         assert_eq!(HostInfo::of_sysctl(|_| None).cpu, None);

@@ -11,7 +11,7 @@ use super::{Case, names};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CaseResult {
-    /// Every byte is right, except for legal rotations.
+    /// Every byte is right, or triangles are rotated where the specification allows that.
     Right,
     /// The case could not be captured.
     NotRun,

@@ -68,7 +68,7 @@ impl Row {
     }
 }
 
-/// The row of draws with this topology that capture a vertex shader.
+/// Converts a topology to the row for draws with this topology and a vertex shader alone.
 impl From<PrimitiveTopology> for Row {
     fn from(topology: PrimitiveTopology) -> Self {
         Self { stage: CapturedStage::Vertex, topology }

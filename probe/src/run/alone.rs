@@ -111,8 +111,9 @@ fn run_batches(
         if let Some(reason) = unsupported(gpu, group) {
             report.skip(group.backend, group.row(), reason);
         } else {
-            // If this batch lost the device in an earlier process, `first` is the case after the
-            // loss. This process has to prepare the batch again.
+            // `first` is 0, unless this batch lost the device in an earlier process. Then it is the case
+            // after the lost one. This process has to prepare the batch again, and if that loses the
+            // device, too, the case `first` is blamed.
             tell(place.begin(first))?;
             match run_batch(gpu, &place, shared, report, tell) {
                 Ok(()) => {}

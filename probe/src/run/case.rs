@@ -69,7 +69,7 @@ impl Prepared {
             let bytes = u64::from(per_primitive) * u64::from(stride);
             let size = match overflowing == Some(stream) {
                 // The range has space for half of the primitives, and for all but the last 4 bytes of one more
-                // primitive. The device must not write any byte of that last one.
+                // primitive. Because this primitive does not fit completely, the device must not write any byte of it.
                 true => needed[stream as usize] / 2 * bytes + (bytes - 4),
                 // The range has space for one primitive more than the draw has, so that a surplus primitive would be
                 // noticed.

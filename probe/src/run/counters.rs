@@ -220,8 +220,8 @@ fn with_memory(
     let backend = pipeline.backend();
     let ctx = gpu.context();
     let usage = ctx.capture_buffer_usage(backend) | ctx.counter_buffer_usage(backend);
-    // No combination captures to the last slot. If its contents have changed after the submission, the copies before
-    // and after the captures were not executed.
+    // No combination captures to the last slot. If its contents are not the same after the submission, the copy to the
+    // memory or the copy from the memory was not executed.
     let bytes = vec![Combination::before(); combinations.len() + 1].concat();
     gpu.with_buffer(bytes.len() as u64, usage, MemoryLocation::Device, |gpu, memory| {
         gpu.write(memory, 0, &bytes)?;

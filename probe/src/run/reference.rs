@@ -111,7 +111,7 @@ impl RecordTable {
     }
 
     /// Returns the number of primitives that a draw of the batch writes to the buffers of a vertex
-    /// stream.
+    /// stream if all primitives fit.
     pub(super) fn primitives(&self, group: &CaseGroup<'_>, draw: DrawSize, stream: u32) -> u64 {
         match &self.records {
             TableRecords::Formulas { .. } | TableRecords::Captured(_) => {
@@ -196,7 +196,7 @@ impl References {
             });
             return Ok(TableRecords::Formulas { vertices, instances, strides, records }.into());
         }
-        // All backends capture the same topology. It is drawn as points or, if that is not
+        // All backends draw the shader with the same list topology: as points or, if that is not
         // possible, as lines with the provoking vertex for which all devices keep the order of
         // vertices.
         let (provoking, topology) = match group.subject.may_take_points() {

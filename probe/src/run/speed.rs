@@ -1,5 +1,5 @@
-//! Measures roughly how fast a device captures, for the head of the report. The benchmark (`vkxfb
-//! bench`) measures exactly.
+//! Measures roughly how fast a device captures, for the head of the report, and to leave out large
+//! draws that would take too long. The benchmark (`vkxfb bench`) measures exactly.
 
 use std::time::Duration;
 

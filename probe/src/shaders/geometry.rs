@@ -415,7 +415,7 @@ mod tests {
             words.iter().map(|word| u32::from_le_bytes(*word)).collect::<Vec<_>>()
         };
         // The record is that of the second vertex of invocation 1 for the second triangle, whose vertices are 1, 3, 2.
-        // The first five vertices of the draw are not used (`FIRST_VERTEX`).
+        // These are counted from the draw's first vertex, which has the number 5 (`FIRST_VERTEX`).
         let record = words(&emission.records[0][9 * 24..][..24]);
         assert_eq!(record, [0, 5 + 2, 1, 1, 1, 0]);
         let other = words(&emission.records[1][(14 + 9) * 12..][..12]);

@@ -1,4 +1,5 @@
-//! Records the steps of captures, which are in one submission or in several.
+//! Records the steps of captures (the copies to the capture buffers, the captures, and the copies from them) into the
+//! command buffers of one or several submissions.
 
 use ash::vk;
 use vkxfb::lower::Backend;

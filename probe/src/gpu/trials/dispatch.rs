@@ -28,8 +28,8 @@ struct Place {
     /// The index of the first word of the `VkDispatchIndirectCommand`. `None` for the direct
     /// dispatch.
     arguments: Option<u32>,
-    /// The index of the first count. For each workgroup, one word counts how often it ran. The next word counts all
-    /// workgroups that should not have run.
+    /// The index of the first count. For each workgroup that should run, one word counts how often it ran. The word
+    /// after these words counts all workgroups that should not have run.
     counts: u32,
 }
 
@@ -114,8 +114,9 @@ impl Dispatches {
                     }
                 }
                 for place in &self.places {
-                    // The barrier is recorded before each dispatch, because the validation layer
-                    // treats the buffer as a whole.
+                    // The dispatches write different words, so one barrier before the first of them would
+                    // be enough. But the validation layer treats the buffer as a whole, and would report
+                    // hazards between the dispatches.
                     stores_to_dispatches(ctx, cmd);
                     push(place.counts, place.groups, false);
                     match (place.arguments, place.groups) {
@@ -187,8 +188,8 @@ mod tests {
         let dispatches = Dispatches::new();
         let words = right(&dispatches);
         assert_eq!(dispatches.judge(&words), (true, "works".to_owned()));
-        // Changes the counts as if one workgroup ran twice, one did not run, and one ran that should not
-        // exist.
+        // Each element changes one count. The three changes are: a workgroup ran twice, a workgroup did not run,
+        // and a workgroup ran that should not exist.
         let place = &dispatches.places[2];
         let (first, behind) = (place.counts as usize, place.counts as usize + place.expected());
         for (word, count, ran) in [(first, 2, 25), (first + 7, 0, 23), (behind, 1, 25)] {

@@ -50,7 +50,7 @@ pub(super) const fn control_constants(
     }
 }
 
-/// The largest number of primitives that a patch is divided into: triangles of 4 * 4 quads.
+/// The largest number of primitives that a patch is divided into: two triangles for each of 4 * 4 quads.
 pub(super) const MOST_PRIMITIVES: u64 = 2 * 4 * 4;
 
 /// The number of primitives that a patch is divided into.
