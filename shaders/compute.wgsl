@@ -7,8 +7,8 @@
 // write neighbouring records. An unchecked capture has three invocations per two primitives: the hub's invocation
 // stores the hub for both, so that like the invocation of a rim vertex it stores two records.
 //
-// With primitive restart every index is an item. Which indices contribute to a primitive is only found out in this
-// shader.
+// With primitive restart every index is an item, and only this shader finds out which indices contribute to a
+// primitive.
 //
 // This shader is specialised into several pipelines (src/runtime/pipeline/key.rs). Pipelines for one draw read the
 // draw's parameters from push constants; there is one each without indices, with indices, and with primitive restart.
@@ -28,8 +28,8 @@ struct Work {
     is_hub: bool,
 }
 
-// The number of a workgroup in a dispatch. The dispatch may be folded into two axes, because the number of its
-// workgroups exceeds the limit of one axis (src/runtime/fold.rs).
+// The number of a workgroup in a dispatch. A dispatch is folded into two axes if the number of its workgroups exceeds
+// the limit of one axis (src/runtime/fold.rs).
 fn workgroup_number(id: vec3<u32>, workgroups: vec3<u32>) -> u32 {
     if is_unchecked() {
         return id.x;

@@ -111,7 +111,7 @@ fn hub_record(k: u32) -> u32 {
 // A range of consecutive records that are decomposed together: the records of an instance, or with
 // primitive restart the records between two restarts.
 struct Segment {
-    // The number of the segment's first record. Record 0 begins at `first_bytes` in each capture buffer.
+    // The number of the segment's first record. Record 0 begins at `first_bytes` (sysvals.wgsl) in each capture buffer.
     first: u32,
     count: u32,
 }

@@ -83,8 +83,8 @@ fn part_of(first: u32, number: u32) -> Part {
     return Part(first + low, number - first_draws[low]);
 }
 
-// A step of the binary search in part_of. Returns `low` + `step` if that input's first draw is not after draw
-// `number`, otherwise `low`.
+// A step of the binary search in part_of. Returns `low` + `step` if the first draw of the input with this number is not
+// after draw `number`, otherwise `low`.
 fn later_input(low: u32, number: u32, step: u32) -> u32 {
     if step >= kernel_width() || first_draws[low + step] > number {
         return low;

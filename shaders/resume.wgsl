@@ -1,7 +1,7 @@
 // Computes where the records of draws begin, for a capture that resumes from counters. The CPU knows how many
 // primitives the draws have, but not where in the buffers the capture begins. The CPU therefore numbers the records of
-// all draws from 0, and this kernel computes the first number whose record does not fit. The limit holds for every
-// draw, because all draws have the same number of vertices per primitive.
+// all draws from 0, and this kernel computes the first number whose record does not fit. This number is the limit for
+// every draw, because all draws have the same number of vertices per primitive.
 
 struct Resume {
     // `known` is the address of an array of `Batch` that the CPU wrote, `batches` the address to which the

@@ -2,8 +2,8 @@
 //!
 //! A runner creates a [`ProbeReport`], calls [`ProbeReport::record`] for each case (a draw that is captured with one
 //! pipeline), and passes the report to the code that shows it. Each [`Cell`] has the results of the cases in one row of
-//! the table on one backend. Up to [`MAX_FAILURES`] wrong cases are kept with all details. [`write_atomically`] writes
-//! all files, completely or not at all.
+//! the table on one backend. The first [`MAX_FAILURES`] wrong cases, and the first one of each cell, are kept with all
+//! details. [`write_atomically`] writes each file of a report completely or not at all.
 
 #![forbid(unsafe_code)]
 
@@ -57,7 +57,8 @@ pub const SCHEMA: u32 = 1;
 /// The version of vkxfb that made the report.
 pub const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The maximum number of wrong cases that are kept with all details. Further wrong cases are only counted.
+/// The maximum number of wrong cases in [`ProbeReport::mismatches`], which keeps all their details. Of further wrong
+/// cases, only the first one of each [`Cell`] is kept; the others are only counted.
 pub const MAX_FAILURES: usize = 64;
 
 /// The device under test, as Vulkan reports it.

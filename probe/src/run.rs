@@ -238,9 +238,9 @@ fn error_chain(error: &dyn std::error::Error) -> String {
 }
 
 /// Returns which pipelines to probe for a group (the cases with the same backend, shaders, provoking vertex and
-/// topology). Each element says whether the topology is compiled into the pipeline, by specialization constants. The
-/// native backend has no such pipelines. For the other backends, applications create pipelines of both kinds, so both
-/// are probed. But for the probe's own geometry shaders, only the pipeline for all topologies is created, to save time.
+/// topology). Each element says whether the topology is compiled into the pipeline, by specialization constants. On the
+/// native backend it never is. For the other backends, applications create pipelines with and without such constants,
+/// so both are probed. But for the probe's own geometry shaders, only the pipeline without is created, to save time.
 fn forms(group: &CaseGroup<'_>) -> VecDeque<bool> {
     match group.backend {
         Backend::Native => [false].into(),

@@ -81,8 +81,8 @@ fn move_by(mismatch: &mut Mismatch, by: u32) {
     }
 }
 
-/// With `VKXFB_GALLERY=dir` in the environment, `cargo test gallery` writes pictures of every fault
-/// to that directory.
+/// A picture of any fault is a complete SVG document. With `VKXFB_GALLERY=dir` in the environment,
+/// `cargo test gallery` also writes these pictures to that directory.
 #[test]
 fn gallery() {
     let directory = std::env::var_os("VKXFB_GALLERY").map(std::path::PathBuf::from);
