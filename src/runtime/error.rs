@@ -140,7 +140,7 @@ pub enum RuntimeError {
     },
     /// The application gave no set layout for a descriptor set that the shader uses.
     #[error(
-        "the shader uses descriptor set {set}, for which the {layouts} set layouts of the pipeline have none"
+        "the shader uses descriptor set {set}, for which the pipeline is given no layout: set_layouts has {layouts}"
     )]
     MissingSetLayout {
         /// The number of the set.
@@ -278,7 +278,10 @@ pub enum RuntimeError {
         capacity: u32,
     },
     /// The shader was lowered for another resource plan than the one that the context needs.
-    #[error("the shader reaches memory by {lowered}: this device takes {needed}")]
+    #[error(
+        "the shader is lowered for {lowered}, and captures on this device use {needed}: lower it for \
+         the compute_target of the context"
+    )]
     ResourcePlan {
         /// The plan that the shader was lowered for.
         lowered: ResourcePlan,
@@ -510,8 +513,8 @@ pub enum RuntimeError {
     /// Primitive restart was enabled with a pipeline that was created without it.
     #[error("primitive restart is enabled for a pipeline that was made without primitive restart")]
     NoRestart,
-    /// An indexed draw was recorded while no index buffer was bound.
-    #[error("an indexed draw, and no index buffer is bound")]
+    /// An indexed draw was recorded, or a restart index was set, while no index buffer was bound.
+    #[error("no index buffer is bound in the capture: bind one before (bind_index_buffer)")]
     NoIndexBuffer,
     /// A query was begun while another query of the same kind (transform feedback or primitives generated) was active.
     #[error("a query of that kind is active: it has to end before another begins")]

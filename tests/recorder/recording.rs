@@ -488,7 +488,7 @@ fn refusals_name_the_rule() {
     assert_eq!(
         errors.unwrap(),
         [
-            "an indexed draw, and no index buffer is bound",
+            "no index buffer is bound in the capture: bind one before (bind_index_buffer)",
             "primitive restart is enabled for a pipeline that was made without primitive restart",
             "no query of that kind is active",
             "counters 0 and 2 of the end of a capture are the same four bytes",

@@ -26,7 +26,7 @@ fn any_index_restarts() {
         let found = captures.capture(0, 100, &desc, &[], |recorder| {
             assert_eq!(
                 recorder.set_primitive_restart_index(7).unwrap_err().to_string(),
-                "an indexed draw, and no index buffer is bound"
+                "no index buffer is bound in the capture: bind one before (bind_index_buffer)"
             );
             // SAFETY: all buffers outlive the submission.
             unsafe {
