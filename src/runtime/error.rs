@@ -448,14 +448,17 @@ pub enum RuntimeError {
     },
     /// The arena has too little memory left.
     #[error(
-        "the arena has {left} bytes left of {capacity} for {part}, and the recording needs {needed}: {}",
-        room_for(*.needed, *.capacity, *.was_reset)
+        "the arena has {left} bytes left of {capacity} for {part}, and the recording needs {needed}{}: {}",
+        of_restarts(*.restarts), room_for(*.needed, *.capacity, *.was_reset)
     )]
     ArenaFull {
         /// The part of the arena: upload or scratch.
         part: &'static str,
         /// The number of bytes that are needed, including padding.
         needed: u64,
+        /// How many of these bytes are for primitive restart
+        /// ([`ArenaDesc::with_restarts`](super::ArenaDesc::with_restarts)).
+        restarts: u64,
         /// The number of bytes that are left.
         left: u64,
         /// The capacity in bytes.
@@ -633,6 +636,14 @@ impl RuntimeError {
     /// Returns a function for `map_err` that makes an error from the result of the command `call`.
     pub(crate) fn vulkan(call: &'static str) -> impl FnOnce(vk::Result) -> Self {
         move |result| Self::Vulkan { call, result }
+    }
+}
+
+/// Returns what the message of [`RuntimeError::ArenaFull`] says about memory for primitive restart.
+fn of_restarts(bytes: u64) -> String {
+    match bytes {
+        0 => String::new(),
+        bytes => format!(", {bytes} of them for primitive restart (with_restarts)"),
     }
 }
 
