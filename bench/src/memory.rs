@@ -234,7 +234,7 @@ fn arena_for(case: &Case) -> ArenaDesc {
     // The arena has room for a descriptor of each attribute, although not all may be used.
     desc.upload += case.workload.vertices().vertex_input().attributes.len() as u64 * 16;
     if case.has_restart() {
-        desc.scratch += ArenaDesc::restart_scratch(case.vertices.into());
+        desc = desc.with_restarts(1, case.vertices.into());
     }
     desc
 }

@@ -11,7 +11,7 @@ use spirv::{Decoration, ExecutionMode, StorageClass};
 
 use super::aggregate::{CapturedValue, Walk, size_of};
 use super::error::{label, labelled};
-use super::{CaptureError, Layout, LengthError, check_stride};
+use super::{CaptureError, CapturedOutput, Layout, LengthError, check_stride};
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::entry_point::EntryPoint;
 use crate::spirv::types::{Block, block_type, locations_of};
@@ -57,9 +57,12 @@ impl Layout {
         for pair in self.outputs.windows(2) {
             let [a, b] = pair else { continue };
             if a.buffer == b.buffer && a.offset + a.size() > b.offset {
+                let bytes = |o: &CapturedOutput| o.offset..=o.offset + o.size().saturating_sub(1);
                 return Err(CaptureError::Overlap {
                     first: label(a),
+                    first_bytes: bytes(a),
                     second: label(b),
+                    second_bytes: bytes(b),
                     buffer: a.buffer,
                 });
             }

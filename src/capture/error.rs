@@ -1,5 +1,7 @@
 //! The errors of layouts and capture lists, and the names of outputs in messages.
 
+use std::ops::RangeInclusive;
+
 use spirv::Op;
 
 use super::{CapturedOutput, MAX_XFB_BUFFERS, MAX_XFB_STRIDE};
@@ -38,8 +40,17 @@ pub enum CaptureError {
     Misaligned { output: String, offset: u32, alignment: u32 },
     #[error("output {output} ends at byte {end} of a record of {stride} bytes")]
     BeyondStride { output: String, end: u64, stride: u32 },
-    #[error("outputs {first} and {second} overlap in buffer {buffer}")]
-    Overlap { first: String, second: String, buffer: u32 },
+    #[error(
+        "outputs {first} (bytes {} to {}) and {second} (bytes {} to {}) overlap in buffer {buffer}",
+        .first_bytes.start(), .first_bytes.end(), .second_bytes.start(), .second_bytes.end()
+    )]
+    Overlap {
+        first: String,
+        first_bytes: RangeInclusive<u32>,
+        second: String,
+        second_bytes: RangeInclusive<u32>,
+        buffer: u32,
+    },
     #[error("output {output} goes to buffer {buffer}, for which the list has no stride")]
     MissingStride { output: String, buffer: u32 },
     #[error("the shader has no output {output}; it has: {found}")]

@@ -48,7 +48,7 @@ impl std::fmt::Display for ResourcePlan {
         match self {
             Self::DeviceAddress => f.write_str("device addresses"),
             Self::Descriptors { reads, writes } => {
-                write!(f, "{reads} and {writes} storage buffers")
+                write!(f, "descriptors ({reads} storage buffers to read, {writes} to write)")
             }
         }
     }

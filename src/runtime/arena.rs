@@ -31,6 +31,7 @@ use crate::sysval::entries::{
     ENTRIES_PER_BLOCK, ENTRY_BLOCK_SIZE, ENTRY_SIZE, Entries, EntryJob, EntrySums, EntryTables,
     PlaceEntries,
 };
+use crate::sysval::setup::{restart_blocks, restart_table_size};
 
 use self::part::{Kind, Level};
 pub(super) use self::part::{Part, Suballocation, aligned};
@@ -48,10 +49,11 @@ const SETS_GROWTH: u32 = 16;
 ///
 /// A capture takes 16 bytes of upload memory for each vertex attribute beyond the first, plus the push constant bytes
 /// that the shader reads. Each time that the pipeline, the vertex buffers or the push constants change between the
-/// draws of a capture, the capture takes this number of bytes once more. Counters, indirect arguments, conditional
-/// rendering, primitive restart and queries take memory per capture and per draw, which [`for_draws`](Self::for_draws)
-/// includes. Primitive restart also takes [`restart_scratch`](Self::restart_scratch). The end of a query counts as a
-/// draw, a [`flush`](super::Recorder::flush) counts as a capture, and each draw of a multi-draw counts as one draw.
+/// draws of a capture, the capture takes this number of bytes once more. [`for_draws`](Self::for_draws) includes what
+/// counters, indirect arguments, conditional rendering and queries take per capture and per draw, but not the scratch
+/// memory of primitive restart, which depends on the number of indices: [`with_restarts`](Self::with_restarts) adds it.
+/// The end of a query counts as a draw, a [`flush`](super::Recorder::flush) counts as a capture, and each draw of a
+/// multi-draw counts as one draw.
 ///
 /// An indirect draw counts as one draw for upload memory, whatever its `draw_count`. For scratch memory it counts as
 /// `draw_count` draws. But the number of draws for which a capture takes scratch memory is at most the number of
@@ -86,22 +88,15 @@ impl ArenaDesc {
     /// The largest amount of scratch memory in bytes that a capture takes in addition to its draws.
     const SCRATCH_PER_SETUP: u64 = 64;
 
-    /// The scratch memory in bytes for the restarts of a draw with `index_count` indices within the bound range. For an
-    /// indirect draw, pass the number of all indices in the bound range. Indirect draws of one capture, or between two
-    /// flushes, share that memory if they have the same index range, index type, restart index and topology.
-    pub const fn restart_scratch(index_count: u64) -> u64 {
-        use crate::sysval::setup::{restart_blocks, restart_table_size};
-        restart_table_size(restart_blocks(index_count))
-    }
-
     /// Describes an arena with `upload` and `scratch` bytes, and without descriptor sets.
     pub const fn new(upload: u64, scratch: u64) -> Self {
         Self { upload, scratch, descriptor_sets: 0 }
     }
 
     /// Describes an arena for `captures` captures that have `draws` draws in all, without primitive restart, of shaders
-    /// that have at most one attribute and read no push constants. [`with_pipeline`](Self::with_pipeline) adds memory
-    /// for other shaders. A size that would overflow is `u64::MAX`.
+    /// that have at most one attribute and read no push constants. [`with_restarts`](Self::with_restarts) and
+    /// [`with_pipeline`](Self::with_pipeline) add memory for other draws and shaders. Includes two descriptor sets per
+    /// capture. A size that would overflow is `u64::MAX`.
     pub const fn for_draws(captures: u64, draws: u64) -> Self {
         const fn size(captures: u64, per_setup: u64, draws: u64, per_draw: u64) -> u64 {
             captures.saturating_mul(per_setup).saturating_add(draws.saturating_mul(per_draw))
@@ -120,6 +115,23 @@ impl ArenaDesc {
         #[doc(hidden)]
         scratch: u64,
         descriptor_sets: u32,
+    }
+
+    /// Adds the memory for `draws` draws with primitive restart, each with `index_count` indices within the bound range.
+    /// For indirect draws, pass the number of all indices in the bound range; those of one capture, or between two
+    /// flushes, count as one draw if they have the same index range, index type, restart index and topology.
+    ///
+    /// ```
+    /// use vkxfb::ArenaDesc;
+    ///
+    /// // A capture that draws one strip of 40,000 indices.
+    /// let desc = ArenaDesc::for_draws(1, 1).with_restarts(1, 40_000);
+    /// assert!(desc.scratch > ArenaDesc::for_draws(1, 1).scratch);
+    /// ```
+    pub const fn with_restarts(mut self, draws: u64, index_count: u64) -> Self {
+        let bytes = restart_table_size(restart_blocks(index_count)).saturating_mul(draws);
+        self.scratch = self.scratch.saturating_add(bytes);
+        self
     }
 
     /// Adds the memory for the attributes and push constants of a pipeline that is bound `times` times. `times` counts

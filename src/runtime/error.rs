@@ -140,7 +140,7 @@ pub enum RuntimeError {
     },
     /// The application gave no set layout for a descriptor set that the shader uses.
     #[error(
-        "the shader uses descriptor set {set}, for which the {layouts} set layouts of the pipeline have none"
+        "the shader uses descriptor set {set}, for which the pipeline is given no layout: set_layouts has {layouts}"
     )]
     MissingSetLayout {
         /// The number of the set.
@@ -278,7 +278,10 @@ pub enum RuntimeError {
         capacity: u32,
     },
     /// The shader was lowered for another resource plan than the one that the context needs.
-    #[error("the shader reaches memory by {lowered}: this device takes {needed}")]
+    #[error(
+        "the shader is lowered for {lowered}, and captures on this device use {needed}: lower it for \
+         the compute_target of the context"
+    )]
     ResourcePlan {
         /// The plan that the shader was lowered for.
         lowered: ResourcePlan,
@@ -445,14 +448,17 @@ pub enum RuntimeError {
     },
     /// The arena has too little memory left.
     #[error(
-        "the arena has {left} bytes left of {capacity} for {part}, and the recording needs {needed}: {}",
-        room_for(*.needed, *.capacity, *.was_reset)
+        "the arena has {left} bytes left of {capacity} for {part}, and the recording needs {needed}{}: {}",
+        of_restarts(*.restarts), room_for(*.needed, *.capacity, *.was_reset)
     )]
     ArenaFull {
         /// The part of the arena: upload or scratch.
         part: &'static str,
         /// The number of bytes that are needed, including padding.
         needed: u64,
+        /// How many of these bytes are for primitive restart
+        /// ([`ArenaDesc::with_restarts`](super::ArenaDesc::with_restarts)).
+        restarts: u64,
         /// The number of bytes that are left.
         left: u64,
         /// The capacity in bytes.
@@ -510,8 +516,8 @@ pub enum RuntimeError {
     /// Primitive restart was enabled with a pipeline that was created without it.
     #[error("primitive restart is enabled for a pipeline that was made without primitive restart")]
     NoRestart,
-    /// An indexed draw was recorded while no index buffer was bound.
-    #[error("an indexed draw, and no index buffer is bound")]
+    /// An indexed draw was recorded, or a restart index was set, while no index buffer was bound.
+    #[error("no index buffer is bound in the capture: bind one before (bind_index_buffer)")]
     NoIndexBuffer,
     /// A query was begun while another query of the same kind (transform feedback or primitives generated) was active.
     #[error("a query of that kind is active: it has to end before another begins")]
@@ -630,6 +636,14 @@ impl RuntimeError {
     /// Returns a function for `map_err` that makes an error from the result of the command `call`.
     pub(crate) fn vulkan(call: &'static str) -> impl FnOnce(vk::Result) -> Self {
         move |result| Self::Vulkan { call, result }
+    }
+}
+
+/// Returns what the message of [`RuntimeError::ArenaFull`] says about memory for primitive restart.
+fn of_restarts(bytes: u64) -> String {
+    match bytes {
+        0 => String::new(),
+        bytes => format!(", {bytes} of them for primitive restart (with_restarts)"),
     }
 }
 

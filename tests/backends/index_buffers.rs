@@ -88,10 +88,9 @@ fn captured(gpu: &mut TestDevice, pipeline: &Pipeline, cases: &[Case], size: u64
     };
     let indices: Vec<Owned<Buffer>> = cases.iter().map(&mut make).collect();
     let draws = cases.len() as u64;
-    let count = cases.iter().map(|case| case.indices.len() as u64);
-    let desc = ArenaDesc::for_draws(1, draws);
-    let scratch = desc.scratch + count.map(ArenaDesc::restart_scratch).sum::<u64>();
-    let mut arena = gpu.arena(&desc.scratch(scratch));
+    let counts = cases.iter().map(|case| case.indices.len() as u64);
+    let desc = counts.fold(ArenaDesc::for_draws(1, draws), |desc, n| desc.with_restarts(1, n));
+    let mut arena = gpu.arena(&desc);
     let kernels = gpu.kernels();
     gpu.submit(|ctx, cmd| {
         let buffers = [Some(CaptureBuffer::new(target.raw(), size))];

@@ -323,9 +323,8 @@ fn runs(gpu: &mut TestDevice, pipeline: &Pipeline, drawn: Drawn, times: u32) -> 
     gpu.write(&indices, 0, bytemuck::cast_slice(&all)).unwrap();
     gpu.write(&counter, 0, &[0; 4]).unwrap();
     let kernels = gpu.kernels();
-    let arena = ArenaDesc::for_draws(1, 2).with_pipeline(pipeline, 2);
-    let arena = arena.scratch(arena.scratch + 2 * ArenaDesc::restart_scratch(VERTICES.into()));
-    let mut arena = gpu.arena(&arena);
+    let desc = ArenaDesc::for_draws(1, 2).with_pipeline(pipeline, 2);
+    let mut arena = gpu.arena(&desc.with_restarts(2, VERTICES.into()));
     gpu.submit(|ctx, cmd| {
         let buffers = [Some(CaptureBuffer::new(target.raw(), target.size()))];
         let desc = CaptureDesc::new(pipeline).buffers(&buffers);

@@ -374,7 +374,17 @@ fn contradictions_are_named() {
     );
     assert_eq!(
         error(&(buffer(2, 0, 16, 0) + &buffer(3, 0, 16, 4))),
-        CaptureError::Overlap { first: output(), second: "%3".to_owned(), buffer: 0 }
+        CaptureError::Overlap {
+            first: output(),
+            first_bytes: 0..=7,
+            second: "%3".to_owned(),
+            second_bytes: 4..=11,
+            buffer: 0
+        }
+    );
+    assert_eq!(
+        error(&(buffer(2, 0, 16, 0) + &buffer(3, 0, 16, 4))).to_string(),
+        format!("outputs {} (bytes 0 to 7) and %3 (bytes 4 to 11) overlap in buffer 0", output())
     );
 }
 

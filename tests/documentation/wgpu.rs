@@ -11,7 +11,8 @@ const XFB: &str = "examples/wgpu/src/xfb.rs";
 /// The example is a separate package, and its own tests run it.
 #[test]
 fn what_the_page_shows_is_run() {
-    let example = [XFB, "examples/wgpu/src/main.rs"].map(|file| trimmed(&read(file)));
+    let example = [XFB, "examples/wgpu/src/set.rs", "examples/wgpu/src/main.rs"]
+        .map(|file| trimmed(&read(file)));
     let page = read("src/guide/wgpu.md");
     let rust: Vec<&str> = blocks(&page)
         .filter(|(language, _)| language.starts_with("rust"))

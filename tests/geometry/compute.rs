@@ -25,7 +25,7 @@ fn arena(case: &Case, pipeline: &Pipeline) -> ArenaDesc {
     let streams = u64::from(pipeline.stream_count().max(queried));
     let captures = streams * case.sections.len() as u64;
     // Of draws that the CPU knows, and of others.
-    let (mut draws, mut primitives, mut restarts) = ([0u64; 2], 0, 0);
+    let (mut draws, mut primitives, mut restarted_draws) = ([0u64; 2], 0, 0);
     let indices = case.indices.size / u64::from(case.index_type.size());
     for draw in case.sections.iter().flat_map(|section| &section.draws) {
         let restarted = case.restart && draw.indexed;
@@ -43,18 +43,17 @@ fn arena(case: &Case, pipeline: &Pipeline) -> ArenaDesc {
             How::Indirect { most, .. } => draws[1] += u64::from(most.max(1)),
             _ => draws[1] += 1,
         }
-        restarts += if restarted { ArenaDesc::restart_scratch(indices) } else { 0 };
+        restarted_draws += u64::from(restarted);
     }
     let ends = case.queries.len() as u64 * captures;
-    restarts *= streams;
     let desc = ArenaDesc::for_draws(captures, streams * (draws[0] + draws[1]) + ends)
+        .with_restarts(streams * restarted_draws, indices)
         .with_pipeline(pipeline, captures)
         .with_geometry(pipeline, draws[0], primitives);
-    let desc = match draws[1] {
+    match draws[1] {
         0 => desc,
         _ => desc.with_geometry(pipeline, draws[1], u64::MAX),
-    };
-    desc.scratch(desc.scratch + restarts)
+    }
 }
 
 /// The reason why there is no result.

@@ -120,10 +120,9 @@ impl Everything {
     }
 
     fn arena(&mut self) -> Owned<Arena> {
-        let restart = ArenaDesc::restart_scratch(INDICES.into());
-        let desc = ArenaDesc::for_draws(4 * u64::from(most_draws()), 4 * u64::from(most_draws()));
-        let scratch = desc.scratch + u64::from(most_draws()) * restart;
-        self.gpu.arena(&desc.scratch(scratch))
+        let draws = u64::from(most_draws());
+        let desc = ArenaDesc::for_draws(4 * draws, 4 * draws).with_restarts(draws, INDICES.into());
+        self.gpu.arena(&desc)
     }
 
     /// Returns the number of allocations while this many draws are recorded.

@@ -4,10 +4,10 @@ use ash::vk;
 use vkxfb::lower::{Backend, Shader, compute};
 use vkxfb::runtime::vulkan::vertex_input_descriptions;
 use vkxfb::runtime::{
-    ArenaDesc, ArenaRing, Buffer, CaptureBuffer, CaptureDesc, CounterBuffer, Draw, Pipeline,
-    PipelineDesc, Recorder, RuntimeError, VertexBuffer,
+    ArenaDesc, ArenaRing, Buffer, CaptureBuffer, CaptureDesc, CounterBuffer, Draw, DrawIndexed,
+    IndexBuffer, IndexType, Pipeline, PipelineDesc, Recorder, RuntimeError, VertexBuffer,
 };
-use vkxfb::topology::PrimitiveTopology;
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::{OpenOptions, Resources};
 
@@ -209,4 +209,41 @@ fn a_dropped_recorder_leaves_a_capture_that_is_not_played() {
         Ok(())
     })
     .unwrap();
+}
+
+/// If primitive restart needs more scratch memory than the arena has, the error says what adds it.
+#[test]
+fn the_memory_of_restarts_is_named() {
+    const INDICES: u32 = 40_000;
+    for resources in RESOURCES {
+        let mut gpu = open(resources);
+        let pipeline = device::restarting_pipeline(&gpu, ProvokingVertex::First);
+        let target = target(&mut gpu);
+        let size = 2 * u64::from(INDICES);
+        let indices = gpu.buffer(size, gpu.context().index_buffer_usage(COMPUTE));
+        let indices = IndexBuffer::new(indices.raw(), size, IndexType::Uint16);
+        let bound = [Some(CaptureBuffer::new(target.raw(), target.size()))];
+        let desc = CaptureDesc::new(&pipeline).buffers(&bound);
+        let mut capture = gpu.new_capture();
+        let mut record = |size: &ArenaDesc| {
+            let mut arena = gpu.arena(size);
+            gpu.submit(|_, cmd| {
+                // SAFETY: the submission is waited for; all is of one device.
+                unsafe {
+                    let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
+                    recorder.bind_index_buffer(&indices)?;
+                    let draw = DrawIndexed::new(INDICES);
+                    recorder.draw_indexed(PrimitiveTopology::TriangleStrip, &draw)?;
+                    Ok(recorder.end(&[])?)
+                }
+            })
+        };
+        let size = ArenaDesc::for_draws(1, 1);
+        let error = record(&size).unwrap_err().to_string();
+        let with = size.with_restarts(1, INDICES.into());
+        let restarts = with.scratch - size.scratch;
+        let named = format!("{restarts} of them for primitive restart (with_restarts)");
+        assert!(error.contains(&named), "{error}");
+        record(&with).unwrap();
+    }
 }

@@ -152,7 +152,7 @@ fn a_set_without_a_layout_is_named() {
         for (given, set) in [(0, 0), (1, 2), (2, 2)] {
             let found = text(make_pipeline(&gpu, &lowered, &none, &layouts[..given]));
             let expected = format!(
-                "the shader uses descriptor set {set}, for which the {given} set layouts of the pipeline have none"
+                "the shader uses descriptor set {set}, for which the pipeline is given no layout: set_layouts has {given}"
             );
             assert_eq!(found, expected, "{}", lowered.backend());
         }

@@ -54,9 +54,7 @@ impl Buffers {
         let indices = gpu.filled(gpu.context().index_buffer_usage(COMPUTE), &values);
         let usage = gpu.context().capture_buffer_usage(COMPUTE);
         let target = gpu.buffer(u64::from(COUNT) * 3 * STRIDE, usage);
-        let desc = ArenaDesc::for_draws(1, 1);
-        let scratch = desc.scratch + ArenaDesc::restart_scratch(COUNT.into());
-        let arena = gpu.arena(&desc.scratch(scratch));
+        let arena = gpu.arena(&ArenaDesc::for_draws(1, 1).with_restarts(1, COUNT.into()));
         Some(Self { arena, indices, target, gpu })
     }
 

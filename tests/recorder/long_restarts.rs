@@ -172,9 +172,8 @@ fn check(gpu: &mut TestDevice, pipeline: &Pipeline, case: &Case, expected: &[u8]
     let usage = ctx.indirect_buffer_usage(COMPUTE);
     let arguments = buffer(gpu, usage, bytemuck::cast_slice(&commands));
     let draws = case.draws().count() as u64;
-    let desc = ArenaDesc::for_draws(1, draws);
-    let scratch = desc.scratch + draws * ArenaDesc::restart_scratch(case.indices.len() as u64);
-    let mut arena = gpu.arena(&desc.scratch(scratch));
+    let desc = ArenaDesc::for_draws(1, draws).with_restarts(draws, case.indices.len() as u64);
+    let mut arena = gpu.arena(&desc);
     let mut capture = gpu.new_capture();
 
     let bound = CaptureBuffer::new(target.raw(), target.size());
@@ -299,7 +298,7 @@ fn restarts_are_carried_from_round_to_round() {
     check(&mut gpu, &pipeline, &case, &expected, expected.len() / STRIDE);
 }
 
-/// The sizes of [`ArenaDesc::for_draws`] and [`ArenaDesc::restart_scratch`] are enough for many
+/// The sizes of [`ArenaDesc::for_draws`] and [`ArenaDesc::with_restarts`] are enough for many
 /// draws, too.
 #[test]
 fn many_restarted_draws_fit_in_what_they_are_said_to_take() {

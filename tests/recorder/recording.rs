@@ -329,9 +329,8 @@ fn no_barrier_can_be_left_out() {
         // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch
         // after another.
         unsafe { gpu.omit_barrier(omitted) };
-        let desc = ArenaDesc::for_draws(4, 4);
-        let scratch = desc.scratch + ArenaDesc::restart_scratch(MANY.into());
-        let mut arena = gpu.arena(&desc.scratch(scratch));
+        let desc = ArenaDesc::for_draws(4, 4).with_restarts(1, MANY.into());
+        let mut arena = gpu.arena(&desc);
         let counter = setup.counter();
         let strip = PrimitiveTopology::TriangleStrip;
         let recorded = gpu.submit(|ctx, cmd| {
@@ -426,9 +425,7 @@ fn few_of_many_indices_are_drawn() {
     let usage = gpu.context().indirect_buffer_usage(COMPUTE);
     let arguments = gpu.filled(usage, &[DRAWN, 1, 0, 0, 0]);
     let restarting = device::restarting_pipeline(&gpu, ProvokingVertex::First);
-    let desc = ArenaDesc::for_draws(1, 1);
-    let scratch = desc.scratch + ArenaDesc::restart_scratch(BOUND.into());
-    let mut arena = gpu.arena(&desc.scratch(scratch));
+    let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 1).with_restarts(1, BOUND.into()));
     let counter = setup.counter();
     let recorded = gpu.submit(|ctx, cmd| {
         // SAFETY: everything outlives the submission, which is waited for.
@@ -488,7 +485,7 @@ fn refusals_name_the_rule() {
     assert_eq!(
         errors.unwrap(),
         [
-            "an indexed draw, and no index buffer is bound",
+            "no index buffer is bound in the capture: bind one before (bind_index_buffer)",
             "primitive restart is enabled for a pipeline that was made without primitive restart",
             "no query of that kind is active",
             "counters 0 and 2 of the end of a capture are the same four bytes",

@@ -117,15 +117,15 @@ fn run(gpu: &mut TestDevice, case: &Case) -> Outcome {
         })
         .sum();
     let restarts = case.draws.iter().filter(|draw| is_restarted(draw)).count() as u64;
-    let restarts = restarts * ArenaDesc::restart_scratch(case.indices.len() as u64);
     let (direct, all) = (known.count() as u64, case.draws.len() as u64);
     let mut desc = ArenaDesc::for_draws(1, all + 2)
+        .with_restarts(restarts, case.indices.len() as u64)
         .with_pipeline(&pipeline, 1)
         .with_geometry(&pipeline, direct, patches);
     if direct < all {
         desc = desc.with_geometry(&pipeline, all - direct, u64::MAX);
     }
-    let mut arena = gpu.arena(&desc.scratch(desc.scratch + restarts));
+    let mut arena = gpu.arena(&desc);
     let kernels = gpu.kernels();
     gpu.submit(|ctx, cmd| {
         let buffer = memory.raw();

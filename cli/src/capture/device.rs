@@ -232,9 +232,12 @@ fn make_pipeline(gpu: &mut Gpu, lowered: &Lowered, job: &Job<'_>, made: &mut Mad
     // what the shader uses, and `check` made sure that the device supports the vertex formats.
     let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }?;
     let streams = u64::from(pipeline.stream_count());
-    let mut arena = ArenaDesc::for_draws(streams, streams).with_pipeline(&pipeline, streams);
-    arena.scratch += streams * indices.map_or(0, ArenaDesc::restart_scratch);
-    arena = arena.with_geometry(&pipeline, 1, job.drawn.items(job.assembly));
+    let mut arena = ArenaDesc::for_draws(streams, streams)
+        .with_pipeline(&pipeline, streams)
+        .with_geometry(&pipeline, 1, job.drawn.items(job.assembly));
+    if let Some(indices) = indices {
+        arena = arena.with_restarts(streams, indices);
+    }
     made.pipeline = Some(pipeline);
     made.arena = Some(gpu.create_arena(&arena)?);
     Ok(())

@@ -129,15 +129,16 @@ impl Flag {
     /// # Safety
     /// The device of `xfb` is live.
     unsafe fn frame(&mut self, wave: &Wave) -> Result<()> {
+        let Self { device, queue, buffers, xfb, painter } = self;
         let Buffers { vertices, indices, wave: uniform, captured, vertices_read, pixels_read } =
-            &self.buffers;
-        self.queue.write_buffer(uniform, 0, bytemuck::bytes_of(wave));
+            &*buffers;
+        queue.write_buffer(uniform, 0, bytemuck::bytes_of(wave));
 
         // wgpu has one kind of commands in an encoder, its own or those of Vulkan. It orders what it knows of: that the
         // buffers are used so between the encoders, and how the next one uses them.
         let [mut before, mut capture, mut after] = ["before", "capture", "after"].map(|label| {
             let label = Some(label);
-            self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label })
+            device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label })
         });
         let transitions = [
             (vertices, BufferUses::STORAGE_READ_ONLY),
@@ -148,17 +149,17 @@ impl Flag {
         let transitions = transitions.map(|(buffer, state)| BufferTransition { buffer, state });
         before.transition_resources(transitions.into_iter(), std::iter::empty());
         // SAFETY: the caller's contract. What is recorded is waited for.
-        unsafe { self.xfb.capture(&mut capture, vertices, indices, captured) }?;
-        self.painter.draw(&mut after, captured, INDICES, pixels_read);
+        unsafe { xfb.capture(&mut capture, vertices, indices, captured) }?;
+        painter.draw(&mut after, captured, INDICES, pixels_read);
         after.copy_buffer_to_buffer(captured, 0, vertices_read, 0, captured.size());
-        self.queue.submit([before, capture, after].map(wgpu::CommandEncoder::finish));
+        queue.submit([before, capture, after].map(wgpu::CommandEncoder::finish));
 
         let (vertices, indices) = scene::mesh();
         let bent = |index: &u16| wave.bend(&vertices[usize::from(*index)]);
         let expected: Vec<Captured> = indices.iter().map(bent).collect();
-        let found = read(&self.device, vertices_read)?;
+        let found = read(device, vertices_read)?;
         check::capture(bytemuck::cast_slice(&found), &expected).context("the capture")?;
-        check::picture(&read(&self.device, pixels_read)?, &expected).context("the picture")?;
+        check::picture(&read(device, pixels_read)?, &expected).context("the picture")?;
         println!("{} vertices as the CPU computes them, captured and drawn", expected.len());
         Ok(())
     }

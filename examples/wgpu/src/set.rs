@@ -14,18 +14,21 @@ impl UniformSet {
     /// The buffer is of the device, and lives as long as the set is used.
     pub unsafe fn new(device: &ash::Device, uniform: vk::Buffer) -> Result<Self> {
         const UNIFORM: vk::DescriptorType = vk::DescriptorType::UNIFORM_BUFFER;
-        let bindings = [vk::DescriptorSetLayoutBinding::default()
-            .descriptor_type(UNIFORM)
-            .descriptor_count(1)
-            // Captures by compute read what the vertex stage would.
-            .stage_flags(vk::ShaderStageFlags::COMPUTE)];
-        let sizes = [vk::DescriptorPoolSize::default().ty(UNIFORM).descriptor_count(1)];
         // SAFETY: the caller's contract.
         unsafe {
+            let bindings = [vk::DescriptorSetLayoutBinding::default()
+                .binding(0)
+                .descriptor_type(UNIFORM)
+                .descriptor_count(1)
+                // Captures by compute read what the vertex stage would.
+                .stage_flags(vk::ShaderStageFlags::COMPUTE)];
             let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
             let layout = device.create_descriptor_set_layout(&info, None)?;
+
+            let sizes = [vk::DescriptorPoolSize::default().ty(UNIFORM).descriptor_count(1)];
             let info = vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&sizes);
             let pool = device.create_descriptor_pool(&info, None)?;
+
             let layouts = [layout];
             let info = vk::DescriptorSetAllocateInfo::default()
                 .descriptor_pool(pool)
@@ -36,6 +39,7 @@ impl UniformSet {
                 [vk::DescriptorBufferInfo::default().buffer(uniform).range(vk::WHOLE_SIZE)];
             let write = vk::WriteDescriptorSet::default()
                 .dst_set(raw)
+                .dst_binding(0)
                 .descriptor_type(UNIFORM)
                 .buffer_info(&buffers);
             device.update_descriptor_sets(&[write], &[]);

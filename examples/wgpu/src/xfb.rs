@@ -125,16 +125,17 @@ impl Xfb {
             return Ok(buffer);
         }
         // wgpu's own buffers have no addresses, but it takes those of others.
-        let usage = self.context.capture_buffer_usage(Backend::Compute)
+        let Self { context, allocator, buffers, .. } = self;
+        let usage = context.capture_buffer_usage(Backend::Compute)
             | vk::BufferUsageFlags::VERTEX_BUFFER
             | vk::BufferUsageFlags::TRANSFER_SRC
             | vk::BufferUsageFlags::TRANSFER_DST;
         let with_address = BufferDesc::new("wgpu", size, usage, MemoryLocation::Device);
         // SAFETY: the caller's contract.
         unsafe {
-            let buffer = Buffer::new(&self.context, &mut self.allocator, &with_address)?;
+            let buffer = Buffer::new(context, allocator, &with_address)?;
             let hal = hal::vulkan::Buffer::from_raw_externally_owned(buffer.raw(), Box::new(|| ()));
-            self.buffers.push(buffer);
+            buffers.push(buffer);
             Ok(device.create_buffer_from_hal::<Vulkan>(hal, &desc))
         }
     }
@@ -150,7 +151,7 @@ impl Xfb {
         indices: &wgpu::Buffer,
         captured: &wgpu::Buffer,
     ) -> Result<()> {
-        let Self { context, pipeline, kernels, arena, set, .. } = self;
+        let Self { context, allocator, pipeline, kernels, arena, set, .. } = self;
         // SAFETY: the caller's contract.
         unsafe {
             arena.reset();
@@ -161,6 +162,7 @@ impl Xfb {
             encoder.as_hal_mut::<Vulkan, _, _>(|encoder| {
                 let cmd = encoder.context("not an encoder of Vulkan")?.raw_handle();
                 let mut capture = Capture::new(context, kernels);
+                let arena = arena.growing(allocator);
                 let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
                 recorder.bind_descriptor_sets(0, &[set.raw], &[])?;
                 recorder.bind_index_buffer(&indices)?;

@@ -121,6 +121,9 @@ impl Block {
 }
 
 impl Part {
+    /// What [`RuntimeError::ArenaFull`] calls scratch memory.
+    pub(in crate::runtime) const SCRATCH: &'static str = Kind::Scratch.name();
+
     /// # Errors
     /// The errors of [`Arena::new`](super::Arena::new).
     ///
@@ -253,6 +256,7 @@ impl Part {
         RuntimeError::ArenaFull {
             part: self.kind.name(),
             needed,
+            restarts: 0,
             left,
             capacity: self.capacity(),
             was_reset: self.was_reset,

@@ -126,8 +126,9 @@ fn many_restarted_draws_cost_what_one_does() {
             let count = Some((counts.raw(), 4 * place));
             let buffer = arguments.raw();
             let draw = IndirectDraw { buffer, offset: 0, draw_count, stride: 20, count };
-            let scratch = (16 << 10) + ArenaDesc::restart_scratch(INDICES.into());
-            let desc = ArenaDesc::new(1 << 10, scratch).descriptor_sets(2);
+            let desc = ArenaDesc::new(1 << 10, 16 << 10)
+                .with_restarts(1, INDICES.into())
+                .descriptor_sets(2);
             captures.capture(0, 100, &desc, &[], |recorder| {
                 // SAFETY: all buffers outlive the submission.
                 unsafe {

@@ -26,7 +26,7 @@ fn any_index_restarts() {
         let found = captures.capture(0, 100, &desc, &[], |recorder| {
             assert_eq!(
                 recorder.set_primitive_restart_index(7).unwrap_err().to_string(),
-                "an indexed draw, and no index buffer is bound"
+                "no index buffer is bound in the capture: bind one before (bind_index_buffer)"
             );
             // SAFETY: all buffers outlive the submission.
             unsafe {
@@ -57,8 +57,7 @@ fn what_is_beyond_the_indices_does_not_restart() {
         let indices = captures.indices(&[4_u32, 0, 5, 6]);
         let bound = IndexBuffer::new(indices.raw(), 16, IndexType::Uint32);
         let draw = DrawIndexed::new(70);
-        let scratch = (8 << 10) + ArenaDesc::restart_scratch(4);
-        let desc = ArenaDesc::new(1 << 12, scratch).descriptor_sets(4);
+        let desc = ArenaDesc::new(1 << 12, 8 << 10).with_restarts(1, 4).descriptor_sets(4);
         let found = captures.capture(0, 200, &desc, &[], |recorder| {
             // SAFETY: all buffers outlive the submission.
             unsafe {

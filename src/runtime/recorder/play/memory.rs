@@ -58,7 +58,8 @@ impl Player<'_> {
             }
         }
         // SAFETY: the caller's contract.
-        unsafe { playback.arena.reserve(self.ctx, upload + tables, scratch) }?;
+        let reserved = unsafe { playback.arena.reserve(self.ctx, upload + tables, scratch) };
+        reserved.map_err(|error| self.with_restarts(error))?;
         self.places.readable = split(playback.arena.upload_address());
         if self.ctx.table().is_some() {
             let [upload, scratch] = playback.arena.windows();
@@ -66,6 +67,18 @@ impl Player<'_> {
             self.assign();
         }
         Ok(())
+    }
+
+    /// Adds to an error about scratch memory how much of it is for primitive restart.
+    fn with_restarts(&self, mut error: RuntimeError) -> RuntimeError {
+        if let RuntimeError::ArenaFull { part, restarts, .. } = &mut error
+            && *part == Part::SCRATCH
+        {
+            let is_table =
+                |block: &&Block| block.contents == Contents::Scratch(Scratch::RestartTable);
+            *restarts = self.plan.blocks.iter().filter(is_table).map(|b| aligned(b.size)).sum();
+        }
+        error
     }
 
     /// Writes the tables of all states that captures use.
