@@ -4,7 +4,7 @@ use spirv::{BuiltIn, StorageClass};
 
 use super::aggregate::{CapturedValue, Walk};
 use super::interface::{InterfaceVariable, interface_variables, list_outputs};
-use super::{CaptureError, CapturedOutput};
+use super::{CaptureError, CapturedOutput, MAX_XFB_STRIDE};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::EntryPoint;
 
@@ -28,11 +28,6 @@ pub enum Space {
     BuiltIn(BuiltIn),
 }
 
-/// The size in bytes of the largest output that is looked into. Devices limit all outputs of a vertex together to a few
-/// hundred bytes (`maxVertexOutputComponents` is 128 on most), and a module that declares an array of thousands of
-/// elements must not take the time to list them.
-const MAX_OUTPUT_SIZE: u32 = 1 << 13;
-
 /// A scalar, vector or column of an output.
 pub(crate) struct Leaf {
     pub(crate) output: CapturedOutput,
@@ -40,7 +35,7 @@ pub(crate) struct Leaf {
 }
 
 impl<'a> Outputs<'a> {
-    /// Finds the outputs of an entry point. An output that is larger than `MAX_OUTPUT_SIZE`, or whose type cannot be
+    /// Finds the outputs of an entry point. An output that is larger than the largest record, or whose type cannot be
     /// captured, is in `variables`, but has no scalars, vectors or columns in `leaves`.
     pub fn of(declarations: &'a Declarations, entry: &EntryPoint) -> Self {
         let variables = interface_variables(declarations, entry, StorageClass::Output);
@@ -48,7 +43,9 @@ impl<'a> Outputs<'a> {
         for variable in &variables {
             let value = CapturedValue {
                 buffer: 0,
-                stride: MAX_OUTPUT_SIZE,
+                // Devices limit all outputs of a vertex together to a quarter of this size (`maxVertexOutputComponents`
+                // is 128 on most). Without a limit, to list the elements of an array of thousands would take long.
+                stride: MAX_XFB_STRIDE,
                 variable: variable.variable,
                 path: variable.path.clone(),
                 name: variable.name.clone(),
