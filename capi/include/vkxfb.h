@@ -826,7 +826,7 @@ VkxfbResult vkxfb_context_create(const VkxfbRequiredFeatures *requiredFeatures,
  * Captures need `bufferDeviceAddress` (below Vulkan 1.2 with `VK_KHR_buffer_device_address`).
  * Without it they use descriptors, and need `shaderStorageBufferArrayDynamicIndexing` (below
  * Vulkan 1.1 with `VK_KHR_storage_buffer_storage_class`). A device with `vulkanMemoryModel` also
- * needs `vulkanMemoryModelDeviceScope`. Captures also make use of:
+ * needs `vulkanMemoryModelDeviceScope`, so `vulkanMemoryModel` must not be left out. Captures also make use of:
  * - `storageBuffer8BitAccess` and `shaderInt8` (below Vulkan 1.2 with `VK_KHR_8bit_storage` and
  *   `VK_KHR_shader_float16_int8`): index buffers of any size, not only of multiples of 4 bytes;
  * - `shaderInt64`: faster captures on llvmpipe.
@@ -834,7 +834,8 @@ VkxfbResult vkxfb_context_create(const VkxfbRequiredFeatures *requiredFeatures,
  * The library cannot query what a device was created with, so it does not notice if `pCreateInfo`
  * has what the device lacks. Captures may then work or not, and the validation layer reports the
  * errors that `vkxfb_context_create` names. If you do not know whether a feature was enabled,
- * leave it out.
+ * leave it out. For `vulkanMemoryModel` that is no answer: the validation layer reports
+ * `VUID-RuntimeSpirv-vulkanMemoryModel-06265` if it was enabled without `vulkanMemoryModelDeviceScope`.
  *
  * The argument `pipelineCache` is that of `vkxfb_context_create`.
  *

@@ -146,6 +146,10 @@ pub struct Capabilities {
     /// The feature `vulkanMemoryModelDeviceScope`, which the barriers and atomics of captures need if the application
     /// enables `vulkanMemoryModel`.
     pub memory_model_device_scope: bool,
+    /// Whether an existing device was created with the feature `vulkanMemoryModel`, as [`restrict`](Self::restrict)
+    /// found. Before a device is created this is false, because [`RequiredFeatures`](super::RequiredFeatures) then adds
+    /// `vulkanMemoryModelDeviceScope` where it is needed.
+    pub(super) memory_model: bool,
     /// The feature `shaderFloat64`. No generated shader needs it; an application's own shader may need it.
     pub shader_float64: bool,
     /// The feature `shaderClipDistance`. No generated shader needs it; an application's own shader may need it.

@@ -64,6 +64,12 @@ impl Capabilities {
                     reasons
                         .push(format!("{addresses}, and for descriptors in its place {obstacles}"));
                 }
+                // VUID-RuntimeSpirv-vulkanMemoryModel-06265: see `RequiredFeatures::add_to`.
+                if self.memory_model && !self.memory_model_device_scope {
+                    let reason = "the feature vulkanMemoryModel is enabled without \
+                                  vulkanMemoryModelDeviceScope, which captures then need";
+                    reasons.push(reason.to_owned());
+                }
                 // Every conforming device has workgroups of this size; a layer or an emulator may
                 // not conform.
                 let invocations = self.limits.workgroup_invocations();

@@ -11,7 +11,9 @@ impl Capabilities {
     /// `info` is the structure that the device was created with, or an equivalent one: it has the enabled extensions,
     /// and the enabled features in `pEnabledFeatures`, in `VkPhysicalDeviceFeatures2` or in other structures of the
     /// chain. Afterwards [`availability`](Self::availability) and
-    /// [`required_features`](super::super::required_features) consider only what is enabled.
+    /// [`required_features`](super::super::required_features) consider only what is enabled. A device with the feature
+    /// `vulkanMemoryModel` and without `vulkanMemoryModelDeviceScope` cannot capture by compute, so a device that has the
+    /// former must not be described without it.
     ///
     /// ```no_run
     /// use ash::{khr, vk};
@@ -89,6 +91,14 @@ impl Capabilities {
             && (self.api_version >= vk::API_VERSION_1_2
                 || self.has_extension(khr::_8bit_storage::NAME)
                     && self.has_extension(khr::shader_float16_int8::NAME));
+        // A structure without the extension that defines it has no effect.
+        let has_memory_model = self.api_version >= vk::API_VERSION_1_2
+            || self.has_extension(khr::vulkan_memory_model::NAME);
+        self.memory_model = has_memory_model && has(ChainedFeature::VulkanMemoryModel);
+        // Without the feature vulkanMemoryModel, nothing needs the scope.
+        if self.memory_model {
+            self.memory_model_device_scope &= has(ChainedFeature::VulkanMemoryModelDeviceScope);
+        }
         self.dynamic_rendering &= has(ChainedFeature::DynamicRendering);
         self.synchronization2 &= has(ChainedFeature::Synchronization2);
         for (feature, enabled) in [
@@ -187,13 +197,58 @@ mod tests {
         }
     }
 
+    /// Compute shaders have barriers with the scope Device, which a device with `vulkanMemoryModel` allows only with
+    /// `vulkanMemoryModelDeviceScope`.
+    #[test]
+    fn the_memory_model_needs_the_scope_of_the_device() {
+        let available = |model, scope| {
+            let mut vulkan12 = vk::PhysicalDeviceVulkan12Features::default()
+                .buffer_device_address(true)
+                .vulkan_memory_model(model)
+                .vulkan_memory_model_device_scope(scope);
+            let info = vk::DeviceCreateInfo::default().push_next(&mut vulkan12);
+            restricted(&info).availability(Backend::Compute)
+        };
+        for (model, scope) in [(false, false), (false, true), (true, true)] {
+            assert_eq!(available(model, scope), Ok(()));
+        }
+        assert_eq!(
+            available(true, false).unwrap_err().to_string(),
+            "the compute backend is not available on Test as the device was created: \
+             the feature vulkanMemoryModel is enabled without vulkanMemoryModelDeviceScope, \
+             which captures then need"
+        );
+        // Below Vulkan 1.2, the structure has an effect only with its extension.
+        for (names, is_available) in
+            [(&[][..], true), (&[khr::vulkan_memory_model::NAME.as_ptr()], false)]
+        {
+            let mut caps = full();
+            caps.api_version = vk::API_VERSION_1_1;
+            caps.extensions.insert(khr::vulkan_memory_model::NAME.to_owned());
+            let core = vk::PhysicalDeviceFeatures::default()
+                .shader_storage_buffer_array_dynamic_indexing(true);
+            let mut model =
+                vk::PhysicalDeviceVulkanMemoryModelFeatures::default().vulkan_memory_model(true);
+            let info = vk::DeviceCreateInfo::default()
+                .enabled_extension_names(names)
+                .enabled_features(&core)
+                .push_next(&mut model);
+            // SAFETY: the structures are valid.
+            unsafe { caps.restrict(&info) };
+            assert_eq!(caps.availability(Backend::Compute).is_ok(), is_available);
+        }
+    }
+
     /// A device that was created with the required features of all backends supports all backends.
     #[test]
     fn what_is_required_is_enough() {
         let required = required_features(&full(), &Backend::ALL).unwrap();
         let mut rendering =
             vk::PhysicalDeviceDynamicRenderingFeatures::default().dynamic_rendering(true);
-        let info = vk::DeviceCreateInfo::default().push_next(&mut rendering);
+        let mut memory_model =
+            vk::PhysicalDeviceVulkanMemoryModelFeatures::default().vulkan_memory_model(true);
+        let info =
+            vk::DeviceCreateInfo::default().push_next(&mut rendering).push_next(&mut memory_model);
         // SAFETY: the structures are valid.
         let caps = unsafe { required.with_create_info(info, restricted) };
         assert_eq!(caps.available(), Backend::ALL);

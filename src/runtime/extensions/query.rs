@@ -232,6 +232,7 @@ pub(in crate::runtime) unsafe fn query(
         }),
         byte_loads: (storage_8bit.storage_buffer8_bit_access & int8.shader_int8) == vk::TRUE,
         memory_model_device_scope: memory_model.vulkan_memory_model_device_scope == vk::TRUE,
+        memory_model: false,
         shader_draw_parameters: if api_version >= vk::API_VERSION_1_1 {
             draw_parameters.shader_draw_parameters == vk::TRUE
         } else {
