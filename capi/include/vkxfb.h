@@ -107,7 +107,7 @@ extern "C" {
 #define VKXFB_DEVICE_DEBUG_NAMES 16
 
 /**
- * Draws are large: capturing them may take a dispatch of more than 64 workgroups, which is usual
+ * Draws may be large: capturing them may take a dispatch of more than 64 workgroups, which is usual
  * for more than 4,096 vertices. A draw whose arguments only the GPU knows counts as large if the
  * capture buffers have room for so many vertices.
  */
@@ -119,7 +119,8 @@ extern "C" {
 #define VKXFB_DRAWS_INDEXED 2
 
 /**
- * Draws have indices, and primitive restart is enabled.
+ * Draws have indices, and primitive restart is enabled. With `VKXFB_DRAWS_INDEXED`, there are draws with and
+ * without primitive restart.
  */
 #define VKXFB_DRAWS_RESTART 4
 
@@ -130,17 +131,17 @@ extern "C" {
 #define VKXFB_DRAWS_CHECKED 8
 
 /**
- * A capture has several draws.
+ * A capture may have several draws.
  */
 #define VKXFB_DRAWS_SEVERAL 16
 
 /**
- * Captures have counters or queries.
+ * Captures may have counters or queries.
  */
 #define VKXFB_DRAWS_COUNTED 32
 
 /**
- * Only the GPU knows how much this or another draw of the capture draws: it is an indirect draw, a
+ * Possibly only the GPU knows how much this or another draw of the capture draws: it is an indirect draw, a
  * draw by byte count, or a draw with conditional rendering or primitive restart.
  */
 #define VKXFB_DRAWS_INDIRECT 64
@@ -484,7 +485,7 @@ typedef struct {
 } VkxfbPipelineCreateInfo;
 
 /**
- * A kind of draw for which `vkxfb_pipeline_prepare` compiles pipelines.
+ * Draws for which `vkxfb_pipeline_prepare` compiles pipelines.
  */
 typedef struct {
   /**
@@ -493,7 +494,9 @@ typedef struct {
   VkPrimitiveTopology topology;
   /**
    * `VKXFB_DRAWS_` bits. 0 stands for small direct draws with one instance and without indices,
-   * each of which is the only draw of its capture.
+   * each of which is the only draw of its capture. Each bit except `VKXFB_DRAWS_INDEXED` and
+   * `VKXFB_DRAWS_RESTART` adds draws to those that the other bits stand for. Draws with indices and draws
+   * without need two elements. If in doubt, use `VKXFB_DRAWS_ANY`.
    */
   uint32_t flags;
 } VkxfbExpectedDraws;
@@ -926,7 +929,7 @@ VkxfbResult vkxfb_pipeline_create(const VkxfbContext *context,
                                   VkxfbPipeline **pPipeline);
 
 /**
- * Compiles the Vulkan pipelines for draws of these kinds that are not compiled yet, so that no
+ * Compiles the Vulkan pipelines for these draws that are not compiled yet, so that no
  * recording waits for a compiler. Any thread may call this while others record. A pipeline that is
  * compiled during a recording does not use a pipeline cache.
  *

@@ -154,35 +154,45 @@ pub struct VkxfbPipelineProperties {
 
 extensible!(VkxfbPipelineProperties { ..push_constant_size });
 
-/// Draws are large: capturing them may take a dispatch of more than 64 workgroups, which is usual
+/// Draws may be large: capturing them may take a dispatch of more than 64 workgroups, which is usual
 /// for more than 4,096 vertices. A draw whose arguments only the GPU knows counts as large if the
 /// capture buffers have room for so many vertices.
 pub const VKXFB_DRAWS_LARGE: u32 = 1;
 /// Draws have indices.
 pub const VKXFB_DRAWS_INDEXED: u32 = 2;
-/// Draws have indices, and primitive restart is enabled.
+/// Draws have indices, and primitive restart is enabled. With `VKXFB_DRAWS_INDEXED`, there are draws with and
+/// without primitive restart.
 pub const VKXFB_DRAWS_RESTART: u32 = 4;
 /// Draws may have several instances, vertex buffers of more than 4 GiB, buffers that are not
 /// aligned to the largest accesses to them, or indices and vertices outside of their buffers.
 pub const VKXFB_DRAWS_CHECKED: u32 = 8;
-/// A capture has several draws.
+/// A capture may have several draws.
 pub const VKXFB_DRAWS_SEVERAL: u32 = 16;
-/// Captures have counters or queries.
+/// Captures may have counters or queries.
 pub const VKXFB_DRAWS_COUNTED: u32 = 32;
-/// Only the GPU knows how much this or another draw of the capture draws: it is an indirect draw, a
+/// Possibly only the GPU knows how much this or another draw of the capture draws: it is an indirect draw, a
 /// draw by byte count, or a draw with conditional rendering or primitive restart.
 pub const VKXFB_DRAWS_INDIRECT: u32 = 64;
 /// Draws of every kind, also in captures that mix them.
 pub const VKXFB_DRAWS_ANY: u32 = 128;
 
-/// A kind of draw for which `vkxfb_pipeline_prepare` compiles pipelines.
+/// The properties that draws may have or not.
+const POSSIBLE_DRAWS: u32 = VKXFB_DRAWS_LARGE
+    | VKXFB_DRAWS_CHECKED
+    | VKXFB_DRAWS_SEVERAL
+    | VKXFB_DRAWS_COUNTED
+    | VKXFB_DRAWS_INDIRECT;
+
+/// Draws for which `vkxfb_pipeline_prepare` compiles pipelines.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct VkxfbExpectedDraws {
     /// The topology. A pipeline without `dynamicTopology` uses its own topology instead.
     pub topology: vk::PrimitiveTopology,
     /// `VKXFB_DRAWS_` bits. 0 stands for small direct draws with one instance and without indices,
-    /// each of which is the only draw of its capture.
+    /// each of which is the only draw of its capture. Each bit except `VKXFB_DRAWS_INDEXED` and
+    /// `VKXFB_DRAWS_RESTART` adds draws to those that the other bits stand for. Draws with indices and draws
+    /// without need two elements. If in doubt, use `VKXFB_DRAWS_ANY`.
     pub flags: u32,
 }
 
@@ -213,7 +223,7 @@ pub unsafe extern "C" fn vkxfb_pipeline_create(
     }
 }
 
-/// Compiles the Vulkan pipelines for draws of these kinds that are not compiled yet, so that no
+/// Compiles the Vulkan pipelines for these draws that are not compiled yet, so that no
 /// recording waits for a compiler. Any thread may call this while others record. A pipeline that is
 /// compiled during a recording does not use a pipeline cache.
 ///
@@ -349,11 +359,23 @@ impl VkxfbExpectedDraws {
         if unknown != 0 {
             return Err(Error::Argument(format!("flags has unknown bits: {unknown:#x}")));
         }
-        let has = |flag| flags & flag != 0;
-        if has(VKXFB_DRAWS_ANY) {
+        if flags & VKXFB_DRAWS_ANY != 0 {
             expected.extend(ExpectedDraws::every(topology));
-        } else {
-            expected.push(
+            return Ok(());
+        }
+        // Draws with indices have them in each kind, with and without restart where both are named.
+        let indices = match flags & (VKXFB_DRAWS_INDEXED | VKXFB_DRAWS_RESTART) {
+            0 => &[0][..],
+            VKXFB_DRAWS_INDEXED => &[VKXFB_DRAWS_INDEXED],
+            VKXFB_DRAWS_RESTART => &[VKXFB_DRAWS_RESTART],
+            _ => &[VKXFB_DRAWS_INDEXED, VKXFB_DRAWS_RESTART],
+        };
+        // The other properties are those that draws may have, so each kind has some of them.
+        let kinds =
+            (0..=flags & POSSIBLE_DRAWS).filter(|kind| kind & !(flags & POSSIBLE_DRAWS) == 0);
+        expected.extend(kinds.flat_map(|kind| {
+            indices.iter().map(move |indices| {
+                let has = |flag| (kind | indices) & flag != 0;
                 ExpectedDraws::new(topology)
                     .large(has(VKXFB_DRAWS_LARGE))
                     .indexed(has(VKXFB_DRAWS_INDEXED | VKXFB_DRAWS_RESTART))
@@ -361,9 +383,9 @@ impl VkxfbExpectedDraws {
                     .checked(has(VKXFB_DRAWS_CHECKED))
                     .several(has(VKXFB_DRAWS_SEVERAL))
                     .counted(has(VKXFB_DRAWS_COUNTED))
-                    .indirect(has(VKXFB_DRAWS_INDIRECT)),
-            );
-        }
+                    .indirect(has(VKXFB_DRAWS_INDIRECT))
+            })
+        }));
         Ok(())
     }
 }
@@ -574,5 +596,55 @@ impl<'a> Stage<'a> {
         let mut shader = Shader::new(self.words).specialization(&self.specialization);
         (shader.stage, shader.entry_point) = (self.stage, self.entry_point);
         shader
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vkxfb::topology::PrimitiveTopology;
+
+    use super::*;
+
+    fn expected(flags: u32) -> Vec<ExpectedDraws> {
+        let mut expected = Vec::new();
+        let draws = VkxfbExpectedDraws { topology: vk::PrimitiveTopology::LINE_STRIP, flags };
+        draws.add_to(&mut expected).unwrap();
+        expected
+    }
+
+    /// Whether everything is in `all`.
+    fn are_in(some: &[ExpectedDraws], all: &[ExpectedDraws]) -> bool {
+        some.iter().all(|draws| all.contains(draws))
+    }
+
+    /// A draw with primitive restart is one of which only the GPU knows how much it draws, but alone in its capture it
+    /// is another kind of draw than one that follows an indirect draw.
+    #[test]
+    fn more_flags_stand_for_more_draws() {
+        let indices = VKXFB_DRAWS_INDEXED | VKXFB_DRAWS_RESTART;
+        for flags in 0..VKXFB_DRAWS_ANY {
+            let all = expected(flags);
+            assert!(are_in(&all, &expected(VKXFB_DRAWS_ANY)));
+            for fewer in (0..flags).filter(|fewer| fewer & !flags == 0) {
+                // Draws with indices never are draws without.
+                let is_less = fewer & indices != 0 || flags & indices == 0;
+                assert_eq!(are_in(&expected(fewer), &all), is_less, "{fewer:#x}, {flags:#x}");
+            }
+        }
+    }
+
+    #[test]
+    fn flags_are_kinds_of_draws() {
+        let draws = ExpectedDraws::new(PrimitiveTopology::LineStrip);
+        assert_eq!(expected(0), [draws]);
+        let indexed = draws.indexed(true);
+        assert_eq!(expected(VKXFB_DRAWS_INDEXED), [indexed]);
+        let restart = indexed.restart(true);
+        assert_eq!(
+            expected(VKXFB_DRAWS_RESTART | VKXFB_DRAWS_INDIRECT),
+            [restart, restart.indirect(true)]
+        );
+        let both = expected(VKXFB_DRAWS_RESTART | VKXFB_DRAWS_INDEXED | VKXFB_DRAWS_SEVERAL);
+        assert_eq!(both, [indexed, restart, indexed.several(true), restart.several(true)]);
     }
 }

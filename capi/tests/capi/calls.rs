@@ -32,7 +32,7 @@ const STRIP: vk::PrimitiveTopology = vk::PrimitiveTopology::TRIANGLE_STRIP;
 
 /// A device with a context, a capture and a pipeline.
 pub struct Objects {
-    device: ash::Device,
+    pub device: ash::Device,
     pub context: *mut VkxfbContext,
     pub capture: *mut VkxfbCapture,
     pub pipeline: *mut VkxfbPipeline,

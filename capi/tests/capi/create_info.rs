@@ -12,7 +12,9 @@ use vkxfb_capi::{
 
 /// The objects that exist before a `VkDevice`.
 pub struct Physical {
-    entry: ash::Entry,
+    /// Dropped after the instance, whose commands it has loaded.
+    _entry: ash::Entry,
+    get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
     pub instance: ash::Instance,
     pub required: *mut VkxfbRequiredFeatures,
 }
@@ -26,9 +28,20 @@ impl Physical {
 
     /// The same, of which captures make use as those bits say.
     pub fn with_flags(api_version: u32, flags: u32) -> Self {
+        Self::through(None, api_version, flags)
+    }
+
+    /// The same, with the commands that a function of the test returns.
+    pub fn through(
+        get_instance_proc_addr: Option<vk::PFN_vkGetInstanceProcAddr>,
+        api_version: u32,
+        flags: u32,
+    ) -> Self {
         // SAFETY: what is created is destroyed in the reverse order.
         unsafe {
             let entry = ash::Entry::load().unwrap();
+            let get_instance_proc_addr =
+                get_instance_proc_addr.unwrap_or(entry.static_fn().get_instance_proc_addr);
             let application = vk::ApplicationInfo::default().api_version(api_version);
             let (instance_flags, mut names) = crate::portability::enumeration(&entry).unwrap();
             if flags & VKXFB_DEVICE_DEBUG_NAMES != 0 {
@@ -39,7 +52,8 @@ impl Physical {
                 .application_info(&application)
                 .enabled_extension_names(&names);
             let instance = entry.create_instance(&info, None).unwrap();
-            let mut this = Self { entry, instance, required: ptr::null_mut() };
+            let required = ptr::null_mut();
+            let mut this = Self { _entry: entry, get_instance_proc_addr, instance, required };
             let info = VkxfbPhysicalDeviceInfo { flags, ..this.info(api_version) };
             let created = vkxfb_required_features_create(&info, &mut this.required);
             assert_eq!(created, VkxfbResult::VkxfbSuccess, "{}", super::calls::last_error());
@@ -52,7 +66,7 @@ impl Physical {
         let physical_device = unsafe { self.instance.enumerate_physical_devices() }.unwrap()[0];
         VkxfbPhysicalDeviceInfo {
             struct_size: size_of::<VkxfbPhysicalDeviceInfo>(),
-            get_instance_proc_addr: Some(self.entry.static_fn().get_instance_proc_addr),
+            get_instance_proc_addr: Some(self.get_instance_proc_addr),
             instance: self.instance.handle(),
             api_version,
             physical_device,

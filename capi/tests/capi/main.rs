@@ -15,6 +15,7 @@ mod languages;
 mod messages;
 #[path = "../../../examples/common/portability.rs"]
 mod portability;
+mod prepared;
 #[path = "../../../tests/common/skip.rs"]
 mod skip;
 mod tessellation;

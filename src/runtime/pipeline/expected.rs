@@ -10,7 +10,8 @@ use crate::topology::PrimitiveTopology;
 /// pipelines.
 ///
 /// [`new`](Self::new) describes captures of one small draw that is neither indirect nor indexed. Each of the other
-/// functions changes one property of the draws:
+/// functions changes one property of the draws. A value is exactly one kind: `counted(true)` describes captures with
+/// counters, and none without. [`every`](Self::every) describes draws of which less is known.
 ///
 /// ```
 /// use vkxfb::runtime::ExpectedDraws;
@@ -86,7 +87,8 @@ impl ExpectedDraws {
         counted: bool,
         /// Whether only the GPU knows the arguments of the draws, as in indirect draws, byte-count draws and
         /// conditional rendering, or the arguments of other draws in the same capture. Set it also if another draw of
-        /// the capture has primitive restart.
+        /// the capture has primitive restart. A draw with primitive restart that is alone in its capture is not of this
+        /// kind.
         indirect: bool,
     }
 
