@@ -1013,8 +1013,8 @@ VkxfbResult vkxfb_capture_reset(VkxfbCapture *capture);
  * Begins a capture. Its commands are collected, and `vkxfb_capture_end` records them. If the
  * capture was begun before and has not ended, the draws of that time are dropped.
  *
- * If this fails, all commands up to `vkxfb_capture_end` fail, too, with the same result: it is
- * enough to check the result of `vkxfb_capture_end`.
+ * If this or a later command fails, all commands up to `vkxfb_capture_end` fail, too, with the same result
+ * and with a message that names the command: it is enough to check the result of `vkxfb_capture_end`.
  *
  * # Safety
  * `capture` is live and `pBeginInfo` points to a valid structure, whose pipeline was made with the

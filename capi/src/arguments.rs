@@ -1,6 +1,6 @@
 //! Checks and converts arguments from C: pointers that may be null, arrays, and strings.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_void};
 use std::ptr::null_mut;
 
 use ash::vk;
@@ -82,6 +82,23 @@ pub(crate) unsafe fn strings<'a>(
     // SAFETY: as above.
     let text = |&start| unsafe { string(start, name) }?.ok_or(Error::NullElement(name));
     pointers.iter().map(text).collect()
+}
+
+/// Checks that all structures of a chain have a type. `name` is the name of the structure that points to the chain.
+///
+/// # Safety
+/// The chain is valid.
+pub(crate) unsafe fn typed_chain(chain: *const c_void, name: &'static str) -> Result<(), Error> {
+    let mut next = chain.cast::<vk::BaseInStructure<'_>>();
+    // SAFETY: the caller's contract; each structure of a chain begins with these members.
+    while let Some(base) = unsafe { next.as_ref() } {
+        // 0 is the type of VkApplicationInfo, which is in no chain.
+        if base.s_type == vk::StructureType::APPLICATION_INFO {
+            return Err(Error::NoType(name));
+        }
+        next = base.p_next;
+    }
+    Ok(())
 }
 
 /// Creates an object for a function of the C interface: calls `make`, and writes a pointer to the

@@ -140,9 +140,8 @@ pub struct VkxfbCapture {
     /// A number that identifies the memory in the arena. Each reset changes it, and no other
     /// capture has the same number.
     memory: u64,
-    /// The result and the message of the first command that failed since the capture was begun.
-    /// `None` if none has failed.
-    failed: Option<(VkxfbResult, String)>,
+    /// The first command that failed since the capture was begun. `None` if none has failed.
+    failed: Option<Failed>,
     /// Whether `vkxfb_capture_finish` has ended the capture, so that it can be played.
     is_finished: bool,
     pub(crate) active_queries: Vec<ActiveQuery>,
@@ -216,8 +215,8 @@ pub unsafe extern "C" fn vkxfb_capture_reset(capture: *mut VkxfbCapture) -> Vkxf
 /// Begins a capture. Its commands are collected, and `vkxfb_capture_end` records them. If the
 /// capture was begun before and has not ended, the draws of that time are dropped.
 ///
-/// If this fails, all commands up to `vkxfb_capture_end` fail, too, with the same result: it is
-/// enough to check the result of `vkxfb_capture_end`.
+/// If this or a later command fails, all commands up to `vkxfb_capture_end` fail, too, with the same result
+/// and with a message that names the command: it is enough to check the result of `vkxfb_capture_end`.
 ///
 /// # Safety
 /// `capture` is live and `pBeginInfo` points to a valid structure, whose pipeline was made with the
@@ -234,7 +233,9 @@ pub unsafe extern "C" fn vkxfb_capture_begin(
     // SAFETY: the caller's contract.
     unsafe {
         anew(capture);
-        command(capture, |capture| capture.begin(&read(p_begin_info, "pBeginInfo")?))
+        command(capture, "vkxfb_capture_begin", |capture| {
+            capture.begin(&read(p_begin_info, "pBeginInfo")?)
+        })
     }
 }
 
@@ -250,7 +251,9 @@ pub unsafe extern "C" fn vkxfb_capture_begin_inactive(capture: *mut VkxfbCapture
     // SAFETY: the caller's contract.
     unsafe {
         anew(capture);
-        command(capture, |capture| Ok(capture.capture.begin_inactive()?))
+        command(capture, "vkxfb_capture_begin_inactive", |capture| {
+            Ok(capture.capture.begin_inactive()?)
+        })
     }
 }
 
@@ -301,7 +304,7 @@ pub unsafe extern "C" fn vkxfb_capture_end(
 ) -> VkxfbResult {
     // SAFETY: the caller's contract.
     let result = unsafe {
-        command(capture, |capture| {
+        command(capture, "vkxfb_capture_end", |capture| {
             let counters = array(p_counter_buffers, counter_buffer_count, "pCounterBuffers")?;
             let captured = Output::new(p_captured, "pCaptured")?;
             let recorded = capture.end(command_buffer, counters)?;
@@ -337,7 +340,7 @@ pub unsafe extern "C" fn vkxfb_capture_finish(
 ) -> VkxfbResult {
     // SAFETY: the caller's contract.
     unsafe {
-        command(capture, |capture| {
+        command(capture, "vkxfb_capture_finish", |capture| {
             let counters = array(p_counter_buffers, counter_buffer_count, "pCounterBuffers")?;
             let counters = capture.counter_buffers(counters)?;
             capture.capture.end(&counters)?;
@@ -376,8 +379,8 @@ pub unsafe extern "C" fn vkxfb_capture_play(
         // SAFETY: the caller's contract.
         let (capture, captured) =
             unsafe { (required_mut(capture, "capture")?, Output::new(p_captured, "pCaptured")?) };
-        if let Some((result, message)) = &capture.failed {
-            return Err(Error::Earlier(*result, message.clone()));
+        if let Some(failed) = &capture.failed {
+            return Err(failed.error());
         }
         if !capture.is_finished {
             let message = "the capture was not ended by vkxfb_capture_finish";
@@ -441,20 +444,38 @@ pub unsafe extern "C" fn vkxfb_capture_order_destroy(order: *mut VkxfbCaptureOrd
     guard_quietly(|| drop(unsafe { owned(order) }));
 }
 
-/// Calls `function`, which implements a command of a capture. If it fails, all later commands of
+/// A command of a capture that has failed.
+struct Failed {
+    /// The name of the function.
+    name: &'static str,
+    result: VkxfbResult,
+    message: String,
+}
+
+impl Failed {
+    /// Returns the error of a later command. It names the one that failed, because a program may check the result of
+    /// the end alone.
+    fn error(&self) -> Error {
+        let Self { name, result, message } = self;
+        Error::Earlier { name, result: *result, message: message.clone() }
+    }
+}
+
+/// Calls `function`, which implements the command `name` of a capture. If it fails, all later commands of
 /// the capture fail, unless the capture is finished: then it stays unchanged, and can be played.
 ///
 /// # Safety
 /// The pointer is null, or to a live capture that nothing else uses meanwhile.
 pub(crate) unsafe fn command(
     capture: *mut VkxfbCapture,
+    name: &'static str,
     function: impl FnOnce(&mut VkxfbCapture) -> Result<(), Error>,
 ) -> VkxfbResult {
     let result = guard(|| {
         // SAFETY: the caller's contract.
         let capture = unsafe { required_mut(capture, "capture") }?;
         match &capture.failed {
-            Some((result, message)) => Err(Error::Earlier(*result, message.clone())),
+            Some(failed) => Err(failed.error()),
             None if capture.is_finished => {
                 let message = "the capture has ended by vkxfb_capture_finish: begin it again";
                 Err(Error::Argument(message.to_owned()))
@@ -467,7 +488,8 @@ pub(crate) unsafe fn command(
         && result != VkxfbResult::VkxfbSuccess
         && !capture.is_finished
     {
-        capture.failed.get_or_insert_with(|| (result, last_message()));
+        let failed = || Failed { name, result, message: last_message() };
+        capture.failed.get_or_insert_with(failed);
     }
     result
 }

@@ -9,7 +9,7 @@ use gpu_allocator::{AllocationSizes, AllocatorDebugSettings};
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{ConsumerScope, Context, Kernels};
 
-use crate::arguments::{create, owned, required, strings};
+use crate::arguments::{create, owned, required, strings, typed_chain};
 use crate::device::{
     VKXFB_DEVICE_DEBUG_NAMES, VKXFB_DEVICE_NO_INDIRECT_DISPATCH, VKXFB_DEVICE_NO_INDIRECT_DRAWS,
     VKXFB_DEVICE_NO_OPTIMIZATION, VkxfbPhysicalDeviceInfo, VkxfbRequiredFeatures,
@@ -120,6 +120,7 @@ pub unsafe extern "C" fn vkxfb_context_create_for_device(
             }
             let names = created_with.pp_enabled_extension_names;
             strings(names, created_with.enabled_extension_count, "ppEnabledExtensionNames")?;
+            typed_chain(created_with.p_next, "pCreateInfo")?;
             let enabled = VkxfbRequiredFeatures::query(&info, Some(created_with))?;
             let shared = Arc::new(Shared::new(&enabled, device, pipeline_cache)?);
             Ok(VkxfbContext { shared })

@@ -9,7 +9,7 @@ use vkxfb::runtime::{
     Capabilities, CreateInfoAdditions, RequiredFeatures, RuntimeError, required_features,
 };
 
-use crate::arguments::{create, owned, required_mut, strings};
+use crate::arguments::{create, owned, required_mut, strings, typed_chain};
 use crate::error::{Error, VkxfbResult, guard, guard_quietly};
 use crate::extensible::{extensible, read};
 
@@ -139,6 +139,7 @@ pub unsafe extern "C" fn vkxfb_required_features_add_to(
             let info = required_mut(p_create_info, "pCreateInfo")?;
             let (names, count) = (info.pp_enabled_extension_names, info.enabled_extension_count);
             strings(names, count, "ppEnabledExtensionNames")?;
+            typed_chain(info.p_next, "pCreateInfo")?;
             *info = required.features.add_to(*info, &mut required.additions);
         }
         Ok(())
@@ -203,8 +204,10 @@ impl VkxfbRequiredFeatures {
             let version = info.api_version;
             let queried = Capabilities::query(&entry, &instance, version, info.physical_device);
             let capabilities = queried.map_err(|error| match error {
-                RuntimeError::MissingInstanceExtension { .. } if version < vk::API_VERSION_1_0 => {
-                    Error::ApiVersion(version, error)
+                RuntimeError::MissingInstanceExtension { name: extension, .. }
+                    if version < vk::API_VERSION_1_1 =>
+                {
+                    Error::ApiVersion { version, extension }
                 }
                 error => error.into(),
             })?;

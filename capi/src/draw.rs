@@ -79,7 +79,7 @@ pub unsafe extern "C" fn vkxfb_capture_bind_pipeline(
 ) -> VkxfbResult {
     // SAFETY: the caller's contract.
     unsafe {
-        command(capture, |capture| {
+        command(capture, "vkxfb_capture_bind_pipeline", |capture| {
             let pipeline = required(pipeline, "pipeline")?;
             Ok(capture.recorder().bind_pipeline(&pipeline.pipeline)?)
         })
@@ -99,7 +99,7 @@ pub unsafe extern "C" fn vkxfb_capture_bind_vertex_buffers(
 ) -> VkxfbResult {
     // SAFETY: the caller's contract.
     unsafe {
-        command(capture, |capture| {
+        command(capture, "vkxfb_capture_bind_vertex_buffers", |capture| {
             let buffers = array(p_buffers, buffer_count, "pBuffers")?;
             let buffers = capture.vertex_buffers("pBuffers", first_binding, buffers, &[])?;
             Ok(capture.recorder().bind_vertex_buffers(&buffers)?)
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn vkxfb_capture_bind_vertex_buffers2(
 ) -> VkxfbResult {
     // SAFETY: the caller's contract.
     unsafe {
-        command(capture, |capture| {
+        command(capture, "vkxfb_capture_bind_vertex_buffers2", |capture| {
             let buffers = array(p_buffers, buffer_count, "pBuffers")?;
             let strides = match p_strides.is_null() {
                 true => &[],
@@ -155,7 +155,7 @@ pub unsafe extern "C" fn vkxfb_capture_bind_index_buffer(
 ) -> VkxfbResult {
     // SAFETY: the caller's contract.
     unsafe {
-        command(capture, |capture| {
+        command(capture, "vkxfb_capture_bind_index_buffer", |capture| {
             let &VkxfbBufferRange { buffer, offset, size } = required(p_buffer, "pBuffer")?;
             let index_type = IndexType::try_from(index_type)
                 .map_err(|_| Error::Argument(format!("indexType is {}", index_type.as_raw())))?;
@@ -184,9 +184,12 @@ pub unsafe extern "C" fn vkxfb_capture_bind_descriptor_sets(
 ) -> VkxfbResult {
     // SAFETY: the caller's contract.
     unsafe {
-        command(capture, |capture| {
+        command(capture, "vkxfb_capture_bind_descriptor_sets", |capture| {
             let sets = array(p_descriptor_sets, descriptor_set_count, "pDescriptorSets")?;
             let offsets = array(p_dynamic_offsets, dynamic_offset_count, "pDynamicOffsets")?;
+            if sets.contains(&vk::DescriptorSet::null()) {
+                return Err(Error::NullElement("pDescriptorSets"));
+            }
             Ok(capture.recorder().bind_descriptor_sets(first_set, sets, offsets)?)
         })
     }
@@ -209,7 +212,7 @@ pub unsafe extern "C" fn vkxfb_capture_assume_descriptor_sets(
 ) -> VkxfbResult {
     // SAFETY: the caller's contract.
     unsafe {
-        command(capture, |capture| {
+        command(capture, "vkxfb_capture_assume_descriptor_sets", |capture| {
             Ok(capture.recorder().assume_descriptor_sets(first_set, descriptor_set_count)?)
         })
     }
@@ -228,7 +231,7 @@ pub unsafe extern "C" fn vkxfb_capture_set_primitive_restart_enable(
 ) -> VkxfbResult {
     // SAFETY: the caller's contract.
     unsafe {
-        command(capture, |capture| {
+        command(capture, "vkxfb_capture_set_primitive_restart_enable", |capture| {
             Ok(capture.recorder().set_primitive_restart(primitive_restart_enable != vk::FALSE)?)
         })
     }
@@ -246,7 +249,7 @@ pub unsafe extern "C" fn vkxfb_capture_set_primitive_restart_index(
 ) -> VkxfbResult {
     // SAFETY: the caller's contract.
     unsafe {
-        command(capture, |capture| {
+        command(capture, "vkxfb_capture_set_primitive_restart_index", |capture| {
             Ok(capture.recorder().set_primitive_restart_index(primitive_restart_index)?)
         })
     }
@@ -264,7 +267,7 @@ pub unsafe extern "C" fn vkxfb_capture_set_patch_control_points(
 ) -> VkxfbResult {
     // SAFETY: the caller's contract.
     unsafe {
-        command(capture, |capture| {
+        command(capture, "vkxfb_capture_set_patch_control_points", |capture| {
             Ok(capture.recorder().set_patch_control_points(patch_control_points)?)
         })
     }
@@ -282,7 +285,7 @@ pub unsafe extern "C" fn vkxfb_capture_set_provoking_vertex_mode(
 ) -> VkxfbResult {
     // SAFETY: the caller's contract.
     unsafe {
-        command(capture, |capture| {
+        command(capture, "vkxfb_capture_set_provoking_vertex_mode", |capture| {
             let mode = provoking_vertex(provoking_vertex_mode)?;
             Ok(capture.recorder().set_provoking_vertex(mode)?)
         })
@@ -305,7 +308,7 @@ pub unsafe extern "C" fn vkxfb_capture_begin_conditional_rendering(
 ) -> VkxfbResult {
     // SAFETY: the caller's contract.
     unsafe {
-        command(capture, |capture| {
+        command(capture, "vkxfb_capture_begin_conditional_rendering", |capture| {
             let begin = required(p_conditional_rendering_begin, "pConditionalRenderingBegin")?;
             if begin.buffer == vk::Buffer::null() {
                 return Err(Error::Null("buffer"));
@@ -331,7 +334,11 @@ pub unsafe extern "C" fn vkxfb_capture_end_conditional_rendering(
     capture: *mut VkxfbCapture,
 ) -> VkxfbResult {
     // SAFETY: the caller's contract.
-    unsafe { command(capture, |capture| Ok(capture.recorder().end_conditional_rendering()?)) }
+    unsafe {
+        command(capture, "vkxfb_capture_end_conditional_rendering", |capture| {
+            Ok(capture.recorder().end_conditional_rendering()?)
+        })
+    }
 }
 
 /// Updates push constants for the draws that follow. `offset` is the offset in bytes in the
@@ -349,7 +356,7 @@ pub unsafe extern "C" fn vkxfb_capture_push_constants(
 ) -> VkxfbResult {
     // SAFETY: the caller's contract.
     unsafe {
-        command(capture, |capture| {
+        command(capture, "vkxfb_capture_push_constants", |capture| {
             let bytes = array(p_values.cast::<u8>(), size, "pValues")?;
             Ok(capture.recorder().push_constants(offset, bytes)?)
         })
@@ -370,7 +377,7 @@ pub unsafe extern "C" fn vkxfb_capture_draw(
 ) -> VkxfbResult {
     // SAFETY: the caller's contract.
     unsafe {
-        command(capture, |capture| {
+        command(capture, "vkxfb_capture_draw", |capture| {
             let draw = Draw::from(*required(p_draw, "pDraw")?);
             Ok(capture.recorder().draw(topology(primitive_topology)?, &draw)?)
         })
@@ -389,7 +396,7 @@ pub unsafe extern "C" fn vkxfb_capture_draw_indexed(
 ) -> VkxfbResult {
     // SAFETY: the caller's contract.
     unsafe {
-        command(capture, |capture| {
+        command(capture, "vkxfb_capture_draw_indexed", |capture| {
             let draw = DrawIndexed::from(*required(p_draw, "pDraw")?);
             Ok(capture.recorder().draw_indexed(topology(primitive_topology)?, &draw)?)
         })
@@ -409,7 +416,7 @@ pub unsafe extern "C" fn vkxfb_capture_draw_multi(
 ) -> VkxfbResult {
     // SAFETY: the caller's contract.
     unsafe {
-        command(capture, |capture| {
+        command(capture, "vkxfb_capture_draw_multi", |capture| {
             let draws = array(p_draws, draw_count, "pDraws")?;
             let draws: Vec<_> = draws.iter().copied().map(Draw::from).collect();
             Ok(capture.recorder().draw_multi(topology(primitive_topology)?, &draws)?)
@@ -431,7 +438,7 @@ pub unsafe extern "C" fn vkxfb_capture_draw_multi_indexed(
 ) -> VkxfbResult {
     // SAFETY: the caller's contract.
     unsafe {
-        command(capture, |capture| {
+        command(capture, "vkxfb_capture_draw_multi_indexed", |capture| {
             let draws = array(p_draws, draw_count, "pDraws")?;
             let draws: Vec<_> = draws.iter().copied().map(DrawIndexed::from).collect();
             Ok(capture.recorder().draw_multi_indexed(topology(primitive_topology)?, &draws)?)
@@ -452,7 +459,7 @@ pub unsafe extern "C" fn vkxfb_capture_draw_indirect(
 ) -> VkxfbResult {
     // SAFETY: the caller's contract.
     unsafe {
-        command(capture, |capture| {
+        command(capture, "vkxfb_capture_draw_indirect", |capture| {
             let command = size_of::<vk::DrawIndirectCommand>();
             let draw = read(p_draw, "pDraw")?.as_runtime(&capture.shared, command)?;
             Ok(capture.recorder().draw_indirect(topology(primitive_topology)?, &draw)?)
@@ -473,7 +480,7 @@ pub unsafe extern "C" fn vkxfb_capture_draw_indexed_indirect(
 ) -> VkxfbResult {
     // SAFETY: the caller's contract.
     unsafe {
-        command(capture, |capture| {
+        command(capture, "vkxfb_capture_draw_indexed_indirect", |capture| {
             let command = size_of::<vk::DrawIndexedIndirectCommand>();
             let draw = read(p_draw, "pDraw")?.as_runtime(&capture.shared, command)?;
             Ok(capture.recorder().draw_indexed_indirect(topology(primitive_topology)?, &draw)?)
@@ -496,7 +503,7 @@ pub unsafe extern "C" fn vkxfb_capture_draw_indirect_byte_count(
 ) -> VkxfbResult {
     // SAFETY: the caller's contract.
     unsafe {
-        command(capture, |capture| {
+        command(capture, "vkxfb_capture_draw_indirect_byte_count", |capture| {
             let draw = required(p_draw, "pDraw")?;
             draw.counter_buffer.check(&capture.shared, format_args!("counterBuffer of pDraw"))?;
             let draw = draw.as_runtime()?;

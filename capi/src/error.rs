@@ -50,26 +50,34 @@ pub(crate) enum Error {
     NullElement(&'static str),
     #[error("{0}")]
     Argument(String),
+    /// A structure in the chain of the structure that the string names has no type. The caller has probably forgotten
+    /// to set it, so the structure would be ignored.
+    #[error(
+        "a structure in the pNext chain of {0} has sType 0, which is none of a structure in a chain"
+    )]
+    NoType(&'static str),
     /// An error in a structure that a member points to. The string is the name of that member,
     /// because the outer structure has members of the same names.
     #[error("{0}")]
     Within(&'static str, #[source] Box<Error>),
     #[error(
-        "structSize of {structure} is {size}: it must be sizeof({structure}), which is at least {first}, as \
-         VKXFB_INIT sets it"
+        "structSize of {structure} is {size}: it must be sizeof({structure}), as VKXFB_INIT sets it, which is {}",
+        sizes(*.first, *.known)
     )]
-    StructSize { structure: &'static str, size: usize, first: usize },
+    StructSize { structure: &'static str, size: usize, first: usize, known: usize },
     #[error(
         "{structure} has {size} bytes, of which this library knows {known}: the others are not zero, so \
          they need a newer library"
     )]
     UnknownMembers { structure: &'static str, size: usize, known: usize },
-    /// The caller has probably forgotten to set `apiVersion`. The source is the error for the value
-    /// that it has.
+    /// The caller has probably forgotten to set `apiVersion`, or has created the instance without an extension. From
+    /// the value alone, these cannot be told apart, because 0 means Vulkan 1.0.
     #[error(
-        "apiVersion is {0}: it has to be that of the VkApplicationInfo, VK_API_VERSION_1_2 for example"
+        "apiVersion is {}: it has to be that of the VkApplicationInfo, VK_API_VERSION_1_2 for example, and if that is \
+         below 1.1, the instance has to enable {extension}",
+        of_vulkan(*.version)
     )]
-    ApiVersion(u32, #[source] RuntimeError),
+    ApiVersion { version: u32, extension: &'static str },
     /// The flags request captures by descriptors, but the device lacks something that these need.
     #[error(
         "flags has VKXFB_DEVICE_DESCRIPTORS, and {device} cannot capture by descriptors{as_created}: {reasons}"
@@ -81,13 +89,16 @@ pub(crate) enum Error {
     PastTheEnd { what: String, end: u64, memory: u64 },
     #[error("the shader cannot be captured")]
     Lower(#[from] LowerError),
+    /// The code is not SPIR-V, maybe because `code_size` is too small.
+    #[error("the shader cannot be captured (codeSize is {code_size}: it counts bytes)")]
+    Code { code_size: usize, source: LowerError },
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
     #[error("the allocator of device memory")]
     Allocator(#[from] gpu_allocator::AllocationError),
-    /// An earlier command of the same capture failed, with this result and this message.
-    #[error("{1}")]
-    Earlier(VkxfbResult, String),
+    /// The earlier command `name` of the same capture failed, with this result and this message.
+    #[error("in {name}: {message}")]
+    Earlier { name: &'static str, result: VkxfbResult, message: String },
 }
 
 impl Error {
@@ -97,15 +108,16 @@ impl Error {
             Self::Null(_)
             | Self::NullElement(_)
             | Self::Argument(_)
-            | Self::ApiVersion(..)
+            | Self::NoType(_)
+            | Self::ApiVersion { .. }
             | Self::PastTheEnd { .. }
             | Self::StructSize { .. }
             | Self::UnknownMembers { .. } => VkxfbResult::VkxfbErrorInvalidArgument,
             Self::NoDescriptors { .. } => VkxfbResult::VkxfbErrorUnavailable,
-            Self::Lower(_) => VkxfbResult::VkxfbErrorShader,
+            Self::Lower(_) | Self::Code { .. } => VkxfbResult::VkxfbErrorShader,
             Self::Allocator(AllocationError::OutOfMemory) => VkxfbResult::VkxfbErrorOutOfMemory,
             Self::Allocator(_) => VkxfbResult::VkxfbErrorVulkan,
-            Self::Earlier(result, _) => *result,
+            Self::Earlier { result, .. } => *result,
             Self::Within(_, error) => error.result(),
             // The geometry shader does not match the topology of its pipeline, so the shader is wrong.
             Self::Runtime(RuntimeError::GeometryInput { .. }) => VkxfbResult::VkxfbErrorShader,
@@ -124,12 +136,46 @@ impl Error {
     /// Returns the messages of the error and of its sources, in one line.
     fn message(&self) -> String {
         let mut message = self.to_string();
+        if let Self::Runtime(_) = self {
+            for (words, in_c) in IN_C {
+                message = message.replace(words, in_c);
+            }
+        }
         let mut source = self.source();
         while let Some(error) = source {
             message = format!("{message}: {error}");
             source = error.source();
         }
         message
+    }
+}
+
+/// Words in messages of the runtime, and the words in their place that name functions and constants of C.
+const IN_C: [(&str, &str); 3] = [
+    (
+        "captures use descriptors",
+        "captures use descriptors (VKXFB_DEVICE_DESCRIPTORS, or no bufferDeviceAddress)",
+    ),
+    ("bind_descriptor_sets", "vkxfb_capture_bind_descriptor_sets"),
+    ("assume_descriptor_sets", "vkxfb_capture_assume_descriptor_sets"),
+];
+
+/// Formats the sizes that a structure had in the first version of the library and has in this one.
+fn sizes(first: usize, known: usize) -> String {
+    match first == known {
+        true => known.to_string(),
+        false => format!("{known} in this version of the library and {first} in the first"),
+    }
+}
+
+/// Formats a value of `apiVersion`, which may be no version.
+fn of_vulkan(version: u32) -> String {
+    match version < vk::API_VERSION_1_0 {
+        true => version.to_string(),
+        false => {
+            let (major, minor) = (vk::api_version_major(version), vk::api_version_minor(version));
+            format!("that of Vulkan {major}.{minor}")
+        }
     }
 }
 
@@ -292,6 +338,45 @@ mod tests {
         assert_eq!(last_message(), "the entry point \"ma\\0in\" has a NUL in its name");
         let large = RuntimeError::TooManyPrimitives { primitives: 9, max: 8 };
         assert_eq!(result(large), VkxfbResult::VkxfbErrorTooLarge);
+    }
+
+    /// The functions, and what decides about descriptors.
+    #[test]
+    fn messages_name_what_is_in_c() {
+        let message = |error: RuntimeError| {
+            let _ = guard(|| Err(error.into()));
+            last_message()
+        };
+        assert_eq!(
+            message(RuntimeError::MissingDescriptorSet { set: 2 }),
+            "the shader reads descriptor set 2, and it is not bound: bind it in the capture \
+             (vkxfb_capture_bind_descriptor_sets), or say there that the command buffer has it \
+             (vkxfb_capture_assume_descriptor_sets)"
+        );
+        let unknown = message(RuntimeError::DescriptorSetUnknown { set: 2 });
+        assert!(unknown.ends_with("(vkxfb_capture_bind_descriptor_sets)"), "{unknown}");
+        let later = message(RuntimeError::NoLateDraws);
+        let words = "captures use descriptors (VKXFB_DEVICE_DESCRIPTORS, or no bufferDeviceAddress): \
+                     draws cannot be added later";
+        assert!(later.starts_with(words), "{later}");
+    }
+
+    /// 0 means Vulkan 1.0, so both have the same cure.
+    #[test]
+    fn an_api_version_below_1_1_is_told_with_what_it_needs() {
+        let message = |version| {
+            let extension = "VK_KHR_get_physical_device_properties2";
+            let result = guard(|| Err(Error::ApiVersion { version, extension }));
+            assert_eq!(result, VkxfbResult::VkxfbErrorInvalidArgument);
+            last_message()
+        };
+        let cure = "it has to be that of the VkApplicationInfo, VK_API_VERSION_1_2 for example, and if that \
+                    is below 1.1, the instance has to enable VK_KHR_get_physical_device_properties2";
+        assert_eq!(message(0), format!("apiVersion is 0: {cure}"));
+        assert_eq!(
+            message(vk::API_VERSION_1_0),
+            format!("apiVersion is that of Vulkan 1.0: {cure}")
+        );
     }
 
     /// Each thread has its own last message.

@@ -139,7 +139,10 @@ unsafe fn size<T: Extensible>(start: *const T, name: &'static str) -> Result<usi
     let size = unsafe { start.cast::<usize>().read() };
     match (T::FIRST..TOO_LARGE).contains(&size) && size.is_multiple_of(align_of::<T>()) {
         true => Ok(size),
-        false => Err(Error::StructSize { structure: T::NAME, size, first: T::FIRST }),
+        false => {
+            let (first, known) = (T::FIRST, size_of::<T>());
+            Err(Error::StructSize { structure: T::NAME, size, first, known })
+        }
     }
 }
 
@@ -209,8 +212,8 @@ mod tests {
         for size in [0, 1, first - 1, first + 4, TOO_LARGE, 0xaaaa_aaaa, usize::MAX] {
             let error = read_from(&caller(size, 0)).unwrap_err().to_string();
             let expected = format!(
-                "structSize of Versions is {size}: it must be sizeof(Versions), which is at least {first}, as \
-                 VKXFB_INIT sets it"
+                "structSize of Versions is {size}: it must be sizeof(Versions), as VKXFB_INIT sets it, \
+                 which is {KNOWN} in this version of the library and {first} in the first"
             );
             assert_eq!(error, expected);
         }

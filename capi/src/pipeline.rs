@@ -16,6 +16,7 @@ use vkxfb::vertex_input::VertexInput;
 
 use crate::arguments::{
     array, create, owned, provoking_vertex, required, required_mut, string, strings, topology,
+    typed_chain,
 };
 use crate::capture::VKXFB_MAX_BUFFERS;
 use crate::context::{Shared, VkxfbContext};
@@ -427,7 +428,10 @@ unsafe fn make(shared: &Shared, info: &VkxfbPipelineCreateInfo<'_>) -> Result<Pi
             required(info.p_input_assembly_state, "pInputAssemblyState")?,
             array(info.p_set_layouts, info.set_layout_count, "pSetLayouts")?,
             match info.p_vertex_input_state.as_ref() {
-                Some(info) => vulkan::vertex_input(info)?,
+                Some(info) => {
+                    typed_chain(info.p_next, "pVertexInputState")?;
+                    vulkan::vertex_input(info)?
+                }
                 None => VertexInput { bindings: Vec::new(), attributes: Vec::new() },
             },
         )
@@ -452,10 +456,10 @@ unsafe fn make(shared: &Shared, info: &VkxfbPipelineCreateInfo<'_>) -> Result<Pi
     }
     let list;
     if !varyings.is_empty() {
-        list = capture_list(&last, &varyings)?;
+        list = capture_list(&last, &varyings).map_err(|error| vertex.error(error))?;
         last = last.captures(&list);
     }
-    let lowered = compute::lower(&last, &options)?;
+    let lowered = compute::lower(&last, &options).map_err(|error| vertex.error(error))?;
     let topology = topology(assembly.topology)?;
     let mut prepared = Vec::new();
     if info.pipeline_cache != vk::PipelineCache::null() {
@@ -512,7 +516,9 @@ impl<'a> Tessellation<'a> {
         };
         // SAFETY: the caller's contract.
         let (patch_control_points, domain_origin) = unsafe {
-            vulkan::tessellation(required(info.p_tessellation_state, "pTessellationState")?)
+            let state = required(info.p_tessellation_state, "pTessellationState")?;
+            typed_chain(state.p_next, "pTessellationState")?;
+            vulkan::tessellation(state)
         };
         Ok(Some(Self { control, evaluation, patch_control_points, domain_origin }))
     }
@@ -558,7 +564,8 @@ impl<'a> Stage<'a> {
             // The entry point is looked up here, because a later error would not say which of the
             // shaders has none.
             let shader = stage.shader();
-            shader.find(&shader.module()?).map_err(LowerError::from)?;
+            let module = shader.module().map_err(|error| stage.error(error))?;
+            shader.find(&module).map_err(LowerError::from)?;
             Ok(stage)
         };
         let made = (!start.is_null()).then(made).transpose();
@@ -573,7 +580,8 @@ impl<'a> Stage<'a> {
     ) -> Result<Self, Error> {
         let size = info.code_size;
         if !size.is_multiple_of(size_of::<u32>()) {
-            return Err(Error::Argument(format!("codeSize is {size}: it must be a multiple of 4")));
+            let message = format!("codeSize is {size}: it counts bytes, in a multiple of 4");
+            return Err(Error::Argument(message));
         }
         if info.p_code.is_null() {
             return Err(Error::Null("pCode"));
@@ -590,6 +598,15 @@ impl<'a> Stage<'a> {
         let constants = specialization.map(|info| unsafe { vulkan::specialization(info) });
         let specialization = constants.transpose()?.unwrap_or_default();
         Ok(Self { words, stage, entry_point, specialization })
+    }
+
+    /// Returns an error of lowering for the caller. If the words are not SPIR-V, the shader is `self`: later stages
+    /// than the vertex shader are parsed on their own.
+    fn error(&self, source: LowerError) -> Error {
+        match source {
+            LowerError::Parse(_) => Error::Code { code_size: size_of_val(self.words), source },
+            source => Error::Lower(source),
+        }
     }
 
     fn shader(&self) -> Shader<'_> {

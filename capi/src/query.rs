@@ -312,7 +312,7 @@ pub unsafe extern "C" fn vkxfb_capture_begin_query_indexed(
 ) -> VkxfbResult {
     // SAFETY: the caller's contract.
     unsafe {
-        command(capture, |capture| {
+        command(capture, "vkxfb_capture_begin_query_indexed", |capture| {
             let pool = required(query_pool, "queryPool")?;
             capture.recorder().begin_query_indexed(&pool.pool, query, index)?;
             capture.active_queries.push(ActiveQuery::new(pool, query, index));
@@ -334,7 +334,7 @@ pub unsafe extern "C" fn vkxfb_capture_end_query_indexed(
 ) -> VkxfbResult {
     // SAFETY: the caller's contract.
     unsafe {
-        command(capture, |capture| {
+        command(capture, "vkxfb_capture_end_query_indexed", |capture| {
             let pool = required(query_pool, "queryPool")?;
             // The recorder would end any active query of the stream, so this checks that it is this
             // one.

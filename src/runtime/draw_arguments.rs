@@ -126,7 +126,7 @@ impl Kernels {
     /// The function takes 16 bytes of upload memory from `arena`.
     ///
     /// # Errors
-    /// The errors of `write_draw_commands` that do not concern a single draw; [`RuntimeError::FeatureNotEnabled`] under
+    /// The errors of `write_draw_commands` that do not concern a single draw; [`RuntimeError::NoLateDraws`] under
     /// the descriptor plan, which needs to know all buffers when the kernel is recorded.
     ///
     /// # Safety
@@ -141,8 +141,7 @@ impl Kernels {
             return Err(RuntimeError::NoIndirectDraws);
         }
         if !ctx.has_addresses() {
-            let (what, feature) = ("a draw that is added later".to_owned(), "bufferDeviceAddress");
-            return Err(RuntimeError::FeatureNotEnabled { what, feature });
+            return Err(RuntimeError::NoLateDraws);
         }
         let (kernel, behind) = (Kernel::DrawArguments, Barrier::ArgumentsToDraw);
         let upload = [size_of::<DrawArguments>() as u64];

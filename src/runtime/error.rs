@@ -288,6 +288,16 @@ pub enum RuntimeError {
         /// The plan that [`Context::resource_plan`](super::Context::resource_plan) returns.
         needed: ResourcePlan,
     },
+    /// Push constants end after the last byte that the device has for them.
+    #[error("push constants of {size} bytes from byte {offset} on: maxPushConstantsSize is {max}")]
+    PushConstantRange {
+        /// The offset of the push constants in bytes.
+        offset: u32,
+        /// The size of the push constants in bytes.
+        size: u64,
+        /// `maxPushConstantsSize` of the device.
+        max: u32,
+    },
     /// A shader reads a descriptor set that is not bound in the capture.
     #[error(
         "the shader reads descriptor set {set}, and it is not bound: bind it in the capture \
@@ -555,6 +565,13 @@ pub enum RuntimeError {
          (counter - counterOffset) / vertexStride"
     )]
     NoIndirectDraws,
+    /// Draw commands that are [added later](super::Kernels::write_draw_commands_later) were requested under the
+    /// descriptor plan.
+    #[error(
+        "captures use descriptors: draws cannot be added later, because all buffers must be known when the kernel is \
+         recorded"
+    )]
+    NoLateDraws,
     /// Query results were requested with flags that queries of this crate do not support.
     #[error("query results are asked for with {flags:?}, which queries of vkxfb do not have")]
     ResultFlags {

@@ -305,8 +305,8 @@ fn what_cannot_be_drawn_is_refused() {
     let error = captured.commands(&mut gpu, &[], 16, When::Later).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "a draw that is added later needs the feature bufferDeviceAddress, which the device was created \
-         without"
+        "captures use descriptors: draws cannot be added later, because all buffers must be known when the kernel is \
+         recorded"
     );
 
     // A device on which indirect draws do nothing, as on the floor by default.

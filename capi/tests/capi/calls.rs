@@ -318,6 +318,9 @@ fn pipelines_are_refused_with_a_reason() {
     refused(made(&|info| info.p_code = null_mut()), INVALID, "pCode is NULL");
     refused(made(&|info| info.code_size -= 1), INVALID, "codeSize is");
     refused(made(&|info| info.code_size = 0), SHADER, "cannot be captured");
+    // The size in words.
+    let quarter = |info: &mut VkxfbPipelineCreateInfo<'_>| info.code_size = info.code_size / 16 * 4;
+    refused(made(&quarter), SHADER, "(codeSize is 292: it counts bytes): invalid SPIR-V");
     refused(made(&|info| info.p_name = c"other".as_ptr()), SHADER, "other");
     refused(made(&|info| info.p_name = c"\xff".as_ptr()), INVALID, "pName");
     refused(made(&|info| info.p_vertex_input_state = null_mut()), SHADER, "location 0");
@@ -442,6 +445,7 @@ fn the_end_tells_what_failed_first() {
         refused(vkxfb_capture_draw(capture, STRIP, &draw), INVALID, "triangle-list");
         let _ = vkxfb_capture_create(null_mut(), null_mut());
         refused(end(), INVALID, "triangle-list");
+        assert!(last_error().starts_with("in vkxfb_capture_draw: a draw"), "{}", last_error());
 
         // The failed capture is over. Numbers of vertices and instances wrap.
         let wrapping = vk::DrawIndirectCommand {

@@ -56,6 +56,18 @@ fn what_does_not_work_on_a_device_is_not_used() {
     }
 }
 
+/// All buffers have to be known then.
+#[test]
+fn draws_are_not_added_later_with_descriptors() {
+    let physical = Physical::with_flags(vk::API_VERSION_1_2, VKXFB_DEVICE_DESCRIPTORS);
+    let objects = Objects::on(physical);
+    let commands = vk::CommandBuffer::from_raw(1);
+    // SAFETY: nothing is recorded.
+    let refusal = unsafe { vkxfb_late_draws_create(objects.capture, commands, &mut null_mut()) };
+    let part = "(VKXFB_DEVICE_DESCRIPTORS, or no bufferDeviceAddress): draws cannot be added later";
+    refused(refusal, VkxfbResult::VkxfbErrorUnavailable, part);
+}
+
 /// What is missing is named.
 #[test]
 fn a_device_of_others_without_what_captures_need_is_refused() {
@@ -76,16 +88,29 @@ fn a_device_of_others_without_what_captures_need_is_refused() {
         };
         let unavailable = VkxfbResult::VkxfbErrorUnavailable;
         refused(create(&info, &created_with, handle), unavailable, "bufferDeviceAddress");
+        let mut model = vk::PhysicalDeviceVulkan12Features::default()
+            .buffer_device_address(true)
+            .vulkan_memory_model(true);
+        let with_model = vk::DeviceCreateInfo::default().push_next(&mut model);
+        let missing = "vulkanMemoryModel is enabled without vulkanMemoryModelDeviceScope";
+        refused(create(&info, &with_model, handle), unavailable, missing);
+        let untyped =
+            vk::PhysicalDeviceVulkan12Features { s_type: Default::default(), ..Default::default() };
+        let mut untyped = vk::DeviceCreateInfo {
+            p_next: (&raw const untyped).cast(),
+            ..vk::DeviceCreateInfo::default()
+        };
+        let missing_type = "a structure in the pNext chain of pCreateInfo has sType 0";
+        refused(create(&info, &untyped, handle), INVALID, missing_type);
         // Addresses are not what is missing where they are not asked for.
         info.flags = VKXFB_DEVICE_DESCRIPTORS;
         let missing = "as it was created: no feature shaderStorageBufferArrayDynamicIndexing";
         refused(create(&info, &created_with, handle), unavailable, missing);
         refused(create(&info, &created_with, handle), unavailable, "VKXFB_DEVICE_DESCRIPTORS");
         assert!(!last_error().contains("bufferDeviceAddress"), "{}", last_error());
-        for version in [0, 12] {
+        for (version, name) in [(0, "0"), (12, "12"), (vk::API_VERSION_1_0, "that of Vulkan 1.0")] {
             let info = VkxfbPhysicalDeviceInfo { api_version: version, ..info };
-            let part =
-                format!("apiVersion is {version}: it has to be that of the VkApplicationInfo");
+            let part = format!("apiVersion is {name}: it has to be that of the VkApplicationInfo");
             refused(create(&info, &created_with, handle), INVALID, &part);
         }
         refused(create(&info, null_mut(), handle), INVALID, "pCreateInfo is NULL");
@@ -100,6 +125,8 @@ fn a_device_of_others_without_what_captures_need_is_refused() {
         let refusal = vkxfb_required_features_add_to(physical.required, &mut nameless);
         refused(refusal, INVALID, element);
         assert_eq!(nameless.enabled_extension_count, 1, "nothing is added");
+        let refusal = vkxfb_required_features_add_to(physical.required, &mut untyped);
+        refused(refusal, INVALID, missing_type);
         info.flags = VKXFB_DEVICE_DEBUG_NAMES;
         refused(create(&info, &created_with, handle), INVALID, "without VK_EXT_debug_utils");
         info.flags = 1 << 20;
@@ -182,6 +209,14 @@ fn what_is_not_drawing_is_refused_with_a_reason() {
         let refusal = vkxfb_capture_play(capture, no_commands, null_mut(), null_mut());
         refused(refusal, INVALID, "commandBuffer is NULL");
         refused(vkxfb_capture_finish(capture, 0, null_mut()), INVALID, "begin it again");
+        succeeds(vkxfb_capture_begin(capture, &objects.begin_info()));
+        let set = vk::DescriptorSet::null();
+        let refusal = vkxfb_capture_bind_descriptor_sets(capture, 0, 1, &set, 0, null_mut());
+        refused(refusal, INVALID, "an element of pDescriptorSets is NULL");
+        succeeds(vkxfb_capture_begin(capture, &objects.begin_info()));
+        let pushed = [0_u8; 4];
+        let refusal = vkxfb_capture_push_constants(capture, 1 << 16, 4, pushed.as_ptr().cast());
+        refused(refusal, INVALID, "from byte 65536 on: maxPushConstantsSize is");
         succeeds(vkxfb_capture_begin(capture, &objects.begin_info()));
     }
 }

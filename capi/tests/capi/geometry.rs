@@ -129,7 +129,9 @@ fn geometry_shaders_are_refused_with_a_reason() {
     let refusal = made(passed, &|shader| shader.code_size -= 1, &same);
     refused(refusal, INVALID, "pGeometryShader: codeSize is");
     let refusal = made(passed, &|shader| shader.code_size = 8, &same);
-    refused(refusal, SHADER, "pGeometryShader: the shader cannot be captured: invalid SPIR-V");
+    let part = "pGeometryShader: the shader cannot be captured (codeSize is 8: it counts bytes): \
+                invalid SPIR-V";
+    refused(refusal, SHADER, part);
     let refusal = made(passed, &|shader| shader.p_name = c"other".as_ptr(), &same);
     refused(refusal, SHADER, "pGeometryShader: the shader cannot be captured: the module has no");
     let refusal = made(passed, &|shader| *shader = shader_info(&vertex_code), &same);

@@ -16,6 +16,22 @@ fn add_sources(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// A command that fails is named at the end of the capture.
+#[test]
+fn commands_of_a_capture_have_the_names_of_their_functions() {
+    let mut count = 0;
+    for file in std::fs::read_dir(here("src")).unwrap() {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        for function in text.split("extern \"C\" fn ").skip(1) {
+            let Some((_, rest)) = function.split_once(" command(capture, \"") else { continue };
+            let (name, _) = function.split_once('(').unwrap();
+            assert_eq!(rest.split_once('"').unwrap().0, name);
+            count += 1;
+        }
+    }
+    assert_eq!(count, 26);
+}
+
 #[test]
 fn no_message_has_a_path_or_code_of_rust() {
     let mut sources = Vec::new();

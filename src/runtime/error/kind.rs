@@ -43,7 +43,8 @@ impl RuntimeError {
             | Self::MissingProperty { .. }
             | Self::Unsupported { .. }
             | Self::NoKernels
-            | Self::NoIndirectDraws => ErrorKind::Unavailable,
+            | Self::NoIndirectDraws
+            | Self::NoLateDraws => ErrorKind::Unavailable,
             Self::Allocation { .. } | Self::ArenaFull { .. } | Self::NoDescriptorSet { .. } => {
                 ErrorKind::OutOfMemory
             }
@@ -75,6 +76,7 @@ impl RuntimeError {
             | Self::ZeroStride
             | Self::NoAddress { .. }
             | Self::ResourcePlan { .. }
+            | Self::PushConstantRange { .. }
             | Self::MissingDescriptorSet { .. }
             | Self::DescriptorSetUnknown { .. }
             | Self::DescriptorSetRange { .. }

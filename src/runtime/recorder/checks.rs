@@ -121,9 +121,11 @@ pub(super) fn check_push_constants(
 ) -> Result<(), RuntimeError> {
     multiple_of_4(|| "the offset of push constants".to_owned(), offset)?;
     multiple_of_4(|| "the size of push constants".to_owned(), bytes.len() as u64)?;
-    let (limit, max) = ("maxPushConstantsSize", ctx.capabilities().limits.max_push_constants);
-    let end = u64::from(offset) + bytes.len() as u64;
-    check_limit(|| "the end of push constants in bytes".to_owned(), end, limit, max)
+    let (size, max) = (bytes.len() as u64, ctx.capabilities().limits.max_push_constants);
+    match u64::from(offset) + size <= u64::from(max) {
+        true => Ok(()),
+        false => Err(RuntimeError::PushConstantRange { offset, size, max }),
+    }
 }
 
 pub(super) fn check_index_buffer(buffer: &IndexBuffer) -> Result<(), RuntimeError> {

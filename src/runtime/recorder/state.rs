@@ -128,8 +128,8 @@ impl<'a> Recorder<'a> {
     /// dispatch only as long as the push constants that the shader reads do not change.
     ///
     /// # Errors
-    /// [`RuntimeError::Misaligned`] if the offset or size is not a multiple of 4; [`RuntimeError::Limit`] if the end
-    /// exceeds `maxPushConstantsSize`.
+    /// [`RuntimeError::Misaligned`] if the offset or size is not a multiple of 4; [`RuntimeError::PushConstantRange`]
+    /// if the end exceeds `maxPushConstantsSize`.
     pub fn push_constants(&mut self, offset: u32, bytes: &[u8]) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => graphics.push_constants(offset, bytes),
