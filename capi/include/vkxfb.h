@@ -417,7 +417,7 @@ typedef struct {
    * `glTransformFeedbackVaryings` with `GL_INTERLEAVED_ATTRIBS`: a record contains them in this
    * order, without gaps. `gl_SkipComponents1` to `gl_SkipComponents4` leave a gap of 1 to 4
    * times 4 bytes, and `gl_NextBuffer` begins the record of the next capture buffer. All outputs
-   * of a buffer must be of one vertex stream.
+   * of a buffer must be of one vertex stream. Unlike in OpenGL, an output may be named several times.
    *
    * `@3` is the output at location 3, `@3.yz` its second and third component, and `@Position` the
    * output with that `BuiltIn` decoration, also if the module has no names. Transform feedback
@@ -612,17 +612,18 @@ typedef struct {
    */
   uint32_t vertexBufferCount;
   /**
-   * Vertex buffers: the index is the number of the binding. If a buffer is `VK_NULL_HANDLE`, its
-   * attributes are zero.
+   * Vertex buffers: the index is the number of the binding. Each binding that the pipeline reads needs an
+   * element. If its buffer is `VK_NULL_HANDLE`, its attributes are zero until another one is bound.
    */
   const VkxfbBufferRange *pVertexBuffers;
   /**
-   * Number of elements of `pCounterBuffers`, at most the number of capture buffers.
+   * Number of elements of `pCounterBuffers`, at most `VKXFB_MAX_BUFFERS`.
    */
   uint32_t counterBufferCount;
   /**
    * Counters: the index is the number of the capture buffer. A counter says where writing to its
-   * buffer starts. Writing to a buffer without a counter starts at the start of its range.
+   * buffer starts. Writing to a buffer without a counter starts at the start of its range. Several
+   * buffers may have the same counter here, though not at the end of a capture.
    */
   const VkxfbCounterBuffer *pCounterBuffers;
 } VkxfbCaptureBeginInfo;
@@ -1042,7 +1043,10 @@ VkxfbResult vkxfb_capture_begin_inactive(VkxfbCapture *capture);
  * Ends a capture, and records it into a command buffer.
  *
  * `pCounterBuffers` says where the counters are written; the index is the number of the capture
- * buffer. `pCaptured` may be NULL.
+ * buffer. Each counter has four bytes of its own. `pCaptured` may be NULL.
+ *
+ * A capture that begins with these counters goes on where this one has ended. It is ordered after this one,
+ * so there need not be a barrier between them.
  *
  * This overwrites state of the command buffer: the compute pipeline, the push constants of the
  * compute stage, and the descriptor sets of the compute bind point. Commands that read the

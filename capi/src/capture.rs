@@ -78,13 +78,14 @@ pub struct VkxfbCaptureBeginInfo {
     pub p_buffers: *const VkxfbBufferRange,
     /// Number of elements of `pVertexBuffers`.
     pub vertex_buffer_count: u32,
-    /// Vertex buffers: the index is the number of the binding. If a buffer is `VK_NULL_HANDLE`, its
-    /// attributes are zero.
+    /// Vertex buffers: the index is the number of the binding. Each binding that the pipeline reads needs an
+    /// element. If its buffer is `VK_NULL_HANDLE`, its attributes are zero until another one is bound.
     pub p_vertex_buffers: *const VkxfbBufferRange,
-    /// Number of elements of `pCounterBuffers`, at most the number of capture buffers.
+    /// Number of elements of `pCounterBuffers`, at most `VKXFB_MAX_BUFFERS`.
     pub counter_buffer_count: u32,
     /// Counters: the index is the number of the capture buffer. A counter says where writing to its
-    /// buffer starts. Writing to a buffer without a counter starts at the start of its range.
+    /// buffer starts. Writing to a buffer without a counter starts at the start of its range. Several
+    /// buffers may have the same counter here, though not at the end of a capture.
     pub p_counter_buffers: *const VkxfbCounterBuffer,
 }
 
@@ -279,7 +280,10 @@ unsafe fn anew(capture: *mut VkxfbCapture) {
 /// Ends a capture, and records it into a command buffer.
 ///
 /// `pCounterBuffers` says where the counters are written; the index is the number of the capture
-/// buffer. `pCaptured` may be NULL.
+/// buffer. Each counter has four bytes of its own. `pCaptured` may be NULL.
+///
+/// A capture that begins with these counters goes on where this one has ended. It is ordered after this one,
+/// so there need not be a barrier between them.
 ///
 /// This overwrites state of the command buffer: the compute pipeline, the push constants of the
 /// compute stage, and the descriptor sets of the compute bind point. Commands that read the

@@ -165,6 +165,8 @@ impl<'a> Shader<'a> {
     /// `Position` of SPIR-V, `@Position.xyz` its first three components. The GLSL names of
     /// built-ins (`gl_Position`) are found whatever names the module uses.
     ///
+    /// Unlike in OpenGL, an output may be named several times. Then it is captured to each of these places.
+    ///
     /// # Errors
     /// [`LowerError::Parse`], [`LowerError::Specialization`], [`LowerError::EntryPoint`], and
     /// [`LowerError::Capture`]: an output does not exist, there are too many buffers, a special name is

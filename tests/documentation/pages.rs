@@ -19,9 +19,12 @@ const PAGES: [&str; 10] = [
 ];
 
 /// For each language, the example that pages may show parts of. Tests run each example; capi/tests
-/// runs those in C.
-const EXAMPLES: [(&str, &str); 2] =
-    [("rust", "examples/minimal.rs"), ("c", "examples/c/minimal.c")];
+/// runs those in C and C++.
+const EXAMPLES: [(&str, &str); 3] = [
+    ("rust", "examples/minimal.rs"),
+    ("c", "examples/c/minimal.c"),
+    ("cpp", "examples/cpp/flag.cpp"),
+];
 
 fn root() -> PathBuf {
     env!("CARGO_MANIFEST_DIR").into()
@@ -57,7 +60,7 @@ fn code_is_a_part_of_an_example() {
         assert!(count > 0, "no page has {language}");
     }
     // Code in another language, or with attributes, would be run by nothing.
-    let known = ["rust", "c", "sh", "toml", "text"];
+    let known = ["rust", "c", "cpp", "sh", "toml", "text"];
     for (page, text) in &pages {
         let other = blocks(text).find(|(language, _)| !known.contains(language));
         assert_eq!(other, None, "{page}");
