@@ -91,7 +91,7 @@ enum Kind {
     /// Source code of a stage that cannot be captured. The text names the stage, with an article,
     /// such as "a fragment shader".
     Stage(&'static str),
-    /// Source code of a stage after the vertex shader.
+    /// Source code of a tessellation or geometry shader.
     Later(LaterStage),
     Unknown,
 }

@@ -80,8 +80,8 @@ where
 mod tests {
     use super::*;
 
-    /// The values of fields in a filter are not regular expressions. The first value here would need an automaton of
-    /// 2^40 states.
+    /// The values of fields in a filter are not regular expressions. As a regular expression, the first value here
+    /// would need an automaton of 2^40 states.
     #[test]
     fn values_in_filters_are_no_regular_expressions() {
         let dots = ".".repeat(40);

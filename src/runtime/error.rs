@@ -31,7 +31,7 @@ pub enum RuntimeError {
     /// The instance or the device has a version below Vulkan 1.1, and the instance does not enable
     /// `VK_KHR_get_physical_device_properties2`.
     #[error(
-        "the instance has Vulkan {}.{}: below 1.1 it has to enable {name}",
+        "the instance and the device have Vulkan {}.{} in common: below 1.1 the instance has to enable {name}",
         vk::api_version_major(*.api_version), vk::api_version_minor(*.api_version)
     )]
     MissingInstanceExtension {

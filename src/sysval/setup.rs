@@ -64,7 +64,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// The addresses that refer to buffers of the application.
+    /// The addresses in buffers outside of the arena: in buffers of the application, and in those of query pools.
     pub(crate) const fn buffers_mut(&mut self) -> [&mut Address; 6] {
         [
             &mut self.index_address,

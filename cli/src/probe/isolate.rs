@@ -23,7 +23,7 @@ use super::running::{self, Running};
 /// out.
 const MAX_LOSSES_OF_BATCH: usize = 3;
 
-/// After this many losses (of the device, or crashes) in total, all remaining cases are left out.
+/// After the device was lost or the process crashed this many times in total, all remaining cases are left out.
 const MAX_LOSSES: usize = 64;
 
 /// The time that a child process may take in addition to the time limit of a submission, to start and for

@@ -224,8 +224,8 @@ impl Block<'_> {
         Ok(Part { ty: element, offset, ..part })
     }
 
-    /// Returns the places in memory of the numbers of a value, in the order of the members and elements of the value. A
-    /// runtime array counts as an array with `elements` elements.
+    /// Returns where in the block each number of a value is, in the order of the value's members and elements. A runtime
+    /// array counts as an array with `elements` elements.
     fn all(&self, part: Part, elements: u32) -> Result<Vec<Number>> {
         let mut numbers = Vec::new();
         self.collect(part, elements, &mut numbers)?;

@@ -42,8 +42,8 @@ pub const STYLE: &str = include_str!("picture.css");
 /// The maximum number of primitives that a picture of a geometry shader shows.
 pub const EMITTED: usize = 8;
 
-/// The width in user units of SVG of a panel, which is one drawing of some primitives: the expected ones, or the ones
-/// that a backend captured.
+/// The width of a panel in SVG user units. A panel is one drawing of some primitives: the expected ones, or the ones that
+/// a backend captured.
 const WIDTH: f32 = 400.0;
 /// The distance of text from the left and right sides, in user units.
 const MARGIN: f32 = 16.0;

@@ -44,7 +44,8 @@ pub enum Event {
     Done(Vec<String>),
 }
 
-/// Returns the cases of a batch in the order in which they run. Their numbers start at 1.
+/// Returns the cases of a batch in the order in which they run. The first case has the
+/// number 1 in a [`Position`].
 pub fn numbered_cases(batch: &Batch<'_>) -> Vec<Case> {
     let forms = forms(&batch.group);
     let cases = forms.iter().flat_map(|specialized| {

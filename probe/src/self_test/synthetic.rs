@@ -1,4 +1,4 @@
-//! A synthetic right capture, and ways to make it wrong.
+//! A synthetic capture without faults, and ways to make it wrong.
 
 use std::ops::Range;
 

@@ -93,7 +93,8 @@ pub struct LoweredGeometry {
 }
 
 impl LoweredGeometry {
-    /// Reads the execution modes of a geometry shader.
+    /// Reads the execution modes of a geometry shader, and finds in its code to which streams it emits, and how many
+    /// primitives.
     ///
     /// # Errors
     /// [`LowerError::GeometryModes`], [`LowerError::Stream`].

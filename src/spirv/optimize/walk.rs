@@ -37,7 +37,7 @@ pub(super) struct Walk<'s, 'm> {
     pub(super) targets: Vec<Target>,
     /// The label in the output of the block that is being written.
     pub(super) block: Id,
-    /// The `OpVariable` instructions of the variables that are not tracked, so that they stay in memory.
+    /// The encoded `OpVariable` instructions of the variables that stay in memory, because their values are not tracked.
     pub(super) variables: Vec<u32>,
     /// The decorations of new ids, as encoded instructions.
     pub(super) annotations: Vec<Vec<u32>>,

@@ -169,8 +169,8 @@ impl Captures {
             .buffers(&self.state.capture_buffers)
             .vertex_buffers(&vertex_buffers)
             .counters(&active.counters);
-        // Ends of queries stay behind all captures of the pass, so the last element may be a [`Hoisted::Ends`], with
-        // the last capture before it.
+        // The last capture is the last element of `hoisted`, or the one before a `Hoisted::Ends`, which
+        // [`push`](Self::push) keeps at the end of the list.
         let ends = usize::from(matches!(self.hoisted.last(), Some(Hoisted::Ends(_))));
         let Some(last) = self.hoisted.len().checked_sub(1 + ends) else { return Ok(false) };
         let Some(Hoisted::Capture(capture, None)) = self.hoisted.get_mut(last) else {

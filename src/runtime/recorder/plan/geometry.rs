@@ -195,8 +195,8 @@ impl Planner<'_> {
         let length = u32::try_from(length).unwrap_or(u32::MAX);
         let (mut first, mut listed) = (0, Vec::new());
         while let Some(head) = draws.get(first).copied() {
-            // A draw with attributes of which elements may begin 4 GiB or more after the first element
-            // (`reaches_far`) does not share a dispatch.
+            // A draw has a dispatch of its own if an element of one of its attributes may begin 4 GiB or more after the
+            // attribute's first element (`reaches_far`).
             let joins = |draw: &&&CollectedDraw| {
                 is_of_group(head, draw) && !head.reaches_far() && !draw.reaches_far()
             };
