@@ -30,8 +30,9 @@ struct Setup {
     progress: Progress,
 }
 
-// The addresses of `counts` and `blocks` (see `Entries`) for all groups, and of the array to write the `Entries`
-// of each group to.
+// The memory for the entries of all groups. `counts` and `blocks` are the addresses of two arrays that all groups share:
+// each group gets a part of both, see `Entries` in geometry.wgsl. `entries` is the address of an array to which the kernel
+// writes an `Entries` for each group.
 struct EntryTables {
     counts: vec2<u32>,
     blocks: vec2<u32>,

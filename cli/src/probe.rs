@@ -72,7 +72,8 @@ pub(crate) struct Arguments {
     /// Use fewer vertex counts, and no large draws
     #[arg(long)]
     quick: bool,
-    /// Stop after the first batch with a case that is wrong or could not run
+    /// Stop after the first batch (draws that are submitted together) with a case that is wrong or
+    /// could not run
     #[arg(long)]
     fail_fast: bool,
     /// Memory for captures and their copies, such as 256M: draws that need more are left out. By

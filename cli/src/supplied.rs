@@ -275,7 +275,7 @@ fn bytes_of(
 ) -> Result<GivenBytes> {
     let mut name = option.to_owned();
     let mut bytes = Vec::new();
-    // Whether the user supplied each byte.
+    // For each byte, whether the user supplied it.
     let mut is_given: Vec<bool> = Vec::new();
     let mut paths = BTreeSet::new();
     let mut files = 0;

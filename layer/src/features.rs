@@ -121,7 +121,8 @@ pub(crate) unsafe fn put_features(chain: *mut vk::BaseOutStructure<'_>, support:
 }
 
 /// Checks the features for which the layer reports its own values. Of these, a program may enable only [those that are
-/// reported](https://docs.vulkan.org/refpages/latest/refpages/source/vkCreateDevice.html) and those that are tolerated.
+/// reported](https://docs.vulkan.org/refpages/latest/refpages/source/vkCreateDevice.html) and those that
+/// existing programs enable without asking (`is_tolerated`).
 ///
 /// # Errors
 /// [`Error::Feature`] with the first feature that the program must not enable.

@@ -129,7 +129,8 @@ pub(super) fn check_sets_before(module: &Module, but: u32, to: u32) -> Result<()
 /// The kind of shader that accesses memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum User {
-    /// A capture, which does not read the buffers that it writes, except with [`Source::Written`].
+    /// A capture. It reads a buffer that it also writes only by loads with [`Source::Written`]. All its other loads are
+    /// from buffers that it only reads.
     Capture,
     /// A kernel, which may read the buffers that it writes.
     Kernel,

@@ -71,7 +71,7 @@ const fn bgra(width: u32, components: u32) -> Packing {
     Packing::new(components * width / 8, width / 8, places)
 }
 
-/// Makes the layout of a [packed](https://docs.vulkan.org/spec/latest/chapters/formats.html#formats-packed) format of
+/// Returns the packing of a [packed](https://docs.vulkan.org/spec/latest/chapters/formats.html#formats-packed) format of
 /// `size` bytes. `places` contains the first bit and the width of each component, red first.
 const fn packed(size: u32, places: &[(u32, u32)]) -> Packing {
     Packing::new(size, size, places)

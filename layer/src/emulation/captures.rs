@@ -199,7 +199,7 @@ impl Captures {
         tracing::error!("{what}: {error}");
         self.failed = Some(match error.result() {
             result @ (vk::Result::ERROR_OUT_OF_HOST_MEMORY | vk::Result::ERROR_UNKNOWN) => result,
-            // vkEndCommandBuffer must not return other errors.
+            // vkEndCommandBuffer must not return the other results that may occur here, such as `ERROR_DEVICE_LOST`.
             _ => vk::Result::ERROR_OUT_OF_DEVICE_MEMORY,
         });
     }

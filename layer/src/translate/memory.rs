@@ -1,4 +1,4 @@
-//! Allocates memory for translated structures. The memory is used only during a call of the layer or driver below.
+//! Allocates memory for translated structures. The memory is used only during a call to the layer or driver below.
 
 use std::cell::Cell;
 use std::ffi::c_void;

@@ -1,4 +1,4 @@
-//! Tests of [`Table`], without a device.
+//! Tests of [`Table`], which assigns descriptors to buffers, without a device.
 
 use ash::vk::Handle;
 

@@ -70,7 +70,7 @@ impl ExpectedDraws {
     setters! {
         /// Whether a dispatch of the draws may need more than 64 workgroups, as it usually does for more than 4,096
         /// vertices. If only the GPU knows the arguments of the draws, the size of the capture buffers determines the
-        /// size of the dispatch.
+        /// size of the dispatch, so with large capture buffers the draws are large.
         large: bool,
         /// Whether the draws have indices.
         indexed: bool,

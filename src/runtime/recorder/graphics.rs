@@ -180,8 +180,8 @@ impl<'a> Graphics<'a> {
         unsafe { self.ctx.device().cmd_push_constants(self.cmd, layout, stages, 0, bytes) };
     }
 
-    /// Copies the push constants that the shader reads to memory, unless the current ones were copied before. Returns
-    /// their address. Used on the vertex backend.
+    /// Copies to memory the push constants that the shader reads, unless the current ones were copied before. Returns
+    /// the address of the copy. Used on the vertex backend.
     ///
     /// # Safety
     /// The requirements of [`Recorder::draw`](super::Recorder::draw) apply.

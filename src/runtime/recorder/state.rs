@@ -333,8 +333,9 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Ends conditional rendering. The end of a capture also ends conditional rendering, unless
-    /// [`Capture::begin_next`](super::Capture::begin_next) begins another capture in the same [`Capture`].
+    /// Ends conditional rendering. Conditional rendering also ends with the capture. But if
+    /// [`Capture::begin_next`](super::Capture::begin_next) then begins a further capture in the same [`Capture`] value, it
+    /// stays active.
     ///
     /// # Errors
     /// [`RuntimeError::NoConditionalRendering`]; [`RuntimeError::Unsupported`] on the native and vertex backends.

@@ -90,7 +90,7 @@ pub(super) struct Target {
 /// The role of a [`Target`]: the merge block of a construct (`If`, `Switch`, `Loop`), or another block.
 #[derive(Debug)]
 pub(super) enum Kind {
-    /// The merge block of a selection with two sides. The vector has the returns within the selection.
+    /// The merge block of a selection by `OpBranchConditional`. The vector has the returns within the selection.
     If(Vec<Return>),
     /// The merge block of an `OpSwitch`. The vector has the returns within the `OpSwitch`.
     Switch(Vec<Return>),

@@ -11,8 +11,8 @@ use crate::capture::records::Number;
 /// Returns the normal of each vertex as a unit vector. It is in the space of `shapes`: these are the positions of the
 /// vertices in the picture, without perspective. The normal is zero if the captured output of the vertex is zero or not
 /// finite. `None` if no output is a normal, or if the rotation from the space of the normals to that of the picture
-/// cannot be determined. In the latter case a remark says that triangles are flat, unless smooth shading would not
-/// differ.
+/// cannot be determined. In the latter case a remark says that the triangles are shaded flat. There is no
+/// remark if all normals are the same, because smooth shading would then look like flat shading.
 pub(super) fn normals(
     shown: &Shown<'_>,
     picture: &Picture<'_>,

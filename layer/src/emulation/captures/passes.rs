@@ -368,9 +368,9 @@ impl Captures {
                 Hoisted::Capture(capture, buffers) => {
                     self.push(Hoisted::Capture(capture, buffers));
                 }
-                // A capture that ends queries is added as a `Hoisted::Capture`, not as a `Hoisted::Ends`:
-                // `end_query_of` adds further queries to a `Hoisted::Ends`, but must not change a capture of the
-                // secondary command buffer.
+                // This capture belongs to the secondary command buffer, so nothing may be added to it. `end_query_of`
+                // would add the ends of this command buffer's own queries to a `Hoisted::Ends`, so the capture is added
+                // as a `Hoisted::Capture`.
                 Hoisted::Ends(capture) => self.push(Hoisted::Capture(capture, None)),
             }
         }

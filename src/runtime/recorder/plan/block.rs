@@ -46,7 +46,7 @@ pub(in super::super) enum Scratch {
     /// The batches that the resume, setup or place kernel writes.
     Batches,
     /// The counts and positions of the entries (runs of primitives) of all [`EntryGroup`](super::EntryGroup)s: first
-    /// one element for each entry, then one for each block of
+    /// one element for each entry, then one for each
     /// [`ENTRIES_PER_BLOCK`](crate::sysval::entries::ENTRIES_PER_BLOCK) entries. Recordings into one command buffer
     /// share this memory.
     EntryCounts,
