@@ -1,6 +1,7 @@
 //! Measures frames of 1,000 small captures, of one draw each: the CPU time of recording, and the time
 //! of the whole frame. The workgroups of a fused capture do the work of kernels, too; kernels do it where
-//! a second draw follows, here one of no points. `cargo bench --bench captures`
+//! a second draw follows, here one of no points. Captures that are begun in one value share the kernel, and the CPU
+//! computes where each one begins. `cargo bench --bench captures`
 
 #![allow(clippy::unwrap_used, reason = "a benchmark may panic")]
 
@@ -31,24 +32,34 @@ struct Frame {
     /// Whether each capture begins where the counter says that the one before ended, or each at the
     /// start of a range of its own. Each ends in a counter.
     is_resumed: bool,
-    /// Whether each capture has another draw, of no points.
-    is_padded: bool,
+    way: Way,
 }
 
-/// Frames with kernels, and the same with fused captures.
-const FRAMES: [[Frame; 2]; 6] = [
-    pair("resumed", 64, true),
-    pair("resumed", 300, true),
-    pair("of a range each", 3, false),
-    pair("of a range each", 64, false),
-    pair("of a range each", 300, false),
-    pair("of a range each", 512, false),
+/// How the captures of a frame are recorded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// By kernels, because each capture has another draw, of no points.
+    Kernels,
+    Fused,
+    /// In one value, by `Capture::begin_next`.
+    Together,
+}
+
+/// Frames of captures, each in all ways.
+const FRAMES: [[Frame; 3]; 6] = [
+    each_way("resumed", 64, true),
+    each_way("resumed", 300, true),
+    each_way("of a range each", 3, false),
+    each_way("of a range each", 64, false),
+    each_way("of a range each", 300, false),
+    each_way("of a range each", 512, false),
 ];
 
-const fn pair(text: &'static str, points: u32, is_resumed: bool) -> [Frame; 2] {
+const fn each_way(text: &'static str, points: u32, is_resumed: bool) -> [Frame; 3] {
     [
-        Frame { text, points, is_resumed, is_padded: true },
-        Frame { text, points, is_resumed, is_padded: false },
+        Frame { text, points, is_resumed, way: Way::Kernels },
+        Frame { text, points, is_resumed, way: Way::Fused },
+        Frame { text, points, is_resumed, way: Way::Together },
     ]
 }
 
@@ -101,20 +112,31 @@ impl Bench {
                 };
                 let (buffers, counters) = ([Some(buffer)], [Some(counter)]);
                 let mut desc = CaptureDesc::new(&self.pipeline).buffers(&buffers);
-                if frame.is_resumed {
+                let (is_first, is_together) = (number == 0, frame.way == Way::Together);
+                // The counters are 0 at first, and a capture without counters begins there, too.
+                if frame.is_resumed && !(is_first && is_together) {
                     desc = desc.counters(&counters);
                 }
                 // SAFETY: everything outlives the submission, which is waited for.
                 unsafe {
-                    capture.begin(&desc)?;
+                    match is_together && !is_first {
+                        true => assert!(capture.begin_next(&desc)?),
+                        false => capture.begin(&desc)?,
+                    }
                     let mut recorder = capture.recorder();
                     recorder.draw(PrimitiveTopology::PointList, &Draw::new(frame.points))?;
-                    if frame.is_padded {
+                    if frame.way == Way::Kernels {
                         recorder.draw(PrimitiveTopology::PointList, &Draw::new(0))?;
                     }
                     recorder.end(&counters)?;
-                    capture.play_in_order(&mut self.arena, cmd, &mut order)?;
+                    if !is_together {
+                        capture.play_in_order(&mut self.arena, cmd, &mut order)?;
+                    }
                 }
+            }
+            if frame.way == Way::Together {
+                // SAFETY: everything outlives the submission, which is waited for.
+                unsafe { capture.play_in_order(&mut self.arena, cmd, &mut order) }?;
             }
             Ok(start.elapsed())
         });
@@ -152,8 +174,12 @@ fn main() {
     }
     for (frame, [recording, all]) in FRAMES.as_flattened().iter().zip(times) {
         let (recording, all) = (median(recording), median(all));
-        let Frame { text, points, is_padded, .. } = frame;
-        let how = if *is_padded { "with kernels" } else { "fused" };
+        let Frame { text, points, way, .. } = frame;
+        let how = match way {
+            Way::Kernels => "with kernels",
+            Way::Fused => "fused",
+            Way::Together => "together",
+        };
         println!(
             "  {points:>4} points {text:<15} {how:<12}: recorded in {recording:>6.3} ms, {all:>7.3} ms in all"
         );

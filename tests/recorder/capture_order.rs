@@ -98,13 +98,24 @@ impl Case {
 }
 
 /// Whether captures can be recorded together: no bytes are written twice, and none is both read and written.
-/// Consecutive captures with the same query add to it once.
+/// Consecutive captures with the same query add to it once. A capture, except the first one, that begins with a counter
+/// begins where the one before it ended, and a counter that it writes again is written once.
 fn are_apart(cases: &[Case]) -> bool {
     let [mut read, mut written] = [(); 2].map(|()| Bytes::default());
-    let mut last = None;
+    let (mut last, mut end) = (None, 0);
     let mut is_apart = cases.iter().all(|case| !case.restarts);
-    for case in cases {
-        let [case_read, case_written, mut finished] = case.accesses();
+    for (number, case) in cases.iter().enumerate() {
+        let [case_read, mut case_written, mut finished] = case.accesses();
+        let begin = case.begins.filter(|_| number > 0).map_or(0, |_| end);
+        let room = (case.target.1 * CELL).saturating_sub(begin);
+        let size = (case.draws.iter().sum::<u32>() * RECORD).min(room);
+        end = begin + size;
+        case_written.0 = vec![(case.target.0 * CELL + begin, case.target.0 * CELL + end)];
+        let is_rewritten =
+            |next: &Case| next.begins.is_some() && case.ends.is_some() && next.ends == case.ends;
+        if cases.get(number + 1).is_some_and(is_rewritten) {
+            finished.0.remove(0);
+        }
         if case.query.is_some() && std::mem::replace(&mut last, case.query) == case.query {
             finished.0.pop();
         }
@@ -478,13 +489,21 @@ fn captures_that_are_played_together_capture_the_same() {
         for seed in 0..sample_of(6) {
             let mut random = Rng::new(seed);
             // Few captures that write different bytes can be recorded together, so there are many short runs.
-            let cases: Vec<Case> = (0..CASES)
-                .map(|_| {
-                    let case = Case::random(&mut random);
-                    let begins = case.begins.filter(|_| random.percent(30));
-                    Case { restarts: case.restarts && random.percent(30), begins, ..case }
-                })
-                .collect();
+            let mut cases: Vec<Case> = Vec::new();
+            for _ in 0..CASES {
+                let mut case = Case::random(&mut random);
+                case.restarts &= random.percent(30);
+                // Some captures go on where the one before ended, most of these in the same range.
+                if let Some(last) = cases.last().filter(|last| last.ends.is_some())
+                    && random.percent(40)
+                {
+                    (case.begins, case.restarts) = (last.ends, false);
+                    if random.percent(70) {
+                        (case.target, case.ends, case.indices) = (last.target, last.ends, None);
+                    }
+                }
+                cases.push(case);
+            }
             let (_, expected) = player.run_each(&mut gpu, &cases, false);
             let (played, captured) = player.run(&mut gpu, |ctx, cmd, arena| {
                 // SAFETY: everything outlives the submission, which is waited for.
@@ -496,12 +515,14 @@ fn captures_that_are_played_together_capture_the_same() {
                 continue;
             }
             // Captures that are recorded together have no barrier between them.
-            let (mut cases, mut counts) = (&cases[..], [0, 0]);
+            let (mut cases, mut counts, mut continued) = (&cases[..], [0, 0], 0);
             for (count, barriers) in played {
                 let (run, others) = cases.split_at(count);
                 cases = others;
                 if count > 1 {
                     let together = are_apart(run);
+                    let continues = run.iter().skip(1).any(|case| case.begins.is_some());
+                    continued += u32::from(together && continues);
                     counts[usize::from(together)] += 1;
                     let most = 1 + 2 * u32::from(run.iter().any(|case| case.ends_query));
                     let barriers_expected = if together { barriers <= most } else { barriers > 1 };
@@ -509,6 +530,7 @@ fn captures_that_are_played_together_capture_the_same() {
                 }
             }
             assert!(counts.iter().all(|count| *count > 1), "seed {seed}: {counts:?}");
+            assert!(continued > 1, "seed {seed}: {continued}");
         }
     }
 }

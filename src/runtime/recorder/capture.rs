@@ -106,11 +106,14 @@ impl Capture {
     /// query is active. A query that ended in an earlier capture of this value cannot begin again
     /// ([`RuntimeError::QueryUsed`]).
     ///
+    /// The new capture may begin with the counters that the end of the one before writes: all of its buffers must have
+    /// one then. It goes on where that capture ended, which the CPU knows.
+    ///
     /// Returns `false`, and changes nothing, if the new capture needs a `Capture` of its own: under the descriptor
-    /// plan; if the capture before has not ended, was flushed, began with counters, or has draws whose counts the CPU
-    /// does not know (indirect draws, byte-count draws, primitive restart, conditional rendering); if it or the new one
-    /// has a geometry or tessellation shader; if the new one has another pipeline or begins with counters; or if the
-    /// value has more than 1,024 captures.
+    /// plan; if the capture before has not ended, was flushed, or has draws whose counts the CPU does not know (indirect
+    /// draws, byte-count draws, primitive restart, conditional rendering); if the first one began with counters, or the
+    /// new one begins with others; if the one before or the new one has a geometry or tessellation shader; if the new one
+    /// has another pipeline; or if the value has more than 1,024 captures.
     ///
     /// # Errors
     /// The errors of [`Recorder::begin`].
@@ -465,7 +468,7 @@ impl Recording<'_> {
         parts: &[Part],
     ) -> Result<Continuation, RuntimeError> {
         let collected = &mut self.collector.collected;
-        let Collected { targets, position, captured, .. } = *collected;
+        let Collected { targets, continues, position, captured, .. } = *collected;
         let (draws, ends) =
             (std::mem::take(&mut collected.draws), std::mem::take(&mut collected.ends));
         let ended = std::mem::take(&mut collected.ended);
@@ -474,6 +477,9 @@ impl Recording<'_> {
         let mut parts = parts.iter().peekable();
         while let Some(part) = parts.next() {
             let next = parts.peek().map(|next| next.capture);
+            let goes_on = next.is_some_and(|next| {
+                next == part.capture || ended.get(next).map_or(continues, |next| next.continues)
+            });
             let capture = ended.get(part.capture);
             let is_last = next != Some(part.capture);
             let counters = match capture {
@@ -495,9 +501,9 @@ impl Recording<'_> {
                 break;
             };
             let collected = &mut self.collector.collected;
-            (self.earlier, collected.position, collected.captured) = match is_last {
-                true => (None, Position::default(), Some(Captured::default())),
-                false => (after.positions, after.position, after.captured),
+            (self.earlier, collected.position, collected.captured) = match goes_on {
+                true => (after.positions, after.position, after.captured),
+                false => (None, Position::default(), Some(Captured::default())),
             };
         }
         let collected = &mut self.collector.collected;

@@ -18,11 +18,9 @@ pub(super) use self::draws::most_invocations;
 pub(in crate::runtime) use self::draws::most_slices;
 use self::queries::{ActiveQuery, QueryName};
 pub(super) use self::snapshots::{Constants, RecordedSets, SetNumbers};
-#[cfg(test)]
-pub(super) use self::values::EndedCapture;
 pub(super) use self::values::{
-    Attributes, Bindings, Collected, CollectedDraw, MAX_ASSEMBLED_DRAWS, Part, Position, Ranges,
-    State, Target, Targets, Traits, invocations_per_item,
+    Attributes, Bindings, Collected, CollectedDraw, EndedCapture, MAX_ASSEMBLED_DRAWS, Part,
+    Position, Ranges, State, Target, Targets, Traits, invocations_per_item,
 };
 use super::checks::{check_capture_buffers, check_counters, check_distinct};
 use super::{CaptureDesc, Captured};
@@ -195,12 +193,12 @@ impl Streams {
         let is_same = |pipeline: &Pipeline| pipeline.is(desc.pipeline);
         if !collector.bound.pipeline.as_ref().is_some_and(is_same)
             || desc.pipeline.geometry().is_some()
-            || desc.counters.iter().any(Option::is_some)
             || collector.ctx.table().is_some()
         {
             return Ok(false);
         }
         check_capture_buffers(&collector.ctx, desc.pipeline, desc.buffers)?;
+        check_counters(&collector.ctx, Backend::Compute, desc.counters)?;
         // SAFETY: the caller's contract.
         unsafe { collector.begin_next(desc) }
     }
@@ -388,12 +386,12 @@ impl Collector {
     unsafe fn begin_next(&mut self, desc: &CaptureDesc<'_>) -> Result<bool, RuntimeError> {
         // The calls that can fail come first, so that their errors leave the current capture as it is.
         // SAFETY: the caller's contract.
-        let targets = unsafe { self.targets(desc) }?;
+        let (targets, counters) =
+            unsafe { (self.targets(desc)?, self.counter_addresses(desc.counters)?) };
         pulling::check_bound(desc.vertex_buffers)?;
-        if !self.collected.begin_next(self.end_counters) {
+        if !self.collected.begin_next(&self.end_counters, &counters, targets) {
             return Ok(false);
         }
-        self.collected.targets = targets;
         self.end_counters = Default::default();
         self.bound.queries = Default::default();
         self.set_pipeline(desc.pipeline);

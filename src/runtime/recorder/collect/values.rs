@@ -46,7 +46,9 @@ pub(in super::super) struct Collected {
     /// `reached` belong to all captures.
     pub(in super::super) ended: Vec<EndedCapture>,
     pub(in super::super) targets: Targets,
-    /// Where the first of the collected draws of the current capture begins in the capture buffers.
+    /// Whether the current capture begins where the last one in `ended` ended.
+    pub(in super::super) continues: bool,
+    /// Where the first of the collected draws of the first capture begins in the capture buffers.
     pub(in super::super) position: Position,
     /// For each capture buffer, the address of the counter that the capture was begun with, or 0.
     pub(in super::super) counters: [Address; MAX_XFB_BUFFERS],
@@ -71,6 +73,8 @@ pub(in super::super) type Targets = [Option<Target>; MAX_XFB_BUFFERS];
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct EndedCapture {
     pub(in super::super) targets: Targets,
+    /// Whether the capture begins where the one before it ended.
+    pub(in super::super) continues: bool,
     /// For each capture buffer, the address of the counter that the end of the capture writes, or 0.
     pub(in super::super) counters: [Address; MAX_XFB_BUFFERS],
     /// The index in [`Collected::draws`] behind the last draw of this capture.
@@ -206,6 +210,7 @@ impl Default for Collected {
             has_effects: true,
             ended: Vec::new(),
             targets: Default::default(),
+            continues: false,
             position: Position::Known(0),
             counters: Default::default(),
             captured: Some(Captured::default()),
@@ -221,20 +226,42 @@ impl Collected {
     pub(super) fn clear(&mut self) {
         self.advance(Position::Known(0), Some(Captured::default()));
         self.targets = Default::default();
+        self.continues = false;
         self.counters = Default::default();
         self.reached.clear();
     }
 
-    /// Ends the current capture, whose end writes `counters`, and begins another one without buffers. Returns `false`,
-    /// and changes nothing, if the two could not be planned together, or if there are many captures already.
-    pub(super) fn begin_next(&mut self, counters: [Address; MAX_XFB_BUFFERS]) -> bool {
+    /// Ends the current capture, whose end writes the counters `end`, and begins another one with these buffers, which
+    /// reads the counters `begin`. Returns `false`, and changes nothing, if the two could not be planned together, or if
+    /// there are many captures already.
+    pub(super) fn begin_next(
+        &mut self,
+        end: &[Address; MAX_XFB_BUFFERS],
+        begin: &[Address; MAX_XFB_BUFFERS],
+        targets: Targets,
+    ) -> bool {
         let is_known = self.position == Position::Known(0) && self.knows_draws();
-        if !is_known || self.ended.len() >= MOST_ENDED {
+        let continues = *begin != <[Address; _]>::default();
+        // The CPU knows the value of a counter only if it was written by the end of the current capture. All buffers have
+        // the same number of records then, from which all positions follow.
+        let is_written = |number: usize| match (self.targets[number], targets[number]) {
+            (Some(_), Some(_)) => begin[number] == end[number] && begin[number] != [0; 2],
+            (None, Some(_)) => false,
+            (_, None) => begin[number] == [0; 2],
+        };
+        let knows_counters = !continues || (0..MAX_XFB_BUFFERS).all(is_written);
+        if !is_known || !knows_counters || self.ended.len() >= MOST_ENDED {
             return false;
         }
-        let targets = std::mem::take(&mut self.targets);
-        self.ended.push(EndedCapture { targets, counters, end: self.draws.len() });
+        self.ended.push(self.current(end));
+        (self.targets, self.continues) = (targets, continues);
         true
+    }
+
+    /// The current capture as if it ended now, and wrote these counters.
+    const fn current(&self, counters: &[Address; MAX_XFB_BUFFERS]) -> EndedCapture {
+        let Self { targets, continues, .. } = *self;
+        EndedCapture { targets, continues, counters: *counters, end: self.draws.len() }
     }
 
     /// Whether the CPU knows how many primitives each draw of the current capture generates, and none has a geometry or
@@ -264,15 +291,12 @@ impl Collected {
         self.draws.is_empty() && self.ends.is_empty()
     }
 
-    /// Iterates over all captures, the current one last. Each element has the capture buffers, the addresses of the
-    /// counters that the end of the capture writes (`counters` for the current capture), and the index in `draws`
-    /// behind the capture's last draw.
-    pub(in super::super) fn captures<'a>(
-        &'a self,
-        counters: &'a [Address; MAX_XFB_BUFFERS],
-    ) -> impl Iterator<Item = (&'a Targets, &'a [Address; MAX_XFB_BUFFERS], usize)> {
-        let ended = self.ended.iter().map(|ended| (&ended.targets, &ended.counters, ended.end));
-        ended.chain([(&self.targets, counters, self.draws.len())])
+    /// Iterates over all captures, the current one last, as if it ended now and wrote the counters `counters`.
+    pub(in super::super) fn captures(
+        &self,
+        counters: &[Address; MAX_XFB_BUFFERS],
+    ) -> impl Iterator<Item = EndedCapture> {
+        self.ended.iter().copied().chain([self.current(counters)])
     }
 
     /// The bound capture buffers of the current capture.

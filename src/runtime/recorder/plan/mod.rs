@@ -189,11 +189,12 @@ impl Plan {
         counters: &[Address; MAX_XFB_BUFFERS],
     ) -> Result<bool, RuntimeError> {
         self.clear();
+        let Position::Known(record) = collected.position else { return Ok(false) };
         if !collected.knows_draws() {
             return Ok(false);
         }
         let mut planner = Planner { limits, collected, counters, plan: self };
-        planner.place_draws(0)?;
+        planner.place_draws(record)?;
         if !planner.are_apart() {
             return Ok(false);
         }

@@ -10,7 +10,8 @@ use std::ops::Range;
 
 use super::super::Captured;
 use super::super::collect::{
-    CollectedDraw, Position, Ranges, State, Target, Targets, Traits, invocations_per_item,
+    CollectedDraw, EndedCapture, Position, Ranges, State, Target, Targets, Traits,
+    invocations_per_item,
 };
 use super::{BlockId, CaptureStep, Draws, Planner, Queries, Size, Step, Touched, Upload, When};
 use crate::capture::MAX_XFB_BUFFERS;
@@ -141,18 +142,30 @@ impl Cursor {
 }
 
 impl Planner<'_> {
-    /// Places the draws of all captures, the first draw of each capture at record number `record`, and adds the
-    /// operations that write counters and queries.
+    /// Places the draws of all captures, and adds the operations that write counters and queries. The first capture
+    /// begins at record number `record`, each other one where the one before it ended, or at record 0.
     pub(super) fn place_draws(&mut self, record: u32) -> Result<(), RuntimeError> {
         let collected = self.collected;
-        let (mut cursor, mut first) = (Cursor::default(), 0);
-        for (targets, counters, end) in collected.captures(self.counters) {
-            cursor.record = record;
+        let mut cursor = Cursor { record, ..Cursor::default() };
+        let (mut first, mut last) = (0, record);
+        let mut captures = collected.captures(self.counters).peekable();
+        while let Some(EndedCapture { targets, mut counters, end, .. }) = captures.next() {
+            let before = cursor.record;
             let draws = collected.draws.get(first..end).unwrap_or_default();
             draws.iter().try_for_each(|draw| self.place_draw(draw, &mut cursor))?;
-            first = end;
-            self.write_counters(targets, counters, cursor.record);
-            let [before, after] = [record, cursor.record].map(Position::Known);
+            (first, last) = (end, cursor.record);
+            match captures.peek().filter(|next| next.continues) {
+                // The finish kernel executes its operations in no particular order, so it writes a counter only once:
+                // with the value that the last of the captures gives it.
+                Some(next) => {
+                    let both = counters.iter_mut().zip(&next.counters);
+                    let overwritten = both.filter(|(counter, later)| **counter == **later);
+                    overwritten.for_each(|(counter, _)| *counter = Address::default());
+                }
+                None => cursor.record = 0,
+            }
+            self.write_counters(&targets, &counters, last);
+            let [before, after] = [before, last].map(Position::Known);
             self.plan.written.extend(targets.iter().flatten().map(|target| {
                 let at = |position: Position| position.in_buffer(target).unwrap_or_default();
                 let base = join(target.address);
@@ -162,7 +175,7 @@ impl Planner<'_> {
         for tally in [cursor.stream, cursor.generated] {
             self.write_query(tally);
         }
-        self.plan.after = Position::Known(cursor.record);
+        self.plan.after = Position::Known(last);
         let [written, needed] = cursor.captured;
         let captured = collected.captured.filter(|_| collected.ended.is_empty());
         self.plan.captured = captured.map(|before| Captured {

@@ -711,8 +711,8 @@ fn drawn(collected: &Collected) -> Vec<Range<usize>> {
 fn two_captures(distance: u32) -> Collected {
     let mut collected = captured(&[draw(LIST, 300)]);
     let targets = collected.targets;
-    collected.ended =
-        vec![EndedCapture { targets, counters: [[32, 0], [0; 2], [0; 2], [0; 2]], end: 1 }];
+    let counters = [[32, 0], [0; 2], [0; 2], [0; 2]];
+    collected.ended = vec![EndedCapture { targets, continues: false, counters, end: 1 }];
     for target in collected.targets.iter_mut().flatten() {
         target.address[0] += distance;
     }
@@ -767,6 +767,28 @@ fn captures_are_joined_where_they_are_apart() {
     assert!(!with(|collected| collected.ended[0].counters[0] = [4, 1]));
     // The captures are not joined if only the GPU knows the counts of a draw.
     assert!(!with(|collected| collected.draws[1] = indirect(collected.draws[1], 1)));
+}
+
+/// A capture that begins where the one before it ended is placed behind it, with no barrier between the two. The counter
+/// is written once, with the end of the last capture.
+#[test]
+fn captures_that_continue_are_placed_behind_each_other() {
+    let mut collected = two_captures(0);
+    collected.ended[0].counters = COUNTERS;
+    collected.continues = true;
+    let mut plan = Plan::default();
+    assert!(plan.make_joined(&ADDRESSES, &collected, &COUNTERS).unwrap());
+    check(&plan);
+    assert_eq!(plan.placed.iter().map(|draw| draw.base_record).collect::<Vec<_>>(), [0, 300]);
+    let stored: Vec<_> =
+        plan.operations.iter().map(|operation| (operation.address, operation.values[0])).collect();
+    assert_eq!(stored, [(COUNTERS[0], 9600)]);
+    assert_eq!(plan.after, Position::Known(600));
+    // A third capture that begins at record 0 overwrites what the first one wrote.
+    collected.ended.push(EndedCapture { continues: true, end: 2, ..collected.ended[0] });
+    collected.continues = false;
+    collected.draws.push(collected.draws[1]);
+    assert!(!plan.make_joined(&ADDRESSES, &collected, &NO_COUNTERS).unwrap());
 }
 
 /// Each capture in a [`Collected`] has its own parts, even if it has no draws.
