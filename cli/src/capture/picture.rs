@@ -18,9 +18,9 @@ use vkxfb_probe::gpu::Gpu;
 use self::colours::Colouring;
 use self::scene::Scene;
 use self::unseen::Unseen;
-use self::view::{Size, View};
+use self::view::{Axes, Size, View};
 use super::output::Shown;
-use super::records::{Column, Role, place, position};
+use super::records::{Column, Records, Role, place, position};
 
 /// The maximum number of primitives in an SVG picture. With more, edges could not be distinguished.
 const MOST_EDGES: u64 = 10_000;
@@ -36,10 +36,12 @@ pub(super) struct PictureArguments {
     /// Size of a .png in pixels; 1024x1024 by default
     #[arg(long, value_name = "WIDTHxHEIGHT", requires = "picture")]
     size: Option<Size>,
-    /// Viewpoint of the picture. 'shader': the captured Position as it is on the screen; a .png is clipped to the
-    /// screen. 'front', 'back', 'left', 'right', 'top', 'bottom', 'corner', or two angles in degrees: everything,
-    /// from outside, with y upwards; 0,0 is the front, where z comes towards the viewer, 90,0 the right side, and 0,90
-    /// the top. The default is 'shader' if Position is captured; otherwise 'corner' for a .png, and 'front' for an .svg
+    /// Viewpoint of the picture. 'shader': the captured Position as it is on the screen, where y is down in Vulkan,
+    /// and in WGSL, which is compiled for it; a .png is clipped to the screen. 'front', 'back', 'left', 'right', 'top',
+    /// 'bottom', 'corner', or two angles in degrees: everything, from outside, with y upwards; 0,0 is the front, where z
+    /// comes towards the viewer, 90,0 the right side, and 0,90 the top. From outside, vertices are where an output that
+    /// is named as a position has them (worldPos), otherwise where Position is, whose y is taken as down, unless w is 1
+    /// and z leaves 0 to 1 as if a mesh's positions were passed on. The default is 'shader' if Position is captured; otherwise 'corner' for a .png, and 'front' for an .svg
     #[arg(
         long,
         value_name = "VIEW|AZIMUTH,ELEVATION",
@@ -131,9 +133,10 @@ impl Picture<'_> {
     /// Draws the picture, and returns the bytes of its file.
     pub(super) fn render(&self, gpu: &mut Gpu, shown: &Shown<'_>, title: &str) -> Result<Vec<u8>> {
         let file = self.file;
-        for remark in
-            self.place.guessed_position().into_iter().chain(Unseen::of(shown, self).remark())
-        {
+        let axes = self.axes(shown.records);
+        let origin = self.origin(axes).map(str::to_owned);
+        let remarks = self.place.guessed_position().into_iter().chain(origin);
+        for remark in remarks.chain(Unseen::of(shown, self, axes).remarks()) {
             crate::remark(format_args!("{}: {remark}", file.display()));
         }
         match self.kind {
@@ -145,16 +148,41 @@ impl Picture<'_> {
                         shown.primitives_written
                     ));
                 }
-                Ok(svg::draw(shown, self.place, self.view, title).into_bytes())
+                Ok(svg::draw(shown, self.place, (self.view, axes), title).into_bytes())
             }
             Kind::Png => {
-                let scene = Scene::of(shown, self);
+                let scene = Scene::of(shown, self, axes);
                 for remark in &scene.remarks {
                     crate::remark(format_args!("{}: {remark}", file.display()));
                 }
                 let pixels = render::render(gpu, &scene, self.size)?;
                 encode(&pixels, self.size).context("cannot make a PNG")
             }
+        }
+    }
+
+    /// Returns the axes of the positions that the picture shows.
+    fn axes(&self, records: &Records<'_>) -> Axes {
+        match self.place.is_position {
+            true => Axes::of_built_in(
+                (0..records.vertices).map(|vertex| records.place(vertex, self.place)),
+            ),
+            false => Axes::Space,
+        }
+    }
+
+    /// Says that a view from outside shows `Position`, which a projection may distort. `None` if it shows an output
+    /// with positions in space.
+    fn origin(&self, axes: Axes) -> Option<&'static str> {
+        match (self.view, axes) {
+            (View::From { .. }, _) if !self.place.is_position => None,
+            (View::Shader, _) => None,
+            (View::From { .. }, Axes::Clip) => Some(
+                "drawn from Position, as the shader projects it; an output named worldPos would have the shape itself",
+            ),
+            (View::From { .. }, Axes::Space) => Some(
+                "drawn from Position, which looks unprojected (w is 1, z leaves 0 to 1), with its y upwards",
+            ),
         }
     }
 }

@@ -92,10 +92,12 @@ fn what_is_nearer_hides_what_is_farther_within_the_view() {
     assert_eq!(ran.stdout.lines().count(), 1, "{}", ran.stdout);
     assert!(ran.stdout.contains("18 vertices of 6 primitives"), "{}", ran.stdout);
     // The fourth square is behind the viewer, and the fifth is larger than the picture.
-    let (all, _) =
+    let (all, said) =
         draw(&shaders, &[&shader, "--vertices", "30", "--size", "64x64", "--colour", "tint"]);
     assert_eq!(hues(&all), ['r', 'r', 'g', 'g', 'b']);
     assert!((all.drawn() - 1.0).abs() < f64::EPSILON);
+    let cut = "60 % of the primitives are outside of, or cut by, the shader's view; --view front shows all";
+    assert!(said.stderr.contains(&format!("out.png: {cut}")), "{}", said.stderr);
     // Lighting dims all components alike, so a surface that faces the viewer has one colour.
     assert_eq!(all.at(0.9, 0.9), all.at(-0.7, 0.2));
 
@@ -114,13 +116,13 @@ fn what_is_nearer_hides_what_is_farther_within_the_view() {
     let (front, _) = draw(&shaders, &[&[shader.as_str(), "--view", "front"], &first[..]].concat());
     assert!((front.drawn() - 0.92 * 0.92).abs() < 0.01, "{}", front.drawn());
 
-    // If a number colours the picture, its range is shown from dark blue to yellow.
+    // If a number colours the picture, its range is shown from dark purple to yellow.
     let (numbers, said) =
         draw(&shaders, &[&shader, "--vertices", "12", "--colour", "number", "--size", "64x64"]);
     let ([r, g, b], [red, green, blue]) = (numbers.at(0.0, 0.0), numbers.at(0.4, 0.4));
     assert!(b > r && b > g, "{r} {g} {b}");
     assert!(red > 2 * blue && green > 2 * blue, "{red} {green} {blue}");
-    assert!(said.stderr.contains("number from 0 (dark blue) to 1 (yellow)"), "{}", said.stderr);
+    assert!(said.stderr.contains("number from 0 (dark purple) to 1 (yellow)"), "{}", said.stderr);
     let (component, _) =
         draw(&shaders, &[&shader, "--vertices", "12", "--color", "tint.y", "--size", "64x64"]);
     assert_eq!([component.at(0.0, 0.0), component.at(0.4, 0.4)], [[r, g, b], [red, green, blue]]);
@@ -262,6 +264,40 @@ fn views_from_outside_have_the_axes_where_they_say() {
     assert!(r > g && g.abs_diff(b) < 12, "{r} {g} {b}");
     assert_eq!(hue(lines.at(x * 0.5, y * 0.5)), '-');
     assert!(lines.drawn() > 0.005 && lines.drawn() < 0.05, "{}", lines.drawn());
+}
+
+/// `Position` has y down in clip space, and y up where a shader passes on the positions of a mesh.
+#[test]
+fn a_position_is_upright_from_outside_whether_projected_or_not() {
+    let shaders = Shaders::new();
+    let source = |place: &str| {
+        format!(
+            "#version 450
+            layout(location = 0) out vec3 colour;
+            const vec2 AT[3] = vec2[](vec2(-1, -1), vec2(1, -1), vec2(0, 1));
+            void main() {{
+                vec3 position = vec3(AT[gl_VertexIndex], -0.5);
+                colour = vec3(0, 1, 0);
+                gl_Position = {place};
+            }}"
+        )
+    };
+    for (name, place, said) in [
+        ("passed.spv", "vec4(position, 1)", "drawn from Position, which looks unprojected"),
+        (
+            "projected.spv",
+            "vec4(position.x, -position.y, 0.5, 1)",
+            "drawn from Position, as the shader projects it",
+        ),
+    ] {
+        let shader = shaders.glsl(name, &source(place));
+        let how = ["--vertices", "3", "--view", "front", "--size", "64x64"];
+        let (picture, ran) = draw(&shaders, &[&[&*shader], &how[..]].concat());
+        // The triangle points upwards.
+        let ends = [-0.8, 0.8].map(|y| hue(picture.at(0.7, y)));
+        assert_eq!(ends, ['-', 'g'], "{name}");
+        assert!(ran.stderr.contains(said), "{name}: {}", ran.stderr);
+    }
 }
 
 /// The expected brightness was worked out from the light in `picture.wgsl`, for normals that are

@@ -17,7 +17,7 @@ pub(super) type Colour = [u8; 4];
 /// Stands for the colour that the visible side of the triangle determines.
 pub(super) const BY_SIDE: Colour = [0; 4];
 
-/// The colours of numbers from the lowest to the highest: dark blue, green, yellow, with evenly
+/// The colours of numbers from the lowest to the highest: dark purple, green, yellow, with evenly
 /// increasing brightness (viridis).
 const SCALE: [[f64; 3]; 5] = [
     [0.267, 0.005, 0.329],
@@ -116,7 +116,7 @@ impl<'a> Colouring<'a> {
             None => names.take(3).collect(),
         };
         let ends = match names.len() {
-            1 => [("dark blue", "yellow"); 3],
+            1 => [("dark purple", "yellow"); 3],
             _ => [("no red", "red"), ("no green", "green"), ("no blue", "blue")],
         };
         let parts = names.iter().zip(ranges).zip(ends);

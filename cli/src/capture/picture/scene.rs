@@ -6,7 +6,7 @@ use glam::DVec3;
 use super::Picture;
 use super::colours::BY_SIDE;
 use super::normals::normals;
-use super::view::{Size, View};
+use super::view::{Axes, Size, View};
 use crate::capture::output::Shown;
 
 /// The fraction of the picture's width or height that the primitives fill, if the view is from outside.
@@ -42,14 +42,14 @@ pub(super) struct Scene {
 impl Scene {
     /// Makes a scene of the captured primitives. Primitives with numbers that are not finite are
     /// left out.
-    pub(super) fn of(shown: &Shown<'_>, picture: &Picture<'_>) -> Self {
+    pub(super) fn of(shown: &Shown<'_>, picture: &Picture<'_>, axes: Axes) -> Self {
         let records = shown.records;
         let per_primitive = shown.topology.vertices_per_primitive() as usize;
         let places = (0..records.vertices).map(|vertex| records.place(vertex, picture.place));
         let mut seen: Vec<Seen> = match picture.view {
             View::Shader => on_screen(places),
             View::From { .. } => {
-                let places = places.map(|place| picture.view.seen(place, picture.place));
+                let places = places.map(|place| picture.view.seen(place, axes));
                 from_outside(places, picture.size)
             }
         };

@@ -3,17 +3,22 @@
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::picture::{Drawing, wireframe};
 
-use super::view::View;
+use super::view::{Axes, View};
 use crate::capture::output::Shown;
 use crate::capture::records::Column;
 
 /// Draws the primitives so that they fill the picture. In a view from outside, hidden primitives
 /// are drawn as well.
-pub(super) fn draw(shown: &Shown<'_>, place: &Column, view: View, title: &str) -> String {
+pub(super) fn draw(
+    shown: &Shown<'_>,
+    place: &Column,
+    (view, axes): (View, Axes),
+    title: &str,
+) -> String {
     let records = shown.records;
     let per_primitive = shown.topology.vertices_per_primitive() as usize;
     let places: Vec<_> = (0..records.vertices)
-        .map(|vertex| flat(records.place(vertex, place), place, view))
+        .map(|vertex| flat(records.place(vertex, place), view, axes))
         .collect();
     let primitives = places.chunks(per_primitive).map(<[_]>::to_vec).collect();
     wireframe(&Drawing {
@@ -30,7 +35,7 @@ fn note(topology: PrimitiveTopology, place: &Column, shown: &Shown<'_>) -> Strin
 
 /// Returns the position of a vertex in the picture, as distances to the right and downwards. `None` if the vertex is
 /// behind the viewer, or if a number is not finite.
-fn flat(place: [f64; 4], column: &Column, view: View) -> Option<[f64; 2]> {
+fn flat(place: [f64; 4], view: View, axes: Axes) -> Option<[f64; 2]> {
     let seen = match view {
         // In Vulkan's clip space y points downwards, as it does in SVG.
         View::Shader => {
@@ -38,7 +43,7 @@ fn flat(place: [f64; 4], column: &Column, view: View) -> Option<[f64; 2]> {
             (w > 0.0).then(|| [x / w, y / w])?
         }
         View::From { .. } => {
-            let [right, down, _] = view.seen(place, column)?;
+            let [right, down, _] = view.seen(place, axes)?;
             [right, down]
         }
     };

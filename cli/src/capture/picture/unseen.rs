@@ -1,6 +1,6 @@
-//! Determines why primitives are not seen in a picture, so that an empty picture is explained.
+//! Determines why primitives are not seen in a picture, so that an empty or incomplete picture is explained.
 
-use super::view::View;
+use super::view::{Axes, View};
 use super::{Kind, Picture};
 use crate::capture::output::Shown;
 
@@ -36,32 +36,42 @@ impl Reason {
     }
 }
 
-/// The number of all primitives, and, for each of the [`REASONS`], the number of primitives that are not seen for that
+/// The number of all primitives and, for each of the [`REASONS`], the number of primitives that are not seen for that
 /// reason.
 pub(super) struct Unseen {
     primitives: usize,
     counts: [usize; REASONS.len()],
+    /// The number of primitives that have a vertex outside of the view to which the picture is clipped.
+    clipped: usize,
 }
 
 impl Unseen {
     /// Counts the primitives that a picture does not show.
-    pub(super) fn of(shown: &Shown<'_>, picture: &Picture<'_>) -> Self {
+    pub(super) fn of(shown: &Shown<'_>, picture: &Picture<'_>, axes: Axes) -> Self {
         let records = shown.records;
         let per_primitive = shown.topology.vertices_per_primitive() as usize;
-        let mut this = Self { primitives: records.vertices / per_primitive, counts: [0; 5] };
+        let primitives = records.vertices / per_primitive;
+        let mut this = Self { primitives, counts: [0; 5], clipped: 0 };
         for first in (0..this.primitives * per_primitive).step_by(per_primitive) {
             let vertices = first..first + per_primitive;
             let places = vertices.map(|vertex| records.place(vertex, picture.place));
-            if let Some(reason) = reason(&places.collect::<Vec<_>>(), picture) {
+            let places = places.collect::<Vec<_>>();
+            let reason = reason(&places, picture, axes);
+            if let Some(reason) = reason {
                 this.counts[reason as usize] += 1;
+            }
+            // Positions that are not finite, or without w, are counted as such.
+            let is_wrong = matches!(reason, Some(Reason::NotFinite | Reason::NoW));
+            if is_clipped(picture) && !is_wrong && places.iter().any(is_beyond_view) {
+                this.clipped += 1;
             }
         }
         this
     }
 
-    /// Returns a text for the user if no primitive is seen, or if the positions are probably wrong, and otherwise
-    /// `None`.
-    pub(super) fn remark(&self) -> Option<String> {
+    /// Returns texts for the user if no primitive is seen, if the positions are probably wrong, or if the picture does
+    /// not show all.
+    pub(super) fn remarks(&self) -> Vec<String> {
         let all = self.primitives;
         let found = |reason: &Reason| self.counts[*reason as usize] > 0;
         let is_empty = all > 0 && self.counts.iter().sum::<usize>() == all;
@@ -72,8 +82,9 @@ impl Unseen {
                 .filter(|reason| found(reason))
                 .map(|reason| self.say(*reason))
                 .collect();
-            return (!wrong.is_empty())
+            let wrong = (!wrong.is_empty())
                 .then(|| format!("not seen of {all} primitives: {}", wrong.join(", ")));
+            return wrong.into_iter().chain(self.clipping()).collect();
         }
         let why: Vec<String> =
             REASONS.iter().filter(|reason| found(reason)).map(|reason| self.say(*reason)).collect();
@@ -81,7 +92,20 @@ impl Unseen {
             true => "; --view front looks at all",
             false => "",
         };
-        Some(format!("none of {all} primitives is seen: {}{cure}", why.join(", ")))
+        vec![format!("none of {all} primitives is seen: {}{cure}", why.join(", "))]
+    }
+
+    /// Says how many primitives the picture does not show, or not as a whole, because it is clipped. `None` if it shows
+    /// all of them.
+    fn clipping(&self) -> Option<String> {
+        let part = match self.clipped.checked_mul(100)? / self.primitives.max(1) {
+            _ if self.clipped == 0 => return None,
+            0 => "less than 1 %".to_owned(),
+            percent => format!("{percent} %"),
+        };
+        Some(format!(
+            "{part} of the primitives are outside of, or cut by, the shader's view; --view front shows all"
+        ))
     }
 
     fn say(&self, reason: Reason) -> String {
@@ -92,11 +116,20 @@ impl Unseen {
     }
 }
 
+/// Whether the picture is clipped to the view: that is only a picture that the device renders from the shader's own
+/// viewpoint. Pictures of edges, and views from outside, need all positions.
+fn is_clipped(picture: &Picture<'_>) -> bool {
+    picture.kind == Kind::Png && picture.view == View::Shader
+}
+
+/// Whether a position in clip space is outside of the view volume.
+fn is_beyond_view(&[x, y, z, w]: &[f64; 4]) -> bool {
+    x.abs() > w || y.abs() > w || z < 0.0 || z > w
+}
+
 /// Returns why a primitive with these positions is not seen. `None` if it is seen.
-fn reason(places: &[[f64; 4]], picture: &Picture<'_>) -> Option<Reason> {
-    // Primitives are clipped only in pictures that the device renders from the shader's own viewpoint.
-    // Pictures of edges, and views from outside, need all positions.
-    let is_clipped = picture.kind == Kind::Png && picture.view == View::Shader;
+fn reason(places: &[[f64; 4]], picture: &Picture<'_>, axes: Axes) -> Option<Reason> {
+    let is_clipped = is_clipped(picture);
     let all = |is: fn([f64; 4]) -> bool| places.iter().all(|place| is(*place));
     let any = |is: fn([f64; 4]) -> bool| places.iter().any(|place| is(*place));
     if any(|place| place.iter().any(|number| !number.is_finite())) {
@@ -118,7 +151,7 @@ fn reason(places: &[[f64; 4]], picture: &Picture<'_>) -> Option<Reason> {
     if is_clipped && is_outside {
         return Some(Reason::Outside);
     }
-    let seen = places.iter().map(|place| picture.view.seen(*place, picture.place));
+    let seen = places.iter().map(|place| picture.view.seen(*place, axes));
     let seen: Vec<[f64; 3]> = seen.collect::<Option<_>>()?;
     is_flat(&seen).then_some(Reason::Flat)
 }
