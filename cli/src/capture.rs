@@ -248,7 +248,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     let (mesh, instances) = (read(mesh, pose)?, read(per_instance, &Pose::default())?);
     let files = Files { mesh: mesh.as_ref(), instances: instances.as_ref() };
     let shows = Shows { plan: &plan, picture: picture.as_ref(), format };
-    capture(arguments, &stages, files, &shows, &progress).with_context(in_file)
+    // What is missing or wrong may be of any of the shaders.
+    let in_files = || {
+        let files = arguments.captured.files(&arguments.shader);
+        let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+        files.join(" and ")
+    };
+    capture(arguments, &stages, files, &shows, &progress).with_context(in_files)
 }
 
 /// The captured outputs, and how they are shown.
@@ -269,12 +275,25 @@ fn capture(
     let mut missing = Missing::default();
     let vertex_data =
         attributes::vertex_data(stages.first(), files, &arguments.attributes, &mut missing)?;
-    let contents = contents::of(&arguments.supplied, stages, files, &mut missing)?;
+    let (contents, applies_skin) = contents::of(&arguments.supplied, stages, files, &mut missing)?;
     arguments.draw.note_missing(&mut missing);
     let is_tessellated = arguments.captured.control.is_some();
     let assembly = arguments.draw.assembly(is_tessellated, &mut missing)?;
     missing.check()?;
+    if let Some(mesh) = files.mesh.filter(|mesh| mesh.joints.is_some())
+        && arguments.draw.pose.time.is_some()
+        && !(applies_skin && vertex_data.reads_joints)
+    {
+        super::remark(format_args!(
+            "{} has a skin that this shader does not apply: it needs inputs for joints and weights, and a block whose \
+             matrices are given as =skin",
+            mesh.name
+        ));
+    }
     let drawn = arguments.draw.drawn(files, &vertex_data)?;
+    if let Some(remark) = drawn.left_over(assembly) {
+        super::remark(remark);
+    }
     let job = Job {
         stages,
         geometry: reflect::geometry(&stages.shader, &stages.native())?,

@@ -388,7 +388,7 @@ fn find_subject(arguments: &Arguments, file: &Path) -> Result<Subject> {
     };
     shader.captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
     let all: Vec<_> = before.iter().chain([&shader]).collect();
-    let crate::supplied::Read { given, missing } =
+    let crate::supplied::Read { given, missing, .. } =
         arguments.supplied.read(&all, None).with_context(|| name.clone())?;
     if !missing.is_empty() {
         bail!("{}", missing.join("; "));

@@ -93,6 +93,8 @@ enum Kind {
     Stage(&'static str),
     /// Source code of a tessellation or geometry shader.
     Later(LaterStage),
+    /// A file of a format that meshes are read from.
+    Mesh,
     Unknown,
 }
 
@@ -130,6 +132,7 @@ impl Kind {
             Some("tese") => Self::Later(LaterStage::Evaluation),
             Some("mesh") => Self::Stage("a mesh shader"),
             Some("task") => Self::Stage("a task shader"),
+            Some("glb" | "gltf" | "obj" | "ply") => Self::Mesh,
             Some("spv" | "spirv") => Self::Unknown,
             _ => text.map_or(Self::Unknown, Self::of_text),
         }
@@ -181,6 +184,9 @@ impl Kind {
                  vkxfb capture SHADER.vert {}",
                 stage.name(),
                 stage.usage(&path)
+            ),
+            Self::Mesh => format!(
+                "{path} is a mesh by its extension, which vkxfb capture takes as --mesh {path}; shaders are {accepted}"
             ),
             Self::Wgsl => format!(
                 "{path} is WGSL; accepted are {accepted}. naga compiles it: naga {path} {spirv}"

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use glam::DMat4;
 use spirv::{Decoration, Op, SourceLanguage, StorageClass};
 use vkxfb::internal::spirv::declarations::{Declarations, Type};
@@ -60,13 +60,13 @@ enum Content {
 
 /// The origin of contents. If several origins set the same bytes, the origin that is later in this list wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Origin {
+enum Origin<'c> {
     /// A value for the whole block.
     Whole,
     /// All bytes, in a file.
     Bytes,
-    /// The value of a member in a file of JSON.
-    Json,
+    /// The value of a member in this file of JSON.
+    Json(&'c Path),
     /// The value of a member on the command line.
     Option,
 }
@@ -83,12 +83,13 @@ impl Content {
 
 /// Returns contents in the order in which they are to be written: from the lowest to the highest precedence, because
 /// later contents replace earlier ones. Instead of a JSON file, the result contains the members in the file.
-fn in_order<'c>(contents: &[&'c Content]) -> Result<Vec<(Origin, Cow<'c, Content>)>> {
+fn in_order<'c>(contents: &[&'c Content]) -> Result<Vec<(Origin<'c>, Cow<'c, Content>)>> {
     let mut all = Vec::new();
     for content in contents {
         match content {
             Content::File(file) if json::is(file) => {
-                all.extend(json::members(file)?.into_iter().map(|m| (Origin::Json, Cow::Owned(m))));
+                let members = json::members(file)?.into_iter();
+                all.extend(members.map(|member| (Origin::Json(file), Cow::Owned(member))));
             }
             Content::File(_) => all.push((Origin::Bytes, Cow::Borrowed(*content))),
             Content::Member { .. } => all.push((Origin::Option, Cow::Borrowed(*content))),
@@ -105,16 +106,19 @@ fn in_order<'c>(contents: &[&'c Content]) -> Result<Vec<(Origin, Cow<'c, Content
 
 /// The contents that were supplied. `missing` lists the members without a value, with the options
 /// that would set them.
+#[derive(Default)]
 pub(super) struct Read {
     pub(super) given: Given,
     pub(super) missing: Vec<String>,
+    /// Whether a member takes the joint matrices of the mesh's skins.
+    pub(super) applies_skin: bool,
 }
 
 impl Supplied {
     /// Reads the files, and writes the values of members at their offsets in the shaders' blocks. `joints` are the
     /// joint matrices of a mesh's skins.
     pub(super) fn read(&self, shaders: &[&Shader<'_>], joints: Option<&[DMat4]>) -> Result<Read> {
-        let mut read = Read { given: Given::default(), missing: Vec::new() };
+        let mut read = Read::default();
         if self.buffers.is_empty() && self.push.is_empty() {
             return Ok(read);
         }
@@ -132,7 +136,7 @@ impl Supplied {
                 let all = if all.is_empty() { "none".to_owned() } else { all.join(", ") };
                 bail!("{option}: the shader has no such block; it has: {all}");
             }
-            let bytes = bytes_of(&contents, &blocks, &option, ".", joints, &mut read.missing)?;
+            let bytes = bytes_of(&contents, &blocks, &option, ".", joints, &mut read)?;
             read.given.buffers.insert((set, binding), bytes);
         }
         let contents: Vec<&Content> = self.push.iter().map(|push| &push.content).collect();
@@ -141,7 +145,7 @@ impl Supplied {
             if blocks.is_empty() && has_members(&contents) {
                 bail!("--push: the shader has no push constants");
             }
-            let bytes = bytes_of(&contents, &blocks, "--push", " ", joints, &mut read.missing)?;
+            let bytes = bytes_of(&contents, &blocks, "--push", " ", joints, &mut read)?;
             read.given.push_constants = Some(bytes);
         }
         Ok(read)
@@ -271,7 +275,7 @@ fn bytes_of(
     option: &str,
     before_member: &str,
     joints: Option<&[DMat4]>,
-    missing: &mut Vec<String>,
+    read: &mut Read,
 ) -> Result<GivenBytes> {
     let mut name = option.to_owned();
     let mut bytes = Vec::new();
@@ -280,6 +284,7 @@ fn bytes_of(
     let mut paths = BTreeSet::new();
     let mut files = 0;
     let contents = in_order(contents)?;
+    let mut faults = Vec::new();
     for (origin, content) in &contents {
         let (path, text, value) = match &**content {
             Content::Member { path, text, value } => (path, text, value),
@@ -300,22 +305,31 @@ fn bytes_of(
         if !paths.insert((origin, path)) {
             bail!("{option}{before_member}{path} is given twice");
         }
-        let given = || format!("{option}{before_member}{path}={text}");
-        let value = value.with(joints).with_context(given)?;
-        for numbers in places(path, blocks, value.elements()).with_context(given)? {
-            let end = end_of(&numbers);
-            if end > MOST_BYTES {
-                return Err(anyhow!("it ends at byte {end}, and at most {MOST_BYTES} are written"))
-                    .with_context(given);
+        read.applies_skin |= *value == Value::Skin;
+        let mut write = || -> Result<()> {
+            let value = value.with(joints)?;
+            for numbers in places(path, blocks, value.elements())? {
+                let end = end_of(&numbers);
+                if end > MOST_BYTES {
+                    bail!("it ends at byte {end}, and at most {MOST_BYTES} are written");
+                }
+                bytes.resize(end.max(bytes.len()), 0);
+                is_given.resize(bytes.len(), false);
+                value.write(&numbers, &mut bytes)?;
+                for number in numbers {
+                    is_given[number.offset..number.offset + number.size].fill(true);
+                }
             }
-            bytes.resize(end.max(bytes.len()), 0);
-            is_given.resize(bytes.len(), false);
-            value.write(&numbers, &mut bytes).with_context(given)?;
-            for number in numbers {
-                is_given[number.offset..number.offset + number.size].fill(true);
-            }
+            Ok(())
+        };
+        if let Err(error) = write() {
+            faults.push(error.context(match origin {
+                Origin::Json(file) => format!("{}: {path}: {text}", file.display()),
+                _ => format!("{option}{before_member}{path}={text}"),
+            }));
         }
     }
+    fail_with(faults)?;
     if !paths.is_empty() {
         let mut named = Vec::new();
         let all = format!("{option}{before_member}*");
@@ -326,8 +340,12 @@ fn bytes_of(
                 let lacks = |number: &Number| is_given.get(number.offset) != Some(&true);
                 if numbers.iter().any(lacks) && !named.contains(&member) {
                     let option = option();
-                    missing.push(format!(
-                        "member '{member}' ({ty}): {option}=VALUE, or {all}=0 for all that is not given"
+                    let skin = match joints {
+                        Some(_) if is_skin(&ty) => format!("{option}=skin for the mesh's joints, "),
+                        _ => String::new(),
+                    };
+                    read.missing.push(format!(
+                        "member '{member}' ({ty}): {skin}{option}=VALUE, or {all}=0 for all that is not given"
                     ));
                     bytes.resize(end_of(&numbers).max(bytes.len()), 0);
                     named.push(member);
@@ -336,6 +354,23 @@ fn bytes_of(
         }
     }
     Ok(GivenBytes { name, bytes })
+}
+
+/// Whether a member of this type, in GLSL, is an array of matrices, which takes the joints of a skin.
+pub(super) fn is_skin(ty: &str) -> bool {
+    ty.starts_with("mat4") && ty.contains('[')
+}
+
+/// Fails if there are errors. Several errors become one, with a line for each.
+fn fail_with(mut errors: Vec<anyhow::Error>) -> Result<()> {
+    match errors.len() {
+        0 => Ok(()),
+        1 => Err(errors.remove(0)),
+        count => {
+            let lines: String = errors.iter().map(|error| format!("\n  {error:#}")).collect();
+            bail!("{count} values are wrong:{lines}")
+        }
+    }
 }
 
 /// Returns where in memory the numbers of the value at `path` are, in each block that has such a value. Fails if no

@@ -120,15 +120,22 @@ impl Display for MissingContents {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Buffer { set, binding, variable, resource, size } => {
-                write!(
-                    f,
-                    "descriptor set {set} binding {binding} ({variable}), {resource} of {size}"
-                )
+                let name = in_parentheses(variable);
+                write!(f, "descriptor set {set} binding {binding}{name}, {resource} of {size}")
             }
             Self::PushConstants { variable, bytes } => {
-                write!(f, "the push constants ({variable}), {bytes} bytes")
+                write!(f, "the push constants{}, {bytes} bytes", in_parentheses(variable))
             }
         }
+    }
+}
+
+/// Returns the name of a variable in parentheses, after a space. Empty if the variable has no name: its id says nothing
+/// to those who have no disassembly.
+fn in_parentheses(variable: &str) -> String {
+    match variable.starts_with('%') {
+        true => String::new(),
+        false => format!(" ({variable})"),
     }
 }
 
@@ -353,7 +360,7 @@ impl Contents {
                 None => Ok(Vec::new()),
             };
         };
-        let what = format!("the push constant block ({variable})");
+        let what = format!("the push constant block{}", in_parentheses(&variable));
         let bytes = match (&given.push_constants, missing) {
             (Some(bytes), _) => check_size(bytes, &what, &[Block::of_size(end)])?.to_vec(),
             (None, Missing::Refuse) => {
@@ -556,7 +563,7 @@ fn binding_of<'d>(
 
 fn place_of(descriptor: &DescriptorUse) -> String {
     let DescriptorUse { set, binding, .. } = descriptor;
-    format!("descriptor set {set} binding {binding} ({})", name_of(descriptor))
+    format!("descriptor set {set} binding {binding}{}", in_parentheses(&name_of(descriptor)))
 }
 
 /// Returns the name of a descriptor's variable, or the id of the variable if it has no name.

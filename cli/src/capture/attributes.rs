@@ -27,6 +27,8 @@ pub(super) struct VertexData {
     /// Whether any attribute has a value for each vertex.
     pub(super) reads_vertices: bool,
     pub(super) reads_instances: bool,
+    /// Whether an input reads which joints of a skin move a vertex.
+    pub(super) reads_joints: bool,
 }
 
 /// The files with columns that inputs can read.
@@ -105,6 +107,8 @@ pub(super) fn vertex_data(
             Rate::Vertex | Rate::Never => InputRate::Vertex,
         };
         let stride = if rate == Rate::Never { 0 } else { format.size() };
+        data.reads_joints |=
+            input.is_used && filled.as_ref().is_some_and(|filled| filled.name == "column joints");
         data.reads_vertices |= rate == Rate::Vertex;
         data.reads_instances |= rate == Rate::Instance;
         data.input.attributes.push(VertexAttribute { location, binding, format, offset });

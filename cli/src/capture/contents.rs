@@ -9,21 +9,21 @@ use super::missing::Missing;
 use crate::Stages;
 use crate::supplied::{self, Member, Supplied};
 
-/// Returns the contents of descriptors and push constants. Those that the user did not supply are
-/// added to `missing`.
+/// Returns the contents of descriptors and push constants, and whether they have the joints of the mesh's skins. What
+/// the user did not supply is added to `missing`.
 pub(super) fn of(
     supplied: &Supplied,
     stages: &Stages<'_>,
     files: Files<'_>,
     missing: &mut Missing,
-) -> Result<Contents> {
+) -> Result<(Contents, bool)> {
     let all = stages.all();
     let joints = files.mesh.and_then(|mesh| mesh.joints.as_deref());
-    let supplied::Read { given, missing: members } = supplied.read(&all, joints)?;
+    let supplied::Read { given, missing: members, applies_skin } = supplied.read(&all, joints)?;
     members.into_iter().for_each(|member| missing.add(member));
     let lacking = match Contents::of_stages(&all, &given, Refuse) {
         Err(ContentsError::Missing(lacking)) => lacking,
-        result => return Ok(result?),
+        result => return Ok((result?, applies_skin)),
     };
     for what in lacking {
         let (option, place) = match &what {
@@ -37,8 +37,14 @@ pub(super) fn of(
             None => (format!("{option} FILE"), format!("{option} MEMBER=VALUE")),
         };
         let members = supplied::members(&all, place)?;
+        if joints.is_some() && place.is_some() {
+            for member in members.iter().filter(|member| supplied::is_skin(&member.ty)) {
+                let name = &member.name;
+                missing.remark(Some(format!("{option}.{name}=skin gives the joints of the mesh")));
+            }
+        }
         let members = members.iter().map(Member::to_string).collect::<Vec<_>>().join(", ");
         missing.add(format!("{what}: {file}, or {member} for each of {members}"));
     }
-    Ok(Contents::default())
+    Ok((Contents::default(), applies_skin))
 }

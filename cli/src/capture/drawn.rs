@@ -13,8 +13,10 @@ use super::missing::Missing;
 /// The options that describe the draw.
 #[derive(Debug, clap::Args)]
 pub(super) struct DrawArguments {
-    /// The primitive topology, as Vulkan names it; by default triangle-list, with tessellation
-    /// shaders always patch-list
+    /// The primitive topology, as Vulkan names it: point-list, line-list, line-strip, triangle-list, triangle-strip,
+    /// triangle-fan, line-list-with-adjacency, line-strip-with-adjacency, triangle-list-with-adjacency,
+    /// triangle-strip-with-adjacency or patch-list; by default triangle-list, with tessellation shaders always
+    /// patch-list
     #[arg(long)]
     topology: Option<PrimitiveTopology>,
     /// With tessellation shaders: number of vertices, or indices, of a patch, 1 to 32
@@ -72,6 +74,19 @@ impl Assembly {
             topology => topology.primitive_count(vertices),
         }
     }
+
+    /// The number of vertices of a primitive of a list, or of a patch. `None` if primitives share vertices.
+    const fn of_list(self) -> Option<u32> {
+        use PrimitiveTopology as T;
+        match self.topology {
+            T::PatchList => Some(self.patch_control_points),
+            T::LineList => Some(2),
+            T::TriangleList => Some(3),
+            T::LineListWithAdjacency => Some(4),
+            T::TriangleListWithAdjacency => Some(6),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,6 +98,30 @@ pub(super) enum Drawn {
 }
 
 impl Drawn {
+    /// Returns a remark about vertices that are left over because they do not make a whole primitive of a list. `None`
+    /// if there are none.
+    pub(super) fn left_over(&self, assembly: Assembly) -> Option<String> {
+        let size = assembly.of_list().filter(|size| *size > 0)?;
+        let over = match self {
+            Self::Vertices(draw) => u64::from(draw.vertex_count % size),
+            Self::Indices { indices, draw, restart } => {
+                let is_end = |index: &u32| *restart && *index == RESTART;
+                let drawn = &indices[..draw.index_count as usize];
+                drawn.split(is_end).map(|part| part.len() as u64 % u64::from(size)).sum()
+            }
+        };
+        let what = match self {
+            Self::Vertices(_) => "vertices",
+            Self::Indices { .. } => "indices",
+        };
+        let topology = assembly.topology;
+        (over > 0).then(|| {
+            format!(
+                "{what} that make no whole primitive: {over} (a {topology} takes {size} for each)"
+            )
+        })
+    }
+
     /// The number of primitives of all instances. With primitive restart, the indices between two restarts are counted
     /// separately.
     pub(super) fn primitives(&self, assembly: Assembly) -> u64 {
@@ -242,6 +281,13 @@ mod tests {
         assert_eq!(drawn(true).primitives(strip), 2 * 3);
         assert_eq!(drawn(false).primitives(strip), 2 * 7);
         assert_eq!(Drawn::Vertices(Draw::new(5)).primitives(strip), 3);
+        let list = Assembly { topology: PrimitiveTopology::TriangleList, patch_control_points: 0 };
+        let over = drawn(true).left_over(list).unwrap();
+        assert!(
+            over.starts_with("indices that make no whole primitive: 1 (a triangle-list takes 3")
+        );
+        assert_eq!(drawn(true).left_over(strip), None);
+        assert_eq!(Drawn::Vertices(Draw::new(6)).left_over(list), None);
         let patches = Assembly { topology: PrimitiveTopology::PatchList, patch_control_points: 4 };
         let draw = Draw::new(11).instance_count(3);
         assert_eq!(Drawn::Vertices(draw).primitives(patches), 3 * 2);

@@ -38,6 +38,7 @@ impl Format {
             Some("png" | "svg") => {
                 bail!("{}: --picture draws that; --output writes the vertices", file.display())
             }
+            Some("gltf") => bail!("{}: glTF is written as .glb, its binary form", file.display()),
             Some(other) => Self::from_str(other, true).map_err(|_| {
                 let all = Self::value_variants().iter().filter_map(Self::to_possible_value);
                 let all: Vec<_> = all.map(|format| format!(".{}", format.get_name())).collect();

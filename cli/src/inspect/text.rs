@@ -61,13 +61,13 @@ pub(super) fn render(inspection: &Inspection, gl: bool) -> Result<String> {
     }
     match &inspection.nothing_captured {
         Some(reason) => {
-            writeln!(text, "\nnothing is captured: {reason}")?;
+            writeln!(text, "\nno transform feedback decorations: {reason}")?;
             let first = inspection.shader_outputs.iter().find(|row| row.size.is_some());
             if let Some(selector) = first.and_then(|row| row.selector.as_ref()) {
                 writeln!(
                     text,
-                    "--varyings takes outputs by name or place, for example {selector}; without it, vkxfb capture \
-                     takes all that have locations, and Position"
+                    "vkxfb capture takes Position and all outputs that have locations, or those of --varyings, by name \
+                     or place, for example {selector}"
                 )?;
             }
         }

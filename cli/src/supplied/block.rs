@@ -418,7 +418,7 @@ mod tests {
     use vkxfb::internal::spirv::Module;
 
     use super::*;
-    use crate::supplied::{Modules, bytes_of, parse_push};
+    use crate::supplied::{Modules, Read, bytes_of, parse_push};
 
     /// A module as DXC makes it from `struct { float4x4 view; float4x4 bones[5000]; uint64_t id;
     /// }`.
@@ -467,10 +467,10 @@ mod tests {
         let contents: Vec<_> =
             members.iter().map(|text| parse_push(text).unwrap().content).collect();
         let contents: Vec<_> = contents.iter().collect();
-        let mut missing = Vec::new();
+        let mut read = Read::default();
         let blocks = modules.push_constants();
-        let given = bytes_of(&contents, &blocks, "--push", " ", None, &mut missing)?;
-        Ok((given.bytes, missing))
+        let given = bytes_of(&contents, &blocks, "--push", " ", None, &mut read)?;
+        Ok((given.bytes, read.missing))
     }
 
     #[test]

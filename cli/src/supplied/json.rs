@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde_json::Value as Json;
 
 use super::value::{Literal, Value};
-use super::{Content, read_file};
+use super::{Content, fail_with, read_file};
 
 pub(super) fn is(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
@@ -19,43 +19,50 @@ pub(super) fn members(file: &Path) -> Result<Vec<Content>> {
     let Json::Object(_) = json else {
         bail!("{} has no object with the names of members", name());
     };
-    let mut members = Vec::new();
-    add(String::new(), &json, &mut members).with_context(name)?;
+    let (mut members, mut faults) = (Vec::new(), Vec::new());
+    add(String::new(), &json, &mut members, &mut faults);
+    fail_with(faults).with_context(name)?;
     Ok(members)
 }
 
 /// Adds the members in `json`, which is the value at `path`. Objects are structures, and lists of
-/// anything but numbers are arrays.
-fn add(path: String, json: &Json, members: &mut Vec<Content>) -> Result<()> {
+/// anything but numbers are arrays. Values that are neither are added to `faults`.
+fn add(path: String, json: &Json, members: &mut Vec<Content>, faults: &mut Vec<anyhow::Error>) {
     let value = match json {
         Json::Object(fields) => {
             for (name, field) in fields {
                 let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-                add(path, field, members)?;
+                add(path, field, members, faults);
             }
-            return Ok(());
+            return;
         }
         Json::Array(elements) if !elements.is_empty() => {
             match elements.iter().map(literal).collect::<Option<_>>() {
                 Some(numbers) => Value::Numbers(numbers),
                 None => {
                     for (index, element) in elements.iter().enumerate() {
-                        add(format!("{path}[{index}]"), element, members)?;
+                        add(format!("{path}[{index}]"), element, members, faults);
                     }
-                    return Ok(());
+                    return;
                 }
             }
         }
-        Json::String(text) => {
-            text.parse().map_err(|error: String| anyhow!(error)).with_context(|| path.clone())?
-        }
+        Json::String(text) => match text.parse() {
+            Ok(value) => value,
+            Err(error) => {
+                let error: String = error;
+                return faults.push(anyhow!("{path}: {error}"));
+            }
+        },
         _ => match literal(json) {
             Some(number) => Value::Numbers(vec![number]),
-            None => bail!("{path}: {json} is no number, list, object or text of a matrix"),
+            None => {
+                let kinds = "no number, list, object or text of a matrix";
+                return faults.push(anyhow!("{path}: {json} is {kinds}"));
+            }
         },
     };
     members.push(Content::Member { path, text: json.to_string(), value });
-    Ok(())
 }
 
 fn literal(json: &Json) -> Option<Literal> {

@@ -551,6 +551,30 @@ fn what_a_shader_lacks_is_named() {
             "takes 16 bytes and 16 for each element",
         ]);
     }
+    // Faults of a JSON file are listed together, with its name and not as an option that nobody typed.
+    let wrong = |json: &str, what: &[&str]| {
+        let file = format!("0.2={}", files.shaders.file("wrong.json", json.as_bytes()));
+        let kept = files.arguments.iter().map(String::as_str);
+        let kept: Vec<_> = kept.filter(|a| !a.starts_with("--uniform=0.2")).collect();
+        vkxfb(&[&["capture", "--mesh", &mesh, "--uniform", &file], &kept[..]].concat())
+            .refuses(what);
+    };
+    wrong(
+        r#"{ "hue": [1, 0], "tint": [1, 2] }"#,
+        &[
+            "2 values are wrong:",
+            "wrong.json: hue: [1,0]: no member 'hue'",
+            "wrong.json: tint: [1,2]: ",
+        ],
+    );
+    wrong(
+        r#"{ "matrix": "idntity", "tint": null }"#,
+        &[
+            "wrong.json: 2 values are wrong:",
+            "\n  matrix: 'idntity'",
+            "\n  tint: null is no number",
+        ],
+    );
     // An error that occurs during the capture is the only one that is reported.
     with(&["--backend", "vertex"], &["indexed draws", "hint: --no-indices"]);
     with(&["--uniform", &format!("0.2={short}")], &["--uniform 0.2 has two files"]);
@@ -583,6 +607,7 @@ fn what_a_shader_lacks_is_named() {
         &["-o", other.to_str().unwrap()],
         &["out.xyz: cannot write .xyz; use .txt, .csv, .json, .ply, .glb, or --format"],
     );
+    with(&["-o", "out.gltf"], &["out.gltf: glTF is written as .glb"]);
     with(&["-o", "out.png"], &["out.png: --picture draws that"]);
     with(
         &["--attribute", "a_normal=1,2"],
@@ -595,6 +620,20 @@ fn what_a_shader_lacks_is_named() {
 
     let numbers = files.shaders.glsl("numbers.spv", NUMBERS);
     vkxfb(&["capture", &numbers]).refuses(&["what is drawn: --vertices N"]);
+    vkxfb(&["capture", &mesh]).refuses(&["mesh.obj is a mesh by its extension", "--mesh "]);
+    let over = vkxfb(&["capture", &numbers, "--vertices", "8"]).exits(0).stderr;
+    assert!(over.contains("vertices that make no whole primitive: 2 (a triangle-list"), "{over}");
+    let even = vkxfb(&["capture", &numbers, "--vertices", "6"]).exits(0).stderr;
+    assert!(!even.contains("no whole primitive"), "{even}");
+    // A block without a name is not called by its id.
+    let nameless = files.shaders.file(
+        "nameless.vert",
+        b"#version 450
+        layout(set = 0, binding = 4) uniform Block { vec4 at; };
+        void main() { gl_Position = at; }",
+    );
+    vkxfb(&["capture", &nameless, "--vertices", "3"])
+        .refuses(&["descriptor set 0 binding 4, a uniform buffer of 16 bytes: --uniform 0.4=FILE"]);
     let points = ["capture", &numbers, "--vertices", "3", "--topology", "point-list", "--backend"];
     vkxfb(&[&points[..], &["native"]].concat()).refuses(&["PointSize"]);
     // The draw has (2^32 - 3) * (2^32 - 1) triangles. The message says their exact size, which does
@@ -756,7 +795,7 @@ fn inspect_lists_what_a_shader_reads() {
     for line in [&["0.2", "uniform", "buffer", "camera"][..], &["64", "vec4", "tint"]] {
         assert!(lines.iter().any(|found| found == line), "{text}");
     }
-    assert_contains(&text, &["without it, vkxfb capture takes all that have locations"]);
+    assert_contains(&text, &["vkxfb capture takes Position and all outputs that have locations"]);
 }
 
 /// The blocks have each layout of a matrix, and each width of a number.

@@ -338,6 +338,13 @@ fn skins_are_as_an_animation_has_them() {
         vkxfb(&[&draw[..], more].concat()).refuses(what);
     };
     refuses(&["--time", "1", "--animation", "run"], &["no animation 'run'; there are: wave"]);
+    // What the time moves and the shader does not apply is said.
+    let still = ["--uniform", "0.0.matrices=identity", "--time", "1"];
+    let said = vkxfb(&[&draw[..], &still].concat()).exits(0).stderr;
+    assert!(said.contains("skin.gltf has a skin that this shader does not apply"), "{said}");
+    let said = vkxfb(&[&draw[..], &skin, &["--time", "1"]].concat()).exits(0).stderr;
+    assert!(!said.contains("has a skin"), "{said}");
+    vkxfb(&draw[..4]).refuses(&["--uniform 0.0.matrices=skin gives the joints of the mesh"]);
     let no_matrix = ["--uniform", "0.0.count=skin"];
     vkxfb(&[&draw[..4], &no_matrix].concat()).refuses(&["0.0.count=skin", "and the skin 2 joints"]);
     let bare = ["capture", &shader, "--vertices", "3", "--uniform", "0.0.matrices=skin"];

@@ -293,6 +293,8 @@ fn what_is_no_geometry_shader_is_refused_by_name() {
 
     let lines = ["--vertices", "4", "--topology", "line-list"];
     files.capture(&lines).refuses(&["takes triangles", "line-list"]);
+    // What the vertex shader lacks is not told as if the geometry shader lacked it.
+    files.capture(&[]).refuses(&["vert", " and ", "geom", ": these are missing:"]);
     files.capture(&["--vertices", "3", "--backend", "vertex"]).refuses(&["vertex shaders alone"]);
     let probe = ["probe", "--geometry", &files.geometry, "--varyings", "found"];
     vkxfb(&probe).refuses(&["--geometry needs --shader FILE"]);

@@ -113,6 +113,10 @@ impl Block {
     pub(super) fn size_in_words(&self) -> String {
         match self.stride {
             None => format!("{} bytes", self.size),
+            Some(stride) if self.size == 0 => format!(
+                "{stride} bytes for each element of its array, of which there is at least {}",
+                self.elements
+            ),
             Some(stride) => format!(
                 "{} bytes and {stride} for each element of its array, of which there is at least {}",
                 self.size, self.elements

@@ -12,7 +12,8 @@ use super::matrix;
 /// The time of an animation at which a mesh is read.
 #[derive(Debug, Clone, Default, PartialEq, clap::Args)]
 pub(in crate::capture) struct Pose {
-    /// Read a glTF file with its nodes and skins as they are at this time of its animation. Before the first keyframe
+    /// Read a glTF file with its nodes moved as they are at this time of its animation. Its skins reach the shader by
+    /// =skin (--uniform 0.1.joints=skin), with inputs for joints and weights. Before the first keyframe
     /// they are as at the first keyframe, and after the last keyframe as at the last one
     #[arg(long, value_name = "SECONDS", requires = "mesh", value_parser = seconds,
         allow_negative_numbers = true)]
