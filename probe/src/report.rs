@@ -240,10 +240,21 @@ pub struct ProbeReport {
     pub validation: Vec<String>,
     /// The cases in which the device was lost, the process crashed, or the device did not finish.
     pub losses: Vec<LostCase>,
+    /// The number of cases that were left out after too many losses.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub left_out: u32,
+    /// A remark that faults were simulated, so that the report says nothing about the driver. `None` if none were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub injected: Option<String>,
     /// The duration of the longest submission in seconds, measured by the host.
     pub longest_submission_s: f64,
     /// The duration of the run in seconds.
     pub elapsed_s: f64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl ProbeReport {
@@ -266,6 +277,8 @@ impl ProbeReport {
             notes: Vec::new(),
             validation: Vec::new(),
             losses: Vec::new(),
+            left_out: 0,
+            injected: None,
             longest_submission_s: 0.0,
             elapsed_s: 0.0,
         }
@@ -356,6 +369,24 @@ impl ProbeReport {
     /// is `None`, the command runs all backends.
     pub fn repeat(&self, case: &Case, backend: Option<Backend>) -> String {
         self.with_options(case.command(backend))
+    }
+
+    /// Returns a shell command that runs the trials again, with the options of this run, and only few cases.
+    pub(crate) fn repeat_trials(&self) -> String {
+        self.with_options("vkxfb probe --quick --vertices 3 --instances 1".to_owned())
+    }
+
+    /// Returns the number of cases of a cell that were lost, and of those that could not run for another reason.
+    pub(crate) fn errors_of(&self, cell: &Cell) -> (u32, u32) {
+        let is_of_cell =
+            |lost: &&LostCase| (lost.backend, lost.case.row()) == (cell.backend, cell.row());
+        let lost = self.losses.iter().filter(is_of_cell).count() as u32;
+        (lost, cell.errors.saturating_sub(lost))
+    }
+
+    /// Returns the case with which a report for the driver's maintainer begins. `None` if no case is wrong.
+    pub fn example(&self) -> Option<&Failure> {
+        self.failure_groups().first().map(|group| group.first)
     }
 
     /// Returns the shell command that runs all draws of a group (the cases with the same backend, shaders, provoking

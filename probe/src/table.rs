@@ -100,8 +100,8 @@ fn write_head(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::Res
         let paint = |line: &str| match tried.result {
             TrialResult::Works => line.to_owned(),
             TrialResult::DoneWithout | TrialResult::Absent => paint.dim(line),
-            TrialResult::Wrong => paint.bad(line),
-            TrialResult::NotRun | TrialResult::Lost => paint.doubtful(line),
+            TrialResult::Wrong | TrialResult::Lost => paint.bad(line),
+            TrialResult::NotRun => paint.doubtful(line),
         };
         write_fact(out, tried.trial.title(), &tried.described(), paint)?;
     }
@@ -126,10 +126,17 @@ fn write_results(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::
     if paint.colour {
         table.enforce_styling();
     }
-    let backends = Backend::ALL.map(|b| TableCell::new(b).add_attribute(Attribute::Bold));
-    table.set_header(std::iter::once(TableCell::new("topology")).chain(backends));
+    let has_cells = |backend: &Backend| report.cells.iter().any(|cell| cell.backend == *backend);
+    let backends: Vec<Backend> = Backend::ALL.into_iter().filter(has_cells).collect();
+    let names = backends.iter().map(|b| TableCell::new(b).add_attribute(Attribute::Bold));
+    table.set_header(std::iter::once(TableCell::new("topology")).chain(names));
     for row in report.rows() {
-        let results = Backend::ALL.map(|backend| cell(report.cell(backend, row), &mut footnotes));
+        let result = |backend: &Backend| {
+            report
+                .cell(*backend, row)
+                .map_or(TableCell::new(""), |of| cell(report, of, &mut footnotes))
+        };
+        let results: Vec<_> = backends.iter().map(result).collect();
         table.add_row(std::iter::once(TableCell::new(row)).chain(results));
     }
     // The names of rows are not broken into lines; other cells may be.
@@ -149,20 +156,27 @@ fn write_results(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::
     for group in report.loss_groups() {
         write_losses(out, &group, paint)?;
     }
-    for failure in report.cells.iter().filter_map(|c| c.first_failure.as_ref()) {
-        write_failure(out, failure, paint)?;
+    for group in report.failure_groups() {
+        write_failure(out, &group, paint)?;
+    }
+    if let Some(remark) = &report.injected {
+        writeln!(out)?;
+        write_wrapped(out, remark, "note: ", |line| paint.doubtful(line))?;
     }
     write_summary(out, report, paint)
 }
 
-fn cell(cell: Option<&Cell>, footnotes: &mut Footnotes) -> TableCell {
-    let Some(cell) = cell else { return TableCell::new("").fg(Color::DarkGrey) };
+fn cell(report: &ProbeReport, cell: &Cell, footnotes: &mut Footnotes) -> TableCell {
     let mut lines = Vec::new();
+    let (lost, not_run) = report.errors_of(cell);
     let colour = if let Some(failure) = &cell.first_failure {
         lines.push(format!("{} of {}: {}", cell.failed(), cell.run, failure.mismatch.fault));
         Color::Red
-    } else if cell.errors > 0 {
-        lines.push(format!("{} of {} could not run", cell.errors, cell.run));
+    } else if lost > 0 {
+        lines.push(format!("{lost} of {} lost", cell.run));
+        Color::Red
+    } else if not_run > 0 {
+        lines.push(format!("{not_run} of {} could not run", cell.run));
         Color::Yellow
     } else if cell.run > 0 {
         lines.push(format!("ok {}", cell.run));
@@ -175,15 +189,18 @@ fn cell(cell: Option<&Cell>, footnotes: &mut Footnotes) -> TableCell {
         // Writing to a string does not fail.
         let _ = write!(line, " [{}]", footnotes.number(text));
     };
-    if cell.first_failure.is_some() && cell.errors > 0 {
-        lines.push(format!("{} could not run", cell.errors));
+    if cell.first_failure.is_some() && lost > 0 {
+        lines.push(format!("{lost} lost"));
+    }
+    if (cell.first_failure.is_some() || lost > 0) && not_run > 0 {
+        lines.push(format!("{not_run} could not run"));
     }
     if let (Some(error), Some(line)) = (&cell.first_error, lines.last_mut()) {
         refer(line, error);
     }
     if let Some(reason) = &cell.skipped {
         if cell.run > 0 {
-            lines.push("others skipped".to_owned());
+            lines.push("others left out".to_owned());
         }
         if let Some(line) = lines.last_mut() {
             refer(line, reason);
@@ -208,10 +225,13 @@ fn write_losses(out: &mut String, group: &Group<'_, LostCase>, paint: &Paint) ->
     write_command(out, command)
 }
 
-fn write_failure(out: &mut String, failure: &Failure, paint: &Paint) -> fmt::Result {
-    let Failure { backend, case, mismatch, command } = failure;
-    writeln!(out)?;
-    writeln!(out, "{} on {backend}", paint.bad(format!("{}: {}", case.row(), mismatch.fault)))?;
+/// Writes one case of a group of similar wrong cases. How many cases the group has is not written, because only some of
+/// the wrong ones are kept.
+fn write_failure(out: &mut String, group: &Group<'_, Failure>, paint: &Paint) -> fmt::Result {
+    let Failure { case, mismatch, command, .. } = group.first;
+    let head = paint.bad(format!("{}: {}", group.rows(), mismatch.fault));
+    let one = if group.others.is_empty() { "" } else { ", for example" };
+    writeln!(out, "\n{head} on {}{one}", group.backends())?;
     write_wrapped(out, &case.to_string(), "  ", |line| paint.dim(line))?;
     write_wrapped(out, &mismatch.to_string(), "  ", |line| line.to_owned())?;
 
@@ -265,8 +285,23 @@ fn write_summary(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::
         }
         Outcome::CouldNotRun if run == 0 => paint.doubtful("nothing could run"),
         Outcome::CouldNotRun if report.has_failures() => {
-            let errors: u32 = report.cells.iter().map(|c| c.errors).sum();
-            paint.doubtful(format!("{errors} of {run} cases could not run"))
+            let (lost, errors) = report
+                .cells
+                .iter()
+                .map(|cell| report.errors_of(cell))
+                .fold((0, 0), |(lost, errors), (of_cell, others)| {
+                    (lost + of_cell, errors + others)
+                });
+            let left_out = match report.left_out {
+                0 => String::new(),
+                cases => format!(", {cases} left out"),
+            };
+            match (lost, errors) {
+                (0, errors) => paint.doubtful(format!("{errors} of {run} cases could not run")),
+                (lost, 0) => paint.bad(format!("{lost} of {run} cases lost{left_out}")),
+                (lost, errors) => paint
+                    .bad(format!("{lost} of {run} cases lost, {errors} could not run{left_out}")),
+            }
         }
         Outcome::CouldNotRun if !report.validation.is_empty() => {
             paint.doubtful("the validation layer objects")

@@ -183,7 +183,7 @@ impl Isolated<'_> {
                     bail!("of a child process, before its first case: {how}");
                 }
                 let why = format!("left out: of a child process, before its first case: {how}");
-                leave_out(&batches[from.batch..], &why, report);
+                leave_out(&batches[from.batch..], from.case, &why, report);
                 return Ok(());
             };
             let Some(batch) = batches.get(at.batch) else {
@@ -195,13 +195,13 @@ impl Isolated<'_> {
             from = record(at, batch, &how, report).unwrap_or(next_batch);
             if report.losses.len() >= MAX_LOSSES {
                 let why = format!("left out: the device was lost with {MAX_LOSSES} cases");
-                leave_out(&batches[from.batch..], &why, report);
+                leave_out(&batches[from.batch..], from.case, &why, report);
                 return Ok(());
             }
             if of_batch == MAX_LOSSES_OF_BATCH && from != next_batch {
                 let why =
                     format!("left out: lost with {MAX_LOSSES_OF_BATCH} cases of the same shader");
-                leave_out(std::slice::from_ref(batch), &why, report);
+                leave_out(std::slice::from_ref(batch), from.case, &why, report);
                 from = next_batch;
             }
         }
@@ -303,7 +303,10 @@ fn record(
     None
 }
 
-fn leave_out(batches: &[Batch<'_>], why: &str, report: &mut ProbeReport) {
+/// Records that cases are left out: those of the first batch from `case` on, counted from 1, and all of the others.
+fn leave_out(batches: &[Batch<'_>], case: usize, why: &str, report: &mut ProbeReport) {
+    let all: usize = batches.iter().map(|batch| numbered_cases(batch).len()).sum();
+    report.left_out += all.saturating_sub(case.saturating_sub(1)) as u32;
     for Batch { group, .. } in batches {
         report.skip(group.backend, group.row(), why);
     }

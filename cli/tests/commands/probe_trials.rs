@@ -73,9 +73,9 @@ fn a_driver_that_stores_some_vertices_twice_is_named() {
     let file = files.path("twice.md");
     let ran = probe(Some("twice"), &["--report", file.to_str().unwrap()]).exits(1);
     assert!(ran.stdout.contains("not sound: "), "{}", ran.stdout);
-    assert!(ran.stdout.contains("vertex stores: came out wrong (70 cases"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("vertex stores came out wrong (70 cases"), "{}", ran.stdout);
     let report = std::fs::read_to_string(&file).unwrap();
-    assert!(report.starts_with("# Transform feedback: vertex stores: came out wrong"), "{report}");
+    assert!(report.starts_with("# Transform feedback: vertex stores came out wrong"), "{report}");
 
     // The report is compared with that of a driver without the fault.
     let sound = files.path("sound.md");
@@ -114,6 +114,8 @@ fn a_trial_that_takes_the_device_is_named_and_the_rest_runs() {
     for isolate in [&[][..], &["--isolate"]] {
         assert_only("lost:vertex-stores", isolate, 2, "vertex-stores", "lost", lost);
     }
+    let ran = probe(Some("lost:vertex-stores"), &[]).exits(2);
+    assert!(ran.stdout.contains("\nvertex stores lost (70 cases"), "{}", ran.stdout);
     let says = "did not finish within 1s";
     assert_only(
         "hang:indirect-dispatch",
@@ -154,8 +156,28 @@ fn made_up_faults_are_said_everywhere() {
     for text in [ran.stdout, read(report), read(page)] {
         assert!(text.contains("faults were injected (VKXFB_INJECT_FAULT=nothing)"), "{text}");
     }
-    let kinds = ["twice", "no-indirect", "access", "stuck", "lost:triangle-strip:any", "counters"];
-    probe(Some("wrong"), &[]).refuses(&kinds);
+    let kinds =
+        ["twice", "no-indirect", "wrong", "access", "stuck", "lost:triangle-strip:any", "counters"];
+    probe(Some("wrog"), &[]).refuses(&kinds);
+}
+
+/// A wrong capture can be made up, too, so that its picture can be seen.
+#[test]
+fn a_winding_can_be_made_wrong() {
+    let files = Shaders::new();
+    let page = files.path("page.html");
+    let more = ["--backend", "compute", "--html", page.to_str().unwrap()];
+    let ran = probe(Some("wrong:triangle-strip:7x1"), &more).exits(1);
+    assert!(
+        ran.stdout.contains("triangle-strip: flipped winding on compute, for"),
+        "{}",
+        ran.stdout
+    );
+    assert!(ran.stdout.contains("2 of 28 cases came out wrong"), "{}", ran.stdout);
+    // The table has no columns of backends that were not asked for.
+    assert!(!ran.stdout.contains(" native  "), "{}", ran.stdout);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("<title>triangle-strip, expected and captured</title>"), "{page}");
 }
 
 #[test]
@@ -169,4 +191,7 @@ fn what_arguments_take_is_said() {
     ] {
         command::vkxfb(&["probe", option, value]).refuses(&[says]);
     }
+    command::vkxfb(&["probe", "--self-test", "--html", "page.html"]).refuses(&["--html"]);
+    command::vkxfb(&["probe", "--shader", "identfy"])
+        .refuses(&["no file identfy", "identify, two_buffers, attributes"]);
 }

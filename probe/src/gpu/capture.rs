@@ -127,7 +127,11 @@ impl Gpu {
                 self.fail_if_injected(now)?;
                 // SAFETY: the caller's contract.
                 let captured = unsafe { self.capture_batch(now) };
-                results.extend(captured.map_err(|error| error.offset_capture(first))?);
+                let mut captured = captured.map_err(|error| error.offset_capture(first))?;
+                for (request, result) in now.iter().zip(&mut captured) {
+                    self.swap_if_injected(request, result);
+                }
+                results.extend(captured);
             }
         }
         Ok(results)

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use vkxfb::topology::PrimitiveTopology;
 
-use super::{CaptureRequest, Gpu, GpuError, State, Step};
+use super::{CaptureRequest, CaptureResult, Gpu, GpuError, State, Step};
 use crate::trial::Trial;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +24,8 @@ enum Kind {
     Stuck,
     /// The device does not execute submissions.
     Nothing,
+    /// The first two captured vertices of each draw are swapped, which flips the winding of the first triangle.
+    Wrong,
     /// Vertex shaders store some vertices of each draw twice.
     Twice,
     /// Indirect dispatches do nothing.
@@ -40,6 +42,17 @@ enum Place {
     /// The captures of draws with this topology. If there are numbers of vertices and instances, only the captures of
     /// draws that have these numbers, too.
     Draw(PrimitiveTopology, Option<(u32, u32)>),
+}
+
+impl Place {
+    /// Whether the place is one of the draws of a request.
+    fn is_drawn_by(self, request: &CaptureRequest<'_>) -> bool {
+        let Self::Draw(topology, size) = self else { return false };
+        request.draws.iter().any(|(own, draw)| {
+            *own == topology
+                && size.is_none_or(|size| size == (draw.vertex_count, draw.instance_count))
+        })
+    }
 }
 
 /// A simulated fault, and the trials and draws in which it happens.
@@ -64,6 +77,7 @@ impl FromStr for InjectedFault {
                 "crash" => (Kind::Crash, false),
                 "access" => (Kind::Access, false),
                 "stuck" => (Kind::Stuck, false),
+                "wrong" => (Kind::Wrong, false),
                 "nothing" => (Kind::Nothing, true),
                 "twice" => (Kind::Twice, true),
                 "no-indirect" => (Kind::NoIndirect, true),
@@ -71,6 +85,7 @@ impl FromStr for InjectedFault {
             };
             let place = match place.split_once(':') {
                 _ if is_everywhere => place.is_empty().then_some(Place::Everywhere)?,
+                None if kind == Kind::Wrong => return None,
                 None => Place::Trial(place.parse().ok()?),
                 Some((topology, "any")) => Place::Draw(topology.parse().ok()?, None),
                 Some((topology, draw)) => {
@@ -85,8 +100,9 @@ impl FromStr for InjectedFault {
             let trials = Trial::ALL.map(Trial::name).join(", ");
             format!(
                 "'{text}' is no fault. There are: nothing, twice, no-indirect; and lost, together, \
-                 hang, crash, access and stuck, each with a place: a topology and a draw, or any, \
-                 such as lost:triangle-strip:7x1 and lost:triangle-strip:any, or a trial ({trials})"
+                 hang, crash, access, stuck and wrong, each with a place: a topology and a draw, or any, \
+                 such as lost:triangle-strip:7x1 and lost:triangle-strip:any, or, but for wrong, a trial \
+                 ({trials})"
             )
         })
     }
@@ -127,19 +143,42 @@ impl Gpu {
         &mut self,
         requests: &[CaptureRequest<'_>],
     ) -> Result<(), GpuError> {
-        let Some(InjectedFault { kind, place: Place::Draw(topology, draw) }) = self.injected else {
-            return Ok(());
-        };
-        let is_it = |(t, d): &(_, vkxfb::runtime::Draw)| {
-            *t == topology && draw.is_none_or(|draw| draw == (d.vertex_count, d.instance_count))
-        };
+        let Some(InjectedFault { kind, place }) = self.injected else { return Ok(()) };
         let is_alone = requests.len() == 1;
         if (kind == Kind::Together && is_alone)
-            || !requests.iter().any(|request| request.draws.iter().any(is_it))
+            || !requests.iter().any(|request| place.is_drawn_by(request))
         {
             return Ok(());
         }
         self.fail(kind)
+    }
+
+    /// Swaps the first two vertices that a capture has written, if that fault is to happen in its draws.
+    pub(super) fn swap_if_injected(
+        &self,
+        request: &CaptureRequest<'_>,
+        result: &mut CaptureResult,
+    ) {
+        let Some(InjectedFault { kind: Kind::Wrong, place }) = self.injected else { return };
+        if !place.is_drawn_by(request) {
+            return;
+        }
+        for (buffer, stride) in request.pipeline.layout().buffers() {
+            let target = request.buffers.get(buffer).copied().flatten();
+            let bytes = result.buffers.get_mut(buffer).and_then(Option::as_mut);
+            let (Some(target), Some(bytes)) = (target, bytes) else { continue };
+            let (start, stride) = (target.offset as usize, stride as usize);
+            let place = start..start + 2 * stride;
+            let (initial, records) = (target.initial.get(place.clone()), bytes.get_mut(place));
+            let (Some(initial), Some(records)) = (initial, records) else { continue };
+            let is_written = |record: usize| {
+                let part = record * stride..(record + 1) * stride;
+                initial.get(part.clone()) != records.get(part)
+            };
+            if target.size as usize >= 2 * stride && is_written(0) && is_written(1) {
+                records.rotate_left(stride);
+            }
+        }
     }
 
     fn fail(&mut self, kind: Kind) -> Result<(), GpuError> {
@@ -164,7 +203,7 @@ impl Gpu {
             Kind::Stuck => loop {
                 std::thread::park();
             },
-            Kind::Nothing | Kind::Twice | Kind::NoIndirect => Ok(()),
+            Kind::Nothing | Kind::Wrong | Kind::Twice | Kind::NoIndirect => Ok(()),
         }
     }
 }

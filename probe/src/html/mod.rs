@@ -19,8 +19,9 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use super::picture;
 use super::report::{
-    Cell, Failure, Footnotes, Group, LostCase, OnBackend, Outcome, ProbeReport, Row, Trace,
+    CapturedStage, Cell, Failure, Footnotes, Group, LostCase, OnBackend, Outcome, ProbeReport, Row,
 };
+use super::trial::TrialResult;
 
 /// The number of groups of similar mismatches that are shown above the table. Further groups are below it.
 const FIRST_FAILURES: usize = 3;
@@ -122,36 +123,91 @@ fn write_topologies(page: &mut String) -> fmt::Result {
     writeln!(page, "</div>")
 }
 
-/// Writes pictures of the captures in each row of the table, in two fold-outs. One is for captures that are wrong on
-/// some backend, the other for captures that are right on all backends.
-fn write_traces(page: &mut String, report: &ProbeReport) -> fmt::Result {
-    let (mut right, mut wrong) = (String::new(), String::new());
+/// The captures of a draw by several backends, which are drawn beside each other. There are several rows if their
+/// captures look the same.
+struct Drawn<'a> {
+    rows: Vec<Row>,
+    stream: Option<u32>,
+    provoking: ProvokingVertex,
+    captured: Vec<picture::CapturedBy<'a>>,
+}
+
+impl Drawn<'_> {
+    /// Whether the pictures of both differ in their titles alone. For vertex shaders they differ in the places of
+    /// vertices, which the topology determines.
+    fn looks_like(&self, other: &Self) -> bool {
+        let stage = |drawn: &Self| drawn.rows.first().map(|row| row.stage);
+        stage(self) != Some(CapturedStage::Vertex)
+            && (stage(self), self.stream, self.provoking, &self.captured)
+                == (stage(other), other.stream, other.provoking, &other.captured)
+    }
+}
+
+/// Returns the captures in the report, in the order of the rows of the table.
+fn drawn(report: &ProbeReport) -> Vec<Drawn<'_>> {
+    let mut all: Vec<Drawn<'_>> = Vec::new();
     for row in Row::all() {
         let of_row = || report.traces.iter().filter(|trace| trace.case.row() == row);
         let streams: BTreeSet<Option<u32>> = of_row().map(|trace| trace.stream).collect();
         let each_provoking = |stream| ProvokingVertex::ALL.map(|provoking| (stream, provoking));
         for (stream, provoking) in streams.into_iter().flat_map(each_provoking) {
-            let is_alike = |t: &&Trace| (t.stream, t.case.provoking) == (stream, provoking);
-            let alike = of_row().filter(is_alike);
+            let alike = of_row().filter(|t| (t.stream, t.case.provoking) == (stream, provoking));
             let captured: Vec<_> = alike.map(|t| (t.backend, t.primitives.as_slice())).collect();
             if captured.is_empty() {
                 continue;
             }
-            let pictures = picture::traces(row, stream, provoking, &captured).join("\n");
-            match captured.iter().all(|by| picture::is_right(*by)) {
-                true => writeln!(right, "<figure>{pictures}</figure>")?,
-                false => writeln!(wrong, "<figure class=\"traces\">{pictures}</figure>")?,
+            let drawn = Drawn { rows: vec![row], stream, provoking, captured };
+            match all.iter_mut().find(|other| drawn.looks_like(other)) {
+                Some(other) => other.rows.push(row),
+                None => all.push(drawn),
             }
         }
     }
-    for (head, figures) in
-        [("What was captured otherwise", wrong), ("What was captured as expected", right)]
-    {
-        if !figures.is_empty() {
-            writeln!(page, "<details><summary><h2>{head}</h2></summary>")?;
-            writeln!(page, "<p class=\"note\">{}</p>\n<div class=\"pictures\">", picture::KEY)?;
-            writeln!(page, "{figures}</div>\n</details>")?;
+    all
+}
+
+/// Writes pictures of the captures in each row of the table, in two fold-outs. One is for captures that are wrong on
+/// some backend, the other for captures that are right on all backends. Captures without any vertex are only named.
+fn write_traces(page: &mut String, report: &ProbeReport) -> fmt::Result {
+    let (mut right, mut wrong, mut empty) = (String::new(), String::new(), Vec::new());
+    for Drawn { rows, stream, provoking, captured } in drawn(report) {
+        if captured.iter().all(|by| picture::is_empty(*by)) {
+            empty.push(picture::title(&rows, stream));
+            continue;
         }
+        let pictures = picture::traces(&rows, stream, provoking, &captured).join("\n");
+        match captured.iter().all(|by| picture::is_right(*by)) {
+            true => writeln!(right, "<figure>{pictures}</figure>")?,
+            false => writeln!(wrong, "<figure class=\"traces\">{pictures}</figure>")?,
+        }
+    }
+    let without = match empty.is_empty() {
+        true => String::new(),
+        false => format!(
+            "Without any vertex of the draw, and so without a picture: {}.",
+            empty.join("; ")
+        ),
+    };
+    for (head, figures, key, without) in [
+        ("What was captured otherwise", wrong, picture::WRONG_KEY, without),
+        ("What was captured as expected", right, "", String::new()),
+    ] {
+        if figures.is_empty() && without.is_empty() {
+            continue;
+        }
+        writeln!(page, "<details><summary><h2>{head}</h2></summary>")?;
+        if !without.is_empty() {
+            writeln!(page, "<p>{without}</p>")?;
+        }
+        if !figures.is_empty() {
+            writeln!(
+                page,
+                "<p class=\"note\">{} {key}</p>\n<div class=\"pictures\">",
+                picture::KEY
+            )?;
+            writeln!(page, "{figures}</div>")?;
+        }
+        writeln!(page, "</details>")?;
     }
     Ok(())
 }
@@ -163,6 +219,7 @@ fn write_pictures_head(page: &mut String, head: &str) -> fmt::Result {
 
 fn write_report(page: &mut String, report: &ProbeReport) -> fmt::Result {
     write_head(page, report)?;
+    write_trials(page, report)?;
     write_losses(page, report)?;
     let groups = report.failure_groups();
     let (first, others) = groups.split_at(groups.len().min(FIRST_FAILURES));
@@ -186,12 +243,18 @@ fn write_head(page: &mut String, report: &ProbeReport) -> fmt::Result {
     let device = &report.device;
     let (class, verdict) = match report.outcome() {
         Outcome::AllRight => ("ok", "all right".to_owned()),
-        Outcome::Mismatches if report.mismatch_count == 0 => ("bad", report.trials_summary()),
+        Outcome::Mismatches if report.mismatch_count == 0 => ("bad", trials_badge(report)),
         Outcome::Mismatches if report.mismatch_count == 1 => ("bad", "1 mismatch".to_owned()),
         Outcome::Mismatches => ("bad", format!("{} mismatches", report.mismatch_count)),
-        Outcome::CouldNotRun if report.losses.len() == 1 => ("warn", "1 case lost".to_owned()),
         Outcome::CouldNotRun if !report.losses.is_empty() => {
-            ("warn", format!("{} cases lost", report.losses.len()))
+            let left_out = match report.left_out {
+                0 => String::new(),
+                cases => format!(", {cases} left out"),
+            };
+            ("bad", format!("{} lost{left_out}", report.losses.len()))
+        }
+        Outcome::CouldNotRun if !report.trials_summary().is_empty() && !report.has_failures() => {
+            ("bad", trials_badge(report))
         }
         Outcome::CouldNotRun => ("warn", "could not run".to_owned()),
     };
@@ -202,11 +265,50 @@ fn write_head(page: &mut String, report: &ProbeReport) -> fmt::Result {
         Escaped(&device.name),
         Escaped(&verdict)
     )?;
+    if let Some(remark) = &report.injected {
+        writeln!(page, "<p><span class=\"badge warn\">{}</span></p>", Escaped(remark))?;
+    }
     let text = format!(
         "{} {}, Vulkan {}, {}",
         device.driver, device.driver_version, device.api_version, report.date
     );
     writeln!(page, "<p class=\"note\">{}</p>", Escaped(&text))
+}
+
+/// Names the trial that is bad, or says how many are.
+fn trials_badge(report: &ProbeReport) -> String {
+    match report.trials.iter().filter(|tried| tried.result.is_bad()).count() {
+        1 => report.trials_summary(),
+        count => format!("{count} trials failed"),
+    }
+}
+
+/// Writes a section for each trial that came out wrong, was lost, or could not be made.
+fn write_trials(page: &mut String, report: &ProbeReport) -> fmt::Result {
+    for (index, tried) in report.trials.iter().filter(|tried| tried.result.is_bad()).enumerate() {
+        let badge = match tried.result {
+            TrialResult::Lost => "lost",
+            TrialResult::NotRun => "could not be tried",
+            _ => "wrong",
+        };
+        writeln!(
+            page,
+            "<section class=\"failure\">\n<h3><span class=\"badge bad\">{badge}</span> trial of {}</h3>\n\
+             <p>{}</p>",
+            tried.trial.title(),
+            Escaped(&tried.text)
+        )?;
+        // Trials cannot be repeated alone, so the same command is for all of them.
+        if index == 0 {
+            writeln!(
+                page,
+                "<p class=\"note\">Every probe makes the trials again, before its cases:</p>\n<pre>{}</pre>",
+                Command(&report.repeat_trials())
+            )?;
+        }
+        writeln!(page, "</section>")?;
+    }
+    Ok(())
 }
 
 /// Writes the most important facts about the device and the run.
@@ -245,7 +347,7 @@ fn write_table(page: &mut String, report: &ProbeReport) -> fmt::Result {
     for row in report.rows() {
         write!(page, "<tr><th>{row}</th>")?;
         for backend in &backends {
-            write_cell(page, report.cell(*backend, row), &mut footnotes)?;
+            write_cell(page, report, report.cell(*backend, row), &mut footnotes)?;
         }
         writeln!(page, "</tr>")?;
     }
@@ -260,15 +362,23 @@ fn write_table(page: &mut String, report: &ProbeReport) -> fmt::Result {
     Ok(())
 }
 
-fn write_cell(page: &mut String, cell: Option<&Cell>, footnotes: &mut Footnotes) -> fmt::Result {
+fn write_cell(
+    page: &mut String,
+    report: &ProbeReport,
+    cell: Option<&Cell>,
+    footnotes: &mut Footnotes,
+) -> fmt::Result {
     let Some(cell) = cell else {
         return write!(page, "<td class=\"none\">not asked for</td>");
     };
+    let (lost, not_run) = report.errors_of(cell);
     if let Some(failure) = &cell.first_failure {
         let (failed, fault) = (cell.failed(), failure.mismatch.fault);
         write!(page, "<td class=\"bad\"><b>{failed} of {}</b> {fault}", cell.run)?;
-    } else if cell.errors > 0 {
-        write!(page, "<td class=\"warn\"><b>{} of {}</b> could not run", cell.errors, cell.run)?;
+    } else if lost > 0 {
+        write!(page, "<td class=\"bad\"><b>{lost} of {}</b> lost", cell.run)?;
+    } else if not_run > 0 {
+        write!(page, "<td class=\"warn\"><b>{not_run} of {}</b> could not run", cell.run)?;
     } else if cell.run > 0 {
         write!(page, "<td class=\"ok\"><b>ok</b> {}", cell.run)?;
     } else {
@@ -280,11 +390,14 @@ fn write_cell(page: &mut String, cell: Option<&Cell>, footnotes: &mut Footnotes)
     if cell.rotated > 0 {
         write!(page, "<small>{} rotated, allowed</small>", cell.rotated)?;
     }
-    if cell.first_failure.is_some() && cell.errors > 0 {
-        write!(page, "<small>{} could not run</small>", cell.errors)?;
+    if cell.first_failure.is_some() && lost > 0 {
+        write!(page, "<small>{lost} lost</small>")?;
+    }
+    if (cell.first_failure.is_some() || lost > 0) && not_run > 0 {
+        write!(page, "<small>{not_run} could not run</small>")?;
     }
     if cell.run > 0 && cell.skipped.is_some() {
-        write!(page, "<small>others skipped</small>")?;
+        write!(page, "<small>others left out</small>")?;
     }
     write!(page, "</td>")
 }

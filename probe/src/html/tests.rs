@@ -3,6 +3,7 @@ use vkxfb::lower::Backend;
 use super::*;
 use crate::diagnose::Verdict;
 use crate::report::samples::sample_report;
+use crate::report::{Case, Trace};
 
 /// Text from drivers and shaders cannot open an HTML tag.
 #[test]
@@ -75,6 +76,68 @@ fn every_backend_is_pictured() {
     let (otherwise, _) = otherwise.split_once("<h2>What was captured as expected").unwrap();
     assert!(otherwise.contains("<title>line-list, captured, native</title>"));
     assert!(!otherwise.contains("<title>line-list, captured, compute</title>"));
+}
+
+/// Backends that captured the same share a picture, and so do rows. What has no vertex of the draw is only named.
+#[test]
+fn pictures_that_are_alike_are_drawn_once() {
+    let mut report = sample_report();
+    let emitted = report.traces.pop().unwrap();
+    assert_eq!(emitted.case.stage, CapturedStage::Geometry);
+    for topology in [PrimitiveTopology::PointList, PrimitiveTopology::LineStrip] {
+        let mut trace = emitted.clone();
+        trace.case.topology = topology;
+        report.traces.push(trace);
+    }
+    for trace in &mut report.traces {
+        match trace.case.row() {
+            row if row == PrimitiveTopology::LineList.into() => {
+                trace.primitives[0].captured.reverse();
+            }
+            row if row == PrimitiveTopology::TriangleList.into() => {
+                let slots = trace.primitives.iter_mut().flat_map(|diff| &mut diff.captured);
+                slots.for_each(|slot| *slot = crate::diagnose::Slot::Untouched);
+            }
+            _ => {}
+        }
+    }
+    let page = render(&[report]);
+    for title in
+        ["line-list, captured, native, compute", "point-list, line-strip into geometry, expected"]
+    {
+        assert_eq!(page.matches(&format!("<title>{title}</title>")).count(), 1, "{title}");
+    }
+    assert!(!page.contains("<title>triangle-list,"), "{page}");
+    assert!(
+        page.contains("Without any vertex of the draw, and so without a picture: triangle-list.")
+    );
+    assert!(page.contains(picture::WRONG_KEY));
+}
+
+/// A trial that failed is shown like a case that did, and made-up faults are told beside the verdict.
+#[test]
+fn trials_that_failed_come_first() {
+    let mut report = sample_report();
+    (report.mismatches, report.mismatch_count) = (Vec::new(), 0);
+    (report.losses, report.cells) = (Vec::new(), Vec::new());
+    report.trials[0].result = TrialResult::Lost;
+    report.injected = Some("faults were injected (lost:<trial>)".to_owned());
+    for cell in &sample_report().cells {
+        let case = Case { topology: cell.topology, ..sample_report().traces[0].case.clone() };
+        report.record(cell.backend, &case, Verdict::Match);
+    }
+    let page = render(std::slice::from_ref(&report));
+    let at = |what: &str| page.find(what).unwrap_or_else(|| panic!("{what}\n{page}"));
+    let order = [
+        "<span class=\"badge bad\">indirect dispatch lost</span>",
+        "faults were injected (lost:&lt;trial&gt;)",
+        "<section class=\"failure\">\n<h3><span class=\"badge bad\">lost</span> trial of indirect dispatch",
+        "<span>--quick</span>",
+        "<table>",
+    ];
+    assert!(order.map(at).is_sorted(), "{page}");
+    report.trials[2].result = TrialResult::Wrong;
+    assert!(render(&[report]).contains("<span class=\"badge bad\">2 trials failed</span>"));
 }
 
 /// On a narrow screen, long names can be broken between their words.

@@ -50,9 +50,12 @@ const MARGIN: f32 = 16.0;
 /// The height of a line of text below the panels, in user units.
 const LINE: f32 = 18.0;
 
-fn title(row: Row, stream: Option<u32>) -> String {
+/// Names rows of the same stage, and the vertex stream, if there are several.
+pub(super) fn title(rows: &[Row], stream: Option<u32>) -> String {
+    let topologies: Vec<String> = rows.iter().map(|row| row.topology.to_string()).collect();
+    let suffix = rows.first().map_or("", |row| row.stage.suffix());
     let stream = stream.map_or(String::new(), |stream| format!(", stream {stream}"));
-    format!("{row}{stream}")
+    format!("{}{suffix}{stream}", topologies.join(", "))
 }
 
 /// The number of vertices for which a picture of a topology has room. A picture can show all
@@ -84,17 +87,31 @@ pub fn is_right((_, diffs): CapturedBy<'_>) -> bool {
     diffs.iter().all(is_as_expected)
 }
 
-/// Draws an instance: one picture of the expected primitives, and one for each backend that
-/// captured something else. `stream` is the vertex stream, if there are several. The pictures are
-/// for a page that contains [`STYLE`].
+/// Whether a backend captured no vertex of an instance, so that there is nothing to draw, although the instance has
+/// primitives.
+pub fn is_empty((_, diffs): CapturedBy<'_>) -> bool {
+    let has_vertex = |slot: &Slot| matches!(slot, Slot::Vertex(_) | Slot::Torn(_));
+    diffs.iter().any(|diff| !diff.expected.is_empty())
+        && !diffs.iter().flat_map(|diff| &diff.captured).any(has_vertex)
+}
+
+/// Lists backends, for a sentence.
+fn names(captured: &[CapturedBy<'_>]) -> String {
+    let names: Vec<_> = captured.iter().map(|(backend, _)| backend.to_string()).collect();
+    names.join(", ")
+}
+
+/// Draws an instance: one picture of the expected primitives, and one for each different capture by backends that
+/// captured something else. Captures without a vertex are only named. `rows` have the same captures, and `stream` is
+/// the vertex stream, if there are several. The pictures are for a page that contains [`STYLE`].
 pub fn traces(
-    row: impl Into<Row>,
+    rows: &[Row],
     stream: Option<u32>,
     provoking: ProvokingVertex,
     captured: &[CapturedBy<'_>],
 ) -> Vec<String> {
-    let row = row.into();
-    let name = title(row, stream);
+    let Some(row) = rows.first().copied() else { return Vec::new() };
+    let name = title(rows, stream);
     let picture = |shown: &Shown<'_>, (head, panel): (Head, Group), what: &str| {
         let height = head.height() + shown.stage.height;
         let document = document(WIDTH, height, &format!("{name}, {what}"), Usage::Inline);
@@ -102,18 +119,30 @@ pub fn traces(
     };
     let (right, others): (Vec<_>, Vec<_>) = captured.iter().partition(|by| is_right(**by));
     let Some((_, diffs)) = right.first().or(others.first()) else { return Vec::new() };
+    let diffs: &[PrimitiveDiff] = diffs;
     let shown_expected = shown(row, stream, diffs);
     let (_, panel) = shown_expected.expected(provoking);
-    let names: Vec<_> = right.iter().map(|(backend, _)| backend.to_string()).collect();
-    let note = match names.is_empty() {
+    let (empty, others): (Vec<_>, Vec<_>) = others.into_iter().partition(|by| is_empty(*by));
+    let mut note = match right.is_empty() {
         true => format!("expected, the {provoking} vertex provokes"),
-        false => format!("by {}; the {provoking} vertex provokes", names.join(", ")),
+        false => format!("by {}; the {provoking} vertex provokes", names(&right)),
     };
+    if !empty.is_empty() {
+        note += &format!("; no vertex by {}", names(&empty));
+    }
     let head = Head::of(&name, &note, WIDTH);
     let mut pictures = vec![picture(&shown_expected, (head, panel), "expected")];
-    for (by, diffs) in others {
+    let mut alike: Vec<Vec<CapturedBy<'_>>> = Vec::new();
+    for by in others {
+        match alike.iter_mut().find(|all| all.first().is_some_and(|first| first.1 == by.1)) {
+            Some(all) => all.push(by),
+            None => alike.push(vec![by]),
+        }
+    }
+    for all in alike {
+        let Some((_, diffs)) = all.first() else { continue };
         let shown = shown(row, stream, diffs);
-        let title = format!("captured, {by}");
+        let title = format!("captured, {}", names(&all));
         pictures.push(picture(&shown, shown.captured(&title), &title));
     }
     pictures
@@ -162,6 +191,10 @@ pub fn overview(provoking: ProvokingVertex) -> String {
 pub const KEY: &str = "The dot is the vertex written first, the arrows lead to the next ones. Grey \
                        vertices are adjacency: never written.";
 
+/// Explains the marks that stand in place of vertices in pictures of wrong captures.
+pub const WRONG_KEY: &str = "In place of a vertex, – is a record that was not written, ≠ one with parts of several \
+                             vertices, and ? one that is of no vertex of the draw.";
+
 fn subtitle(topology: PrimitiveTopology, stage: &Stage, provoking: ProvokingVertex) -> String {
     let m = topology.vertices_per_primitive();
     let count = stage.primitives;
@@ -208,7 +241,7 @@ fn mismatch_document(
     let head = expected.0.height().max(captured.0.height());
     let below = head + shown.stage.height;
     let height = below + captions.iter().map(Lines::height).sum::<f32>() + 6.0;
-    let description = format!("{}, expected and captured", title(row, mismatch.stream));
+    let description = format!("{}, expected and captured", title(&[row], mismatch.stream));
     let mut document = document(width, height, &description, usage)
         .add(expected.0.over(expected.1, head))
         .add(translated(captured.0.over(captured.1, head), WIDTH, 0.0));
@@ -262,7 +295,7 @@ impl Shown<'_> {
             panel.right(diff.primitive, &vertices);
         }
         let instance = diffs.first().map_or(0, |diff| diff.instance);
-        let head = format!("{}: expected", title(stage.row, *stream));
+        let head = format!("{}: expected", title(&[stage.row], *stream));
         let convention = format!("instance {instance}, the {provoking} vertex provokes");
         (Head::of(&head, &convention, WIDTH), panel.finish())
     }

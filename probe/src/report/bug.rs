@@ -82,6 +82,10 @@ pub fn bug_report(bug: &BugReport<'_>) -> Result<String, serde_json::Error> {
             }
         },
     }
+    // The devices of a run have the same simulated fault.
+    if let Some(remark) = reports.iter().find_map(|report| report.injected.as_ref()) {
+        lines.add(format!("{remark}\n"));
+    }
     for report in reports {
         add_device(&mut lines, report);
     }

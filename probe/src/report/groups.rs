@@ -1,19 +1,20 @@
 //! Groups similar results, which are shown together.
 
 use vkxfb::lower::Backend;
+use vkxfb::topology::PrimitiveTopology;
 
 use super::{Case, Failure, LostCase, ProbeReport, Row};
 
 /// One or more results that are similar.
 pub(crate) struct Group<'a, T> {
-    /// The first result, which is shown in full.
+    /// The result that is shown in full: the first one whose draw has a primitive, otherwise the first.
     pub first: &'a T,
     /// The other results, which are only listed.
     pub others: Vec<&'a T>,
 }
 
 /// Groups results that have the same key. Groups are in the order of their first results.
-fn grouped<'a, T, K: PartialEq>(
+fn grouped<'a, T: OnBackend, K: PartialEq>(
     all: impl Iterator<Item = &'a T>,
     key: impl Fn(&'a T) -> K,
 ) -> Vec<Group<'a, T>> {
@@ -25,7 +26,23 @@ fn grouped<'a, T, K: PartialEq>(
             None => groups.push((key, Group { first: item, others: Vec::new() })),
         }
     }
-    groups.into_iter().map(|(_, group)| group).collect()
+    let mut groups: Vec<_> = groups.into_iter().map(|(_, group)| group).collect();
+    for Group { first, others } in &mut groups {
+        // A draw without primitives is a poor example.
+        if !has_primitives(first.case())
+            && let Some(better) = others.iter_mut().find(|other| has_primitives(other.case()))
+        {
+            std::mem::swap(first, better);
+        }
+    }
+    groups
+}
+
+fn has_primitives(case: &Case) -> bool {
+    match case.topology {
+        PrimitiveTopology::PatchList => case.vertex_count > 0,
+        topology => topology.primitive_count(case.vertex_count) > 0,
+    }
 }
 
 impl ProbeReport {

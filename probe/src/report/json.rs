@@ -49,6 +49,8 @@ pub(in crate::report) fn to_comparable_json(
         device: &'a DeviceInfo,
         host: &'a HostInfo,
         command: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        injected: Option<&'a str>,
         profile: &'a str,
         resources: &'a str,
         trials: &'a [TrialReport],
@@ -58,6 +60,7 @@ pub(in crate::report) fn to_comparable_json(
         device: &report.device,
         host: &report.host,
         command: &report.command,
+        injected: report.injected.as_deref(),
         profile: &report.profile,
         resources: &report.resources,
         trials: &report.trials,

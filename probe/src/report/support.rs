@@ -79,7 +79,7 @@ impl ProbeReport {
                 TrialResult::Lost => "lost",
                 TrialResult::Works | TrialResult::DoneWithout | TrialResult::Absent => return None,
             };
-            Some(format!("{}: {how}", tried.trial.title()))
+            Some(format!("{} {how}", tried.trial.title()))
         });
         texts.collect::<Vec<_>>().join("; ")
     }
