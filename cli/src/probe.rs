@@ -105,11 +105,17 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// Check that every kind of fault is recognized, without a device
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["html", "report", "device", "shader", "backend", "topology"])]
     self_test: bool,
     /// Run as a child process that captures cases: for the probe's own use
     #[arg(long, hide = true)]
     worker: Option<isolate::Task>,
+    /// This run follows one that the driver crashed: for the probe's own use
+    #[arg(long, hide = true)]
+    restarted: bool,
+    /// The run that the driver crashed has shown the head of the results: for the probe's own use
+    #[arg(long, hide = true)]
+    head_is_shown: bool,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -235,7 +241,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     };
     let running = |is_own| {
         let file = arguments.report.as_deref().or(arguments.html.as_deref());
-        Running::beside(file, is_own).context("cannot write what runs beside the report")
+        Running::beside(file, is_own, arguments.restarted)
+            .context("cannot write what runs beside the report")
     };
     if let Some(task) = &arguments.worker {
         let running = running(false)?;
@@ -270,6 +277,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     let (mut reports, mut failing) = (Vec::new(), None);
     let mut failed = false;
     let several = selectors.len() > 1;
+    #[cfg(unix)]
+    crash::expect_heads(selectors.len());
     for selector in selectors {
         match probe_device(arguments, selector, subject.as_ref(), &mut running) {
             Ok((report, failed)) => {
@@ -378,6 +387,15 @@ fn find_subject(arguments: &Arguments, file: &Path) -> Result<Subject> {
             ),
         };
     }
+    let is_name = file.extension().is_none() && file.components().count() == 1;
+    if is_name && !file.exists() {
+        let names =
+            ProbeShader::all().iter().map(ProbeShader::to_string).collect::<Vec<_>>().join(", ");
+        bail!(
+            "there is no file {0} and no shader {0} of the probe, whose own are {names}",
+            file.display()
+        );
+    }
     let sources = captured.read(file)?;
     let values = sources.specialized();
     let crate::Stages { mut shader, before, .. } = captured.stages(&sources, &values);
@@ -449,7 +467,7 @@ fn open(
     };
     let mut report = ProbeReport::new(run::device_info(&gpu), profile);
     if let Some(fault) = injected {
-        report.note(format!(
+        report.injected = Some(format!(
             "faults were injected ({INJECTED}={fault}): this says nothing about the driver"
         ));
     }
@@ -465,7 +483,8 @@ fn open(
         let mib = memory >> 20;
         report.note(format!("large draws are left out: they take more than {mib} MiB (--memory)"));
     }
-    let words = std::env::args_os().skip(1);
+    let own = |word: &std::ffi::OsString| word == "--restarted" || word == "--head-is-shown";
+    let words = std::env::args_os().skip(1).filter(|word| !own(word));
     let words = words.map(|word| report::shell_word(&word.to_string_lossy()).into_owned());
     report.command = std::iter::once("vkxfb".to_owned()).chain(words).collect::<Vec<_>>().join(" ");
     Ok(Opened { gpu, plan, report })
@@ -520,8 +539,10 @@ fn probe_device(
         ));
     }
     let isolated = isolate::Isolated { plan: &plan, device, timeout };
-    if !arguments.json {
+    if !arguments.json && !arguments.head_is_shown {
         super::show(&table::render_head(&report, true))?;
+        #[cfg(unix)]
+        crash::head_is_shown();
     }
     if !works {
         isolated.run(Position::default(), &mut report, observe)?;
@@ -537,7 +558,7 @@ fn probe_device(
     say("all cases have run");
     report.elapsed_s = start.elapsed().as_secs_f64();
 
-    let failure = report.mismatches.first().filter(|_| arguments.report.is_some());
+    let failure = report.example().filter(|_| arguments.report.is_some());
     let with_shaders = |failure: &Failure| -> Result<Failing> {
         let target = gpu.compute_target(failure.backend)?;
         let shaders = run::failing_shaders(failure, &plan, &target)?.into_iter();

@@ -11,6 +11,8 @@ mod system;
 pub(super) use self::system::guard;
 #[cfg(windows)]
 pub(super) use self::system::show_no_dialogs;
+#[cfg(unix)]
+pub(super) use self::system::{expect_heads, head_is_shown};
 
 const MESSAGE: &str =
     "lost: the driver crashed the probe; starting again with --isolate, which tells the case";

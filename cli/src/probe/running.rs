@@ -24,17 +24,25 @@ pub(super) struct Running {
 impl Running {
     /// Opens the file that names what runs, beside `file`, which is the file of a report or page. `None` if there is no
     /// report or page, or if it is written to a device or a pipe. If an earlier probe did not end, its file still
-    /// exists. Then the main process prints the line in that file.
+    /// exists. Then the main process prints the line in that file, unless it is `restarted` after a crash, of which it
+    /// has told already.
     ///
     /// # Errors
     /// The errors of the file system.
-    pub(super) fn beside(file: Option<&Path>, is_own: bool) -> Result<Option<Self>> {
+    pub(super) fn beside(
+        file: Option<&Path>,
+        is_own: bool,
+        restarted: bool,
+    ) -> Result<Option<Self>> {
         let is_stream = |file: &Path| file.metadata().is_ok_and(|found| !found.is_file());
         let Some(file) = file.filter(|file| !is_stream(file)) else { return Ok(None) };
         let mut name = OsString::from(file);
         name.push(".running");
         let path = PathBuf::from(name);
-        if is_own && let Ok(left) = std::fs::read_to_string(&path) {
+        if is_own
+            && !restarted
+            && let Ok(left) = std::fs::read_to_string(&path)
+        {
             let (path, left) = (path.display(), vkxfb_probe::table::printable(left.trim_end()));
             crate::remark(format_args!("{path} is of a probe that did not end. It was at: {left}"));
         }

@@ -56,8 +56,7 @@ fn a_lost_device_is_told_with_its_case_and_the_others_run() {
     for part in ["# Transform feedback: lost (triangle-strip)", "## Log", "going on in child"] {
         assert!(text.contains(part), "{part}\n{text}");
     }
-    for part in
-        ["triangle-strip: lost on compute", "7 vertices, 1 instance", "2 of 28 cases could not run"]
+    for part in ["triangle-strip: lost on compute", "7 vertices, 1 instance", "2 of 28 cases lost"]
     {
         assert!(ran.stdout.contains(part), "{part}\n{}", ran.stdout);
     }
@@ -79,9 +78,28 @@ fn a_crash_is_told_with_its_case() {
     for crash in ["crash", "access"] {
         let ran =
             probe(&format!("{crash}:triangle-strip:7x1"), &[&COMPUTE[..], &["--json"]].concat());
+        assert!(!ran.stderr.contains("did not end"), "{}", ran.stderr);
         assert!(ran.stderr.contains("starting again with --isolate"), "{}", ran.stderr);
         assert_draw_is_lost(&ran.exits(2).json()["reports"][0], "signal: ");
     }
+}
+
+/// A probe that starts again does not take its own file for one that another probe left, nor show its head again.
+#[cfg(unix)]
+#[test]
+fn a_probe_that_starts_again_repeats_nothing() {
+    let files = Shaders::new();
+    let file = files.path("crash.md");
+    let more = [&COMPUTE[..], &["--report", file.to_str().unwrap()]].concat();
+    let ran = probe("crash:triangle-strip:7x1", &more).exits(2);
+    assert!(!ran.stderr.contains("did not end"), "{}", ran.stderr);
+    assert_eq!(ran.stdout.matches("indirect dispatch  ").count(), 1, "{}", ran.stdout);
+    let report = std::fs::read_to_string(&file).unwrap();
+    assert!(!report.contains("--restarted") && !report.contains("--head-is-shown"), "{report}");
+    // After a crash in a trial no head has been shown.
+    let ran = probe("crash:vertex-stores", &more).exits(2);
+    assert_eq!(ran.stdout.matches("indirect dispatch  ").count(), 1, "{}", ran.stdout);
+    assert!(ran.stdout.contains("vertex stores      lost: "), "{}", ran.stdout);
 }
 
 /// A call of the driver that does not return is found only in a child process, because the probe

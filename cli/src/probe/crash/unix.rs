@@ -3,6 +3,7 @@
 use std::ffi::{CString, c_char, c_int};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::MESSAGE;
 
@@ -10,8 +11,10 @@ use super::MESSAGE;
 /// signal handler must not allocate memory.
 struct Again {
     program: CString,
-    /// Pointers to `_arguments`, terminated by a null pointer.
+    /// Pointers to `_arguments`, without the last one, terminated by a null pointer.
     pointers: Vec<*const c_char>,
+    /// Pointers to all `_arguments`, the last of which says that the head of the results is shown.
+    pointers_after_head: Vec<*const c_char>,
     _arguments: Vec<CString>,
 }
 
@@ -21,6 +24,24 @@ unsafe impl Send for Again {}
 unsafe impl Sync for Again {}
 
 static AGAIN: OnceLock<Again> = OnceLock::new();
+
+/// The number of heads of results, one for each device, that this program is to show.
+static HEADS: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether all heads of results are shown, so that the restarted program need not repeat them.
+static ARE_HEADS_SHOWN: AtomicBool = AtomicBool::new(false);
+
+/// Notes how many devices are probed. The head of a single device is not repeated after a crash.
+pub(in crate::probe) fn expect_heads(devices: usize) {
+    HEADS.store(devices, Ordering::Relaxed);
+}
+
+/// Notes that the head of a device's results is shown.
+pub(in crate::probe) fn head_is_shown() {
+    if HEADS.load(Ordering::Relaxed) == 1 {
+        ARE_HEADS_SHOWN.store(true, Ordering::Relaxed);
+    }
+}
 
 /// The signals that mean a crash.
 const SIGNALS: [c_int; 5] =
@@ -48,11 +69,20 @@ pub(in crate::probe) fn guard() -> Option<u8> {
 fn again() -> Option<Again> {
     let program = CString::new(std::env::current_exe().ok()?.as_os_str().as_bytes()).ok()?;
     let arguments = std::env::args_os().map(|argument| CString::new(argument.into_vec()));
-    let arguments = arguments.chain(std::iter::once(Ok(c"--isolate".to_owned())));
+    let more = [c"--isolate", c"--restarted", c"--head-is-shown"];
+    let arguments = arguments.chain(more.into_iter().map(|argument| Ok(argument.to_owned())));
     let arguments: Vec<CString> = arguments.collect::<Result<_, _>>().ok()?;
-    let pointers = arguments.iter().map(|argument| argument.as_ptr());
-    let pointers = pointers.chain(std::iter::once(std::ptr::null())).collect();
-    Some(Again { program, pointers, _arguments: arguments })
+    let pointers_to = |arguments: &[CString]| {
+        let pointers = arguments.iter().map(|argument| argument.as_ptr());
+        pointers.chain(std::iter::once(std::ptr::null())).collect()
+    };
+    let (_, without_head) = arguments.split_last()?;
+    Some(Again {
+        program,
+        pointers: pointers_to(without_head),
+        pointers_after_head: pointers_to(&arguments),
+        _arguments: arguments,
+    })
 }
 
 extern "C" fn handle(signal: c_int) {
@@ -68,7 +98,11 @@ extern "C" fn handle(signal: c_int) {
             let mut none: libc::sigset_t = std::mem::zeroed();
             libc::sigemptyset(&raw mut none);
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
-            libc::execv(again.program.as_ptr(), again.pointers.as_ptr());
+            let pointers = match ARE_HEADS_SHOWN.load(Ordering::Relaxed) {
+                true => &again.pointers_after_head,
+                false => &again.pointers,
+            };
+            libc::execv(again.program.as_ptr(), pointers.as_ptr());
         }
     }
     // SAFETY: signal handlers may call this. The signal has its default action again, which ends
