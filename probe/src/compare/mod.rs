@@ -120,6 +120,8 @@ pub struct Comparison {
     pub gone_backends: Vec<(usize, String)>,
     /// Whether each of the reports was made with `--quick`, which leaves out cases.
     pub quick: (bool, bool),
+    /// Whether faults were simulated in each of the reports, which then says nothing about a driver.
+    pub injected: (bool, bool),
     /// The number of cases that are right in both reports.
     pub still_right: usize,
     /// The number of cases that are wrong in both reports, or could not run in both.
@@ -166,7 +168,11 @@ impl Comparison {
     /// Devices are paired by vendor and device ID, in order. If both reports have only one device, these two are
     /// compared even if their IDs differ.
     pub fn new(before: &Recorded, after: &Recorded) -> Self {
-        let mut comparison = Self { quick: (before.is_quick, after.is_quick), ..Self::default() };
+        let mut comparison = Self {
+            quick: (before.is_quick, after.is_quick),
+            injected: (before.is_injected, after.is_injected),
+            ..Self::default()
+        };
         for (first, second) in pairs(&before.devices, &after.devices) {
             comparison.add(first, second);
         }

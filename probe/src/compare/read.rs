@@ -65,6 +65,8 @@ pub enum ReadError {
 pub struct Recorded {
     /// The devices that were probed.
     pub devices: Vec<RecordedDevice>,
+    /// Whether faults were simulated, so that the report says nothing about a driver.
+    pub is_injected: bool,
     /// Whether the probe was run with `--quick`. `false` if the report does not contain its
     /// command.
     pub is_quick: bool,
@@ -209,6 +211,7 @@ impl<'a> Field<'a> {
         let tool = self.member("tool_version")?.text()?;
         let reports = self.member("reports")?.elements()?;
         let devices = reports.iter().map(|report| report.device(tool));
+        let is_injected = reports.iter().any(|report| report.optional("injected").is_some());
         let mut is_quick = false;
         for report in &reports {
             // Reports in Markdown that older versions wrote do not contain the command.
@@ -216,7 +219,7 @@ impl<'a> Field<'a> {
             is_quick |=
                 command.unwrap_or_default().split_whitespace().any(|word| word == "--quick");
         }
-        Ok(Recorded { devices: devices.collect::<Result<_, _>>()?, is_quick })
+        Ok(Recorded { devices: devices.collect::<Result<_, _>>()?, is_injected, is_quick })
     }
 
     /// Reads the device of a report. `tool` is the version of vkxfb that made the report.

@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use super::{CaseKey, Change, Comparison, FactChange, GoneRow};
 use crate::report::{CaseResult, FOLDED};
 use crate::table::printable;
-use crate::trial::TrialResult;
+use crate::trial::{Trial, TrialResult};
 
 /// The maximum number of pipelines that are listed for each kind of change.
 const LISTED: usize = 20;
@@ -87,8 +87,12 @@ impl Comparison {
             _ => format!("{cases} {what}s"),
         };
         let mut worse = Vec::new();
-        if !self.became_wrong.is_empty() {
-            worse.push(format!("{} became wrong", count(self.became_wrong.len(), "case")));
+        let (wrong, not_run) = self.no_more_right();
+        if !wrong.is_empty() {
+            worse.push(format!("{} became wrong", count(wrong.len(), "case")));
+        }
+        if !not_run.is_empty() {
+            worse.push(format!("{} could not run any more", count(not_run.len(), "case")));
         }
         for FactChange { name, after, .. } in &self.worse_trials {
             let result = after.as_deref().and_then(TrialResult::by_name);
@@ -97,7 +101,10 @@ impl Comparison {
                 Some(TrialResult::Lost) => "was lost",
                 _ => "became wrong",
             };
-            worse.push(format!("the trial {name} {how}"));
+            let title = name
+                .parse()
+                .map_or_else(|_| printable(name), |trial: Trial| trial.title().to_owned());
+            worse.push(format!("the trial of {title} {how}"));
         }
         worse.extend(self.gone_devices().map(|name| format!("{} is gone", printable(name))));
         for (_, backend) in &self.gone_backends {
@@ -131,7 +138,7 @@ impl Comparison {
         for (cases, what) in [
             (self.still_wrong, "not right as before"),
             (self.became_right.len(), "became right"),
-            (self.otherwise_wrong.len(), "wrong in another way"),
+            (self.otherwise_wrong.len(), "not right in another way"),
         ] {
             if cases > 0 {
                 parts.push(format!("{cases} {what}"));
@@ -145,6 +152,12 @@ impl Comparison {
             }
         }
         format!("{}: {}", worse.join(", "), parts.join("; "))
+    }
+
+    /// Returns the cases that were right and are wrong now, and those that were right and could not run now.
+    fn no_more_right(&self) -> (Vec<Change>, Vec<Change>) {
+        let is_wrong = |change: &Change| change.after == Some(CaseResult::Wrong);
+        self.became_wrong.iter().cloned().partition(is_wrong)
     }
 
     /// Lists the cases that only the first report has, in a line for each [`GoneRow`].
@@ -190,6 +203,15 @@ impl Display for Comparison {
             (false, true) => writeln!(f, "the second probe was --quick, which leaves out cases")?,
             _ => {}
         }
+        let injected = match self.injected {
+            (true, true) => "both probes",
+            (true, false) => "the first probe",
+            (false, true) => "the second probe",
+            (false, false) => "",
+        };
+        if !injected.is_empty() {
+            writeln!(f, "faults were injected in {injected}: this says nothing about a driver")?;
+        }
         let several = self.devices.len() > 1;
         for (device, (before, after)) in self.devices.iter().enumerate() {
             let facts = || self.facts.iter().filter(|fact| fact.device == device);
@@ -204,9 +226,11 @@ impl Display for Comparison {
                 writeln!(f, "  {name}: {} -> {}", text(before), text(after))?;
             }
         }
-        write_changes(f, "became wrong", &self.became_wrong)?;
+        let (wrong, not_run) = self.no_more_right();
+        write_changes(f, "became wrong", &wrong)?;
+        write_changes(f, "could not run any more", &not_run)?;
         write_changes(f, "became right", &self.became_right)?;
-        write_changes(f, "wrong in another way", &self.otherwise_wrong)?;
+        write_changes(f, "not right in another way", &self.otherwise_wrong)?;
         // New cases that are right are not listed: usually the first probe was run with `--quick`,
         // and left them out.
         let new: Vec<_> = self.new_not_right().cloned().collect();

@@ -60,14 +60,15 @@ fn each_kind_of_change_has_its_list() {
     let text = comparison.to_string();
     assert_eq!(
         text.lines().next().unwrap(),
-        "2 cases became wrong, 1 new case is not right: 2 right as before; 1 became right; 1 wrong \
-         in another way; 1 new, 1 of them not right; 1 gone, all right"
+        "1 case became wrong, 1 case could not run any more, 1 new case is not right: 2 right as before; \
+         1 became right; 1 not right in another way; 1 new, 1 of them not right; 1 gone, all right"
     );
     for line in [
         "Mali-G52 r1 MC1 (Panfrost)\n",
         "  driver: panvk, Mesa 25.0.7 -> panvk, Mesa 26.0\n",
         "  maxPushConstantsSize: 128 -> 256\n",
-        "became wrong (2):\n",
+        "became wrong (1):\n",
+        "could not run any more (1):\n",
         "    right -> wrong: 2x1\n",
         "    right -> could not run: 3x1\n",
         "became right (1):\n",
@@ -216,11 +217,14 @@ fn a_trial_that_became_wrong_is_worse() {
     let (indirect, stores) = ("indirect-dispatch", "vertex-stores");
     let before = with(&[(indirect, "works"), (stores, "done-without")]);
     for (after, worse) in [
-        (&[(indirect, "wrong"), (stores, "works")][..], "the trial indirect-dispatch became wrong"),
-        (&[(indirect, "works"), (stores, "lost")], "the trial vertex-stores was lost"),
-        (&[(indirect, "not-run")], "the trial indirect-dispatch could not be tried"),
+        (
+            &[(indirect, "wrong"), (stores, "works")][..],
+            "the trial of indirect dispatch became wrong",
+        ),
+        (&[(indirect, "works"), (stores, "lost")], "the trial of vertex stores was lost"),
+        (&[(indirect, "not-run")], "the trial of indirect dispatch could not be tried"),
         // The report `before` does not contain the trial `counters`.
-        (&[(indirect, "works"), ("counters", "wrong")], "the trial counters became wrong"),
+        (&[(indirect, "works"), ("counters", "wrong")], "the trial of counters became wrong"),
     ] {
         let after = with(after);
         let comparison = Comparison::new(&before, &after);
