@@ -1184,7 +1184,8 @@ VkxfbResult vkxfb_capture_bind_index_buffer(VkxfbCapture *capture,
                                             VkIndexType indexType);
 
 /**
- * Binds descriptor sets for the draws that follow.
+ * Binds descriptor sets for the draws that follow. None of them may be `VK_NULL_HANDLE`: sets around one that is not
+ * bound take two calls.
  *
  * # Safety
  * `capture` is live. The sets are compatible with the set layouts of the pipeline. They are live and not

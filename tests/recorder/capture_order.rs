@@ -546,11 +546,18 @@ fn a_capture_before_one_that_fails_stays_recorded() {
     let player = Player::new(&mut gpu);
     let small = Case { target: (0, CELLS), draws: vec![3], ends: Some(0), ..Case::default() };
     let large = Case { draws: vec![1; 150], ..small.clone() };
-    let cases = [small, large];
-    let (_, expected) = player.run_each(&mut gpu, &cases, false);
+    // A capture that goes on where the first one ended reads what that one wrote, so it is not recorded together with it.
+    let resumed = Case { begins: Some(0), indices: Some(0), ..large.clone() };
+    for second in [large, resumed] {
+        check_failure(&mut gpu, &player, &[small.clone(), second]);
+    }
+}
+
+fn check_failure(gpu: &mut TestDevice, player: &Player, cases: &[Case; 2]) {
+    let (_, expected) = player.run_each(gpu, cases, false);
     let mut few = gpu.arena(&ArenaDesc::for_draws(1, 4));
     let (recorded, captured) =
-        player.run(&mut gpu, |ctx, cmd, arena| {
+        player.run(gpu, |ctx, cmd, arena| {
             let mut capture = Capture::new(ctx, &player.kernels);
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
@@ -568,6 +575,7 @@ fn a_capture_before_one_that_fails_stays_recorded() {
             }
         });
     assert!(captured == expected);
+    assert_eq!(recorded.captured, None);
     // The fused capture of three points, and 150 points in one dispatch.
     assert_eq!((recorded.captures, recorded.kernels), (2, 1));
     // Before the first capture, behind it, and before its kernel.

@@ -501,10 +501,12 @@ impl Recording<'_> {
                 break;
             };
             let collected = &mut self.collector.collected;
-            (self.earlier, collected.position, collected.captured) = match goes_on {
-                true => (after.positions, after.position, after.captured),
-                false => (None, Position::default(), Some(Captured::default())),
+            (self.earlier, collected.position) = match goes_on {
+                true => (after.positions, after.position),
+                false => (None, Position::default()),
             };
+            // No single result describes several captures, not even if those before the last one were recorded earlier.
+            collected.captured = after.captured.filter(|_| !is_last);
         }
         let collected = &mut self.collector.collected;
         collected.targets = targets;

@@ -162,13 +162,15 @@ impl Captures {
         if !self.joins_last || self.pass.as_ref().is_none_or(orders_captures) {
             return Ok(false);
         }
+        // In a pass, a capture can resume from the counters of another one only if the pass orders the two.
+        if self.active.as_ref().is_none_or(|active| active.counters.iter().any(Option::is_some)) {
+            return Ok(false);
+        }
         let changed = self.state.changed.variant || self.state.changed.vertex_buffers;
         let vertex_buffers = if changed { self.vertex_buffers() } else { Vec::new() };
-        let Some(active) = &mut self.active else { return Ok(false) };
         let desc = CaptureDesc::new(pipeline)
             .buffers(&self.state.capture_buffers)
-            .vertex_buffers(&vertex_buffers)
-            .counters(&active.counters);
+            .vertex_buffers(&vertex_buffers);
         // The last capture is the last element of `hoisted`, or the one before a `Hoisted::Ends`, which
         // [`push`](Self::push) keeps at the end of the list.
         let ends = usize::from(matches!(self.hoisted.last(), Some(Hoisted::Ends(_))));
@@ -182,7 +184,9 @@ impl Captures {
         if !unsafe { own.begin_next(&desc) }? {
             return Ok(false);
         }
-        if let Hoisted::Capture(capture, _) = self.hoisted.remove(last) {
+        if let Hoisted::Capture(capture, _) = self.hoisted.remove(last)
+            && let Some(active) = &mut self.active
+        {
             active.capture = Some(capture);
         }
         if changed {
