@@ -10,6 +10,7 @@ mod barriers;
 mod byte_counts_in_passes;
 #[path = "../common/mod.rs"]
 mod common;
+mod deferred_captures;
 mod descriptor_buffers;
 mod empty_captures;
 mod generated_commands;

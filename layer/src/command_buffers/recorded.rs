@@ -23,6 +23,8 @@ pub(crate) struct Recorded {
     is_inside: bool,
     /// Whether the commands of the current pass are stored, and go to the driver only when the pass ends.
     is_withheld: bool,
+    /// Whether all stored commands of the current pass, except those that begin and end it, only set state.
+    only_sets_state: bool,
     is_secondary: bool,
     /// Whether this is a secondary command buffer that is executed inside a pass
     /// (`VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT`).
@@ -66,6 +68,7 @@ impl Recorded {
             withheld: WithheldCommands::new(Arc::clone(templates)),
             is_inside: false,
             is_withheld: false,
+            only_sets_state: true,
             is_secondary,
             continues: false,
             captures: emulation.map(|emulation| Box::new(Captures::new(emulation))),
@@ -113,9 +116,10 @@ impl Recorded {
         } else if !self.is_inside {
             // SAFETY: the caller's contract.
             unsafe {
+                self.play_deferred(handle);
                 self.capture(|captures| captures.end_with_suspended_pass(handle));
                 if self.is_withheld {
-                    self.replay(handle);
+                    self.replay(handle, false);
                 }
             }
         }
@@ -180,12 +184,40 @@ impl Recorded {
         self.is_withheld = self.failed.is_some()
             || self.captures.as_ref().is_none_or(|captures| captures.withhold());
         self.update_destination();
-        self.record(handle, command);
+        self.set_state(handle, command);
+        self.only_sets_state = true;
     }
 
-    /// Gives a command to the driver or, while the commands of the pass are stored, stores it.
+    /// Gives a command to the driver or, while the commands of the pass are stored, stores it. Captures that were
+    /// deferred are recorded before it.
     #[inline]
     pub(crate) fn record(
+        &mut self,
+        handle: vk::CommandBuffer,
+        command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
+    ) {
+        // SAFETY: the command buffer is being recorded.
+        unsafe { self.play_deferred(handle) };
+        self.only_sets_state = false;
+        self.set_state(handle, command);
+    }
+
+    /// Gives a barrier to the driver or stores it, as [`record`](Self::record) does, but captures stay deferred: the caller
+    /// has [recorded](Self::play_deferred) them if the barrier is for other commands, too.
+    #[inline]
+    pub(crate) fn synchronize(
+        &mut self,
+        handle: vk::CommandBuffer,
+        command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
+    ) {
+        self.only_sets_state = false;
+        self.set_state(handle, command);
+    }
+
+    /// Gives a command to the driver or stores it, as [`record`](Self::record) does. The command only sets state for
+    /// later commands, so captures can stay deferred.
+    #[inline]
+    pub(crate) fn set_state(
         &mut self,
         handle: vk::CommandBuffer,
         command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
@@ -206,8 +238,10 @@ impl Recorded {
         }
     }
 
-    /// Ends a pass. If its commands were stored, the driver gets them now. If the pass is only suspended, they stay
-    /// stored until it is resumed and ends.
+    /// Ends a pass, and records its captures before or after it. If its commands were stored, the driver gets them now.
+    /// If the pass is only suspended, they stay stored until it is resumed and ends.
+    ///
+    /// The pass ends even if the captures panic, so they have guards of their own.
     ///
     /// # Safety
     /// The contract of [`replay`](Self::replay).
@@ -216,28 +250,56 @@ impl Recorded {
         handle: vk::CommandBuffer,
         command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
     ) {
+        let (failure, only_sets_state) = (vk::Result::ERROR_UNKNOWN, self.only_sets_state);
+        // SAFETY: the caller's contract.
+        let end = |captures: &mut Captures| unsafe { captures.end_pass(handle, only_sets_state) };
+        let is_dropped = self.guarded(failure, |recorded| recorded.capture(end)).flatten();
         self.is_inside = false;
-        if !self.is_withheld {
+        if self.is_withheld {
+            self.withhold(command);
+            if !self.captures.as_ref().is_some_and(|captures| captures.suspends()) {
+                // SAFETY: the caller's contract.
+                unsafe { self.replay(handle, is_dropped == Some(true)) };
+            }
+        } else {
             _ = command(Commands::Functions(&self.functions));
-            return;
         }
-        self.withhold(command);
-        if !self.captures.as_ref().is_some_and(|captures| captures.suspends()) {
+        // SAFETY: the caller's contract. The pass has ended.
+        let leave = |captures: &mut Captures| unsafe { captures.leave_pass(handle) };
+        self.guarded(failure, |recorded| recorded.capture(leave));
+        self.update_destination();
+    }
+
+    /// Records the captures that were [deferred](Captures::has_deferred), if there are any.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded.
+    #[inline]
+    pub(crate) unsafe fn play_deferred(&mut self, handle: vk::CommandBuffer) {
+        if self.captures.as_ref().is_some_and(|captures| captures.has_deferred()) {
             // SAFETY: the caller's contract.
-            unsafe { self.replay(handle) };
+            self.capture(|captures| unsafe { captures.play_deferred(handle) });
+            self.update_destination();
         }
     }
 
-    /// Gives the stored commands of the pass to the driver, or drops them if recording has failed.
+    /// Gives the stored commands of the pass to the driver, or drops them if recording has failed. If the pass itself is
+    /// dropped, because it changes nothing, the driver gets all commands except those that begin and end it.
     ///
     /// # Safety
     /// The command buffer is being recorded, and no command of the pass has been recorded by the
-    /// driver so far.
-    unsafe fn replay(&mut self, handle: vk::CommandBuffer) {
-        tracing::trace!(commands = self.withheld.len(), failed = ?self.failed, "a pass was withheld");
+    /// driver so far. If the pass is dropped, its other commands only set state.
+    unsafe fn replay(&mut self, handle: vk::CommandBuffer, is_dropped: bool) {
+        let commands = self.withheld.len();
+        tracing::trace!(commands, failed = ?self.failed, is_dropped, "a pass was withheld");
         if self.failed.is_none() {
             // SAFETY: the caller's contract.
-            unsafe { self.withheld.replay(&self.functions, handle) };
+            unsafe {
+                match is_dropped {
+                    true => self.withheld.replay_inner(&self.functions, handle),
+                    false => self.withheld.replay(&self.functions, handle),
+                }
+            }
         }
         self.forget();
     }
@@ -356,7 +418,10 @@ impl Recorded {
     /// Updates the destination of commands. Must be called when a pass, a capture or a query begins
     /// or ends.
     pub(crate) fn update_destination(&mut self) {
-        let captures = self.captures.as_ref().is_some_and(|captures| captures.observes_draws());
+        let captures = self
+            .captures
+            .as_ref()
+            .is_some_and(|captures| captures.observes_draws() || captures.has_deferred());
         self.destination = match (captures, self.is_withheld) {
             (true, _) => Destination::Unsettled,
             (false, true) => Destination::Withheld,

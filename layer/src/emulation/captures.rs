@@ -287,6 +287,8 @@ impl Captures {
     ) {
         let emulation = Arc::clone(&self.emulation);
         let suspended = self.state.conditional_rendering;
+        // SAFETY: the caller's contract.
+        unsafe { self.play_deferred(cmd) };
         self.order.forget();
         // SAFETY: the caller's contract.
         unsafe {

@@ -4,7 +4,7 @@
 use super::entry::{hooks, with_device};
 use super::unobserved;
 use crate::chain::slice;
-use crate::command_buffers::{Recorded, with_arguments};
+use crate::command_buffers::{Recorded, with, with_arguments};
 use crate::registry::vk;
 use crate::translate::barriers::{self, Dependency, RenderPassScope};
 use crate::translate::masks::{Side, outside_stages, outside_stages32, single, single32};
@@ -76,6 +76,9 @@ unsafe extern "system" fn pipeline_barrier(
                 buffers: slice(buffers.cast(), buffer_count),
                 images: slice(images.cast(), image_count),
             };
+            if !given.is_for_captures() {
+                recorded.play_deferred(command_buffer);
+            }
             let Some(translated) = given.translated(pass_scope(recorded), arena) else {
                 return;
             };
@@ -103,6 +106,9 @@ unsafe extern "system" fn pipeline_barrier2(
     unsafe {
         with_arguments(command_buffer, |recorded, arena| {
             let Some(info) = info.cast::<vk::DependencyInfo<'static>>().as_ref() else { return };
+            if !barriers::is_for_captures(info) {
+                recorded.play_deferred(command_buffer);
+            }
             if let Some(info) = barriers::dependency_info(info, pass_scope(recorded), arena) {
                 recorded.pipeline_barrier2(command_buffer, &raw const info);
             }
@@ -182,6 +188,7 @@ unsafe extern "system" fn set_event2(
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
+        with(command_buffer, |recorded| recorded.play_deferred(command_buffer));
         with_device("vkCmdSetEvent2", (), command_buffer, |device| {
             let next = device.next.set_event2?;
             let Some(info) = info.cast::<vk::DependencyInfo<'static>>().as_ref() else {
@@ -204,6 +211,7 @@ unsafe extern "system" fn set_event(
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
+        with(command_buffer, |recorded| recorded.play_deferred(command_buffer));
         with_device("vkCmdSetEvent", (), command_buffer, |device| {
             device.next.set_event?(command_buffer, event, event_stages(stages));
             Some(())
@@ -218,6 +226,7 @@ unsafe extern "system" fn reset_event(
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
+        with(command_buffer, |recorded| recorded.play_deferred(command_buffer));
         with_device("vkCmdResetEvent", (), command_buffer, |device| {
             device.next.reset_event?(command_buffer, event, event_stages(stages));
             Some(())
@@ -237,6 +246,7 @@ unsafe extern "system" fn reset_event2(
     let stages = outside_stages(stages, Side::Source, Kind::Event.is_translated());
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
+        with(command_buffer, |recorded| recorded.play_deferred(command_buffer));
         with_device("vkCmdResetEvent2", (), command_buffer, |device| {
             device.next.reset_event2?(command_buffer, event, stages);
             Some(())

@@ -16,7 +16,7 @@ use crate::device::DeviceData;
 use crate::emulation::captures::Forward;
 use crate::emulation::state::BUFFERS;
 use crate::registry::vk;
-use crate::translate::CaptureBarriers;
+use crate::translate::{CaptureBarriers, neutral};
 use crate::withheld::{Commands, OutOfMemory};
 
 /// The result of a closure that observes a command. It is converted to what the layer records in
@@ -579,13 +579,15 @@ observed! {
         }
     };
     always begin_render_pass(info: *const vk::RenderPassBeginInfo<'static>, _contents: vk::SubpassContents)
-    |c, cmd| c.begin_pass(capture_barriers(cmd, info));
+    |c, cmd| c.begin_pass(cmd, capture_barriers(cmd, info));
     always begin_render_pass2(
         info: *const vk::RenderPassBeginInfo<'static>,
         _begin: *const vk::SubpassBeginInfo<'static>,
-    ) |c, cmd| c.begin_pass(capture_barriers(cmd, info));
-    always begin_rendering(info: *const vk::RenderingInfo<'static>) |c, _cmd| {
-        c.begin_rendering(info.as_ref().map(|info| info.flags).unwrap_or_default());
+    ) |c, cmd| c.begin_pass(cmd, capture_barriers(cmd, info));
+    always begin_rendering(info: *const vk::RenderingInfo<'static>) |c, cmd| {
+        if let Some(info) = info.as_ref() {
+            c.begin_rendering(cmd, info.flags, neutral::rendering(info));
+        }
     };
 }
 
@@ -599,6 +601,7 @@ unsafe extern "system" fn execute_commands(
         observe(
             command_buffer,
             |captures| {
+                captures.play_deferred(command_buffer);
                 for secondary in slice(secondaries, count) {
                     captures.execute(hoisted(*secondary));
                 }
@@ -614,34 +617,6 @@ unsafe extern "system" fn execute_commands(
             },
         );
     }
-}
-
-macro_rules! ending {
-    ($($name:ident ($($parameter:ident: $ty:ty),*);)*) => {$(
-        unsafe extern "system" fn $name(command_buffer: vk::CommandBuffer, $($parameter: $ty),*) {
-            // SAFETY: Vulkan's contract, which is the caller's. The captures are recorded before or
-            // after the pass, whose end the command itself records.
-            unsafe {
-                observe(
-                    command_buffer,
-                    |captures| captures.end_pass(command_buffer),
-                    |recorded, _| recorded.$name(command_buffer, $($parameter),*),
-                );
-                observe(
-                    command_buffer,
-                    |captures| captures.leave_pass(command_buffer),
-                    |_, _| {},
-                );
-            }
-        }
-    )*};
-}
-
-ending! {
-    end_render_pass();
-    end_render_pass2(info: *const vk::SubpassEndInfo<'static>);
-    end_rendering();
-    end_rendering2_khr(info: *const vk::RenderingEndInfoKHR);
 }
 
 /// Returns the barriers that the render pass of a `vkCmdBeginRenderPass` requires for its captures.
@@ -738,10 +713,6 @@ hooks! {
     b"vkCmdEndConditionalRenderingEXT" => end_conditional_rendering_ext,
     b"vkCmdEndQuery" => end_query,
     b"vkCmdEndQueryIndexedEXT" => end_query_indexed_ext,
-    b"vkCmdEndRenderPass" => end_render_pass,
-    b"vkCmdEndRenderPass2" | b"vkCmdEndRenderPass2KHR" => end_render_pass2,
-    b"vkCmdEndRendering" | b"vkCmdEndRenderingKHR" => end_rendering,
-    b"vkCmdEndRendering2KHR" | b"vkCmdEndRendering2EXT" => end_rendering2_khr,
     b"vkCmdEndTransformFeedbackEXT" => end_transform_feedback_ext,
     b"vkCmdExecuteCommands" => execute_commands,
     b"vkCmdPushConstants" => push_constants,

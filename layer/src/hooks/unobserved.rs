@@ -28,17 +28,17 @@ macro_rules! hook {
 functions!(hook);
 
 /// The fast path of a hook: if the command need not be stored until the pass ends, calls the driver's function and
-/// returns from the hook. Only commands of the kind `record` have this path, because the other kinds begin or end a
-/// pass.
+/// returns from the hook. Commands that begin or end a pass do not have this path.
 macro_rules! to_the_driver {
-    (record $name:ident ($command_buffer:ident, $($parameter:ident),*)) => {
+    (begin_pass $name:ident $arguments:tt) => {};
+    (end_pass $name:ident $arguments:tt) => {};
+    ($way:ident $name:ident ($command_buffer:ident, $($parameter:ident),*)) => {
         if let Some(UnobservedRoute::Driver(functions)) = unobserved_route($command_buffer)
             && let Some(function) = functions.$name
         {
             return function($command_buffer, $($parameter),*);
         }
     };
-    ($way:ident $name:ident $arguments:tt) => {};
 }
 
 macro_rules! unobserved {

@@ -66,6 +66,12 @@ macro_rules! newer_structures {
                 address address: vk::DeviceAddress,
                 size size: vk::DeviceSize,
             }
+            VK_KHR_device_address_commands struct DispatchIndirect2InfoKHR VkDispatchIndirect2InfoKHR = 1000318011 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                address_range addressRange: vk::DeviceAddressRangeKHR,
+                address_flags addressFlags: vk::AddressCommandFlagsKHR,
+            }
             VK_KHR_device_address_commands struct DrawIndirect2InfoKHR VkDrawIndirect2InfoKHR = 1000318009 {
                 s_type sType: vk::StructureType,
                 p_next pNext: *const c_void,
@@ -271,6 +277,9 @@ pub(crate) type PFN_vkCmdCopyQueryPoolResultsToMemoryKHR = unsafe extern "system
     vk::AddressCommandFlagsKHR,
     vk::QueryResultFlags,
 );
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdDispatchIndirect2KHR =
+    unsafe extern "system" fn(vk::CommandBuffer, *const vk::DispatchIndirect2InfoKHR);
 #[allow(non_camel_case_types)]
 pub(crate) type PFN_vkCmdDrawIndexedIndirect2KHR =
     unsafe extern "system" fn(vk::CommandBuffer, *const vk::DrawIndirect2InfoKHR);

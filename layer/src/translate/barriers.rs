@@ -27,6 +27,23 @@ pub(crate) struct Dependency<'a> {
 }
 
 impl<'a> Dependency<'a> {
+    /// Whether a barrier with this dependency is [for captures](Scope::is_for_captures), and transfers no buffer or image
+    /// between queue families or layouts. Captures may stay deferred past such a barrier.
+    pub(crate) fn is_for_captures(&self) -> bool {
+        let accesses = self.memory.iter().map(|barrier| barrier.dst_access_mask);
+        let of_buffers = self.buffers.iter().map(|barrier| barrier.dst_access_mask);
+        let stages = Scope::new32(self.dst_stages, vk::AccessFlags::empty());
+        stages.is_for_captures()
+            && accesses
+                .chain(of_buffers)
+                .all(|access| Scope::new32(self.dst_stages, access).is_for_captures())
+            && self
+                .buffers
+                .iter()
+                .all(|buffer| buffer.src_queue_family_index == buffer.dst_queue_family_index)
+            && self.images.is_empty()
+    }
+
     /// Returns the dependency for the driver. `None` if a stage mask contained only transform
     /// feedback and the command is inside of a pass: then the dependency is not needed.
     pub(crate) fn translated(&self, pass_scope: RenderPassScope, arena: &'a Arena) -> Option<Self> {
@@ -161,6 +178,23 @@ impl<'a> Arrays<'a> {
     const fn len(&self) -> usize {
         self.memory.len() + self.buffers.len() + self.images.len() + self.ranges.len()
     }
+}
+
+/// Whether a barrier is for captures, as [`Dependency::is_for_captures`] says.
+///
+/// # Safety
+/// The structure is valid.
+pub(crate) unsafe fn is_for_captures(info: &vk::DependencyInfo<'static>) -> bool {
+    // SAFETY: the caller's contract.
+    let all = unsafe { Arrays::new(info) };
+    let waits = |scope: Scope| scope.is_for_captures();
+    info.p_next.is_null()
+        && all.memory.iter().all(|barrier| waits(barrier.scopes().1))
+        && all.buffers.iter().all(|barrier| {
+            waits(barrier.scopes().1)
+                && barrier.src_queue_family_index == barrier.dst_queue_family_index
+        })
+        && all.images.is_empty()
 }
 
 /// Translates a `VkDependencyInfo`. `None` if it had barriers, and [`barrier2()`] drops all of them.

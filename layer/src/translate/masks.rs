@@ -143,6 +143,15 @@ impl Scope {
         }
     }
 
+    /// Whether a barrier with this second scope makes memory visible only to captures. Besides captures only draws and
+    /// dispatches may wait for it, because counters are also read [in the stage
+    /// `DRAW_INDIRECT`](https://docs.vulkan.org/refpages/latest/refpages/source/VkAccessFlagBits2.html).
+    pub(crate) fn is_for_captures(self) -> bool {
+        let stages = self.stages & !(TRANSFORM_FEEDBACK | Stage::DRAW_INDIRECT);
+        let access = self.access & !TRANSFORM_FEEDBACK_ACCESS;
+        stages.is_empty() && access.is_empty()
+    }
+
     /// Translates the scope of a command outside of render passes.
     ///
     /// `also_compute` is false only in tests, which check that they notice if captures are not

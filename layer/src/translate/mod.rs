@@ -5,6 +5,7 @@
 //!   added, and `masks` says which stages and accesses these are. `barriers`, `passes` and
 //!   `submits` translate the structures and arguments that contain masks. `passes` also computes
 //!   the barriers that have to be recorded outside of a render pass for its captures.
+//! * `neutral` finds passes that change nothing by themselves.
 //! * `usages` translates the create infos of buffers, memory and descriptor set layouts.
 //! * `memory` has the memory for translated structures. The layer never writes to the application's
 //!   structures.
@@ -15,6 +16,7 @@ pub(crate) mod barriers;
 mod kind;
 pub(crate) mod masks;
 mod memory;
+pub(crate) mod neutral;
 pub(crate) mod passes;
 pub(crate) mod submits;
 pub(crate) mod usages;

@@ -24,6 +24,7 @@ use rustc_hash::FxHashMap;
 use super::kind::Kind;
 use super::masks::{Scope, Side};
 use super::memory::Arena;
+use super::neutral;
 use crate::chain::{all_of, slice};
 
 /// A global memory barrier outside of render passes. Its masks are valid on every device.
@@ -118,9 +119,16 @@ pub(crate) struct CaptureBarriers {
     /// capture, whatever stages the dependencies contain, so captures have to be recorded before
     /// the pass.
     pub(crate) orders_captures: bool,
+    /// Whether the render pass is [neutral](super::neutral). It requires no barriers then.
+    pub(crate) is_neutral: bool,
 }
 
 impl CaptureBarriers {
+    /// Whether the render pass requires no barriers.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self { is_neutral: self.is_neutral, ..Self::default() }
+    }
+
     /// Adds the barriers for one subpass dependency. For each side, the arguments are the subpass
     /// and the application's scope.
     fn add(&mut self, source: (u32, Scope), destination: (u32, Scope)) {
@@ -179,8 +187,9 @@ pub(crate) unsafe fn render_pass<'a>(
     arena: &Arena,
 ) -> (vk::RenderPassCreateInfo<'a>, CaptureBarriers) {
     // SAFETY: the caller's contract.
-    let dependencies = unsafe { slice(info.p_dependencies, info.dependency_count) };
-    let mut barriers = CaptureBarriers::default();
+    let (dependencies, is_neutral) =
+        unsafe { (slice(info.p_dependencies, info.dependency_count), neutral::render_pass(info)) };
+    let mut barriers = CaptureBarriers { is_neutral, ..CaptureBarriers::default() };
     let translated = arena.map(dependencies, |dependency| {
         let source = Scope::new32(dependency.src_stage_mask, dependency.src_access_mask);
         let destination = Scope::new32(dependency.dst_stage_mask, dependency.dst_access_mask);
@@ -213,8 +222,9 @@ pub(crate) unsafe fn render_pass2<'a>(
     arena: &Arena,
 ) -> (vk::RenderPassCreateInfo2<'a>, CaptureBarriers) {
     // SAFETY: the caller's contract.
-    let dependencies = unsafe { slice(info.p_dependencies, info.dependency_count) };
-    let mut barriers = CaptureBarriers::default();
+    let (dependencies, is_neutral) =
+        unsafe { (slice(info.p_dependencies, info.dependency_count), neutral::render_pass2(info)) };
+    let mut barriers = CaptureBarriers { is_neutral, ..CaptureBarriers::default() };
     let translated = arena.map(dependencies, |dependency| {
         let own = (
             Scope::new32(dependency.src_stage_mask, dependency.src_access_mask),

@@ -102,16 +102,16 @@ macro_rules! commands_by_hand {
                 stride: u32,
                 p_vertex_offset: *const i32,
             );
-            record push_descriptor_set_with_template_khr PushDescriptorSetWithTemplateKhr (
+            set_state push_descriptor_set_with_template_khr PushDescriptorSetWithTemplateKhr (
                 descriptor_update_template: vk::DescriptorUpdateTemplate,
                 layout: vk::PipelineLayout,
                 set: u32,
                 p_data: *const c_void,
             );
-            record push_descriptor_set_with_template2_khr PushDescriptorSetWithTemplate2Khr (
+            set_state push_descriptor_set_with_template2_khr PushDescriptorSetWithTemplate2Khr (
                 p_push_descriptor_set_with_template_info: *const vk::PushDescriptorSetWithTemplateInfoKHR<'static>,
             );
-            record set_sample_mask_ext SetSampleMaskExt (
+            set_state set_sample_mask_ext SetSampleMaskExt (
                 samples: vk::SampleCountFlags,
                 p_sample_mask: *const vk::SampleMask,
             );

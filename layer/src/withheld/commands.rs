@@ -36,6 +36,10 @@ macro_rules! functions {
             debug_marker_begin_ext PFN_vkCmdDebugMarkerBeginEXT [c"vkCmdDebugMarkerBeginEXT"];
             debug_marker_end_ext PFN_vkCmdDebugMarkerEndEXT [c"vkCmdDebugMarkerEndEXT"];
             debug_marker_insert_ext PFN_vkCmdDebugMarkerInsertEXT [c"vkCmdDebugMarkerInsertEXT"];
+            dispatch PFN_vkCmdDispatch [c"vkCmdDispatch"];
+            dispatch_base PFN_vkCmdDispatchBase [c"vkCmdDispatchBase", c"vkCmdDispatchBaseKHR"];
+            dispatch_indirect PFN_vkCmdDispatchIndirect [c"vkCmdDispatchIndirect"];
+            dispatch_indirect2_khr PFN_vkCmdDispatchIndirect2KHR [c"vkCmdDispatchIndirect2KHR"];
             draw PFN_vkCmdDraw [c"vkCmdDraw"];
             draw_cluster_huawei PFN_vkCmdDrawClusterHUAWEI [c"vkCmdDrawClusterHUAWEI"];
             draw_cluster_indirect_huawei PFN_vkCmdDrawClusterIndirectHUAWEI [c"vkCmdDrawClusterIndirectHUAWEI"];
@@ -166,6 +170,10 @@ macro_rules! functions {
             set_viewport_w_scaling_nv PFN_vkCmdSetViewportWScalingNV [c"vkCmdSetViewportWScalingNV"];
             set_viewport_with_count PFN_vkCmdSetViewportWithCount [c"vkCmdSetViewportWithCount", c"vkCmdSetViewportWithCountEXT"];
             subpass_shading_huawei PFN_vkCmdSubpassShadingHUAWEI [c"vkCmdSubpassShadingHUAWEI"];
+            trace_rays_indirect2_khr PFN_vkCmdTraceRaysIndirect2KHR [c"vkCmdTraceRaysIndirect2KHR"];
+            trace_rays_indirect_khr PFN_vkCmdTraceRaysIndirectKHR [c"vkCmdTraceRaysIndirectKHR"];
+            trace_rays_khr PFN_vkCmdTraceRaysKHR [c"vkCmdTraceRaysKHR"];
+            trace_rays_nv PFN_vkCmdTraceRaysNV [c"vkCmdTraceRaysNV"];
             wait_events PFN_vkCmdWaitEvents [c"vkCmdWaitEvents"];
             wait_events2 PFN_vkCmdWaitEvents2 [c"vkCmdWaitEvents2", c"vkCmdWaitEvents2KHR"];
             write_buffer_marker2_amd PFN_vkCmdWriteBufferMarker2AMD [c"vkCmdWriteBufferMarker2AMD"];
@@ -229,19 +237,19 @@ macro_rules! commands {
                 p_counter_buffers: *const vk::Buffer => values(counter_buffer_count),
                 p_counter_buffer_offsets: *const vk::DeviceSize => values(counter_buffer_count),
             );
-            record bind_descriptor_buffer_embedded_samplers2_ext BindDescriptorBufferEmbeddedSamplers2Ext (
+            set_state bind_descriptor_buffer_embedded_samplers2_ext BindDescriptorBufferEmbeddedSamplers2Ext (
                 p_bind_descriptor_buffer_embedded_samplers_info: *const vk::BindDescriptorBufferEmbeddedSamplersInfoEXT<'static> => structures(1),
             );
-            record bind_descriptor_buffer_embedded_samplers_ext BindDescriptorBufferEmbeddedSamplersExt (
+            set_state bind_descriptor_buffer_embedded_samplers_ext BindDescriptorBufferEmbeddedSamplersExt (
                 pipeline_bind_point: vk::PipelineBindPoint,
                 layout: vk::PipelineLayout,
                 set: u32,
             );
-            record bind_descriptor_buffers_ext BindDescriptorBuffersExt (
+            set_state bind_descriptor_buffers_ext BindDescriptorBuffersExt (
                 buffer_count: u32,
                 p_binding_infos: *const vk::DescriptorBufferBindingInfoEXT<'static> => structures(buffer_count),
             );
-            record bind_descriptor_sets BindDescriptorSets (
+            set_state bind_descriptor_sets BindDescriptorSets (
                 pipeline_bind_point: vk::PipelineBindPoint,
                 layout: vk::PipelineLayout,
                 first_set: u32,
@@ -250,55 +258,55 @@ macro_rules! commands {
                 dynamic_offset_count: u32,
                 p_dynamic_offsets: *const u32 => values(dynamic_offset_count),
             );
-            record bind_descriptor_sets2_khr BindDescriptorSets2Khr (
+            set_state bind_descriptor_sets2_khr BindDescriptorSets2Khr (
                 p_bind_descriptor_sets_info: *const vk::BindDescriptorSetsInfoKHR<'static> => structures(1),
             );
-            record bind_index_buffer BindIndexBuffer (
+            set_state bind_index_buffer BindIndexBuffer (
                 buffer: vk::Buffer,
                 offset: vk::DeviceSize,
                 index_type: vk::IndexType,
             );
-            record bind_index_buffer2_khr BindIndexBuffer2Khr (
+            set_state bind_index_buffer2_khr BindIndexBuffer2Khr (
                 buffer: vk::Buffer,
                 offset: vk::DeviceSize,
                 size: vk::DeviceSize,
                 index_type: vk::IndexType,
             );
-            record bind_index_buffer3_khr BindIndexBuffer3Khr (
+            set_state bind_index_buffer3_khr BindIndexBuffer3Khr (
                 p_info: *const vk::BindIndexBuffer3InfoKHR => structures(1),
             );
-            record bind_pipeline BindPipeline (
+            set_state bind_pipeline BindPipeline (
                 pipeline_bind_point: vk::PipelineBindPoint,
                 pipeline: vk::Pipeline,
             );
-            record bind_shaders_ext BindShadersExt (
+            set_state bind_shaders_ext BindShadersExt (
                 stage_count: u32,
                 p_stages: *const vk::ShaderStageFlags => values(stage_count),
                 p_shaders: *const vk::ShaderEXT => values(stage_count),
             );
-            record bind_shading_rate_image_nv BindShadingRateImageNv (
+            set_state bind_shading_rate_image_nv BindShadingRateImageNv (
                 image_view: vk::ImageView,
                 image_layout: vk::ImageLayout,
             );
-            record bind_transform_feedback_buffers2_ext BindTransformFeedbackBuffers2Ext (
+            set_state bind_transform_feedback_buffers2_ext BindTransformFeedbackBuffers2Ext (
                 first_binding: u32,
                 binding_count: u32,
                 p_binding_infos: *const vk::BindTransformFeedbackBuffer2InfoEXT => structures(binding_count),
             );
-            record bind_transform_feedback_buffers_ext BindTransformFeedbackBuffersExt (
+            set_state bind_transform_feedback_buffers_ext BindTransformFeedbackBuffersExt (
                 first_binding: u32,
                 binding_count: u32,
                 p_buffers: *const vk::Buffer => values(binding_count),
                 p_offsets: *const vk::DeviceSize => values(binding_count),
                 p_sizes: *const vk::DeviceSize => values(binding_count),
             );
-            record bind_vertex_buffers BindVertexBuffers (
+            set_state bind_vertex_buffers BindVertexBuffers (
                 first_binding: u32,
                 binding_count: u32,
                 p_buffers: *const vk::Buffer => values(binding_count),
                 p_offsets: *const vk::DeviceSize => values(binding_count),
             );
-            record bind_vertex_buffers2 BindVertexBuffers2 (
+            set_state bind_vertex_buffers2 BindVertexBuffers2 (
                 first_binding: u32,
                 binding_count: u32,
                 p_buffers: *const vk::Buffer => values(binding_count),
@@ -306,7 +314,7 @@ macro_rules! commands {
                 p_sizes: *const vk::DeviceSize => values(binding_count),
                 p_strides: *const vk::DeviceSize => values(binding_count),
             );
-            record bind_vertex_buffers3_khr BindVertexBuffers3Khr (
+            set_state bind_vertex_buffers3_khr BindVertexBuffers3Khr (
                 first_binding: u32,
                 binding_count: u32,
                 p_binding_infos: *const vk::BindVertexBuffer3InfoKHR => structures(binding_count),
@@ -324,6 +332,26 @@ macro_rules! commands {
             );
             record debug_marker_insert_ext DebugMarkerInsertExt (
                 p_marker_info: *const vk::DebugMarkerMarkerInfoEXT<'static> => structures(1),
+            );
+            record dispatch Dispatch (
+                group_count_x: u32,
+                group_count_y: u32,
+                group_count_z: u32,
+            );
+            record dispatch_base DispatchBase (
+                base_group_x: u32,
+                base_group_y: u32,
+                base_group_z: u32,
+                group_count_x: u32,
+                group_count_y: u32,
+                group_count_z: u32,
+            );
+            record dispatch_indirect DispatchIndirect (
+                buffer: vk::Buffer,
+                offset: vk::DeviceSize,
+            );
+            record dispatch_indirect2_khr DispatchIndirect2Khr (
+                p_info: *const vk::DispatchIndirect2InfoKHR => structures(1),
             );
             record draw Draw (
                 vertex_count: u32,
@@ -499,7 +527,7 @@ macro_rules! commands {
                 p_subpass_begin_info: *const vk::SubpassBeginInfo<'static> => structures(1),
                 p_subpass_end_info: *const vk::SubpassEndInfo<'static> => structures(1),
             );
-            record pipeline_barrier PipelineBarrier (
+            synchronize pipeline_barrier PipelineBarrier (
                 src_stage_mask: vk::PipelineStageFlags,
                 dst_stage_mask: vk::PipelineStageFlags,
                 dependency_flags: vk::DependencyFlags,
@@ -510,145 +538,145 @@ macro_rules! commands {
                 image_memory_barrier_count: u32,
                 p_image_memory_barriers: *const vk::ImageMemoryBarrier<'static> => structures(image_memory_barrier_count),
             );
-            record pipeline_barrier2 PipelineBarrier2 (
+            synchronize pipeline_barrier2 PipelineBarrier2 (
                 p_dependency_info: *const vk::DependencyInfo<'static> => structures(1),
             );
-            record push_constants PushConstants (
+            set_state push_constants PushConstants (
                 layout: vk::PipelineLayout,
                 stage_flags: vk::ShaderStageFlags,
                 offset: u32,
                 size: u32,
                 p_values: *const c_void => bytes(size),
             );
-            record push_constants2_khr PushConstants2Khr (
+            set_state push_constants2_khr PushConstants2Khr (
                 p_push_constants_info: *const vk::PushConstantsInfoKHR<'static> => structures(1),
             );
-            record push_descriptor_set2_khr PushDescriptorSet2Khr (
+            set_state push_descriptor_set2_khr PushDescriptorSet2Khr (
                 p_push_descriptor_set_info: *const vk::PushDescriptorSetInfoKHR<'static> => structures(1),
             );
-            record push_descriptor_set_khr PushDescriptorSetKhr (
+            set_state push_descriptor_set_khr PushDescriptorSetKhr (
                 pipeline_bind_point: vk::PipelineBindPoint,
                 layout: vk::PipelineLayout,
                 set: u32,
                 descriptor_write_count: u32,
                 p_descriptor_writes: *const vk::WriteDescriptorSet<'static> => structures(descriptor_write_count),
             );
-            record set_alpha_to_coverage_enable_ext SetAlphaToCoverageEnableExt (
+            set_state set_alpha_to_coverage_enable_ext SetAlphaToCoverageEnableExt (
                 alpha_to_coverage_enable: vk::Bool32,
             );
-            record set_alpha_to_one_enable_ext SetAlphaToOneEnableExt (
+            set_state set_alpha_to_one_enable_ext SetAlphaToOneEnableExt (
                 alpha_to_one_enable: vk::Bool32,
             );
-            record set_attachment_feedback_loop_enable_ext SetAttachmentFeedbackLoopEnableExt (
+            set_state set_attachment_feedback_loop_enable_ext SetAttachmentFeedbackLoopEnableExt (
                 aspect_mask: vk::ImageAspectFlags,
             );
-            record set_blend_constants SetBlendConstants (
+            set_state set_blend_constants SetBlendConstants (
                 blend_constants: *const [f32; 4] => values(1),
             );
             record set_checkpoint_nv SetCheckpointNv (
                 p_checkpoint_marker: *const c_void,
             );
-            record set_coarse_sample_order_nv SetCoarseSampleOrderNv (
+            set_state set_coarse_sample_order_nv SetCoarseSampleOrderNv (
                 sample_order_type: vk::CoarseSampleOrderTypeNV,
                 custom_sample_order_count: u32,
                 p_custom_sample_orders: *const vk::CoarseSampleOrderCustomNV<'static> => structures(custom_sample_order_count),
             );
-            record set_color_blend_advanced_ext SetColorBlendAdvancedExt (
+            set_state set_color_blend_advanced_ext SetColorBlendAdvancedExt (
                 first_attachment: u32,
                 attachment_count: u32,
                 p_color_blend_advanced: *const vk::ColorBlendAdvancedEXT => values(attachment_count),
             );
-            record set_color_blend_enable_ext SetColorBlendEnableExt (
+            set_state set_color_blend_enable_ext SetColorBlendEnableExt (
                 first_attachment: u32,
                 attachment_count: u32,
                 p_color_blend_enables: *const vk::Bool32 => values(attachment_count),
             );
-            record set_color_blend_equation_ext SetColorBlendEquationExt (
+            set_state set_color_blend_equation_ext SetColorBlendEquationExt (
                 first_attachment: u32,
                 attachment_count: u32,
                 p_color_blend_equations: *const vk::ColorBlendEquationEXT => values(attachment_count),
             );
-            record set_color_write_enable_ext SetColorWriteEnableExt (
+            set_state set_color_write_enable_ext SetColorWriteEnableExt (
                 attachment_count: u32,
                 p_color_write_enables: *const vk::Bool32 => values(attachment_count),
             );
-            record set_color_write_mask_ext SetColorWriteMaskExt (
+            set_state set_color_write_mask_ext SetColorWriteMaskExt (
                 first_attachment: u32,
                 attachment_count: u32,
                 p_color_write_masks: *const vk::ColorComponentFlags => values(attachment_count),
             );
-            record set_compute_occupancy_priority_nv SetComputeOccupancyPriorityNv (
+            set_state set_compute_occupancy_priority_nv SetComputeOccupancyPriorityNv (
                 p_parameters: *const vk::ComputeOccupancyPriorityParametersNV => structures(1),
             );
-            record set_conservative_rasterization_mode_ext SetConservativeRasterizationModeExt (
+            set_state set_conservative_rasterization_mode_ext SetConservativeRasterizationModeExt (
                 conservative_rasterization_mode: vk::ConservativeRasterizationModeEXT,
             );
-            record set_coverage_modulation_mode_nv SetCoverageModulationModeNv (
+            set_state set_coverage_modulation_mode_nv SetCoverageModulationModeNv (
                 coverage_modulation_mode: vk::CoverageModulationModeNV,
             );
-            record set_coverage_modulation_table_enable_nv SetCoverageModulationTableEnableNv (
+            set_state set_coverage_modulation_table_enable_nv SetCoverageModulationTableEnableNv (
                 coverage_modulation_table_enable: vk::Bool32,
             );
-            record set_coverage_modulation_table_nv SetCoverageModulationTableNv (
+            set_state set_coverage_modulation_table_nv SetCoverageModulationTableNv (
                 coverage_modulation_table_count: u32,
                 p_coverage_modulation_table: *const f32 => values(coverage_modulation_table_count),
             );
-            record set_coverage_reduction_mode_nv SetCoverageReductionModeNv (
+            set_state set_coverage_reduction_mode_nv SetCoverageReductionModeNv (
                 coverage_reduction_mode: vk::CoverageReductionModeNV,
             );
-            record set_coverage_to_color_enable_nv SetCoverageToColorEnableNv (
+            set_state set_coverage_to_color_enable_nv SetCoverageToColorEnableNv (
                 coverage_to_color_enable: vk::Bool32,
             );
-            record set_coverage_to_color_location_nv SetCoverageToColorLocationNv (
+            set_state set_coverage_to_color_location_nv SetCoverageToColorLocationNv (
                 coverage_to_color_location: u32,
             );
-            record set_cull_mode SetCullMode (
+            set_state set_cull_mode SetCullMode (
                 cull_mode: vk::CullModeFlags,
             );
-            record set_depth_bias SetDepthBias (
+            set_state set_depth_bias SetDepthBias (
                 depth_bias_constant_factor: f32,
                 depth_bias_clamp: f32,
                 depth_bias_slope_factor: f32,
             );
-            record set_depth_bias2_ext SetDepthBias2Ext (
+            set_state set_depth_bias2_ext SetDepthBias2Ext (
                 p_depth_bias_info: *const vk::DepthBiasInfoEXT<'static> => structures(1),
             );
-            record set_depth_bias_enable SetDepthBiasEnable (
+            set_state set_depth_bias_enable SetDepthBiasEnable (
                 depth_bias_enable: vk::Bool32,
             );
-            record set_depth_bounds SetDepthBounds (
+            set_state set_depth_bounds SetDepthBounds (
                 min_depth_bounds: f32,
                 max_depth_bounds: f32,
             );
-            record set_depth_bounds_test_enable SetDepthBoundsTestEnable (
+            set_state set_depth_bounds_test_enable SetDepthBoundsTestEnable (
                 depth_bounds_test_enable: vk::Bool32,
             );
-            record set_depth_clamp_enable_ext SetDepthClampEnableExt (
+            set_state set_depth_clamp_enable_ext SetDepthClampEnableExt (
                 depth_clamp_enable: vk::Bool32,
             );
-            record set_depth_clamp_range_ext SetDepthClampRangeExt (
+            set_state set_depth_clamp_range_ext SetDepthClampRangeExt (
                 depth_clamp_mode: vk::DepthClampModeEXT,
                 p_depth_clamp_range: *const vk::DepthClampRangeEXT => values(1),
             );
-            record set_depth_clip_enable_ext SetDepthClipEnableExt (
+            set_state set_depth_clip_enable_ext SetDepthClipEnableExt (
                 depth_clip_enable: vk::Bool32,
             );
-            record set_depth_clip_negative_one_to_one_ext SetDepthClipNegativeOneToOneExt (
+            set_state set_depth_clip_negative_one_to_one_ext SetDepthClipNegativeOneToOneExt (
                 negative_one_to_one: vk::Bool32,
             );
-            record set_depth_compare_op SetDepthCompareOp (
+            set_state set_depth_compare_op SetDepthCompareOp (
                 depth_compare_op: vk::CompareOp,
             );
-            record set_depth_test_enable SetDepthTestEnable (
+            set_state set_depth_test_enable SetDepthTestEnable (
                 depth_test_enable: vk::Bool32,
             );
-            record set_depth_write_enable SetDepthWriteEnable (
+            set_state set_depth_write_enable SetDepthWriteEnable (
                 depth_write_enable: vk::Bool32,
             );
-            record set_descriptor_buffer_offsets2_ext SetDescriptorBufferOffsets2Ext (
+            set_state set_descriptor_buffer_offsets2_ext SetDescriptorBufferOffsets2Ext (
                 p_set_descriptor_buffer_offsets_info: *const vk::SetDescriptorBufferOffsetsInfoEXT<'static> => structures(1),
             );
-            record set_descriptor_buffer_offsets_ext SetDescriptorBufferOffsetsExt (
+            set_state set_descriptor_buffer_offsets_ext SetDescriptorBufferOffsetsExt (
                 pipeline_bind_point: vk::PipelineBindPoint,
                 layout: vk::PipelineLayout,
                 first_set: u32,
@@ -659,173 +687,208 @@ macro_rules! commands {
             record set_device_mask SetDeviceMask (
                 device_mask: u32,
             );
-            record set_discard_rectangle_ext SetDiscardRectangleExt (
+            set_state set_discard_rectangle_ext SetDiscardRectangleExt (
                 first_discard_rectangle: u32,
                 discard_rectangle_count: u32,
                 p_discard_rectangles: *const vk::Rect2D => values(discard_rectangle_count),
             );
-            record set_discard_rectangle_enable_ext SetDiscardRectangleEnableExt (
+            set_state set_discard_rectangle_enable_ext SetDiscardRectangleEnableExt (
                 discard_rectangle_enable: vk::Bool32,
             );
-            record set_discard_rectangle_mode_ext SetDiscardRectangleModeExt (
+            set_state set_discard_rectangle_mode_ext SetDiscardRectangleModeExt (
                 discard_rectangle_mode: vk::DiscardRectangleModeEXT,
             );
-            record set_exclusive_scissor_enable_nv SetExclusiveScissorEnableNv (
+            set_state set_exclusive_scissor_enable_nv SetExclusiveScissorEnableNv (
                 first_exclusive_scissor: u32,
                 exclusive_scissor_count: u32,
                 p_exclusive_scissor_enables: *const vk::Bool32 => values(exclusive_scissor_count),
             );
-            record set_exclusive_scissor_nv SetExclusiveScissorNv (
+            set_state set_exclusive_scissor_nv SetExclusiveScissorNv (
                 first_exclusive_scissor: u32,
                 exclusive_scissor_count: u32,
                 p_exclusive_scissors: *const vk::Rect2D => values(exclusive_scissor_count),
             );
-            record set_extra_primitive_overestimation_size_ext SetExtraPrimitiveOverestimationSizeExt (
+            set_state set_extra_primitive_overestimation_size_ext SetExtraPrimitiveOverestimationSizeExt (
                 extra_primitive_overestimation_size: f32,
             );
-            record set_fragment_shading_rate_enum_nv SetFragmentShadingRateEnumNv (
+            set_state set_fragment_shading_rate_enum_nv SetFragmentShadingRateEnumNv (
                 shading_rate: vk::FragmentShadingRateNV,
                 combiner_ops: *const [vk::FragmentShadingRateCombinerOpKHR; 2] => values(1),
             );
-            record set_fragment_shading_rate_khr SetFragmentShadingRateKhr (
+            set_state set_fragment_shading_rate_khr SetFragmentShadingRateKhr (
                 p_fragment_size: *const vk::Extent2D => values(1),
                 combiner_ops: *const [vk::FragmentShadingRateCombinerOpKHR; 2] => values(1),
             );
-            record set_front_face SetFrontFace (
+            set_state set_front_face SetFrontFace (
                 front_face: vk::FrontFace,
             );
-            record set_line_rasterization_mode_ext SetLineRasterizationModeExt (
+            set_state set_line_rasterization_mode_ext SetLineRasterizationModeExt (
                 line_rasterization_mode: vk::LineRasterizationModeKHR,
             );
-            record set_line_stipple_enable_ext SetLineStippleEnableExt (
+            set_state set_line_stipple_enable_ext SetLineStippleEnableExt (
                 stippled_line_enable: vk::Bool32,
             );
-            record set_line_stipple_khr SetLineStippleKhr (
+            set_state set_line_stipple_khr SetLineStippleKhr (
                 line_stipple_factor: u32,
                 line_stipple_pattern: u16,
             );
-            record set_line_width SetLineWidth (
+            set_state set_line_width SetLineWidth (
                 line_width: f32,
             );
-            record set_logic_op_ext SetLogicOpExt (
+            set_state set_logic_op_ext SetLogicOpExt (
                 logic_op: vk::LogicOp,
             );
-            record set_logic_op_enable_ext SetLogicOpEnableExt (
+            set_state set_logic_op_enable_ext SetLogicOpEnableExt (
                 logic_op_enable: vk::Bool32,
             );
-            record set_patch_control_points_ext SetPatchControlPointsExt (
+            set_state set_patch_control_points_ext SetPatchControlPointsExt (
                 patch_control_points: u32,
             );
-            record set_polygon_mode_ext SetPolygonModeExt (
+            set_state set_polygon_mode_ext SetPolygonModeExt (
                 polygon_mode: vk::PolygonMode,
             );
-            record set_primitive_restart_enable SetPrimitiveRestartEnable (
+            set_state set_primitive_restart_enable SetPrimitiveRestartEnable (
                 primitive_restart_enable: vk::Bool32,
             );
-            record set_primitive_restart_index_ext SetPrimitiveRestartIndexExt (
+            set_state set_primitive_restart_index_ext SetPrimitiveRestartIndexExt (
                 primitive_restart_index: u32,
             );
-            record set_primitive_topology SetPrimitiveTopology (
+            set_state set_primitive_topology SetPrimitiveTopology (
                 primitive_topology: vk::PrimitiveTopology,
             );
-            record set_provoking_vertex_mode_ext SetProvokingVertexModeExt (
+            set_state set_provoking_vertex_mode_ext SetProvokingVertexModeExt (
                 provoking_vertex_mode: vk::ProvokingVertexModeEXT,
             );
-            record set_rasterization_samples_ext SetRasterizationSamplesExt (
+            set_state set_rasterization_samples_ext SetRasterizationSamplesExt (
                 rasterization_samples: vk::SampleCountFlags,
             );
-            record set_rasterization_stream_ext SetRasterizationStreamExt (
+            set_state set_rasterization_stream_ext SetRasterizationStreamExt (
                 rasterization_stream: u32,
             );
-            record set_rasterizer_discard_enable SetRasterizerDiscardEnable (
+            set_state set_rasterizer_discard_enable SetRasterizerDiscardEnable (
                 rasterizer_discard_enable: vk::Bool32,
             );
-            record set_rendering_attachment_locations_khr SetRenderingAttachmentLocationsKhr (
+            set_state set_rendering_attachment_locations_khr SetRenderingAttachmentLocationsKhr (
                 p_location_info: *const vk::RenderingAttachmentLocationInfoKHR<'static> => structures(1),
             );
-            record set_rendering_input_attachment_indices_khr SetRenderingInputAttachmentIndicesKhr (
+            set_state set_rendering_input_attachment_indices_khr SetRenderingInputAttachmentIndicesKhr (
                 p_input_attachment_index_info: *const vk::RenderingInputAttachmentIndexInfoKHR<'static> => structures(1),
             );
-            record set_representative_fragment_test_enable_nv SetRepresentativeFragmentTestEnableNv (
+            set_state set_representative_fragment_test_enable_nv SetRepresentativeFragmentTestEnableNv (
                 representative_fragment_test_enable: vk::Bool32,
             );
-            record set_sample_locations_ext SetSampleLocationsExt (
+            set_state set_sample_locations_ext SetSampleLocationsExt (
                 p_sample_locations_info: *const vk::SampleLocationsInfoEXT<'static> => structures(1),
             );
-            record set_sample_locations_enable_ext SetSampleLocationsEnableExt (
+            set_state set_sample_locations_enable_ext SetSampleLocationsEnableExt (
                 sample_locations_enable: vk::Bool32,
             );
-            record set_scissor SetScissor (
+            set_state set_scissor SetScissor (
                 first_scissor: u32,
                 scissor_count: u32,
                 p_scissors: *const vk::Rect2D => values(scissor_count),
             );
-            record set_scissor_with_count SetScissorWithCount (
+            set_state set_scissor_with_count SetScissorWithCount (
                 scissor_count: u32,
                 p_scissors: *const vk::Rect2D => values(scissor_count),
             );
-            record set_shading_rate_image_enable_nv SetShadingRateImageEnableNv (
+            set_state set_shading_rate_image_enable_nv SetShadingRateImageEnableNv (
                 shading_rate_image_enable: vk::Bool32,
             );
-            record set_stencil_compare_mask SetStencilCompareMask (
+            set_state set_stencil_compare_mask SetStencilCompareMask (
                 face_mask: vk::StencilFaceFlags,
                 compare_mask: u32,
             );
-            record set_stencil_op SetStencilOp (
+            set_state set_stencil_op SetStencilOp (
                 face_mask: vk::StencilFaceFlags,
                 fail_op: vk::StencilOp,
                 pass_op: vk::StencilOp,
                 depth_fail_op: vk::StencilOp,
                 compare_op: vk::CompareOp,
             );
-            record set_stencil_reference SetStencilReference (
+            set_state set_stencil_reference SetStencilReference (
                 face_mask: vk::StencilFaceFlags,
                 reference: u32,
             );
-            record set_stencil_test_enable SetStencilTestEnable (
+            set_state set_stencil_test_enable SetStencilTestEnable (
                 stencil_test_enable: vk::Bool32,
             );
-            record set_stencil_write_mask SetStencilWriteMask (
+            set_state set_stencil_write_mask SetStencilWriteMask (
                 face_mask: vk::StencilFaceFlags,
                 write_mask: u32,
             );
-            record set_tessellation_domain_origin_ext SetTessellationDomainOriginExt (
+            set_state set_tessellation_domain_origin_ext SetTessellationDomainOriginExt (
                 domain_origin: vk::TessellationDomainOrigin,
             );
-            record set_vertex_input_ext SetVertexInputExt (
+            set_state set_vertex_input_ext SetVertexInputExt (
                 vertex_binding_description_count: u32,
                 p_vertex_binding_descriptions: *const vk::VertexInputBindingDescription2EXT<'static> => structures(vertex_binding_description_count),
                 vertex_attribute_description_count: u32,
                 p_vertex_attribute_descriptions: *const vk::VertexInputAttributeDescription2EXT<'static> => structures(vertex_attribute_description_count),
             );
-            record set_viewport SetViewport (
+            set_state set_viewport SetViewport (
                 first_viewport: u32,
                 viewport_count: u32,
                 p_viewports: *const vk::Viewport => values(viewport_count),
             );
-            record set_viewport_shading_rate_palette_nv SetViewportShadingRatePaletteNv (
+            set_state set_viewport_shading_rate_palette_nv SetViewportShadingRatePaletteNv (
                 first_viewport: u32,
                 viewport_count: u32,
                 p_shading_rate_palettes: *const vk::ShadingRatePaletteNV<'static> => structures(viewport_count),
             );
-            record set_viewport_swizzle_nv SetViewportSwizzleNv (
+            set_state set_viewport_swizzle_nv SetViewportSwizzleNv (
                 first_viewport: u32,
                 viewport_count: u32,
                 p_viewport_swizzles: *const vk::ViewportSwizzleNV => values(viewport_count),
             );
-            record set_viewport_w_scaling_enable_nv SetViewportWScalingEnableNv (
+            set_state set_viewport_w_scaling_enable_nv SetViewportWScalingEnableNv (
                 viewport_w_scaling_enable: vk::Bool32,
             );
-            record set_viewport_w_scaling_nv SetViewportWScalingNv (
+            set_state set_viewport_w_scaling_nv SetViewportWScalingNv (
                 first_viewport: u32,
                 viewport_count: u32,
                 p_viewport_w_scalings: *const vk::ViewportWScalingNV => values(viewport_count),
             );
-            record set_viewport_with_count SetViewportWithCount (
+            set_state set_viewport_with_count SetViewportWithCount (
                 viewport_count: u32,
                 p_viewports: *const vk::Viewport => values(viewport_count),
             );
             record subpass_shading_huawei SubpassShadingHuawei (
+            );
+            record trace_rays_indirect2_khr TraceRaysIndirect2Khr (
+                indirect_device_address: vk::DeviceAddress,
+            );
+            record trace_rays_indirect_khr TraceRaysIndirectKhr (
+                p_raygen_shader_binding_table: *const vk::StridedDeviceAddressRegionKHR => values(1),
+                p_miss_shader_binding_table: *const vk::StridedDeviceAddressRegionKHR => values(1),
+                p_hit_shader_binding_table: *const vk::StridedDeviceAddressRegionKHR => values(1),
+                p_callable_shader_binding_table: *const vk::StridedDeviceAddressRegionKHR => values(1),
+                indirect_device_address: vk::DeviceAddress,
+            );
+            record trace_rays_khr TraceRaysKhr (
+                p_raygen_shader_binding_table: *const vk::StridedDeviceAddressRegionKHR => values(1),
+                p_miss_shader_binding_table: *const vk::StridedDeviceAddressRegionKHR => values(1),
+                p_hit_shader_binding_table: *const vk::StridedDeviceAddressRegionKHR => values(1),
+                p_callable_shader_binding_table: *const vk::StridedDeviceAddressRegionKHR => values(1),
+                width: u32,
+                height: u32,
+                depth: u32,
+            );
+            record trace_rays_nv TraceRaysNv (
+                raygen_shader_binding_table_buffer: vk::Buffer,
+                raygen_shader_binding_offset: vk::DeviceSize,
+                miss_shader_binding_table_buffer: vk::Buffer,
+                miss_shader_binding_offset: vk::DeviceSize,
+                miss_shader_binding_stride: vk::DeviceSize,
+                hit_shader_binding_table_buffer: vk::Buffer,
+                hit_shader_binding_offset: vk::DeviceSize,
+                hit_shader_binding_stride: vk::DeviceSize,
+                callable_shader_binding_table_buffer: vk::Buffer,
+                callable_shader_binding_offset: vk::DeviceSize,
+                callable_shader_binding_stride: vk::DeviceSize,
+                width: u32,
+                height: u32,
+                depth: u32,
             );
             record wait_events WaitEvents (
                 event_count: u32,

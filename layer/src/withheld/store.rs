@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::commands::{commands, functions};
@@ -13,8 +14,8 @@ use crate::registry::vk;
 macro_rules! define {
     ($($functions:tt)*) => {
         next! {
-            /// The commands of a device that are allowed inside of a render pass instance, and
-            /// those that begin one.
+            /// The commands of a device that are allowed inside of a render pass instance, those that
+            /// begin one, and dispatches.
             struct Functions {
                 $($functions)*
             }
@@ -62,6 +63,8 @@ pub(crate) struct WithheldCommands {
     /// The memory that the arguments of the commands point to.
     pub(super) memory: Memory,
     len: usize,
+    /// The index of the word after the first command, and of the first word of the last command.
+    inner: Range<usize>,
     /// The number of commands with which the pass becomes [long](Self::is_long).
     long: usize,
 }
@@ -83,7 +86,13 @@ fn long() -> usize {
 impl WithheldCommands {
     /// Creates an empty list. `templates` are the descriptor update templates of the device.
     pub(crate) fn new(templates: Arc<Templates>) -> Self {
-        Self { words: Vec::new(), memory: Memory::new(templates), len: 0, long: long() }
+        Self {
+            words: Vec::new(),
+            memory: Memory::new(templates),
+            len: 0,
+            inner: 0..0,
+            long: long(),
+        }
     }
 
     pub(super) fn push<T: Replay>(&mut self, arguments: T) -> Result<(), OutOfMemory> {
@@ -106,6 +115,10 @@ impl WithheldCommands {
             place.write(Withheld { replay: replay::<T>, arguments });
             self.words.set_len(end + Withheld::<T>::WORDS);
         }
+        if self.len == 0 {
+            self.inner.start = self.words.len();
+        }
+        self.inner.end = end;
         self.len += 1;
         Ok(())
     }
@@ -144,8 +157,35 @@ impl WithheldCommands {
     /// # Safety
     /// The command buffer is being recorded, and the first of the commands is valid there.
     pub(crate) unsafe fn replay(&self, functions: &Functions, command_buffer: vk::CommandBuffer) {
-        let mut at = 0;
-        while at < self.words.len() {
+        // SAFETY: the caller's contract.
+        unsafe { self.replay_range(0..self.words.len(), functions, command_buffer) };
+    }
+
+    /// Records the stored commands of a pass except the first and the last, which begin and end the pass.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded, and the other commands are valid there.
+    pub(crate) unsafe fn replay_inner(
+        &self,
+        functions: &Functions,
+        command_buffer: vk::CommandBuffer,
+    ) {
+        // SAFETY: the caller's contract.
+        unsafe { self.replay_range(self.inner.clone(), functions, command_buffer) };
+    }
+
+    /// Records the commands whose words are in a range.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded, the commands are valid there, and a command begins at each end of the range.
+    unsafe fn replay_range(
+        &self,
+        words: Range<usize>,
+        functions: &Functions,
+        command_buffer: vk::CommandBuffer,
+    ) {
+        let mut at = words.start;
+        while at < words.end {
             // SAFETY: the caller's contract; a command begins here, and its function is first.
             at += unsafe {
                 let words = self.words.as_ptr().add(at);

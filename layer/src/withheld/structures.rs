@@ -217,6 +217,13 @@ impl Copied for vk::DeviceGroupRenderPassBeginInfo<'static> {
     }
 }
 
+impl Copied for vk::DispatchIndirect2InfoKHR {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
 impl Copied for vk::DrawIndirect2InfoKHR {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         // SAFETY: the caller's contract.
@@ -752,6 +759,7 @@ pub(super) unsafe fn copy(
 <vk::DescriptorBufferBindingInfoEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DescriptorBufferBindingInfoEXT<'static>>(), 1)?.cast(),
 <vk::DescriptorBufferBindingPushDescriptorBufferHandleEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DescriptorBufferBindingPushDescriptorBufferHandleEXT<'static>>(), 1)?.cast(),
 <vk::DeviceGroupRenderPassBeginInfo<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DeviceGroupRenderPassBeginInfo<'static>>(), 1)?.cast(),
+<vk::DispatchIndirect2InfoKHR as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DispatchIndirect2InfoKHR>(), 1)?.cast(),
 <vk::DrawIndirect2InfoKHR as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DrawIndirect2InfoKHR>(), 1)?.cast(),
 <vk::DrawIndirectCount2InfoKHR as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DrawIndirectCount2InfoKHR>(), 1)?.cast(),
 <vk::ExternalMemoryAcquireUnmodifiedEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::ExternalMemoryAcquireUnmodifiedEXT<'static>>(), 1)?.cast(),

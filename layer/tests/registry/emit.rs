@@ -104,6 +104,8 @@ pub fn commands(registry: &Registry<'_, '_>) -> String {
         let how = match name.as_str() {
             end if ENDS.contains(&end) => "end_pass",
             begin if begin.starts_with("vkCmdBeginRender") => "begin_pass",
+            barrier if barrier.starts_with("vkCmdPipelineBarrier") => "synchronize",
+            state if sets_state(state) => "set_state",
             _ => "record",
         };
         let (function, ty) = (function_name(name), type_name(name));
@@ -126,6 +128,14 @@ pub fn commands(registry: &Registry<'_, '_>) -> String {
         table("functions", &functions),
         table("commands", &commands)
     )
+}
+
+/// Whether a command only sets state for later commands. The other commands with such names write markers, or choose
+/// the devices that execute what follows.
+fn sets_state(name: &str) -> bool {
+    let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+    begins(&["vkCmdBind", "vkCmdPush", "vkCmdSet"])
+        && !begins(&["vkCmdSetCheckpoint", "vkCmdSetDeviceMask", "vkCmdSetPerformance"])
 }
 
 /// The indentation of a row in a table.

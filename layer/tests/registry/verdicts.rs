@@ -48,10 +48,6 @@ pub const VERDICTS: &[(&str, &[&str])] = &[
             "vkCmdEndConditionalRenderingEXT",
             "vkCmdEndQuery",
             "vkCmdEndQueryIndexedEXT",
-            "vkCmdEndRenderPass",
-            "vkCmdEndRenderPass2",
-            "vkCmdEndRendering",
-            "vkCmdEndRendering2KHR",
             "vkCmdEndTransformFeedbackEXT",
             "vkCmdEndTransformFeedback2EXT",
             "vkCmdExecuteCommands",
@@ -102,6 +98,15 @@ pub const VERDICTS: &[(&str, &[&str])] = &[
             "vkCmdCopyQueryPoolResultsToMemoryKHR",
             "vkCmdCopyQueryPoolResults",
             "vkCmdResetQueryPool",
+        ],
+    ),
+    (
+        "it ends a pass, with which `Recorded::end_pass` records captures",
+        &[
+            "vkCmdEndRenderPass",
+            "vkCmdEndRenderPass2",
+            "vkCmdEndRendering",
+            "vkCmdEndRendering2KHR",
         ],
     ),
     (

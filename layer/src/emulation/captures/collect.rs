@@ -162,15 +162,15 @@ impl Captures {
         if !self.joins_last || self.pass.as_ref().is_none_or(orders_captures) {
             return Ok(false);
         }
-        // In a pass, a capture can resume from the counters of another one only if the pass orders the two.
-        if self.active.as_ref().is_none_or(|active| active.counters.iter().any(Option::is_some)) {
+        let Some(counters) = self.active.as_ref().map(|active| active.counters) else {
             return Ok(false);
-        }
+        };
         let changed = self.state.changed.variant || self.state.changed.vertex_buffers;
         let vertex_buffers = if changed { self.vertex_buffers() } else { Vec::new() };
         let desc = CaptureDesc::new(pipeline)
             .buffers(&self.state.capture_buffers)
-            .vertex_buffers(&vertex_buffers);
+            .vertex_buffers(&vertex_buffers)
+            .counters(&counters);
         // The last capture is the last element of `hoisted`, or the one before a `Hoisted::Ends`, which
         // [`push`](Self::push) keeps at the end of the list.
         let ends = usize::from(matches!(self.hoisted.last(), Some(Hoisted::Ends(_))));

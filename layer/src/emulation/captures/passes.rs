@@ -27,6 +27,10 @@ pub(super) struct Pass {
     pub(super) is_counted: bool,
     /// Whether the layer recorded captures or other computations before or after the pass.
     pub(super) has_captures: bool,
+    /// Whether the pass is [neutral](crate::translate::neutral).
+    pub(super) is_neutral: bool,
+    /// Whether the pass is withheld only because captures were [deferred](Captures::defers) when it began.
+    pub(super) follows_deferred: bool,
     /// The kernel that computes the arguments of the pass's `vkCmdDrawIndirectByteCountEXT` commands. It was recorded
     /// before the pass, and reads the parameters of these commands from memory that the host writes when they are
     /// recorded. `None` unless the pass was [settled](Captures::settle).
@@ -47,16 +51,30 @@ pub(super) enum Placement {
 impl Captures {
     /// Begins a render pass instance. `barriers` are those that its render pass object requires for captures, which are
     /// recorded before or after the pass.
-    pub(crate) fn begin_pass(&mut self, barriers: CaptureBarriers) {
-        self.begin(Pass {
+    ///
+    /// # Safety
+    /// The command buffer is being recorded, outside of a pass.
+    pub(crate) unsafe fn begin_pass(&mut self, cmd: vk::CommandBuffer, barriers: CaptureBarriers) {
+        let pass = Pass {
             placement: self.placement(barriers.orders_captures),
+            is_neutral: barriers.is_neutral,
             barriers,
             ..Pass::default()
-        });
+        };
+        // SAFETY: the caller's contract.
+        unsafe { self.begin(cmd, pass) };
     }
 
     /// Begins dynamic rendering, or resumes it.
-    pub(crate) fn begin_rendering(&mut self, flags: vk::RenderingFlags) {
+    ///
+    /// # Safety
+    /// The contract of [`begin_pass`](Self::begin_pass).
+    pub(crate) unsafe fn begin_rendering(
+        &mut self,
+        cmd: vk::CommandBuffer,
+        flags: vk::RenderingFlags,
+        is_neutral: bool,
+    ) {
         let resumes = flags.contains(vk::RenderingFlags::RESUMING);
         let suspends = flags.contains(vk::RenderingFlags::SUSPENDING);
         if let Some(pass) = self.pass.as_mut().filter(|_| resumes) {
@@ -72,7 +90,9 @@ impl Captures {
             (true, false) => Placement::BeforePass,
             (false, false) => self.placement(false),
         };
-        self.begin(Pass { placement, suspends, ..Pass::default() });
+        let is_neutral = is_neutral && !suspends && !resumes;
+        // SAFETY: the caller's contract.
+        unsafe { self.begin(cmd, Pass { placement, suspends, is_neutral, ..Pass::default() }) };
     }
 
     fn placement(&self, orders_captures: bool) -> Placement {
@@ -85,12 +105,62 @@ impl Captures {
         }
     }
 
-    fn begin(&mut self, pass: Pass) {
+    /// # Safety
+    /// The contract of [`begin_pass`](Self::begin_pass).
+    unsafe fn begin(&mut self, cmd: vk::CommandBuffer, mut pass: Pass) {
+        if self.has_deferred() {
+            if pass.is_neutral {
+                pass.follows_deferred = pass.placement == Placement::AfterPass;
+                pass.placement = Placement::BeforePass;
+            } else {
+                // SAFETY: the caller's contract.
+                unsafe { self.play_deferred(cmd) };
+            }
+        }
         if pass.placement == Placement::BeforePass {
             self.state.disturbed.begin_pass();
         }
         let condition = self.state.conditional_rendering;
         self.pass = Some(Pass { condition, is_counted: self.other_queries > 0, ..pass });
+    }
+
+    /// Whether the captures of a pass that ends here are *deferred*: they are recorded later, so that captures of the
+    /// passes that follow can [join](Self::join_last) them. A program that pauses transform feedback, for example, ends
+    /// the pass and resumes in another one.
+    ///
+    /// While captures are deferred, the program may set state, record barriers after which only captures may access
+    /// what earlier captures accessed, and record passes that turn out to change nothing, which are dropped. Before any
+    /// other command that may be ordered with captures, they are recorded. Copies and dispatches outside of passes are
+    /// not such commands: after a capture, they must not access its memory before a barrier with their stages.
+    fn defers(&self, pass: &Pass) -> bool {
+        matches!(self.hoisted[..], [Hoisted::Capture(_, None)])
+            && self.joins_last
+            && self.failed.is_none()
+            && pass.barriers.is_empty()
+            && pass.condition.is_none()
+            && self.state.conditional_rendering.is_none()
+            && !pass.is_counted
+            && self.other_queries == 0
+            && self.queries.is_empty()
+            && self.emulation.context().has_addresses()
+            && !self.emulation.objects().repeats_side_effects()
+    }
+
+    /// Whether captures of earlier passes are deferred, and no pass is being recorded.
+    pub(crate) const fn has_deferred(&self) -> bool {
+        !self.hoisted.is_empty() && self.pass.is_none() && !self.continues
+    }
+
+    /// Records the deferred captures, if there are any.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded, outside of a pass.
+    pub(crate) unsafe fn play_deferred(&mut self, cmd: vk::CommandBuffer) {
+        if self.has_deferred() {
+            let mut here = Pass { placement: Placement::AfterPass, ..Pass::default() };
+            // SAFETY: the caller's contract.
+            unsafe { self.play(cmd, &mut here) };
+        }
     }
 
     /// Whether the dynamic rendering that is being recorded will be suspended.
@@ -114,9 +184,22 @@ impl Captures {
     /// a query that counts invocations of compute shaders would count those of the kernel, although the pass may
     /// capture nothing.
     ///
+    /// It is also possible if the commands are stored only because captures of earlier passes were deferred. These
+    /// captures are recorded now.
+    ///
     /// # Safety
     /// The contract of [`end_pass`](Self::end_pass).
     pub(crate) unsafe fn settle(&mut self, cmd: vk::CommandBuffer) -> bool {
+        if !self.is_active()
+            && let Some(mut pass) = self.pass.take_if(|pass| pass.follows_deferred)
+        {
+            // SAFETY: the caller's contract.
+            unsafe { self.play(cmd, &mut pass) };
+            self.state.disturbed.end_pass();
+            pass.placement = Placement::AfterPass;
+            self.pass = Some(pass);
+            return true;
+        }
         let emulation = &self.emulation;
         let is_waiting = self.is_active() || !self.hoisted.is_empty();
         if is_waiting
@@ -160,18 +243,29 @@ impl Captures {
     /// before the pass, unless the pass is only suspended or its captures come after it. After that the caller records
     /// the end of the pass.
     ///
+    /// `only_sets_state` is whether all commands of the pass that were stored only set state. Returns whether the
+    /// driver need not execute the pass, because it changes nothing. Its captures are deferred then, and the caller
+    /// only records the commands that set state.
+    ///
     /// # Safety
     /// The command buffer is being recorded. If the pass is withheld, no command of it has reached
     /// the driver.
-    pub(crate) unsafe fn end_pass(&mut self, cmd: vk::CommandBuffer) {
+    pub(crate) unsafe fn end_pass(
+        &mut self,
+        cmd: vk::CommandBuffer,
+        only_sets_state: bool,
+    ) -> bool {
         self.end_counting();
         let ends = |pass: &mut Pass| pass.placement == Placement::BeforePass && !pass.suspends;
-        if let Some(mut pass) = self.pass.take_if(ends) {
+        let Some(mut pass) = self.pass.take_if(ends) else { return false };
+        let is_dropped = only_sets_state && pass.is_neutral && self.defers(&pass);
+        if !is_dropped {
             // SAFETY: the caller's contract.
             unsafe { self.play(cmd, &mut pass) };
-            self.state.disturbed.end_pass();
-            self.pass = Some(pass);
         }
+        self.state.disturbed.end_pass();
+        self.pass = Some(pass);
+        is_dropped
     }
 
     /// Records the captures that come after the pass, and then the barrier that its render pass requires after
@@ -183,7 +277,7 @@ impl Captures {
         let Some(mut pass) = self.pass.take_if(|pass| !pass.suspends) else { return };
         // SAFETY: the caller's contract.
         unsafe {
-            if pass.placement == Placement::AfterPass {
+            if pass.placement == Placement::AfterPass && !self.defers(&pass) {
                 self.play(cmd, &mut pass);
             }
             if pass.has_captures {
@@ -207,7 +301,7 @@ impl Captures {
             self.forget();
         }
         // SAFETY: the caller's contract.
-        unsafe { self.end_pass(cmd) };
+        unsafe { self.end_pass(cmd, false) };
         self.pass = None;
     }
 

@@ -1,0 +1,470 @@
+//! Captures in passes of their own, with other commands and barriers between them, natively and with the Vulkan layer.
+//! Where a barrier is for captures alone, the layer records captures of several passes together, after the last of
+//! them, and drops the passes that do nothing else.
+
+use ash::vk;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree as _;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
+
+use super::program::Program;
+use crate::common;
+use crate::common::{attachment, layer};
+
+/// Captures the sum of an attribute and a push constant.
+const CAPTURES: &str = "#version 450
+    layout(location = 0) in uint value;
+    layout(push_constant) uniform Constants { uint added; };
+    layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
+    void main() {
+        captured = value + added;
+        gl_Position = vec4(0.0);
+        gl_PointSize = 1.0;
+    }";
+
+/// Overwrites the vertices.
+const OVERWRITES: &str = "#version 450
+    layout(local_size_x = 48) in;
+    layout(set = 0, binding = 0) buffer Vertices { uint vertices[]; };
+    layout(push_constant) uniform Constants { layout(offset = 4) uint first; };
+    void main() {
+        vertices[gl_LocalInvocationIndex] = first + gl_LocalInvocationIndex;
+    }";
+
+const VERTICES: usize = 48;
+/// The number of dwords that can be captured. A draw that takes its count from a counter draws at most as many vertices.
+const SIZE: usize = 48;
+const COUNTERS: usize = 2;
+/// The most steps of a program.
+const STEPS: usize = 12;
+/// The first of the values with which a dispatch overwrites the vertices.
+const OVERWRITTEN: u32 = 1000;
+
+#[derive(Debug, Clone)]
+enum Step {
+    Pass(Vec<InPass>),
+    /// Fills some of the captured dwords.
+    FillTarget(usize, u32),
+    /// Fills the vertices.
+    FillVertices(u32),
+    /// A dispatch overwrites the vertices. Nothing else binds its pipeline.
+    Overwrite,
+    /// Sets an event, and waits for it.
+    Event,
+    /// Copies the result of the query that ended last.
+    CopyQuery,
+}
+
+#[derive(Debug, Clone)]
+enum InPass {
+    Capture(Capture),
+    /// A draw that is not captured.
+    Draw,
+}
+
+#[derive(Debug, Clone)]
+struct Capture {
+    counter: usize,
+    /// Whether the capture goes on where the last one with this counter ended.
+    resumes: bool,
+    /// The dword at which the captured range begins.
+    at: usize,
+    first: usize,
+    count: usize,
+    added: u32,
+    /// Whether a query counts the capture.
+    is_counted: bool,
+    /// Whether the draw takes its count from the counter, in vertices of 4 bytes.
+    by_bytes: bool,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let capture = (
+        (0..COUNTERS, prop::bool::weighted(0.6), 0..SIZE / 2, 0..VERTICES - 6),
+        (0..6_usize, 1..5_u32, prop::bool::weighted(0.2), prop::bool::weighted(0.1)),
+    )
+        .prop_map(|((counter, resumes, at, first), (count, added, is_counted, by_bytes))| {
+            Capture { counter, resumes, at, first, count, added: added * 100, is_counted, by_bytes }
+        });
+    let in_pass = prop_oneof![
+        9 => capture.prop_map(InPass::Capture),
+        1 => Just(InPass::Draw),
+    ];
+    // In a pass no barrier orders captures, so there is one at most.
+    let pass = prop_oneof![
+        8 => in_pass.clone().prop_map(|one| vec![one]),
+        1 => Just(Vec::new()),
+        1 => in_pass.prop_map(|one| vec![InPass::Draw, one, InPass::Draw]),
+    ];
+    let step = prop_oneof![
+        12 => pass.prop_map(Step::Pass),
+        1 => (0..SIZE, 1..9_u32).prop_map(|(at, value)| Step::FillTarget(at, value)),
+        1 => (1..9_u32).prop_map(Step::FillVertices),
+        2 => Just(Step::Overwrite),
+        1 => Just(Step::Event),
+        1 => Just(Step::CopyQuery),
+    ];
+    prop::collection::vec(step, 2..=STEPS)
+}
+
+/// What a program computes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Outcome {
+    target: Vec<u32>,
+    counters: Vec<u32>,
+    /// The number of primitives written and needed, for each query that was used.
+    queries: Vec<[u32; 2]>,
+    /// The results that were copied. 0 for queries that were not copied.
+    copied: Vec<[u32; 2]>,
+}
+
+/// Computes what the specification says.
+fn expected(steps: &[Step]) -> Outcome {
+    let mut vertices: Vec<u32> = (0..VERTICES as u32).collect();
+    let mut outcome = Outcome {
+        target: vec![u32::MAX; SIZE],
+        counters: vec![0; COUNTERS],
+        queries: Vec::new(),
+        copied: vec![[0; 2]; STEPS],
+    };
+    for step in steps {
+        match step {
+            Step::FillTarget(at, value) => outcome.target[*at..].fill(*value),
+            Step::FillVertices(value) => vertices.fill(*value),
+            Step::Overwrite => {
+                vertices = (0..VERTICES as u32).map(|number| OVERWRITTEN + number).collect();
+            }
+            Step::Event => {}
+            Step::CopyQuery => {
+                if let Some(last) = outcome.queries.len().checked_sub(1) {
+                    outcome.copied[last] = outcome.queries[last];
+                }
+            }
+            Step::Pass(in_pass) => {
+                for capture in in_pass.iter().filter_map(InPass::capture) {
+                    let counter = outcome.counters[capture.counter] as usize / 4;
+                    let mut end = if capture.resumes { counter } else { 0 };
+                    let (first, count) = capture.drawn(counter);
+                    let room = SIZE - capture.at;
+                    let written = count.min(room.saturating_sub(end));
+                    for value in &vertices[first..first + written] {
+                        outcome.target[capture.at + end] = value + capture.added;
+                        end += 1;
+                    }
+                    outcome.counters[capture.counter] = 4 * end as u32;
+                    if capture.is_counted {
+                        outcome.queries.push([written as u32, count as u32]);
+                    }
+                }
+            }
+        }
+    }
+    outcome
+}
+
+impl Step {
+    /// Makes all draws have a count of their own.
+    fn count_no_bytes(&mut self) {
+        let Self::Pass(in_pass) = self else { return };
+        for one in in_pass {
+            if let InPass::Capture(capture) = one {
+                capture.by_bytes = false;
+            }
+        }
+    }
+}
+
+impl InPass {
+    const fn capture(&self) -> Option<&Capture> {
+        match self {
+            Self::Capture(capture) => Some(capture),
+            Self::Draw => None,
+        }
+    }
+}
+
+impl Capture {
+    /// Returns the first vertex and the number of vertices, given how many vertices the counter counts.
+    fn drawn(&self, counter: usize) -> (usize, usize) {
+        match self.by_bytes {
+            true => (0, counter),
+            false => (self.first, self.count),
+        }
+    }
+}
+
+/// What was written, and not yet made visible by a barrier.
+#[derive(Default)]
+struct Unseen {
+    /// Whether vertices were written since a barrier for vertex input.
+    by_vertex_input: bool,
+    /// Whether vertices were written since a barrier for dispatches.
+    by_dispatches: bool,
+}
+
+impl Unseen {
+    /// Returns the stages and accesses that must wait before a step. They are as few as the specification allows, so
+    /// that captures can stay deferred.
+    fn waiting(&mut self, step: &Step) -> (Stage, Access) {
+        let captures = Access::TRANSFORM_FEEDBACK_WRITE_EXT
+            | Access::TRANSFORM_FEEDBACK_COUNTER_READ_EXT
+            | Access::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT;
+        let transfers = Access::TRANSFER_READ | Access::TRANSFER_WRITE;
+        match step {
+            Step::Pass(in_pass) => {
+                let mut waiting = (Stage::TRANSFORM_FEEDBACK_EXT | Stage::DRAW_INDIRECT, captures);
+                if std::mem::take(&mut self.by_vertex_input) {
+                    waiting.0 |= Stage::VERTEX_INPUT;
+                    waiting.1 |= Access::VERTEX_ATTRIBUTE_READ;
+                }
+                if in_pass.iter().filter_map(InPass::capture).any(|capture| capture.by_bytes) {
+                    waiting.1 |= Access::INDIRECT_COMMAND_READ;
+                }
+                waiting
+            }
+            Step::Overwrite => {
+                self.by_vertex_input = true;
+                match std::mem::take(&mut self.by_dispatches) {
+                    true => (Stage::COMPUTE_SHADER, Access::SHADER_WRITE),
+                    // The dispatch only has to wait until captures have read the vertices. In a second scope
+                    // `DRAW_INDIRECT` includes the later stage of compute shaders.
+                    false => (Stage::DRAW_INDIRECT, Access::TRANSFORM_FEEDBACK_COUNTER_READ_EXT),
+                }
+            }
+            Step::FillVertices(_) => {
+                (self.by_vertex_input, self.by_dispatches) = (true, true);
+                (Stage::TRANSFER, transfers)
+            }
+            Step::FillTarget(..) | Step::CopyQuery => (Stage::TRANSFER, transfers),
+            Step::Event => (Stage::ALL_COMMANDS, Access::empty()),
+        }
+    }
+}
+
+/// Runs a program on a device. `is_indirect` is whether the buffer of the counters has indirect usage.
+fn run(steps: &[Step], is_indirect: bool) -> Outcome {
+    let mut device = Program::open();
+    use vk::BufferUsageFlags as Usage;
+    let usage = Usage::TRANSFORM_FEEDBACK_BUFFER_EXT | Usage::TRANSFER_DST;
+    let (target, captured) = device.buffer(SIZE, usage);
+    let usage = if is_indirect { Usage::INDIRECT_BUFFER } else { Usage::empty() };
+    let usage = usage | Usage::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
+    let (counters, counted) = device.buffer(COUNTERS, usage);
+    let usage = Usage::VERTEX_BUFFER | Usage::STORAGE_BUFFER | Usage::TRANSFER_DST;
+    let (vertices, initial) = device.buffer(VERTICES, usage);
+    let (copied, copies) = device.buffer(2 * STEPS, Usage::TRANSFER_DST);
+    let (raw, functions) = (&device.raw, device.xfb());
+    // SAFETY: every handle is of the device, and in use only until the submission is done.
+    unsafe {
+        std::slice::from_raw_parts_mut(captured, SIZE).fill(u32::MAX);
+        std::slice::from_raw_parts_mut(counted, COUNTERS).fill(0);
+        std::slice::from_raw_parts_mut(copies, 2 * STEPS).fill(0);
+        for (number, vertex) in (0..VERTICES).zip(0..) {
+            initial.add(number).write(vertex);
+        }
+        // Both layouts have the same ranges, so that constants of one stay valid when those of the other are pushed.
+        let layout = |sets: &[vk::DescriptorSetLayout]| {
+            let range = |stages, offset| {
+                vk::PushConstantRange::default().stage_flags(stages).offset(offset).size(4)
+            };
+            let ranges =
+                [range(vk::ShaderStageFlags::VERTEX, 0), range(vk::ShaderStageFlags::COMPUTE, 4)];
+            let info = vk::PipelineLayoutCreateInfo::default()
+                .set_layouts(sets)
+                .push_constant_ranges(&ranges);
+            raw.create_pipeline_layout(&info, None).unwrap()
+        };
+        let vertex_layout = layout(&[]);
+        let pipeline = device.pipeline(CAPTURES, vertex_layout);
+        let bindings = [vk::DescriptorSetLayoutBinding::default()
+            .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
+            .descriptor_count(1)
+            .stage_flags(vk::ShaderStageFlags::COMPUTE)];
+        let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+        let set_layouts = [raw.create_descriptor_set_layout(&info, None).unwrap()];
+        let compute_layout = layout(&set_layouts);
+        let words = common::compile_stage("comp", OVERWRITES, &[]);
+        let module = attachment::shader_module(raw, &words);
+        let stage = vk::PipelineShaderStageCreateInfo::default()
+            .stage(vk::ShaderStageFlags::COMPUTE)
+            .module(module)
+            .name(c"main");
+        let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(compute_layout);
+        let dispatched =
+            raw.create_compute_pipelines(vk::PipelineCache::null(), &[info], None).unwrap()[0];
+        let sizes = [vk::DescriptorPoolSize::default()
+            .ty(vk::DescriptorType::STORAGE_BUFFER)
+            .descriptor_count(1)];
+        let info = vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&sizes);
+        let sets = raw.create_descriptor_pool(&info, None).unwrap();
+        let info = vk::DescriptorSetAllocateInfo::default()
+            .descriptor_pool(sets)
+            .set_layouts(&set_layouts);
+        let set = raw.allocate_descriptor_sets(&info).unwrap()[0];
+        let buffers = [vk::DescriptorBufferInfo::default().buffer(vertices).range(vk::WHOLE_SIZE)];
+        let write = vk::WriteDescriptorSet::default()
+            .dst_set(set)
+            .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
+            .buffer_info(&buffers);
+        raw.update_descriptor_sets(&[write], &[]);
+        let info = vk::QueryPoolCreateInfo::default()
+            .query_type(vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT)
+            .query_count(STEPS as u32);
+        let pool = raw.create_query_pool(&info, None).unwrap();
+        let event = raw.create_event(&Default::default(), None).unwrap();
+
+        let mut queries = 0_u32;
+        let capture = |cmd, capture: &Capture, queries: &mut u32| {
+            if capture.is_counted {
+                raw.cmd_begin_query(cmd, pool, *queries, vk::QueryControlFlags::empty());
+            }
+            let (at, size) = (4 * capture.at as u64, 4 * (SIZE - capture.at) as u64);
+            let bind = functions.cmd_bind_transform_feedback_buffers_ext;
+            bind(cmd, 0, 1, &raw const target, &raw const at, &raw const size);
+            let place = 4 * capture.counter as u64;
+            let resumed = u32::from(capture.resumes);
+            let begin = functions.cmd_begin_transform_feedback_ext;
+            begin(cmd, 0, resumed, &raw const counters, &raw const place);
+            match capture.by_bytes {
+                true => {
+                    let draw = functions.cmd_draw_indirect_byte_count_ext;
+                    draw(cmd, 1, 0, counters, place, 0, 4);
+                }
+                false => raw.cmd_draw(cmd, capture.count as u32, 1, capture.first as u32, 0),
+            }
+            let end = functions.cmd_end_transform_feedback_ext;
+            end(cmd, 0, 1, &raw const counters, &raw const place);
+            if capture.is_counted {
+                raw.cmd_end_query(cmd, pool, *queries);
+                *queries += 1;
+            }
+        };
+        device.submit((Stage::ALL_COMMANDS, Access::MEMORY_WRITE), |cmd| {
+            let (graphics, compute) =
+                (vk::PipelineBindPoint::GRAPHICS, vk::PipelineBindPoint::COMPUTE);
+            raw.cmd_reset_query_pool(cmd, pool, 0, STEPS as u32);
+            raw.cmd_bind_pipeline(cmd, compute, dispatched);
+            raw.cmd_bind_descriptor_sets(cmd, compute, compute_layout, 0, &[set], &[]);
+            let (stages, bytes) = (vk::ShaderStageFlags::COMPUTE, OVERWRITTEN.to_ne_bytes());
+            raw.cmd_push_constants(cmd, compute_layout, stages, 4, &bytes);
+            raw.cmd_bind_pipeline(cmd, graphics, pipeline);
+            raw.cmd_bind_vertex_buffers(cmd, 0, &[vertices], &[0]);
+            let mut unseen = Unseen::default();
+            for step in steps {
+                let (stages, accesses) = unseen.waiting(step);
+                let barrier = vk::MemoryBarrier::default()
+                    .src_access_mask(Access::MEMORY_WRITE)
+                    .dst_access_mask(accesses);
+                let none = vk::DependencyFlags::empty();
+                raw.cmd_pipeline_barrier(
+                    cmd,
+                    Stage::ALL_COMMANDS,
+                    stages,
+                    none,
+                    &[barrier],
+                    &[],
+                    &[],
+                );
+                match step {
+                    Step::FillTarget(at, value) => {
+                        raw.cmd_fill_buffer(cmd, target, 4 * *at as u64, vk::WHOLE_SIZE, *value);
+                    }
+                    Step::FillVertices(value) => {
+                        raw.cmd_fill_buffer(cmd, vertices, 0, vk::WHOLE_SIZE, *value);
+                    }
+                    Step::Overwrite => raw.cmd_dispatch(cmd, 1, 1, 1),
+                    Step::Event => {
+                        raw.cmd_reset_event(cmd, event, Stage::ALL_COMMANDS);
+                        raw.cmd_pipeline_barrier(
+                            cmd,
+                            Stage::ALL_COMMANDS,
+                            Stage::ALL_COMMANDS,
+                            none,
+                            &[],
+                            &[],
+                            &[],
+                        );
+                        raw.cmd_set_event(cmd, event, Stage::ALL_COMMANDS);
+                        let (all, events) = (Stage::ALL_COMMANDS, [event]);
+                        raw.cmd_wait_events(cmd, &events, all, all, &[], &[], &[]);
+                    }
+                    Step::CopyQuery => {
+                        if let Some(last) = queries.checked_sub(1) {
+                            let (at, flags) = (8 * u64::from(last), vk::QueryResultFlags::WAIT);
+                            raw.cmd_copy_query_pool_results(
+                                cmd, pool, last, 1, copied, at, 8, flags,
+                            );
+                        }
+                    }
+                    Step::Pass(in_pass) => {
+                        // The constants are also set outside of the pass.
+                        let push = |added: u32| {
+                            let (stages, bytes) =
+                                (vk::ShaderStageFlags::VERTEX, added.to_ne_bytes());
+                            raw.cmd_push_constants(cmd, vertex_layout, stages, 0, &bytes);
+                        };
+                        let all = in_pass.iter().filter_map(InPass::capture);
+                        all.clone().for_each(|capture| push(capture.added));
+                        let area = attachment::area(1);
+                        let info = vk::RenderingInfo::default().render_area(area).layer_count(1);
+                        raw.cmd_begin_rendering(cmd, &info);
+                        for one in in_pass {
+                            match one {
+                                InPass::Capture(one) => capture(cmd, one, &mut queries),
+                                InPass::Draw => raw.cmd_draw(cmd, 1, 1, 0, 0),
+                            }
+                        }
+                        raw.cmd_end_rendering(cmd);
+                    }
+                }
+            }
+        });
+        let mut results = vec![[0_u32; 2]; queries as usize];
+        if queries > 0 {
+            let flags = vk::QueryResultFlags::WAIT;
+            raw.get_query_pool_results(pool, 0, &mut results, flags).unwrap();
+        }
+        let copied = std::slice::from_raw_parts(copies.cast::<[u32; 2]>(), STEPS).to_vec();
+        raw.destroy_event(event, None);
+        raw.destroy_query_pool(pool, None);
+        raw.destroy_descriptor_pool(sets, None);
+        [pipeline, dispatched].into_iter().for_each(|one| raw.destroy_pipeline(one, None));
+        raw.destroy_shader_module(module, None);
+        [vertex_layout, compute_layout]
+            .into_iter()
+            .for_each(|layout| raw.destroy_pipeline_layout(layout, None));
+        raw.destroy_descriptor_set_layout(set_layouts[0], None);
+        Outcome {
+            target: std::slice::from_raw_parts(captured, SIZE).to_vec(),
+            counters: std::slice::from_raw_parts(counted, COUNTERS).to_vec(),
+            queries: results,
+            copied,
+        }
+    }
+}
+
+#[test]
+fn captures_of_several_passes_are_those_of_each() {
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[1; 32]);
+    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    for number in 0..common::settings::cases("VKXFB_DEFERRED", 60) {
+        let mut steps = steps().new_tree(&mut runner).unwrap().current();
+        // On the layer, captures come after their pass, or before it if a buffer has indirect usage.
+        let is_indirect = number % 2 == 1;
+        if !is_indirect {
+            steps.iter_mut().for_each(Step::count_no_bytes);
+        }
+        assert_eq!(run(&steps, is_indirect), expected(&steps), "program {number}: {steps:#?}");
+    }
+}
+
+#[test]
+fn captures_of_several_passes_are_those_of_each_on_the_layer() {
+    let test = captures_of_several_passes_are_those_of_each;
+    let variables = [("VKXFB_LOG", "vkxfb_layer=trace")];
+    let Some(said) = layer::run_on_it(test, &variables) else { return };
+    for what in ["is_dropped=true", "is_dropped=false", "together with the one before"] {
+        assert!(said.contains(what), "no {what}: {said}");
+    }
+}
