@@ -122,8 +122,8 @@ pub(crate) unsafe fn track<'a>(
 }
 
 /// Returns the destination of a command that the captures need not see. `None` if [captures must observe
-/// draws](Captures::observes_draws), or if the cache of recently used command buffers does not have this one. The
-/// caller must use [`with`] then.
+/// draws](Captures::observes_draws) or [are deferred](Captures::has_deferred), or if the cache of recently used command
+/// buffers does not have this one. The caller must use [`with`] then.
 ///
 /// # Safety
 /// The contract of [`with`].

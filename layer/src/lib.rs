@@ -5,7 +5,8 @@
 //! `VK_EXT_tooling_info`. Where it is active, programs see the extension with its features and
 //! properties, and its commands work on devices that enable it. Captures are compute
 //! dispatches, which the layer records outside of the render pass in which the program recorded the
-//! draws. If nothing in the pass can depend on its captures, they are recorded after it. Otherwise
+//! draws. If nothing in the pass can depend on its captures, they are recorded after it, maybe together
+//! with captures of passes that follow. Otherwise
 //! the layer withholds the commands of the pass until it ends, and records the captures before it.
 //! For each command buffer the layer tracks the state that captured draws read and the state that
 //! captures disturb. The setting `withhold_passes`, for tests, withholds all passes, and leaves
@@ -76,6 +77,10 @@
 //!   has many commands (`withheld`).
 //! * *hoisted*: captures, and computations of draw arguments, are hoisted if they are recorded
 //!   outside of the pass that they belong to, before or after it (`emulation/captures`).
+//! * *deferred*: captures are deferred if they are not recorded when their pass ends, but when captures
+//!   of later passes have been added to them (`emulation/captures/passes`).
+//! * *neutral*: a pass is neutral if it changes nothing by itself: only its commands may do so
+//!   (`translate/neutral`). A neutral pass is *dropped* if its commands only capture and set state.
 //! * *capture barriers*: barriers before and after hoisted captures, because the dependencies of
 //!   the render pass cannot include them (`translate/passes`).
 //! * *to disturb*: to overwrite state that the program has set or bound. It is *restored* after

@@ -42,7 +42,8 @@ enum Destination {
     Driver,
     /// The commands are added to those of the current pass, which are stored until the pass ends.
     Withheld,
-    /// The destination is decided for each command, because [captures must observe draws](Captures::observes_draws).
+    /// The destination is decided for each command, because [captures must observe draws](Captures::observes_draws), or
+    /// because [deferred captures](Captures::has_deferred) may have to be recorded before the command.
     Unsettled,
 }
 
@@ -155,8 +156,8 @@ impl Recorded {
         }
     }
 
-    /// Returns the destination of a command that the captures need not see. `None` while [captures must observe
-    /// draws](Captures::observes_draws).
+    /// Returns the destination of a command that the captures need not see. `None` while the destination is
+    /// [decided for each command](Destination::Unsettled).
     #[inline]
     pub(super) fn unobserved_route(&self) -> Option<UnobservedRoute<'_>> {
         match self.destination {
@@ -416,7 +417,7 @@ impl Recorded {
     }
 
     /// Updates the destination of commands. Must be called when a pass, a capture or a query begins
-    /// or ends.
+    /// or ends, and when deferred captures have been recorded.
     pub(crate) fn update_destination(&mut self) {
         let captures = self
             .captures

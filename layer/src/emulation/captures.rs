@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
 use vkxfb::runtime::{
-    Arena, ArenaAccess, ArenaDesc, Buffer, ByteCountDraw, Capture, CaptureOrder, DrawCommands,
-    RuntimeError, VertexBuffer,
+    Arena, ArenaAccess, ArenaDesc, Buffer, ByteCountDraw, Capture, CaptureBuffer, CaptureOrder,
+    DrawCommands, RuntimeError, VertexBuffer,
 };
 
 use self::active_queries::ActiveQuery;
@@ -22,7 +22,7 @@ use super::Emulation;
 use super::descriptor_buffers::BoundBuffers;
 use super::descriptor_pools::DescriptorPools;
 use super::pipelines::PipelineError;
-use super::state::State;
+use super::state::{BUFFERS, State};
 
 /// The initial size of the arena of a command buffer: 16 KiB for upload, 16 KiB for scratch, and 8
 /// descriptor sets.
@@ -73,6 +73,11 @@ pub(crate) struct Captures {
     /// Whether the next capture may be begun in the [`Capture`] of the last capture in `hoisted`. If so, no draw was
     /// captured after the draws of that capture, and `state.changed` says what must be bound again.
     joins_last: bool,
+    /// Whether the program has recorded a barrier since the captures in `hoisted` were deferred. The barrier also orders
+    /// these captures, which come after it, so another one must follow them.
+    passed_barrier: bool,
+    /// The buffers of the capture that began last.
+    last_buffers: [Option<CaptureBuffer>; BUFFERS],
     /// The memory that the captures of this command buffer accessed since the last barrier that the
     /// layer recorded between captures.
     order: CaptureOrder,
@@ -112,6 +117,8 @@ impl Captures {
             other_queries: 0,
             hoisted: Vec::new(),
             joins_last: false,
+            passed_barrier: false,
+            last_buffers: [None; BUFFERS],
             order: CaptureOrder::new(),
             spare: Vec::new(),
             arena: None,
@@ -176,7 +183,7 @@ impl Captures {
     /// Clears the list `hoisted`: the captures and computations that are to be recorded outside of the pass. The
     /// captures are kept for reuse, unless another command buffer still refers to them.
     fn forget(&mut self) {
-        self.joins_last = false;
+        (self.joins_last, self.passed_barrier) = (false, false);
         while let Some(hoisted) = self.hoisted.pop() {
             if let Hoisted::Capture(capture, _) | Hoisted::Ends(capture) = hoisted {
                 self.keep(capture);
@@ -287,8 +294,6 @@ impl Captures {
     ) {
         let emulation = Arc::clone(&self.emulation);
         let suspended = self.state.conditional_rendering;
-        // SAFETY: the caller's contract.
-        unsafe { self.play_deferred(cmd) };
         self.order.forget();
         // SAFETY: the caller's contract.
         unsafe {

@@ -54,6 +54,18 @@ fn wait(recorded: &mut Recorded, command: impl Fn(&mut Recorded)) {
     command(recorded);
 }
 
+/// Records the captures that were deferred before a barrier, unless it is for captures: they stay deferred then.
+///
+/// # Safety
+/// The command buffer is being recorded.
+unsafe fn pass_or_play(recorded: &mut Recorded, cmd: vk::CommandBuffer, is_for_captures: bool) {
+    match is_for_captures {
+        true => _ = recorded.capture(|captures| captures.pass_barrier()),
+        // SAFETY: the caller's contract.
+        false => unsafe { recorded.play_deferred(cmd) },
+    }
+}
+
 unsafe extern "system" fn pipeline_barrier(
     command_buffer: vk::CommandBuffer,
     src_stages: vk::PipelineStageFlags,
@@ -76,9 +88,7 @@ unsafe extern "system" fn pipeline_barrier(
                 buffers: slice(buffers.cast(), buffer_count),
                 images: slice(images.cast(), image_count),
             };
-            if !given.is_for_captures() {
-                recorded.play_deferred(command_buffer);
-            }
+            pass_or_play(recorded, command_buffer, given.is_for_captures());
             let Some(translated) = given.translated(pass_scope(recorded), arena) else {
                 return;
             };
@@ -106,9 +116,7 @@ unsafe extern "system" fn pipeline_barrier2(
     unsafe {
         with_arguments(command_buffer, |recorded, arena| {
             let Some(info) = info.cast::<vk::DependencyInfo<'static>>().as_ref() else { return };
-            if !barriers::is_for_captures(info) {
-                recorded.play_deferred(command_buffer);
-            }
+            pass_or_play(recorded, command_buffer, barriers::is_for_captures(info));
             if let Some(info) = barriers::dependency_info(info, pass_scope(recorded), arena) {
                 recorded.pipeline_barrier2(command_buffer, &raw const info);
             }

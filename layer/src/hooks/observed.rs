@@ -598,10 +598,10 @@ unsafe extern "system" fn execute_commands(
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
+        with(command_buffer, |recorded| recorded.play_deferred(command_buffer));
         observe(
             command_buffer,
             |captures| {
-                captures.play_deferred(command_buffer);
                 for secondary in slice(secondaries, count) {
                     captures.execute(hoisted(*secondary));
                 }
@@ -633,7 +633,9 @@ unsafe fn capture_barriers(
         let translation = device.as_ref().and_then(|device| device.translation());
         match (translation, info.as_ref()) {
             (Some(translation), Some(info)) => {
-                translation.render_passes.barriers_of(info.render_pass)
+                let barriers = translation.render_passes.barriers_of(info.render_pass);
+                let is_neutral = barriers.is_neutral && neutral::begins(info);
+                CaptureBarriers { is_neutral, ..barriers }
             }
             _ => CaptureBarriers::default(),
         }

@@ -32,6 +32,7 @@ unsafe extern "system" fn reset_query_pool(
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with(command_buffer, |recorded| {
+            recorded.play_deferred(command_buffer);
             recorded.capture(|c| c.reset_query_pool(command_buffer, pool, first, count));
         });
     }
@@ -52,6 +53,7 @@ unsafe extern "system" fn copy_query_pool_results(
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with(command_buffer, |recorded| {
+            recorded.play_deferred(command_buffer);
             recorded.capture(|captures| {
                 let range = [first, count];
                 captures.copy_query_pool_results(command_buffer, pool, range, target, flags);
@@ -80,6 +82,7 @@ unsafe extern "system" fn copy_query_pool_results_to_memory(
             }
             let range = range.as_ref()?;
             with(command_buffer, |recorded| {
+                recorded.play_deferred(command_buffer);
                 recorded.capture(|captures| {
                     let found = captures.buffer_at(what, range.address);
                     let Some((buffer, offset)) = found else { return };

@@ -1,5 +1,5 @@
-//! Hooks for commands that the captures need not see. The commands go to the driver, or are stored until the render
-//! pass ends.
+//! Hooks for commands that the captures need not see. The commands go to the driver, after captures that were deferred,
+//! or are stored until the render pass ends.
 
 use std::ffi::{CStr, c_void};
 
@@ -10,7 +10,7 @@ use crate::withheld::{Commands, commands, commands_by_hand, functions};
 macro_rules! hook {
     ($($name:ident $pfn:ident [$($command:literal),*];)*) => {
         /// Returns the hook for a command that can be recorded inside of a render pass, and may have to be stored until
-        /// the pass ends. `None` for other commands.
+        /// the pass ends, or before which captures that were deferred must be recorded. `None` for other commands.
         pub(super) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
             $(
                 if [$($command),*].contains(&name) {

@@ -49,6 +49,24 @@ macro_rules! newer_structures {
                 address_flags addressFlags: vk::AddressCommandFlagsKHR,
                 flags flags: vk::ConditionalRenderingFlagsEXT,
             }
+            VK_KHR_copy_memory_indirect struct CopyMemoryIndirectInfoKHR VkCopyMemoryIndirectInfoKHR = 1000549002 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                src_copy_flags srcCopyFlags: vk::AddressCopyFlagsKHR,
+                dst_copy_flags dstCopyFlags: vk::AddressCopyFlagsKHR,
+                copy_count copyCount: u32,
+                copy_address_range copyAddressRange: vk::StridedDeviceAddressRangeKHR,
+            }
+            VK_KHR_copy_memory_indirect struct CopyMemoryToImageIndirectInfoKHR VkCopyMemoryToImageIndirectInfoKHR = 1000549003 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                src_copy_flags srcCopyFlags: vk::AddressCopyFlagsKHR,
+                copy_count copyCount: u32,
+                copy_address_range copyAddressRange: vk::StridedDeviceAddressRangeKHR,
+                dst_image dstImage: vk::Image,
+                dst_image_layout dstImageLayout: vk::ImageLayout,
+                p_image_subresources pImageSubresources: *const vk::ImageSubresourceLayers,
+            }
             VK_EXT_custom_resolve struct CustomResolveCreateInfoEXT VkCustomResolveCreateInfoEXT = 1000628002 {
                 s_type sType: vk::StructureType,
                 p_next pNext: *const c_void,
@@ -230,6 +248,7 @@ pub(crate) use newer_structures;
 
 pub(crate) type AccessFlags3KHR = u64;
 pub(crate) type AddressCommandFlagsKHR = u32;
+pub(crate) type AddressCopyFlagsKHR = u32;
 pub(crate) type DefaultVertexAttributeValueKHR = i32;
 pub(crate) type DepthClampModeEXT = i32;
 pub(crate) type IndirectCommandsInputModeFlagsEXT = u32;
@@ -267,6 +286,12 @@ pub(crate) type PFN_vkCmdBindTransformFeedbackBuffers2EXT = unsafe extern "syste
 #[allow(non_camel_case_types)]
 pub(crate) type PFN_vkCmdBindVertexBuffers3KHR =
     unsafe extern "system" fn(vk::CommandBuffer, u32, u32, *const vk::BindVertexBuffer3InfoKHR);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdCopyMemoryIndirectKHR =
+    unsafe extern "system" fn(vk::CommandBuffer, *const vk::CopyMemoryIndirectInfoKHR);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdCopyMemoryToImageIndirectKHR =
+    unsafe extern "system" fn(vk::CommandBuffer, *const vk::CopyMemoryToImageIndirectInfoKHR);
 #[allow(non_camel_case_types)]
 pub(crate) type PFN_vkCmdCopyQueryPoolResultsToMemoryKHR = unsafe extern "system" fn(
     vk::CommandBuffer,

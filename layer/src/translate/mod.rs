@@ -23,8 +23,8 @@ pub(crate) mod usages;
 
 pub(crate) use self::kind::Kind;
 pub(crate) use self::memory::{Arena, OUT_OF_MEMORY};
-pub(crate) use self::passes::CaptureBarriers;
 use self::passes::RenderPasses;
+pub(crate) use self::passes::{Barrier, CaptureBarriers};
 pub(crate) use self::usages::Usages;
 
 /// The data of a device that the translation of arguments needs.

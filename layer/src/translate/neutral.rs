@@ -72,6 +72,19 @@ render_pass! {
     render_pass2 RenderPassCreateInfo2 p_next
 }
 
+/// Whether a neutral render pass stays so with this begin info. Most structures in the chain, such as that of
+/// `VK_ARM_render_pass_striped`, make the driver do something beside the commands of the pass.
+///
+/// # Safety
+/// The structure is valid.
+pub(crate) unsafe fn begins(info: &vk::RenderPassBeginInfo<'_>) -> bool {
+    // SAFETY: the caller's contract.
+    let next = unsafe { info.p_next.cast::<vk::BaseInStructure<'_>>().as_ref() };
+    next.is_none_or(|next| {
+        next.s_type == vk::StructureType::RENDER_PASS_ATTACHMENT_BEGIN_INFO && next.p_next.is_null()
+    })
+}
+
 /// Whether dynamic rendering is neutral. The result is false for some neutral ones: those with structures in the chain.
 ///
 /// # Safety
@@ -87,8 +100,12 @@ pub(crate) unsafe fn rendering(info: &vk::RenderingInfo<'_>) -> bool {
     };
     let keeps = |attachment: &vk::RenderingAttachmentInfo<'_>| {
         let contents = Attachment { load: attachment.load_op, store: attachment.store_op };
-        attachment.image_view == vk::ImageView::null()
-            || contents.keeps() && attachment.resolve_mode.is_empty() && attachment.p_next.is_null()
+        (contents.keeps() || attachment.image_view == vk::ImageView::null())
+            && attachment.resolve_mode.is_empty()
+            && attachment.p_next.is_null()
     };
     info.p_next.is_null() && colors.iter().chain(depth).chain(stencil).all(keeps)
 }
+
+#[cfg(test)]
+mod tests;

@@ -37,6 +37,20 @@ pub(crate) struct Barrier {
 }
 
 impl Barrier {
+    /// The barrier after captures that the layer records behind barriers of the program. It does for them what these
+    /// barriers would have done: they were [for captures](Scope::is_for_captures).
+    pub(crate) const AFTER_DEFERRED: Self = Self {
+        src_stages: vk::PipelineStageFlags::COMPUTE_SHADER,
+        src_access: vk::AccessFlags::SHADER_WRITE,
+        dst_stages: vk::PipelineStageFlags::from_raw(
+            vk::PipelineStageFlags::COMPUTE_SHADER.as_raw()
+                | vk::PipelineStageFlags::DRAW_INDIRECT.as_raw(),
+        ),
+        dst_access: vk::AccessFlags::from_raw(
+            vk::AccessFlags::SHADER_READ.as_raw() | vk::AccessFlags::SHADER_WRITE.as_raw(),
+        ),
+    };
+
     /// Makes a barrier from two scopes. The barrier is empty if one of the scopes has no stages.
     pub(crate) fn new(source: Scope, destination: Scope) -> Self {
         if source.stages.is_empty() || destination.stages.is_empty() {
@@ -271,7 +285,7 @@ pub(crate) unsafe fn render_pass2<'a>(
     (vk::RenderPassCreateInfo2 { p_dependencies: translated.as_ptr(), ..*info }, barriers)
 }
 
-/// Maps each render pass that requires barriers for captures to these barriers.
+/// Maps each render pass that requires barriers for captures to these barriers. It also has the neutral ones.
 #[derive(Debug, Default)]
 pub(crate) struct RenderPasses(RwLock<FxHashMap<vk::RenderPass, CaptureBarriers>>);
 

@@ -33,6 +33,10 @@ macro_rules! functions {
             bind_vertex_buffers2 PFN_vkCmdBindVertexBuffers2 [c"vkCmdBindVertexBuffers2", c"vkCmdBindVertexBuffers2EXT"];
             bind_vertex_buffers3_khr PFN_vkCmdBindVertexBuffers3KHR [c"vkCmdBindVertexBuffers3KHR"];
             clear_attachments PFN_vkCmdClearAttachments [c"vkCmdClearAttachments"];
+            copy_memory_indirect_khr PFN_vkCmdCopyMemoryIndirectKHR [c"vkCmdCopyMemoryIndirectKHR"];
+            copy_memory_indirect_nv PFN_vkCmdCopyMemoryIndirectNV [c"vkCmdCopyMemoryIndirectNV"];
+            copy_memory_to_image_indirect_khr PFN_vkCmdCopyMemoryToImageIndirectKHR [c"vkCmdCopyMemoryToImageIndirectKHR"];
+            copy_memory_to_image_indirect_nv PFN_vkCmdCopyMemoryToImageIndirectNV [c"vkCmdCopyMemoryToImageIndirectNV"];
             debug_marker_begin_ext PFN_vkCmdDebugMarkerBeginEXT [c"vkCmdDebugMarkerBeginEXT"];
             debug_marker_end_ext PFN_vkCmdDebugMarkerEndEXT [c"vkCmdDebugMarkerEndEXT"];
             debug_marker_insert_ext PFN_vkCmdDebugMarkerInsertEXT [c"vkCmdDebugMarkerInsertEXT"];
@@ -198,7 +202,7 @@ macro_rules! commands {
             record begin_custom_resolve_ext BeginCustomResolveExt (
                 p_begin_custom_resolve_info: *const vk::BeginCustomResolveInfoEXT => structures(1),
             );
-            record begin_debug_utils_label_ext BeginDebugUtilsLabelExt (
+            set_state begin_debug_utils_label_ext BeginDebugUtilsLabelExt (
                 p_label_info: *const vk::DebugUtilsLabelEXT<'static> => structures(1),
             );
             record begin_query BeginQuery (
@@ -325,12 +329,31 @@ macro_rules! commands {
                 rect_count: u32,
                 p_rects: *const vk::ClearRect => values(rect_count),
             );
-            record debug_marker_begin_ext DebugMarkerBeginExt (
+            record copy_memory_indirect_khr CopyMemoryIndirectKhr (
+                p_copy_memory_indirect_info: *const vk::CopyMemoryIndirectInfoKHR => structures(1),
+            );
+            record copy_memory_indirect_nv CopyMemoryIndirectNv (
+                copy_buffer_address: vk::DeviceAddress,
+                copy_count: u32,
+                stride: u32,
+            );
+            record copy_memory_to_image_indirect_khr CopyMemoryToImageIndirectKhr (
+                p_copy_memory_to_image_indirect_info: *const vk::CopyMemoryToImageIndirectInfoKHR => structures(1),
+            );
+            record copy_memory_to_image_indirect_nv CopyMemoryToImageIndirectNv (
+                copy_buffer_address: vk::DeviceAddress,
+                copy_count: u32,
+                stride: u32,
+                dst_image: vk::Image,
+                dst_image_layout: vk::ImageLayout,
+                p_image_subresources: *const vk::ImageSubresourceLayers => values(copy_count),
+            );
+            set_state debug_marker_begin_ext DebugMarkerBeginExt (
                 p_marker_info: *const vk::DebugMarkerMarkerInfoEXT<'static> => structures(1),
             );
-            record debug_marker_end_ext DebugMarkerEndExt (
+            set_state debug_marker_end_ext DebugMarkerEndExt (
             );
-            record debug_marker_insert_ext DebugMarkerInsertExt (
+            set_state debug_marker_insert_ext DebugMarkerInsertExt (
                 p_marker_info: *const vk::DebugMarkerMarkerInfoEXT<'static> => structures(1),
             );
             record dispatch Dispatch (
@@ -475,7 +498,7 @@ macro_rules! commands {
             );
             record end_conditional_rendering_ext EndConditionalRenderingExt (
             );
-            record end_debug_utils_label_ext EndDebugUtilsLabelExt (
+            set_state end_debug_utils_label_ext EndDebugUtilsLabelExt (
             );
             record end_query EndQuery (
                 query_pool: vk::QueryPool,
@@ -517,7 +540,7 @@ macro_rules! commands {
                 is_preprocessed: vk::Bool32,
                 p_generated_commands_info: *const vk::GeneratedCommandsInfoEXT => structures(1),
             );
-            record insert_debug_utils_label_ext InsertDebugUtilsLabelExt (
+            set_state insert_debug_utils_label_ext InsertDebugUtilsLabelExt (
                 p_label_info: *const vk::DebugUtilsLabelEXT<'static> => structures(1),
             );
             record next_subpass NextSubpass (
@@ -768,10 +791,10 @@ macro_rules! commands {
             set_state set_rasterizer_discard_enable SetRasterizerDiscardEnable (
                 rasterizer_discard_enable: vk::Bool32,
             );
-            set_state set_rendering_attachment_locations_khr SetRenderingAttachmentLocationsKhr (
+            record set_rendering_attachment_locations_khr SetRenderingAttachmentLocationsKhr (
                 p_location_info: *const vk::RenderingAttachmentLocationInfoKHR<'static> => structures(1),
             );
-            set_state set_rendering_input_attachment_indices_khr SetRenderingInputAttachmentIndicesKhr (
+            record set_rendering_input_attachment_indices_khr SetRenderingInputAttachmentIndicesKhr (
                 p_input_attachment_index_info: *const vk::RenderingInputAttachmentIndexInfoKHR<'static> => structures(1),
             );
             set_state set_representative_fragment_test_enable_nv SetRepresentativeFragmentTestEnableNv (

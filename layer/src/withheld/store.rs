@@ -15,7 +15,7 @@ macro_rules! define {
     ($($functions:tt)*) => {
         next! {
             /// The commands of a device that are allowed inside of a render pass instance, those that
-            /// begin one, and dispatches.
+            /// begin one, and dispatches and indirect copies.
             struct Functions {
                 $($functions)*
             }

@@ -127,6 +127,27 @@ impl Copied for vk::ConditionalRenderingBeginInfoEXT<'static> {
     }
 }
 
+impl Copied for vk::CopyMemoryIndirectInfoKHR {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
+impl Copied for vk::CopyMemoryToImageIndirectInfoKHR {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                p_image_subresources: memory
+                    .values(self.p_image_subresources, self.copy_count as usize)?,
+                ..*self
+            })
+        }
+    }
+}
+
 impl Copied for vk::DebugMarkerMarkerInfoEXT<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         // SAFETY: the caller's contract.
@@ -751,6 +772,8 @@ pub(super) unsafe fn copy(
 <vk::ComputeOccupancyPriorityParametersNV as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::ComputeOccupancyPriorityParametersNV>(), 1)?.cast(),
 <vk::ConditionalRenderingBeginInfo2EXT as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::ConditionalRenderingBeginInfo2EXT>(), 1)?.cast(),
 <vk::ConditionalRenderingBeginInfoEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::ConditionalRenderingBeginInfoEXT<'static>>(), 1)?.cast(),
+<vk::CopyMemoryIndirectInfoKHR as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::CopyMemoryIndirectInfoKHR>(), 1)?.cast(),
+<vk::CopyMemoryToImageIndirectInfoKHR as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::CopyMemoryToImageIndirectInfoKHR>(), 1)?.cast(),
 <vk::DebugMarkerMarkerInfoEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DebugMarkerMarkerInfoEXT<'static>>(), 1)?.cast(),
 <vk::DebugUtilsLabelEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DebugUtilsLabelEXT<'static>>(), 1)?.cast(),
 <vk::DependencyInfo<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DependencyInfo<'static>>(), 1)?.cast(),

@@ -56,9 +56,14 @@ const HOOKED: [&str; 3] = [
     "vkCreateIndirectCommandsLayoutEXT",
 ];
 
-/// Commands outside of passes that a barrier for the stage `DRAW_INDIRECT` orders, as it orders draws. Captures that
-/// were deferred past such a barrier must be recorded before these commands.
-const DISPATCHES: [&str; 2] = ["vkCmdDispatch", "vkCmdTraceRays"];
+/// Prefixes of commands outside of passes that a barrier for the stage `DRAW_INDIRECT` orders, as it orders draws.
+/// Captures that were deferred past such a barrier must be recorded before these commands.
+const AFTER_INDIRECT: [&str; 4] = [
+    "vkCmdCopyMemoryIndirect",
+    "vkCmdCopyMemoryToImageIndirect",
+    "vkCmdDispatch",
+    "vkCmdTraceRays",
+];
 
 /// A parameter of a command, or a member of a structure.
 #[derive(Clone)]
@@ -116,7 +121,7 @@ pub struct Registry<'a, 'i> {
     from: BTreeMap<&'a str, &'a str>,
     /// `VK_HEADER_VERSION`: the last part of the version of the registry.
     pub version: &'a str,
-    /// The commands that begin passes or are allowed in passes, and dispatches, sorted by name.
+    /// The commands that begin passes, are allowed in passes, or are in [`AFTER_INDIRECT`], sorted by name.
     pub commands: Vec<Function>,
     /// The structures that contain pointers, among those that parameters or chains of these
     /// commands reach.
@@ -329,8 +334,8 @@ impl<'a, 'i> Registry<'a, 'i> {
         matches!(node.attribute("category"), Some("struct" | "union")).then_some((name, node))
     }
 
-    /// Adds the commands that begin passes or are allowed in passes, dispatches, and the names of all recorded
-    /// commands.
+    /// Adds the commands that begin passes, are allowed in passes, or are in [`AFTER_INDIRECT`], and the names of all
+    /// recorded commands.
     fn add_commands(&mut self, root: Node<'a, 'i>, shown: &[(&'a str, Node<'a, 'i>)]) {
         let available: BTreeSet<&str> = shown
             .iter()
@@ -366,8 +371,8 @@ impl<'a, 'i> Registry<'a, 'i> {
             }
             let stands_inside = matches!(command.attribute("renderpass"), Some("inside" | "both"))
                 && !OF_TILES.contains(&first);
-            let is_dispatch = DISPATCHES.iter().any(|prefix| first.starts_with(prefix));
-            if !stands_inside && !is_dispatch && !BEGINS.contains(&first) {
+            let waits = AFTER_INDIRECT.iter().any(|prefix| first.starts_with(prefix));
+            if !stands_inside && !waits && !BEGINS.contains(&first) {
                 continue;
             }
             assert_eq!(text_of(proto, "type"), "void", "{first} returns something");

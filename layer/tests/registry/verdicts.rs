@@ -220,7 +220,17 @@ pub const VERDICTS: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "it takes the compute or ray tracing state, which captures restore",
+        "it waits for barriers of `DRAW_INDIRECT`, so deferred captures are recorded before it",
+        &[
+            "vkCmdCopyMemoryIndirectKHR",
+            "vkCmdCopyMemoryIndirectNV",
+            "vkCmdCopyMemoryToImageIndirectKHR",
+            "vkCmdCopyMemoryToImageIndirectNV",
+        ],
+    ),
+    (
+        "it takes the compute or ray tracing state, which captures restore, and waits for barriers of `DRAW_INDIRECT`, \
+         so deferred captures are recorded before it",
         &[
             "vkCmdDispatch",
             "vkCmdDispatchBase",
@@ -262,13 +272,9 @@ pub const VERDICTS: &[(&str, &[&str])] = &[
             "vkCmdCopyImageToBuffer",
             "vkCmdCopyImageToBuffer2",
             "vkCmdCopyImageToMemoryKHR",
-            "vkCmdCopyMemoryIndirectKHR",
-            "vkCmdCopyMemoryIndirectNV",
             "vkCmdCopyMemoryKHR",
             "vkCmdCopyMemoryToImageKHR",
             "vkCmdCopyMemoryToAccelerationStructureKHR",
-            "vkCmdCopyMemoryToImageIndirectKHR",
-            "vkCmdCopyMemoryToImageIndirectNV",
             "vkCmdCopyMemoryToMicromapEXT",
             "vkCmdCopyMicromapEXT",
             "vkCmdCopyMicromapToMemoryEXT",

@@ -31,6 +31,9 @@ pub(super) struct Active {
     /// The begun [`Capture`](vkxfb::runtime::Capture). `None` before it has begun: the first draw or, without draws,
     /// the end of transform feedback begins it, because everything that the capture needs is bound only then.
     pub(super) capture: Option<SharedCapture>,
+    /// The index in the list `hoisted` of the capture that this one [has joined](Captures::join_last). Both return to
+    /// that place, before what was hoisted meanwhile: it may have to come after the other capture.
+    place: Option<usize>,
     pub(super) counters: [Option<CounterBuffer>; BUFFERS],
     /// Whether the draws are only counted, because transform feedback is not active.
     pub(super) only_counts: bool,
@@ -40,7 +43,7 @@ pub(super) struct Active {
 
 impl Active {
     const fn new(counters: [Option<CounterBuffer>; BUFFERS], only_counts: bool) -> Self {
-        Self { capture: None, counters, only_counts, descriptor_buffers: None }
+        Self { capture: None, place: None, counters, only_counts, descriptor_buffers: None }
     }
 }
 
@@ -86,20 +89,16 @@ impl Captures {
         };
         // SAFETY: the caller's contract: the counter buffers are valid, and so are the objects that the draws use.
         let ended = unsafe { lock(&capture).end(&counters) };
-        self.hoist(capture, active.descriptor_buffers, ended);
+        self.hoist(Hoisted::Capture(capture, active.descriptor_buffers), active.place, ended);
     }
 
-    /// Adds a capture that has ended to the list of captures that are recorded before or after the pass. If the capture
-    /// could not be ended, recording fails.
-    fn hoist(
-        &mut self,
-        capture: SharedCapture,
-        buffers: Option<BoundBuffers>,
-        ended: Result<(), RuntimeError>,
-    ) {
-        match ended {
-            Ok(()) => self.push(Hoisted::Capture(capture, buffers)),
-            Err(error) => self.refuse(END, error),
+    /// Adds a capture that has ended to the list of captures that are recorded before or after the pass, at its `place`
+    /// if it has one. If the capture could not be ended, recording fails.
+    fn hoist(&mut self, capture: Hoisted, place: Option<usize>, ended: Result<(), RuntimeError>) {
+        match (ended, place) {
+            (Ok(()), None) => self.push(capture),
+            (Ok(()), Some(place)) => self.hoisted.insert(place, capture),
+            (Err(error), _) => self.refuse(END, error),
         }
     }
 
@@ -138,6 +137,7 @@ impl Captures {
             active.capture = Some(capture);
             self.vertex_buffers = vertex_buffers;
         }
+        self.last_buffers = self.state.capture_buffers;
         // The capture has begun with the pipeline and the vertex buffers, so no draw need bind them.
         (self.state.changed.variant, self.state.changed.vertex_buffers) = (false, false);
         // SAFETY: the caller's contract.
@@ -165,6 +165,12 @@ impl Captures {
         let Some(counters) = self.active.as_ref().map(|active| active.counters) else {
             return Ok(false);
         };
+        // Behind a barrier, a capture may write what captures before it have read through descriptors or addresses, which
+        // the layer does not know. A capture that goes on in the same buffers does not: captures do not read where they
+        // write.
+        if self.passed_barrier && self.last_buffers != self.state.capture_buffers {
+            return Ok(false);
+        }
         let changed = self.state.changed.variant || self.state.changed.vertex_buffers;
         let vertex_buffers = if changed { self.vertex_buffers() } else { Vec::new() };
         let desc = CaptureDesc::new(pipeline)
@@ -187,7 +193,7 @@ impl Captures {
         if let Hoisted::Capture(capture, _) = self.hoisted.remove(last)
             && let Some(active) = &mut self.active
         {
-            active.capture = Some(capture);
+            (active.capture, active.place) = (Some(capture), Some(last));
         }
         if changed {
             self.vertex_buffers = vertex_buffers;
@@ -218,7 +224,7 @@ impl Captures {
         let Some(capture) = active.capture else { return };
         // SAFETY: no counter buffers are passed, so there is no memory that would have to be valid.
         let ended = unsafe { lock(&capture).end(&[]) };
-        self.hoist(capture, active.descriptor_buffers, ended);
+        self.hoist(Hoisted::Capture(capture, active.descriptor_buffers), active.place, ended);
     }
 
     /// Returns the variant for the bound pipeline and the current dynamic state. `None` if the

@@ -1,5 +1,5 @@
-//! Methods of `Captures` that decide whether captures of a pass are recorded before or after it,
-//! and record them.
+//! Methods of `Captures` that decide whether captures of a pass are recorded before it, after it, or together with
+//! those of later passes, and record them.
 
 use std::sync::{Arc, Once};
 
@@ -9,7 +9,7 @@ use vkxfb::runtime::{ByteCountDraw, ConditionalRendering, DrawCommands, LateDraw
 use super::{Captures, Hoisted, lock};
 use crate::emulation::descriptor_buffers;
 use crate::emulation::pipelines::PipelineError;
-use crate::translate::{CaptureBarriers, Kind};
+use crate::translate::{Barrier, CaptureBarriers, Kind};
 
 /// A render pass instance that is being recorded.
 #[derive(Default)]
@@ -29,8 +29,9 @@ pub(super) struct Pass {
     pub(super) has_captures: bool,
     /// Whether the pass is [neutral](crate::translate::neutral).
     pub(super) is_neutral: bool,
-    /// Whether the pass is withheld only because captures were [deferred](Captures::defers) when it began.
-    pub(super) follows_deferred: bool,
+    /// Whether captures of earlier passes were [deferred](Captures::defers) when the pass began, and have not been
+    /// recorded: the placement that the pass would have without them. The pass is withheld as long as they are deferred.
+    pub(super) follows_deferred: Option<Placement>,
     /// The kernel that computes the arguments of the pass's `vkCmdDrawIndirectByteCountEXT` commands. It was recorded
     /// before the pass, and reads the parameters of these commands from memory that the host writes when they are
     /// recorded. `None` unless the pass was [settled](Captures::settle).
@@ -110,7 +111,7 @@ impl Captures {
     unsafe fn begin(&mut self, cmd: vk::CommandBuffer, mut pass: Pass) {
         if self.has_deferred() {
             if pass.is_neutral {
-                pass.follows_deferred = pass.placement == Placement::AfterPass;
+                pass.follows_deferred = Some(pass.placement);
                 pass.placement = Placement::BeforePass;
             } else {
                 // SAFETY: the caller's contract.
@@ -128,10 +129,12 @@ impl Captures {
     /// passes that follow can [join](Self::join_last) them. A program that pauses transform feedback, for example, ends
     /// the pass and resumes in another one.
     ///
-    /// While captures are deferred, the program may set state, record barriers after which only captures may access
-    /// what earlier captures accessed, and record passes that turn out to change nothing, which are dropped. Before any
-    /// other command that may be ordered with captures, they are recorded. Copies and dispatches outside of passes are
-    /// not such commands: after a capture, they must not access its memory before a barrier with their stages.
+    /// While captures are deferred, the program may set state, record barriers [that make memory visible only to
+    /// captures](crate::translate::barriers::Dependency::is_for_captures), and record [neutral](crate::translate::neutral)
+    /// passes in which nothing but captures happens, which are dropped. Before any other barrier, draw or dispatch, and
+    /// before queries, events and the end of the command buffer, the captures are recorded, and behind them [a
+    /// barrier](Barrier::AFTER_DEFERRED) if they come after one of the program. Only commands that cannot wait for
+    /// captures without another barrier, such as copies, do not end the deferral.
     fn defers(&self, pass: &Pass) -> bool {
         matches!(self.hoisted[..], [Hoisted::Capture(_, None)])
             && self.joins_last
@@ -144,6 +147,12 @@ impl Captures {
             && self.queries.is_empty()
             && self.emulation.context().has_addresses()
             && !self.emulation.objects().repeats_side_effects()
+    }
+
+    /// Notes that the program records a barrier [for captures](crate::translate::barriers::Dependency::is_for_captures).
+    /// Deferred captures stay deferred.
+    pub(crate) const fn pass_barrier(&mut self) {
+        self.passed_barrier |= self.has_deferred();
     }
 
     /// Whether captures of earlier passes are deferred, and no pass is being recorded.
@@ -184,21 +193,26 @@ impl Captures {
     /// a query that counts invocations of compute shaders would count those of the kernel, although the pass may
     /// capture nothing.
     ///
-    /// It is also possible if the commands are stored only because captures of earlier passes were deferred. These
-    /// captures are recorded now.
+    /// Captures of earlier passes that were deferred are recorded now. If the commands are stored only because of them,
+    /// the placement is changed, too.
     ///
     /// # Safety
     /// The contract of [`end_pass`](Self::end_pass).
     pub(crate) unsafe fn settle(&mut self, cmd: vk::CommandBuffer) -> bool {
         if !self.is_active()
-            && let Some(mut pass) = self.pass.take_if(|pass| pass.follows_deferred)
+            && let Some(mut pass) = self.pass.take_if(|pass| pass.follows_deferred.is_some())
         {
             // SAFETY: the caller's contract.
             unsafe { self.play(cmd, &mut pass) };
-            self.state.disturbed.end_pass();
-            pass.placement = Placement::AfterPass;
+            let settles = pass.follows_deferred.take() == Some(Placement::AfterPass);
+            if settles {
+                self.state.disturbed.end_pass();
+                pass.placement = Placement::AfterPass;
+            }
             self.pass = Some(pass);
-            return true;
+            if settles {
+                return true;
+            }
         }
         let emulation = &self.emulation;
         let is_waiting = self.is_active() || !self.hoisted.is_empty();
@@ -350,6 +364,12 @@ impl Captures {
                             break;
                         }
                     }
+                    // The deferred captures are the first element.
+                    if std::mem::take(&mut this.passed_barrier) {
+                        let barrier = this.emulation.pipeline_barrier();
+                        Barrier::AFTER_DEFERRED.record(Kind::AfterCaptures, barrier, cmd);
+                        barriers += 1;
+                    }
                 }
                 match placement {
                     Placement::BeforePass => {
@@ -423,8 +443,8 @@ impl Captures {
         }
         let mut order = std::mem::take(&mut self.order);
         let mut barriers = 0;
-        // SAFETY: the caller's contract. The program's own barriers order captures of different
-        // passes. Captures of the same pass are ordered here as far as its render pass allows.
+        // SAFETY: the caller's contract. The program's own barriers, and `Barrier::AFTER_DEFERRED`, order captures of
+        // different passes. Captures of the same pass are ordered here as far as its render pass allows.
         let played = unsafe {
             self.with_arena(|emulation, arena| match item {
                 Hoisted::Capture(capture, _) | Hoisted::Ends(capture) => {
