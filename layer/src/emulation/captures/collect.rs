@@ -97,7 +97,7 @@ impl Captures {
     fn hoist(&mut self, capture: Hoisted, place: Option<usize>, ended: Result<(), RuntimeError>) {
         match (ended, place) {
             (Ok(()), None) => self.push(capture),
-            (Ok(()), Some(place)) => self.hoisted.insert(place, capture),
+            (Ok(()), Some(place)) => self.hoisted.insert(place.min(self.hoisted.len()), capture),
             (Err(error), _) => self.refuse(END, error),
         }
     }
