@@ -68,7 +68,7 @@ render_pass! {
 }
 
 render_pass! {
-    /// Whether a render pass is neutral, as for [`render_pass`].
+    /// Whether a render pass is neutral, as for [`render_pass`](fn@render_pass).
     render_pass2 RenderPassCreateInfo2 p_next
 }
 

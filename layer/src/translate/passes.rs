@@ -133,7 +133,7 @@ pub(crate) struct CaptureBarriers {
     /// capture, whatever stages the dependencies contain, so captures have to be recorded before
     /// the pass.
     pub(crate) orders_captures: bool,
-    /// Whether the render pass is [neutral](super::neutral). It requires no barriers then.
+    /// Whether the render pass is [neutral]. It requires no barriers then.
     pub(crate) is_neutral: bool,
 }
 
