@@ -12,13 +12,19 @@ use super::program::Program;
 use crate::common;
 use crate::common::{attachment, layer};
 
-/// Captures the sum of an attribute and a push constant.
+/// Captures the sum of an attribute, a push constant and, if `READS` is 1, a dword of the other area.
 const CAPTURES: &str = "#version 450
     layout(location = 0) in uint value;
+    #if READS
+    layout(set = 0, binding = 1) readonly buffer Captured { uint words[]; };
+    #endif
     layout(push_constant) uniform Constants { uint added; };
     layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
     void main() {
         captured = value + added;
+        #if READS
+        captured += words[gl_VertexIndex];
+        #endif
         gl_Position = vec4(0.0);
         gl_PointSize = 1.0;
     }";
@@ -33,7 +39,8 @@ const OVERWRITES: &str = "#version 450
     }";
 
 const VERTICES: usize = 48;
-/// The number of dwords that can be captured. A draw that takes its count from a counter draws at most as many vertices.
+/// The number of dwords that can be captured to each of two areas. A draw that takes its count from a counter draws at
+/// most as many vertices.
 const SIZE: usize = 48;
 const COUNTERS: usize = 2;
 /// The most steps of a program.
@@ -43,7 +50,7 @@ const OVERWRITTEN: u32 = 1000;
 
 #[derive(Debug, Clone)]
 enum Step {
-    Pass(Vec<InPass>),
+    Pass(Kind, Vec<InPass>),
     /// Fills some of the captured dwords.
     FillTarget(usize, u32),
     /// Fills the vertices.
@@ -54,6 +61,12 @@ enum Step {
     Event,
     /// Copies the result of the query that ended last.
     CopyQuery,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Rendering,
+    RenderPass,
 }
 
 #[derive(Debug, Clone)]
@@ -68,7 +81,11 @@ struct Capture {
     counter: usize,
     /// Whether the capture goes on where the last one with this counter ended.
     resumes: bool,
-    /// The dword at which the captured range begins.
+    /// The area that is captured to.
+    area: usize,
+    /// Whether the shader reads the other area.
+    reads: bool,
+    /// The dword of the area at which the captured range begins.
     at: usize,
     first: usize,
     count: usize,
@@ -80,26 +97,17 @@ struct Capture {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let capture = (
-        (0..COUNTERS, prop::bool::weighted(0.6), 0..3_usize, 0..VERTICES - 6),
-        (0..6_usize, 1..5_u32, prop::bool::weighted(0.2), prop::bool::weighted(0.1)),
-    )
-        .prop_map(
-            |((counter, resumes, range, first), (count, added, is_counted, by_bytes))| {
-                // Often the range of an earlier capture.
-                let at = 8 * range;
-                Capture {
-                    counter,
-                    resumes,
-                    at,
-                    first,
-                    count,
-                    added: added * 100,
-                    is_counted,
-                    by_bytes,
-                }
-            },
-        );
+    let place = (0..COUNTERS, prop::bool::weighted(0.6), 0..3_usize, 0..2_usize);
+    let draw = (0..VERTICES - 6, 0..6_usize, 1..5_u32, prop::bool::weighted(0.1));
+    let other = (prop::bool::weighted(0.2), prop::bool::weighted(0.2));
+    let capture = (place, draw, other).prop_map(|(place, draw, (is_counted, reads))| {
+        let (counter, resumes, range, area) = place;
+        let (first, count, added, by_bytes) = draw;
+        // Often the range of an earlier capture.
+        let at = 8 * range;
+        let added = 100 * added;
+        Capture { counter, resumes, area, reads, at, first, count, added, is_counted, by_bytes }
+    });
     let in_pass = prop_oneof![
         9 => capture.prop_map(InPass::Capture),
         1 => Just(InPass::Draw),
@@ -110,15 +118,27 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => Just(Vec::new()),
         1 => in_pass.prop_map(|one| vec![InPass::Draw, one, InPass::Draw]),
     ];
+    let kind = prop_oneof![3 => Just(Kind::Rendering), 1 => Just(Kind::RenderPass)];
     let step = prop_oneof![
-        12 => pass.prop_map(Step::Pass),
-        1 => (0..SIZE, 1..9_u32).prop_map(|(at, value)| Step::FillTarget(at, value)),
+        12 => (kind, pass).prop_map(|(kind, pass)| Step::Pass(kind, pass)),
+        1 => (0..2 * SIZE, 1..9_u32).prop_map(|(at, value)| Step::FillTarget(at, value)),
         1 => (1..9_u32).prop_map(Step::FillVertices),
         2 => Just(Step::Overwrite),
         1 => Just(Step::Event),
         1 => Just(Step::CopyQuery),
     ];
-    prop::collection::vec(step, 2..=STEPS)
+    // Whether a step goes on where the captures of the step before ended, if both have captures.
+    let steps = prop::collection::vec((step, prop::bool::ANY), 2..=STEPS);
+    steps.prop_map(|steps| {
+        let mut steps: Vec<(Step, bool)> = steps;
+        for number in 1..steps.len() {
+            let (before, behind) = steps.split_at_mut(number);
+            if let ((step, true), Some((last, _))) = (&mut behind[0], before.last()) {
+                step.go_on(last);
+            }
+        }
+        steps.into_iter().map(|(step, _)| step).collect()
+    })
 }
 
 /// What a program computes.
@@ -136,7 +156,7 @@ struct Outcome {
 fn expected(steps: &[Step]) -> Outcome {
     let mut vertices: Vec<u32> = (0..VERTICES as u32).collect();
     let mut outcome = Outcome {
-        target: vec![u32::MAX; SIZE],
+        target: vec![u32::MAX; 2 * SIZE],
         counters: vec![0; COUNTERS],
         queries: Vec::new(),
         copied: vec![[0; 2]; STEPS],
@@ -154,15 +174,19 @@ fn expected(steps: &[Step]) -> Outcome {
                     outcome.copied[last] = outcome.queries[last];
                 }
             }
-            Step::Pass(in_pass) => {
+            Step::Pass(_, in_pass) => {
                 for capture in in_pass.iter().filter_map(InPass::capture) {
                     let counter = outcome.counters[capture.counter] as usize / 4;
                     let mut end = if capture.resumes { counter } else { 0 };
                     let (first, count) = capture.drawn(counter);
                     let room = SIZE - capture.at;
                     let written = count.min(room.saturating_sub(end));
-                    for value in &vertices[first..first + written] {
-                        outcome.target[capture.at + end] = value + capture.added;
+                    for vertex in first..first + written {
+                        let mut value = vertices[vertex] + capture.added;
+                        if capture.reads {
+                            value = value.wrapping_add(outcome.target[capture.read() + vertex]);
+                        }
+                        outcome.target[SIZE * capture.area + capture.at + end] = value;
                         end += 1;
                     }
                     outcome.counters[capture.counter] = 4 * end as u32;
@@ -177,9 +201,22 @@ fn expected(steps: &[Step]) -> Outcome {
 }
 
 impl Step {
+    /// Makes the captures of this step go on where those of another step ended.
+    fn go_on(&mut self, last: &Self) {
+        let (Self::Pass(kind, all), Self::Pass(last_kind, last)) = (self, last) else { return };
+        let Some(last) = last.iter().find_map(InPass::capture) else { return };
+        *kind = *last_kind;
+        for one in all {
+            if let InPass::Capture(capture) = one {
+                let Capture { counter, area, reads, at, .. } = *last;
+                *capture = Capture { counter, area, reads, at, resumes: true, ..capture.clone() };
+            }
+        }
+    }
+
     /// Makes all draws have a count of their own.
     fn count_no_bytes(&mut self) {
-        let Self::Pass(in_pass) = self else { return };
+        let Self::Pass(_, in_pass) = self else { return };
         for one in in_pass {
             if let InPass::Capture(capture) = one {
                 capture.by_bytes = false;
@@ -198,6 +235,11 @@ impl InPass {
 }
 
 impl Capture {
+    /// Returns the first dword of the area that the shader may read.
+    const fn read(&self) -> usize {
+        SIZE * (1 - self.area)
+    }
+
     /// Returns the first vertex and the number of vertices, given how many vertices the counter counts.
     fn drawn(&self, counter: usize) -> (usize, usize) {
         match self.by_bytes {
@@ -214,6 +256,8 @@ struct Unseen {
     by_vertex_input: bool,
     /// Whether vertices were written since a barrier for dispatches.
     by_dispatches: bool,
+    /// Whether captured dwords were written since a barrier for vertex shaders.
+    by_shaders: bool,
 }
 
 impl Unseen {
@@ -225,15 +269,22 @@ impl Unseen {
             | Access::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT;
         let transfers = Access::TRANSFER_READ | Access::TRANSFER_WRITE;
         match step {
-            Step::Pass(in_pass) => {
+            Step::Pass(_, in_pass) => {
                 let mut waiting = (Stage::TRANSFORM_FEEDBACK_EXT | Stage::DRAW_INDIRECT, captures);
                 if std::mem::take(&mut self.by_vertex_input) {
                     waiting.0 |= Stage::VERTEX_INPUT;
                     waiting.1 |= Access::VERTEX_ATTRIBUTE_READ;
                 }
-                if in_pass.iter().filter_map(InPass::capture).any(|capture| capture.by_bytes) {
+                let captures = || in_pass.iter().filter_map(InPass::capture);
+                if captures().any(|capture| capture.by_bytes) {
                     waiting.1 |= Access::INDIRECT_COMMAND_READ;
                 }
+                if captures().any(|capture| capture.reads) && self.by_shaders {
+                    self.by_shaders = false;
+                    waiting.0 |= Stage::VERTEX_SHADER;
+                    waiting.1 |= Access::SHADER_READ;
+                }
+                self.by_shaders |= captures().next().is_some();
                 waiting
             }
             Step::Overwrite => {
@@ -249,7 +300,11 @@ impl Unseen {
                 (self.by_vertex_input, self.by_dispatches) = (true, true);
                 (Stage::TRANSFER, transfers)
             }
-            Step::FillTarget(..) | Step::CopyQuery => (Stage::TRANSFER, transfers),
+            Step::FillTarget(..) => {
+                self.by_shaders = true;
+                (Stage::TRANSFER, transfers)
+            }
+            Step::CopyQuery => (Stage::TRANSFER, transfers),
             Step::Event => (Stage::ALL_COMMANDS, Access::empty()),
         }
     }
@@ -258,8 +313,8 @@ impl Unseen {
 /// Runs a program. `is_indirect` is whether the buffer of the counters has indirect usage.
 fn run(device: &mut Program, steps: &[Step], is_indirect: bool) -> Outcome {
     use vk::BufferUsageFlags as Usage;
-    let usage = Usage::TRANSFORM_FEEDBACK_BUFFER_EXT | Usage::TRANSFER_DST;
-    let (target, captured) = device.buffer(SIZE, usage);
+    let usage = Usage::TRANSFORM_FEEDBACK_BUFFER_EXT | Usage::STORAGE_BUFFER | Usage::TRANSFER_DST;
+    let (target, captured) = device.buffer(2 * SIZE, usage);
     let usage = if is_indirect { Usage::INDIRECT_BUFFER } else { Usage::empty() };
     let usage = usage | Usage::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
     let (counters, counted) = device.buffer(COUNTERS, usage);
@@ -269,57 +324,75 @@ fn run(device: &mut Program, steps: &[Step], is_indirect: bool) -> Outcome {
     let (raw, functions) = (&device.raw, device.xfb());
     // SAFETY: every handle is of the device, and in use only until the submission is done.
     unsafe {
-        std::slice::from_raw_parts_mut(captured, SIZE).fill(u32::MAX);
+        std::slice::from_raw_parts_mut(captured, 2 * SIZE).fill(u32::MAX);
         std::slice::from_raw_parts_mut(counted, COUNTERS).fill(0);
         std::slice::from_raw_parts_mut(copies, 2 * STEPS).fill(0);
         for (number, vertex) in (0..VERTICES).zip(0..) {
             initial.add(number).write(vertex);
         }
-        // Both layouts have the same ranges, so that constants of one stay valid when those of the other are pushed.
-        let layout = |sets: &[vk::DescriptorSetLayout]| {
-            let range = |stages, offset| {
-                vk::PushConstantRange::default().stage_flags(stages).offset(offset).size(4)
-            };
-            let ranges =
-                [range(vk::ShaderStageFlags::VERTEX, 0), range(vk::ShaderStageFlags::COMPUTE, 4)];
-            let info = vk::PipelineLayoutCreateInfo::default()
-                .set_layouts(sets)
-                .push_constant_ranges(&ranges);
-            raw.create_pipeline_layout(&info, None).unwrap()
+        let binding = |number, stages| {
+            vk::DescriptorSetLayoutBinding::default()
+                .binding(number)
+                .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
+                .descriptor_count(1)
+                .stage_flags(stages)
         };
-        let vertex_layout = layout(&[]);
-        let pipeline = device.pipeline(CAPTURES, vertex_layout);
-        let bindings = [vk::DescriptorSetLayoutBinding::default()
-            .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
-            .descriptor_count(1)
-            .stage_flags(vk::ShaderStageFlags::COMPUTE)];
+        let (vertex, dispatch) = (vk::ShaderStageFlags::VERTEX, vk::ShaderStageFlags::COMPUTE);
+        let bindings = [binding(0, dispatch), binding(1, vertex)];
         let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
         let set_layouts = [raw.create_descriptor_set_layout(&info, None).unwrap()];
-        let compute_layout = layout(&set_layouts);
+        let range = |stages, offset| {
+            vk::PushConstantRange::default().stage_flags(stages).offset(offset).size(4)
+        };
+        let ranges = [range(vertex, 0), range(dispatch, 4)];
+        let info = vk::PipelineLayoutCreateInfo::default()
+            .set_layouts(&set_layouts)
+            .push_constant_ranges(&ranges);
+        let layout = raw.create_pipeline_layout(&info, None).unwrap();
+        let subpasses = [vk::SubpassDescription::default()];
+        let info = vk::RenderPassCreateInfo::default().subpasses(&subpasses);
+        let pass = raw.create_render_pass(&info, None).unwrap();
+        let info =
+            vk::FramebufferCreateInfo::default().render_pass(pass).width(1).height(1).layers(1);
+        let framebuffer = raw.create_framebuffer(&info, None).unwrap();
+        // By the kind of the pass, and by whether the shader reads the other area.
+        let pipelines = [vk::RenderPass::null(), pass].map(|pass| {
+            ["0", "1"]
+                .map(|reads| device.pipeline_in(pass, &CAPTURES.replace("READS", reads), layout))
+        });
         let words = common::compile_stage("comp", OVERWRITES, &[]);
         let module = attachment::shader_module(raw, &words);
         let stage = vk::PipelineShaderStageCreateInfo::default()
             .stage(vk::ShaderStageFlags::COMPUTE)
             .module(module)
             .name(c"main");
-        let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(compute_layout);
+        let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout);
         let dispatched =
             raw.create_compute_pipelines(vk::PipelineCache::null(), &[info], None).unwrap()[0];
         let sizes = [vk::DescriptorPoolSize::default()
             .ty(vk::DescriptorType::STORAGE_BUFFER)
-            .descriptor_count(1)];
-        let info = vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&sizes);
+            .descriptor_count(4)];
+        let info = vk::DescriptorPoolCreateInfo::default().max_sets(2).pool_sizes(&sizes);
         let sets = raw.create_descriptor_pool(&info, None).unwrap();
-        let info = vk::DescriptorSetAllocateInfo::default()
-            .descriptor_pool(sets)
-            .set_layouts(&set_layouts);
-        let set = raw.allocate_descriptor_sets(&info).unwrap()[0];
-        let buffers = [vk::DescriptorBufferInfo::default().buffer(vertices).range(vk::WHOLE_SIZE)];
-        let write = vk::WriteDescriptorSet::default()
-            .dst_set(set)
-            .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
-            .buffer_info(&buffers);
-        raw.update_descriptor_sets(&[write], &[]);
+        // By the area that is captured to.
+        let of_areas = [0, 1].map(|area| {
+            let info = vk::DescriptorSetAllocateInfo::default()
+                .descriptor_pool(sets)
+                .set_layouts(&set_layouts);
+            let set = raw.allocate_descriptor_sets(&info).unwrap()[0];
+            let other = 4 * (SIZE * (1 - area)) as u64;
+            let buffers = [(vertices, 0, 4 * VERTICES), (target, other, 4 * SIZE)];
+            for (number, (buffer, offset, size)) in (0..).zip(buffers) {
+                let buffers = [vk::DescriptorBufferInfo { buffer, offset, range: size as u64 }];
+                let write = vk::WriteDescriptorSet::default()
+                    .dst_set(set)
+                    .dst_binding(number)
+                    .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
+                    .buffer_info(&buffers);
+                raw.update_descriptor_sets(&[write], &[]);
+            }
+            set
+        });
         let info = vk::QueryPoolCreateInfo::default()
             .query_type(vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT)
             .query_count(STEPS as u32);
@@ -331,7 +404,8 @@ fn run(device: &mut Program, steps: &[Step], is_indirect: bool) -> Outcome {
             if capture.is_counted {
                 raw.cmd_begin_query(cmd, pool, *queries, vk::QueryControlFlags::empty());
             }
-            let (at, size) = (4 * capture.at as u64, 4 * (SIZE - capture.at) as u64);
+            let at = 4 * (SIZE * capture.area + capture.at) as u64;
+            let size = 4 * (SIZE - capture.at) as u64;
             let bind = functions.cmd_bind_transform_feedback_buffers_ext;
             bind(cmd, 0, 1, &raw const target, &raw const at, &raw const size);
             let place = 4 * capture.counter as u64;
@@ -357,10 +431,10 @@ fn run(device: &mut Program, steps: &[Step], is_indirect: bool) -> Outcome {
                 (vk::PipelineBindPoint::GRAPHICS, vk::PipelineBindPoint::COMPUTE);
             raw.cmd_reset_query_pool(cmd, pool, 0, STEPS as u32);
             raw.cmd_bind_pipeline(cmd, compute, dispatched);
-            raw.cmd_bind_descriptor_sets(cmd, compute, compute_layout, 0, &[set], &[]);
-            let (stages, bytes) = (vk::ShaderStageFlags::COMPUTE, OVERWRITTEN.to_ne_bytes());
-            raw.cmd_push_constants(cmd, compute_layout, stages, 4, &bytes);
-            raw.cmd_bind_pipeline(cmd, graphics, pipeline);
+            for point in [graphics, compute] {
+                raw.cmd_bind_descriptor_sets(cmd, point, layout, 0, &of_areas[..1], &[]);
+            }
+            raw.cmd_push_constants(cmd, layout, dispatch, 4, &OVERWRITTEN.to_ne_bytes());
             raw.cmd_bind_vertex_buffers(cmd, 0, &[vertices], &[0]);
             let mut unseen = Unseen::default();
             for step in steps {
@@ -409,25 +483,43 @@ fn run(device: &mut Program, steps: &[Step], is_indirect: bool) -> Outcome {
                             );
                         }
                     }
-                    Step::Pass(in_pass) => {
-                        // The constants are also set outside of the pass.
-                        let push = |added: u32| {
-                            let (stages, bytes) =
-                                (vk::ShaderStageFlags::VERTEX, added.to_ne_bytes());
-                            raw.cmd_push_constants(cmd, vertex_layout, stages, 0, &bytes);
-                        };
-                        let all = in_pass.iter().filter_map(InPass::capture);
-                        all.clone().for_each(|capture| push(capture.added));
+                    Step::Pass(kind, in_pass) => {
+                        // Everything is set outside of the pass.
+                        let mut reads = false;
+                        for capture in in_pass.iter().filter_map(InPass::capture) {
+                            let (set, added) = (of_areas[capture.area], capture.added);
+                            raw.cmd_bind_descriptor_sets(cmd, graphics, layout, 0, &[set], &[]);
+                            raw.cmd_push_constants(cmd, layout, vertex, 0, &added.to_ne_bytes());
+                            reads |= capture.reads;
+                        }
+                        let pipeline = pipelines[*kind as usize][usize::from(reads)];
+                        raw.cmd_bind_pipeline(cmd, graphics, pipeline);
                         let area = attachment::area(1);
-                        let info = vk::RenderingInfo::default().render_area(area).layer_count(1);
-                        raw.cmd_begin_rendering(cmd, &info);
+                        match kind {
+                            Kind::Rendering => {
+                                let info =
+                                    vk::RenderingInfo::default().render_area(area).layer_count(1);
+                                raw.cmd_begin_rendering(cmd, &info);
+                            }
+                            Kind::RenderPass => {
+                                let info = vk::RenderPassBeginInfo::default()
+                                    .render_pass(pass)
+                                    .framebuffer(framebuffer)
+                                    .render_area(area);
+                                let contents = vk::SubpassContents::INLINE;
+                                raw.cmd_begin_render_pass(cmd, &info, contents);
+                            }
+                        }
                         for one in in_pass {
                             match one {
                                 InPass::Capture(one) => capture(cmd, one, &mut queries),
                                 InPass::Draw => raw.cmd_draw(cmd, 1, 1, 0, 0),
                             }
                         }
-                        raw.cmd_end_rendering(cmd);
+                        match kind {
+                            Kind::Rendering => raw.cmd_end_rendering(cmd),
+                            Kind::RenderPass => raw.cmd_end_render_pass(cmd),
+                        }
                     }
                 }
             }
@@ -441,14 +533,15 @@ fn run(device: &mut Program, steps: &[Step], is_indirect: bool) -> Outcome {
         raw.destroy_event(event, None);
         raw.destroy_query_pool(pool, None);
         raw.destroy_descriptor_pool(sets, None);
-        [pipeline, dispatched].into_iter().for_each(|one| raw.destroy_pipeline(one, None));
+        pipelines.into_iter().flatten().for_each(|one| raw.destroy_pipeline(one, None));
+        raw.destroy_pipeline(dispatched, None);
         raw.destroy_shader_module(module, None);
-        [vertex_layout, compute_layout]
-            .into_iter()
-            .for_each(|layout| raw.destroy_pipeline_layout(layout, None));
+        raw.destroy_framebuffer(framebuffer, None);
+        raw.destroy_render_pass(pass, None);
+        raw.destroy_pipeline_layout(layout, None);
         raw.destroy_descriptor_set_layout(set_layouts[0], None);
         Outcome {
-            target: std::slice::from_raw_parts(captured, SIZE).to_vec(),
+            target: std::slice::from_raw_parts(captured, 2 * SIZE).to_vec(),
             counters: std::slice::from_raw_parts(counted, COUNTERS).to_vec(),
             queries: results,
             copied,

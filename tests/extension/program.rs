@@ -85,14 +85,31 @@ impl Program {
     /// # Safety
     /// The shader is valid, and the layout has what it reads.
     pub unsafe fn pipeline(&self, shader: &str, layout: vk::PipelineLayout) -> vk::Pipeline {
+        // SAFETY: the caller's contract.
+        unsafe { self.pipeline_in(vk::RenderPass::null(), shader, layout) }
+    }
+
+    /// A pipeline as that of [`pipeline`](Self::pipeline), for the first subpass of a render pass. If that is null, the
+    /// pipeline is for dynamic rendering.
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn pipeline_in(
+        &self,
+        pass: vk::RenderPass,
+        shader: &str,
+        layout: vk::PipelineLayout,
+    ) -> vk::Pipeline {
         let bindings = [vk::VertexInputBindingDescription::default().stride(4)];
         let attributes =
             [vk::VertexInputAttributeDescription::default().format(vk::Format::R32_UINT)];
         let input = vk::PipelineVertexInputStateCreateInfo::default()
             .vertex_binding_descriptions(&bindings)
             .vertex_attribute_descriptions(&attributes);
-        let info =
-            vk::GraphicsPipelineCreateInfo::default().vertex_input_state(&input).layout(layout);
+        let info = vk::GraphicsPipelineCreateInfo::default()
+            .vertex_input_state(&input)
+            .layout(layout)
+            .render_pass(pass);
         let shaders = [(vk::ShaderStageFlags::VERTEX, &*common::compile(shader, &[]))];
         // SAFETY: the caller's contract.
         unsafe { discard::of_shaders(&self.device.raw, &shaders, info) }
