@@ -101,6 +101,13 @@ fn random_draws_hold_on_the_layer() {
     run_programs_on_the_layer(120, &[]);
 }
 
+/// Runs a program that the layer once captured wrongly: a capture joins another one, and a query ends before both do.
+#[test]
+fn a_program_that_once_failed_holds_on_the_layer() {
+    let variables = [("VKXFB_SEED", "4294967585"), ("VKXFB_DRAWS", "1")];
+    common::layer::run_on_it(random_draws_capture_what_the_model_says, &variables);
+}
+
 /// Runs programs without indirect draws: the layer records their captures after the passes.
 #[test]
 fn random_direct_draws_hold_on_the_layer() {
