@@ -129,8 +129,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     ];
     // Whether a step goes on where the captures of the step before ended, if both have captures.
     let steps = prop::collection::vec((step, prop::bool::ANY), 2..=STEPS);
-    steps.prop_map(|steps| {
-        let mut steps: Vec<(Step, bool)> = steps;
+    steps.prop_map(|mut steps: Vec<(Step, bool)>| {
         for number in 1..steps.len() {
             let (before, behind) = steps.split_at_mut(number);
             if let ((step, true), Some((last, _))) = (&mut behind[0], before.last()) {
@@ -181,8 +180,8 @@ fn expected(steps: &[Step]) -> Outcome {
                     let (first, count) = capture.drawn(counter);
                     let room = SIZE - capture.at;
                     let written = count.min(room.saturating_sub(end));
-                    for vertex in first..first + written {
-                        let mut value = vertices[vertex] + capture.added;
+                    for (vertex, value) in (first..).zip(&vertices[first..first + written]) {
+                        let mut value = value + capture.added;
                         if capture.reads {
                             value = value.wrapping_add(outcome.target[capture.read() + vertex]);
                         }

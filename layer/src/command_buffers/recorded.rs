@@ -199,8 +199,7 @@ impl Recorded {
     ) {
         // SAFETY: the command buffer is being recorded.
         unsafe { self.play_deferred(handle) };
-        self.only_sets_state = false;
-        self.set_state(handle, command);
+        self.synchronize(handle, command);
     }
 
     /// Gives a barrier to the driver or stores it, as [`record`](Self::record) does, but captures stay deferred: the caller

@@ -30,13 +30,10 @@ impl<'a> Dependency<'a> {
     /// Whether a barrier with this dependency is [for captures](Scope::is_for_captures), and transfers no buffer or image
     /// between queue families or layouts. Captures may stay deferred past such a barrier.
     pub(crate) fn is_for_captures(&self) -> bool {
-        let accesses = self.memory.iter().map(|barrier| barrier.dst_access_mask);
+        let of_memory = self.memory.iter().map(|barrier| barrier.dst_access_mask);
         let of_buffers = self.buffers.iter().map(|barrier| barrier.dst_access_mask);
-        let stages = Scope::new32(self.dst_stages, vk::AccessFlags::empty());
-        stages.is_for_captures()
-            && accesses
-                .chain(of_buffers)
-                .all(|access| Scope::new32(self.dst_stages, access).is_for_captures())
+        let access = of_memory.chain(of_buffers).fold(vk::AccessFlags::empty(), |all, of| all | of);
+        Scope::new32(self.dst_stages, access).is_for_captures()
             && self
                 .buffers
                 .iter()

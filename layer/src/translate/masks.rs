@@ -143,8 +143,8 @@ impl Scope {
         }
     }
 
-    /// Whether a barrier with this second scope makes memory visible only to captures. Besides captures only draws and
-    /// dispatches may wait for it, because counters are also read [in the stage
+    /// Whether a barrier with this second scope makes memory visible only to captures. Besides captures only draws,
+    /// dispatches and indirect copies may wait for it, because counters are also read [in the stage
     /// `DRAW_INDIRECT`](https://docs.vulkan.org/refpages/latest/refpages/source/VkAccessFlagBits2.html).
     pub(crate) fn is_for_captures(self) -> bool {
         let stages = self.stages & !(TRANSFORM_FEEDBACK | Stage::DRAW_INDIRECT);

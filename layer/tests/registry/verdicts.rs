@@ -229,8 +229,8 @@ pub const VERDICTS: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "it takes the compute or ray tracing state, which captures restore, and waits for barriers of `DRAW_INDIRECT`, \
-         so deferred captures are recorded before it",
+        "it takes the compute or ray tracing state, which captures restore; a dispatch also waits for barriers of \
+         `DRAW_INDIRECT`, so deferred captures are recorded before it",
         &[
             "vkCmdDispatch",
             "vkCmdDispatchBase",

@@ -15,7 +15,8 @@ use crate::translate::{Barrier, CaptureBarriers, Kind};
 #[derive(Default)]
 pub(super) struct Pass {
     pub(super) placement: Placement,
-    /// The barriers that the render pass object requires for captures, which are recorded before or after the pass.
+    /// The barriers that the render pass object requires for captures, which are recorded before or after the pass, and
+    /// whether the pass is [neutral](crate::translate::neutral).
     pub(super) barriers: CaptureBarriers,
     /// The conditional rendering that was active when the pass began. `None` if none was active.
     pub(super) condition: Option<ConditionalRendering>,
@@ -27,8 +28,6 @@ pub(super) struct Pass {
     pub(super) is_counted: bool,
     /// Whether the layer recorded captures or other computations before or after the pass.
     pub(super) has_captures: bool,
-    /// Whether the pass is [neutral](crate::translate::neutral).
-    pub(super) is_neutral: bool,
     /// Whether captures of earlier passes were [deferred](Captures::defers) when the pass began, and have not been
     /// recorded: the placement that the pass would have without them. The pass is withheld as long as they are deferred.
     pub(super) follows_deferred: Option<Placement>,
@@ -58,7 +57,6 @@ impl Captures {
     pub(crate) unsafe fn begin_pass(&mut self, cmd: vk::CommandBuffer, barriers: CaptureBarriers) {
         let pass = Pass {
             placement: self.placement(barriers.orders_captures),
-            is_neutral: barriers.is_neutral,
             barriers,
             ..Pass::default()
         };
@@ -92,8 +90,9 @@ impl Captures {
             (false, false) => self.placement(false),
         };
         let is_neutral = is_neutral && !suspends && !resumes;
+        let barriers = CaptureBarriers { is_neutral, ..CaptureBarriers::default() };
         // SAFETY: the caller's contract.
-        unsafe { self.begin(cmd, Pass { placement, suspends, is_neutral, ..Pass::default() }) };
+        unsafe { self.begin(cmd, Pass { placement, barriers, suspends, ..Pass::default() }) };
     }
 
     fn placement(&self, orders_captures: bool) -> Placement {
@@ -110,7 +109,7 @@ impl Captures {
     /// The contract of [`begin_pass`](Self::begin_pass).
     unsafe fn begin(&mut self, cmd: vk::CommandBuffer, mut pass: Pass) {
         if self.has_deferred() {
-            if pass.is_neutral {
+            if pass.barriers.is_neutral {
                 pass.follows_deferred = Some(pass.placement);
                 pass.placement = Placement::BeforePass;
             } else {
@@ -272,7 +271,7 @@ impl Captures {
         self.end_counting();
         let ends = |pass: &mut Pass| pass.placement == Placement::BeforePass && !pass.suspends;
         let Some(mut pass) = self.pass.take_if(ends) else { return false };
-        let is_dropped = only_sets_state && pass.is_neutral && self.defers(&pass);
+        let is_dropped = only_sets_state && pass.barriers.is_neutral && self.defers(&pass);
         if !is_dropped {
             // SAFETY: the caller's contract.
             unsafe { self.play(cmd, &mut pass) };

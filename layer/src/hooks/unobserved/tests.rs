@@ -683,6 +683,6 @@ fn commands_have_hooks_by_all_their_names() {
     ] {
         assert!(hook(name).is_some(), "{name:?}");
     }
-    // Captures need not be recorded before commands outside of passes, except dispatches.
+    // Deferred captures need not be recorded before a copy.
     assert!(hook(c"vkCmdCopyBuffer").is_none());
 }
