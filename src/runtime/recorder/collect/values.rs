@@ -124,7 +124,7 @@ pub(in super::super) struct CollectedDraw {
     pub(in super::super) invocations: u64,
 }
 
-/// What is bound and set for a draw. Draws with the same state may share a dispatch.
+/// What is bound and set for a draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in super::super) struct State {
     /// The index of the pipeline in [`Bindings::pipelines`]. If draws are only counted, there is no such element.
@@ -438,6 +438,14 @@ impl Position {
             }
             Self::Counters | Self::Earlier => None,
         }
+    }
+}
+
+impl State {
+    /// Whether a dispatch of listed draws may contain draws with either state: the same Vulkan pipeline captures them
+    /// with the same descriptor sets. Everything else that is bound or set is a parameter of each draw in the list.
+    pub(in super::super) const fn shares_dispatch(&self, other: &Self) -> bool {
+        self.pipeline == other.pipeline && self.sets == other.sets
     }
 }
 

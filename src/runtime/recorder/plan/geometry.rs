@@ -18,8 +18,7 @@
 
 use super::super::collect::{CollectedDraw, MAX_ASSEMBLED_DRAWS};
 use super::place::{
-    LISTED_BYTES, MAX_LISTED_DRAWS, joined_topology, listed_workgroups, shared_topology,
-    unclamped_draw,
+    MAX_LISTED_DRAWS, Placed, joined_topology, listed_workgroups, shared_topology, unclamped_draw,
 };
 use super::{
     Assembly, BatchId, BlockId, CaptureStep, Draws, Planner, Queries, Scratch, Size, Step, Touched,
@@ -187,7 +186,7 @@ impl Planner<'_> {
             // Draws without input primitives are not listed.
             if count > 0 {
                 primitives += count;
-                self.plan.placed.push(placed);
+                self.plan.placed.push(Placed { draw: placed, state: draw.state });
                 draws.push(draw);
             }
         }
@@ -207,7 +206,7 @@ impl Planner<'_> {
             let source = if range.len() > 1 { Source::Listed } else { Source::General };
             let size = traits.workgroup_size(&Key::of(source));
             let mut workgroups = 0;
-            for draw in &mut self.plan.placed[range.clone()] {
+            for Placed { draw, .. } in &mut self.plan.placed[range.clone()] {
                 draw.output_count = length;
                 draw.invocations = (draw.item_count * draw.instance_count).div_ceil(length);
                 draw.first_workgroup = workgroups;
@@ -225,8 +224,7 @@ impl Planner<'_> {
         let per_axis = self.limits.workgroups_per_axis;
         for (range, _, _, workgroups) in &listed {
             let workgroups = listed_workgroups(range.len(), *workgroups, per_axis)?;
-            let size = range.len() * size_of::<DrawSysvals>() + workgroups * LISTED_BYTES as usize;
-            self.plan.upload(Upload::Listed { draws: range.clone(), workgroups }, size);
+            self.plan.upload_list(range.clone(), workgroups);
         }
         let count = listed.len();
         let size = count * size_of::<Batch>();
