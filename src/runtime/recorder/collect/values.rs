@@ -313,6 +313,15 @@ impl Collected {
         self.states.get(draw.state).map_or_else(Traits::default, |state| state.traits)
     }
 
+    /// Whether a dispatch of listed draws may contain draws with either of these states: the same Vulkan pipeline
+    /// captures them with the same descriptor sets. Everything else that is bound or set is a parameter of each draw in
+    /// the list.
+    pub(in super::super) fn share_dispatch(&self, one: usize, other: usize) -> bool {
+        let [one, other] = [one, other].map(|state| self.states.get(state));
+        one.zip(other)
+            .is_some_and(|(one, other)| one.pipeline == other.pipeline && one.sets == other.sets)
+    }
+
     /// Whether the draws have geometry or tessellation shaders. Either all draws of a [part](Self::parts) have them, or
     /// none has.
     pub(in super::super) fn has_geometry(&self) -> bool {
@@ -438,14 +447,6 @@ impl Position {
             }
             Self::Counters | Self::Earlier => None,
         }
-    }
-}
-
-impl State {
-    /// Whether a dispatch of listed draws may contain draws with either state: the same Vulkan pipeline captures them
-    /// with the same descriptor sets. Everything else that is bound or set is a parameter of each draw in the list.
-    pub(in super::super) const fn shares_dispatch(&self, other: &Self) -> bool {
-        self.pipeline == other.pipeline && self.sets == other.sets
     }
 }
 

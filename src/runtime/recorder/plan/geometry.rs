@@ -172,7 +172,7 @@ impl Planner<'_> {
     }
 
     /// Divides draws into entries on the CPU, which knows their input primitives, and lists them in groups with the
-    /// same state and the same queries. Returns the memory block of the entries' counts, and the block with the
+    /// same pipeline, descriptor sets and queries. Returns the memory block of the entries' counts, and the block with the
     /// addresses of the entries of each group.
     ///
     /// # Errors
@@ -197,7 +197,10 @@ impl Planner<'_> {
             // A draw has a dispatch of its own if an element of one of its attributes may begin 4 GiB or more after the
             // attribute's first element (`reaches_far`).
             let joins = |draw: &&&CollectedDraw| {
-                is_of_group(head, draw) && !head.reaches_far() && !draw.reaches_far()
+                self.collected.share_dispatch(head.state, draw.state)
+                    && Queries::of(&head.input) == Queries::of(&draw.input)
+                    && !head.reaches_far()
+                    && !draw.reaches_far()
             };
             let others = draws[first + 1..].iter().take(MAX_LISTED_DRAWS - 1).take_while(joins);
             let range = first..first + 1 + others.count();
@@ -336,11 +339,6 @@ fn most_items(draw: &CollectedDraw) -> u64 {
         _ => return u64::MAX,
     };
     items.saturating_mul(input.instance_count.into())
-}
-
-/// Whether `draw` can share a dispatch with `first`. Both have geometry or tessellation shaders.
-pub(super) fn is_of_group(first: &CollectedDraw, draw: &CollectedDraw) -> bool {
-    first.state == draw.state && Queries::of(&first.input) == Queries::of(&draw.input)
 }
 
 /// Makes the sysvals of a draw with geometry or tessellation shaders. Its items are input primitives, or slices of

@@ -48,13 +48,14 @@
 //!
 //! * If the CPU places draws (place.rs, resumed.rs), consecutive draws with the same pipeline and descriptor sets share
 //!   a dispatch if each needs at most [`SMALL`] workgroups
-//!   ([`shares_dispatch`](super::collect::State::shares_dispatch)). Every other draw has its own dispatch. Draws that
+//!   ([`share_dispatch`](super::collect::Collected::share_dispatch)). Every other draw has its own dispatch. Draws that
 //!   write nothing, because they are empty or the buffers are full, are omitted.
 //! * If the setup kernel places draws, consecutive draws with one state share a dispatch, whatever their size is,
 //!   provided that they agree on primitive restart, and that all need a direct dispatch or all an indirect one
 //!   ([`Size`]).
-//! * Consecutive draws of geometry and tessellation shaders with one state and the same queries share a dispatch,
-//!   whatever their size is. An invocation processes an entry: a run of their primitives or patches.
+//! * Consecutive draws of geometry and tessellation shaders share a dispatch, whatever their size is, if they have the
+//!   same queries, and the same pipeline and descriptor sets, or one state if the setup kernel divides them into
+//!   entries. An invocation processes an entry: a run of their primitives or patches.
 
 #![forbid(unsafe_code)]
 

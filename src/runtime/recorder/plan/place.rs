@@ -58,7 +58,7 @@ pub(super) struct Dispatch {
     pub(super) first: usize,
     pub(super) count: usize,
     /// The index of the first draw's state. The other draws have states that
-    /// [share its dispatches](State::shares_dispatch).
+    /// [share its dispatches](Collected::share_dispatch).
     pub(super) state: usize,
     pub(super) workgroups: u32,
     /// The key of the Vulkan pipeline for the first draw, if the dispatch has only that draw.
@@ -281,7 +281,7 @@ impl Planner<'_> {
             own,
             topology: Some(draw.topology.xfb_topology()),
         };
-        self.place(placed, draw, &state, dispatch);
+        self.place(placed, draw, dispatch);
         cursor.record += counts.output_limit;
         Ok(())
     }
@@ -301,19 +301,12 @@ impl Planner<'_> {
 
     /// Adds a draw to the last dispatch if it can share that dispatch with the draws in it. Otherwise adds `own`, a
     /// dispatch of this draw alone.
-    fn place(
-        &mut self,
-        mut placed: DrawSysvals,
-        draw: &CollectedDraw,
-        state: &State,
-        own: Dispatch,
-    ) {
+    fn place(&mut self, mut placed: DrawSysvals, draw: &CollectedDraw, own: Dispatch) {
         let per_axis = self.limits.workgroups_per_axis;
         let most = SHARED.min(per_axis.saturating_mul(per_axis));
-        let states = &self.collected.states;
+        let collected = self.collected;
         let shares = |last: &&mut Dispatch| {
-            last.count < MAX_LISTED_DRAWS
-                && states.get(last.state).is_some_and(|first| first.shares_dispatch(state))
+            last.count < MAX_LISTED_DRAWS && collected.share_dispatch(last.state, draw.state)
         };
         let plan = &mut *self.plan;
         if let Some(last) = plan.dispatches.last_mut().filter(shares)

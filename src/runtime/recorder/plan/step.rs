@@ -58,7 +58,7 @@ pub(in super::super) enum Touched {
 pub(in super::super) struct CaptureStep {
     pub(in super::super) key: Key,
     /// The index of the draws' state. If the draws are listed, it is the first one's, and the state of each other draw
-    /// [shares its dispatches](super::super::collect::State::shares_dispatch).
+    /// [shares its dispatches](super::super::collect::Collected::share_dispatch).
     pub(in super::super) state: usize,
     pub(in super::super) draws: Draws,
     pub(in super::super) size: Size,

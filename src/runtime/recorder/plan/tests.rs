@@ -528,6 +528,11 @@ fn geometry_shaders_count_before_they_store() {
     let collected = with_geometry(&draws);
     let both = [&counting[..], &storing[..]].concat();
     assert_eq!(plan(&ADDRESSES, &collected, &NO_COUNTERS), both);
+    // Push constants may change from draw to draw.
+    let mut changed = with_geometry(&draws);
+    changed.states.push(State { constants: 1, ..changed.states[0] });
+    changed.draws[3].state = 1;
+    assert_eq!(plan(&ADDRESSES, &changed, &NO_COUNTERS), both);
     assert_eq!(plan(&DESCRIPTORS, &collected, &COUNTERS), both);
     // Without a capture buffer no record is stored, but queries still count primitives.
     let mut unbound = with_geometry(&draws);
