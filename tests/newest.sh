@@ -83,10 +83,11 @@ copy() {
 program=\$(realpath "\$1")
 shift
 copy "\$program"
-# What tests look for beside themselves, the layer, and one directory up, the command.
+# What tests and benchmarks look for beside themselves, the layers, and one directory up, the command.
 directory=\${program%/*}
-layer=\$directory/libvkxfb_layer.so
-[ ! -e "\$layer" ] || ln -sfn "\$layer" "\$(place "\$layer")"
+for layer in "\$directory/libvkxfb_layer.so" "\$directory/libvkxfb_forwarding.so"; do
+    [ ! -e "\$layer" ] || ln -sfn "\$layer" "\$(place "\$layer")"
+done
 command=\${directory%/*}/vkxfb
 [ ! -e "\$command" ] || copy "\$command"
 export VK_DRIVER_FILES="$root/usr/share/vulkan/icd.d/lvp_icd.json"

@@ -12,7 +12,7 @@ use self::recorded::Of;
 pub(crate) use self::recorded::{Recorded, UnobservedRoute};
 use crate::emulation::captures::{Captures, Hoisted};
 use crate::translate::{Arena, OUT_OF_MEMORY};
-use crate::withheld::{Commands, Functions, WithheldCommands};
+use crate::withheld::{Functions, WithheldCommands};
 
 pub(crate) fn allocated(
     device: Of<'_>,
@@ -104,9 +104,23 @@ pub(crate) unsafe fn observe<R>(
     }
 }
 
-/// Calls `change`, which changes the state that is tracked for captures. Returns the destination to which the caller
-/// must pass the command: the driver or, if the layer withholds the current render pass, the commands that it stores
-/// until the pass ends. `None` if the command buffer is unknown.
+/// Finds the state of a command buffer in the cache of recently used ones.
+///
+/// # Safety
+/// The contract of [`with`].
+#[inline]
+unsafe fn find_recent<'a>(handle: vk::CommandBuffer) -> Option<&'a mut Recorded> {
+    let found = table::find_recent(handle);
+    // SAFETY: the caller's contract. The state lives until the application frees the command buffer. The `Option` is
+    // not `None`: it belongs to a slot (the table's memory for one command buffer) with this handle. A slot without a
+    // state has the handle 0, and Vulkan requires that the handle of a command buffer is not null.
+    unsafe { found.as_mut().map(|found| found.as_mut().unwrap_unchecked()) }
+}
+
+/// Calls `change`, which changes the state that is tracked for captures, and returns the driver's functions, of which the
+/// caller must call the one of the command. Does nothing and returns `None` if the command must be stored until the render
+/// pass ends, or if the cache of recently used command buffers does not have this one. The caller must use [`observe`]
+/// then.
 ///
 /// # Safety
 /// The contract of [`with`].
@@ -114,11 +128,9 @@ pub(crate) unsafe fn observe<R>(
 pub(crate) unsafe fn track<'a>(
     handle: vk::CommandBuffer,
     change: impl FnOnce(&mut Captures),
-) -> Option<Commands<'a>> {
+) -> Option<&'a Functions> {
     // SAFETY: the caller's contract.
-    let recorded = unsafe { find(handle) }?;
-    recorded.guarded(vk::Result::ERROR_UNKNOWN, |recorded| recorded.track(change));
-    Some(recorded.commands())
+    unsafe { find_recent(handle) }?.track(change)
 }
 
 /// Returns the destination of a command that the captures need not see. `None` if [captures must observe
@@ -131,11 +143,8 @@ pub(crate) unsafe fn track<'a>(
 pub(crate) unsafe fn unobserved_route<'a>(
     handle: vk::CommandBuffer,
 ) -> Option<UnobservedRoute<'a>> {
-    let found = table::find_recent(handle);
-    // SAFETY: the caller's contract. The state lives until the application frees the command buffer. The `Option` is
-    // not `None`: it belongs to a slot (the table's memory for one command buffer) with this handle. A slot without a
-    // state has the handle 0, and Vulkan requires that the handle of a command buffer is not null.
-    unsafe { found.as_ref()?.as_ref().unwrap_unchecked() }.unobserved_route()
+    // SAFETY: the caller's contract.
+    unsafe { find_recent(handle) }?.unobserved_route()
 }
 
 /// Logs that the layer drops the commands of an unknown command buffer, once per process.
@@ -177,16 +186,6 @@ pub(crate) unsafe fn forget(handle: vk::CommandBuffer, releases: bool) {
 pub(crate) unsafe fn pool_reset(device: &Arc<Functions>, pool: vk::CommandPool, releases: bool) {
     // SAFETY: the caller's contract.
     unsafe { table::for_each_of(device, pool, |found| found.reset(releases)) };
-}
-
-/// Marks recording as failed, because a command could not be recorded. `vkEndCommandBuffer` will
-/// return the error.
-///
-/// # Safety
-/// The contract of [`with`].
-pub(crate) unsafe fn fail(handle: vk::CommandBuffer, error: vk::Result) {
-    // SAFETY: the caller's contract.
-    unsafe { with(handle, |found| found.fail(error)) };
 }
 
 /// Returns the captures, and the computations of draw arguments, that a secondary command buffer cannot record itself,

@@ -1,14 +1,30 @@
 //! Devices with and without the layer, and the commands that the benchmark records on them.
 
+use std::ffi::CStr;
+use std::path::PathBuf;
+
 use ash::{Device, Entry, Instance, ext, vk};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
+use vkxfb::lower::Backend;
+use vkxfb::runtime::{Capabilities, required_features};
 
 use super::shader;
 
-const LAYER: &std::ffi::CStr = c"VK_LAYER_VKXFB_transform_feedback";
+const LAYER: &CStr = c"VK_LAYER_VKXFB_transform_feedback";
+const FORWARDING: &CStr = c"VK_LAYER_VKXFB_forwarding";
 /// The number of vertices of a draw that is not captured.
 const VERTICES: u32 = 3;
+
+/// What is set and bound before each draw of a pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Binds {
+    Nothing,
+    /// Push constants and a vertex buffer.
+    Vertices,
+    /// A pipeline and a descriptor set with a dynamic offset.
+    Pipeline,
+}
 
 /// A frame of captures. Each captures one draw, and writes a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +58,10 @@ impl Frame {
 pub enum Setup {
     /// Without the layer.
     Native,
+    /// Without the layer, but with the features that the layer enables for captures. They may make a driver slower.
+    Prepared,
+    /// Like `Prepared`, on a layer that only copies the state and forwards the commands.
+    Forwarding,
     /// On the layer, without the feature `transformFeedback`.
     WithoutFeature,
     /// On the layer, with the feature.
@@ -53,35 +73,81 @@ pub enum Setup {
 }
 
 impl Setup {
-    pub const ALL: [Self; 4] =
-        [Self::Native, Self::WithoutFeature, Self::WithFeature, Self::Withheld];
+    pub const ALL: [Self; 6] = [
+        Self::Native,
+        Self::Prepared,
+        Self::Forwarding,
+        Self::WithoutFeature,
+        Self::WithFeature,
+        Self::Withheld,
+    ];
 
     pub const fn text(self) -> &'static str {
         match self {
             Self::Native => "without the layer",
+            Self::Prepared => "the same, with the features of captures",
+            Self::Forwarding => "on a layer that only forwards",
             Self::WithoutFeature => "with the layer, the feature is not enabled",
             Self::WithFeature => "the feature is enabled",
             Self::Withheld => "passes are withheld",
         }
     }
 
-    fn has_layer(self) -> bool {
-        self != Self::Native
+    const fn layer(self) -> Option<&'static CStr> {
+        match self {
+            Self::Native | Self::Prepared => None,
+            Self::Forwarding => Some(FORWARDING),
+            Self::WithoutFeature | Self::WithFeature | Self::Withheld => Some(LAYER),
+        }
+    }
+
+    /// Whether the device has the extension and its feature.
+    const fn captures(self) -> bool {
+        matches!(self, Self::Native | Self::WithFeature | Self::Withheld)
+    }
+
+    /// Whether a layer has hooks for the commands that are recorded.
+    pub const fn has_hooks(self) -> bool {
+        matches!(self, Self::Forwarding | Self::WithFeature | Self::Withheld)
+    }
+
+    /// Whether the device gets the features of captures, which the layer itself enables where it captures.
+    const fn is_prepared(self) -> bool {
+        matches!(self, Self::Prepared | Self::Forwarding)
     }
 }
 
-/// Writes the manifest of the layer that cargo built beside this benchmark.
-pub fn layer_manifest() -> TempDir {
-    let name =
-        format!("{}vkxfb_layer{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+/// Writes the manifests of the layers that cargo built beside this benchmark.
+pub fn layer_manifests() -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str, mut manifest: Value| {
+        manifest["layer"]["library_path"] = library(name).to_str().unwrap().into();
+        let path = directory.path().join(name).with_extension("json");
+        std::fs::write(path, manifest.to_string()).unwrap();
+    };
+    let manifest = include_str!("../../../cli/src/layer/manifest.json");
+    write("vkxfb_layer", serde_json::from_str(manifest).unwrap());
+    write(
+        "vkxfb_forwarding",
+        json!({
+            "file_format_version": "1.2.0",
+            "layer": {
+                "name": FORWARDING.to_str().unwrap(),
+                "type": "GLOBAL",
+                "api_version": "1.4.360",
+                "implementation_version": "1",
+                "description": "Copies the state that draws read, and forwards all commands",
+            },
+        }),
+    );
+    directory
+}
+
+fn library(name: &str) -> PathBuf {
+    let name = format!("{}{name}{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
     let library = std::env::current_exe().unwrap().with_file_name(name);
     assert!(library.is_file(), "no {}", library.display());
-    let manifest = include_str!("../../../cli/src/layer/manifest.json");
-    let mut manifest: Value = serde_json::from_str(manifest).unwrap();
-    manifest["layer"]["library_path"] = library.to_str().unwrap().into();
-    let directory = tempfile::tempdir().unwrap();
-    std::fs::write(directory.path().join("layer.json"), manifest.to_string()).unwrap();
-    directory
+    library
 }
 
 /// The commands of the extension that the benchmark calls.
@@ -115,10 +181,13 @@ pub struct BenchDevice {
     fence: vk::Fence,
     render_pass: vk::RenderPass,
     framebuffer: vk::Framebuffer,
+    set_layout: vk::DescriptorSetLayout,
+    sets: vk::DescriptorPool,
+    set: vk::DescriptorSet,
     layout: vk::PipelineLayout,
     shader: vk::ShaderModule,
     pipeline: vk::Pipeline,
-    /// The module and the pipeline of a compute shader that does nothing. `None` on the layer.
+    /// The module and the pipeline of a compute shader that does nothing. `None` on a layer.
     dispatched: Option<(vk::ShaderModule, vk::Pipeline)>,
     memory: vk::DeviceMemory,
     buffers: Vec<vk::Buffer>,
@@ -136,13 +205,14 @@ impl BenchDevice {
         // `destroy`.
         unsafe {
             let entry = Entry::load().expect("a Vulkan loader");
-            let app = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_1);
-            let layers: &[_] = if setup.has_layer() { &[LAYER.as_ptr()] } else { &[] };
+            let version = vk::API_VERSION_1_1;
+            let app = vk::ApplicationInfo::default().api_version(version);
+            let layers: Vec<_> = setup.layer().map(CStr::as_ptr).into_iter().collect();
             let (flags, extensions) = crate::portability::enumeration(&entry).unwrap();
             let info = vk::InstanceCreateInfo::default()
                 .flags(flags)
                 .application_info(&app)
-                .enabled_layer_names(layers)
+                .enabled_layer_names(&layers)
                 .enabled_extension_names(&extensions);
             let instance = entry.create_instance(&info, None).unwrap();
             let physical = instance.enumerate_physical_devices().unwrap()[0];
@@ -158,7 +228,7 @@ impl BenchDevice {
             let has_it = listed.iter().any(|extension| {
                 extension.extension_name_as_c_str() == Ok(ext::transform_feedback::NAME)
             });
-            let enables = has_it && setup != Setup::WithoutFeature;
+            let enables = has_it && setup.captures();
             let extensions: &[_] =
                 if enables { &[ext::transform_feedback::NAME.as_ptr()] } else { &[] };
             let mut feature = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default()
@@ -169,7 +239,16 @@ impl BenchDevice {
             if enables {
                 info = info.push_next(&mut feature);
             }
-            let raw = instance.create_device(physical, &info, None).unwrap();
+            let raw = match setup.is_prepared() {
+                true => {
+                    let caps = Capabilities::query(&entry, &instance, version, physical).unwrap();
+                    let required = required_features(&caps, &[Backend::Compute]).unwrap();
+                    required
+                        .with_create_info(info, |info| instance.create_device(physical, info, None))
+                }
+                false => instance.create_device(physical, &info, None),
+            };
+            let raw = raw.unwrap();
             let captures = enables.then(|| CaptureCommands::load(&instance, &raw));
             let memories = instance.get_physical_device_memory_properties(physical);
 
@@ -190,17 +269,13 @@ impl BenchDevice {
                 .layers(1);
             let framebuffer = raw.create_framebuffer(&framebuffer_info, None).unwrap();
 
-            let (vertex, xfb, counter) = match enables {
+            let vertex = vk::BufferUsageFlags::VERTEX_BUFFER | vk::BufferUsageFlags::UNIFORM_BUFFER;
+            let (xfb, counter) = match enables {
                 true => (
-                    vk::BufferUsageFlags::VERTEX_BUFFER,
                     vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT,
                     vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT,
                 ),
-                false => (
-                    vk::BufferUsageFlags::VERTEX_BUFFER,
-                    vk::BufferUsageFlags::VERTEX_BUFFER,
-                    vk::BufferUsageFlags::VERTEX_BUFFER,
-                ),
+                false => (vk::BufferUsageFlags::VERTEX_BUFFER, vk::BufferUsageFlags::VERTEX_BUFFER),
             };
             let count = u64::from(super::CAPTURES);
             let vertices = Frame::ALL.map(Frame::vertices).into_iter().max().unwrap_or(0);
@@ -221,10 +296,14 @@ impl BenchDevice {
             let ranges = [vk::PushConstantRange::default()
                 .stage_flags(vk::ShaderStageFlags::VERTEX)
                 .size(shader::CONSTANTS)];
-            let layout_info = vk::PipelineLayoutCreateInfo::default().push_constant_ranges(&ranges);
+            let (set_layout, sets, set) = make_set(&raw, buffers[0]);
+            let set_layouts = [set_layout];
+            let layout_info = vk::PipelineLayoutCreateInfo::default()
+                .set_layouts(&set_layouts)
+                .push_constant_ranges(&ranges);
             let layout = raw.create_pipeline_layout(&layout_info, None).unwrap();
             let pipeline = make_pipeline(&raw, shader, layout, render_pass);
-            let dispatched = (!setup.has_layer()).then(|| make_dispatched(&raw, layout));
+            let dispatched = (setup == Setup::Native).then(|| make_dispatched(&raw, layout));
 
             Self {
                 _entry: entry,
@@ -238,6 +317,9 @@ impl BenchDevice {
                 fence,
                 render_pass,
                 framebuffer,
+                set_layout,
+                sets,
+                set,
                 layout,
                 shader,
                 pipeline,
@@ -255,6 +337,11 @@ impl BenchDevice {
         &self.name
     }
 
+    /// Returns the function that draws: that of a layer, if it has a hook for the command, or the driver's.
+    pub fn draw_function(&self) -> vk::PFN_vkCmdDraw {
+        self.raw.fp_v1_0().cmd_draw
+    }
+
     /// Returns the commands of the extension. `None` if the extension is not enabled.
     pub fn captures(&self) -> Option<&CaptureCommands> {
         self.captures.as_ref()
@@ -267,15 +354,16 @@ impl BenchDevice {
         unsafe { self.raw.reset_command_pool(self.pool, flags) }.unwrap();
     }
 
-    /// Records a pass with `draws` draws. If `binds`, push constants and a vertex buffer are set
-    /// before each of them.
-    pub fn record_draws(&self, draws: u32, binds: bool) {
+    /// Records a pass with `draws` draws.
+    pub fn record_draws(&self, draws: u32, binds: Binds) {
         // SAFETY: the commands are valid, and the command buffer is not pending.
         unsafe {
             self.begin();
             for number in 0..draws {
-                if binds {
-                    self.bind(number);
+                match binds {
+                    Binds::Nothing => {}
+                    Binds::Vertices => self.bind(number),
+                    Binds::Pipeline => self.bind_pipeline(),
                 }
                 self.raw.cmd_draw(self.cmd, VERTICES, 1, 0, 0);
             }
@@ -301,7 +389,7 @@ impl BenchDevice {
     }
 
     /// Records a chain of as many dispatches as a frame has captures, each with the workgroups of a resumed capture,
-    /// and each after a barrier. If `in_passes`, an empty pass comes before each barrier. Returns `None` on the layer.
+    /// and each after a barrier. If `in_passes`, an empty pass comes before each barrier. Returns `None` on a layer.
     pub fn record_chain(&self, dispatches: u32, in_passes: bool) -> Option<()> {
         let (_, pipeline) = self.dispatched?;
         let (raw, cmd) = (&self.raw, self.cmd);
@@ -385,6 +473,15 @@ impl BenchDevice {
         }
     }
 
+    unsafe fn bind_pipeline(&self) {
+        let point = vk::PipelineBindPoint::GRAPHICS;
+        // SAFETY: the caller records.
+        unsafe {
+            self.raw.cmd_bind_pipeline(self.cmd, point, self.pipeline);
+            self.raw.cmd_bind_descriptor_sets(self.cmd, point, self.layout, 0, &[self.set], &[0]);
+        }
+    }
+
     unsafe fn begin(&self) {
         let one_time = vk::CommandBufferBeginInfo::default()
             .flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
@@ -406,7 +503,7 @@ impl BenchDevice {
         // SAFETY: the caller records, outside a pass.
         unsafe {
             raw.cmd_begin_render_pass(cmd, &pass, vk::SubpassContents::INLINE);
-            raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, self.pipeline);
+            self.bind_pipeline();
             self.bind(0);
         }
     }
@@ -429,6 +526,8 @@ impl BenchDevice {
                 raw.destroy_shader_module(module, None);
             }
             raw.destroy_pipeline_layout(self.layout, None);
+            raw.destroy_descriptor_pool(self.sets, None);
+            raw.destroy_descriptor_set_layout(self.set_layout, None);
             raw.destroy_shader_module(self.shader, None);
             for buffer in self.buffers {
                 raw.destroy_buffer(buffer, None);
@@ -475,6 +574,35 @@ unsafe fn make_buffers(
             device.bind_buffer_memory(*buffer, memory, *start).unwrap();
         }
         (memory, places.into_iter().map(|(buffer, _)| buffer).collect())
+    }
+}
+
+/// Creates a descriptor set with a dynamic uniform buffer, which no shader reads.
+unsafe fn make_set(
+    device: &Device,
+    buffer: vk::Buffer,
+) -> (vk::DescriptorSetLayout, vk::DescriptorPool, vk::DescriptorSet) {
+    let ty = vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC;
+    let bindings = [vk::DescriptorSetLayoutBinding::default()
+        .descriptor_type(ty)
+        .descriptor_count(1)
+        .stage_flags(vk::ShaderStageFlags::VERTEX)];
+    let layout_info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+    let sizes = [vk::DescriptorPoolSize { ty, descriptor_count: 1 }];
+    let pool_info = vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&sizes);
+    // SAFETY: the buffer belongs to the device, which is live.
+    unsafe {
+        let layouts = [device.create_descriptor_set_layout(&layout_info, None).unwrap()];
+        let pool = device.create_descriptor_pool(&pool_info, None).unwrap();
+        let info =
+            vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool).set_layouts(&layouts);
+        let set = device.allocate_descriptor_sets(&info).unwrap()[0];
+        let range = u64::from(shader::VERTEX);
+        let infos = [vk::DescriptorBufferInfo { buffer, offset: 0, range }];
+        let write =
+            vk::WriteDescriptorSet::default().dst_set(set).descriptor_type(ty).buffer_info(&infos);
+        device.update_descriptor_sets(&[write], &[]);
+        (layouts[0], pool, set)
     }
 }
 

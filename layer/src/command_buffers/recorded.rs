@@ -126,10 +126,6 @@ impl Recorded {
         }
     }
 
-    pub(super) const fn fail(&mut self, error: vk::Result) {
-        self.failed = Some(error);
-    }
-
     pub(super) const fn failure(&self) -> Option<vk::Result> {
         self.failed
     }
@@ -140,20 +136,19 @@ impl Recorded {
         self.captures.as_ref().map(|captures| captures.hoisted()).unwrap_or_default()
     }
 
-    /// If transform feedback is emulated, calls `change`, which changes the state that is tracked for captures.
+    /// Returns the driver's functions, after a call of `change` if transform feedback is emulated. If the commands of the
+    /// current pass are stored, does nothing and returns `None`.
     #[inline]
-    pub(super) fn track(&mut self, change: impl FnOnce(&mut Captures)) {
-        if let Some(captures) = &mut self.captures {
-            change(captures);
+    pub(super) fn track(&mut self, change: impl FnOnce(&mut Captures)) -> Option<&Functions> {
+        if self.is_withheld {
+            return None;
         }
-    }
-
-    #[inline]
-    pub(super) fn commands(&mut self) -> Commands<'_> {
-        match self.is_withheld {
-            true => Commands::Withheld(&mut self.withheld),
-            false => Commands::Functions(&self.functions),
-        }
+        self.guarded(vk::Result::ERROR_UNKNOWN, |recorded| {
+            if let Some(captures) = &mut recorded.captures {
+                change(captures);
+            }
+        });
+        Some(&self.functions)
     }
 
     /// Returns the destination of a command that the captures need not see. `None` while the destination is

@@ -80,10 +80,12 @@ pub(super) fn find(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
 }
 
 /// Like [`find`], but looks only into [`RECENT`]. So the result is also null if the command buffer was not looked up
-/// yet, or if another one with the same hash was looked up later.
+/// yet, or if others with its place in the table were looked up later.
 #[inline]
 pub(super) fn find_recent(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
-    of_handle(&RECENT[hash(handle)], handle)
+    let hash = hash(handle);
+    let found = of_handle(&RECENT[hash], handle);
+    if found.is_null() { of_handle(&RECENT[hash ^ 1], handle) } else { found }
 }
 
 /// Returns the state of a command buffer if `recent` points to its slot, and null otherwise.
@@ -104,15 +106,11 @@ fn hash(handle: vk::CommandBuffer) -> usize {
     (handle.as_raw().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - HASH_BITS)) as usize
 }
 
-/// Looks up a command buffer that [`find_recent`] did not find: first in the neighbouring element of [`RECENT`], then
-/// in the table of all command buffers. A slot that was found in the table is put into [`RECENT`].
+/// Looks up a command buffer that [`find_recent`] did not find in the table of all command buffers, and puts its slot into
+/// [`RECENT`].
 #[cold]
 fn search(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
     let (recent, before) = (&RECENT[hash(handle)], &RECENT[hash(handle) ^ 1]);
-    let found = of_handle(before, handle);
-    if !found.is_null() {
-        return found;
-    }
     let all = ALL.read().unwrap_or_else(PoisonError::into_inner);
     let Some(found) = all.by_handle.get(&handle) else { return null_mut() };
     let slot = std::ptr::from_ref(found.slot).cast_mut();
@@ -205,5 +203,29 @@ impl All {
         // SAFETY: the lock is held, and no other thread may record into a command buffer that is
         // being freed.
         unsafe { (*slot.recorded.get()).take() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::withheld::Templates;
+
+    #[test]
+    fn two_with_the_same_hash_are_both_recent() {
+        // SAFETY: there are no functions.
+        let functions = Arc::new(unsafe { Functions::load(|_| None) });
+        let templates = Arc::new(Templates::new(vk::Device::null(), None));
+        let handle = |number: u64| vk::CommandBuffer::from_raw((1 << 40) + 64 * number);
+        let is_like_the_first = |other: &vk::CommandBuffer| hash(*other) == hash(handle(0));
+        let both: Vec<_> = (0..).map(handle).filter(is_like_the_first).take(2).collect();
+        let new = || Recorded::new((&functions, &templates, None), false);
+        insert(&functions, vk::CommandPool::null(), &both, new);
+        let found: Vec<_> = both.iter().map(|handle| find(*handle)).collect();
+        let recent: Vec<_> = both.iter().map(|handle| find_recent(*handle)).collect();
+        assert!(!found.contains(&null_mut()) && found[0] != found[1]);
+        assert_eq!(recent, found);
+        remove(&both);
+        assert!(both.iter().all(|handle| find(*handle).is_null()));
     }
 }

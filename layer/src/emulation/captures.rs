@@ -111,7 +111,7 @@ impl Captures {
     pub(crate) fn new(emulation: &Arc<Emulation>) -> Self {
         Self {
             emulation: Arc::clone(emulation),
-            state: State::default(),
+            state: State::new(&emulation.context().capabilities().limits),
             active: None,
             queries: Vec::new(),
             other_queries: 0,
@@ -144,7 +144,7 @@ impl Captures {
     /// `continues` says whether this is a secondary command buffer with `RENDER_PASS_CONTINUE`, and `is_counted`
     /// whether it inherits an active query of the driver.
     pub(crate) fn reset(&mut self, continues: bool, is_counted: bool) {
-        self.state = State::default();
+        self.state.reset();
         self.queries.clear();
         self.other_queries = u32::from(is_counted);
         self.failed = None;

@@ -118,11 +118,13 @@ impl DescriptorBuffers {
         sets[number] = Some(Bound { layout, set });
     }
 
-    /// Notes that the program binds `count` descriptor sets from pools, from set number `first` on.
-    /// They replace sets in descriptor buffers.
-    pub(super) fn replace(&mut self, point: vk::PipelineBindPoint, first: u32, count: usize) {
-        let Some(sets) = self.of(point).filter(|sets| !sets.is_empty()) else { return };
-        sets.iter_mut().skip(first as usize).take(count).for_each(|bound| *bound = None);
+    /// Notes that the program binds a descriptor set from a pool. It replaces a set in a descriptor buffer.
+    #[cold]
+    pub(super) fn replace(&mut self, point: vk::PipelineBindPoint, number: u32) {
+        let bound = self.of(point).and_then(|sets| sets.get_mut(number as usize));
+        if let Some(bound) = bound {
+            *bound = None;
+        }
     }
 
     /// Returns the set in a descriptor buffer, or the set of embedded samplers, that is bound at a set number of the

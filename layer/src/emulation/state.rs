@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use vkxfb::lower::compute::DomainOrigin;
-use vkxfb::runtime::{CaptureBuffer, ConditionalRendering, IndexType};
+use vkxfb::runtime::{CaptureBuffer, ConditionalRendering, IndexType, Limits};
 use vkxfb::topology::ProvokingVertex;
 use vkxfb::vertex_input::VertexInput;
 
@@ -112,30 +112,36 @@ pub(super) struct Disturbed {
 #[derive(Debug, Default)]
 pub(super) struct Tracked {
     now: Disturbed,
-    /// The state when the pass began. `None` if it has not changed since then.
+    /// The state when the pass began. `None` if it has not changed since then, and outside of passes.
     before: Option<Disturbed>,
-    is_inside: bool,
+    /// Whether the next change must keep a copy of the state in `before`: in a pass in which there was no change yet.
+    keeps: bool,
 }
 
 impl Tracked {
     pub(super) fn begin_pass(&mut self) {
-        (self.is_inside, self.before) = (true, None);
+        (self.keeps, self.before) = (true, None);
     }
 
     /// Notes that a pass has ended, or that its captures will be recorded after it. From then on captures restore the
     /// current state.
     pub(super) fn end_pass(&mut self) {
-        (self.is_inside, self.before) = (false, None);
+        (self.keeps, self.before) = (false, None);
     }
 
     /// Returns the current state, so that it can be changed. In a pass, the first call keeps a copy of the state as it
     /// was when the pass began.
     #[inline]
     pub(super) fn change(&mut self) -> &mut Disturbed {
-        if self.is_inside && self.before.is_none() {
-            self.before = Some(self.now.clone());
+        if self.keeps {
+            self.keep();
         }
         &mut self.now
+    }
+
+    #[cold]
+    fn keep(&mut self) {
+        (self.keeps, self.before) = (false, Some(self.now.clone()));
     }
 
     /// Writes the bytes of the push constants that captured stages read to `constants`, in place of its contents.
@@ -176,8 +182,8 @@ pub(crate) struct State {
     /// The sequence number of the last bind or push of a set, which is the number of binds and
     /// pushes so far.
     bound_sets: u32,
-    /// The vertex buffers, by binding number.
-    pub(super) vertex_buffers: Vec<BoundVertexBuffer>,
+    /// The vertex buffers, by binding number. There are as many as the device allows, so that a bind need not add any.
+    pub(super) vertex_buffers: Box<[BoundVertexBuffer]>,
     pub(super) index_buffer: Option<BoundIndexBuffer>,
     pub(super) capture_buffers: [Option<CaptureBuffer>; BUFFERS],
     pub(super) conditional_rendering: Option<ConditionalRendering>,
@@ -205,7 +211,7 @@ impl Default for State {
             pushed_sets: PushedSets::default(),
             disturbed: Tracked::default(),
             bound_sets: 0,
-            vertex_buffers: Vec::new(),
+            vertex_buffers: Box::default(),
             index_buffer: None,
             capture_buffers: [None; BUFFERS],
             conditional_rendering: None,
@@ -222,31 +228,41 @@ impl Default for State {
 }
 
 impl State {
+    /// Returns the state of a command buffer into which nothing was recorded.
+    pub(super) fn new(limits: &Limits) -> Self {
+        let vertex_buffers =
+            vec![BoundVertexBuffer::default(); limits.max_vertex_bindings as usize];
+        Self { vertex_buffers: vertex_buffers.into(), ..Self::default() }
+    }
+
+    /// Forgets everything.
+    pub(super) fn reset(&mut self) {
+        let mut vertex_buffers = std::mem::take(&mut self.vertex_buffers);
+        vertex_buffers.fill(BoundVertexBuffer::default());
+        *self = Self { vertex_buffers, ..Self::default() };
+    }
+
     /// Forgets the state that is undefined after secondary command buffers were executed.
     pub(super) fn forget(&mut self) {
         *self.disturbed.change() = Disturbed::default();
-        *self = Self {
-            disturbed: std::mem::take(&mut self.disturbed),
-            capture_buffers: self.capture_buffers,
-            conditional_rendering: self.conditional_rendering,
-            ..Self::default()
-        };
+        let disturbed = std::mem::take(&mut self.disturbed);
+        let (buffers, condition) = (self.capture_buffers, self.conditional_rendering);
+        self.reset();
+        (self.disturbed, self.capture_buffers, self.conditional_rendering) =
+            (disturbed, buffers, condition);
     }
 
-    /// Notes that the program binds sets. `dynamic_counts` has the number of dynamic offsets of
-    /// each set.
-    pub(super) fn bind_sets(
+    /// Notes that the program binds a set.
+    pub(super) fn bind_set(
         &mut self,
         bind_point: vk::PipelineBindPoint,
         layout: vk::PipelineLayout,
-        first: u32,
-        sets: &[vk::DescriptorSet],
-        dynamic_counts: impl Iterator<Item = u32>,
-        mut dynamic_offsets: &[u32],
+        number: u32,
+        set: vk::DescriptorSet,
+        dynamic_offsets: &[u32],
     ) {
         if self.disturbed.descriptor_buffers().bound.is_some() {
-            let changed = self.disturbed.change();
-            changed.descriptor_buffers.replace(bind_point, first, sets.len());
+            self.disturbed.change().descriptor_buffers.replace(bind_point, number);
         }
         let bound = match bind_point {
             vk::PipelineBindPoint::GRAPHICS => {
@@ -256,23 +272,17 @@ impl State {
             vk::PipelineBindPoint::COMPUTE => &mut self.disturbed.change().sets,
             _ => return,
         };
-        let end = first as usize + sets.len();
-        if bound.len() < end {
-            bound.resize(end, None);
+        let number = number as usize;
+        if bound.len() <= number {
+            bound.resize(number + 1, None);
         }
-        let counts = dynamic_counts.chain(std::iter::repeat(0));
-        for ((set, slot), count) in sets.iter().zip(&mut bound[first as usize..end]).zip(counts) {
-            let count = (count as usize).min(dynamic_offsets.len());
-            let (own, others) = dynamic_offsets.split_at(count);
-            dynamic_offsets = others;
-            self.bound_sets += 1;
-            let slot = slot.get_or_insert_default();
-            slot.order = self.bound_sets;
-            slot.layout = layout;
-            slot.set = *set;
-            slot.dynamic_offsets.clear();
-            slot.dynamic_offsets.extend_from_slice(own);
-        }
+        self.bound_sets += 1;
+        let slot = bound[number].get_or_insert_default();
+        slot.order = self.bound_sets;
+        slot.layout = layout;
+        slot.set = set;
+        slot.dynamic_offsets.clear();
+        slot.dynamic_offsets.extend_from_slice(dynamic_offsets);
     }
 
     /// Notes that the program pushes descriptors of a set.
@@ -310,6 +320,7 @@ impl State {
     }
 
     /// Notes that the program updates push constants.
+    #[inline]
     pub(crate) fn push(
         &mut self,
         layout: vk::PipelineLayout,
@@ -319,15 +330,6 @@ impl State {
     ) {
         self.changed.constants = true;
         self.disturbed.change().push(layout, stages, offset, bytes);
-    }
-
-    /// Returns the vertex buffer binding with a number. It is added if it does not exist yet.
-    pub(super) fn vertex_buffer(&mut self, binding: u32) -> &mut BoundVertexBuffer {
-        let binding = binding as usize;
-        if binding >= self.vertex_buffers.len() {
-            self.vertex_buffers.resize_with(binding + 1, Default::default);
-        }
-        &mut self.vertex_buffers[binding]
     }
 }
 
@@ -346,6 +348,7 @@ impl Disturbed {
         }
     }
 
+    #[inline]
     fn push(
         &mut self,
         layout: vk::PipelineLayout,
@@ -356,21 +359,32 @@ impl Disturbed {
         // Most programs push the same ranges again and again, so the bytes of an earlier push of the same range are
         // replaced. If a push between the two overlaps the range, the order of pushes matters, and this push is added
         // at the end instead.
-        let end = offset as usize + bytes.len();
+        let range = (layout, stages, offset, bytes.len());
         for push in self.pushes.iter_mut().rev() {
-            let push_end = push.offset as usize + push.bytes.len();
-            if (push.layout, push.stages, push.offset, push_end) == (layout, stages, offset, end) {
+            if (push.layout, push.stages, push.offset, push.bytes.len()) == range {
                 push.bytes.copy_from_slice(bytes);
                 return;
             }
-            if push.stages.intersects(stages)
-                && push.offset < end as u32
-                && offset < push_end as u32
-            {
+            let (end, push_end) =
+                (offset + bytes.len() as u32, push.offset + push.bytes.len() as u32);
+            if push.stages.intersects(stages) && push.offset < end && offset < push_end {
                 break;
             }
         }
+        self.add_push(layout, stages, offset, bytes);
+    }
+
+    /// Adds a push behind all others. Apart from [`push`](Self::push), so that this is inlined.
+    #[cold]
+    fn add_push(
+        &mut self,
+        layout: vk::PipelineLayout,
+        stages: vk::ShaderStageFlags,
+        offset: u32,
+        bytes: &[u8],
+    ) {
         // Pushes that this push overwrites completely need not be restored.
+        let end = offset as usize + bytes.len();
         self.pushes.retain(|push| {
             let covered = offset <= push.offset
                 && push.offset as usize + push.bytes.len() <= end
@@ -466,3 +480,6 @@ impl Restored<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

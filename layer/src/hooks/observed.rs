@@ -9,7 +9,7 @@ use vkxfb::runtime::{
 use super::entry::hooks;
 use crate::chain::slice;
 use crate::command_buffers::{
-    Recorded, UnobservedRoute, fail, hoisted, observe, track, unobserved_route, waits, with,
+    Recorded, UnobservedRoute, hoisted, observe, track, unobserved_route, waits, with,
 };
 
 use crate::device::DeviceData;
@@ -17,7 +17,6 @@ use crate::emulation::captures::Forward;
 use crate::emulation::state::BUFFERS;
 use crate::registry::vk;
 use crate::translate::{CaptureBarriers, neutral};
-use crate::withheld::{Commands, OutOfMemory};
 
 /// The result of a closure that observes a command. It is converted to what the layer records in
 /// place of the command.
@@ -37,11 +36,22 @@ impl Outcome for Forward {
     }
 }
 
-/// If the captures need not see the command, records it and returns from its hook. They must see `always` commands at
-/// any time, and `while_active` commands only while they observe draws.
-macro_rules! unless_active {
+/// The direct path of a hook to the driver, which returns from the hook. There is none for `always` commands. Those that are
+/// `tracked` only change state for later draws: they take it unless they must be stored until the render pass ends.
+/// `while_active` commands take it unless captures must see them.
+macro_rules! to_the_driver {
     (always $($rest:tt)*) => {};
-    (while_active $name:ident ($command_buffer:ident, $($parameter:ident: $ty:ty),*)) => {
+    (tracked $name:ident ($command_buffer:ident, $($parameter:ident: $ty:ty),*)
+        |$captures:ident| $body:expr) => {
+        if let Some(functions) = track($command_buffer, |$captures| $body) {
+            if let Some(function) = functions.$name {
+                function($command_buffer, $($parameter),*);
+            }
+            return;
+        }
+    };
+    (while_active $name:ident ($command_buffer:ident, $($parameter:ident: $ty:ty),*)
+        |$captures:ident| $body:expr) => {
         // Not inlined, so that the direct path to the driver need not save registers.
         #[inline(never)]
         unsafe extern "system" fn withhold(
@@ -98,34 +108,8 @@ macro_rules! observed {
             }
             // SAFETY: Vulkan's contract, which is the caller's.
             unsafe {
-                unless_active!($when $name(command_buffer, $($parameter: $ty),*));
+                to_the_driver!($when $name(command_buffer, $($parameter: $ty),*) |$captures| $body);
                 observed(command_buffer, $($parameter),*);
-            }
-        }
-    )*};
-}
-
-/// Defines hooks for commands that only change state which the layer tracks for captures. The commands themselves are
-/// recorded unchanged.
-macro_rules! tracked {
-    ($($name:ident ($($parameter:ident: $ty:ty),* $(,)?) |$captures:ident| $body:expr;)*) => {$(
-        #[allow(clippy::too_many_arguments, reason = "as the command has them")]
-        unsafe extern "system" fn $name(command_buffer: vk::CommandBuffer, $($parameter: $ty),*) {
-            // SAFETY: Vulkan's contract, which is the caller's.
-            unsafe {
-                let recorded = match track(command_buffer, |$captures| $body) {
-                    Some(Commands::Withheld(withheld)) => withheld.$name($($parameter),*),
-                    Some(Commands::Functions(functions)) => {
-                        if let Some(function) = functions.$name {
-                            function(command_buffer, $($parameter),*);
-                        }
-                        Ok(())
-                    }
-                    None => Ok(()),
-                };
-                if recorded.is_err() {
-                    fail(command_buffer, OutOfMemory::RESULT);
-                }
             }
         }
     )*};
@@ -154,11 +138,11 @@ unsafe fn instead(recorded: &mut Recorded, cmd: vk::CommandBuffer, other: Forwar
     }
 }
 
-tracked! {
-    bind_pipeline(point: vk::PipelineBindPoint, pipeline: vk::Pipeline) |c| {
+observed! {
+    tracked bind_pipeline(point: vk::PipelineBindPoint, pipeline: vk::Pipeline) |c, _cmd| {
         c.bind_pipeline(point, pipeline);
     };
-    bind_descriptor_sets(
+    tracked bind_descriptor_sets(
         point: vk::PipelineBindPoint,
         layout: vk::PipelineLayout,
         first: u32,
@@ -166,91 +150,88 @@ tracked! {
         sets: *const vk::DescriptorSet,
         offset_count: u32,
         offsets: *const u32,
-    ) |c| c.bind_sets(point, layout, first, slice(sets, count), slice(offsets, offset_count));
-    bind_shaders_ext(
+    ) |c, _cmd| c.bind_sets(point, layout, first, slice(sets, count), slice(offsets, offset_count));
+    tracked bind_shaders_ext(
         count: u32,
         stages: *const vk::ShaderStageFlags,
         shaders: *const vk::ShaderEXT,
-    ) |c| c.bind_shaders(slice(stages, count), slice(shaders, count));
-    bind_descriptor_buffers_ext(
+    ) |c, _cmd| c.bind_shaders(slice(stages, count), slice(shaders, count));
+    tracked bind_descriptor_buffers_ext(
         count: u32,
         infos: *const vk::DescriptorBufferBindingInfoEXT<'static>,
-    ) |c| c.bind_descriptor_buffers(slice(infos, count));
-    set_descriptor_buffer_offsets_ext(
+    ) |c, _cmd| c.bind_descriptor_buffers(slice(infos, count));
+    tracked set_descriptor_buffer_offsets_ext(
         point: vk::PipelineBindPoint,
         layout: vk::PipelineLayout,
         first: u32,
         count: u32,
         buffers: *const u32,
         offsets: *const vk::DeviceSize,
-    ) |c| {
+    ) |c, _cmd| {
         c.set_descriptor_buffer_offsets(point, layout, first, slice(buffers, count), slice(offsets, count));
     };
-    bind_descriptor_buffer_embedded_samplers_ext(
+    tracked bind_descriptor_buffer_embedded_samplers_ext(
         point: vk::PipelineBindPoint,
         layout: vk::PipelineLayout,
         set: u32,
-    ) |c| c.bind_embedded_samplers(point, layout, set);
-    push_constants(
+    ) |c, _cmd| c.bind_embedded_samplers(point, layout, set);
+    tracked push_constants(
         layout: vk::PipelineLayout,
         stages: vk::ShaderStageFlags,
         offset: u32,
         size: u32,
         values: *const c_void,
-    ) |c| c.state.push(layout, stages, offset, slice(values.cast(), size));
-    bind_vertex_buffers(
+    ) |c, _cmd| c.state.push(layout, stages, offset, slice(values.cast(), size));
+    tracked bind_vertex_buffers(
         first: u32,
         count: u32,
         buffers: *const vk::Buffer,
         offsets: *const vk::DeviceSize,
-    ) |c| c.bind_vertex_buffers(first, slice(buffers, count), slice(offsets, count), &[], &[]);
-    bind_vertex_buffers2(
+    ) |c, _cmd| c.bind_vertex_buffers(first, slice(buffers, count), slice(offsets, count), &[], &[]);
+    tracked bind_vertex_buffers2(
         first: u32,
         count: u32,
         buffers: *const vk::Buffer,
         offsets: *const vk::DeviceSize,
         sizes: *const vk::DeviceSize,
         strides: *const vk::DeviceSize,
-    ) |c| c.bind_vertex_buffers(
+    ) |c, _cmd| c.bind_vertex_buffers(
         first,
         slice(buffers, count),
         slice(offsets, count),
         slice(sizes, count),
         slice(strides, count),
     );
-    bind_index_buffer(buffer: vk::Buffer, offset: vk::DeviceSize, ty: vk::IndexType) |c| {
+    tracked bind_index_buffer(buffer: vk::Buffer, offset: vk::DeviceSize, ty: vk::IndexType) |c, _cmd| {
         c.bind_index_buffer(buffer, offset, vk::WHOLE_SIZE, ty);
     };
-    bind_index_buffer2_khr(
+    tracked bind_index_buffer2_khr(
         buffer: vk::Buffer,
         offset: vk::DeviceSize,
         size: vk::DeviceSize,
         ty: vk::IndexType,
-    ) |c| c.bind_index_buffer(buffer, offset, size, ty);
-    bind_index_buffer3_khr(info: *const vk::BindIndexBuffer3InfoKHR) |c| {
+    ) |c, _cmd| c.bind_index_buffer(buffer, offset, size, ty);
+    tracked bind_index_buffer3_khr(info: *const vk::BindIndexBuffer3InfoKHR) |c, _cmd| {
         if let Some(info) = info.as_ref() {
             c.bind_index_buffer3(info);
         }
     };
-    bind_vertex_buffers3_khr(
+    tracked bind_vertex_buffers3_khr(
         first: u32,
         count: u32,
         infos: *const vk::BindVertexBuffer3InfoKHR,
-    ) |c| c.bind_vertex_buffers3(first, slice(infos, count));
-    set_primitive_topology(topology: vk::PrimitiveTopology) |c| c.state.topology = topology;
-    set_primitive_restart_index_ext(index: u32) |c| c.set_primitive_restart_index(index);
-    set_primitive_restart_enable(enable: vk::Bool32) |c| c.state.restart = enable == vk::TRUE;
-    set_rasterizer_discard_enable(enable: vk::Bool32) |c| c.state.discard = enable == vk::TRUE;
-    set_provoking_vertex_mode_ext(mode: vk::ProvokingVertexModeEXT) |c| {
+    ) |c, _cmd| c.bind_vertex_buffers3(first, slice(infos, count));
+    tracked set_primitive_topology(topology: vk::PrimitiveTopology) |c, _cmd| c.state.topology = topology;
+    tracked set_primitive_restart_index_ext(index: u32) |c, _cmd| c.set_primitive_restart_index(index);
+    tracked set_primitive_restart_enable(enable: vk::Bool32) |c, _cmd| c.state.restart = enable == vk::TRUE;
+    tracked set_rasterizer_discard_enable(enable: vk::Bool32) |c, _cmd| c.state.discard = enable == vk::TRUE;
+    tracked set_provoking_vertex_mode_ext(mode: vk::ProvokingVertexModeEXT) |c, _cmd| {
         c.state.provoking_vertex = mode.into();
     };
-    set_patch_control_points_ext(points: u32) |c| c.state.patch_control_points = points;
-    set_tessellation_domain_origin_ext(origin: vk::TessellationDomainOrigin) |c| {
+    tracked set_patch_control_points_ext(points: u32) |c, _cmd| c.state.patch_control_points = points;
+    tracked set_tessellation_domain_origin_ext(origin: vk::TessellationDomainOrigin) |c, _cmd| {
         c.set_domain_origin(origin);
     };
-}
-
-observed! {
     always bind_descriptor_sets2_khr(info: *const vk::BindDescriptorSetsInfoKHR<'static>) |c, _cmd| {
         if let Some(info) = info.as_ref()
             && c.has_layout("vkCmdBindDescriptorSets2", info.layout)

@@ -72,6 +72,7 @@ impl Captures {
         (self.state.pipeline, self.state.is_pipeline_known) = (None, false);
     }
 
+    #[inline]
     pub(crate) fn bind_sets(
         &mut self,
         point: vk::PipelineBindPoint,
@@ -80,13 +81,34 @@ impl Captures {
         sets: &[vk::DescriptorSet],
         offsets: &[u32],
     ) {
+        match sets {
+            // All offsets of a single set are its own.
+            [set] => self.state.bind_set(point, layout, first, *set, offsets),
+            _ => self.bind_several_sets(point, layout, first, sets, offsets),
+        }
+    }
+
+    /// Binds sets, each with its own part of the dynamic offsets. The layout, which says how many each has, is found with a
+    /// lock.
+    fn bind_several_sets(
+        &mut self,
+        point: vk::PipelineBindPoint,
+        layout: vk::PipelineLayout,
+        first: u32,
+        sets: &[vk::DescriptorSet],
+        mut offsets: &[u32],
+    ) {
         let known = match offsets.is_empty() {
             true => None,
             false => self.emulation().objects().pipeline_layouts.get(layout),
         };
-        let counts = known.iter().flat_map(|layout| layout.sets.iter().skip(first as usize));
-        let counts = counts.map(|set| set.dynamic_count);
-        self.state.bind_sets(point, layout, first, sets, counts, offsets);
+        for (number, set) in (first..).zip(sets) {
+            let of_set = known.as_ref().and_then(|layout| layout.sets.get(number as usize));
+            let count = of_set.map_or(0, |set| set.dynamic_count as usize);
+            let (own, others) = offsets.split_at(count.min(offsets.len()));
+            offsets = others;
+            self.state.bind_set(point, layout, number, *set, own);
+        }
     }
 
     /// `vkCmdBindDescriptorBuffersEXT`
@@ -168,6 +190,7 @@ impl Captures {
         reached
     }
 
+    #[inline]
     pub(crate) fn bind_vertex_buffers(
         &mut self,
         first: u32,
@@ -176,8 +199,10 @@ impl Captures {
         sizes: &[u64],
         strides: &[u64],
     ) {
-        for (number, (buffer, offset)) in buffers.iter().zip(offsets).enumerate() {
-            let bound = self.state.vertex_buffer(first + number as u32);
+        let range = first as usize..first as usize + buffers.len();
+        let bound = self.state.vertex_buffers.get_mut(range).unwrap_or_default();
+        let buffers = buffers.iter().zip(offsets);
+        for (number, (bound, (buffer, offset))) in bound.iter_mut().zip(buffers).enumerate() {
             (bound.buffer, bound.offset) = (*buffer, *offset);
             bound.size = sizes.get(number).copied().unwrap_or(vk::WHOLE_SIZE);
             if let Some(stride) = strides.get(number) {
@@ -248,7 +273,9 @@ impl Captures {
     ) {
         let input = vulkan::dynamic_vertex_input(bindings, attributes);
         for binding in input.iter().flat_map(|input| &input.bindings) {
-            self.state.vertex_buffer(binding.binding).stride = Some(binding.stride);
+            if let Some(bound) = self.state.vertex_buffers.get_mut(binding.binding as usize) {
+                bound.stride = Some(binding.stride);
+            }
         }
         // If captures cannot read vertices with the vertex input, that is an error only when a draw
         // is captured.

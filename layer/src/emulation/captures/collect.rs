@@ -217,8 +217,17 @@ impl Captures {
 
     /// Ends the active capture if its draws are only counted for queries. Called, for example, when another pipeline is
     /// bound, and when the pass ends.
+    #[inline]
     pub(super) fn end_counting(&mut self) {
-        let Some(active) = self.active.take_if(|active| active.only_counts) else { return };
+        if self.active.as_ref().is_some_and(|active| active.only_counts) {
+            self.end_counted();
+        }
+    }
+
+    /// Ends the active capture, whose draws are only counted.
+    #[cold]
+    fn end_counted(&mut self) {
+        let Some(active) = self.active.take() else { return };
         self.forget_counts();
         let Some(capture) = active.capture else { return };
         // SAFETY: no counter buffers are passed, so there is no memory that would have to be valid.

@@ -227,12 +227,12 @@ fn a_set_that_is_bound_ends_what_was_pushed() {
         |state: &State| state.pushed_sets.over(0, &state.sets).map(|set| found(&set.descriptors));
     state.push_descriptors(point, none, 0, &layout, [storage(1, 0, 1)].into_iter());
     assert_eq!(pushed(&state), Some(vec![(1, 0, 1)]));
-    // Binding sets at another number, or at the other bind point, does not affect the pushed set.
-    let sets = [vk::DescriptorSet::from_raw(2)];
-    state.bind_sets(point, none, 1, &sets, std::iter::empty(), &[]);
-    state.bind_sets(vk::PipelineBindPoint::COMPUTE, none, 0, &sets, std::iter::empty(), &[]);
+    // Binding a set at another number, or at the other bind point, does not affect the pushed set.
+    let set = vk::DescriptorSet::from_raw(2);
+    state.bind_set(point, none, 1, set, &[]);
+    state.bind_set(vk::PipelineBindPoint::COMPUTE, none, 0, set, &[]);
     assert_eq!(pushed(&state), Some(vec![(1, 0, 1)]));
-    state.bind_sets(point, none, 0, &sets, std::iter::empty(), &[]);
+    state.bind_set(point, none, 0, set, &[]);
     assert_eq!(pushed(&state), None);
     state.push_descriptors(point, none, 0, &layout, [storage(1, 1, 3)].into_iter());
     assert_eq!(pushed(&state), Some(vec![(1, 1, 3)]));
