@@ -110,7 +110,7 @@ impl<'a> Job<'a> {
         let Self { ctx, mut arena, kernels, cmd, mut table } = self;
         let workgroups = fold(workgroups, ctx.max_workgroups_per_axis())?;
         // SAFETY: the caller's contract.
-        unsafe { kernels.get(ctx, kernel, vk::PipelineCache::null()) }?;
+        unsafe { kernels.get(ctx, ctx.parameter_transport(), kernel, vk::PipelineCache::null()) }?;
         let upload = upload.iter().map(|bytes| aligned(*bytes)).sum();
         // SAFETY: the caller's contract.
         unsafe { arena.reserve(ctx, upload, 0) }?;
@@ -138,7 +138,8 @@ impl<'a> Job<'a> {
         // SAFETY: the caller's contract.
         unsafe {
             ctx.kernel_barrier(cmd, Barrier::BeforeJob);
-            kernels.dispatch(ctx, cmd, set, kernel, parameters.address, workgroups)?;
+            let transport = ctx.parameter_transport();
+            kernels.dispatch(ctx, cmd, transport, set, kernel, parameters.address, workgroups)?;
             ctx.kernel_barrier(cmd, behind);
         }
         Ok(parameters)

@@ -12,6 +12,7 @@ use crate::counts::BoundBuffer;
 use crate::lower::LoweredGeometry;
 use crate::lower::compute::WorkgroupSizes;
 use crate::runtime::Pipeline;
+use crate::runtime::descriptor_heaps::{BoundHeaps, ParameterTransport};
 use crate::runtime::descriptors::MAX_ACCESS;
 use crate::runtime::pipeline::Key;
 use crate::sysval::setup::{Input, MAX_DRAWS, Operation, kind};
@@ -131,10 +132,13 @@ pub(in super::super) struct State {
     pub(in super::super) pipeline: usize,
     /// The index of the attribute descriptors in [`Bindings::attributes`].
     pub(in super::super) attributes: usize,
-    /// The position of the snapshot of the push constants that the shader reads, for [`Constants::bytes`].
+    /// The position of the snapshot of the push constants that the draw [depends on](Pipeline::pushed), for
+    /// [`Constants::bytes`].
     pub(in super::super) constants: usize,
     /// The index of the snapshot of the descriptor sets in [`Bindings::sets`].
     pub(in super::super) sets: usize,
+    /// The number of elements of [`Bindings::heaps`], the last of which are the bound descriptor heaps.
+    pub(in super::super) heaps: usize,
     /// The index in [`Collected::ended`] of the capture of the draws with this state, or the length of that list for
     /// the current capture.
     pub(in super::super) capture: usize,
@@ -177,6 +181,8 @@ pub(in super::super) struct Bindings {
     pub(in super::super) attribute_table: Vec<AttributeDescriptor>,
     pub(in super::super) constants: Constants,
     pub(in super::super) sets: BoundSets,
+    /// The descriptor heaps, in the order in which they were bound.
+    pub(in super::super) heaps: Vec<BoundHeaps>,
 }
 
 /// The attribute descriptors with which a pipeline reads the bound vertex buffers.
@@ -402,14 +408,30 @@ impl Bindings {
         self.attribute_table.clear();
         self.constants.clear();
         self.sets.restart();
+        self.heaps.clear();
     }
 
-    /// Removes what only recorded draws refer to. The last pipeline and the descriptor sets stay bound.
+    /// How the pipelines get their parameters.
+    pub(in super::super) fn transports(&self) -> impl Iterator<Item = ParameterTransport> {
+        self.pipelines.iter().map(|pipeline| match pipeline.heaps() {
+            Some(_) => ParameterTransport::PushData,
+            None => ParameterTransport::PushConstants,
+        })
+    }
+
+    /// The descriptor heaps that are bound in a state.
+    pub(in super::super) fn heaps_of(&self, state: &State) -> BoundHeaps {
+        let last = state.heaps.checked_sub(1).and_then(|last| self.heaps.get(last));
+        last.copied().unwrap_or_default()
+    }
+
+    /// Removes what only recorded draws refer to. The last pipeline, the descriptor sets and the heaps stay bound.
     pub(super) fn advance(&mut self) {
         self.pipelines.drain(..self.pipelines.len().saturating_sub(1));
         self.attributes.clear();
         self.attribute_table.clear();
         self.constants.forget_snapshots();
+        self.heaps.drain(..self.heaps.len().saturating_sub(1));
     }
 }
 
