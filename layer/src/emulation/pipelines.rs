@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use ash::vk;
 use spirv::ExecutionModel;
 use vkxfb::capture::CaptureError;
-use vkxfb::internal::reflect::resource_interface;
+use vkxfb::internal::reflect::{ResourceType, resource_interface};
 use vkxfb::internal::{DescriptorPlace, HeapInterface};
 use vkxfb::lower::compute::DomainOrigin;
 use vkxfb::lower::{Captures, Effects, LowerError, Shader};
@@ -22,7 +22,7 @@ use vkxfb::vertex_input::VertexInput;
 
 use super::HeapSupport;
 use super::default_attributes::{DefaultAttributes, Inputs};
-use super::heap_mappings::{self, MappedStage, MappingError, Mappings};
+use super::heap_mappings::{self, MappedStage, MappingError, Mappings, UsedBinding};
 use super::layouts::{PipelineLayout, SetLayout};
 use crate::chain::{all_of, slice};
 
@@ -193,7 +193,13 @@ impl CapturedStages {
         let mut uses = Vec::new();
         for stage in &stages {
             let found = resource_interface(&stage.shader(&stage.constants()));
-            uses.push(found.map_err(|error| PipelineError::Variant(error.into()))?.descriptors);
+            let found = found.map_err(|error| PipelineError::Variant(error.into()))?;
+            let used = found.descriptors.iter().map(|descriptor| UsedBinding {
+                set: descriptor.set,
+                binding: descriptor.binding,
+                is_combined: descriptor.resource == ResourceType::CombinedImageSampler,
+            });
+            uses.push(used.collect::<Vec<_>>());
         }
         let mappings: Vec<Arc<Mappings>> =
             stages.iter().map(|stage| Arc::clone(&stage.mappings)).collect();

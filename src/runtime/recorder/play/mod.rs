@@ -243,16 +243,16 @@ impl<'a> Player<'a> {
     /// The requirements of [`record`](Self::record) apply.
     unsafe fn prepare(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
         self.places.clear();
+        // Kernels keep the kind of descriptors that is valid, which captures may change.
+        let here = playback.descriptors.transport();
+        let other = self.bindings.transports().find(|other| *other != here);
         // Most dispatches of a plan have the pipeline and key of the one before.
         let mut last = None;
         for step in &self.plan.steps {
             match step {
                 Step::Kernel { kernel, .. } => {
                     let pipelines = self.kernels.pipelines()?;
-                    let here = playback.descriptors.transport();
-                    // Kernels keep the kind of descriptors, which captures may change.
-                    let others = self.bindings.transports().filter(|other| *other != here);
-                    for transport in std::iter::once(here).chain(others) {
+                    for transport in std::iter::once(here).chain(other) {
                         let none = vk::PipelineCache::null();
                         // SAFETY: the caller's contract.
                         unsafe { pipelines.get(self.ctx, transport, *kernel, none) }?;
