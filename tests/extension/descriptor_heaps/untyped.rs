@@ -20,6 +20,7 @@ const SHADER: &str = "#version 450
 
 /// Opcodes, capabilities, decorations and storage classes.
 mod op {
+    pub const NAME: u32 = 5;
     pub const EXTENSION: u32 = 10;
     pub const MEMORY_MODEL: u32 = 14;
     pub const ENTRY_POINT: u32 = 15;
@@ -109,7 +110,7 @@ fn with_untyped_pointers(words: &[u32], slot: Option<(u32, u32)>) -> Vec<u32> {
             op::ENTRY_POINT if slot.is_some() => {
                 operands.iter_mut().filter(|id| **id == uniforms).for_each(|id| *id = heap);
             }
-            op::DECORATE if slot.is_some() && operands[0] == uniforms => continue,
+            op::NAME | op::DECORATE if slot.is_some() && operands[0] == uniforms => continue,
             op::VARIABLE if operands[1] == constants => {
                 let class = op::PUSH_CONSTANT;
                 out.push((op::TYPE_UNTYPED_POINTER, vec![to_constants, class]));
