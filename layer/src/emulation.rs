@@ -249,8 +249,8 @@ unsafe fn max_push_data(instance: &InstanceData, physical_device: vk::PhysicalDe
     // SAFETY: all members may be zero.
     let mut limits: Limits = unsafe { std::mem::zeroed() };
     limits.s_type = <Limits as vk::TaggedStructure>::STRUCTURE_TYPE;
-    let mut properties = vk::PhysicalDeviceProperties2::default();
-    properties.p_next = (&raw mut limits).cast();
+    let p_next = (&raw mut limits).cast();
+    let mut properties = vk::PhysicalDeviceProperties2 { p_next, ..Default::default() };
     let optional = &instance.optional;
     if let Some(get) = optional.properties2.or(optional.properties2_khr) {
         // SAFETY: the caller's contract.

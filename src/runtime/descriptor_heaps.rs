@@ -211,7 +211,7 @@ impl HeapInterface {
     /// The range of the application's push data that contains all that mappings read. Empty if they read none.
     pub(super) fn read(&self) -> Range<u32> {
         let moved = self.moved.iter().map(|moved| moved.from..moved.from + moved.size);
-        let all = moved.chain([0..self.copied]).filter(|range| !range.is_empty());
+        let all = moved.chain(std::iter::once(0..self.copied)).filter(|range| !range.is_empty());
         all.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or_default()
     }
 

@@ -9,7 +9,7 @@ use super::addresses::{BufferRange, address, resolve};
 use super::arena::{Suballocation, aligned};
 use super::descriptors::{LastSets, Purpose, Table, User};
 use super::fold::fold;
-use super::kernels::Pipelines;
+use super::kernels::{Dispatch, Pipelines};
 use super::{ArenaAccess, Barrier, Context, Kernels, RuntimeError};
 use crate::lower::kernel::Kernel;
 use crate::sysval::{Address, join, split};
@@ -135,11 +135,11 @@ impl<'a> Job<'a> {
                 return Err(error);
             }
         };
+        let dispatch = Dispatch { kernel, parameters: parameters.address, workgroups };
         // SAFETY: the caller's contract.
         unsafe {
             ctx.kernel_barrier(cmd, Barrier::BeforeJob);
-            let transport = ctx.parameter_transport();
-            kernels.dispatch(ctx, cmd, transport, set, kernel, parameters.address, workgroups)?;
+            kernels.dispatch(ctx, cmd, ctx.parameter_transport(), set, &dispatch)?;
             ctx.kernel_barrier(cmd, behind);
         }
         Ok(parameters)

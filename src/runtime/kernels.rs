@@ -32,6 +32,14 @@ pub(super) struct Pipelines {
     pipelines: [[LazyPipeline; Kernel::ALL.len()]; 2],
 }
 
+/// The dispatch of a kernel.
+pub(super) struct Dispatch {
+    pub kernel: Kernel,
+    /// The address of the kernel's parameters.
+    pub parameters: u64,
+    pub workgroups: [u32; 2],
+}
+
 impl Kernels {
     /// Creates the pipeline layout, but no pipelines yet. Creates nothing if the device was not created for the compute
     /// backend.
@@ -180,8 +188,7 @@ impl Pipelines {
     /// The errors of [`Kernels::prepare`], if the pipeline does not exist yet.
     ///
     /// # Safety
-    /// `cmd` is in the recording state, outside of a render pass instance. `parameters` is the address of the kernel's
-    /// parameters. Under the descriptor plan `set` contains the buffers that the kernel accesses. The parameters and
+    /// `cmd` is in the recording state, outside of a render pass instance. Under the descriptor plan `set` contains the buffers that the kernel accesses. The parameters and
     /// the set stay valid while the command buffer is executed.
     pub(super) unsafe fn dispatch(
         &self,
@@ -189,10 +196,9 @@ impl Pipelines {
         cmd: vk::CommandBuffer,
         transport: ParameterTransport,
         set: Option<vk::DescriptorSet>,
-        kernel: Kernel,
-        parameters: u64,
-        [x, y]: [u32; 2],
+        dispatch: &Dispatch,
     ) -> Result<(), RuntimeError> {
+        let &Dispatch { kernel, parameters, workgroups: [x, y] } = dispatch;
         // SAFETY: the caller's contract.
         let pipeline = unsafe { self.get(ctx, transport, kernel, vk::PipelineCache::null()) }?;
         let (device, layout) = (ctx.device(), self.layout.raw);

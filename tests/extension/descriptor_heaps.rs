@@ -242,8 +242,8 @@ impl Device {
         unsafe {
             let mut limits: heaps::Limits = std::mem::zeroed();
             limits.s_type = heaps::s_type(8);
-            let mut properties = vk::PhysicalDeviceProperties2::default();
-            properties.p_next = (&raw mut limits).cast();
+            let p_next = (&raw mut limits).cast();
+            let mut properties = vk::PhysicalDeviceProperties2 { p_next, ..Default::default() };
             let physical = program.instance().enumerate_physical_devices().unwrap()[0];
             program.instance().get_physical_device_properties2(physical, &mut properties);
             assert!(limits.max_push_data >= PUSH_DATA as u64);

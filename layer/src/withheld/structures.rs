@@ -303,7 +303,7 @@ impl Copied for vk::GeneratedCommandsShaderInfoEXT {
 impl Copied for vk::HostAddressRangeConstEXT {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         // SAFETY: the caller's contract.
-        unsafe { Ok(Self { address: memory.bytes(self.address, self.size as usize)?, ..*self }) }
+        unsafe { Ok(Self { address: memory.bytes(self.address, self.size)?, ..*self }) }
     }
 }
 

@@ -303,7 +303,11 @@ fn copied(registry: &Registry<'_, '_>, of: &str, structure: &Structure) -> Strin
                 ("p_next", _) => "memory.chain(self.p_next)".to_owned(),
                 (_, Some(("string", _))) => format!("memory.string(self.{name})"),
                 (_, Some((copy, count))) => {
-                    let count = if count == "1" { count } else { format!("{count} as usize") };
+                    let is_size = structure.members.iter().any(|length| {
+                        length.ty == "size_t" && count == format!("self.{}", length.name)
+                    });
+                    let is_usize = is_size || count == "1";
+                    let count = if is_usize { count } else { format!("{count} as usize") };
                     format!("memory.{copy}(self.{name}, {count})")
                 }
                 (_, None) => panic!("{name}: it is not known how much it points to"),

@@ -11,6 +11,7 @@ use super::{BoundState, Playback, Player};
 use crate::lower::kernel::Kernel;
 use crate::runtime::arena::Suballocation;
 use crate::runtime::descriptor_heaps::{BoundHeaps, DescriptorState, ParameterTransport};
+use crate::runtime::kernels::Dispatch;
 use crate::runtime::pipeline::Source;
 use crate::runtime::{Barrier, Pipeline, RuntimeError};
 use crate::sysval::setup::WORKGROUPS_OFFSET;
@@ -142,12 +143,11 @@ impl Player<'_> {
         workgroups: [u32; 2],
     ) -> Result<(), RuntimeError> {
         let (kernels, cmd) = (self.kernels.pipelines()?, playback.cmd);
-        let (set, parameters) = (self.places.kernel_set, self.places.address_of(parameters));
+        let (set, transport) = (self.places.kernel_set, playback.descriptors.transport());
+        let parameters = self.places.address_of(parameters);
+        let dispatch = Dispatch { kernel, parameters, workgroups };
         // SAFETY: the caller's contract.
-        unsafe {
-            let transport = playback.descriptors.transport();
-            kernels.dispatch(self.ctx, cmd, transport, set, kernel, parameters, workgroups)
-        }?;
+        unsafe { kernels.dispatch(self.ctx, cmd, transport, set, &dispatch) }?;
         playback.bound = BoundState::default();
         if set.is_some() {
             // The kernel's set replaces a set of the application, so the next dispatch binds the application's sets
