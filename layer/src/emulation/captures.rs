@@ -302,9 +302,9 @@ impl Captures {
         self.order.forget();
     }
 
-    /// Calls `record`, which records commands of the layer outside of a pass, with a context and with memory of the arena. Conditional
-    /// rendering is ended before these commands and begun again after them, and the state that they disturb is
-    /// restored. If `record` fails, recording of the command buffer fails.
+    /// Calls `record`, which records commands of the layer outside of a pass, with a context and with memory of the arena.
+    /// Conditional rendering is ended before these commands and begun again after them, and the state that they disturb
+    /// is restored. If `record` fails, recording of the command buffer fails.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a pass.

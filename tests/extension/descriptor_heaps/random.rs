@@ -310,8 +310,17 @@ struct Case {
     is_full: bool,
     /// Whether another heap is bound in the pass.
     rebinds: bool,
-    /// Whether a pipeline with descriptor sets captures in the pass, too.
-    is_mixed: bool,
+    /// Whether a pipeline with descriptor sets captures in the pass, too, and when.
+    sets: Option<When>,
+}
+
+/// When a pipeline with descriptor sets captures.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum When {
+    /// Before heaps are bound. The sets are bound before the pass.
+    First,
+    /// After all captures with heaps.
+    Last,
 }
 
 /// With descriptor sets in place of heaps.
@@ -423,13 +432,31 @@ fn run(case: Case) {
                 (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
             };
             let end = || (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
-            // What is bound before the pass is there for what comes after it, too.
-            bind(cmd, 0);
-            device.push_data(cmd, 0, &pushed[0].data);
+            let draw_with_sets = || {
+                begin(&set_target, 4 * u64::from(POINTS));
+                raw.cmd_draw(cmd, POINTS, 1, 0, 0);
+                end();
+            };
+            let set_heaps = |draw: usize| {
+                bind(cmd, heap_of(draw) as usize);
+                device.push_data(cmd, 0, &pushed[draw].data);
+            };
+            // What is bound before the pass is there for what comes in it and after it, too.
             raw.cmd_bind_pipeline(cmd, Point::COMPUTE, dispatches);
-            raw.cmd_bind_pipeline(cmd, Point::GRAPHICS, captures);
+            if case.sets == Some(When::First) {
+                raw.cmd_bind_pipeline(cmd, Point::GRAPHICS, sets.pipeline);
+                sets.bind(raw, cmd);
+            } else {
+                raw.cmd_bind_pipeline(cmd, Point::GRAPHICS, captures);
+                set_heaps(0);
+            }
             let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
             raw.cmd_begin_rendering(cmd, &info);
+            if case.sets == Some(When::First) {
+                draw_with_sets();
+                raw.cmd_bind_pipeline(cmd, Point::GRAPHICS, captures);
+                set_heaps(0);
+            }
             begin(&target, 4 * (records * columns) as u64);
             for draw in 0..draws {
                 if draw > 0 {
@@ -441,17 +468,14 @@ fn run(case: Case) {
                 raw.cmd_draw(cmd, POINTS, 1, 0, 0);
             }
             end();
-            if case.is_mixed {
+            if case.sets == Some(When::Last) {
                 raw.cmd_bind_pipeline(cmd, Point::GRAPHICS, sets.pipeline);
                 sets.bind(raw, cmd);
-                begin(&set_target, 4 * u64::from(POINTS));
-                raw.cmd_draw(cmd, POINTS, 1, 0, 0);
-                end();
+                draw_with_sets();
             }
             raw.cmd_end_rendering(cmd);
-            if case.is_mixed {
-                bind(cmd, heap_of(draws - 1) as usize);
-                device.push_data(cmd, 0, &pushed[draws - 1].data);
+            if case.sets == Some(When::Last) {
+                set_heaps(draws - 1);
             }
             raw.cmd_dispatch(cmd, 1, 1, 1);
         });
@@ -465,7 +489,7 @@ fn run(case: Case) {
         assert_eq!(captured, expected, "{case:?} {shaders:?}");
         let found = std::slice::from_raw_parts(found, columns);
         assert_eq!(found, pushed[draws - 1].expected, "after captures: {case:?} {shaders:?}");
-        if case.is_mixed {
+        if case.sets.is_some() {
             let first = value(0, 1) + Sets::CONSTANT;
             let captured = std::slice::from_raw_parts(set_captured, POINTS as usize);
             assert_eq!(captured, [first, first + 1], "with sets: {case:?}");
@@ -561,7 +585,9 @@ fn seeds() -> std::ops::Range<u64> {
 fn captures_read_heaps() {
     for seed in seeds() {
         let bit = |bit: u32| seed >> bit & 1 == 1;
-        run(Case { seed, is_withheld: bit(0), rebinds: bit(1), is_mixed: bit(2), is_full: bit(3) });
+        let when = if bit(4) { When::First } else { When::Last };
+        let sets = bit(2).then_some(when);
+        run(Case { seed, is_withheld: bit(0), rebinds: bit(1), sets, is_full: bit(3) });
     }
 }
 
