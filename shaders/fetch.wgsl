@@ -6,13 +6,16 @@
 const INLINE_ATTRIBUTES: u32 = 1u;
 
 // Returns the attribute descriptor with the number `slot`. Descriptors with numbers below INLINE_ATTRIBUTES are in the
-// push constants. The others are in the table (`Sysvals.table`), 16 bytes each. If the table begins with the
+// sysvals. The others are in the table (`Sysvals.table`), 16 bytes each. If the table begins with the
 // application's push constants, each 16 bytes of these take a number, too.
 fn attribute_descriptor(slot: u32) -> AttributeDescriptor {
     if slot < INLINE_ATTRIBUTES {
+        if is_batched() {
+            return listed.attributes[slot];
+        }
         return sysvals.attributes[slot];
     }
-    let words = load4_aligned(add_bytes(sysvals.table, 16u * (slot - INLINE_ATTRIBUTES)));
+    let words = load4_aligned(add_bytes(table_address(), 16u * (slot - INLINE_ATTRIBUTES)));
     return AttributeDescriptor(words.xy, words.z, words.w);
 }
 

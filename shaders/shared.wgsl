@@ -5,22 +5,23 @@
 // Only llvmpipe uses these functions. The invocations may leave the loops in them, and reach the barrier after a loop,
 // at different times, which Mesa's compiler for Mali before v9 does not support (see find_restarts).
 
-// The pairs of dwords that the workgroup loaded: its draw, the `DrawRestarts` of the draw if it has primitive restart,
-// and from element SHARED_BATCH on the batch.
+// The pairs of dwords that the workgroup loaded: its draw; behind it what is bound for a listed draw, or the
+// `DrawRestarts` of another draw if it has primitive restart; and from element SHARED_BATCH on the batch.
 var<workgroup> shared_pairs: array<vec2<u32>, SHARED_PAIRS>;
-const SHARED_BATCH: u32 = 12u;
-const SHARED_PAIRS: u32 = 16u;
+const SHARED_BATCH: u32 = SYSVALS_SIZE / 8u;
+const SHARED_PAIRS: u32 = SHARED_BATCH + 4u;
 
 // Loads the listed draw of a workgroup (a draw whose parameters the CPU wrote to memory), together with the other
 // invocations of the workgroup.
 fn use_listed_draw_together(workgroup: u32, local: u32) {
     let has_batch = has_batch();
-    let pairs = select(DRAW_SIZE / 8u, SHARED_PAIRS, has_batch);
+    let pairs = select(SHARED_BATCH, SHARED_PAIRS, has_batch);
     for (var i = local; i < pairs; i += workgroup_size()) {
-        share_pair(i, listed_draw(workgroup), DRAW_SIZE, has_batch);
+        share_pair(i, listed_draw(workgroup), SYSVALS_SIZE, has_batch);
     }
     workgroupBarrier();
     draw = draw_of_words(shared_words(0u), shared_words(2u), shared_words(4u), shared_words(6u));
+    listed = bound_of_words(shared_words(8u), shared_words(10u), shared_words(12u), shared_words(14u));
     use_shared_batch(has_batch);
 }
 

@@ -27,14 +27,21 @@ struct Draw {
     reciprocal: u32,
 }
 
-// The push constants of a capture. If the draws of the dispatch are not in the push constants, `source` and members of
-// `draw` hold addresses and counts: see batch_address, fused_address, restart_table_address, listed_draws_address,
-// listed_draw_count and entries_address.
+// The push constants of a capture, and each of its listed draws. If the draws of the dispatch are not in the push
+// constants, `source` and members of `draw` hold addresses and counts: see batch_address, fused_address,
+// restart_table_address, listed_draws_address, listed_draw_count and entries_address.
 struct Sysvals {
     draw: Draw,
     xfb_address: array<vec2<u32>, 4>,
     table: vec2<u32>,
     source: vec2<u32>,
+    attributes: array<AttributeDescriptor, 1>,
+}
+
+// What is bound for a listed draw: the members of its `Sysvals` behind `draw`, without `source`.
+struct Bound {
+    xfb_address: array<vec2<u32>, 4>,
+    table: vec2<u32>,
     attributes: array<AttributeDescriptor, 1>,
 }
 
@@ -49,6 +56,7 @@ struct Batch {
 }
 
 const DRAW_SIZE: u32 = 64u;
+const SYSVALS_SIZE: u32 = 128u;
 const RESTARTED_DRAW_SIZE: u32 = 96u;
 const RESTARTED_BATCH: u32 = 0x80000000u;
 const DRAW_FIRST_WORKGROUP: u32 = 40u;
@@ -72,6 +80,8 @@ var<immediate> sysvals: Sysvals;
 // The draw of this invocation, and for each buffer the offset in bytes at which record 0 begins.
 var<private> draw: Draw;
 var<private> first_bytes: vec4<u32>;
+// If the draw is listed: what is bound for it. Otherwise that is in the push constants.
+var<private> listed: Bound;
 // If the draw has primitive restart: its table of restarts, and where the draw's indices are in the range of indices
 // that the table covers.
 var<private> draw_restarts: DrawRestarts;
@@ -165,19 +175,26 @@ fn limit_records(record_limit: u32) {
     draw.output_end = max(min(draw.output_end, record_limit), draw.base_record);
 }
 
-// The address of a workgroup's draw among listed draws. The draws are followed by a list that has 16 bits for each
-// workgroup: the number of its draw.
+// The address of the `Sysvals` of a workgroup's draw among listed draws. The draws are followed by a list that has 16
+// bits for each workgroup: the number of its draw.
 fn listed_draw(workgroup: u32) -> vec2<u32> {
     let draws = listed_draws_address();
-    let list = add_bytes(draws, listed_draw_count() * DRAW_SIZE);
+    let list = add_bytes(draws, listed_draw_count() * SYSVALS_SIZE);
     let pair = load1(add_bytes(list, 2u * (workgroup & ~1u)));
-    return multiply_add(draws, (pair >> (16u * (workgroup & 1u))) & 0xffffu, DRAW_SIZE);
+    return multiply_add(draws, (pair >> (16u * (workgroup & 1u))) & 0xffffu, SYSVALS_SIZE);
 }
 
 // Loads the listed draw of a workgroup. If there is a batch, the batch says where the capture begins and how
 // much fits.
 fn use_listed_draw(workgroup: u32) {
-    draw = draw_at(listed_draw(workgroup));
+    let at = listed_draw(workgroup);
+    draw = draw_at(at);
+    listed = bound_of_words(
+        load4_aligned(add_bytes(at, 64u)),
+        load4_aligned(add_bytes(at, 80u)),
+        load4_aligned(add_bytes(at, 96u)),
+        load4_aligned(add_bytes(at, 112u)),
+    );
     first_bytes = vec4<u32>();
     if has_batch() {
         limit_records(load4_aligned(batch_address()).w);
@@ -210,6 +227,12 @@ fn draw_of_words(a: vec4<u32>, b: vec4<u32>, c: vec4<u32>, d: vec4<u32>) -> Draw
     );
 }
 
+fn bound_of_words(a: vec4<u32>, b: vec4<u32>, c: vec4<u32>, d: vec4<u32>) -> Bound {
+    let xfb_address = array<vec2<u32>, 4>(a.xy, a.zw, b.xy, b.zw);
+    let attributes = array<AttributeDescriptor, 1>(AttributeDescriptor(d.xy, d.z, d.w));
+    return Bound(xfb_address, c.xy, attributes);
+}
+
 // Loads the draw from the sysvals in memory at address `at`. The linker inserts a call of this function if the
 // push constants contain only that address.
 fn use_draw_at(at: vec2<u32>) {
@@ -237,6 +260,9 @@ fn slice_bits(flags: u32) -> u32 {
 }
 
 fn xfb_address(buffer: u32) -> vec2<u32> {
+    if is_batched() {
+        return listed.xfb_address[buffer];
+    }
     return sysvals.xfb_address[buffer];
 }
 
@@ -254,6 +280,9 @@ fn xfb_is_bound(buffer: u32) -> bool {
 // The address of the table, which contains the data for which the sysvals have no space: push constants and attribute
 // descriptors.
 fn table_address() -> vec2<u32> {
+    if is_batched() {
+        return listed.table;
+    }
     return sysvals.table;
 }
 

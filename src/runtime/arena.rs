@@ -80,7 +80,7 @@ pub struct ArenaDesc {
 
 impl ArenaDesc {
     /// The largest amount of upload memory that a draw takes, in bytes.
-    const UPLOAD_PER_DRAW: u64 = 208;
+    const UPLOAD_PER_DRAW: u64 = 280;
     /// The largest amount of scratch memory that a draw takes, in bytes.
     const SCRATCH_PER_DRAW: u64 = 144;
     /// The largest amount of upload memory in bytes that a capture takes in addition to its draws.
@@ -205,8 +205,8 @@ impl ArenaDesc {
 // is the only draw of its group, for the group's `Batch`. A draw that the CPU places takes upload memory only.
 const _: () = {
     use super::recorder::SMALL;
-    use crate::sysval::{Batch, DrawSysvals};
-    let placed = size_of::<DrawSysvals>() as u64 + SMALL as u64 * LISTED_BYTES;
+    use crate::sysval::{Batch, Sysvals};
+    let placed = size_of::<Sysvals>() as u64 + SMALL as u64 * LISTED_BYTES;
     // A dispatch whose draws are listed (their parameters and the draw of each workgroup are in memory) has at least
     // two draws, so at least two draws share the memory of its batch.
     assert!(2 * placed + size_of::<Batch>() as u64 <= 2 * ArenaDesc::UPLOAD_PER_DRAW);

@@ -4,7 +4,7 @@
 //!
 //! A capture has [`Sysvals`] in push constants: exactly the 128 bytes that every device supports. They contain the
 //! [`DrawSysvals`] of the draw to capture, or point to draws in memory: to a [`Batch`], in which each workgroup
-//! searches for its draw, or to a list that contains the draw of each workgroup.
+//! searches for its draw, or to a list that contains the [`Sysvals`] of each draw and the draw of each workgroup.
 
 #![forbid(unsafe_code)]
 
@@ -32,7 +32,7 @@ pub const READABLE: u64 = size_of::<setup::RestartedDraw>() as u64;
 /// counted from 1. Both are used as 64-bit integers, and 0 means no address.
 pub type Address = [u32; 2];
 
-/// Push constants of a capture.
+/// Push constants of a capture, and elements of a list of draws ([`set_listed`](Sysvals::set_listed)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Sysvals {
@@ -55,9 +55,9 @@ pub struct Sysvals {
 }
 
 impl Sysvals {
-    /// Declares that the draws are in memory: an array of `count` draws, directly followed by a
-    /// `u16` for each workgroup, the number of its draw. A workgroup never has two draws, because
-    /// their `DrawIndex` may differ.
+    /// Declares that the draws are in memory: an array of `count` [`Sysvals`], directly followed by a `u16` for each
+    /// workgroup, the number of its draw. A workgroup never has two draws, because their `DrawIndex` may differ. The
+    /// members of each element are those of its draw, which replace the ones here, except for `source`: it is not read.
     pub fn set_listed(&mut self, draws: Address, count: u32) {
         self.draw =
             DrawSysvals { index_address: draws, item_count: count, ..DrawSysvals::default() };

@@ -118,18 +118,19 @@ impl Captures {
             return Ok(());
         }
         // SAFETY: the caller's contract.
-        let Some(pipeline) = unsafe { self.current_variant() }? else { return Ok(()) };
-        if is_begun {
+        if !unsafe { self.find_variant() }? || is_begun {
             return Ok(());
         }
         // SAFETY: the caller's contract.
-        if !unsafe { self.join_last(&pipeline) }? {
+        if !unsafe { self.join_last() }? {
             self.state.changed = Changed::ALL;
             let vertex_buffers = self.vertex_buffers();
             let capture = self.spare_capture();
-            let Some(active) = &mut self.active else { return Ok(()) };
+            let (Some(active), Some(variant)) = (&mut self.active, &self.variant) else {
+                return Ok(());
+            };
             let buffers = if active.only_counts { &[][..] } else { &self.state.capture_buffers };
-            let desc = CaptureDesc::new(&pipeline)
+            let desc = CaptureDesc::new(variant)
                 .buffers(buffers)
                 .vertex_buffers(&vertex_buffers)
                 .counters(&active.counters);
@@ -155,10 +156,7 @@ impl Captures {
     ///
     /// # Safety
     /// Everything that is bound is valid.
-    unsafe fn join_last(
-        &mut self,
-        pipeline: &vkxfb::runtime::Pipeline,
-    ) -> Result<bool, RuntimeError> {
+    unsafe fn join_last(&mut self) -> Result<bool, RuntimeError> {
         let orders_captures = |pass: &Pass| self.orders_captures(pass);
         if !self.joins_last || self.pass.as_ref().is_none_or(orders_captures) {
             return Ok(false);
@@ -174,7 +172,8 @@ impl Captures {
         }
         let changed = self.state.changed.variant || self.state.changed.vertex_buffers;
         let vertex_buffers = if changed { self.vertex_buffers() } else { Vec::new() };
-        let desc = CaptureDesc::new(pipeline)
+        let Some(variant) = &self.variant else { return Ok(false) };
+        let desc = CaptureDesc::new(variant)
             .buffers(&self.state.capture_buffers)
             .vertex_buffers(&vertex_buffers)
             .counters(&counters);
@@ -228,18 +227,19 @@ impl Captures {
         self.hoist(Hoisted::Capture(capture, active.descriptor_buffers), active.place, ended);
     }
 
-    /// Returns the variant for the bound pipeline and the current dynamic state. `None` if the
-    /// pipeline does not capture.
+    /// Looks up the variant for the bound pipeline and the current dynamic state. Returns whether there is one: `false`
+    /// if the pipeline does not capture.
+    ///
+    /// # Errors
+    /// The variant cannot be created.
     ///
     /// # Safety
     /// The device is live.
-    unsafe fn current_variant(
-        &mut self,
-    ) -> Result<Option<vkxfb::runtime::Pipeline>, PipelineError> {
+    unsafe fn find_variant(&mut self) -> Result<bool, PipelineError> {
         if !self.state.changed.variant && self.variant.is_some() {
-            return Ok(self.variant.clone());
+            return Ok(true);
         }
-        let Some(pipeline) = self.state.pipeline.clone() else { return Ok(None) };
+        let Some(pipeline) = self.state.pipeline.clone() else { return Ok(false) };
         let cache = vk::PipelineCache::null();
         // SAFETY: the caller's contract.
         let variant = unsafe {
@@ -254,7 +254,7 @@ impl Captures {
             }
         }?;
         self.variant = Some(variant);
-        Ok(self.variant.clone())
+        Ok(true)
     }
 
     /// Returns the vertex buffers for all bindings of the pipeline's vertex input. If no buffer is

@@ -125,7 +125,7 @@ pub(in super::super) struct CollectedDraw {
     pub(in super::super) invocations: u64,
 }
 
-/// What is bound and set for a draw. Draws with the same state may share a dispatch.
+/// What is bound and set for a draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in super::super) struct State {
     /// The index of the pipeline in [`Bindings::pipelines`]. If draws are only counted, there is no such element.
@@ -317,6 +317,15 @@ impl Collected {
 
     pub(in super::super) fn traits_of(&self, draw: &CollectedDraw) -> Traits {
         self.states.get(draw.state).map_or_else(Traits::default, |state| state.traits)
+    }
+
+    /// Whether a dispatch of listed draws may contain draws with either of these states: the same Vulkan pipeline
+    /// captures them with the same descriptor sets. Everything else that is bound or set is a parameter of each draw in
+    /// the list.
+    pub(in super::super) fn share_dispatch(&self, one: usize, other: usize) -> bool {
+        let [one, other] = [one, other].map(|state| self.states.get(state));
+        one.zip(other)
+            .is_some_and(|(one, other)| one.pipeline == other.pipeline && one.sets == other.sets)
     }
 
     /// Whether the draws have geometry or tessellation shaders. Either all draws of a [part](Self::parts) have them, or

@@ -18,8 +18,7 @@
 
 use super::super::collect::{CollectedDraw, MAX_ASSEMBLED_DRAWS};
 use super::place::{
-    LISTED_BYTES, MAX_LISTED_DRAWS, joined_topology, listed_workgroups, shared_topology,
-    unclamped_draw,
+    MAX_LISTED_DRAWS, Placed, joined_topology, listed_workgroups, shared_topology, unclamped_draw,
 };
 use super::{
     Assembly, BatchId, BlockId, CaptureStep, Draws, Planner, Queries, Scratch, Size, Step, Touched,
@@ -173,7 +172,7 @@ impl Planner<'_> {
     }
 
     /// Divides draws into entries on the CPU, which knows their input primitives, and lists them in groups with the
-    /// same state and the same queries. Returns the memory block of the entries' counts, and the block with the
+    /// same pipeline, descriptor sets and queries. Returns the memory block of the entries' counts, and the block with the
     /// addresses of the entries of each group.
     ///
     /// # Errors
@@ -187,7 +186,7 @@ impl Planner<'_> {
             // Draws without input primitives are not listed.
             if count > 0 {
                 primitives += count;
-                self.plan.placed.push(placed);
+                self.plan.placed.push(Placed { draw: placed, state: draw.state });
                 draws.push(draw);
             }
         }
@@ -198,7 +197,10 @@ impl Planner<'_> {
             // A draw has a dispatch of its own if an element of one of its attributes may begin 4 GiB or more after the
             // attribute's first element (`reaches_far`).
             let joins = |draw: &&&CollectedDraw| {
-                is_of_group(head, draw) && !head.reaches_far() && !draw.reaches_far()
+                self.collected.share_dispatch(head.state, draw.state)
+                    && Queries::of(&head.input) == Queries::of(&draw.input)
+                    && !head.reaches_far()
+                    && !draw.reaches_far()
             };
             let others = draws[first + 1..].iter().take(MAX_LISTED_DRAWS - 1).take_while(joins);
             let range = first..first + 1 + others.count();
@@ -207,7 +209,7 @@ impl Planner<'_> {
             let source = if range.len() > 1 { Source::Listed } else { Source::General };
             let size = traits.workgroup_size(&Key::of(source));
             let mut workgroups = 0;
-            for draw in &mut self.plan.placed[range.clone()] {
+            for Placed { draw, .. } in &mut self.plan.placed[range.clone()] {
                 draw.output_count = length;
                 draw.invocations = (draw.item_count * draw.instance_count).div_ceil(length);
                 draw.first_workgroup = workgroups;
@@ -225,8 +227,7 @@ impl Planner<'_> {
         let per_axis = self.limits.workgroups_per_axis;
         for (range, _, _, workgroups) in &listed {
             let workgroups = listed_workgroups(range.len(), *workgroups, per_axis)?;
-            let size = range.len() * size_of::<DrawSysvals>() + workgroups * LISTED_BYTES as usize;
-            self.plan.upload(Upload::Listed { draws: range.clone(), workgroups }, size);
+            self.plan.upload_list(range.clone(), workgroups);
         }
         let count = listed.len();
         let size = count * size_of::<Batch>();
@@ -338,11 +339,6 @@ fn most_items(draw: &CollectedDraw) -> u64 {
         _ => return u64::MAX,
     };
     items.saturating_mul(input.instance_count.into())
-}
-
-/// Whether `draw` can share a dispatch with `first`. Both have geometry or tessellation shaders.
-pub(super) fn is_of_group(first: &CollectedDraw, draw: &CollectedDraw) -> bool {
-    first.state == draw.state && Queries::of(&first.input) == Queries::of(&draw.input)
 }
 
 /// Makes the sysvals of a draw with geometry or tessellation shaders. Its items are input primitives, or slices of

@@ -46,14 +46,16 @@
 //! A draw needs one invocation for each vertex or index, and in a fan two. In a strip, one invocation may capture its
 //! vertex several times.
 //!
-//! * If the CPU places draws (place.rs, resumed.rs), consecutive draws with one [`State`](super::collect::State) share
-//!   a dispatch if each needs at most [`SMALL`] workgroups. Every other draw has its own dispatch. Draws that write
-//!   nothing, because they are empty or the buffers are full, are omitted.
+//! * If the CPU places draws (place.rs, resumed.rs), consecutive draws with the same pipeline and descriptor sets share
+//!   a dispatch if each needs at most [`SMALL`] workgroups
+//!   ([`share_dispatch`](super::collect::Collected::share_dispatch)). Every other draw has its own dispatch. Draws that
+//!   write nothing, because they are empty or the buffers are full, are omitted.
 //! * If the setup kernel places draws, consecutive draws with one state share a dispatch, whatever their size is,
 //!   provided that they agree on primitive restart, and that all need a direct dispatch or all an indirect one
 //!   ([`Size`]).
-//! * Consecutive draws of geometry and tessellation shaders with one state and the same queries share a dispatch,
-//!   whatever their size is. An invocation processes an entry: a run of their primitives or patches.
+//! * Consecutive draws of geometry and tessellation shaders share a dispatch, whatever their size is, if they have the
+//!   same queries, and the same pipeline and descriptor sets, or one state if the setup kernel divides them into
+//!   entries. An invocation processes an entry: a run of their primitives or patches.
 
 #![forbid(unsafe_code)]
 
@@ -77,8 +79,8 @@ pub(super) use self::block::{
 pub(super) use self::geometry::EntryGroup;
 pub(in crate::runtime) use self::geometry::{MAX_ENTRIES, most_entries};
 use self::place::Dispatch;
-pub(super) use self::place::ListedNumber;
 pub(in crate::runtime) use self::place::{LISTED_BYTES, SMALL};
+pub(super) use self::place::{ListedNumber, Placed};
 pub(super) use self::restarts::RestartTables;
 pub(super) use self::setup::Group;
 pub(super) use self::step::{CaptureStep, Draws, Size, Step, Touched, When};
@@ -89,7 +91,7 @@ use crate::lower::kernel::Kernel;
 use crate::runtime::fold::fold;
 use crate::runtime::{Barrier, RuntimeError};
 use crate::sysval::setup::{Finish, Operation};
-use crate::sysval::{Address, DrawSysvals};
+use crate::sysval::{Address, Sysvals};
 
 /// The size in bytes of the positions that one recording writes for the next recording of the capture.
 pub(super) const POSITIONS_SIZE: u64 = size_of::<[u32; MAX_XFB_BUFFERS]>() as u64;
@@ -105,8 +107,8 @@ pub(super) struct Plan {
     /// The ranges of addresses in the capture buffers that are written, if `after` is [`Position::Known`]. Otherwise
     /// only the GPU knows them, and the list is empty or has no meaning.
     pub(super) written: Vec<Range<u64>>,
-    /// The draws that the CPU placed, as shaders read them.
-    pub(super) placed: Vec<DrawSysvals>,
+    /// The draws that the CPU placed.
+    pub(super) placed: Vec<Placed>,
     /// The operations of the finish kernel: first writes of counters and queries whose values the CPU knows, then ends
     /// of queries.
     pub(super) operations: Vec<Operation>,
@@ -225,6 +227,12 @@ impl Plan {
     /// Adds a block of `size` bytes that the GPU writes.
     fn scratch(&mut self, contents: Scratch, size: u64) -> BlockId {
         push_block(&mut self.blocks, Contents::Scratch(contents), size)
+    }
+
+    /// Adds a block with the placed draws in the range `draws`, and a list of `workgroups` numbers.
+    fn upload_list(&mut self, draws: Range<usize>, workgroups: usize) -> BlockId {
+        let size = draws.len() * size_of::<Sysvals>() + workgroups * size_of::<ListedNumber>();
+        self.upload(Upload::Listed { draws, workgroups }, size)
     }
 
     /// Adds a block of `size` bytes that the CPU writes.

@@ -13,7 +13,7 @@ use super::super::collect::{
     CollectedDraw, EndedCapture, Position, Ranges, State, Target, Targets, Traits,
     invocations_per_item,
 };
-use super::{BlockId, CaptureStep, Draws, Planner, Queries, Size, Step, Touched, Upload, When};
+use super::{BlockId, CaptureStep, Draws, Planner, Queries, Size, Step, Touched, When};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::counts::{BoundBuffer, DrawCounts};
 use crate::runtime::fold::{dispatch_size, fold};
@@ -42,13 +42,23 @@ pub(super) const MAX_LISTED_DRAWS: usize = 1 << ListedNumber::BITS;
 /// allows on the axes x and y together.
 const SHARED: u32 = 1 << 20;
 
+/// A draw that the CPU placed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) struct Placed {
+    /// The draw as shaders read it.
+    pub(in super::super) draw: DrawSysvals,
+    /// The index of the draw's state.
+    pub(in super::super) state: usize,
+}
+
 /// A dispatch of draws that the CPU placed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Dispatch {
     /// The draws are the `count` elements of [`Plan::placed`](super::Plan::placed) from index `first` on.
     pub(super) first: usize,
     pub(super) count: usize,
-    /// The index of the draws' state.
+    /// The index of the first draw's state. The other draws have states that
+    /// [share its dispatches](Collected::share_dispatch).
     pub(super) state: usize,
     pub(super) workgroups: u32,
     /// The key of the Vulkan pipeline for the first draw, if the dispatch has only that draw.
@@ -294,10 +304,12 @@ impl Planner<'_> {
     fn place(&mut self, mut placed: DrawSysvals, draw: &CollectedDraw, own: Dispatch) {
         let per_axis = self.limits.workgroups_per_axis;
         let most = SHARED.min(per_axis.saturating_mul(per_axis));
+        let collected = self.collected;
+        let shares = |last: &&mut Dispatch| {
+            last.count < MAX_LISTED_DRAWS && collected.share_dispatch(last.state, draw.state)
+        };
         let plan = &mut *self.plan;
-        let last = plan.dispatches.last_mut();
-        let last = last.filter(|last| last.state == own.state && last.count < MAX_LISTED_DRAWS);
-        if let Some(last) = last
+        if let Some(last) = plan.dispatches.last_mut().filter(shares)
             && let (Some(before), Some(more)) = (last.shared, own.shared)
             && before + more <= most
         {
@@ -309,7 +321,7 @@ impl Planner<'_> {
         } else {
             plan.dispatches.push(own);
         }
-        plan.placed.push(placed);
+        plan.placed.push(Placed { draw: placed, state: draw.state });
     }
 
     /// Adds an operation that adds counted primitives to their query, unless both numbers are 0.
@@ -361,8 +373,8 @@ impl Planner<'_> {
         let Dispatch { first, count, state, workgroups, own, topology, .. } = *dispatch;
         let is_unchecked = count == 1 && own.source == Source::Pushed && !own.checked;
         match self.plan.placed.get(first) {
-            Some(placed) if is_unchecked && topology == Some(XfbTopology::TriFan) => {
-                let invocations = placed.item_count + placed.item_count.div_ceil(2);
+            Some(Placed { draw, .. }) if is_unchecked && topology == Some(XfbTopology::TriFan) => {
+                let invocations = draw.item_count + draw.item_count.div_ceil(2);
                 let traits = self.collected.states.get(state).map(|state| state.traits);
                 invocations.div_ceil(traits.unwrap_or_default().workgroup_size(&own))
             }
@@ -418,7 +430,7 @@ impl Planner<'_> {
         for number in 0..self.plan.dispatches.len() {
             let dispatch = self.plan.dispatches[number];
             let draws = match dispatch.count {
-                1 => Draws::Pushed(self.plan.placed[dispatch.first]),
+                1 => Draws::Pushed(self.plan.placed[dispatch.first].draw),
                 count => Draws::Listed(self.list(number)?, count),
             };
             self.plan.steps.push(Step::Capture(CaptureStep {
@@ -436,10 +448,9 @@ impl Planner<'_> {
     pub(super) fn list(&mut self, number: usize) -> Result<BlockId, RuntimeError> {
         let dispatch = self.plan.dispatches[number];
         let per_axis = self.limits.workgroups_per_axis;
-        let workgroups = listed_workgroups(dispatch.count, dispatch.workgroups, per_axis)?;
         let draws = dispatch.first..dispatch.first + dispatch.count;
-        let size = draws.len() * size_of::<DrawSysvals>() + workgroups * LISTED_BYTES as usize;
-        Ok(self.plan.upload(Upload::Listed { draws, workgroups }, size))
+        let workgroups = listed_workgroups(dispatch.count, dispatch.workgroups, per_axis)?;
+        Ok(self.plan.upload_list(draws, workgroups))
     }
 
     /// Whether Vulkan pipelines for one draw ([`Source::Pushed`]) support this draw: all elements of an attribute begin

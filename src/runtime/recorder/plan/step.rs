@@ -57,7 +57,8 @@ pub(in super::super) enum Touched {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in super::super) struct CaptureStep {
     pub(in super::super) key: Key,
-    /// The index of the state that the draws share.
+    /// The index of the draws' state. If the draws are listed, it is the first one's, and the state of each other draw
+    /// [shares its dispatches](super::super::collect::Collected::share_dispatch).
     pub(in super::super) state: usize,
     pub(in super::super) draws: Draws,
     pub(in super::super) size: Size,

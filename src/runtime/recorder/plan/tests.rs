@@ -316,6 +316,28 @@ fn large_draws_of_pipelines_that_stage_are_checked() {
     assert_eq!(staged(600), "capture one pushed, workgroups 10: Pushed, List");
 }
 
+/// The list of a dispatch contains what is bound for each draw, except for the pipeline and the descriptor sets.
+#[test]
+fn small_draws_with_the_same_pipeline_and_sets_share_a_dispatch() {
+    let with = |change: fn(&mut State)| {
+        let mut collected = captured(&[draw(LIST, 300); 4]);
+        let mut other = collected.states[0];
+        change(&mut other);
+        collected.states.push(other);
+        collected.draws[1].state = 1;
+        collected.draws[2].state = 1;
+        plan(&ADDRESSES, &collected, &NO_COUNTERS).split_off(1)
+    };
+    let shared = ["capture 4 listed, workgroups 20: Listed, indexed, checked"];
+    assert_eq!(with(|state| state.attributes = 1), shared);
+    assert_eq!(with(|state| state.constants = 1), shared);
+    assert_eq!(with(|state| state.traits.vertices = 299), shared);
+    let alone = "capture one pushed, workgroups 5: Pushed, List";
+    let apart = [alone, "capture 2 listed, workgroups 10: Listed, indexed, checked", alone];
+    assert_eq!(with(|state| state.pipeline = 1), apart);
+    assert_eq!(with(|state| state.sets = 1), apart);
+}
+
 /// Draws of a pipeline that captures no output are not counted, even if buffers are bound.
 #[test]
 fn draws_without_captured_outputs_are_not_counted() {
@@ -506,6 +528,11 @@ fn geometry_shaders_count_before_they_store() {
     let collected = with_geometry(&draws);
     let both = [&counting[..], &storing[..]].concat();
     assert_eq!(plan(&ADDRESSES, &collected, &NO_COUNTERS), both);
+    // Push constants may change from draw to draw.
+    let mut changed = with_geometry(&draws);
+    changed.states.push(State { constants: 1, ..changed.states[0] });
+    changed.draws[3].state = 1;
+    assert_eq!(plan(&ADDRESSES, &changed, &NO_COUNTERS), both);
     assert_eq!(plan(&DESCRIPTORS, &collected, &COUNTERS), both);
     // Without a capture buffer no record is stored, but queries still count primitives.
     let mut unbound = with_geometry(&draws);
@@ -561,8 +588,8 @@ fn geometry_shaders_that_always_emit_as_much_are_not_counted() {
     plan_of_both.make(&ADDRESSES, &collected, &NO_COUNTERS, true).unwrap();
     let [list, strip] = plan_of_both.placed[..] else { panic!("{:?}", plan_of_both.placed) };
     // Each triangle becomes six lines: three in each of two invocations.
-    assert_eq!((list.item_count, list.output_end), (100, 100 * 6 * 2));
-    assert_eq!((strip.base_record, strip.item_count), (1200, (1 << 20) - 2));
+    assert_eq!((list.draw.item_count, list.draw.output_end), (100, 100 * 6 * 2));
+    assert_eq!((strip.draw.base_record, strip.draw.item_count), (1200, (1 << 20) - 2));
     assert_eq!(plan_of_both.captured.unwrap().primitives_needed, (100 + (1 << 20) - 2) * 6);
     // If the position of the first draw is not known, the GPU counts the emitted primitives, although their number
     // follows from the draws.
@@ -583,8 +610,8 @@ fn large_draws_have_long_entries() {
     plan.make(&ADDRESSES, &with_geometry(&draws), &NO_COUNTERS, true).unwrap();
     let [group] = plan.entry_groups[..] else { panic!("{:?}", plan.entry_groups) };
     let length = ((1u64 << 20) + 1 + (1 << 30)).div_ceil(1 << 10) as u32;
-    assert!(plan.placed.iter().all(|draw| draw.output_count == length));
-    let entries: Vec<u32> = plan.placed.iter().map(|draw| draw.invocations).collect();
+    assert!(plan.placed.iter().all(|placed| placed.draw.output_count == length));
+    let entries: Vec<u32> = plan.placed.iter().map(|placed| placed.draw.invocations).collect();
     assert_eq!(entries, [1, 1, (1 << 30) / length + 1]);
     assert!(group.blocks.unwrap()[1] <= (1024 + 3 * 64) / ENTRIES_PER_BLOCK + 1, "{group:?}");
     let is_scratch = |block: &&Block| matches!(block.contents, Contents::Scratch(_));
@@ -730,13 +757,11 @@ fn are_joined(collected: &Collected) -> bool {
     if joined {
         check(&plan);
         let steps: Vec<String> = plan.steps.iter().map(described).collect();
-        let captures = "capture one pushed, workgroups 5: Pushed, List";
         assert_eq!(
             steps,
             [
                 "barrier BetweenCaptures InOrder Captured",
-                captures,
-                captures,
+                "capture 2 listed, workgroups 10: Listed, indexed, checked",
                 "barrier BeforeFinish Touched Operations { first: 0, end: 2 }",
                 "Finish 2 x 1"
             ]
@@ -779,7 +804,10 @@ fn captures_that_continue_are_placed_behind_each_other() {
     let mut plan = Plan::default();
     assert!(plan.make_joined(&ADDRESSES, &collected, &COUNTERS).unwrap());
     check(&plan);
-    assert_eq!(plan.placed.iter().map(|draw| draw.base_record).collect::<Vec<_>>(), [0, 300]);
+    assert_eq!(
+        plan.placed.iter().map(|placed| placed.draw.base_record).collect::<Vec<_>>(),
+        [0, 300]
+    );
     let stored: Vec<_> =
         plan.operations.iter().map(|operation| (operation.address, operation.values[0])).collect();
     assert_eq!(stored, [(COUNTERS[0], 9600)]);

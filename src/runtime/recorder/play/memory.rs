@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::super::collect::{Attributes, Collected, Position, State, Target};
 use super::super::plan::{
-    BatchId, Block, BlockId, Contents, ListedNumber, Plan, Scratch, Step, Upload,
+    BatchId, Block, BlockId, Contents, ListedNumber, Placed, Plan, Scratch, Step, Upload,
 };
 use super::{PlacedState, Playback, Player};
 use crate::capture::MAX_XFB_BUFFERS;
@@ -20,7 +20,7 @@ use crate::sysval::entries::{
 use crate::sysval::setup::{
     Finish, Fused, Input, Operation, Progress, Reduction, RestartRange, Resume, Setup, operation,
 };
-use crate::sysval::{Address, AttributeDescriptor, Batch, DrawSysvals, join, split};
+use crate::sysval::{Address, AttributeDescriptor, Batch, Sysvals, join, split};
 
 impl Player<'_> {
     /// Reserves the memory of the plan and of its tables, and assigns descriptors to all buffers that the plan
@@ -369,26 +369,33 @@ impl Player<'_> {
         }
     }
 
-    /// Writes draws, and behind them a list of `workgroups` numbers: the number of the draw of each workgroup, so that
-    /// no workgroup has to search for its draw.
+    /// Writes the sysvals of draws, and behind them a list of `workgroups` numbers: the number of the draw of each
+    /// workgroup, so that no workgroup has to search for its draw.
     fn write_list(
         &self,
         part: &mut Part,
-        placed: &[DrawSysvals],
+        placed: &[Placed],
         workgroups: usize,
     ) -> Result<Suballocation, RuntimeError> {
-        let draws_size = size_of_val(placed);
+        let draws_size = size_of::<Sysvals>() * placed.len();
         part.push_with(draws_size + workgroups * size_of::<ListedNumber>(), |target| {
             let (draws, list) = target.split_at_mut(draws_size.min(target.len()));
-            let targets = draws.chunks_exact_mut(size_of::<DrawSysvals>());
-            for (target, draw) in targets.zip(placed) {
-                target.copy_from_slice(bytemuck::bytes_of(&self.resolved_draw(*draw)));
+            let targets = draws.chunks_exact_mut(size_of::<Sysvals>());
+            let mut last = None;
+            for (target, Placed { draw, state }) in targets.zip(placed) {
+                let bound = match last {
+                    Some((number, bound)) if number == *state => bound,
+                    _ => self.sysvals_of_state(*state),
+                };
+                last = Some((*state, bound));
+                let sysvals = Sysvals { draw: self.resolved_draw(*draw), ..bound };
+                target.copy_from_slice(bytemuck::bytes_of(&sysvals));
             }
             let mut number = 0;
             let targets = list.chunks_exact_mut(size_of::<ListedNumber>());
             for (workgroup, target) in (0..).zip(targets) {
                 let next = placed.get(number + 1);
-                if next.is_some_and(|next| next.first_workgroup == workgroup) {
+                if next.is_some_and(|next| next.draw.first_workgroup == workgroup) {
                     number += 1;
                 }
                 // The number fits: a list has at most `MAX_LISTED_DRAWS` draws, the number of values of `ListedNumber`.

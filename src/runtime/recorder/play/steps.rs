@@ -243,7 +243,7 @@ impl Player<'_> {
 
     /// Returns the sysvals of the state with index `number`. Their `draw` is the default, and
     /// [`sysvals_of`](Self::sysvals_of) sets what depends on the draws.
-    fn sysvals_of_state(&self, number: usize) -> Sysvals {
+    pub(super) fn sysvals_of_state(&self, number: usize) -> Sysvals {
         let target = |t: Option<Target>| t.map_or(Address::default(), |t| self.resolve(t.address));
         let state = self.collected.states[number];
         let attributes = self.bindings.attributes[state.attributes];
