@@ -10,6 +10,10 @@ pub use crate::runtime::capabilities::version_string;
 pub use crate::runtime::checks::check_limit;
 pub use crate::runtime::context::ContextId;
 pub use crate::runtime::context::overrides;
+pub use crate::runtime::descriptor_heaps::{
+    BoundHeaps, CopyAddress, DescriptorPlace, DescriptorState, HeapCommands, HeapInterface,
+    HeapRange, MovedData, ParameterTransport, StageChain,
+};
 pub use crate::runtime::fold::fold;
 pub use crate::runtime::identity::DeviceIdentity;
 pub use crate::runtime::pipeline::compute_pipeline;

@@ -34,6 +34,10 @@ fn why_hidden(name: &CStr, support: &CaptureSupport) -> Option<&'static str> {
     if name == ext::descriptor_buffer::NAME && support.required.address_source().is_none() {
         return Some("captures use descriptors of their own, for lack of bufferDeviceAddress");
     }
+    // The same is true of descriptor heaps.
+    if name == c"VK_EXT_descriptor_heap" && support.required.address_source().is_none() {
+        return Some("captures use descriptors of their own, for lack of bufferDeviceAddress");
+    }
     // The commands of this extension can be captured, so it is in `SHOWN`, the list of the extensions that programs may
     // see. It is hidden anyway, because its flags for buffer usages include transform feedback, and the layer does not
     // remove these flags for the driver.

@@ -200,6 +200,16 @@ pub(crate) unsafe fn hoisted(handle: vk::CommandBuffer) -> Vec<Hoisted> {
     found.map(Recorded::hoisted).unwrap_or_default()
 }
 
+/// Whether a secondary command buffer inherits descriptor heaps. Several threads may call this at the same time.
+///
+/// # Safety
+/// The contract of [`hoisted`].
+pub(crate) unsafe fn inherits_heaps(handle: vk::CommandBuffer) -> bool {
+    // SAFETY: the caller's contract: other threads may read the state, and no thread writes to it.
+    let found = (unsafe { table::find(handle).as_ref() }).and_then(Option::as_ref);
+    found.is_some_and(Recorded::inherits_heaps)
+}
+
 /// Returns the event waits (`vkCmdWaitEvents`) of a secondary command buffer that is executed inside a render pass, and
 /// `None` for other command buffers. Several threads may call this at the same time.
 ///

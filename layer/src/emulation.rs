@@ -5,8 +5,10 @@ pub(crate) mod addresses;
 pub(crate) mod captures;
 mod default_attributes;
 mod descriptor_buffers;
+pub(crate) mod descriptor_heaps;
 mod descriptor_pools;
 mod graphics_pipelines;
+mod heap_mappings;
 pub(crate) mod layouts;
 mod memory;
 pub(crate) mod objects;
@@ -21,10 +23,11 @@ pub(crate) mod state;
 use std::ffi::CStr;
 use std::sync::Arc;
 
-use ash::vk;
+use vkxfb::internal::{DescriptorState, ParameterTransport};
 use vkxfb::runtime::{ConditionalRendering, Context, Kernels, QueryKind, RuntimeError};
 
 use self::default_attributes::DefaultAttributes;
+use self::descriptor_heaps::Commands;
 use self::layouts::SetLayout;
 use self::memory::Memory;
 use self::objects::Objects;
@@ -32,6 +35,7 @@ use self::queries::Queries;
 use crate::capture_support::CaptureSupport;
 use crate::error::{Error, FAILED};
 use crate::instance::InstanceData;
+use crate::registry::vk;
 use crate::withheld::{Functions, Templates};
 
 /// The objects with which the layer emulates transform feedback on a device.
@@ -42,6 +46,8 @@ pub(crate) struct Emulation {
     /// memory.
     context: Context,
     kernels: Kernels,
+    /// `None` if the device was created without `VK_EXT_descriptor_heap`.
+    heaps: Option<HeapSupport>,
     memory: Memory,
     objects: Objects,
     /// The values that vertex shader inputs without an attribute have. `None` if the device does
@@ -55,6 +61,15 @@ pub(crate) struct Emulation {
     /// The descriptor update templates of the device. They say how to read the data that programs
     /// push with `vkCmdPushDescriptorSetWithTemplate`.
     templates: Arc<Templates>,
+}
+
+/// What captures need where the program uses descriptor heaps (`VK_EXT_descriptor_heap`).
+struct HeapSupport {
+    /// The context for recording while heaps or push data are valid: with push constants captures would invalidate them.
+    context: Context,
+    commands: Arc<Commands>,
+    /// `maxPushDataSize`
+    max_push_data: u32,
 }
 
 impl Emulation {
@@ -98,6 +113,13 @@ impl Emulation {
             let (capabilities, required) = (support.capabilities.clone(), support.required.clone());
             let mut context = Context::new(&next, &table, capabilities, required)?;
             context.set_optimizes_shaders(instance.settings.optimize_shaders);
+            let heaps = Commands::new(&functions).map(|commands| {
+                context.set_heap_commands(Arc::clone(&commands) as Arc<_>);
+                let mut context = context.clone();
+                context.set_parameter_transport(ParameterTransport::PushData);
+                let max_push_data = max_push_data(instance, physical_device);
+                HeapSupport { context, commands, max_push_data }
+            });
             let addresses = context.has_addresses();
             let memory = Memory::new(&next, physical_device, &table, addresses)
                 .map_err(|error| Error::Runtime(error.to_string(), FAILED))?;
@@ -110,6 +132,7 @@ impl Emulation {
             Ok(Self {
                 context,
                 kernels,
+                heaps,
                 memory,
                 objects,
                 default_attributes,
@@ -149,6 +172,14 @@ impl Emulation {
 
     pub(crate) const fn context(&self) -> &Context {
         &self.context
+    }
+
+    /// Returns the context for recording while these descriptors are valid.
+    fn context_for(&self, descriptors: DescriptorState) -> &Context {
+        match (descriptors, &self.heaps) {
+            (DescriptorState::Heaps(_), Some(heaps)) => &heaps.context,
+            _ => &self.context,
+        }
     }
 
     const fn kernels(&self) -> &Kernels {
@@ -207,4 +238,23 @@ impl Emulation {
             unsafe { begin(cmd, &raw const info) };
         }
     }
+}
+
+/// Returns `maxPushDataSize`.
+///
+/// # Safety
+/// The physical device is live, and supports `VK_EXT_descriptor_heap`.
+unsafe fn max_push_data(instance: &InstanceData, physical_device: vk::PhysicalDevice) -> u32 {
+    type Limits = vk::PhysicalDeviceDescriptorHeapPropertiesEXT;
+    // SAFETY: all members may be zero.
+    let mut limits: Limits = unsafe { std::mem::zeroed() };
+    limits.s_type = <Limits as vk::TaggedStructure>::STRUCTURE_TYPE;
+    let p_next = (&raw mut limits).cast();
+    let mut properties = vk::PhysicalDeviceProperties2 { p_next, ..Default::default() };
+    let optional = &instance.optional;
+    if let Some(get) = optional.properties2.or(optional.properties2_khr) {
+        // SAFETY: the caller's contract.
+        unsafe { get(physical_device, &raw mut properties) };
+    }
+    u32::try_from(limits.max_push_data_size).unwrap_or(u32::MAX)
 }

@@ -48,7 +48,7 @@ use crate::setters::setters;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::emit::Builder;
 use crate::spirv::link::Linker;
-use crate::spirv::{Id, Module, Section};
+use crate::spirv::{Id, Instruction, Module, Section};
 use crate::sysval::Batch;
 use crate::sysval::setup::RestartedDraw;
 use crate::vertex_input::VertexInput;
@@ -466,6 +466,12 @@ fn declare_workgroup_size(builder: &mut Builder<'_>, spec_id: u32, default: u32)
     size
 }
 
+/// Whether an `OpDecorate` with `BuiltIn` is that of a descriptor heap, which is no input or output of a stage.
+fn is_of_heap(i: Instruction<'_>) -> bool {
+    const HEAPS: [BuiltIn; 2] = [BuiltIn::SamplerHeapEXT, BuiltIn::ResourceHeapEXT];
+    i.is(Op::Decorate) && HEAPS.iter().any(|heap| i.operand(2) == *heap as u32)
+}
+
 /// Makes inputs and outputs `Private`, and removes the decorations, capabilities and extensions that only apply to
 /// inputs and outputs.
 fn strip_interface(module: &mut Module, declarations: &Declarations) {
@@ -481,7 +487,7 @@ fn strip_interface(module: &mut Module, declarations: &Declarations) {
     // second WorkgroupSize, and it no longer has the capabilities that ClipDistance and similar
     // built-ins require.
     module.retain(Section::Annotations, |i| {
-        interface::decoration_of(i) != Some(Decoration::BuiltIn as u32)
+        interface::decoration_of(i) != Some(Decoration::BuiltIn as u32) || is_of_heap(i)
     });
     interface::make_private(module, &INTERFACE);
 }

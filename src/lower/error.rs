@@ -155,6 +155,15 @@ pub enum LowerError {
         /// The type in words.
         ty: String,
     },
+    /// Push constants are accessed by untyped pointers in a way that has no typed equivalent.
+    #[error(
+        "push constants of {variable} are accessed by untyped pointers (SPV_KHR_untyped_pointers) as other types than \
+         that of the variable"
+    )]
+    UntypedPushConstants {
+        /// The variable's name or id.
+        variable: String,
+    },
     /// The offset of a push constant is not known or not supported.
     #[error("push constant {member}, or a part of it, {problem}")]
     PushConstantLayout {

@@ -199,6 +199,7 @@ impl<'a> Shader<'a> {
         let mut module = Module::parse(self.words)?;
         let mut spec_ids = specialize(&mut module, self.specialization)?;
         spec_ids.extend(self.specialization.iter().map(|constant| constant.constant_id));
+        push_constants::make_typed(&mut module);
         tracing::debug!(words = self.words.len(), ?spec_ids, "module read");
         Ok((module, spec_ids))
     }

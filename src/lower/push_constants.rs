@@ -9,6 +9,7 @@
 
 mod layout;
 mod types;
+mod untyped;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -17,13 +18,14 @@ use spirv::{Op, StorageClass};
 
 use self::layout::Value;
 pub(super) use self::types::place_label;
+pub(super) use self::untyped::make_typed;
 use super::LowerError;
 use super::functions::Function;
 use super::interface;
 use super::store::{Loaded, gather};
 use super::widen::{WideTypes, Widened};
 use crate::spirv::NumericClass;
-use crate::spirv::declarations::{Declarations, Variable};
+use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::{EntryPoint, debug_info_sets, entry_functions, is_of_sets};
 use crate::spirv::link::{LinkError, Linker};
@@ -73,6 +75,13 @@ impl PushConstants {
         let variables = used_variables(declarations, used);
         if variables.is_empty() {
             return Ok(Self::default());
+        }
+        let is_untyped = |variable: &&&Variable| {
+            matches!(declarations.ty(variable.pointer), Some(Type::UntypedPointer { .. }))
+        };
+        if let Some(untyped) = variables.iter().find(is_untyped) {
+            let variable = declarations.label(untyped.id);
+            return Err(LowerError::UntypedPushConstants { variable });
         }
         let mut is_only_moved = false;
         for variable in &variables {

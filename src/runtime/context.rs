@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ash::{ext, vk};
 
 use super::barrier::{Barrier, ConsumerScope, Scope};
+use super::descriptor_heaps::{HeapCommands, ParameterTransport, record_parameters};
 use super::descriptors::TableLimits;
 use super::extensions::{AddressFn, DrawIndirectCountFn, TransformFeedbackFn};
 use super::recorder::{MAX_ENTRIES, SMALL};
@@ -100,6 +101,8 @@ struct Shared {
     indirect_draws: bool,
     omitted: Option<Barrier>,
     debug_utils: Option<Arc<ext::debug_utils::Device>>,
+    heap_commands: Option<Arc<dyn HeapCommands>>,
+    transport: ParameterTransport,
 }
 
 impl fmt::Debug for Context {
@@ -165,6 +168,8 @@ impl Context {
             indirect_draws: !capabilities.identity().needs(WorkaroundEffect::NoIndirectDraws),
             omitted: None,
             debug_utils: None,
+            heap_commands: None,
+            transport: ParameterTransport::default(),
             capabilities,
         };
         Ok(Self { shared: Arc::new(shared) })
@@ -235,6 +240,45 @@ impl Context {
 
     pub(super) fn set_debug_utils_functions(&mut self, functions: ext::debug_utils::Device) {
         Arc::make_mut(&mut self.shared).debug_utils = Some(Arc::new(functions));
+    }
+
+    /// Sets the commands of `VK_EXT_descriptor_heap`. Captures need them for pipelines [in descriptor
+    /// heaps](super::descriptor_heaps), and in command buffers that use heaps.
+    #[doc(hidden)]
+    pub fn set_heap_commands(&mut self, commands: Arc<dyn HeapCommands>) {
+        Arc::make_mut(&mut self.shared).heap_commands = Some(commands);
+    }
+
+    pub(super) fn heap_commands(&self) -> Option<&Arc<dyn HeapCommands>> {
+        self.shared.heap_commands.as_ref()
+    }
+
+    /// Sets how kernels get their parameters if they are recorded without a capture. In a command buffer that uses
+    /// descriptor heaps, all functions of this crate have to be called with a clone of the context for which this is
+    /// [`ParameterTransport::PushData`].
+    #[doc(hidden)]
+    pub fn set_parameter_transport(&mut self, transport: ParameterTransport) {
+        Arc::make_mut(&mut self.shared).transport = transport;
+    }
+
+    pub(super) fn parameter_transport(&self) -> ParameterTransport {
+        self.shared.transport
+    }
+
+    /// Records the parameters of a compute shader, at offset 0.
+    ///
+    /// # Safety
+    /// The requirements of [`record_parameters`] apply.
+    pub(super) unsafe fn push_parameters(
+        &self,
+        transport: ParameterTransport,
+        cmd: vk::CommandBuffer,
+        layout: vk::PipelineLayout,
+        bytes: &[u8],
+    ) {
+        let commands = self.heap_commands();
+        // SAFETY: the caller's contract.
+        unsafe { record_parameters(transport, self.device(), commands, cmd, layout, bytes) };
     }
 
     /// The features that the device was created with, as they were passed to [`new`](Self::new).

@@ -9,7 +9,7 @@ use super::addresses::{BufferRange, address, resolve};
 use super::arena::{Suballocation, aligned};
 use super::descriptors::{LastSets, Purpose, Table, User};
 use super::fold::fold;
-use super::kernels::Pipelines;
+use super::kernels::{Dispatch, Pipelines};
 use super::{ArenaAccess, Barrier, Context, Kernels, RuntimeError};
 use crate::lower::kernel::Kernel;
 use crate::sysval::{Address, join, split};
@@ -110,7 +110,7 @@ impl<'a> Job<'a> {
         let Self { ctx, mut arena, kernels, cmd, mut table } = self;
         let workgroups = fold(workgroups, ctx.max_workgroups_per_axis())?;
         // SAFETY: the caller's contract.
-        unsafe { kernels.get(ctx, kernel, vk::PipelineCache::null()) }?;
+        unsafe { kernels.get(ctx, ctx.parameter_transport(), kernel, vk::PipelineCache::null()) }?;
         let upload = upload.iter().map(|bytes| aligned(*bytes)).sum();
         // SAFETY: the caller's contract.
         unsafe { arena.reserve(ctx, upload, 0) }?;
@@ -135,10 +135,11 @@ impl<'a> Job<'a> {
                 return Err(error);
             }
         };
+        let dispatch = Dispatch { kernel, parameters: parameters.address, workgroups };
         // SAFETY: the caller's contract.
         unsafe {
             ctx.kernel_barrier(cmd, Barrier::BeforeJob);
-            kernels.dispatch(ctx, cmd, set, kernel, parameters.address, workgroups)?;
+            kernels.dispatch(ctx, cmd, ctx.parameter_transport(), set, &dispatch)?;
             ctx.kernel_barrier(cmd, behind);
         }
         Ok(parameters)

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use ash::vk;
 
 use super::checks::check_limit;
+use super::descriptor_heaps::ParameterTransport;
 use super::descriptors::PipelineLayout;
 use super::destroy::DestroyObject;
 use super::lazy::LazyPipeline;
-use super::pipeline::compute_pipeline;
+use super::pipeline::{ComputeResources, compute_pipeline_with};
 use super::{Context, RuntimeError};
 use crate::lower::Backend;
 use crate::lower::kernel::{self, KERNEL_CONSTANTS_SIZE, Kernel};
@@ -27,8 +28,16 @@ pub struct Kernels {
 #[derive(Debug)]
 pub(super) struct Pipelines {
     layout: PipelineLayout,
-    /// The pipelines, indexed by [`Kernel`].
-    pipelines: [LazyPipeline; Kernel::ALL.len()],
+    /// The pipelines with push constants and those with push data, each indexed by [`Kernel`].
+    pipelines: [[LazyPipeline; Kernel::ALL.len()]; 2],
+}
+
+/// The dispatch of a kernel.
+pub(super) struct Dispatch {
+    pub kernel: Kernel,
+    /// The address of the kernel's parameters.
+    pub parameters: u64,
+    pub workgroups: [u32; 2],
 }
 
 impl Kernels {
@@ -88,7 +97,7 @@ impl Kernels {
         let Some(pipelines) = &self.pipelines else { return Ok(()) };
         for kernel in kernels {
             // SAFETY: the caller's contract.
-            unsafe { pipelines.get(ctx, *kernel, cache) }?;
+            unsafe { pipelines.get(ctx, ctx.parameter_transport(), *kernel, cache) }?;
         }
         Ok(())
     }
@@ -112,7 +121,7 @@ impl<A: ?Sized> DestroyObject<A> for Kernels {
         let Some(Pipelines { layout, pipelines }) = self.pipelines.as_deref() else { return };
         // SAFETY: the caller's contract; null handles are ignored.
         unsafe {
-            for pipeline in pipelines {
+            for pipeline in pipelines.as_flattened() {
                 ctx.device().destroy_pipeline(pipeline.raw(), None);
             }
             layout.destroy(ctx);
@@ -145,10 +154,11 @@ impl Pipelines {
     pub(super) unsafe fn get(
         &self,
         ctx: &Context,
+        transport: ParameterTransport,
         kernel: Kernel,
         cache: vk::PipelineCache,
     ) -> Result<vk::Pipeline, RuntimeError> {
-        self.pipelines[kernel as usize].get_or_make(|| {
+        self.pipelines[transport as usize][kernel as usize].get_or_make(|| {
             let _span = tracing::debug_span!("kernel", ?kernel).entered();
             let target = kernel::Target {
                 resources: ctx.resource_plan()?,
@@ -158,9 +168,13 @@ impl Pipelines {
             let words = kernel::for_pipeline(kernel, &target, ctx.optimizes_shaders())
                 .map_err(|error| RuntimeError::InvalidShader(error.to_string()))?;
             let (none, entry) = (vk::SpecializationInfo::default(), kernel.entry_point());
+            let resources = match transport {
+                ParameterTransport::PushConstants => ComputeResources::sets(self.layout.raw),
+                ParameterTransport::PushData => ComputeResources::Heaps(None),
+            };
             // SAFETY: the caller's contract; the words are a valid module with that entry point.
             let made = unsafe {
-                compute_pipeline(ctx.device(), cache, self.layout.raw, &words, entry, &none)
+                compute_pipeline_with(resources, ctx.device(), cache, &words, entry, &none)
             }?;
             let name = entry.to_string_lossy();
             ctx.name(made, &format!("vkxfb {}", name.trim_start_matches("xfb_")));
@@ -174,30 +188,28 @@ impl Pipelines {
     /// The errors of [`Kernels::prepare`], if the pipeline does not exist yet.
     ///
     /// # Safety
-    /// `cmd` is in the recording state, outside of a render pass instance. `parameters` is the address of the kernel's
-    /// parameters. Under the descriptor plan `set` contains the buffers that the kernel accesses. The parameters and
+    /// `cmd` is in the recording state, outside of a render pass instance. Under the descriptor plan `set` contains the buffers that the kernel accesses. The parameters and
     /// the set stay valid while the command buffer is executed.
     pub(super) unsafe fn dispatch(
         &self,
         ctx: &Context,
         cmd: vk::CommandBuffer,
+        transport: ParameterTransport,
         set: Option<vk::DescriptorSet>,
-        kernel: Kernel,
-        parameters: u64,
-        [x, y]: [u32; 2],
+        dispatch: &Dispatch,
     ) -> Result<(), RuntimeError> {
+        let &Dispatch { kernel, parameters, workgroups: [x, y] } = dispatch;
         // SAFETY: the caller's contract.
-        let pipeline = unsafe { self.get(ctx, kernel, vk::PipelineCache::null()) }?;
-        let stage = vk::ShaderStageFlags::COMPUTE;
-        let device = ctx.device();
+        let pipeline = unsafe { self.get(ctx, transport, kernel, vk::PipelineCache::null()) }?;
+        let (device, layout) = (ctx.device(), self.layout.raw);
         // SAFETY: the caller's contract.
         unsafe {
             let point = vk::PipelineBindPoint::COMPUTE;
             device.cmd_bind_pipeline(cmd, point, pipeline);
             if let Some(set) = set {
-                device.cmd_bind_descriptor_sets(cmd, point, self.layout.raw, 0, &[set], &[]);
+                device.cmd_bind_descriptor_sets(cmd, point, layout, 0, &[set], &[]);
             }
-            device.cmd_push_constants(cmd, self.layout.raw, stage, 0, &parameters.to_le_bytes());
+            ctx.push_parameters(transport, cmd, layout, &parameters.to_le_bytes());
             device.cmd_dispatch(cmd, x, y, 1);
         }
         Ok(())

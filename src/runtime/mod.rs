@@ -54,6 +54,7 @@ mod choice;
 pub(crate) mod context;
 mod create_device;
 mod debug_utils;
+pub(crate) mod descriptor_heaps;
 mod descriptors;
 mod destroy;
 mod draw_arguments;

@@ -28,10 +28,12 @@ pub(super) use self::check::{check_control_points, check_input, check_topology, 
 use self::compute::ComputePipelines;
 pub use self::create::PipelineSpecialization;
 pub use self::create::compute_pipeline;
+pub(super) use self::create::{ComputeResources, compute_pipeline_with};
 use self::create::{create_layout, entry_name, graphics_pipeline, push_constant_range, stages};
 pub use self::expected::ExpectedDraws;
 pub(super) use self::key::{Key, Source};
 use super::context::ContextId;
+use super::descriptor_heaps::{DescriptorPlace, HeapInterface};
 use super::descriptors::PipelineLayout;
 use super::destroy::DestroyObject;
 use super::pulling::PulledAttribute;
@@ -106,9 +108,9 @@ pub struct PipelineDesc<'a> {
     pub prepared: &'a [ExpectedDraws],
     /// The pipeline cache that [`Pipeline::new`] uses, or null.
     pub cache: vk::PipelineCache,
-    /// Whether the application's sets are in descriptor buffers. Only the compute backend reads this.
+    /// Where the application's descriptors are. Only the compute backend reads this.
     #[doc(hidden)]
-    pub descriptor_buffers: bool,
+    pub descriptors: &'a DescriptorPlace,
 }
 
 impl<'a> PipelineDesc<'a> {
@@ -129,7 +131,7 @@ impl<'a> PipelineDesc<'a> {
             render_pass: vk::RenderPass::null(),
             prepared: &[],
             cache: vk::PipelineCache::null(),
-            descriptor_buffers: false,
+            descriptors: &DescriptorPlace::Sets,
         }
     }
 
@@ -143,7 +145,7 @@ impl<'a> PipelineDesc<'a> {
 
     setters! {
         #[doc(hidden)]
-        descriptor_buffers: bool,
+        descriptors: &'a DescriptorPlace,
         provoking_vertex: ProvokingVertex,
         primitive_restart: bool,
         patch_control_points: u32,
@@ -455,7 +457,11 @@ impl Pipeline {
             is_staged: shader.compute().is_some_and(|compute| compute.is_staged),
             byte_loads: shader.compute().is_some_and(|compute| compute.byte_loads),
             set_count: desc.set_count(),
-            used_sets: shader.descriptor_sets.clone(),
+            // Descriptors in heaps belong to no sets that draws could bind.
+            used_sets: match desc.descriptors {
+                DescriptorPlace::Heaps(_) => Vec::new(),
+                DescriptorPlace::Sets | DescriptorPlace::Buffers => shader.descriptor_sets.clone(),
+            },
             push_constants: shader.push_constants.clone(),
             sysvals: shader.sysvals().unwrap_or_default(),
             context: ctx.id(),
@@ -551,6 +557,25 @@ impl Pipeline {
     /// take upload memory in the [`Arena`](super::Arena).
     pub fn push_constants(&self) -> &Range<u32> {
         &self.shared.push_constants
+    }
+
+    /// What the pipeline reads of push data beside its parameters, if its descriptors are in heaps.
+    pub(super) fn heaps(&self) -> Option<&Arc<HeapInterface>> {
+        match &self.shared.objects.raw {
+            Raw::Compute(pipelines) => pipelines.descriptors().heaps(),
+            Raw::Graphics(_) | Raw::Foreign(_) => None,
+        }
+    }
+
+    /// The range of bytes of the application's push constants, or push data, that a draw depends on: those that the
+    /// shader reads, and those that the mappings of its descriptors read.
+    pub(super) fn pushed(&self) -> Range<u32> {
+        let (constants, read) = (self.push_constants(), self.heaps().map(|heaps| heaps.read()));
+        match read.filter(|read| !read.is_empty()) {
+            None => constants.clone(),
+            Some(read) if constants.is_empty() => read,
+            Some(read) => constants.start.min(read.start)..constants.end.max(read.end),
+        }
     }
 
     /// Where the shader reads its sysvals: in push constants, or in memory.

@@ -7,6 +7,7 @@ use ash::vk;
 use spirv::ExecutionModel;
 use xxhash_rust::xxh3::Xxh3Default;
 
+use super::descriptor_heaps::DescriptorPlace;
 use super::destroy::DestroyObject;
 use super::{Context, Pipeline, PipelineDesc, RuntimeError};
 use crate::capture::CaptureList;
@@ -49,9 +50,9 @@ pub struct VariantDesc<'a> {
     pub provoking_vertex: ProvokingVertex,
     /// Whether primitive restart may be enabled.
     pub primitive_restart: bool,
-    /// Whether the sets are in descriptor buffers. The set layouts must have been created for that.
+    /// Where the application's descriptors are.
     #[doc(hidden)]
-    pub descriptor_buffers: bool,
+    pub descriptors: &'a DescriptorPlace,
 }
 
 /// Why a variant cannot be created.
@@ -115,10 +116,11 @@ struct Key {
     captures_nothing: bool,
     vertex_input: VertexInput,
     set_layouts: Vec<vk::DescriptorSetLayout>,
+    descriptors: DescriptorPlace,
     states: States,
 }
 
-type States = (Option<PrimitiveTopology>, ProvokingVertex, DomainOrigin, u32, bool, bool);
+type States = (Option<PrimitiveTopology>, ProvokingVertex, DomainOrigin, u32, bool);
 
 impl<'a> VariantDesc<'a> {
     /// Describes a variant for draws of every topology, with the first vertex as the provoking vertex, without
@@ -136,13 +138,13 @@ impl<'a> VariantDesc<'a> {
             topology: None,
             provoking_vertex: ProvokingVertex::First,
             primitive_restart: false,
-            descriptor_buffers: false,
+            descriptors: &DescriptorPlace::Sets,
         }
     }
 
     setters! {
         #[doc(hidden)]
-        descriptor_buffers: bool,
+        descriptors: &'a DescriptorPlace,
         vertex_shader?: Shader<'a>,
         control_shader?: Shader<'a>,
         evaluation_shader?: Shader<'a>,
@@ -161,7 +163,6 @@ impl<'a> VariantDesc<'a> {
             self.domain_origin,
             self.patch_control_points,
             self.primitive_restart,
-            self.descriptor_buffers,
         )
     }
 
@@ -204,6 +205,7 @@ impl<'a> VariantDesc<'a> {
             captures_nothing: self.captures_nothing(),
             vertex_input: self.vertex_input.clone(),
             set_layouts: self.set_layouts.to_vec(),
+            descriptors: self.descriptors.clone(),
             states: self.states(),
         }
     }
@@ -232,7 +234,7 @@ impl<'a> VariantDesc<'a> {
             .primitive_restart(self.primitive_restart)
             .patch_control_points(self.patch_control_points)
             .set_layouts(self.set_layouts)
-            .descriptor_buffers(self.descriptor_buffers)
+            .descriptors(self.descriptors)
             .cache(cache);
         let desc = self.topology.map_or(desc, |topology| desc.topology(topology));
         // SAFETY: the caller's contract.
@@ -274,6 +276,7 @@ impl Key {
             && self.captures_nothing == desc.captures_nothing()
             && self.vertex_input == *desc.vertex_input
             && self.set_layouts == desc.set_layouts
+            && self.descriptors == *desc.descriptors
             && self.states == desc.states()
     }
 }

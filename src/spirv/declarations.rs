@@ -62,11 +62,16 @@ pub enum Type {
         /// The pointee type.
         pointee: Id,
     },
+    /// `OpTypeUntypedPointerKHR`
+    UntypedPointer {
+        /// `SpvStorageClass`
+        storage: u32,
+    },
     /// Any other type, by its opcode.
     Other(Op),
 }
 
-/// A global `OpVariable`.
+/// A global `OpVariable`, or an `OpUntypedVariableKHR` with a data type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Variable {
     /// The result id.
@@ -153,6 +158,7 @@ impl Declarations {
                 members: i.operands().iter().skip(1).map(|word| Id(*word)).collect(),
             },
             Op::TypePointer => Type::Pointer { storage: i.operand(1), pointee: i.id(2) },
+            Op::TypeUntypedPointerKHR => Type::UntypedPointer { storage: i.operand(1) },
             Op::TypeVoid
             | Op::TypeBool
             | Op::TypeFunction
@@ -177,13 +183,15 @@ impl Declarations {
             Op::Variable => {
                 let pointer = i.id(0);
                 if let Some(Type::Pointer { pointee, .. }) = self.types.get(&pointer) {
-                    self.variable_indices.insert(i.id(1), self.variables.len());
-                    self.variables.push(Variable {
-                        id: i.id(1),
-                        storage: i.operand(2),
-                        pointer,
-                        pointee: *pointee,
-                    });
+                    let (id, storage, pointee) = (i.id(1), i.operand(2), *pointee);
+                    self.add_variable(Variable { id, storage, pointer, pointee });
+                }
+                return;
+            }
+            Op::UntypedVariableKHR => {
+                if let [pointer, id, storage, pointee, ..] = *i.operands() {
+                    let (pointer, id, pointee) = (Id(pointer), Id(id), Id(pointee));
+                    self.add_variable(Variable { id, storage, pointer, pointee });
                 }
                 return;
             }
@@ -192,6 +200,11 @@ impl Declarations {
         if nesting.admit(i.id(0), &ty) {
             self.types.insert(i.id(0), ty);
         }
+    }
+
+    fn add_variable(&mut self, variable: Variable) {
+        self.variable_indices.insert(variable.id, self.variables.len());
+        self.variables.push(variable);
     }
 
     /// The type with this id. `None` if the id is not that of a type, or if the type is nested too deeply.
@@ -221,10 +234,10 @@ impl Declarations {
         })
     }
 
-    /// The pointer types into these storage classes.
+    /// The pointer types into these storage classes, typed or untyped.
     pub fn pointers(&self, storages: &[StorageClass]) -> impl Iterator<Item = Id> {
         self.types.iter().filter_map(move |(id, ty)| match ty {
-            Type::Pointer { storage, .. } => {
+            Type::Pointer { storage, .. } | Type::UntypedPointer { storage } => {
                 storages.iter().any(|s| *s as u32 == *storage).then_some(*id)
             }
             _ => None,
@@ -332,7 +345,7 @@ impl Nesting {
             Type::Struct { members } => members,
             // Functions that visit the members and elements of a type do not follow pointers. The pointee may be
             // declared after the pointer type (`OpTypeForwardPointer`).
-            Type::Pointer { .. } => return true,
+            Type::Pointer { .. } | Type::UntypedPointer { .. } => return true,
             Type::Int { .. } | Type::Float { .. } | Type::Other(_) => &[],
         };
         self.parts.extend(parts);

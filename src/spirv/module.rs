@@ -506,7 +506,7 @@ impl Module {
 pub const MAX_OPERANDS: usize = u16::MAX as usize - 1;
 
 /// Appends an instruction. Operands beyond [`MAX_OPERANDS`] are left out.
-pub(super) fn encode(words: &mut Vec<u32>, op: Op, operands: &[u32]) {
+pub(crate) fn encode(words: &mut Vec<u32>, op: Op, operands: &[u32]) {
     let operands = operands.get(..MAX_OPERANDS).unwrap_or(operands);
     words.push(((operands.len() + 1) as u32) << 16 | op as u32);
     words.extend_from_slice(operands);

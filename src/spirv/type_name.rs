@@ -28,7 +28,9 @@ impl Declarations {
                 Some(name) => format!("struct {name}"),
                 None => "struct".to_owned(),
             }),
-            Some(Type::Pointer { .. }) => Some("a pointer".to_owned()),
+            Some(Type::Pointer { .. } | Type::UntypedPointer { .. }) => {
+                Some("a pointer".to_owned())
+            }
             Some(Type::Other(op)) => Some(format!("Op{op:?}")),
             None => Some("of an unknown type".to_owned()),
         };

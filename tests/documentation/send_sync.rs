@@ -43,7 +43,10 @@ send_and_sync! {
         PipelineLayoutDesc<'static>, PipelineLayoutError, SetLayoutInfo<'static>, UnsupportedIndexType,
     }
     vkxfb::spirv { Id, NumericClass, ParseError, ParseErrorKind }
-    vkxfb::internal { BufferSet }
+    vkxfb::internal {
+        BoundHeaps, BufferSet, CopyAddress, DescriptorPlace, DescriptorState, HeapInterface, HeapRange, MovedData,
+        ParameterTransport,
+    }
     vkxfb::internal::spirv { DeclaredConstant, IdSet, Instruction<'static>, Module, Section }
     vkxfb::internal::spirv::declarations { Declarations, Type, Variable }
     vkxfb::internal::spirv::emit { Builder<'static>, Code }

@@ -12,6 +12,7 @@ mod byte_counts_in_passes;
 mod common;
 mod deferred_captures;
 mod descriptor_buffers;
+mod descriptor_heaps;
 mod empty_captures;
 mod generated_commands;
 mod identifiers;

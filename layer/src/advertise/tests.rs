@@ -40,13 +40,14 @@ fn an_active_layer_shows_the_extension_once_and_hides_what_does_not_go_with_it()
     let expected = [
         c"VK_KHR_swapchain",
         c"VK_EXT_descriptor_buffer",
+        c"VK_EXT_descriptor_heap",
         c"VK_EXT_primitives_generated_query",
         c"VK_EXT_shader_module_identifier",
         c"VK_EXT_shader_object",
         NAME,
     ];
     assert_eq!(names(&shown), expected);
-    assert_eq!(shown[5].spec_version, 1);
+    assert_eq!(shown[6].spec_version, 1);
     assert_eq!(names(&super::shown(Vec::new(), &active, false)), [NAME]);
 
     // Without device addresses, captures do not conflict with VK_EXT_buffer_device_address.
@@ -56,6 +57,7 @@ fn an_active_layer_shows_the_extension_once_and_hides_what_does_not_go_with_it()
         super::shown(listed(&ALL), &Activity::of(capabilities, &Settings::default()), false);
     assert!(names(&shown).contains(&c"VK_EXT_buffer_device_address"));
     assert!(!names(&shown).contains(&c"VK_EXT_descriptor_buffer"));
+    assert!(!names(&shown).contains(&c"VK_EXT_descriptor_heap"));
 }
 
 #[test]

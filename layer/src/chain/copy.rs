@@ -138,6 +138,11 @@ impl Chain {
         self.copies.insert(0, copy);
     }
 
+    /// Drops the structures that are not copied, so that the copy no longer points to the program's chain.
+    pub(crate) const fn cut(&mut self) {
+        self.rest = std::ptr::null();
+    }
+
     /// Links the copies to a chain, which continues with the structures that are not copied. Returns a pointer to the
     /// first structure; null if there is none. The pointer is valid until the chain is changed or dropped.
     pub(crate) fn link(&mut self) -> *const c_void {

@@ -7,6 +7,7 @@ use ash::vk;
 
 use crate::emulation::Emulation;
 use crate::emulation::captures::{Captures, Hoisted};
+use crate::emulation::descriptor_heaps;
 use crate::guard::guard;
 use crate::withheld::{Commands, Functions, OutOfMemory, Templates, WithheldCommands};
 
@@ -97,7 +98,10 @@ impl Recorded {
                 || !inherited.pipeline_statistics.is_empty()
         });
         if let Some(captures) = &mut self.captures {
-            captures.reset(self.continues, is_counted);
+            // SAFETY: the caller's contract.
+            let heaps =
+                inherited.and_then(|inherited| unsafe { descriptor_heaps::inherited(inherited) });
+            captures.reset(self.continues, is_counted, heaps);
         }
         self.forget();
     }
@@ -128,6 +132,11 @@ impl Recorded {
 
     pub(super) const fn failure(&self) -> Option<vk::Result> {
         self.failed
+    }
+
+    /// Whether this is a secondary command buffer that inherits descriptor heaps.
+    pub(super) fn inherits_heaps(&self) -> bool {
+        self.captures.as_ref().is_some_and(|captures| captures.inherits_heaps())
     }
 
     /// Returns the captures, and the computations of draw arguments, that a secondary command buffer leaves to the
@@ -426,7 +435,7 @@ impl Recorded {
 
     pub(super) fn reset(&mut self, releases: bool) {
         if let Some(captures) = &mut self.captures {
-            captures.reset(false, false);
+            captures.reset(false, false, None);
             if releases {
                 captures.release();
             }

@@ -10,9 +10,10 @@ mod passes;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
+use vkxfb::internal::{BoundHeaps, DescriptorState};
 use vkxfb::runtime::{
     Arena, ArenaAccess, ArenaDesc, Buffer, ByteCountDraw, Capture, CaptureBuffer, CaptureOrder,
-    DrawCommands, RuntimeError, VertexBuffer,
+    Context, DrawCommands, Kernels, RuntimeError, VertexBuffer,
 };
 
 use self::active_queries::ActiveQuery;
@@ -22,7 +23,7 @@ use super::Emulation;
 use super::descriptor_buffers::BoundBuffers;
 use super::descriptor_pools::DescriptorPools;
 use super::pipelines::PipelineError;
-use super::state::{BUFFERS, State};
+use super::state::{BUFFERS, Left, State};
 
 /// The initial size of the arena of a command buffer: 16 KiB for upload, 16 KiB for scratch, and 8
 /// descriptor sets.
@@ -105,6 +106,10 @@ pub(crate) struct Captures {
     /// The descriptor buffers that the layer has bound for captures, and must replace by the
     /// program's. `None` if the program's are bound.
     rebound: Option<BoundBuffers>,
+    /// Which descriptors are valid in the command buffer while the layer records commands outside of a pass.
+    descriptors: DescriptorState,
+    /// Whether this is a secondary command buffer that inherits descriptor heaps.
+    inherits_heaps: bool,
 }
 
 impl Captures {
@@ -132,6 +137,8 @@ impl Captures {
             vertex_buffers: Vec::new(),
             constants: Vec::new(),
             rebound: None,
+            descriptors: DescriptorState::default(),
+            inherits_heaps: false,
         }
     }
 
@@ -142,9 +149,18 @@ impl Captures {
     /// Prepares for a new recording. The device must have finished executing the previous one.
     ///
     /// `continues` says whether this is a secondary command buffer with `RENDER_PASS_CONTINUE`, and `is_counted`
-    /// whether it inherits an active query of the driver.
-    pub(crate) fn reset(&mut self, continues: bool, is_counted: bool) {
+    /// whether it inherits an active query of the driver. `inherited_heaps` are the descriptor heaps that it inherits.
+    pub(crate) fn reset(
+        &mut self,
+        continues: bool,
+        is_counted: bool,
+        inherited_heaps: Option<BoundHeaps>,
+    ) {
         self.state.reset();
+        self.inherits_heaps = inherited_heaps.is_some();
+        if let Some(heaps) = inherited_heaps {
+            self.state.change_heaps().bound = heaps;
+        }
         self.queries.clear();
         self.other_queries = u32::from(is_counted);
         self.failed = None;
@@ -272,17 +288,23 @@ impl Captures {
         })
     }
 
-    /// Forgets the state that is undefined after `vkCmdExecuteCommands`.
-    pub(crate) fn forget_state(&mut self) {
-        self.state.forget();
+    /// Whether this is a secondary command buffer that inherits descriptor heaps.
+    pub(crate) const fn inherits_heaps(&self) -> bool {
+        self.inherits_heaps
+    }
+
+    /// Forgets the state that is undefined after `vkCmdExecuteCommands`. `inherit_heaps` is whether all secondary command
+    /// buffers inherit descriptor heaps.
+    pub(crate) fn forget_state(&mut self, inherit_heaps: bool) {
+        self.state.forget(inherit_heaps);
         self.variant = None;
         self.joins_last = false;
         self.order.forget();
     }
 
-    /// Calls `record`, which records commands of the layer outside of a pass, with memory of the arena. Conditional
-    /// rendering is ended before these commands and begun again after them, and the state that they disturb is
-    /// restored. If `record` fails, recording of the command buffer fails.
+    /// Calls `record`, which records commands of the layer outside of a pass, with a context and with memory of the arena.
+    /// Conditional rendering is ended before these commands and begun again after them, and the state that they disturb
+    /// is restored. If `record` fails, recording of the command buffer fails.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a pass.
@@ -290,9 +312,14 @@ impl Captures {
         &mut self,
         what: &str,
         cmd: vk::CommandBuffer,
-        record: impl for<'a> FnOnce(&'a Emulation, ArenaAccess<'a>) -> Result<(), RuntimeError>,
+        record: impl for<'a> FnOnce(
+            &'a Context,
+            &'a Kernels,
+            ArenaAccess<'a>,
+        ) -> Result<(), RuntimeError>,
     ) {
         let emulation = Arc::clone(&self.emulation);
+        let descriptors = self.state.disturbed.before().descriptors();
         let suspended = self.state.conditional_rendering;
         self.order.forget();
         // SAFETY: the caller's contract.
@@ -300,10 +327,13 @@ impl Captures {
             if suspended.is_some() {
                 emulation.end_conditional_rendering(cmd);
             }
-            if let Err(error) = self.with_arena(record) {
+            let recorded = self.with_arena(|emulation, arena| {
+                record(emulation.context_for(descriptors), emulation.kernels(), arena)
+            });
+            if let Err(error) = recorded {
                 self.refuse(what, error);
             }
-            self.state.disturbed.before().restore(&emulation, cmd, false);
+            self.state.restore(&emulation, cmd, Left { descriptors, ..Left::default() });
             if let Some(condition) = suspended {
                 emulation.begin_conditional_rendering(cmd, &condition);
             }

@@ -9,8 +9,8 @@ use vkxfb::runtime::RuntimeError;
 
 use super::Emulation;
 use super::pipelines::{
-    CAPTURED_STAGES, CapturedStages, InputPart, Parts, Pipeline, PipelineError, ShaderPart,
-    StagePart,
+    CAPTURED_STAGES, CapturedStages, InputPart, Parts, Pipeline, PipelineError, Resources,
+    ShaderPart, StagePart,
 };
 use super::shader_modules::{ShaderModule, Stripped};
 use crate::chain::copy::Chain;
@@ -200,9 +200,13 @@ pub(super) unsafe fn capturing(
         // If the program forbids compilation during creation, the variant is only created when the
         // first draw is captured.
         let compiles = !flags_of(info).contains(FAIL_ON_COMPILE);
-        let empty_of_buffers = match flags_of(info).contains(DESCRIPTOR_BUFFER) {
-            true => Some(objects.empty_of_buffers(emulation.context().device())?),
-            false => None,
+        let flags = flags_of(info);
+        let resources = if flags.contains(DESCRIPTOR_HEAP) {
+            Resources::Heaps(emulation.heaps.as_ref().ok_or(PipelineError::NoHeaps)?)
+        } else if flags.contains(DESCRIPTOR_BUFFER) {
+            Resources::Buffers(objects.empty_of_buffers(emulation.context().device())?)
+        } else {
+            Resources::Sets
         };
         let stages = parts.shader.as_ref().and_then(|shader| shader.stages());
         let is_counted = stages.is_some_and(|stages| !stages.captures);
@@ -211,7 +215,7 @@ pub(super) unsafe fn capturing(
             &parts,
             layout(),
             emulation.default_attributes.as_ref(),
-            empty_of_buffers,
+            resources,
         );
         let made = match made {
             // The shader has no transform feedback, so its variant would only count primitives of
@@ -247,6 +251,9 @@ const FAIL_ON_COMPILE: vk::PipelineCreateFlags2KHR =
 /// `VK_PIPELINE_CREATE_2_DESCRIPTOR_BUFFER_BIT_EXT`
 const DESCRIPTOR_BUFFER: vk::PipelineCreateFlags2KHR =
     vk::PipelineCreateFlags2KHR::DESCRIPTOR_BUFFER_EXT;
+
+/// `VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT`, which ash does not have.
+const DESCRIPTOR_HEAP: vk::PipelineCreateFlags2KHR = vk::PipelineCreateFlags2KHR::from_raw(1 << 36);
 
 /// Returns the flags of a pipeline: those of `VkPipelineCreateFlags2CreateInfo` if the chain
 /// contains it, and otherwise the 32-bit flags, which have [the same

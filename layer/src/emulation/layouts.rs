@@ -108,6 +108,7 @@ impl Drop for SetLayout {
     }
 }
 
+#[derive(Default)]
 pub(crate) struct PipelineLayout {
     /// The layout of each set. If a pipeline library leaves a set to other libraries, the set has
     /// the empty layout.

@@ -9,6 +9,8 @@ use std::sync::{Arc, OnceLock};
 use ash::vk;
 use spirv::ExecutionModel;
 use vkxfb::capture::CaptureError;
+use vkxfb::internal::reflect::{ResourceType, resource_interface};
+use vkxfb::internal::{DescriptorPlace, HeapInterface};
 use vkxfb::lower::compute::DomainOrigin;
 use vkxfb::lower::{Captures, Effects, LowerError, Shader};
 use vkxfb::runtime::{
@@ -18,7 +20,9 @@ use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex, TopologyError};
 use vkxfb::vertex_input::VertexInput;
 
+use super::HeapSupport;
 use super::default_attributes::{DefaultAttributes, Inputs};
+use super::heap_mappings::{self, MappedStage, MappingError, Mappings, UsedBinding};
 use super::layouts::{PipelineLayout, SetLayout};
 use crate::chain::{all_of, slice};
 
@@ -43,7 +47,9 @@ pub(super) enum PipelineError {
     ShaderBinary,
     #[error("vertex stream {0} of a shader object cannot be rasterized")]
     RasterizationStream(u32),
-    #[error("other descriptor buffers are bound between the draws of a capture")]
+    #[error(
+        "other descriptor buffers, or descriptor heaps, are bound between the draws of a capture"
+    )]
     DescriptorBuffers,
     #[error(
         "the number of control points of a patch is dynamic state, and no vkCmdSetPatchControlPointsEXT sets it"
@@ -64,6 +70,12 @@ pub(super) enum PipelineError {
     LateByteCount,
     #[error("it begins at instance {0}, and the device lacks drawIndirectFirstInstance")]
     FirstInstance(u32),
+    #[error("the pipeline reads descriptor heaps, and VK_EXT_descriptor_heap is not enabled")]
+    NoHeaps,
+    #[error("the binary code of a shader cannot contain an embedded sampler with this chain")]
+    Sampler,
+    #[error(transparent)]
+    Mapping(#[from] MappingError),
     /// A structure in the chain has to be changed, but comes after an unknown structure.
     #[error(transparent)]
     Chain(crate::error::Error),
@@ -129,6 +141,8 @@ pub(super) struct StagePart {
     model: ExecutionModel,
     entry_point: String,
     specialization: Vec<(u32, Vec<u8>)>,
+    /// The mappings of its descriptors to heaps. They are ignored unless the pipeline is for heaps.
+    mappings: Arc<Mappings>,
 }
 
 /// The stages before rasterization, which captures may run.
@@ -165,6 +179,43 @@ pub(super) struct CapturedStages {
 impl CapturedStages {
     fn vertex(&self) -> &StagePart {
         self.before.first().unwrap_or(&self.captured)
+    }
+
+    /// Returns what the compute pipeline that runs the stages reads in descriptor heaps and in push data. If the stages
+    /// map their descriptors differently, also changes their modules: the same set and binding of two stages are then
+    /// different descriptors, and the pipeline has one module, so each stage gets other set numbers.
+    ///
+    /// # Errors
+    /// The module of a stage is invalid, or its descriptors cannot be mapped.
+    fn map_to_heaps(&mut self, max_push_data: u32) -> Result<HeapInterface, PipelineError> {
+        let mut stages: Vec<&mut StagePart> =
+            self.before.iter_mut().chain([&mut self.captured]).collect();
+        let mut uses = Vec::new();
+        for stage in &stages {
+            let found = resource_interface(&stage.shader(&stage.constants()));
+            let found = found.map_err(|error| PipelineError::Variant(error.into()))?;
+            let used = found.descriptors.iter().map(|descriptor| UsedBinding {
+                set: descriptor.set,
+                binding: descriptor.binding,
+                is_combined: descriptor.resource == ResourceType::CombinedImageSampler,
+            });
+            uses.push(used.collect::<Vec<_>>());
+        }
+        let mappings: Vec<Arc<Mappings>> =
+            stages.iter().map(|stage| Arc::clone(&stage.mappings)).collect();
+        let are_equal = mappings.iter().all(|other| *other == mappings[0]);
+        let (mut mapped, mut first_set) = (Vec::new(), 0);
+        for ((stage, uses), mappings) in stages.iter_mut().zip(&uses).zip(&mappings) {
+            mapped.push(MappedStage { mappings, uses, first_set });
+            if !are_equal {
+                if first_set > 0 {
+                    stage.words = heap_mappings::with_sets_from(&stage.words, first_set).into();
+                }
+                let sets = uses.iter().map(|used| used.set.saturating_add(1));
+                first_set = first_set.saturating_add(sets.max().unwrap_or(0));
+            }
+        }
+        Ok(heap_mappings::interface(&mapped, max_push_data)?)
     }
 
     fn is_tessellated(&self) -> bool {
@@ -275,7 +326,8 @@ impl StagePart {
             };
             let entry_point = CStr::from_ptr(stage.p_name).to_str();
             let entry_point = entry_point.map_err(|_| PipelineError::EntryPoint)?.to_owned();
-            Ok(Self { words, model, entry_point, specialization })
+            let mappings = Arc::new(Mappings::of_chain(stage.p_next));
+            Ok(Self { words, model, entry_point, specialization, mappings })
         }
     }
 
@@ -296,9 +348,10 @@ impl StagePart {
         found.map_err(|error| PipelineError::Variant(error.into()))
     }
 
-    /// Serializes the entry point, the specialization constants and the SPIR-V words, to be part of
-    /// a shader binary. The stage is left out, because `VkShaderCreateInfoEXT` contains it.
-    pub(super) fn to_words(&self) -> Vec<u32> {
+    /// Serializes the entry point, the specialization constants, the mappings to descriptor heaps and the SPIR-V words, to
+    /// be part of a shader binary. The stage is left out, because `VkShaderCreateInfoEXT` contains it. `None` if a mapping
+    /// has an embedded sampler that [cannot be serialized](Mappings::to_words).
+    pub(super) fn to_words(&self) -> Option<Vec<u32>> {
         fn put(words: &mut Vec<u32>, bytes: &[u8]) {
             words.push(bytes.len() as u32);
             words.extend(bytes.chunks(4).map(|chunk| {
@@ -314,8 +367,11 @@ impl StagePart {
             words.push(*constant);
             put(&mut words, data);
         }
+        let mappings = self.mappings.to_words()?;
+        words.push(mappings.len() as u32);
+        words.extend_from_slice(&mappings);
         words.extend_from_slice(&self.words);
-        words
+        Some(words)
     }
 
     /// Reads the words that [`to_words`](Self::to_words) returned. `None` if they are malformed.
@@ -338,7 +394,11 @@ impl StagePart {
             (constant, rest) = rest.split_first()?;
             specialization.push((*constant, get(&mut rest)?));
         }
-        Some(Self { words: rest.into(), model: model_of(stage), entry_point, specialization })
+        let (length, rest) = rest.split_first()?;
+        let (mappings, rest) = rest.split_at_checked(*length as usize)?;
+        let mappings = Arc::new(Mappings::from_words(mappings)?);
+        let model = model_of(stage);
+        Some(Self { words: rest.into(), model, entry_point, specialization, mappings })
     }
 
     fn constants(&self) -> Vec<SpecializationConstant<'_>> {
@@ -405,6 +465,16 @@ impl ShaderPart {
     }
 }
 
+/// What gives a pipeline its descriptors.
+pub(super) enum Resources<'a> {
+    /// Descriptor sets.
+    Sets,
+    /// Sets in descriptor buffers, with the empty layout of such sets.
+    Buffers(Arc<SetLayout>),
+    /// Descriptor heaps. There is no pipeline layout.
+    Heaps(&'a HeapSupport),
+}
+
 /// A graphics pipeline that captures, or whose primitives of streams other than 0 are counted.
 pub(super) struct Pipeline {
     stages: CapturedStages,
@@ -418,8 +488,8 @@ pub(super) struct Pipeline {
     pub(super) topology: vk::PrimitiveTopology,
     restart: bool,
     pub(super) discard: bool,
-    /// Whether the pipeline's descriptor sets are in descriptor buffers.
-    pub(super) has_descriptor_buffers: bool,
+    /// Where the pipeline's descriptors are.
+    descriptors: DescriptorPlace,
     variants: Variants,
     /// The variant for the state that the pipeline defines itself, once that variant has been
     /// created.
@@ -430,9 +500,7 @@ pub(super) struct Pipeline {
 impl Pipeline {
     /// Makes a pipeline from the parts that a capture needs. `None` if draws are neither captured nor counted, or if
     /// `parts` lacks a part. `layout` is the layout of the whole pipeline. If it is `None`, the layout in
-    /// [`ShaderPart`] is used. `defaults` has the values of vertex shader inputs without an attribute. If the
-    /// descriptor sets are in descriptor buffers, `empty_of_buffers` is the empty layout of such sets; otherwise it is
-    /// `None`.
+    /// [`ShaderPart`] is used. `defaults` has the values of vertex shader inputs without an attribute.
     ///
     /// # Errors
     /// The pipeline cannot be captured by compute.
@@ -441,17 +509,22 @@ impl Pipeline {
         parts: &Parts,
         layout: Option<Arc<PipelineLayout>>,
         defaults: Option<&Arc<DefaultAttributes>>,
-        empty_of_buffers: Option<Arc<SetLayout>>,
+        resources: Resources<'_>,
     ) -> Result<Option<Self>, PipelineError> {
         let Some(shader) = &parts.shader else { return Ok(None) };
-        let Some(stages) = shader.stages.clone() else { return Ok(None) };
+        let Some(mut stages) = shader.stages.clone() else { return Ok(None) };
         let Some(input) = parts.input.clone() else { return Ok(None) };
         let vertex_input = input.vertex_input.clone().map_err(PipelineError::VertexInput)?;
-        let layout = layout.or_else(|| shader.layout.clone()).ok_or(PipelineError::Layout)?;
-        let has_descriptor_buffers = empty_of_buffers.is_some();
-        let layout = match empty_of_buffers {
-            Some(empty) => Arc::new(layout.of_buffers(&empty)),
-            None => layout,
+        let layout = || layout.or_else(|| shader.layout.clone()).ok_or(PipelineError::Layout);
+        let (layout, descriptors) = match resources {
+            Resources::Sets => (layout()?, DescriptorPlace::Sets),
+            Resources::Buffers(empty) => {
+                (Arc::new(layout()?.of_buffers(&empty)), DescriptorPlace::Buffers)
+            }
+            Resources::Heaps(support) => {
+                let interface = stages.map_to_heaps(support.max_push_data)?;
+                (Arc::default(), DescriptorPlace::Heaps(Arc::new(interface)))
+            }
         };
         let vertex = stages.vertex();
         let inputs = Inputs::new(&vertex.shader(&vertex.constants()), defaults);
@@ -476,7 +549,7 @@ impl Pipeline {
             topology: input.topology,
             restart: input.restart,
             discard: shader.discard,
-            has_descriptor_buffers,
+            descriptors,
             variants: Variants::default(),
             static_variant: OnceLock::new(),
             ctx: ctx.clone(),
@@ -591,6 +664,10 @@ impl Pipeline {
         self.stages.captures
     }
 
+    pub(super) const fn descriptors(&self) -> &DescriptorPlace {
+        &self.descriptors
+    }
+
     pub(super) const fn has_streams(&self) -> bool {
         self.stages.has_streams
     }
@@ -652,7 +729,7 @@ impl Pipeline {
         }
         let mut desc = VariantDesc::new(shader, vertex_input)
             .set_layouts(&sets)
-            .descriptor_buffers(self.has_descriptor_buffers)
+            .descriptors(&self.descriptors)
             .provoking_vertex(self.shader.provoking_vertex)
             .primitive_restart(self.restart || self.dynamic.restart)
             .patch_control_points(self.shader.patch_control_points)

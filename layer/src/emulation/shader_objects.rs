@@ -10,11 +10,14 @@ use vkxfb::lower::Effects;
 use super::Emulation;
 use super::layouts::PipelineLayout;
 use super::pipelines::{
-    CAPTURED_STAGES, CapturedStages, Parts, Pipeline, PipelineError, StagePart,
+    CAPTURED_STAGES, CapturedStages, Parts, Pipeline, PipelineError, Resources, StagePart,
 };
 use super::shader_modules::Stripped;
 use crate::chain::slice;
 use crate::identity::SHADER_BINARY;
+
+/// `VK_SHADER_CREATE_DESCRIPTOR_HEAP_BIT_EXT`, which ash does not have.
+const DESCRIPTOR_HEAP: vk::ShaderCreateFlagsEXT = vk::ShaderCreateFlagsEXT::from_raw(1 << 10);
 
 /// A shader object of a stage before rasterization.
 pub(crate) struct ShaderObject {
@@ -24,6 +27,8 @@ pub(crate) struct ShaderObject {
     /// Whether `nextStage` contains another stage before rasterization, which may be the one that
     /// captures.
     is_followed: bool,
+    /// Whether its descriptors are in heaps, so that it has no layout.
+    has_heaps: bool,
     layout: Arc<PipelineLayout>,
 }
 
@@ -171,6 +176,7 @@ impl Emulation {
                 let code = slice(info.p_code.cast::<u32>(), (info.code_size / 4) as u32);
                 let stage = vk::PipelineShaderStageCreateInfo {
                     stage: info.stage,
+                    p_next: info.p_next,
                     p_name: info.p_name,
                     p_specialization_info: info.p_specialization_info,
                     ..Default::default()
@@ -186,7 +192,8 @@ impl Emulation {
             }
             let (captures, has_streams) = (module.captures, module.has_streams);
             let is_followed = info.next_stage.intersects(CAPTURED_STAGES);
-            Ok(Some(ShaderObject { part, captures, has_streams, is_followed, layout }))
+            let has_heaps = info.flags.contains(DESCRIPTOR_HEAP);
+            Ok(Some(ShaderObject { part, captures, has_streams, is_followed, has_heaps, layout }))
         }
     }
 
@@ -214,7 +221,10 @@ impl Emulation {
             if result != vk::Result::SUCCESS {
                 return result;
             }
-            let own = object.part.to_words();
+            let Some(own) = object.part.to_words() else {
+                tracing::error!("vkGetShaderBinaryDataEXT: {}", PipelineError::Sampler);
+                return vk::Result::ERROR_OUT_OF_HOST_MEMORY;
+            };
             let all = Binary::HEADER + drivers.next_multiple_of(4) + size_of_val(&own[..]);
             if data.is_null() {
                 *size = all;
@@ -282,10 +292,13 @@ impl Emulation {
             captures: last.captures,
             has_streams: last.has_streams && bound.geometry != vk::ShaderEXT::null(),
         };
-        let empty_of_buffers = match layout.sets.iter().any(|set| set.is_of_buffers()) {
+        let resources = if last.has_heaps {
+            Resources::Heaps(self.heaps.as_ref().ok_or(PipelineError::NoHeaps)?)
+        } else if layout.sets.iter().any(|set| set.is_of_buffers()) {
             // SAFETY: the device is live, and has layouts of descriptor buffers.
-            true => Some(unsafe { self.objects().empty_of_buffers(self.context().device()) }?),
-            false => None,
+            Resources::Buffers(unsafe { self.objects().empty_of_buffers(self.context().device()) }?)
+        } else {
+            Resources::Sets
         };
         let parts = Parts::of_shaders(stages);
         let made = Pipeline::new(
@@ -293,7 +306,7 @@ impl Emulation {
             &parts,
             Some(layout),
             self.default_attributes.as_ref(),
-            empty_of_buffers,
+            resources,
         );
         match made {
             Err(error) if !last.captures => {

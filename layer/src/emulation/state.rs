@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use ash::vk;
+use vkxfb::internal::DescriptorState;
 use vkxfb::lower::compute::DomainOrigin;
 use vkxfb::runtime::{CaptureBuffer, ConditionalRendering, IndexType, Limits};
 use vkxfb::topology::ProvokingVertex;
@@ -11,6 +12,7 @@ use vkxfb::vertex_input::VertexInput;
 
 use super::Emulation;
 use super::descriptor_buffers::DescriptorBuffers;
+use super::descriptor_heaps::Heaps;
 use super::layouts::SetLayout;
 use super::pipelines::{CAPTURED_STAGES, Pipeline};
 use super::push_descriptors::{Pushed, PushedSet, PushedSets};
@@ -95,16 +97,34 @@ pub(super) struct Disturbed {
     pub(super) compute_pipeline: vk::Pipeline,
     /// The compute shader object, if one is bound in place of a compute pipeline; null otherwise.
     pub(super) compute_shader: vk::ShaderEXT,
-    /// The descriptor sets bound at the compute bind point, by set number.
-    sets: Vec<Option<BoundSet>>,
-    /// The push descriptor sets of the compute bind point.
-    pushed_sets: PushedSets,
+    /// The sets of the compute bind point.
+    sets: Sets,
     /// The descriptor buffers, and the sets in them of both bind points: if captures bind other
     /// descriptor buffers, they also disturb the sets of the graphics bind point.
     pub(super) descriptor_buffers: DescriptorBuffers,
     /// The push constants of all stages, as arguments of `vkCmdPushConstants` in the order of the
     /// calls. Calls that later ones have overwritten completely are removed.
     pushes: Vec<Push>,
+    /// The descriptor heaps and push data. `None` unless the program has set one of them last: they and all of the above
+    /// but the pipeline and the shader invalidate each other.
+    heaps: Option<Heaps>,
+}
+
+/// The descriptor sets of a bind point.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Sets {
+    /// The sets that are bound, by set number.
+    pub(super) bound: Vec<Option<BoundSet>>,
+    /// The sets of push descriptors.
+    pub(super) pushed: PushedSets,
+}
+
+/// What captures have left in a command buffer.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Left {
+    /// Whether they have bound other descriptor buffers than the program.
+    pub(super) are_buffers_rebound: bool,
+    pub(super) descriptors: DescriptorState,
 }
 
 /// The state that is disturbed by captures: as it is now, and as it was when the current pass began. After captures
@@ -114,19 +134,24 @@ pub(super) struct Tracked {
     now: Disturbed,
     /// The state when the pass began. `None` if it has not changed since then, and outside of passes.
     before: Option<Disturbed>,
+    /// The sets of the graphics bind point when the pass began. `None` if captures cannot disturb them, or if they are
+    /// still those of the state.
+    graphics_before: Option<Sets>,
     /// Whether the next change must keep a copy of the state in `before`: in a pass in which there was no change yet.
     keeps: bool,
 }
 
 impl Tracked {
-    pub(super) fn begin_pass(&mut self) {
-        (self.keeps, self.before) = (true, None);
+    /// Notes that a pass begins whose captures will be recorded before it. `graphics` are the sets of the graphics bind
+    /// point if captures may disturb them.
+    pub(super) fn begin_pass(&mut self, graphics: Option<Sets>) {
+        (self.keeps, self.before, self.graphics_before) = (true, None, graphics);
     }
 
     /// Notes that a pass has ended, or that its captures will be recorded after it. From then on captures restore the
     /// current state.
     pub(super) fn end_pass(&mut self) {
-        (self.keeps, self.before) = (false, None);
+        (self.keeps, self.before, self.graphics_before) = (false, None, None);
     }
 
     /// Returns the current state, so that it can be changed. In a pass, the first call keeps a copy of the state as it
@@ -153,6 +178,11 @@ impl Tracked {
         &self.now.descriptor_buffers
     }
 
+    /// The descriptor heaps and push data. `None` if they are not valid.
+    pub(super) const fn heaps(&self) -> Option<&Heaps> {
+        self.now.heaps.as_ref()
+    }
+
     /// Returns the state that the layer must restore after captures: the state when the pass began, or the current
     /// state if captures are not recorded before a pass.
     pub(super) fn before(&self) -> &Disturbed {
@@ -174,10 +204,8 @@ pub(crate) struct State {
     /// while transform feedback or a query is active.
     pub(super) pipeline: Option<Arc<Pipeline>>,
     pub(super) is_pipeline_known: bool,
-    /// The descriptor sets bound at the graphics bind point, by set number.
-    pub(super) sets: Vec<Option<BoundSet>>,
-    /// The push descriptor sets of the graphics bind point.
-    pub(super) pushed_sets: PushedSets,
+    /// The sets of the graphics bind point.
+    pub(super) sets: Sets,
     pub(super) disturbed: Tracked,
     /// The sequence number of the last bind or push of a set, which is the number of binds and
     /// pushes so far.
@@ -207,8 +235,7 @@ impl Default for State {
             rasterization_stream: 0,
             pipeline: None,
             is_pipeline_known: false,
-            sets: Vec::new(),
-            pushed_sets: PushedSets::default(),
+            sets: Sets::default(),
             disturbed: Tracked::default(),
             bound_sets: 0,
             vertex_buffers: Box::default(),
@@ -242,9 +269,13 @@ impl State {
         *self = Self { vertex_buffers, ..Self::default() };
     }
 
-    /// Forgets the state that is undefined after secondary command buffers were executed.
-    pub(super) fn forget(&mut self) {
-        *self.disturbed.change() = Disturbed::default();
+    /// Forgets the state that is undefined after secondary command buffers were executed. The descriptor heaps stay
+    /// bound if these have inherited them (`keeps_heaps`).
+    pub(super) fn forget(&mut self, keeps_heaps: bool) {
+        let disturbed = self.disturbed.change();
+        let heaps = disturbed.heaps.take().filter(|_| keeps_heaps);
+        let heaps = heaps.map(|heaps| Heaps::of(heaps.bound));
+        *disturbed = Disturbed { heaps, ..Disturbed::default() };
         let disturbed = std::mem::take(&mut self.disturbed);
         let (buffers, condition) = (self.capture_buffers, self.conditional_rendering);
         self.reset();
@@ -261,15 +292,16 @@ impl State {
         set: vk::DescriptorSet,
         dynamic_offsets: &[u32],
     ) {
+        self.invalidate_heaps();
         if self.disturbed.descriptor_buffers().bound.is_some() {
             self.disturbed.change().descriptor_buffers.replace(bind_point, number);
         }
         let bound = match bind_point {
             vk::PipelineBindPoint::GRAPHICS => {
                 self.changed.sets = true;
-                &mut self.sets
+                &mut self.sets.bound
             }
-            vk::PipelineBindPoint::COMPUTE => &mut self.disturbed.change().sets,
+            vk::PipelineBindPoint::COMPUTE => &mut self.disturbed.change().sets.bound,
             _ => return,
         };
         let number = number as usize;
@@ -294,23 +326,21 @@ impl State {
         set_layout: &Arc<SetLayout>,
         descriptors: impl Iterator<Item = Pushed>,
     ) {
-        let (pushed, bound) = match bind_point {
+        self.invalidate_heaps();
+        let sets = match bind_point {
             vk::PipelineBindPoint::GRAPHICS => {
                 self.changed.sets = true;
-                (&mut self.pushed_sets, &self.sets)
+                &mut self.sets
             }
-            vk::PipelineBindPoint::COMPUTE => {
-                let disturbed = self.disturbed.change();
-                (&mut disturbed.pushed_sets, &disturbed.sets)
-            }
+            vk::PipelineBindPoint::COMPUTE => &mut self.disturbed.change().sets,
             _ => return,
         };
         // When a set is bound, the descriptors that were pushed to its number before become undefined.
-        if pushed.over(number, bound).is_none() {
-            pushed.remove(number);
+        if sets.pushed(number).is_none() {
+            sets.pushed.remove(number);
         }
         self.bound_sets += 1;
-        pushed.push(number, layout, set_layout, self.bound_sets, descriptors);
+        sets.pushed.push(number, layout, set_layout, self.bound_sets, descriptors);
     }
 
     /// Notes that conditional rendering begins, or ends if `condition` is `None`.
@@ -328,8 +358,47 @@ impl State {
         offset: u32,
         bytes: &[u8],
     ) {
+        self.invalidate_heaps();
         self.changed.constants = true;
         self.disturbed.change().push(layout, stages, offset, bytes);
+    }
+
+    /// Notes that the program sets descriptor sets, descriptor buffers or push constants, which invalidates descriptor
+    /// heaps and push data.
+    #[inline]
+    pub(super) fn invalidate_heaps(&mut self) {
+        if self.disturbed.heaps().is_some() {
+            self.disturbed.change().heaps = None;
+        }
+    }
+
+    /// Returns the descriptor heaps and push data so that they can be changed. The change invalidates descriptor sets,
+    /// descriptor buffers and push constants.
+    pub(super) fn change_heaps(&mut self) -> &mut Heaps {
+        let disturbed = self.disturbed.change();
+        if disturbed.heaps.is_none() {
+            let Disturbed { compute_pipeline, compute_shader, .. } = *disturbed;
+            *disturbed = Disturbed { compute_pipeline, compute_shader, ..Disturbed::default() };
+            self.sets = Sets::default();
+        }
+        disturbed.heaps.get_or_insert_default()
+    }
+
+    /// Notes that a pass begins whose captures will be recorded before it.
+    pub(super) fn begin_pass(&mut self, has_heaps: bool) {
+        let is_disturbed = has_heaps && self.disturbed.heaps().is_none();
+        self.disturbed.begin_pass(is_disturbed.then(|| self.sets.clone()));
+    }
+
+    /// Binds and pushes the state again that captures have disturbed. Where they are recorded before a pass, that is the
+    /// state when it began.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded, outside of a render pass, and everything that is bound is valid there.
+    pub(super) unsafe fn restore(&self, emulation: &Emulation, cmd: vk::CommandBuffer, left: Left) {
+        let graphics = self.disturbed.graphics_before.as_ref().unwrap_or(&self.sets);
+        // SAFETY: the caller's contract.
+        unsafe { self.disturbed.before().restore(emulation, cmd, graphics, left) };
     }
 }
 
@@ -395,18 +464,71 @@ impl Disturbed {
     }
 }
 
-impl PushedSets {
-    /// Returns the push descriptor set with a number. `None` if there is none, or if a set of
-    /// `bound` was bound at that number after the last push.
-    pub(super) fn over(&self, number: u32, bound: &[Option<BoundSet>]) -> Option<&PushedSet> {
-        let bound = bound.get(number as usize).and_then(Option::as_ref);
-        self.get(number).filter(|pushed| bound.is_none_or(|bound| bound.order < pushed.order))
+impl Sets {
+    /// Returns the push descriptor set with a number. `None` if there is none, or if a set was bound at that number after
+    /// the last push.
+    pub(super) fn pushed(&self, number: u32) -> Option<&PushedSet> {
+        let bound = self.bound.get(number as usize).and_then(Option::as_ref);
+        self.pushed
+            .get(number)
+            .filter(|pushed| bound.is_none_or(|bound| bound.order < pushed.order))
+    }
+
+    /// Binds and pushes the sets again.
+    ///
+    /// # Safety
+    /// The contract of [`Disturbed::restore`].
+    unsafe fn restore(
+        &self,
+        emulation: &Emulation,
+        cmd: vk::CommandBuffer,
+        point: vk::PipelineBindPoint,
+    ) {
+        let mut sets: Vec<(u32, u32, Restored<'_>)> = Vec::new();
+        for (number, bound) in (0..).zip(&self.bound) {
+            if let Some(bound) = bound {
+                sets.push((bound.order, number, Restored::Bound(bound)));
+            }
+        }
+        for number in self.pushed.numbers() {
+            if let Some(pushed) = self.pushed(number) {
+                sets.push((pushed.order, number, Restored::Pushed(pushed)));
+            }
+        }
+        // Sets with the same pipeline layout do not disturb each other, so they can be bound in
+        // the order of their numbers. If the layouts differ, the program's order is kept.
+        let layout = sets.first().map(|(.., first)| first.layout());
+        match sets.iter().all(|(.., set)| Some(set.layout()) == layout) {
+            true => sets.sort_unstable_by_key(|(order, number, _)| (*number, *order)),
+            false => sets.sort_unstable_by_key(|(order, ..)| *order),
+        }
+        let device = emulation.context().device();
+        for (_, number, restored) in sets {
+            // SAFETY: the caller's contract.
+            unsafe {
+                match restored {
+                    Restored::Bound(bound) => {
+                        let (sets, offsets) = ([bound.set], &bound.dynamic_offsets);
+                        let layout = bound.layout;
+                        device.cmd_bind_descriptor_sets(cmd, point, layout, number, &sets, offsets);
+                    }
+                    Restored::Pushed(pushed) => pushed.restore(emulation, cmd, point, number),
+                }
+            }
+        }
     }
 }
 
 impl Disturbed {
-    /// Binds and pushes the state again, after captures have disturbed it. `are_buffers_rebound` is whether captures
-    /// have bound other descriptor buffers.
+    /// Which descriptors are valid.
+    pub(super) fn descriptors(&self) -> DescriptorState {
+        self.heaps
+            .as_ref()
+            .map_or(DescriptorState::Sets, |heaps| DescriptorState::Heaps(heaps.bound))
+    }
+
+    /// Binds and pushes the state again, after captures have disturbed it. `graphics` are the sets of the graphics bind
+    /// point, which only captures with descriptor heaps disturb.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a render pass, and everything that is bound
@@ -415,7 +537,8 @@ impl Disturbed {
         &self,
         emulation: &Emulation,
         cmd: vk::CommandBuffer,
-        are_buffers_rebound: bool,
+        graphics: &Sets,
+        left: Left,
     ) {
         let device = emulation.context().device();
         let point = vk::PipelineBindPoint::COMPUTE;
@@ -430,34 +553,16 @@ impl Disturbed {
                 let stage = vk::ShaderStageFlags::COMPUTE;
                 bind(cmd, 1, &raw const stage, &raw const self.compute_shader);
             }
-            let mut sets: Vec<(u32, u32, Restored<'_>)> = Vec::new();
-            for (number, bound) in (0..).zip(&self.sets) {
-                if let Some(bound) = bound {
-                    sets.push((bound.order, number, Restored::Bound(bound)));
-                }
+            if let (Some(heaps), Some(support)) = (&self.heaps, &emulation.heaps) {
+                heaps.restore(&support.commands, cmd, left.descriptors);
+                return;
             }
-            for number in self.pushed_sets.numbers() {
-                if let Some(pushed) = self.pushed_sets.over(number, &self.sets) {
-                    sets.push((pushed.order, number, Restored::Pushed(pushed)));
-                }
+            let are_invalid = left.descriptors != DescriptorState::Sets;
+            if are_invalid {
+                graphics.restore(emulation, cmd, vk::PipelineBindPoint::GRAPHICS);
             }
-            // Sets with the same pipeline layout do not disturb each other, so they can be bound in
-            // the order of their numbers. If the layouts differ, the program's order is kept.
-            let layout = sets.first().map(|(.., first)| first.layout());
-            match sets.iter().all(|(.., set)| Some(set.layout()) == layout) {
-                true => sets.sort_unstable_by_key(|(order, number, _)| (*number, *order)),
-                false => sets.sort_unstable_by_key(|(order, ..)| *order),
-            }
-            for (_, number, restored) in sets {
-                match restored {
-                    Restored::Bound(bound) => {
-                        let (sets, offsets) = ([bound.set], &bound.dynamic_offsets);
-                        let layout = bound.layout;
-                        device.cmd_bind_descriptor_sets(cmd, point, layout, number, &sets, offsets);
-                    }
-                    Restored::Pushed(pushed) => pushed.restore(emulation, cmd, point, number),
-                }
-            }
+            self.sets.restore(emulation, cmd, point);
+            let are_buffers_rebound = left.are_buffers_rebound || are_invalid;
             self.descriptor_buffers.restore(emulation, cmd, are_buffers_rebound);
             for push in &self.pushes {
                 device.cmd_push_constants(cmd, push.layout, push.stages, push.offset, &push.bytes);

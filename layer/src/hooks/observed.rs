@@ -9,7 +9,8 @@ use vkxfb::runtime::{
 use super::entry::hooks;
 use crate::chain::slice;
 use crate::command_buffers::{
-    Recorded, UnobservedRoute, hoisted, observe, track, unobserved_route, waits, with,
+    Recorded, UnobservedRoute, hoisted, inherits_heaps, observe, track, unobserved_route, waits,
+    with,
 };
 
 use crate::device::DeviceData;
@@ -175,6 +176,21 @@ observed! {
         layout: vk::PipelineLayout,
         set: u32,
     ) |c, _cmd| c.bind_embedded_samplers(point, layout, set);
+    tracked bind_resource_heap_ext(info: *const vk::BindHeapInfoEXT) |c, _cmd| {
+        if let Some(info) = info.as_ref() {
+            c.bind_resource_heap(info);
+        }
+    };
+    tracked bind_sampler_heap_ext(info: *const vk::BindHeapInfoEXT) |c, _cmd| {
+        if let Some(info) = info.as_ref() {
+            c.bind_sampler_heap(info);
+        }
+    };
+    tracked push_data_ext(info: *const vk::PushDataInfoEXT) |c, _cmd| {
+        if let Some(info) = info.as_ref() {
+            c.push_data(info);
+        }
+    };
     tracked push_constants(
         layout: vk::PipelineLayout,
         stages: vk::ShaderStageFlags,
@@ -586,7 +602,8 @@ unsafe extern "system" fn execute_commands(
                 for secondary in slice(secondaries, count) {
                     captures.execute(hoisted(*secondary));
                 }
-                captures.forget_state();
+                let mut secondaries = slice(secondaries, count).iter();
+                captures.forget_state(secondaries.all(|secondary| inherits_heaps(*secondary)));
             },
             |recorded, _| {
                 for secondary in slice(secondaries, count) {
@@ -678,6 +695,8 @@ hooks! {
     b"vkCmdBindIndexBuffer" => bind_index_buffer,
     b"vkCmdBindIndexBuffer2" | b"vkCmdBindIndexBuffer2KHR" => bind_index_buffer2_khr,
     b"vkCmdBindPipeline" => bind_pipeline,
+    b"vkCmdBindResourceHeapEXT" => bind_resource_heap_ext,
+    b"vkCmdBindSamplerHeapEXT" => bind_sampler_heap_ext,
     b"vkCmdBindShadersEXT" => bind_shaders_ext,
     b"vkCmdBindTransformFeedbackBuffersEXT" => bind_transform_feedback_buffers_ext,
     b"vkCmdBindVertexBuffers" => bind_vertex_buffers,
@@ -700,6 +719,7 @@ hooks! {
     b"vkCmdExecuteCommands" => execute_commands,
     b"vkCmdPushConstants" => push_constants,
     b"vkCmdPushConstants2" | b"vkCmdPushConstants2KHR" => push_constants2_khr,
+    b"vkCmdPushDataEXT" => push_data_ext,
     b"vkCmdPushDescriptorSet" | b"vkCmdPushDescriptorSetKHR" => push_descriptor_set_khr,
     b"vkCmdPushDescriptorSet2" | b"vkCmdPushDescriptorSet2KHR" => push_descriptor_set2_khr,
     b"vkCmdPushDescriptorSetWithTemplate" | b"vkCmdPushDescriptorSetWithTemplateKHR" =>

@@ -23,7 +23,6 @@ pub(crate) const HIDDEN: &[(&CStr, &str)] = &[
     (c"VK_ARM_data_graph_optical_flow", "its graphs use tensors"),
     (c"VK_ARM_tensor_controls", "barriers on tensors are not translated"),
     (c"VK_ARM_tensors", "barriers on tensors are not translated"),
-    (c"VK_EXT_descriptor_heap", "captures do not read descriptors from heaps"),
     (
         c"VK_EXT_legacy_vertex_attributes",
         "captures read only attributes that are aligned, and of the type of their format",
@@ -34,7 +33,6 @@ pub(crate) const HIDDEN: &[(&CStr, &str)] = &[
         "commands that are recorded return results, which those of a withheld pass cannot",
     ),
     (c"VK_KHR_pipeline_binary", "a pipeline can be made without the words of its shaders"),
-    (c"VK_KHR_shader_untyped_pointers", "push constants behind untyped pointers are not lowered"),
     (
         c"VK_NVX_binary_import",
         "kernels are launched inside of passes, with arguments of a size that the layer does not know",
@@ -126,6 +124,7 @@ pub(crate) const SHOWN: &[&CStr] = &[
     c"VK_EXT_depth_clip_enable",
     c"VK_EXT_depth_range_unrestricted",
     c"VK_EXT_descriptor_buffer",
+    c"VK_EXT_descriptor_heap",
     c"VK_EXT_descriptor_indexing",
     c"VK_EXT_device_address_binding_report",
     c"VK_EXT_device_fault",
@@ -355,6 +354,7 @@ pub(crate) const SHOWN: &[&CStr] = &[
     c"VK_KHR_shader_subgroup_rotate",
     c"VK_KHR_shader_subgroup_uniform_control_flow",
     c"VK_KHR_shader_terminate_invocation",
+    c"VK_KHR_shader_untyped_pointers",
     c"VK_KHR_shared_presentable_image",
     c"VK_KHR_spirv_1_4",
     c"VK_KHR_storage_buffer_storage_class",

@@ -1,6 +1,7 @@
-//! Defines the structures of Vulkan that ash does not have.
+//! Defines the structures and unions of Vulkan that ash does not have.
 
 use std::ffi::c_void;
+use std::fmt;
 
 use super::{types, vk};
 
@@ -26,4 +27,26 @@ macro_rules! define {
     )*};
 }
 
+macro_rules! define_unions {
+    ($($from:ident union $name:ident $c_name:ident {
+        $($member:ident $c_member:ident: $type:ty,)*
+    })*) => {$(
+        #[doc = concat!("`", stringify!($c_name), "` of `", stringify!($from), "`")]
+        #[repr(C)]
+        #[derive(Clone, Copy)]
+        #[allow(dead_code, reason = "of some the layer needs only the size")]
+        pub(crate) union $name {
+            $(pub(crate) $member: $type,)*
+        }
+
+        /// Which member is valid is known elsewhere.
+        impl fmt::Debug for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.debug_struct(stringify!($name)).finish_non_exhaustive()
+            }
+        }
+    )*};
+}
+
 types::newer_structures!(define);
+types::newer_unions!(define_unions);

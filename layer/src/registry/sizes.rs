@@ -53,15 +53,19 @@ pub(crate) const SIZES: &[(i32, usize)] = &[
     (1000128000, size_of::<vk::DebugUtilsObjectNameInfoEXT<'_>>()),
     (1000129003, size_of::<vk::ImportAndroidHardwareBufferInfoANDROID<'_>>()),
     (1000129005, size_of::<vk::ExternalFormatANDROID<'_>>()),
+    (1000130001, words(1)), // VkSamplerReductionModeCreateInfo
     (1000133000, words(4)), // VkPhysicalDeviceGpaFeaturesAMD
     (1000134000, words(2)), // VkPhysicalDeviceShaderEnqueueFeaturesAMDX
+    (1000135006, size_of::<vk::ShaderDescriptorSetAndBindingMappingInfoEXT>()),
     (1000135009, words(2)), // VkPhysicalDeviceDescriptorHeapFeaturesEXT
+    (1000135011, words(1)), // VkSamplerCustomBorderColorIndexCreateInfoEXT
     (1000138000, words(2)), // VkPhysicalDeviceInlineUniformBlockFeatures
     (1000141000, words(3)), // VkPhysicalDeviceShaderBfloat16FeaturesKHR
     (1000145001, words(1)), // VkPhysicalDeviceProtectedMemoryFeatures
     (1000148000, words(1)), // VkPhysicalDeviceBlendOperationAdvancedFeaturesEXT
     (1000150013, words(5)), // VkPhysicalDeviceAccelerationStructureFeaturesKHR
     (1000154000, words(1)), // VkPhysicalDeviceShaderSMBuiltinsFeaturesNV
+    (1000156001, size_of::<vk::SamplerYcbcrConversionInfo<'_>>()),
     (1000156004, words(1)), // VkPhysicalDeviceSamplerYcbcrConversionFeatures
     (1000160001, size_of::<vk::ShaderModuleValidationCacheCreateInfoEXT<'_>>()),
     (1000161001, words(20)), // VkPhysicalDeviceDescriptorIndexingFeatures
@@ -143,6 +147,7 @@ pub(crate) const SIZES: &[(i32, usize)] = &[
     (1000284000, words(1)),  // VkPhysicalDeviceDeviceMemoryReportFeaturesEXT
     (1000284001, size_of::<vk::DeviceDeviceMemoryReportCreateInfoEXT<'_>>()),
     (1000286000, words(3)), // VkPhysicalDeviceRobustness2FeaturesKHR
+    (1000287000, size_of::<vk::SamplerCustomBorderColorCreateInfoEXT<'_>>()),
     (1000287002, words(2)), // VkPhysicalDeviceCustomBorderColorFeaturesEXT
     (1000288000, words(1)), // VkPhysicalDeviceTextureCompressionASTC3DFeaturesEXT
     (1000290000, size_of::<vk::PipelineLibraryCreateInfoKHR<'_>>()),
@@ -218,6 +223,7 @@ pub(crate) const SIZES: &[(i32, usize)] = &[
     (1000397000, words(1)), // VkPhysicalDeviceDisplacementMicromapFeaturesNV
     (1000404000, words(2)), // VkPhysicalDeviceClusterCullingShaderFeaturesHUAWEI
     (1000411000, words(2)), // VkPhysicalDeviceBorderColorSwizzleFeaturesEXT
+    (1000411001, size_of::<vk::SamplerBorderColorComponentMappingCreateInfoEXT<'_>>()),
     (1000412000, words(1)), // VkPhysicalDevicePageableDeviceLocalMemoryFeaturesEXT
     (1000413000, words(1)), // VkPhysicalDeviceMaintenance4Features
     (1000416000, words(2)), // VkPhysicalDeviceShaderSubgroupRotateFeatures
@@ -280,6 +286,8 @@ pub(crate) const SIZES: &[(i32, usize)] = &[
     (1000515000, words(1)), // VkPhysicalDeviceVideoMaintenance1FeaturesKHR
     (1000516000, words(2)), // VkPhysicalDevicePerStageDescriptorSetFeaturesNV
     (1000518000, words(1)), // VkPhysicalDeviceImageProcessing2FeaturesQCOM
+    (1000518002, size_of::<vk::SamplerBlockMatchWindowCreateInfoQCOM<'_>>()),
+    (1000519000, words(1)), // VkSamplerCubicWeightsCreateInfoQCOM
     (1000519001, words(1)), // VkPhysicalDeviceCubicWeightsFeaturesQCOM
     (1000520000, words(1)), // VkPhysicalDeviceYcbcrDegammaFeaturesQCOM
     (1000521000, words(1)), // VkPhysicalDeviceCubicClampFeaturesQCOM

@@ -16,6 +16,13 @@ macro_rules! newer_structures {
                 s_type sType: vk::StructureType,
                 p_next pNext: *const c_void,
             }
+            VK_EXT_descriptor_heap struct BindHeapInfoEXT VkBindHeapInfoEXT = 1000135003 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                heap_range heapRange: vk::DeviceAddressRangeKHR,
+                reserved_range_offset reservedRangeOffset: vk::DeviceSize,
+                reserved_range_size reservedRangeSize: vk::DeviceSize,
+            }
             VK_KHR_device_address_commands struct BindIndexBuffer3InfoKHR VkBindIndexBuffer3InfoKHR = 1000318007 {
                 s_type sType: vk::StructureType,
                 p_next pNext: *const c_void,
@@ -35,6 +42,12 @@ macro_rules! newer_structures {
                 set_stride setStride: vk::Bool32,
                 address_range addressRange: vk::StridedDeviceAddressRangeKHR,
                 address_flags addressFlags: vk::AddressCommandFlagsKHR,
+            }
+            VK_EXT_descriptor_heap struct CommandBufferInheritanceDescriptorHeapInfoEXT VkCommandBufferInheritanceDescriptorHeapInfoEXT = 1000135010 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                p_sampler_heap_bind_info pSamplerHeapBindInfo: *const vk::BindHeapInfoEXT,
+                p_resource_heap_bind_info pResourceHeapBindInfo: *const vk::BindHeapInfoEXT,
             }
             VK_NV_compute_occupancy_priority struct ComputeOccupancyPriorityParametersNV VkComputeOccupancyPriorityParametersNV = 1000645000 {
                 s_type sType: vk::StructureType,
@@ -79,6 +92,81 @@ macro_rules! newer_structures {
             VK_EXT_depth_clamp_control struct DepthClampRangeEXT VkDepthClampRangeEXT {
                 min_depth_clamp minDepthClamp: f32,
                 max_depth_clamp maxDepthClamp: f32,
+            }
+            VK_EXT_descriptor_heap struct DescriptorMappingSourceConstantOffsetEXT VkDescriptorMappingSourceConstantOffsetEXT {
+                heap_offset heapOffset: u32,
+                heap_array_stride heapArrayStride: u32,
+                p_embedded_sampler pEmbeddedSampler: *const vk::SamplerCreateInfo<'static>,
+                sampler_heap_offset samplerHeapOffset: u32,
+                sampler_heap_array_stride samplerHeapArrayStride: u32,
+            }
+            VK_EXT_descriptor_heap struct DescriptorMappingSourceHeapDataEXT VkDescriptorMappingSourceHeapDataEXT {
+                heap_offset heapOffset: u32,
+                push_offset pushOffset: u32,
+            }
+            VK_EXT_descriptor_heap struct DescriptorMappingSourceIndirectAddressEXT VkDescriptorMappingSourceIndirectAddressEXT {
+                push_offset pushOffset: u32,
+                address_offset addressOffset: u32,
+            }
+            VK_EXT_descriptor_heap struct DescriptorMappingSourceIndirectIndexArrayEXT VkDescriptorMappingSourceIndirectIndexArrayEXT {
+                heap_offset heapOffset: u32,
+                push_offset pushOffset: u32,
+                address_offset addressOffset: u32,
+                heap_index_stride heapIndexStride: u32,
+                p_embedded_sampler pEmbeddedSampler: *const vk::SamplerCreateInfo<'static>,
+                use_combined_image_sampler_index useCombinedImageSamplerIndex: vk::Bool32,
+                sampler_heap_offset samplerHeapOffset: u32,
+                sampler_push_offset samplerPushOffset: u32,
+                sampler_address_offset samplerAddressOffset: u32,
+                sampler_heap_index_stride samplerHeapIndexStride: u32,
+            }
+            VK_EXT_descriptor_heap struct DescriptorMappingSourceIndirectIndexEXT VkDescriptorMappingSourceIndirectIndexEXT {
+                heap_offset heapOffset: u32,
+                push_offset pushOffset: u32,
+                address_offset addressOffset: u32,
+                heap_index_stride heapIndexStride: u32,
+                heap_array_stride heapArrayStride: u32,
+                p_embedded_sampler pEmbeddedSampler: *const vk::SamplerCreateInfo<'static>,
+                use_combined_image_sampler_index useCombinedImageSamplerIndex: vk::Bool32,
+                sampler_heap_offset samplerHeapOffset: u32,
+                sampler_push_offset samplerPushOffset: u32,
+                sampler_address_offset samplerAddressOffset: u32,
+                sampler_heap_index_stride samplerHeapIndexStride: u32,
+                sampler_heap_array_stride samplerHeapArrayStride: u32,
+            }
+            VK_EXT_descriptor_heap struct DescriptorMappingSourcePushIndexEXT VkDescriptorMappingSourcePushIndexEXT {
+                heap_offset heapOffset: u32,
+                push_offset pushOffset: u32,
+                heap_index_stride heapIndexStride: u32,
+                heap_array_stride heapArrayStride: u32,
+                p_embedded_sampler pEmbeddedSampler: *const vk::SamplerCreateInfo<'static>,
+                use_combined_image_sampler_index useCombinedImageSamplerIndex: vk::Bool32,
+                sampler_heap_offset samplerHeapOffset: u32,
+                sampler_push_offset samplerPushOffset: u32,
+                sampler_heap_index_stride samplerHeapIndexStride: u32,
+                sampler_heap_array_stride samplerHeapArrayStride: u32,
+            }
+            VK_EXT_descriptor_heap struct DescriptorMappingSourceShaderRecordIndexEXT VkDescriptorMappingSourceShaderRecordIndexEXT {
+                heap_offset heapOffset: u32,
+                shader_record_offset shaderRecordOffset: u32,
+                heap_index_stride heapIndexStride: u32,
+                heap_array_stride heapArrayStride: u32,
+                p_embedded_sampler pEmbeddedSampler: *const vk::SamplerCreateInfo<'static>,
+                use_combined_image_sampler_index useCombinedImageSamplerIndex: vk::Bool32,
+                sampler_heap_offset samplerHeapOffset: u32,
+                sampler_shader_record_offset samplerShaderRecordOffset: u32,
+                sampler_heap_index_stride samplerHeapIndexStride: u32,
+                sampler_heap_array_stride samplerHeapArrayStride: u32,
+            }
+            VK_EXT_descriptor_heap struct DescriptorSetAndBindingMappingEXT VkDescriptorSetAndBindingMappingEXT = 1000135005 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                descriptor_set descriptorSet: u32,
+                first_binding firstBinding: u32,
+                binding_count bindingCount: u32,
+                resource_mask resourceMask: vk::SpirvResourceTypeFlagsEXT,
+                source source: vk::DescriptorMappingSourceEXT,
+                source_data sourceData: vk::DescriptorMappingSourceDataEXT,
             }
             VK_KHR_device_address_commands struct DeviceAddressRangeKHR VkDeviceAddressRangeKHR {
                 address address: vk::DeviceAddress,
@@ -136,6 +224,10 @@ macro_rules! newer_structures {
                 shader_count shaderCount: u32,
                 p_shaders pShaders: *const vk::ShaderEXT,
             }
+            VK_EXT_descriptor_heap struct HostAddressRangeConstEXT VkHostAddressRangeConstEXT {
+                address address: *const c_void,
+                size size: usize,
+            }
             VK_EXT_external_memory_metal struct ImportMemoryMetalHandleInfoEXT VkImportMemoryMetalHandleInfoEXT = 1000602000 {
                 s_type sType: vk::StructureType,
                 p_next pNext: *const c_void,
@@ -189,6 +281,29 @@ macro_rules! newer_structures {
                 memory_range_barrier_count memoryRangeBarrierCount: u32,
                 p_memory_range_barriers pMemoryRangeBarriers: *const vk::MemoryRangeBarrierKHR,
             }
+            VK_EXT_descriptor_heap struct PhysicalDeviceDescriptorHeapPropertiesEXT VkPhysicalDeviceDescriptorHeapPropertiesEXT = 1000135008 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                sampler_heap_alignment samplerHeapAlignment: vk::DeviceSize,
+                resource_heap_alignment resourceHeapAlignment: vk::DeviceSize,
+                max_sampler_heap_size maxSamplerHeapSize: vk::DeviceSize,
+                max_resource_heap_size maxResourceHeapSize: vk::DeviceSize,
+                min_sampler_heap_reserved_range minSamplerHeapReservedRange: vk::DeviceSize,
+                min_sampler_heap_reserved_range_with_embedded minSamplerHeapReservedRangeWithEmbedded: vk::DeviceSize,
+                min_resource_heap_reserved_range minResourceHeapReservedRange: vk::DeviceSize,
+                sampler_descriptor_size samplerDescriptorSize: vk::DeviceSize,
+                image_descriptor_size imageDescriptorSize: vk::DeviceSize,
+                buffer_descriptor_size bufferDescriptorSize: vk::DeviceSize,
+                sampler_descriptor_alignment samplerDescriptorAlignment: vk::DeviceSize,
+                image_descriptor_alignment imageDescriptorAlignment: vk::DeviceSize,
+                buffer_descriptor_alignment bufferDescriptorAlignment: vk::DeviceSize,
+                max_push_data_size maxPushDataSize: vk::DeviceSize,
+                image_capture_replay_opaque_data_size imageCaptureReplayOpaqueDataSize: usize,
+                max_descriptor_heap_embedded_samplers maxDescriptorHeapEmbeddedSamplers: u32,
+                sampler_ycbcr_conversion_count samplerYcbcrConversionCount: u32,
+                sparse_descriptor_heaps sparseDescriptorHeaps: vk::Bool32,
+                protected_descriptor_heaps protectedDescriptorHeaps: vk::Bool32,
+            }
             VK_EXT_device_generated_commands struct PhysicalDeviceDeviceGeneratedCommandsFeaturesEXT VkPhysicalDeviceDeviceGeneratedCommandsFeaturesEXT = 1000572000 {
                 s_type sType: vk::StructureType,
                 p_next pNext: *const c_void,
@@ -217,6 +332,12 @@ macro_rules! newer_structures {
                 image2_d_view_of3_d_sparse image2DViewOf3DSparse: vk::Bool32,
                 default_vertex_attribute_value defaultVertexAttributeValue: vk::DefaultVertexAttributeValueKHR,
             }
+            VK_EXT_descriptor_heap struct PushDataInfoEXT VkPushDataInfoEXT = 1000135004 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                offset offset: u32,
+                data data: vk::HostAddressRangeConstEXT,
+            }
             VK_ARM_performance_counters_by_region struct RenderPassPerformanceCountersByRegionBeginInfoARM VkRenderPassPerformanceCountersByRegionBeginInfoARM = 1000605004 {
                 s_type sType: vk::StructureType,
                 p_next pNext: *const c_void,
@@ -235,6 +356,12 @@ macro_rules! newer_structures {
                 s_type sType: vk::StructureType,
                 p_next pNext: *const c_void,
             }
+            VK_EXT_descriptor_heap struct ShaderDescriptorSetAndBindingMappingInfoEXT VkShaderDescriptorSetAndBindingMappingInfoEXT = 1000135006 {
+                s_type sType: vk::StructureType,
+                p_next pNext: *const c_void,
+                mapping_count mappingCount: u32,
+                p_mappings pMappings: *const vk::DescriptorSetAndBindingMappingEXT,
+            }
             VK_KHR_device_address_commands struct StridedDeviceAddressRangeKHR VkStridedDeviceAddressRangeKHR {
                 address address: vk::DeviceAddress,
                 size size: vk::DeviceSize,
@@ -244,19 +371,42 @@ macro_rules! newer_structures {
     };
 }
 
-pub(crate) use newer_structures;
+/// Passes the unions that ash does not have to a macro, in rows like those of structures.
+macro_rules! newer_unions {
+    ($expand:ident) => {
+        $expand! {
+            VK_EXT_descriptor_heap union DescriptorMappingSourceDataEXT VkDescriptorMappingSourceDataEXT {
+                constant_offset constantOffset: vk::DescriptorMappingSourceConstantOffsetEXT,
+                push_index pushIndex: vk::DescriptorMappingSourcePushIndexEXT,
+                indirect_index indirectIndex: vk::DescriptorMappingSourceIndirectIndexEXT,
+                indirect_index_array indirectIndexArray: vk::DescriptorMappingSourceIndirectIndexArrayEXT,
+                heap_data heapData: vk::DescriptorMappingSourceHeapDataEXT,
+                push_data_offset pushDataOffset: u32,
+                push_address_offset pushAddressOffset: u32,
+                indirect_address indirectAddress: vk::DescriptorMappingSourceIndirectAddressEXT,
+                shader_record_index shaderRecordIndex: vk::DescriptorMappingSourceShaderRecordIndexEXT,
+                shader_record_data_offset shaderRecordDataOffset: u32,
+                shader_record_address_offset shaderRecordAddressOffset: u32,
+            }
+        }
+    };
+}
+
+pub(crate) use {newer_structures, newer_unions};
 
 pub(crate) type AccessFlags3KHR = u64;
 pub(crate) type AddressCommandFlagsKHR = u32;
 pub(crate) type AddressCopyFlagsKHR = u32;
 pub(crate) type DefaultVertexAttributeValueKHR = i32;
 pub(crate) type DepthClampModeEXT = i32;
+pub(crate) type DescriptorMappingSourceEXT = i32;
 pub(crate) type IndirectCommandsInputModeFlagsEXT = u32;
 pub(crate) type IndirectCommandsLayoutEXT = u64;
 pub(crate) type IndirectCommandsLayoutUsageFlagsEXT = u32;
 pub(crate) type IndirectExecutionSetEXT = u64;
 pub(crate) type RenderingAttachmentFlagsKHR = u32;
 pub(crate) type ShaderInstrumentationARM = u64;
+pub(crate) type SpirvResourceTypeFlagsEXT = u32;
 #[allow(non_camel_case_types)]
 pub(crate) type PFN_vkCmdBeginConditionalRendering2EXT =
     unsafe extern "system" fn(vk::CommandBuffer, *const vk::ConditionalRenderingBeginInfo2EXT);
@@ -276,6 +426,12 @@ pub(crate) type PFN_vkCmdBeginTransformFeedback2EXT = unsafe extern "system" fn(
 #[allow(non_camel_case_types)]
 pub(crate) type PFN_vkCmdBindIndexBuffer3KHR =
     unsafe extern "system" fn(vk::CommandBuffer, *const vk::BindIndexBuffer3InfoKHR);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdBindResourceHeapEXT =
+    unsafe extern "system" fn(vk::CommandBuffer, *const vk::BindHeapInfoEXT);
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdBindSamplerHeapEXT =
+    unsafe extern "system" fn(vk::CommandBuffer, *const vk::BindHeapInfoEXT);
 #[allow(non_camel_case_types)]
 pub(crate) type PFN_vkCmdBindTransformFeedbackBuffers2EXT = unsafe extern "system" fn(
     vk::CommandBuffer,
@@ -353,6 +509,9 @@ pub(crate) type PFN_vkCmdPreprocessGeneratedCommandsEXT = unsafe extern "system"
     *const vk::GeneratedCommandsInfoEXT,
     vk::CommandBuffer,
 );
+#[allow(non_camel_case_types)]
+pub(crate) type PFN_vkCmdPushDataEXT =
+    unsafe extern "system" fn(vk::CommandBuffer, *const vk::PushDataInfoEXT);
 #[allow(non_camel_case_types)]
 pub(crate) type PFN_vkCmdSetComputeOccupancyPriorityNV =
     unsafe extern "system" fn(vk::CommandBuffer, *const vk::ComputeOccupancyPriorityParametersNV);

@@ -25,6 +25,8 @@ macro_rules! functions {
             bind_index_buffer2_khr PFN_vkCmdBindIndexBuffer2KHR [c"vkCmdBindIndexBuffer2KHR", c"vkCmdBindIndexBuffer2"];
             bind_index_buffer3_khr PFN_vkCmdBindIndexBuffer3KHR [c"vkCmdBindIndexBuffer3KHR"];
             bind_pipeline PFN_vkCmdBindPipeline [c"vkCmdBindPipeline"];
+            bind_resource_heap_ext PFN_vkCmdBindResourceHeapEXT [c"vkCmdBindResourceHeapEXT"];
+            bind_sampler_heap_ext PFN_vkCmdBindSamplerHeapEXT [c"vkCmdBindSamplerHeapEXT"];
             bind_shaders_ext PFN_vkCmdBindShadersEXT [c"vkCmdBindShadersEXT"];
             bind_shading_rate_image_nv PFN_vkCmdBindShadingRateImageNV [c"vkCmdBindShadingRateImageNV"];
             bind_transform_feedback_buffers2_ext PFN_vkCmdBindTransformFeedbackBuffers2EXT [c"vkCmdBindTransformFeedbackBuffers2EXT"];
@@ -88,6 +90,7 @@ macro_rules! functions {
             pipeline_barrier2 PFN_vkCmdPipelineBarrier2 [c"vkCmdPipelineBarrier2", c"vkCmdPipelineBarrier2KHR"];
             push_constants PFN_vkCmdPushConstants [c"vkCmdPushConstants"];
             push_constants2_khr PFN_vkCmdPushConstants2KHR [c"vkCmdPushConstants2KHR", c"vkCmdPushConstants2"];
+            push_data_ext PFN_vkCmdPushDataEXT [c"vkCmdPushDataEXT"];
             push_descriptor_set2_khr PFN_vkCmdPushDescriptorSet2KHR [c"vkCmdPushDescriptorSet2KHR", c"vkCmdPushDescriptorSet2"];
             push_descriptor_set_khr PFN_vkCmdPushDescriptorSetKHR [c"vkCmdPushDescriptorSetKHR", c"vkCmdPushDescriptorSet"];
             push_descriptor_set_with_template2_khr PFN_vkCmdPushDescriptorSetWithTemplate2KHR [c"vkCmdPushDescriptorSetWithTemplate2KHR", c"vkCmdPushDescriptorSetWithTemplate2"];
@@ -282,6 +285,12 @@ macro_rules! commands {
             set_state bind_pipeline BindPipeline (
                 pipeline_bind_point: vk::PipelineBindPoint,
                 pipeline: vk::Pipeline,
+            );
+            set_state bind_resource_heap_ext BindResourceHeapExt (
+                p_bind_info: *const vk::BindHeapInfoEXT => structures(1),
+            );
+            set_state bind_sampler_heap_ext BindSamplerHeapExt (
+                p_bind_info: *const vk::BindHeapInfoEXT => structures(1),
             );
             set_state bind_shaders_ext BindShadersExt (
                 stage_count: u32,
@@ -573,6 +582,9 @@ macro_rules! commands {
             );
             set_state push_constants2_khr PushConstants2Khr (
                 p_push_constants_info: *const vk::PushConstantsInfoKHR<'static> => structures(1),
+            );
+            set_state push_data_ext PushDataExt (
+                p_push_data_info: *const vk::PushDataInfoEXT => structures(1),
             );
             set_state push_descriptor_set2_khr PushDescriptorSet2Khr (
                 p_push_descriptor_set_info: *const vk::PushDescriptorSetInfoKHR<'static> => structures(1),

@@ -51,6 +51,13 @@ impl Copied for vk::BindDescriptorSetsInfoKHR<'static> {
     }
 }
 
+impl Copied for vk::BindHeapInfoEXT {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
+    }
+}
+
 impl Copied for vk::BindIndexBuffer3InfoKHR {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         // SAFETY: the caller's contract.
@@ -293,6 +300,13 @@ impl Copied for vk::GeneratedCommandsShaderInfoEXT {
     }
 }
 
+impl Copied for vk::HostAddressRangeConstEXT {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe { Ok(Self { address: memory.bytes(self.address, self.size)?, ..*self }) }
+    }
+}
+
 impl Copied for vk::ImageMemoryBarrier<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         // SAFETY: the caller's contract.
@@ -410,6 +424,19 @@ impl Copied for vk::PushConstantsInfoKHR<'static> {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,
                 p_values: memory.bytes(self.p_values, self.size as usize)?,
+                ..*self
+            })
+        }
+    }
+}
+
+impl Copied for vk::PushDataInfoEXT {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                p_next: memory.chain(self.p_next)?,
+                data: self.data.copied(memory)?,
                 ..*self
             })
         }
@@ -763,6 +790,7 @@ pub(super) unsafe fn copy(
 <vk::BeginCustomResolveInfoEXT as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BeginCustomResolveInfoEXT>(), 1)?.cast(),
 <vk::BindDescriptorBufferEmbeddedSamplersInfoEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BindDescriptorBufferEmbeddedSamplersInfoEXT<'static>>(), 1)?.cast(),
 <vk::BindDescriptorSetsInfoKHR<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BindDescriptorSetsInfoKHR<'static>>(), 1)?.cast(),
+<vk::BindHeapInfoEXT as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BindHeapInfoEXT>(), 1)?.cast(),
 <vk::BindIndexBuffer3InfoKHR as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BindIndexBuffer3InfoKHR>(), 1)?.cast(),
 <vk::BindTransformFeedbackBuffer2InfoEXT as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BindTransformFeedbackBuffer2InfoEXT>(), 1)?.cast(),
 <vk::BindVertexBuffer3InfoKHR as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BindVertexBuffer3InfoKHR>(), 1)?.cast(),
@@ -802,6 +830,7 @@ pub(super) unsafe fn copy(
 <vk::MultiviewPerViewRenderAreasRenderPassBeginInfoQCOM<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::MultiviewPerViewRenderAreasRenderPassBeginInfoQCOM<'static>>(), 1)?.cast(),
 <vk::PipelineLayoutCreateInfo<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::PipelineLayoutCreateInfo<'static>>(), 1)?.cast(),
 <vk::PushConstantsInfoKHR<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::PushConstantsInfoKHR<'static>>(), 1)?.cast(),
+<vk::PushDataInfoEXT as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::PushDataInfoEXT>(), 1)?.cast(),
 <vk::PushDescriptorSetInfoKHR<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::PushDescriptorSetInfoKHR<'static>>(), 1)?.cast(),
 <vk::PushDescriptorSetWithTemplateInfoKHR<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::PushDescriptorSetWithTemplateInfoKHR<'static>>(), 1)?.cast(),
 <vk::RenderPassAttachmentBeginInfo<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::RenderPassAttachmentBeginInfo<'static>>(), 1)?.cast(),

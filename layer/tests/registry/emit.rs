@@ -202,9 +202,13 @@ pub fn sizes(registry: &Registry<'_, '_>) -> String {
 
 /// Generates the types that ash does not have.
 pub fn types(registry: &Registry<'_, '_>) -> String {
-    let mut rows = String::new();
-    for Newer { from, c_name, structure } in &registry.newer {
-        write!(rows, "{ROW}{from} struct {} {c_name}", registry.rust_name(c_name)).unwrap();
+    let (mut structures, mut unions) = (String::new(), String::new());
+    for Newer { from, c_name, is_union, structure } in &registry.newer {
+        let (rows, kind) = match is_union {
+            true => (&mut unions, "union"),
+            false => (&mut structures, "struct"),
+        };
+        write!(rows, "{ROW}{from} {kind} {} {c_name}", registry.rust_name(c_name)).unwrap();
         if let Some(s_type) = structure.s_type {
             write!(rows, " = {s_type}").unwrap();
         }
@@ -221,8 +225,10 @@ pub fn types(registry: &Registry<'_, '_>) -> String {
          /// Passes the structures that ash does not have to a macro. Each row has the version or extension that\n\
          /// adds the structure to Vulkan, its name in Rust and in C, the value of `sType`, and the members.\n",
     );
-    out.push_str(&table("newer_structures", &rows));
-    out.push_str("\npub(crate) use newer_structures;\n\n");
+    out.push_str(&table("newer_structures", &structures));
+    out.push_str("\n/// Passes the unions that ash does not have to a macro, in rows like those of structures.\n");
+    out.push_str(&table("newer_unions", &unions));
+    out.push_str("\npub(crate) use {newer_structures, newer_unions};\n\n");
     for (name, ty) in &registry.newer_types {
         writeln!(out, "pub(crate) type {name} = {ty};").unwrap();
     }
@@ -297,7 +303,11 @@ fn copied(registry: &Registry<'_, '_>, of: &str, structure: &Structure) -> Strin
                 ("p_next", _) => "memory.chain(self.p_next)".to_owned(),
                 (_, Some(("string", _))) => format!("memory.string(self.{name})"),
                 (_, Some((copy, count))) => {
-                    let count = if count == "1" { count } else { format!("{count} as usize") };
+                    let is_size = structure.members.iter().any(|length| {
+                        length.ty == "size_t" && count == format!("self.{}", length.name)
+                    });
+                    let is_usize = is_size || count == "1";
+                    let count = if is_usize { count } else { format!("{count} as usize") };
                     format!("memory.{copy}(self.{name}, {count})")
                 }
                 (_, None) => panic!("{name}: it is not known how much it points to"),

@@ -21,7 +21,8 @@ mod vk {
     pub(super) use super::types::*;
 }
 
-/// The layout of a structure.
+/// The layout of a structure or union.
+#[derive(Clone, Copy)]
 pub struct Layout {
     /// The version of Vulkan or the extension that adds the structure. In C there is a macro of
     /// that name.
@@ -36,18 +37,18 @@ mod structures {
     use super::{Layout, c_void, offset_of, types, vk};
 
     macro_rules! define {
-        ($($from:ident struct $name:ident $c_name:ident $(= $s_type:literal)? {
+        ($list:ident: $($from:ident $kind:tt $name:ident $c_name:ident $(= $s_type:literal)? {
             $($member:ident $c_member:ident: $type:ty,)*
         })*) => {
             $(
                 #[repr(C)]
                 #[derive(Clone, Copy)]
-                pub struct $name {
+                pub $kind $name {
                     $(pub $member: $type,)*
                 }
             )*
 
-            pub const LAYOUTS: &[Layout] = &[$(
+            pub const $list: &[Layout] = &[$(
                 Layout {
                     from: stringify!($from),
                     name: stringify!($c_name),
@@ -59,7 +60,16 @@ mod structures {
         };
     }
 
-    types::newer_structures!(define);
+    macro_rules! structures {
+        ($($rows:tt)*) => { define!(STRUCTURES: $($rows)*); };
+    }
+
+    macro_rules! unions {
+        ($($rows:tt)*) => { define!(UNIONS: $($rows)*); };
+    }
+
+    types::newer_structures!(structures);
+    types::newer_unions!(unions);
 }
 
 #[test]
@@ -69,14 +79,15 @@ fn structures_are_laid_out_as_in_c() {
         let header = format!("<vulkan/vulkan_{platform}.h>");
         writeln!(source, "#if __has_include({header})\n#include {header}\n#endif").unwrap();
     }
-    for Layout { from, name, size, align, members } in structures::LAYOUTS {
+    let all = [structures::STRUCTURES, structures::UNIONS].concat();
+    for Layout { from, name, size, align, members } in all.iter().copied() {
         writeln!(source, "#ifdef {from}").unwrap();
         let mut hold = |what: &str, value: usize| {
             writeln!(source, "_Static_assert({what} == {value}, \"{what}\");").unwrap();
         };
-        hold(&format!("sizeof({name})"), *size);
-        hold(&format!("_Alignof({name})"), *align);
-        for (member, offset) in *members {
+        hold(&format!("sizeof({name})"), size);
+        hold(&format!("_Alignof({name})"), align);
+        for (member, offset) in members {
             hold(&format!("offsetof({name}, {member})"), *offset);
         }
         writeln!(source, "#else\n#warning {from} is missing\n#endif").unwrap();
@@ -98,7 +109,7 @@ fn structures_are_laid_out_as_in_c() {
     }
     assert!(output.status.success(), "{said}");
     let missing = said.matches("is missing [").count();
-    let all = structures::LAYOUTS.len();
+    let all = all.len();
     eprintln!("checked {} of {all} structures", all - missing);
     for line in said.lines().filter(|line| line.contains("is missing [")) {
         eprintln!("not checked: {line}");

@@ -28,7 +28,7 @@ pub const BY_HAND: [&str; 5] = [
 
 /// Structures whose chains the layer copies. So it needs the sizes of all structures that may be in
 /// these chains.
-const COPIED: [&str; 9] = [
+const COPIED: [&str; 10] = [
     "VkBufferCreateInfo",
     "VkDependencyInfo",
     "VkDeviceCreateInfo",
@@ -37,12 +37,16 @@ const COPIED: [&str; 9] = [
     "VkPhysicalDeviceExternalBufferInfo",
     "VkPipelineRasterizationStateCreateInfo",
     "VkPipelineShaderStageCreateInfo",
+    "VkSamplerCreateInfo",
     "VkSubpassDependency2",
 ];
 
 /// Other structures that the layer uses, and which ash may not have.
-const NEEDED: [&str; 4] = [
+const NEEDED: [&str; 7] = [
+    "VkCommandBufferInheritanceDescriptorHeapInfoEXT",
+    "VkDescriptorSetAndBindingMappingEXT",
     "VkIndirectCommandsLayoutCreateInfoEXT",
+    "VkPhysicalDeviceDescriptorHeapPropertiesEXT",
     "VkPhysicalDeviceDeviceGeneratedCommandsFeaturesEXT",
     "VkPhysicalDeviceDeviceGeneratedCommandsPropertiesEXT",
     "VkPhysicalDeviceMaintenance9PropertiesKHR",
@@ -99,11 +103,12 @@ pub struct Function {
     pub parameters: Vec<Value>,
 }
 
-/// A structure that ash does not have.
+/// A structure or union that ash does not have.
 pub struct Newer {
     /// The extension or version of Vulkan that adds the structure.
     pub from: String,
     pub c_name: String,
+    pub is_union: bool,
     pub structure: Structure,
 }
 
@@ -520,13 +525,13 @@ impl<'a, 'i> Registry<'a, 'i> {
         if self.newer.iter().any(|newer| newer.c_name == name) {
             return;
         }
-        assert_eq!(node.attribute("category"), Some("struct"), "{name}: a union that ash lacks");
         let structure = self.structure(node);
         let is_contained = |member: &&Value| member.pointers == 0;
         let contained = structure.members.iter().filter(is_contained);
         let types: Vec<_> = contained.map(|member| member.ty.clone()).collect();
         let from = self.from.get(name).copied().unwrap_or_default().to_owned();
-        self.newer.push(Newer { from, c_name: name.to_owned(), structure });
+        let is_union = node.attribute("category") == Some("union");
+        self.newer.push(Newer { from, c_name: name.to_owned(), is_union, structure });
         for ty in types {
             self.need(&ty);
         }

@@ -228,7 +228,7 @@ impl Walk<'_> {
                     self.value(*member, offset + u64::from(behind), matrices)?;
                 }
             }
-            Some(Type::Pointer { .. }) => {
+            Some(Type::Pointer { .. } | Type::UntypedPointer { .. }) => {
                 self.has_pointers = true;
                 self.numbers.push(Number { offset, width: POINTER_BITS, is_float: false });
             }

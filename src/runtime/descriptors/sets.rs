@@ -110,6 +110,11 @@ impl PipelineLayout {
         Self { raw, table: vk::DescriptorSetLayout::null() }
     }
 
+    /// No layout, for a pipeline in descriptor heaps.
+    pub(in crate::runtime) const fn none() -> Self {
+        Self::foreign(vk::PipelineLayout::null())
+    }
+
     /// Creates a pipeline layout with `set_layouts` and, if there are `limits` (under the descriptor plan), with the
     /// layout of the plan's descriptor set after them.
     ///

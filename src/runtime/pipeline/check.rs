@@ -147,7 +147,12 @@ pub(super) fn check(
             need(may_load_bytes, "the lowered shader", "storageBuffer8BitAccess and shaderInt8")?;
         }
     }
-    check_set_layouts(desc, &caps.limits)?;
+    if desc.descriptors.heaps().is_none() {
+        check_set_layouts(desc, &caps.limits)?;
+    } else if ctx.heap_commands().is_none() {
+        let (what, feature) = ("a pipeline with descriptor heaps".to_owned(), "descriptorHeap");
+        return Err(RuntimeError::FeatureNotEnabled { what, feature });
+    }
     let input = desc.described_vertex_input()?;
     vertex_input::validate(input)?;
     if let Some(compute) = shader.compute() {

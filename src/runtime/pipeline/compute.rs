@@ -6,9 +6,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 use ash::vk;
 use rustc_hash::FxHashMap;
 
-use super::create::{PipelineSpecialization, compute_pipeline_with, specialized};
+use super::create::{ComputeResources, PipelineSpecialization, compute_pipeline_with, specialized};
 use super::{Key, Objects, Pipeline, PipelineDesc, Raw};
 use crate::lower::Lowered;
+use crate::runtime::descriptor_heaps::DescriptorPlace;
 use crate::runtime::lazy::LazyPipeline;
 use crate::runtime::{Context, RuntimeError};
 use crate::topology::PrimitiveTopology;
@@ -61,7 +62,7 @@ pub(super) struct ComputePipelines {
     fixed_topology: Option<PrimitiveTopology>,
     primitive_restart: bool,
     set_count: u32,
-    flags: vk::PipelineCreateFlags,
+    descriptors: DescriptorPlace,
     /// The Vulkan pipelines, by the properties of their draws. [`Key::normal`] makes the keys equal for draws that use
     /// the same Vulkan pipeline.
     pipelines: RwLock<FxHashMap<Key, Arc<LazyPipeline>>>,
@@ -76,12 +77,14 @@ impl ComputePipelines {
             fixed_topology: (!desc.dynamic_topology).then_some(desc.topology),
             primitive_restart: desc.primitive_restart,
             set_count: desc.set_count(),
-            flags: match desc.descriptor_buffers {
-                true => vk::PipelineCreateFlags::DESCRIPTOR_BUFFER_EXT,
-                false => vk::PipelineCreateFlags::empty(),
-            },
+            descriptors: desc.descriptors.clone(),
             pipelines: RwLock::default(),
         }
+    }
+
+    /// Where the application's descriptors are.
+    pub(super) const fn descriptors(&self) -> &DescriptorPlace {
+        &self.descriptors
     }
 
     /// Returns the Vulkan pipeline for draws with the properties `key`, and creates it if it does not exist.
@@ -104,15 +107,8 @@ impl ComputePipelines {
             let none = vk::SpecializationInfo::default();
             // SAFETY: the caller's contract.
             let made = unsafe {
-                compute_pipeline_with(
-                    self.flags,
-                    ctx.device(),
-                    cache,
-                    layout,
-                    &words,
-                    &self.entry,
-                    &none,
-                )
+                let resources = ComputeResources::of(&self.descriptors, layout);
+                compute_pipeline_with(resources, ctx.device(), cache, &words, &self.entry, &none)
             }?;
             ctx.name(made, &key.to_string());
             Ok(made)

@@ -9,6 +9,7 @@ use spirv::ExecutionModel;
 use super::key::Source;
 use super::{Key, PipelineDesc, vertex_input};
 use crate::lower::{Backend, Lowered, ResourcePlan, WideAccesses};
+use crate::runtime::descriptor_heaps::{DescriptorPlace, HeapInterface};
 use crate::runtime::descriptors::PipelineLayout;
 use crate::runtime::extensions::{with_discard_state, with_vertex_input_state};
 use crate::runtime::{Context, RuntimeError};
@@ -45,7 +46,8 @@ pub(super) fn push_constant_range(shader: &Lowered) -> vk::PushConstantRange {
 }
 
 /// Creates the pipeline layout for a [checked](super::check) description: the range of push constants, the set layouts
-/// of the application, and under the descriptor plan the set layout of the plan behind them.
+/// of the application, and under the descriptor plan the set layout of the plan behind them. A pipeline for descriptor
+/// heaps has none.
 ///
 /// # Safety
 /// The device of `ctx` is live, and the set layouts belong to it.
@@ -53,6 +55,9 @@ pub(super) unsafe fn create_layout(
     ctx: &Context,
     desc: &PipelineDesc<'_>,
 ) -> Result<PipelineLayout, RuntimeError> {
+    if desc.descriptors.heaps().is_some() {
+        return Ok(PipelineLayout::none());
+    }
     let ranges = [push_constant_range(desc.shader)];
     let limits = match desc.shader.resources() {
         Some(ResourcePlan::Descriptors { .. }) => ctx.table(),
@@ -218,23 +223,51 @@ pub unsafe fn compute_pipeline(
     entry: &CStr,
     constants: &vk::SpecializationInfo<'_>,
 ) -> Result<vk::Pipeline, RuntimeError> {
-    let flags = vk::PipelineCreateFlags::empty();
+    let resources = ComputeResources::sets(layout);
     // SAFETY: the caller's contract.
-    unsafe { compute_pipeline_with(flags, device, cache, layout, words, entry, constants) }
+    unsafe { compute_pipeline_with(resources, device, cache, words, entry, constants) }
 }
 
-/// Creates a compute pipeline from SPIR-V words, with flags for the pipeline.
+/// What connects a compute pipeline with its resources.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::runtime) enum ComputeResources<'a> {
+    /// A pipeline layout, and the flags for its sets.
+    Layout(vk::PipelineLayout, vk::PipelineCreateFlags),
+    /// Descriptor heaps and push data. `None` for a shader without descriptors.
+    Heaps(Option<&'a HeapInterface>),
+}
+
+impl<'a> ComputeResources<'a> {
+    pub(in crate::runtime) const fn sets(layout: vk::PipelineLayout) -> Self {
+        Self::Layout(layout, vk::PipelineCreateFlags::empty())
+    }
+
+    /// `layout` is ignored if the descriptors are in heaps.
+    pub(super) fn of(place: &'a DescriptorPlace, layout: vk::PipelineLayout) -> Self {
+        match place {
+            DescriptorPlace::Sets => Self::sets(layout),
+            DescriptorPlace::Buffers => {
+                Self::Layout(layout, vk::PipelineCreateFlags::DESCRIPTOR_BUFFER_EXT)
+            }
+            DescriptorPlace::Heaps(interface) => Self::Heaps(Some(interface)),
+        }
+    }
+}
+
+/// `VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT`, which ash does not have.
+const DESCRIPTOR_HEAP: vk::PipelineCreateFlags2KHR = vk::PipelineCreateFlags2KHR::from_raw(1 << 36);
+
+/// Creates a compute pipeline from SPIR-V words, for resources of any kind.
 ///
 /// # Errors
 /// The errors of [`compute_pipeline`].
 ///
 /// # Safety
-/// The requirements of [`compute_pipeline`] apply.
-pub(super) unsafe fn compute_pipeline_with(
-    flags: vk::PipelineCreateFlags,
+/// The requirements of [`compute_pipeline`] apply. For descriptor heaps the feature `descriptorHeap` is enabled.
+pub(in crate::runtime) unsafe fn compute_pipeline_with(
+    resources: ComputeResources<'_>,
     device: &ash::Device,
     cache: vk::PipelineCache,
-    layout: vk::PipelineLayout,
     words: &[u32],
     entry: &CStr,
     constants: &vk::SpecializationInfo<'_>,
@@ -242,13 +275,25 @@ pub(super) unsafe fn compute_pipeline_with(
     // SAFETY: the caller's contract.
     unsafe {
         with_modules(device, &[words], |modules| {
-            let stage = vk::PipelineShaderStageCreateInfo::default()
+            let mut stage = vk::PipelineShaderStageCreateInfo::default()
                 .stage(vk::ShaderStageFlags::COMPUTE)
                 .module(modules.first().copied().unwrap_or_default())
                 .name(entry)
                 .specialization_info(constants);
-            let info =
-                vk::ComputePipelineCreateInfo::default().flags(flags).stage(stage).layout(layout);
+            let mut flags2 =
+                vk::PipelineCreateFlags2CreateInfoKHR::default().flags(DESCRIPTOR_HEAP);
+            let info = match resources {
+                ComputeResources::Layout(layout, flags) => {
+                    vk::ComputePipelineCreateInfo::default().flags(flags).layout(layout)
+                }
+                ComputeResources::Heaps(interface) => {
+                    if let Some(interface) = interface {
+                        stage.p_next = interface.mappings.as_ptr();
+                    }
+                    vk::ComputePipelineCreateInfo::default().push_next(&mut flags2)
+                }
+            };
+            let info = info.stage(stage);
             only(device.create_compute_pipelines(cache, &[info], None), "vkCreateComputePipelines")
         })
     }

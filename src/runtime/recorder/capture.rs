@@ -8,6 +8,7 @@ use super::play::{CaptureOrder, Continuation, Places, Playback, Player, limits_o
 use super::{CaptureDesc, Captured, Inner, Recorded, Recorder};
 use crate::capture::{MAX_STREAMS, MAX_XFB_BUFFERS};
 use crate::runtime::arena::Suballocation;
+use crate::runtime::descriptor_heaps::DescriptorState;
 use crate::runtime::parameters::CounterBuffer;
 use crate::runtime::{ArenaAccess, Barrier, Context, Kernels, RuntimeError};
 use crate::sysval::Address;
@@ -249,14 +250,57 @@ impl Capture {
         cmd: vk::CommandBuffer,
         order: &mut CaptureOrder,
     ) -> Result<Recorded, RuntimeError> {
+        // SAFETY: the caller's contract.
+        unsafe { self.play_ordered(&mut Playback::new(arena.into(), cmd), Some(order)) }
+    }
+
+    /// Like [`play_in_order`](Self::play_in_order), for a command buffer in which descriptor heaps may be used.
+    /// `descriptors` is the state of the command buffer before the call, and after it. Only draws of pipelines with
+    /// another kind of descriptors than the state has, or with other heaps, change the state: kernels keep it. In case
+    /// of an error it may be changed, too.
+    ///
+    /// # Errors
+    /// The errors of [`play`](Self::play).
+    ///
+    /// # Safety
+    /// The requirements of [`play_in_order`](Self::play_in_order) apply. `descriptors` is the state of the command
+    /// buffer, and if it inherits heaps, all draws use these.
+    #[doc(hidden)]
+    pub unsafe fn play_in_state<'a>(
+        &mut self,
+        arena: impl Into<ArenaAccess<'a>>,
+        cmd: vk::CommandBuffer,
+        order: Option<&mut CaptureOrder>,
+        descriptors: &mut DescriptorState,
+    ) -> Result<Recorded, RuntimeError> {
+        let mut playback = Playback::new(arena.into(), cmd);
+        playback.descriptors = *descriptors;
+        // SAFETY: the caller's contract.
+        let recorded = unsafe { self.play_ordered(&mut playback, order) };
+        *descriptors = playback.descriptors;
+        recorded
+    }
+
+    /// Plays the capture, in the order that [`play_in_order`](Self::play_in_order) describes if there is an `order`.
+    ///
+    /// # Safety
+    /// The requirements of [`play`](Self::play) apply, and those of `play_in_order` if there is an `order`.
+    unsafe fn play_ordered(
+        &mut self,
+        playback: &mut Playback<'_>,
+        order: Option<&mut CaptureOrder>,
+    ) -> Result<Recorded, RuntimeError> {
+        let Some(order) = order else {
+            // SAFETY: the caller's contract.
+            return unsafe { self.play_with(playback) };
+        };
         if self.flushed.is_some() {
             order.forget();
         }
-        let mut playback = Playback::new(arena.into(), cmd);
         playback.order = Some(std::mem::take(order));
         // SAFETY: the caller's contract.
-        let recorded = unsafe { self.play_with(&mut playback) };
-        *order = playback.order.unwrap_or_default();
+        let recorded = unsafe { self.play_with(playback) };
+        *order = playback.order.take().unwrap_or_default();
         recorded
     }
 

@@ -8,6 +8,7 @@ use super::graphics::Graphics;
 use super::play::Playback;
 use super::{BufferSet, Capture, CaptureDesc, Immediate, Inner, Recorded, Recorder};
 use crate::lower::Backend;
+use crate::runtime::descriptor_heaps::BoundHeaps;
 use crate::runtime::parameters::{ConditionalRendering, CounterBuffer, IndexBuffer, VertexBuffer};
 use crate::runtime::{ArenaAccess, Pipeline, QueryKind, QueryPool, RuntimeError};
 use crate::topology::ProvokingVertex;
@@ -203,7 +204,7 @@ impl<'a> Recorder<'a> {
     /// # Safety
     /// The requirements of
     /// [`vkCmdSetDescriptorBufferOffsetsEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdSetDescriptorBufferOffsetsEXT.html)
-    /// are met. The pipeline was created [with descriptor buffers](super::super::VariantDesc::descriptor_buffers).
+    /// are met. The pipeline was created [with descriptor buffers](super::super::VariantDesc::descriptors).
     #[doc(hidden)]
     pub unsafe fn bind_buffer_set(
         &mut self,
@@ -218,6 +219,48 @@ impl<'a> Recorder<'a> {
             Backing::Compute(streams) => {
                 streams.each(|collector| collector.bind_buffer_set(set, buffer_set))
             }
+        }
+    }
+
+    /// Sets push data for the draws that follow, of pipelines with descriptor heaps. The end of the bytes must be within
+    /// `maxPushDataSize`.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Misaligned`] if the offset or size is not a multiple of 4; [`RuntimeError::Unsupported`] on the
+    /// native and vertex backends.
+    #[doc(hidden)]
+    pub fn push_data(&mut self, offset: u32, bytes: &[u8]) -> Result<(), RuntimeError> {
+        match self.backing() {
+            Backing::Graphics(graphics) => {
+                let (backend, what) = (graphics.backend(), "push data");
+                Err(RuntimeError::Unsupported { backend, what })
+            }
+            Backing::Compute(streams) => {
+                streams.each(|collector| collector.push_data(offset, bytes))
+            }
+        }
+    }
+
+    /// Binds descriptor heaps for the draws that follow, of pipelines with [descriptor
+    /// heaps](super::super::descriptor_heaps). Playing the capture binds them in the command buffer, unless they are
+    /// [known](super::Capture::play_in_state) to be bound.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Unsupported`] on the native and vertex backends.
+    ///
+    /// # Safety
+    /// The ranges are valid for `vkCmdBindResourceHeapEXT` and `vkCmdBindSamplerHeapEXT`.
+    #[doc(hidden)]
+    pub unsafe fn bind_heaps(&mut self, heaps: &BoundHeaps) -> Result<(), RuntimeError> {
+        match self.backing() {
+            Backing::Graphics(graphics) => {
+                let (backend, what) = (graphics.backend(), "descriptor heaps");
+                Err(RuntimeError::Unsupported { backend, what })
+            }
+            Backing::Compute(streams) => streams.each(|collector| {
+                collector.bind_heaps(*heaps);
+                Ok(())
+            }),
         }
     }
 

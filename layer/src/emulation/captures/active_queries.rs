@@ -228,8 +228,8 @@ impl Captures {
             }
             let Some(queries) = own else { return };
             let Some(queries) = queries.pool() else { return };
-            self.record_outside("vkCmdResetQueryPool", cmd, |emulation, _| {
-                queries.reset(emulation.context(), cmd, first, count)
+            self.record_outside("vkCmdResetQueryPool", cmd, |ctx, _, _| {
+                queries.reset(ctx, cmd, first, count)
             });
         }
     }
@@ -268,8 +268,7 @@ impl Captures {
                     );
                     continue;
                 }
-                self.record_outside("vkCmdCopyQueryPoolResults", cmd, |emulation, arena| {
-                    let (ctx, kernels) = (emulation.context(), emulation.kernels());
+                self.record_outside("vkCmdCopyQueryPoolResults", cmd, |ctx, kernels, arena| {
                     own.copy_results(ctx, arena, kernels, cmd, from, count, &target, flags)
                 });
             }

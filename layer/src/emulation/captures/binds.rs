@@ -3,16 +3,17 @@
 use std::ffi::c_void;
 use std::sync::{Arc, Once};
 
-use ash::vk;
 use vkxfb::internal::BufferSet;
 use vkxfb::runtime::{CaptureBuffer, IndexType, Limits, vulkan};
 
 use super::Captures;
 use crate::emulation::descriptor_buffers;
+use crate::emulation::descriptor_heaps;
 use crate::emulation::layouts::SetLayout;
 use crate::emulation::push_descriptors::{of_template, of_write};
 use crate::emulation::shader_objects::BoundShaders;
 use crate::emulation::state::BoundIndexBuffer;
+use crate::registry::vk;
 
 /// The size of a dword in bytes. The shaders of captures read buffers in whole dwords.
 const DWORD: u64 = size_of::<u32>() as u64;
@@ -121,6 +122,7 @@ impl Captures {
     ) {
         // SAFETY: the caller's contract.
         let buffers = unsafe { descriptor_buffers::bound_buffers(infos) };
+        self.state.invalidate_heaps();
         self.state.disturbed.change().descriptor_buffers.bind(buffers);
         self.state.changed.sets = true;
     }
@@ -162,8 +164,31 @@ impl Captures {
         number: u32,
         set: BufferSet,
     ) {
+        self.state.invalidate_heaps();
         self.state.disturbed.change().descriptor_buffers.set(point, layout, number, set);
         self.state.changed.sets = true;
+    }
+
+    /// `vkCmdBindResourceHeapEXT`
+    pub(crate) fn bind_resource_heap(&mut self, info: &vk::BindHeapInfoEXT) {
+        self.state.change_heaps().bound.resources = Some(descriptor_heaps::range_of(info));
+        self.state.changed.sets = true;
+    }
+
+    /// `vkCmdBindSamplerHeapEXT`
+    pub(crate) fn bind_sampler_heap(&mut self, info: &vk::BindHeapInfoEXT) {
+        self.state.change_heaps().bound.samplers = Some(descriptor_heaps::range_of(info));
+        self.state.changed.sets = true;
+    }
+
+    /// `vkCmdPushDataEXT`
+    ///
+    /// # Safety
+    /// The contract of the command.
+    pub(crate) unsafe fn push_data(&mut self, info: &vk::PushDataInfoEXT) {
+        // SAFETY: the caller's contract.
+        unsafe { self.state.change_heaps().push(info) };
+        self.state.changed.constants = true;
     }
 
     /// Returns how many bytes captures can read from a range of a vertex or index buffer. Without device

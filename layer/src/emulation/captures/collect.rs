@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, PoisonError};
 
 use ash::vk;
+use vkxfb::internal::DescriptorPlace;
 use vkxfb::runtime::{
     Buffer, BufferDesc, ByteCountDraw, CaptureDesc, CounterBuffer, DrawCommands, IndexBuffer,
     MemoryLocation, Recorder, RuntimeError, VertexBuffer,
@@ -428,14 +429,20 @@ impl Captures {
             let size = self.reached_size(buffer, offset, bound.size);
             (IndexBuffer { buffer, offset, size, index_type }, restart_index)
         });
+        let place = pipeline.descriptors();
         let buffers = self.state.disturbed.descriptor_buffers();
-        if pipeline.has_descriptor_buffers
+        if *place == DescriptorPlace::Buffers
             && let (Some(active), Some(bound)) = (&mut self.active, &buffers.bound)
             && active.descriptor_buffers.get_or_insert_with(|| Arc::clone(bound)) != bound
         {
             return Err(PipelineError::DescriptorBuffers);
         }
-        if (changed.sets || changed.variant) && !pipeline.has_descriptor_buffers {
+        if matches!(place, DescriptorPlace::Heaps(_))
+            && self.active.as_ref().is_some_and(|active| active.descriptor_buffers.is_some())
+        {
+            return Err(PipelineError::DescriptorBuffers);
+        }
+        if (changed.sets || changed.variant) && *place == DescriptorPlace::Sets {
             // SAFETY: the caller's contract.
             unsafe { self.write_pushed_sets() }?;
         }
@@ -462,28 +469,36 @@ impl Captures {
                     recorder.set_primitive_restart_index(*index)?;
                 }
             }
-            if (changed.sets || changed.variant)
+            let heaps = state.disturbed.heaps();
+            if matches!(place, DescriptorPlace::Heaps(_)) {
+                if changed.sets || changed.variant {
+                    let bound = heaps.map(|heaps| heaps.bound).unwrap_or_default();
+                    recorder.bind_heaps(&bound)?;
+                }
+            } else if (changed.sets || changed.variant)
                 && let Some(variant) = variant
             {
                 // Only sets that the variant uses are bound. The others may have been bound with a
                 // layout that is not compatible.
                 for number in variant.used_sets() {
-                    if pipeline.has_descriptor_buffers {
+                    if *place == DescriptorPlace::Buffers {
                         let set = state.disturbed.descriptor_buffers().graphics_set(*number);
                         let set = set.ok_or(PipelineError::NoSet(*number))?;
                         recorder.bind_buffer_set(*number, set)?;
                         continue;
                     }
-                    if let Some(pushed) = state.pushed_sets.over(*number, &state.sets) {
+                    if let Some(pushed) = state.sets.pushed(*number) {
                         recorder.bind_descriptor_sets(*number, &[pushed.written], &[])?;
                         continue;
                     }
-                    let bound = state.sets.get(*number as usize).and_then(Option::as_ref);
+                    let bound = state.sets.bound.get(*number as usize).and_then(Option::as_ref);
                     let bound = bound.ok_or(PipelineError::NoSet(*number))?;
                     recorder.bind_descriptor_sets(*number, &[bound.set], &bound.dynamic_offsets)?;
                 }
             }
-            if changed.constants {
+            if let (true, Some(heaps)) = (changed.constants, heaps) {
+                recorder.push_data(0, heaps.data())?;
+            } else if changed.constants {
                 state.disturbed.captured_constants(&mut self.constants);
                 if !self.constants.is_empty() {
                     recorder.push_constants(0, &self.constants)?;
@@ -530,10 +545,10 @@ impl Captures {
         let Some(variant) = &self.variant else { return Ok(()) };
         let (state, pools) = (&mut self.state, &mut self.descriptor_pools);
         for number in variant.used_sets() {
-            if state.pushed_sets.over(*number, &state.sets).is_some() {
+            if state.sets.pushed(*number).is_some() {
                 let device = self.emulation.context().device();
                 // SAFETY: the caller's contract.
-                unsafe { state.pushed_sets.write(*number, device, pools) }?;
+                unsafe { state.sets.pushed.write(*number, device, pools) }?;
             }
         }
         Ok(())

@@ -4,11 +4,13 @@
 use std::sync::{Arc, Once};
 
 use ash::vk;
+use vkxfb::internal::DescriptorState;
 use vkxfb::runtime::{ByteCountDraw, ConditionalRendering, DrawCommands, LateDraws, RuntimeError};
 
 use super::{Captures, Hoisted, lock};
 use crate::emulation::descriptor_buffers;
 use crate::emulation::pipelines::PipelineError;
+use crate::emulation::state::Left;
 use crate::translate::{Barrier, CaptureBarriers, Kind};
 
 /// A render pass instance that is being recorded.
@@ -118,7 +120,7 @@ impl Captures {
             }
         }
         if pass.placement == Placement::BeforePass {
-            self.state.disturbed.begin_pass();
+            self.state.begin_pass(self.emulation.heaps.is_some());
         }
         let condition = self.state.conditional_rendering;
         self.pass = Some(Pass { condition, is_counted: self.other_queries > 0, ..pass });
@@ -233,8 +235,9 @@ impl Captures {
         // SAFETY: the caller's contract.
         unsafe {
             self.record_around(cmd, &pass, |this| {
+                let descriptors = this.descriptors;
                 let recorded = this.with_arena(|emulation, arena| {
-                    let (ctx, kernels) = (emulation.context(), emulation.kernels());
+                    let (ctx, kernels) = (emulation.context_for(descriptors), emulation.kernels());
                     late_draws = Some(kernels.write_draw_commands_later(ctx, arena, cmd)?);
                     Ok(())
                 });
@@ -413,9 +416,11 @@ impl Captures {
                 emulation.end_conditional_rendering(cmd);
             }
             pass.barriers.before.record(Kind::BeforeCaptures, emulation.pipeline_barrier(), cmd);
+            self.descriptors = self.state.disturbed.before().descriptors();
             work(self);
-            let are_rebound = self.rebound.take().is_some();
-            self.state.disturbed.before().restore(&emulation, cmd, are_rebound);
+            let are_buffers_rebound = self.rebound.take().is_some();
+            let left = Left { are_buffers_rebound, descriptors: self.descriptors };
+            self.state.restore(&emulation, cmd, left);
             if let Some(condition) = &pass.condition {
                 emulation.begin_conditional_rendering(cmd, condition);
             }
@@ -434,13 +439,16 @@ impl Captures {
     ) -> Result<u32, RuntimeError> {
         if let Hoisted::Capture(_, Some(buffers)) = item {
             let before = &self.state.disturbed.before().descriptor_buffers;
-            if self.rebound.as_ref().or(before.bound.as_ref()) != Some(buffers) {
+            let are_invalid = self.descriptors != DescriptorState::Sets;
+            if are_invalid || self.rebound.as_ref().or(before.bound.as_ref()) != Some(buffers) {
                 // SAFETY: the caller's contract.
                 unsafe { descriptor_buffers::bind(buffers, &self.emulation, cmd) };
                 self.rebound = Some(Arc::clone(buffers));
+                self.descriptors = DescriptorState::Sets;
             }
         }
         let mut order = std::mem::take(&mut self.order);
+        let mut descriptors = self.descriptors;
         let mut barriers = 0;
         // SAFETY: the caller's contract. The program's own barriers, and `Barrier::AFTER_DEFERRED`, order captures of
         // different passes. Captures of the same pass are ordered here as far as its render pass allows.
@@ -450,21 +458,19 @@ impl Captures {
                     let mut capture = lock(capture);
                     // The capture may continue in buffers and counters that an earlier capture
                     // wrote, so a barrier may be needed before it.
-                    let recorded = match Kind::BetweenCaptures.is_translated() {
-                        true => capture.play_in_order(arena, cmd, &mut order),
-                        false => capture.play(arena, cmd),
-                    }?;
+                    let order = Kind::BetweenCaptures.is_translated().then_some(&mut order);
+                    let recorded = capture.play_in_state(arena, cmd, order, &mut descriptors)?;
                     barriers = recorded.barriers;
                     Ok(())
                 }
                 Hoisted::Commands(draw, commands) => {
                     order.forget();
-                    let (ctx, kernels) = (emulation.context(), emulation.kernels());
+                    let (ctx, kernels) = (emulation.context_for(descriptors), emulation.kernels());
                     kernels.write_draw_commands(ctx, arena, cmd, &[*draw], commands)
                 }
             })
         };
-        self.order = order;
+        (self.order, self.descriptors) = (order, descriptors);
         played.map(|()| barriers)
     }
 

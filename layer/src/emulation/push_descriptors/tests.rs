@@ -223,8 +223,7 @@ fn a_set_that_is_bound_ends_what_was_pushed() {
     let (point, layout) = (vk::PipelineBindPoint::GRAPHICS, layout(&bindings()));
     let none = vk::PipelineLayout::null();
     let mut state = State::default();
-    let pushed =
-        |state: &State| state.pushed_sets.over(0, &state.sets).map(|set| found(&set.descriptors));
+    let pushed = |state: &State| state.sets.pushed(0).map(|set| found(&set.descriptors));
     state.push_descriptors(point, none, 0, &layout, [storage(1, 0, 1)].into_iter());
     assert_eq!(pushed(&state), Some(vec![(1, 0, 1)]));
     // Binding a set at another number, or at the other bind point, does not affect the pushed set.

@@ -45,7 +45,7 @@ fn captures_before_a_pass_restore_what_it_began_with() {
     let mut state = State::default();
     push(&mut state, VERTEX, 0, &[1]);
     for value in [2, 5] {
-        state.disturbed.begin_pass();
+        state.disturbed.begin_pass(None);
         let began = state.disturbed.before().pushes[0].bytes[0];
         for value in [value, value + 1, value + 2] {
             push(&mut state, VERTEX, 0, &[value]);
@@ -70,7 +70,7 @@ fn what_secondary_command_buffers_leave_is_forgotten() {
     state.capture_buffers[1] = Some(capture);
     state.set_condition(Some(condition));
     push(&mut state, VERTEX, 0, &[1]);
-    state.forget();
+    state.forget(false);
     assert!(state.vertex_buffers.iter().all(|bound| bound.buffer.is_null()));
     assert_eq!((state.vertex_buffers.len(), pushes(state.disturbed.before()).len()), (3, 0));
     assert!(state.capture_buffers[1].is_some() && state.conditional_rendering.is_some());

@@ -13,6 +13,7 @@ use crate::runtime::addresses::{
     BufferRange, address, exact_address, memory_of, size_of_whole_dwords,
 };
 use crate::runtime::checks::multiple_of_4;
+use crate::runtime::descriptor_heaps::BoundHeaps;
 use crate::runtime::descriptors::Purpose;
 use crate::runtime::parameters::{ConditionalRendering, IndexBuffer, VertexBuffer};
 use crate::runtime::pipeline::check_control_points;
@@ -148,6 +149,25 @@ impl Collector {
         check_push_constants(&self.ctx, offset, bytes)?;
         self.bindings.constants.push(offset, bytes);
         Ok(())
+    }
+
+    /// # Errors
+    /// [`RuntimeError::Misaligned`].
+    pub(in super::super) fn push_data(
+        &mut self,
+        offset: u32,
+        bytes: &[u8],
+    ) -> Result<(), RuntimeError> {
+        multiple_of_4(|| "the offset of push data".to_owned(), offset)?;
+        multiple_of_4(|| "the size of push data".to_owned(), bytes.len() as u64)?;
+        self.bindings.constants.push(offset, bytes);
+        Ok(())
+    }
+
+    pub(in super::super) fn bind_heaps(&mut self, heaps: BoundHeaps) {
+        if self.bindings.heaps.last() != Some(&heaps) {
+            self.bindings.heaps.push(heaps);
+        }
     }
 
     /// # Errors

@@ -17,13 +17,14 @@ impl Collector {
     /// Returns the index of the current state in [`Collected::states`](super::values::Collected::states), and adds the
     /// state if it differs from the last one.
     fn state(&mut self) -> usize {
-        let range = self.bound.pipeline.as_ref().map(Pipeline::push_constants);
-        let constants = range.map_or(0, |range| self.bindings.constants.snapshot(range));
+        let range = self.bound.pipeline.as_ref().map(Pipeline::pushed);
+        let constants = range.map_or(0, |range| self.bindings.constants.snapshot(&range));
         let state = State {
             pipeline: self.bindings.pipelines.len().saturating_sub(1),
             attributes: self.bindings.attributes.len().saturating_sub(1),
             constants,
             sets: self.bindings.sets.current(),
+            heaps: self.bindings.heaps.len(),
             capture: self.collected.ended.len(),
             traits: Traits::default(),
         };
@@ -47,6 +48,7 @@ impl Collector {
             is_staged: pipeline.is_staged(),
             fixed_topology: pipeline.fixed_topology(),
             geometry: pipeline.geometry(),
+            maps_push_data: pipeline.heaps().is_some_and(|heaps| !heaps.read().is_empty()),
             has_aligned_attributes: attributes.are_aligned,
             vertices: attributes.vertices,
             instances: attributes.instances,

@@ -12,6 +12,7 @@ use crate::counts::BoundBuffer;
 use crate::lower::LoweredGeometry;
 use crate::lower::compute::WorkgroupSizes;
 use crate::runtime::Pipeline;
+use crate::runtime::descriptor_heaps::{BoundHeaps, ParameterTransport};
 use crate::runtime::descriptors::MAX_ACCESS;
 use crate::runtime::pipeline::Key;
 use crate::sysval::setup::{Input, MAX_DRAWS, Operation, kind};
@@ -131,10 +132,13 @@ pub(in super::super) struct State {
     pub(in super::super) pipeline: usize,
     /// The index of the attribute descriptors in [`Bindings::attributes`].
     pub(in super::super) attributes: usize,
-    /// The position of the snapshot of the push constants that the shader reads, for [`Constants::bytes`].
+    /// The position of the snapshot of the push constants that the draw [depends on](Pipeline::pushed), for
+    /// [`Constants::bytes`].
     pub(in super::super) constants: usize,
     /// The index of the snapshot of the descriptor sets in [`Bindings::sets`].
     pub(in super::super) sets: usize,
+    /// The number of elements of [`Bindings::heaps`], the last of which are the bound descriptor heaps.
+    pub(in super::super) heaps: usize,
     /// The index in [`Collected::ended`] of the capture of the draws with this state, or the length of that list for
     /// the current capture.
     pub(in super::super) capture: usize,
@@ -158,6 +162,9 @@ pub(in super::super) struct Traits {
     /// The input and output primitives of the geometry or tessellation shaders, or `None` if a vertex shader is
     /// captured.
     pub(in super::super) geometry: Option<LoweredGeometry>,
+    /// Whether the shader finds descriptors in heaps by push data of the application. The push data of a dispatch also
+    /// has its parameters, and is the same for all its draws.
+    pub(in super::super) maps_push_data: bool,
     /// Whether every element of an attribute is aligned to the size of the widest access to it.
     pub(in super::super) has_aligned_attributes: bool,
     /// The number of vertices, and in `instances` the number of instances, for which the bound buffers have the
@@ -177,6 +184,8 @@ pub(in super::super) struct Bindings {
     pub(in super::super) attribute_table: Vec<AttributeDescriptor>,
     pub(in super::super) constants: Constants,
     pub(in super::super) sets: BoundSets,
+    /// The descriptor heaps, in the order in which they were bound.
+    pub(in super::super) heaps: Vec<BoundHeaps>,
 }
 
 /// The attribute descriptors with which a pipeline reads the bound vertex buffers.
@@ -314,12 +323,15 @@ impl Collected {
     }
 
     /// Whether a dispatch of listed draws may contain draws with either of these states: the same Vulkan pipeline
-    /// captures them with the same descriptor sets. Everything else that is bound or set is a parameter of each draw in
-    /// the list.
+    /// captures them with the same descriptor sets or heaps. Everything else that is bound or set is a parameter of each
+    /// draw in the list.
     pub(in super::super) fn share_dispatch(&self, one: usize, other: usize) -> bool {
         let [one, other] = [one, other].map(|state| self.states.get(state));
-        one.zip(other)
-            .is_some_and(|(one, other)| one.pipeline == other.pipeline && one.sets == other.sets)
+        one.zip(other).is_some_and(|(one, other)| {
+            one.pipeline == other.pipeline
+                && (one.sets, one.heaps) == (other.sets, other.heaps)
+                && (!one.traits.maps_push_data || one.constants == other.constants)
+        })
     }
 
     /// Whether the draws have geometry or tessellation shaders. Either all draws of a [part](Self::parts) have them, or
@@ -411,14 +423,30 @@ impl Bindings {
         self.attribute_table.clear();
         self.constants.clear();
         self.sets.restart();
+        self.heaps.clear();
     }
 
-    /// Removes what only recorded draws refer to. The last pipeline and the descriptor sets stay bound.
+    /// How the pipelines get their parameters.
+    pub(in super::super) fn transports(&self) -> impl Iterator<Item = ParameterTransport> {
+        self.pipelines.iter().map(|pipeline| match pipeline.heaps() {
+            Some(_) => ParameterTransport::PushData,
+            None => ParameterTransport::PushConstants,
+        })
+    }
+
+    /// The descriptor heaps that are bound in a state.
+    pub(in super::super) fn heaps_of(&self, state: &State) -> BoundHeaps {
+        let last = state.heaps.checked_sub(1).and_then(|last| self.heaps.get(last));
+        last.copied().unwrap_or_default()
+    }
+
+    /// Removes what only recorded draws refer to. The last pipeline, the descriptor sets and the heaps stay bound.
     pub(super) fn advance(&mut self) {
         self.pipelines.drain(..self.pipelines.len().saturating_sub(1));
         self.attributes.clear();
         self.attribute_table.clear();
         self.constants.forget_snapshots();
+        self.heaps.drain(..self.heaps.len().saturating_sub(1));
     }
 }
 

@@ -319,8 +319,9 @@ fn large_draws_of_pipelines_that_stage_are_checked() {
 /// The list of a dispatch contains what is bound for each draw, except for the pipeline and the descriptor sets.
 #[test]
 fn small_draws_with_the_same_pipeline_and_sets_share_a_dispatch() {
-    let with = |change: fn(&mut State)| {
+    let planned = |maps_push_data, change: fn(&mut State)| {
         let mut collected = captured(&[draw(LIST, 300); 4]);
+        collected.states[0].traits.maps_push_data = maps_push_data;
         let mut other = collected.states[0];
         change(&mut other);
         collected.states.push(other);
@@ -328,6 +329,7 @@ fn small_draws_with_the_same_pipeline_and_sets_share_a_dispatch() {
         collected.draws[2].state = 1;
         plan(&ADDRESSES, &collected, &NO_COUNTERS).split_off(1)
     };
+    let with = |change| planned(false, change);
     let shared = ["capture 4 listed, workgroups 20: Listed, indexed, checked"];
     assert_eq!(with(|state| state.attributes = 1), shared);
     assert_eq!(with(|state| state.constants = 1), shared);
@@ -336,6 +338,10 @@ fn small_draws_with_the_same_pipeline_and_sets_share_a_dispatch() {
     let apart = [alone, "capture 2 listed, workgroups 10: Listed, indexed, checked", alone];
     assert_eq!(with(|state| state.pipeline = 1), apart);
     assert_eq!(with(|state| state.sets = 1), apart);
+    assert_eq!(with(|state| state.heaps = 1), apart);
+    // If the shader finds descriptors by push data, draws with other push data have their own dispatch.
+    assert_eq!(planned(true, |state| state.constants = 1), apart);
+    assert_eq!(planned(true, |state| state.attributes = 1), shared);
 }
 
 /// Draws of a pipeline that captures no output are not counted, even if buffers are bound.

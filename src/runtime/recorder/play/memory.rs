@@ -2,15 +2,17 @@
 //! tables of its states. A table has the data for which the sysvals have no room: push constants of the application,
 //! and attribute descriptors beyond the inline ones. Also assigns descriptors to buffers.
 
+use std::ops::Range;
+
 use super::super::collect::{Attributes, Collected, Position, State, Target};
 use super::super::plan::{
     BatchId, Block, BlockId, Contents, ListedNumber, Placed, Plan, Scratch, Step, Upload,
 };
-use super::{Playback, Player};
+use super::{PlacedState, Playback, Player};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::counts::MAX_BUFFER_SIZE;
-use crate::runtime::RuntimeError;
 use crate::runtime::arena::{Part, Suballocation, aligned};
+use crate::runtime::{Pipeline, RuntimeError};
 use crate::sysval::entries::{
     ENTRIES_PER_BLOCK, ENTRY_BLOCK_SIZE, ENTRY_SIZE, Entries, EntryJob, EntrySums, EntryTables,
     PlaceEntries,
@@ -34,7 +36,8 @@ impl Player<'_> {
         playback: &mut Playback<'_>,
     ) -> Result<(), RuntimeError> {
         let states = self.collected.used_states();
-        self.places.states.extend(states.map(|state| (state, [0; 2])));
+        let placed = |state| PlacedState { state, ..PlacedState::default() };
+        self.places.states.extend(states.map(placed));
         let (mut upload, mut scratch, mut reused) = (0, 0, 0);
         for Block { contents, size } in &self.plan.blocks {
             match contents {
@@ -50,10 +53,11 @@ impl Player<'_> {
         let scratch = playback.arena.without_reused(playback.cmd, scratch, reused);
         let mut last = None;
         let mut tables = 0;
-        for (number, _) in &self.places.states {
+        for PlacedState { state: number, .. } in &self.places.states {
             let key = self.table_key(*number);
             if last != Some(key) {
-                tables += self.table_size(*number);
+                tables += self.table_size(*number)
+                    + self.copied(*number).map_or(0, |c| aligned(c.len() as u64));
                 last = Some(key);
             }
         }
@@ -86,16 +90,38 @@ impl Player<'_> {
     /// # Errors
     /// [`RuntimeError::ArenaFull`], but not if the memory was reserved.
     pub(super) fn write_tables(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
-        let (mut last, mut address) = (None, [0; 2]);
+        let (mut last, mut placed) = (None, PlacedState::default());
         for used in 0..self.places.states.len() {
-            let (number, _) = self.places.states[used];
-            let key = self.table_key(number);
+            let state = self.places.states[used].state;
+            let key = self.table_key(state);
             if last != Some(key) {
-                (last, address) = (Some(key), self.place_table(playback, number)?);
+                let table = self.place_table(playback, state)?;
+                let copied =
+                    self.copied(state).map(|copied| playback.arena.upload().push_both(copied, &[]));
+                let push_data = copied.transpose()?.map_or(0, |copy| copy.address);
+                (last, placed) = (Some(key), PlacedState { state, table, push_data });
             }
-            self.places.states[used].1 = address;
+            self.places.states[used] = PlacedState { state, ..placed };
         }
         Ok(())
+    }
+
+    /// The bytes of push data of which the descriptors of a state need a copy in memory. `None` if they need none.
+    fn copied(&self, state: usize) -> Option<&[u8]> {
+        let pipeline = self.pipeline_of(state)?;
+        let copied = pipeline.heaps()?.copied;
+        (copied > 0).then(|| self.pushed_bytes(state, &(0..copied)))
+    }
+
+    /// The bytes of the application's push constants, or push data, in a range of those that a state
+    /// [depends on](crate::runtime::Pipeline::pushed).
+    pub(super) fn pushed_bytes(&self, state: usize, range: &Range<u32>) -> &[u8] {
+        let Some(pipeline) = self.pipeline_of(state) else { return &[] };
+        let pushed = pipeline.pushed();
+        let bytes =
+            self.bindings.constants.bytes(self.collected.states[state].constants, pushed.len());
+        let first = range.start.saturating_sub(pushed.start) as usize;
+        bytes.get(first..first + range.len()).unwrap_or_default()
     }
 
     /// Returns the indices of a state's pipeline, attributes and push constants, on which its table depends. States
@@ -127,8 +153,8 @@ impl Player<'_> {
         others.clear();
         let table = &self.bindings.attribute_table[first..first + count];
         others.extend(table.iter().map(|attribute| self.readable_attribute(*attribute)));
-        let len = self.pipeline_of(number).map_or(0, |p| p.push_constants().len());
-        let constants = self.bindings.constants.bytes(state.constants, len);
+        let read = self.pipeline_of(number).map_or(&(0..0), Pipeline::push_constants);
+        let constants = self.pushed_bytes(number, read);
         let place = playback.arena.upload().push_both(constants, bytemuck::cast_slice(&others));
         self.places.descriptors = others;
         Ok(split(place?.address))
@@ -153,7 +179,7 @@ impl Player<'_> {
         // buffer of the query's pool. One descriptor covers this whole buffer, so it is enough to add `address` here.
         addresses.extend(collected.ends.iter().map(|end| end.address));
         let mut last = None;
-        for (state, _) in &self.places.states {
+        for PlacedState { state, .. } in &self.places.states {
             let number = collected.states[*state].attributes;
             if last.replace(number) == Some(number) {
                 continue;

@@ -17,6 +17,7 @@ use super::{Captured, Recorded};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::runtime::addresses::resolve;
 use crate::runtime::arena::Suballocation;
+use crate::runtime::descriptor_heaps::DescriptorState;
 use crate::runtime::descriptors::{LastSets, Table, User};
 use crate::runtime::{ArenaAccess, Barrier, Context, Kernels, Pipeline, RuntimeError};
 use crate::sysval::{Address, AttributeDescriptor, DrawSysvals};
@@ -35,6 +36,8 @@ pub(super) struct Playback<'a> {
     /// The layout of the pipeline with which the set of the descriptor plan was bound last, or `None` if it was not
     /// bound.
     pub(super) layout: Option<vk::PipelineLayout>,
+    /// Which descriptors are valid in the command buffer.
+    pub(super) descriptors: DescriptorState,
     last_sets: LastSets,
     /// What the previous dispatch of the recording left bound.
     bound: BoundState,
@@ -57,6 +60,7 @@ impl<'a> Playback<'a> {
             order: None,
             sets_disturbed: false,
             layout: None,
+            descriptors: DescriptorState::default(),
             last_sets: LastSets::default(),
             bound: BoundState::default(),
         }
@@ -99,9 +103,8 @@ pub(super) struct Places {
     positions: Option<Suballocation>,
     /// The application's descriptor sets that are bound in the command buffer.
     sets: RecordedSets,
-    /// The indices of the states that captures use, in ascending order, each with the address of its
-    /// [table](crate::sysval::Sysvals::table).
-    states: Vec<(usize, Address)>,
+    /// The states that captures use, by ascending index.
+    states: Vec<PlacedState>,
     /// The address of readable memory. It replaces address 0 in the parameters of shaders, because shaders may load
     /// from an address whose contents they do not use. It is the start of an arena block, which has at least
     /// [`READABLE`](crate::sysval::READABLE) bytes.
@@ -115,6 +118,20 @@ pub(super) struct Places {
     descriptors: Vec<AttributeDescriptor>,
     addresses: Vec<Address>,
     accesses: Accesses,
+    /// The parameters of a capture with descriptor heaps, and the push data behind them.
+    push_data: Vec<u8>,
+}
+
+/// Where the data of a state is that is not in its parameters.
+#[derive(Debug, Clone, Copy, Default)]
+struct PlacedState {
+    /// The index of the state.
+    state: usize,
+    /// The address of the [table](crate::sysval::Sysvals::table).
+    table: Address,
+    /// The address of the [copy](crate::runtime::descriptor_heaps::HeapInterface::copied) of push data, or 0 if there
+    /// is none.
+    push_data: u64,
 }
 
 impl Places {
@@ -137,10 +154,10 @@ impl Places {
         self.address_of(block) + number as u64 * size
     }
 
-    /// The address of the table of a state, whose index is `state`.
-    fn table_of(&self, state: usize) -> Address {
-        let number = self.states.binary_search_by_key(&state, |(state, _)| *state);
-        number.ok().and_then(|number| self.states.get(number)).map_or([0; 2], |(_, at)| *at)
+    /// Where the data of a state is, whose index is `state`.
+    fn placed(&self, state: usize) -> PlacedState {
+        let number = self.states.binary_search_by_key(&state, |placed| placed.state);
+        number.ok().and_then(|number| self.states.get(number)).copied().unwrap_or_default()
     }
 }
 
@@ -226,14 +243,20 @@ impl<'a> Player<'a> {
     /// The requirements of [`record`](Self::record) apply.
     unsafe fn prepare(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
         self.places.clear();
+        // Kernels keep the kind of descriptors that is valid, which captures may change.
+        let here = playback.descriptors.transport();
+        let other = self.bindings.transports().find(|other| *other != here);
         // Most dispatches of a plan have the pipeline and key of the one before.
         let mut last = None;
         for step in &self.plan.steps {
             match step {
                 Step::Kernel { kernel, .. } => {
                     let pipelines = self.kernels.pipelines()?;
-                    // SAFETY: the caller's contract.
-                    unsafe { pipelines.get(self.ctx, *kernel, vk::PipelineCache::null()) }?;
+                    for transport in std::iter::once(here).chain(other) {
+                        let none = vk::PipelineCache::null();
+                        // SAFETY: the caller's contract.
+                        unsafe { pipelines.get(self.ctx, transport, *kernel, none) }?;
+                    }
                 }
                 Step::Capture(CaptureStep { key, state, .. }) => {
                     let wanted =

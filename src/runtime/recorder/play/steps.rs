@@ -10,6 +10,8 @@ use super::super::set_arguments::SetArguments;
 use super::{BoundState, Playback, Player};
 use crate::lower::kernel::Kernel;
 use crate::runtime::arena::Suballocation;
+use crate::runtime::descriptor_heaps::{BoundHeaps, DescriptorState, ParameterTransport};
+use crate::runtime::kernels::Dispatch;
 use crate::runtime::pipeline::Source;
 use crate::runtime::{Barrier, Pipeline, RuntimeError};
 use crate::sysval::setup::WORKGROUPS_OFFSET;
@@ -141,9 +143,11 @@ impl Player<'_> {
         workgroups: [u32; 2],
     ) -> Result<(), RuntimeError> {
         let (kernels, cmd) = (self.kernels.pipelines()?, playback.cmd);
-        let (set, parameters) = (self.places.kernel_set, self.places.address_of(parameters));
+        let (set, transport) = (self.places.kernel_set, playback.descriptors.transport());
+        let parameters = self.places.address_of(parameters);
+        let dispatch = Dispatch { kernel, parameters, workgroups };
         // SAFETY: the caller's contract.
-        unsafe { kernels.dispatch(self.ctx, cmd, set, kernel, parameters, workgroups) }?;
+        unsafe { kernels.dispatch(self.ctx, cmd, transport, set, &dispatch) }?;
         playback.bound = BoundState::default();
         if set.is_some() {
             // The kernel's set replaces a set of the application, so the next dispatch binds the application's sets
@@ -246,13 +250,13 @@ impl Player<'_> {
         Sysvals {
             draw: DrawSysvals::default(),
             xfb_address: self.collected.targets_of(&state).map(target),
-            table: self.resolve(self.places.table_of(number)),
+            table: self.resolve(self.places.placed(number).table),
             source: self.readable(Address::default(), 0),
             attributes: attributes.inline.map(|a| self.readable_attribute(a)),
         }
     }
 
-    /// Binds the pipeline and the descriptor sets of a dispatch, and sets its sysvals as push constants.
+    /// Binds the pipeline and the descriptors of a dispatch, and passes its sysvals.
     ///
     /// # Safety
     /// The requirements of [`record`](Self::record) apply. `raw` is a Vulkan pipeline of the state, and `set` is a set
@@ -267,16 +271,79 @@ impl Player<'_> {
         sysvals: &Sysvals,
     ) {
         tracing::trace!(?sysvals);
+        let sysvals = bytemuck::bytes_of(sysvals);
+        // SAFETY: the caller's contract. A layout has a range for the compute stage with the push constants that are
+        // written, and push data has room for them everywhere.
+        unsafe {
+            if playback.bound.pipeline != raw {
+                let device = self.ctx.device();
+                device.cmd_bind_pipeline(playback.cmd, vk::PipelineBindPoint::COMPUTE, raw);
+                playback.bound.pipeline = raw;
+            }
+            let (cmd, layout) = (playback.cmd, pipeline.raw_layout());
+            match pipeline.heaps() {
+                None => {
+                    self.bind_sets(playback, state, pipeline, set);
+                    let transport = ParameterTransport::PushConstants;
+                    self.ctx.push_parameters(transport, cmd, layout, sysvals);
+                }
+                Some(interface) => {
+                    self.bind_heaps(playback, state);
+                    let mut data = std::mem::take(&mut self.places.push_data);
+                    data.clear();
+                    data.extend_from_slice(sysvals);
+                    let read = self.pushed_bytes(state, &interface.read());
+                    interface.push_behind(&mut data, read, self.places.placed(state).push_data);
+                    let transport = ParameterTransport::PushData;
+                    self.ctx.push_parameters(transport, cmd, layout, &data);
+                    self.places.push_data = data;
+                }
+            }
+        }
+    }
+
+    /// Binds the descriptor heaps of a state that are not bound already.
+    ///
+    /// # Safety
+    /// The requirements of [`record`](Self::record) apply.
+    unsafe fn bind_heaps(&self, playback: &mut Playback<'_>, state: usize) {
+        let wanted = self.bindings.heaps_of(&self.collected.states[state]);
+        let bound = match playback.descriptors {
+            DescriptorState::Sets => BoundHeaps::default(),
+            DescriptorState::Heaps(bound) => bound,
+        };
+        let missing = wanted.without(bound);
+        if let Some(commands) = self.ctx.heap_commands()
+            && missing != BoundHeaps::default()
+        {
+            // SAFETY: the caller's contract.
+            unsafe { commands.bind(playback.cmd, &missing) };
+        }
+        playback.descriptors = DescriptorState::Heaps(missing.or(bound));
+    }
+
+    /// Binds the descriptor sets of a state that are not bound already, and `set` behind them.
+    ///
+    /// # Safety
+    /// The requirements of [`bind`](Self::bind) apply.
+    unsafe fn bind_sets(
+        &mut self,
+        playback: &mut Playback<'_>,
+        state: usize,
+        pipeline: &Pipeline,
+        set: Option<vk::DescriptorSet>,
+    ) {
         let (device, cmd) = (self.ctx.device(), playback.cmd);
         let (point, layout) = (vk::PipelineBindPoint::COMPUTE, pipeline.raw_layout());
         let bound = &mut playback.bound;
-        // SAFETY: the caller's contract; the layout has the set of the descriptor plan behind the application's sets,
-        // and a range for the compute stage with the push constants that are written.
+        if playback.descriptors != DescriptorState::Sets {
+            // Heaps and sets invalidate each other, so no set is bound any more.
+            playback.descriptors = DescriptorState::Sets;
+            self.places.sets.forget(&self.bindings.sets);
+            bound.table_layout = vk::PipelineLayout::null();
+        }
+        // SAFETY: the caller's contract; the layout has the set of the descriptor plan behind the application's sets.
         unsafe {
-            if bound.pipeline != raw {
-                device.cmd_bind_pipeline(cmd, point, raw);
-                bound.pipeline = raw;
-            }
             let (snapshot, count) = (self.collected.states[state].sets, pipeline.set_count());
             let (sets, recorded) = (&self.bindings.sets, &mut self.places.sets);
             let mut after = None;
@@ -295,8 +362,6 @@ impl Player<'_> {
                 recorded.disturb(sets, layout, count as usize);
                 bound.table_layout = layout;
             }
-            let bytes = bytemuck::bytes_of(sysvals);
-            device.cmd_push_constants(cmd, layout, vk::ShaderStageFlags::COMPUTE, 0, bytes);
         }
     }
 }
