@@ -7,6 +7,7 @@ mod table;
 use std::sync::{Arc, Once};
 
 use ash::vk;
+use vkxfb::internal::BoundHeaps;
 
 use self::recorded::Of;
 pub(crate) use self::recorded::{Recorded, UnobservedRoute};
@@ -200,14 +201,14 @@ pub(crate) unsafe fn hoisted(handle: vk::CommandBuffer) -> Vec<Hoisted> {
     found.map(Recorded::hoisted).unwrap_or_default()
 }
 
-/// Whether a secondary command buffer inherits descriptor heaps. Several threads may call this at the same time.
+/// The descriptor heaps that a secondary command buffer inherits. Several threads may call this at the same time.
 ///
 /// # Safety
 /// The contract of [`hoisted`].
-pub(crate) unsafe fn inherits_heaps(handle: vk::CommandBuffer) -> bool {
+pub(crate) unsafe fn inherited_heaps(handle: vk::CommandBuffer) -> BoundHeaps {
     // SAFETY: the caller's contract: other threads may read the state, and no thread writes to it.
     let found = (unsafe { table::find(handle).as_ref() }).and_then(Option::as_ref);
-    found.is_some_and(Recorded::inherits_heaps)
+    found.map(Recorded::inherited_heaps).unwrap_or_default()
 }
 
 /// Returns the event waits (`vkCmdWaitEvents`) of a secondary command buffer that is executed inside a render pass, and

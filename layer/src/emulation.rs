@@ -27,7 +27,7 @@ use vkxfb::internal::{DescriptorState, ParameterTransport};
 use vkxfb::runtime::{ConditionalRendering, Context, Kernels, QueryKind, RuntimeError};
 
 use self::default_attributes::DefaultAttributes;
-use self::descriptor_heaps::Commands;
+use self::descriptor_heaps::HeapFunctions;
 use self::layouts::SetLayout;
 use self::memory::Memory;
 use self::objects::Objects;
@@ -67,7 +67,7 @@ pub(crate) struct Emulation {
 struct HeapSupport {
     /// The context for recording while heaps or push data are valid: with push constants captures would invalidate them.
     context: Context,
-    commands: Arc<Commands>,
+    commands: Arc<HeapFunctions>,
     /// `maxPushDataSize`
     max_push_data: u32,
 }
@@ -113,7 +113,7 @@ impl Emulation {
             let (capabilities, required) = (support.capabilities.clone(), support.required.clone());
             let mut context = Context::new(&next, &table, capabilities, required)?;
             context.set_optimizes_shaders(instance.settings.optimize_shaders);
-            let heaps = Commands::new(&functions).map(|commands| {
+            let heaps = HeapFunctions::new(&functions).map(|commands| {
                 context.set_heap_commands(Arc::clone(&commands) as Arc<_>);
                 let mut context = context.clone();
                 context.set_parameter_transport(ParameterTransport::PushData);

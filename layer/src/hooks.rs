@@ -247,9 +247,10 @@ unsafe fn command_of(
     let find = |command: &CStr| unsafe { (data.get_device_proc_addr)(device, command.as_ptr()) };
     // The command belongs to `VK_EXT_extended_dynamic_state3` and to `VK_EXT_shader_object`. It is the only command of
     // these extensions that a driver without transform feedback lacks. If the driver has `vkCmdSetPolygonModeEXT`, the
-    // program enables one of the two extensions.
+    // program enables one of the two extensions. If it does not enable transform feedback, it may get the driver's
+    // function all the same, as it would without the layer.
     if data.gives && command == RASTERIZATION_STREAM && find(c"vkCmdSetPolygonModeEXT").is_some() {
-        return emulated();
+        return emulated().or_else(|| find(command));
     }
     // The driver has `vkCmdBindIndexBuffer3KHR` only if the program enables
     // `VK_KHR_device_address_commands`.

@@ -56,6 +56,14 @@ impl BoundHeaps {
         }
     }
 
+    /// Those of these heaps of whose kind `other` has one, too.
+    pub fn both(self, other: Self) -> Self {
+        Self {
+            resources: self.resources.filter(|_| other.resources.is_some()),
+            samplers: self.samplers.filter(|_| other.samplers.is_some()),
+        }
+    }
+
     /// These heaps, and those of `other` in place of missing ones.
     pub(super) fn or(self, other: Self) -> Self {
         Self {
@@ -71,6 +79,8 @@ pub enum DescriptorState {
     /// Descriptor sets, descriptor buffers and push constants, or nothing at all.
     #[default]
     Sets,
+    /// The same, after heaps had invalidated all of it that was bound before.
+    SetsAfterHeaps,
     /// These descriptor heaps, and push data.
     Heaps(BoundHeaps),
 }
@@ -79,7 +89,7 @@ impl DescriptorState {
     /// How the parameters of kernels are passed without invalidating this state.
     pub const fn transport(self) -> ParameterTransport {
         match self {
-            Self::Sets => ParameterTransport::PushConstants,
+            Self::Sets | Self::SetsAfterHeaps => ParameterTransport::PushConstants,
             Self::Heaps(_) => ParameterTransport::PushData,
         }
     }
@@ -181,10 +191,10 @@ pub struct MovedData {
     pub size: u32,
 }
 
-/// An address in a copy of the application's push data, which is pushed for a capture.
+/// The address of a copy of the application's push data, which is pushed for a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CopyAddress {
-    /// The offset in bytes of what the address is of.
+    /// The offset in bytes in push data of the first byte of the copy.
     pub of: u32,
     /// The offset in bytes where the capture reads the address, a multiple of 8, behind [`HeapInterface::FIRST`].
     pub to: u32,
@@ -198,9 +208,9 @@ pub struct HeapInterface {
     pub mappings: Box<dyn StageChain>,
     /// The parts of push data that the mappings read.
     pub moved: Vec<MovedData>,
-    /// The number of bytes of push data, from the first one on, of which mappings read a copy in memory.
+    /// The number of bytes of push data, from the first one on, of which mappings read copies in memory.
     pub copied: u32,
-    /// The addresses in the copy that the mappings read.
+    /// The copies. Each begins at another byte and has an address of its own, because it may be a uniform buffer.
     pub addresses: Vec<CopyAddress>,
 }
 
@@ -215,9 +225,42 @@ impl HeapInterface {
         all.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or_default()
     }
 
+    /// The largest `minUniformBufferOffsetAlignment` that Vulkan allows. Each copy is aligned to it.
+    const COPY_ALIGNMENT: u64 = 256;
+
+    /// The number of bytes from one copy to the next.
+    fn copy_stride(&self) -> u64 {
+        u64::from(self.copied).next_multiple_of(Self::COPY_ALIGNMENT)
+    }
+
+    /// The size in bytes of the memory with all copies, wherever it begins. 0 if there is no copy.
+    pub(super) fn copies_size(&self) -> u64 {
+        match self.addresses.len() as u64 {
+            0 => 0,
+            count => count * self.copy_stride() + Self::COPY_ALIGNMENT,
+        }
+    }
+
+    /// The address of the first copy in memory that begins at `address`.
+    pub(super) const fn first_copy(address: u64) -> u64 {
+        address.next_multiple_of(Self::COPY_ALIGNMENT)
+    }
+
+    /// Writes all copies of the application's push data `data`, which has [`copied`](Self::copied) bytes, to memory that
+    /// begins at `address`.
+    pub(super) fn write_copies(&self, data: &[u8], address: u64, target: &mut [u8]) {
+        let first = Self::first_copy(address) - address;
+        let targets = target.get_mut(first as usize..).unwrap_or_default();
+        let targets = targets.chunks_mut((self.copy_stride() as usize).max(1));
+        for (target, copy) in targets.zip(&self.addresses) {
+            let bytes = data.get(copy.of as usize..).unwrap_or_default();
+            target.iter_mut().zip(bytes).for_each(|(target, byte)| *target = *byte);
+        }
+    }
+
     /// Writes to `data`, behind the parameters of this crate, what the mappings find in push data. `read` has the bytes
-    /// of the application's push data in [`read`](Self::read), and `copy` is the address of the copy.
-    pub(super) fn push_behind(&self, data: &mut Vec<u8>, read: &[u8], copy: u64) {
+    /// of the application's push data in [`read`](Self::read), and `first_copy` is the address of the first copy.
+    pub(super) fn push_behind(&self, data: &mut Vec<u8>, read: &[u8], first_copy: u64) {
         let mut put = |to: u32, bytes: &[u8]| {
             let (to, end) = (to as usize, to as usize + bytes.len());
             if data.len() < end {
@@ -230,8 +273,8 @@ impl HeapInterface {
             let start = (from - first) as usize;
             put(*to, read.get(start..start + *size as usize).unwrap_or_default());
         }
-        for CopyAddress { of, to } in &self.addresses {
-            put(*to, &(copy + u64::from(*of)).to_le_bytes());
+        for (number, copy) in (0..).zip(&self.addresses) {
+            put(copy.to, &(first_copy + number * self.copy_stride()).to_le_bytes());
         }
     }
 }
@@ -269,10 +312,21 @@ mod tests {
         assert_eq!(pushed[140..144], application[..4]);
 
         (interface.moved, interface.copied) = (Vec::new(), 64);
-        interface.addresses = vec![CopyAddress { of: 32, to: 136 }];
+        interface.addresses = vec![CopyAddress { of: 0, to: 128 }, CopyAddress { of: 36, to: 136 }];
         assert_eq!(interface.read(), 0..64);
         let mut pushed = vec![0; 128];
         interface.push_behind(&mut pushed, &application[..64], 0x1_0000_0000);
-        assert_eq!(pushed[136..], 0x1_0000_0020_u64.to_le_bytes());
+        assert_eq!(pushed[128..136], 0x1_0000_0000_u64.to_le_bytes());
+        assert_eq!(pushed[136..], 0x1_0000_0100_u64.to_le_bytes());
+        // Wherever the memory begins, the copies are there, and aligned.
+        for address in [0x1_0000_0000, 0x1_0000_0010, 0x1_0000_00f0] {
+            let mut memory = vec![0; interface.copies_size() as usize];
+            interface.write_copies(&application[..64], address, &mut memory);
+            let first = HeapInterface::first_copy(address);
+            assert!(first.is_multiple_of(256));
+            let first = (first - address) as usize;
+            assert_eq!(memory[first..first + 64], application[..64]);
+            assert_eq!(memory[first + 256..first + 256 + 28], application[36..64]);
+        }
     }
 }

@@ -188,8 +188,9 @@ impl Pipelines {
     /// The errors of [`Kernels::prepare`], if the pipeline does not exist yet.
     ///
     /// # Safety
-    /// `cmd` is in the recording state, outside of a render pass instance. Under the descriptor plan `set` contains the buffers that the kernel accesses. The parameters and
-    /// the set stay valid while the command buffer is executed.
+    /// `cmd` is in the recording state, outside of a render pass instance. Under the descriptor plan `set` contains the
+    /// buffers that the kernel accesses, and parameters are push constants. The parameters and the set stay valid while the
+    /// command buffer is executed. If parameters are push data, the context has the commands for it.
     pub(super) unsafe fn dispatch(
         &self,
         ctx: &Context,

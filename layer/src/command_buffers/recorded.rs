@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use ash::vk;
+use vkxfb::internal::BoundHeaps;
 
 use crate::emulation::Emulation;
 use crate::emulation::captures::{Captures, Hoisted};
@@ -134,9 +135,9 @@ impl Recorded {
         self.failed
     }
 
-    /// Whether this is a secondary command buffer that inherits descriptor heaps.
-    pub(super) fn inherits_heaps(&self) -> bool {
-        self.captures.as_ref().is_some_and(|captures| captures.inherits_heaps())
+    /// The descriptor heaps that this command buffer inherits, if it is a secondary one.
+    pub(super) fn inherited_heaps(&self) -> BoundHeaps {
+        self.captures.as_ref().map(|captures| captures.inherited_heaps()).unwrap_or_default()
     }
 
     /// Returns the captures, and the computations of draw arguments, that a secondary command buffer leaves to the

@@ -10,7 +10,7 @@ mod passes;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
-use vkxfb::internal::{BoundHeaps, DescriptorState};
+use vkxfb::internal::{BoundHeaps, DescriptorPlace, DescriptorState};
 use vkxfb::runtime::{
     Arena, ArenaAccess, ArenaDesc, Buffer, ByteCountDraw, Capture, CaptureBuffer, CaptureOrder,
     Context, DrawCommands, Kernels, RuntimeError, VertexBuffer,
@@ -36,13 +36,47 @@ pub(crate) type SharedCapture = Arc<Mutex<Capture>>;
 /// A capture or another computation that is *hoisted*: recorded before or after the pass that it belongs to.
 #[derive(Clone)]
 pub(crate) enum Hoisted {
-    /// A capture, and the descriptor buffers that its draws read, if there are any.
-    Capture(SharedCapture, Option<BoundBuffers>),
+    /// A capture, and where the descriptors are that its draws read.
+    Capture(SharedCapture, ReadFrom),
     /// A capture without draws that only ends queries to which no active capture adds. Other captures and computations
     /// are put before it in the list `hoisted`, so that queries which end later can be added to it.
     Ends(SharedCapture),
     /// A dispatch that computes the arguments of a `vkCmdDrawIndirectByteCountEXT`.
     Commands(ByteCountDraw, DrawCommands),
+}
+
+/// Where the descriptors are that the draws of a capture read, apart from descriptor sets. They must be in one of these
+/// places: descriptor buffers are bound once, before the capture, and heaps would invalidate them.
+#[derive(Clone, Default)]
+pub(crate) enum ReadFrom {
+    /// Only in descriptor sets, if there are any.
+    #[default]
+    Sets,
+    /// In these descriptor buffers.
+    Buffers(BoundBuffers),
+    /// In descriptor heaps.
+    Heaps,
+}
+
+impl ReadFrom {
+    /// Notes that a draw reads descriptors that are in `place`, of which `bound` are the bound descriptor buffers. Returns
+    /// `false` if earlier draws of the capture have read them elsewhere, so that the draw cannot be captured.
+    fn add(&mut self, place: &DescriptorPlace, bound: Option<&BoundBuffers>) -> bool {
+        match (&*self, place, bound) {
+            (Self::Sets, DescriptorPlace::Buffers, Some(bound)) => {
+                *self = Self::Buffers(Arc::clone(bound));
+                true
+            }
+            (Self::Sets, DescriptorPlace::Heaps(_), _) => {
+                *self = Self::Heaps;
+                true
+            }
+            (Self::Buffers(buffers), DescriptorPlace::Buffers, Some(bound)) => buffers == bound,
+            (Self::Buffers(_), DescriptorPlace::Heaps(_), _)
+            | (Self::Heaps, DescriptorPlace::Buffers, Some(_)) => false,
+            _ => true,
+        }
+    }
 }
 
 /// The command that the layer records in place of a command of the program.
@@ -108,8 +142,8 @@ pub(crate) struct Captures {
     rebound: Option<BoundBuffers>,
     /// Which descriptors are valid in the command buffer while the layer records commands outside of a pass.
     descriptors: DescriptorState,
-    /// Whether this is a secondary command buffer that inherits descriptor heaps.
-    inherits_heaps: bool,
+    /// The descriptor heaps that this command buffer inherits, if it is a secondary one.
+    inherited_heaps: BoundHeaps,
 }
 
 impl Captures {
@@ -138,7 +172,7 @@ impl Captures {
             constants: Vec::new(),
             rebound: None,
             descriptors: DescriptorState::default(),
-            inherits_heaps: false,
+            inherited_heaps: BoundHeaps::default(),
         }
     }
 
@@ -157,7 +191,7 @@ impl Captures {
         inherited_heaps: Option<BoundHeaps>,
     ) {
         self.state.reset();
-        self.inherits_heaps = inherited_heaps.is_some();
+        self.inherited_heaps = inherited_heaps.unwrap_or_default();
         if let Some(heaps) = inherited_heaps {
             self.state.change_heaps().bound = heaps;
         }
@@ -288,15 +322,15 @@ impl Captures {
         })
     }
 
-    /// Whether this is a secondary command buffer that inherits descriptor heaps.
-    pub(crate) const fn inherits_heaps(&self) -> bool {
-        self.inherits_heaps
+    /// The descriptor heaps that this command buffer inherits, if it is a secondary one.
+    pub(crate) const fn inherited_heaps(&self) -> BoundHeaps {
+        self.inherited_heaps
     }
 
-    /// Forgets the state that is undefined after `vkCmdExecuteCommands`. `inherit_heaps` is whether all secondary command
-    /// buffers inherit descriptor heaps.
-    pub(crate) fn forget_state(&mut self, inherit_heaps: bool) {
-        self.state.forget(inherit_heaps);
+    /// Forgets the state that is undefined after `vkCmdExecuteCommands`. `inherited` are the descriptor heaps that all
+    /// secondary command buffers inherit.
+    pub(crate) fn forget_state(&mut self, inherited: BoundHeaps) {
+        self.state.forget(inherited);
         self.variant = None;
         self.joins_last = false;
         self.order.forget();
@@ -351,3 +385,6 @@ impl Drop for Captures {
         self.release();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -78,12 +78,12 @@ impl Heaps {
     /// The command buffer is being recorded, and the heaps are valid there.
     pub(super) unsafe fn restore(
         &self,
-        commands: &Commands,
+        commands: &HeapFunctions,
         cmd: vk::CommandBuffer,
         left: DescriptorState,
     ) {
         let bound = match left {
-            DescriptorState::Sets => BoundHeaps::default(),
+            DescriptorState::Sets | DescriptorState::SetsAfterHeaps => BoundHeaps::default(),
             DescriptorState::Heaps(bound) => bound,
         };
         // SAFETY: the caller's contract.
@@ -102,19 +102,19 @@ impl Heaps {
 }
 
 /// The commands of a device with the extension.
-pub(super) struct Commands {
+pub(super) struct HeapFunctions {
     push_data: vk::PFN_vkCmdPushDataEXT,
     bind_resource_heap: vk::PFN_vkCmdBindResourceHeapEXT,
     bind_sampler_heap: vk::PFN_vkCmdBindSamplerHeapEXT,
 }
 
-impl std::fmt::Debug for Commands {
+impl std::fmt::Debug for HeapFunctions {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Commands").finish_non_exhaustive()
+        formatter.debug_struct("HeapFunctions").finish_non_exhaustive()
     }
 }
 
-impl Commands {
+impl HeapFunctions {
     /// `None` if the device was created without the extension.
     pub(super) fn new(functions: &Functions) -> Option<Arc<Self>> {
         Some(Arc::new(Self {
@@ -125,7 +125,7 @@ impl Commands {
     }
 }
 
-impl HeapCommands for Commands {
+impl HeapCommands for HeapFunctions {
     unsafe fn push_data(&self, cmd: vk::CommandBuffer, offset: u32, data: &[u8]) {
         let info = vk::PushDataInfoEXT {
             s_type: <vk::PushDataInfoEXT as vk::TaggedStructure>::STRUCTURE_TYPE,

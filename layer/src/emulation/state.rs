@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use ash::vk;
-use vkxfb::internal::DescriptorState;
+use vkxfb::internal::{BoundHeaps, DescriptorState};
 use vkxfb::lower::compute::DomainOrigin;
 use vkxfb::runtime::{CaptureBuffer, ConditionalRendering, IndexType, Limits};
 use vkxfb::topology::ProvokingVertex;
@@ -269,12 +269,12 @@ impl State {
         *self = Self { vertex_buffers, ..Self::default() };
     }
 
-    /// Forgets the state that is undefined after secondary command buffers were executed. The descriptor heaps stay
-    /// bound if these have inherited them (`keeps_heaps`).
-    pub(super) fn forget(&mut self, keeps_heaps: bool) {
+    /// Forgets the state that is undefined after secondary command buffers were executed. A descriptor heap stays bound if
+    /// all of these have `inherited` one of its kind.
+    pub(super) fn forget(&mut self, inherited: BoundHeaps) {
         let disturbed = self.disturbed.change();
-        let heaps = disturbed.heaps.take().filter(|_| keeps_heaps);
-        let heaps = heaps.map(|heaps| Heaps::of(heaps.bound));
+        let kept = disturbed.heaps.take().map(|heaps| heaps.bound.both(inherited));
+        let heaps = kept.filter(|kept| *kept != BoundHeaps::default()).map(Heaps::of);
         *disturbed = Disturbed { heaps, ..Disturbed::default() };
         let disturbed = std::mem::take(&mut self.disturbed);
         let (buffers, condition) = (self.capture_buffers, self.conditional_rendering);

@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 
+use vkxfb::internal::BoundHeaps;
 use vkxfb::runtime::{
     ByteCountDraw, ConditionalRendering, CounterBuffer, Draw, DrawIndexed, IndirectDraw,
 };
@@ -9,7 +10,7 @@ use vkxfb::runtime::{
 use super::entry::hooks;
 use crate::chain::slice;
 use crate::command_buffers::{
-    Recorded, UnobservedRoute, hoisted, inherits_heaps, observe, track, unobserved_route, waits,
+    Recorded, UnobservedRoute, hoisted, inherited_heaps, observe, track, unobserved_route, waits,
     with,
 };
 
@@ -602,8 +603,9 @@ unsafe extern "system" fn execute_commands(
                 for secondary in slice(secondaries, count) {
                     captures.execute(hoisted(*secondary));
                 }
-                let mut secondaries = slice(secondaries, count).iter();
-                captures.forget_state(secondaries.all(|secondary| inherits_heaps(*secondary)));
+                let secondaries = slice(secondaries, count).iter();
+                let inherited = secondaries.map(|secondary| inherited_heaps(*secondary));
+                captures.forget_state(inherited.reduce(BoundHeaps::both).unwrap_or_default());
             },
             |recorded, _| {
                 for secondary in slice(secondaries, count) {

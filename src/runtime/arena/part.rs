@@ -93,10 +93,16 @@ impl Block {
             // the descriptor plan, shaders cannot access the arena.
             false => vk::BufferUsageFlags::empty(),
         };
+        // Captures with descriptor heaps may read a copy of push data as uniform buffers.
+        let uniform = match ctx.heap_commands() {
+            Some(_) => vk::BufferUsageFlags::UNIFORM_BUFFER,
+            None => vk::BufferUsageFlags::empty(),
+        };
         let desc = BufferDesc {
             name: kind.name(),
             size,
             usage: addresses
+                | uniform
                 | vk::BufferUsageFlags::STORAGE_BUFFER
                 | vk::BufferUsageFlags::INDIRECT_BUFFER
                 | vk::BufferUsageFlags::TRANSFER_SRC

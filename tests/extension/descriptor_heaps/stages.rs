@@ -1,5 +1,5 @@
 //! Captures of each stage with mappings of its own, by pipelines and by shader objects, in secondary command buffers that
-//! inherit heaps, with queries and draws of what was captured, and with images and samplers.
+//! inherit heaps.
 
 use ash::{ext, vk};
 

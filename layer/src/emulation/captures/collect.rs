@@ -13,8 +13,7 @@ use vkxfb::runtime::{
 use vkxfb::topology::PrimitiveTopology;
 
 use super::passes::Pass;
-use super::{Captures, Forward, Hoisted, SharedCapture, lock};
-use crate::emulation::descriptor_buffers::BoundBuffers;
+use super::{Captures, Forward, Hoisted, ReadFrom, SharedCapture, lock};
 use crate::emulation::pipelines::{Pipeline, PipelineError};
 use crate::emulation::state::{BUFFERS, BoundIndexBuffer, BoundVertexBuffer, Changed};
 
@@ -38,13 +37,13 @@ pub(super) struct Active {
     pub(super) counters: [Option<CounterBuffer>; BUFFERS],
     /// Whether the draws are only counted, because transform feedback is not active.
     pub(super) only_counts: bool,
-    /// The descriptor buffers that the draws read. `None` if the draws so far read none.
-    pub(super) descriptor_buffers: Option<BoundBuffers>,
+    /// Where the descriptors are that the draws so far have read.
+    read_from: ReadFrom,
 }
 
 impl Active {
     const fn new(counters: [Option<CounterBuffer>; BUFFERS], only_counts: bool) -> Self {
-        Self { capture: None, place: None, counters, only_counts, descriptor_buffers: None }
+        Self { capture: None, place: None, counters, only_counts, read_from: ReadFrom::Sets }
     }
 }
 
@@ -90,7 +89,7 @@ impl Captures {
         };
         // SAFETY: the caller's contract: the counter buffers are valid, and so are the objects that the draws use.
         let ended = unsafe { lock(&capture).end(&counters) };
-        self.hoist(Hoisted::Capture(capture, active.descriptor_buffers), active.place, ended);
+        self.hoist(Hoisted::Capture(capture, active.read_from), active.place, ended);
     }
 
     /// Adds a capture that has ended to the list of captures that are recorded before or after the pass, at its `place`
@@ -181,8 +180,14 @@ impl Captures {
         // [`push`](Self::push) keeps at the end of the list.
         let ends = usize::from(matches!(self.hoisted.last(), Some(Hoisted::Ends(_))));
         let Some(last) = self.hoisted.len().checked_sub(1 + ends) else { return Ok(false) };
-        let Some(Hoisted::Capture(capture, None)) = self.hoisted.get_mut(last) else {
-            return Ok(false);
+        let reads_buffers = || {
+            let pipeline = self.state.pipeline.as_ref();
+            pipeline.is_some_and(|pipeline| *pipeline.descriptors() == DescriptorPlace::Buffers)
+        };
+        let capture = match self.hoisted.get_mut(last) {
+            Some(Hoisted::Capture(capture, ReadFrom::Sets)) => capture,
+            Some(Hoisted::Capture(capture, ReadFrom::Heaps)) if !reads_buffers() => capture,
+            _ => return Ok(false),
         };
         let Some(own) = Arc::get_mut(capture) else { return Ok(false) };
         let own = own.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -190,10 +195,11 @@ impl Captures {
         if !unsafe { own.begin_next(&desc) }? {
             return Ok(false);
         }
-        if let Hoisted::Capture(capture, _) = self.hoisted.remove(last)
+        if let Hoisted::Capture(capture, read_from) = self.hoisted.remove(last)
             && let Some(active) = &mut self.active
         {
-            (active.capture, active.place) = (Some(capture), Some(last));
+            (active.capture, active.place, active.read_from) =
+                (Some(capture), Some(last), read_from);
         }
         if changed {
             self.vertex_buffers = vertex_buffers;
@@ -233,7 +239,7 @@ impl Captures {
         let Some(capture) = active.capture else { return };
         // SAFETY: no counter buffers are passed, so there is no memory that would have to be valid.
         let ended = unsafe { lock(&capture).end(&[]) };
-        self.hoist(Hoisted::Capture(capture, active.descriptor_buffers), active.place, ended);
+        self.hoist(Hoisted::Capture(capture, active.read_from), active.place, ended);
     }
 
     /// Looks up the variant for the bound pipeline and the current dynamic state. Returns whether there is one: `false`
@@ -431,15 +437,8 @@ impl Captures {
         });
         let place = pipeline.descriptors();
         let buffers = self.state.disturbed.descriptor_buffers();
-        if *place == DescriptorPlace::Buffers
-            && let (Some(active), Some(bound)) = (&mut self.active, &buffers.bound)
-            && active.descriptor_buffers.get_or_insert_with(|| Arc::clone(bound)) != bound
-        {
-            return Err(PipelineError::DescriptorBuffers);
-        }
-        if matches!(place, DescriptorPlace::Heaps(_))
-            && self.active.as_ref().is_some_and(|active| active.descriptor_buffers.is_some())
-        {
+        let active = self.active.as_mut();
+        if active.is_some_and(|active| !active.read_from.add(place, buffers.bound.as_ref())) {
             return Err(PipelineError::DescriptorBuffers);
         }
         if (changed.sets || changed.variant) && *place == DescriptorPlace::Sets {

@@ -7,7 +7,7 @@ use ash::vk;
 use vkxfb::internal::DescriptorState;
 use vkxfb::runtime::{ByteCountDraw, ConditionalRendering, DrawCommands, LateDraws, RuntimeError};
 
-use super::{Captures, Hoisted, lock};
+use super::{Captures, Hoisted, ReadFrom, lock};
 use crate::emulation::descriptor_buffers;
 use crate::emulation::pipelines::PipelineError;
 use crate::emulation::state::Left;
@@ -137,7 +137,7 @@ impl Captures {
     /// barrier](Barrier::AFTER_DEFERRED) if they come after one of the program. Only commands that cannot wait for
     /// captures without another barrier, such as copies, do not end the deferral.
     fn defers(&self, pass: &Pass) -> bool {
-        matches!(self.hoisted[..], [Hoisted::Capture(_, None)])
+        matches!(self.hoisted[..], [Hoisted::Capture(_, ReadFrom::Sets | ReadFrom::Heaps)])
             && self.joins_last
             && self.failed.is_none()
             && pass.barriers.is_empty()
@@ -437,14 +437,16 @@ impl Captures {
         cmd: vk::CommandBuffer,
         item: &Hoisted,
     ) -> Result<u32, RuntimeError> {
-        if let Hoisted::Capture(_, Some(buffers)) = item {
+        if let Hoisted::Capture(_, ReadFrom::Buffers(buffers)) = item {
             let before = &self.state.disturbed.before().descriptor_buffers;
             let are_invalid = self.descriptors != DescriptorState::Sets;
             if are_invalid || self.rebound.as_ref().or(before.bound.as_ref()) != Some(buffers) {
                 // SAFETY: the caller's contract.
                 unsafe { descriptor_buffers::bind(buffers, &self.emulation, cmd) };
                 self.rebound = Some(Arc::clone(buffers));
-                self.descriptors = DescriptorState::Sets;
+                if are_invalid {
+                    self.descriptors = DescriptorState::SetsAfterHeaps;
+                }
             }
         }
         let mut order = std::mem::take(&mut self.order);
@@ -484,13 +486,13 @@ impl Captures {
             match hoisted {
                 // SAFETY: the caller's contract.
                 Hoisted::Commands(draw, commands) => unsafe { self.hoist_draw(draw, commands) },
-                Hoisted::Capture(capture, buffers) => {
-                    self.push(Hoisted::Capture(capture, buffers));
+                Hoisted::Capture(capture, read_from) => {
+                    self.push(Hoisted::Capture(capture, read_from));
                 }
                 // This capture belongs to the secondary command buffer, so nothing may be added to it. `end_query_of`
                 // would add the ends of this command buffer's own queries to a `Hoisted::Ends`, so the capture is added
                 // as a `Hoisted::Capture`.
-                Hoisted::Ends(capture) => self.push(Hoisted::Capture(capture, None)),
+                Hoisted::Ends(capture) => self.push(Hoisted::Capture(capture, ReadFrom::Sets)),
             }
         }
     }

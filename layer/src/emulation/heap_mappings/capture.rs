@@ -172,7 +172,7 @@ pub(in crate::emulation) fn interface(
     let mut used = Vec::new();
     for MappedStage { mappings, uses, first_set } in stages {
         for mut mapping in mappings.used(uses) {
-            mapping.mapping.set += first_set;
+            mapping.mapping.set = mapping.mapping.set.saturating_add(*first_set);
             // The stages that have the same mappings and the same sets use them together.
             let same = used.iter_mut().find(|used: &&mut Used| used.mapping == mapping.mapping);
             match same {

@@ -1,4 +1,5 @@
 use ash::vk::Handle;
+use vkxfb::internal::HeapRange;
 
 use super::*;
 
@@ -70,11 +71,50 @@ fn what_secondary_command_buffers_leave_is_forgotten() {
     state.capture_buffers[1] = Some(capture);
     state.set_condition(Some(condition));
     push(&mut state, VERTEX, 0, &[1]);
-    state.forget(false);
+    state.forget(BoundHeaps::default());
     assert!(state.vertex_buffers.iter().all(|bound| bound.buffer.is_null()));
     assert_eq!((state.vertex_buffers.len(), pushes(state.disturbed.before()).len()), (3, 0));
     assert!(state.capture_buffers[1].is_some() && state.conditional_rendering.is_some());
     state.reset();
     assert!(state.capture_buffers[1].is_none() && state.conditional_rendering.is_none());
     assert_eq!(state.vertex_buffers.len(), 3);
+}
+
+fn heap(address: vk::DeviceAddress) -> HeapRange {
+    HeapRange { address, size: 64, reserved_offset: 0, reserved_size: 0 }
+}
+
+/// Descriptor sets and push constants invalidate heaps and push data, and the reverse.
+#[test]
+fn heaps_and_sets_invalidate_each_other() {
+    let mut state = State::default();
+    let both = BoundHeaps { resources: Some(heap(1)), samplers: Some(heap(2)) };
+    let (none, set) = (vk::PipelineLayout::null(), vk::DescriptorSet::null());
+    state.bind_set(vk::PipelineBindPoint::GRAPHICS, none, 0, set, &[]);
+    push(&mut state, VERTEX, 0, &[1]);
+    assert_eq!(state.disturbed.before().descriptors(), DescriptorState::Sets);
+    state.change_heaps().bound = both;
+    assert_eq!(state.disturbed.before().descriptors(), DescriptorState::Heaps(both));
+    assert_eq!((state.sets.bound.len(), pushes(state.disturbed.before()).len()), (0, 0));
+    push(&mut state, VERTEX, 0, &[1]);
+    assert_eq!(state.disturbed.before().descriptors(), DescriptorState::Sets);
+}
+
+/// After secondary command buffers, a heap is bound of the kind that all of them inherit.
+#[test]
+fn inherited_heaps_stay_bound() {
+    let bound = BoundHeaps { resources: Some(heap(1)), samplers: Some(heap(2)) };
+    for (inherited, left) in [
+        (bound, DescriptorState::Heaps(bound)),
+        (
+            BoundHeaps { samplers: None, ..bound },
+            DescriptorState::Heaps(BoundHeaps { samplers: None, ..bound }),
+        ),
+        (BoundHeaps::default(), DescriptorState::Sets),
+    ] {
+        let mut state = State::default();
+        state.change_heaps().bound = bound;
+        state.forget(inherited);
+        assert_eq!(state.disturbed.before().descriptors(), left);
+    }
 }

@@ -58,7 +58,7 @@ pub(super) struct Dispatch {
     pub(super) first: usize,
     pub(super) count: usize,
     /// The index of the first draw's state. The other draws have states that
-    /// [share its dispatches](Collected::share_dispatch).
+    /// [share its dispatches](super::super::collect::Collected::share_dispatch).
     pub(super) state: usize,
     pub(super) workgroups: u32,
     /// The key of the Vulkan pipeline for the first draw, if the dispatch has only that draw.

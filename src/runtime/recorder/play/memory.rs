@@ -12,6 +12,7 @@ use super::{PlacedState, Playback, Player};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::counts::MAX_BUFFER_SIZE;
 use crate::runtime::arena::{Part, Suballocation, aligned};
+use crate::runtime::descriptor_heaps::HeapInterface;
 use crate::runtime::{Pipeline, RuntimeError};
 use crate::sysval::entries::{
     ENTRIES_PER_BLOCK, ENTRY_BLOCK_SIZE, ENTRY_SIZE, Entries, EntryJob, EntrySums, EntryTables,
@@ -57,7 +58,9 @@ impl Player<'_> {
             let key = self.table_key(*number);
             if last != Some(key) {
                 tables += self.table_size(*number)
-                    + self.copied(*number).map_or(0, |c| aligned(c.len() as u64));
+                    + self
+                        .copied(*number)
+                        .map_or(0, |(interface, _)| aligned(interface.copies_size()));
                 last = Some(key);
             }
         }
@@ -96,21 +99,31 @@ impl Player<'_> {
             let key = self.table_key(state);
             if last != Some(key) {
                 let table = self.place_table(playback, state)?;
-                let copied =
-                    self.copied(state).map(|copied| playback.arena.upload().push_both(copied, &[]));
-                let push_data = copied.transpose()?.map_or(0, |copy| copy.address);
-                (last, placed) = (Some(key), PlacedState { state, table, push_data });
+                let first_copy = match self.copied(state) {
+                    None => 0,
+                    Some((interface, data)) => {
+                        let taken = playback.arena.upload().taken();
+                        let address = playback.arena.upload_address() + taken;
+                        let write = |target: &mut [u8]| {
+                            interface.write_copies(data, address, target);
+                        };
+                        let size = interface.copies_size() as usize;
+                        playback.arena.upload().push_with(size, write)?;
+                        HeapInterface::first_copy(address)
+                    }
+                };
+                (last, placed) = (Some(key), PlacedState { state, table, first_copy });
             }
             self.places.states[used] = PlacedState { state, ..placed };
         }
         Ok(())
     }
 
-    /// The bytes of push data of which the descriptors of a state need a copy in memory. `None` if they need none.
-    fn copied(&self, state: usize) -> Option<&[u8]> {
-        let pipeline = self.pipeline_of(state)?;
-        let copied = pipeline.heaps()?.copied;
-        (copied > 0).then(|| self.pushed_bytes(state, &(0..copied)))
+    /// The push data of which the descriptors of a state need copies in memory. `None` if they need none.
+    fn copied(&self, state: usize) -> Option<(&HeapInterface, &[u8])> {
+        let interface = self.pipeline_of(state)?.heaps()?;
+        let data = || self.pushed_bytes(state, &(0..interface.copied));
+        (interface.copied > 0).then(|| (&**interface, data()))
     }
 
     /// The bytes of the application's push constants, or push data, in a range of those that a state

@@ -129,9 +129,9 @@ struct PlacedState {
     state: usize,
     /// The address of the [table](crate::sysval::Sysvals::table).
     table: Address,
-    /// The address of the [copy](crate::runtime::descriptor_heaps::HeapInterface::copied) of push data, or 0 if there
-    /// is none.
-    push_data: u64,
+    /// The address of the first [copy](crate::runtime::descriptor_heaps::HeapInterface::addresses) of push data, or 0 if
+    /// there is none.
+    first_copy: u64,
 }
 
 impl Places {

@@ -293,7 +293,7 @@ impl Player<'_> {
                     data.clear();
                     data.extend_from_slice(sysvals);
                     let read = self.pushed_bytes(state, &interface.read());
-                    interface.push_behind(&mut data, read, self.places.placed(state).push_data);
+                    interface.push_behind(&mut data, read, self.places.placed(state).first_copy);
                     let transport = ParameterTransport::PushData;
                     self.ctx.push_parameters(transport, cmd, layout, &data);
                     self.places.push_data = data;
@@ -309,7 +309,7 @@ impl Player<'_> {
     unsafe fn bind_heaps(&self, playback: &mut Playback<'_>, state: usize) {
         let wanted = self.bindings.heaps_of(&self.collected.states[state]);
         let bound = match playback.descriptors {
-            DescriptorState::Sets => BoundHeaps::default(),
+            DescriptorState::Sets | DescriptorState::SetsAfterHeaps => BoundHeaps::default(),
             DescriptorState::Heaps(bound) => bound,
         };
         let missing = wanted.without(bound);
@@ -336,9 +336,9 @@ impl Player<'_> {
         let (device, cmd) = (self.ctx.device(), playback.cmd);
         let (point, layout) = (vk::PipelineBindPoint::COMPUTE, pipeline.raw_layout());
         let bound = &mut playback.bound;
-        if playback.descriptors != DescriptorState::Sets {
+        if let DescriptorState::Heaps(_) = playback.descriptors {
             // Heaps and sets invalidate each other, so no set is bound any more.
-            playback.descriptors = DescriptorState::Sets;
+            playback.descriptors = DescriptorState::SetsAfterHeaps;
             self.places.sets.forget(&self.bindings.sets);
             bound.table_layout = vk::PipelineLayout::null();
         }
