@@ -54,12 +54,10 @@ pub(in super::super) struct Placed {
 /// A dispatch of draws that the CPU placed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Dispatch {
-    /// The draws are the `count` elements of [`Plan::placed`](super::Plan::placed) from index `first` on.
+    /// The draws are the `count` elements of [`Plan::placed`](super::Plan::placed) from index `first` on. Their states
+    /// [share dispatches](super::super::collect::Collected::share_dispatch).
     pub(super) first: usize,
     pub(super) count: usize,
-    /// The index of the first draw's state. The other draws have states that
-    /// [share its dispatches](super::super::collect::Collected::share_dispatch).
-    pub(super) state: usize,
     pub(super) workgroups: u32,
     /// The key of the Vulkan pipeline for the first draw, if the dispatch has only that draw.
     own: Key,
@@ -275,7 +273,6 @@ impl Planner<'_> {
         let dispatch = Dispatch {
             first: self.plan.placed.len(),
             count: 1,
-            state: draw.state,
             workgroups: columns * rows,
             shared,
             own,
@@ -304,12 +301,11 @@ impl Planner<'_> {
     fn place(&mut self, mut placed: DrawSysvals, draw: &CollectedDraw, own: Dispatch) {
         let per_axis = self.limits.workgroups_per_axis;
         let most = SHARED.min(per_axis.saturating_mul(per_axis));
-        let collected = self.collected;
-        let shares = |last: &&mut Dispatch| {
-            last.count < MAX_LISTED_DRAWS && collected.share_dispatch(last.state, draw.state)
-        };
         let plan = &mut *self.plan;
-        if let Some(last) = plan.dispatches.last_mut().filter(shares)
+        let previous = plan.placed.last().map(|previous| previous.state);
+        let shares = previous.is_some_and(|state| self.collected.share_dispatch(state, draw.state));
+        let last = plan.dispatches.last_mut();
+        if let Some(last) = last.filter(|last| shares && last.count < MAX_LISTED_DRAWS)
             && let (Some(before), Some(more)) = (last.shared, own.shared)
             && before + more <= most
         {
@@ -370,12 +366,14 @@ impl Planner<'_> {
     /// The number of workgroups of a dispatch. An unchecked triangle fan has fewer than other fans: it needs three
     /// invocations for two items, not four.
     pub(super) fn workgroups_of(&self, dispatch: &Dispatch) -> u32 {
-        let Dispatch { first, count, state, workgroups, own, topology, .. } = *dispatch;
+        let Dispatch { first, count, workgroups, own, topology, .. } = *dispatch;
         let is_unchecked = count == 1 && own.source == Source::Pushed && !own.checked;
         match self.plan.placed.get(first) {
-            Some(Placed { draw, .. }) if is_unchecked && topology == Some(XfbTopology::TriFan) => {
+            Some(Placed { draw, state })
+                if is_unchecked && topology == Some(XfbTopology::TriFan) =>
+            {
                 let invocations = draw.item_count + draw.item_count.div_ceil(2);
-                let traits = self.collected.states.get(state).map(|state| state.traits);
+                let traits = self.collected.states.get(*state).map(|state| state.traits);
                 invocations.div_ceil(traits.unwrap_or_default().workgroup_size(&own))
             }
             _ => workgroups,
@@ -429,13 +427,14 @@ impl Planner<'_> {
         let per_axis = self.limits.workgroups_per_axis;
         for number in 0..self.plan.dispatches.len() {
             let dispatch = self.plan.dispatches[number];
+            let Placed { draw, state } = self.plan.placed[dispatch.first];
             let draws = match dispatch.count {
-                1 => Draws::Pushed(self.plan.placed[dispatch.first].draw),
+                1 => Draws::Pushed(draw),
                 count => Draws::Listed(self.list(number)?, count),
             };
             self.plan.steps.push(Step::Capture(CaptureStep {
                 key: dispatch.key(self.limits.shared_workgroups),
-                state: dispatch.state,
+                state,
                 draws,
                 size: Size::Direct(fold(self.workgroups_of(&dispatch).into(), per_axis)?),
             }));

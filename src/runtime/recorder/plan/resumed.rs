@@ -85,7 +85,7 @@ impl Planner<'_> {
             let batch = BatchId { block: batches, number, size: size_of::<Batch>() as u64 };
             plan.steps.push(Step::Capture(CaptureStep {
                 key: dispatch.key_by_kernel(small),
-                state: dispatch.state,
+                state: plan.placed[dispatch.first].state,
                 draws: Draws::Resumed(BlockId(first.0 + number), dispatch.count, batch),
                 size: Size::Direct(fold(dispatch.workgroups.into(), per_axis)?),
             }));
