@@ -1,6 +1,7 @@
 //! This module generates memory accesses by buffer device addresses
 //! (`SPV_KHR_physical_storage_buffer`).
 
+use rustc_hash::FxHashMap;
 use spirv::{
     AddressingModel, Capability, Decoration, MemoryAccess, MemoryModel, MemorySemantics, Op, Scope,
     StorageClass,
@@ -30,14 +31,13 @@ pub(super) fn declare(module: &mut Module) {
 pub(super) struct DeviceAddress {
     /// Whether aligned accesses move pairs of dwords as 64-bit integers.
     int64: bool,
-    /// The type of a pointer to a structure with one runtime array of dwords; `None` until it is
-    /// declared.
-    dwords: Option<Id>,
+    /// For each type that is stored: the type of a pointer to a structure with one runtime array of that type.
+    arrays: FxHashMap<Id, Id>,
 }
 
 impl DeviceAddress {
-    pub(super) const fn new(int64: bool) -> Self {
-        Self { int64, dwords: None }
+    pub(super) fn new(int64: bool) -> Self {
+        Self { int64, arrays: FxHashMap::default() }
     }
 
     /// Appends the code of an access. Returns the value that it loads or computes; `None` for a
@@ -85,6 +85,9 @@ impl DeviceAddress {
         Shape { ty, is_converted, alignment }
     }
 
+    /// Appends the code of a store to `address` + 4 * `index`. The address is cast to a pointer to an array of the stored
+    /// type: SwiftShader takes a cast from pointer to pointer for one to integers. A constant index becomes an offset in
+    /// the instruction; only what is left of it behind a multiple of the array's stride is added to the address.
     fn store(
         &mut self,
         builder: &mut Builder<'_>,
@@ -93,17 +96,28 @@ impl DeviceAddress {
         components: u32,
         shape: &Shape,
     ) {
-        let dwords = *self.dwords.get_or_insert_with(|| dword_array_pointer(builder));
-        let base = code.value(builder, Op::Bitcast, dwords, &[address.0]);
         let uint = builder.uint();
-        let element = builder.pointer(StorageClass::PhysicalStorageBuffer, uint);
         let zero = builder.constant(0);
-        let chain = [base.0, zero.0, index.0];
-        let mut pointer = code.value(builder, Op::AccessChain, element, &chain);
-        if components > 1 {
-            let wide = builder.pointer(StorageClass::PhysicalStorageBuffer, shape.ty);
-            pointer = code.value(builder, Op::Bitcast, wide, &[pointer.0]);
+        // The stride of the array, in dwords.
+        let stride = components.next_power_of_two();
+        let (mut base, mut element) = (address, index);
+        if stride > 1 {
+            let bits = builder.constant(stride.trailing_zeros());
+            element = code.value(builder, Op::ShiftRightLogical, uint, &[index.0, bits.0]);
         }
+        // If the address is aligned to the stride, the index is a multiple of it.
+        if shape.alignment < DWORD * stride {
+            let (mask, dword_bits) = (builder.constant(stride - 1), builder.constant(2));
+            let left = code.value(builder, Op::BitwiseAnd, uint, &[index.0, mask.0]);
+            let left = code.value(builder, Op::ShiftLeftLogical, uint, &[left.0, dword_bits.0]);
+            base = add(builder, code, address, [left, zero]);
+        }
+        let array =
+            *self.arrays.entry(shape.ty).or_insert_with(|| array_pointer(builder, shape.ty, stride));
+        let base = code.value(builder, Op::Bitcast, array, &[base.0]);
+        let pointer_type = builder.pointer(StorageClass::PhysicalStorageBuffer, shape.ty);
+        let chain = [base.0, zero.0, element.0];
+        let pointer = code.value(builder, Op::AccessChain, pointer_type, &chain);
         let value = match shape.is_converted {
             true => code.value(builder, Op::Bitcast, shape.ty, &[value.0]),
             false => value,
@@ -183,14 +197,14 @@ fn add(builder: &mut Builder<'_>, code: &mut Code, address: Id, [low, high]: [Id
     code.value(builder, Op::CompositeConstruct, uvec2, &[sum_low.0, sum_high.0])
 }
 
-fn dword_array_pointer(builder: &mut Builder<'_>) -> Id {
-    let uint = builder.uint();
-    let array = builder.declare_new(Op::TypeRuntimeArray, &[uint.0]);
-    builder.decorate(array, Decoration::ArrayStride, &[4]);
+/// Declares a pointer to a structure with one runtime array, whose elements are `stride` dwords apart.
+fn array_pointer(builder: &mut Builder<'_>, element: Id, stride: u32) -> Id {
+    let array = builder.declare_new(Op::TypeRuntimeArray, &[element.0]);
+    builder.decorate(array, Decoration::ArrayStride, &[DWORD * stride]);
     let block = builder.declare_new(Op::TypeStruct, &[array.0]);
     builder.decorate(block, Decoration::Block, &[]);
     let offset = [block.0, 0, Decoration::Offset as u32, 0];
     builder.module.push(Section::Annotations, Op::MemberDecorate, &offset);
-    builder.name(block, "xfb_dwords");
+    builder.name(block, "xfb_stored");
     builder.pointer(StorageClass::PhysicalStorageBuffer, block)
 }

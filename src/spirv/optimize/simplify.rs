@@ -30,6 +30,9 @@ pub(super) fn simplify(values: &mut Values<'_>, op: Op, ty: Id, operands: &[u32]
         }
         (Op::CopyObject, [a]) => Some(Id(*a)),
         (Op::Bitcast, [a]) => (values.type_of(Id(*a)) == Some(ty)).then_some(Id(*a)),
+        (Op::IAddCarry, [a, b]) if values.scalar(Id(*b)).is_some_and(|b| b.bits() == 0) => {
+            Some(values.construct(ty, &[Id(*a), Id(*b)]))
+        }
         (Op::Select, [_, a, b]) if a == b => Some(Id(*a)),
         (Op::Select, [condition, a, b]) => match same_bool(values, Id(*condition)) {
             Some(true) => Some(Id(*a)),
