@@ -112,8 +112,10 @@ impl DeviceAddress {
             let left = code.value(builder, Op::ShiftLeftLogical, uint, &[left.0, dword_bits.0]);
             base = add(builder, code, address, [left, zero]);
         }
-        let array =
-            *self.arrays.entry(shape.ty).or_insert_with(|| array_pointer(builder, shape.ty, stride));
+        let array = *self
+            .arrays
+            .entry(shape.ty)
+            .or_insert_with(|| array_pointer(builder, shape.ty, stride));
         let base = code.value(builder, Op::Bitcast, array, &[base.0]);
         let pointer_type = builder.pointer(StorageClass::PhysicalStorageBuffer, shape.ty);
         let chain = [base.0, zero.0, element.0];

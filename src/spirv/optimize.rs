@@ -8,7 +8,7 @@
 //!
 //! Floating-point operations stay as they are, in the same order and with the same decorations, so
 //! that results are identical to the bit. Control flow stays structured (`constructs`): a block is
-//! written after all blocks that branch to it, except for the header of a loop.
+//! written after all blocks that branch to it, except for the header of a loop. Selections have no empty sides (`sides`).
 //!
 //! What cannot be rewritten in this way is kept: a function that has an unknown instruction, or that returns from
 //! within a loop, is called as before; a variable with an index that is not known stays in memory; a module that would
@@ -19,6 +19,7 @@ mod dead;
 mod joins;
 mod loops;
 mod memory;
+mod sides;
 mod simplify;
 pub(crate) mod source;
 mod values;
@@ -180,7 +181,7 @@ impl Written {
         let Walk { values, variables, mut annotations, .. } = walk;
         let (code, live) = dead::remove(&values, &variables, glsl);
         annotations.retain(|words| live.contains(&Id(words[1])));
-        Ok(Self { code, annotations })
+        Ok(Self { code: sides::leave_out_empty(&code), annotations })
     }
 
     /// Adds the function of the entry point to the module, and those functions of `source` that it calls. Removes
