@@ -23,7 +23,7 @@ fn xfb_entry_sums(
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let addresses = load4(kernel.parameters);
+    let addresses = load4_aligned(kernel.parameters);
     let last = load_entries(load2(add_bytes(kernel.parameters, 16u)));
     // The blocks of all dispatches are in one array, which is shorter than 4 GiB. The difference of the low dwords is
     // therefore the difference of the addresses.
@@ -48,8 +48,8 @@ fn sum_block(counts_at: vec2<u32>, blocks: vec2<u32>, block: u32, local: u32) {
     let before = sum.before.xy;
     let after_one = saturated(add64(before, vec2<u32>(low.x, 0u)));
     let after_three = saturated(add64(before, three));
-    store4(counts_at, 2u * first, vec4<u32>(low.x, saturated(before), low.z, after_one));
-    store4(counts_at, 2u * first + 4u, vec4<u32>(high.x, saturated(add64(before, two)), high.z, after_three));
+    store4_aligned(counts_at, 2u * first, vec4<u32>(low.x, saturated(before), low.z, after_one));
+    store4_aligned(counts_at, 2u * first + 4u, vec4<u32>(high.x, saturated(add64(before, two)), high.z, after_three));
     if local == 0u {
         store2(blocks, 2u * block, sum.last.xy);
     }
@@ -86,7 +86,10 @@ const PLACE_PROGRESS: u32 = 16u;
 // still fit) is NONE.
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
 fn xfb_place_entries(@builtin(local_invocation_index) local: u32) {
-    let parameters = load4(kernel.parameters);
+    if kernel_width() == 1u && local != 0u {
+        return;
+    }
+    let parameters = load4_aligned(kernel.parameters);
     let progress_at = add_bytes(kernel.parameters, PLACE_PROGRESS);
     if local == 0u {
         let progress = load_progress(progress_at);
@@ -113,9 +116,9 @@ fn xfb_place_entries(@builtin(local_invocation_index) local: u32) {
 // Computes where the records of one dispatch begin (after the records of the previous dispatches), and adds the
 // dispatch's primitives to the queries. `at` is the address of the dispatch's `EntryJob`.
 fn place_job(at: vec2<u32>, local: u32) {
-    let batches = load4(at);
-    let addresses = load4(add_bytes(at, 16u));
-    let queries = load4(add_bytes(at, 32u));
+    let batches = load4_aligned(at);
+    let addresses = load4_aligned(add_bytes(at, 16u));
+    let queries = load4_aligned(add_bytes(at, 32u));
     let captures = room != NONE;
     let vertices = addresses.z;
     let fits = select(0u, room / vertices, captures);
@@ -139,8 +142,8 @@ fn place_job(at: vec2<u32>, local: u32) {
     let written = min(saturated(needed), fits);
     let end = next_record + written * vertices;
     if local == 0u {
-        store4(batches.zw, 0u, vec4<u32>(load3(batches.xy), end));
-        store4(batches.zw, 4u, start_position);
+        store4_aligned(batches.zw, 0u, vec4<u32>(load4_aligned(batches.xy).xyz, end));
+        store4_aligned(batches.zw, 4u, start_position);
         // If nothing is captured, nothing overflows: all primitives count as written (the first value of
         // `stream_query`).
         let counted = select(needed, vec2<u32>(written, 0u), captures);

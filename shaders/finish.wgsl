@@ -27,7 +27,7 @@ fn xfb_finish(
     @builtin(workgroup_id) workgroup_id: vec3<u32>,
     @builtin(num_workgroups) workgroups: vec3<u32>,
 ) {
-    let finish = load4(kernel.parameters);
+    let finish = load4_aligned(kernel.parameters);
     let number = workgroup_id.y * workgroups.x + workgroup_id.x;
     if number >= finish.z {
         return;
@@ -35,8 +35,8 @@ fn xfb_finish(
     // A driver may execute the loads although the invocation returned (see address_or). The loads then read
     // the last operation.
     let at = multiply_add(finish.xy, min(number, finish.z - 1u), OPERATION_SIZE);
-    let head = load4(at);
-    let values = load4(add_bytes(at, 16u));
+    let head = load4_aligned(at);
+    let values = load4_aligned(add_bytes(at, 16u));
     // Only an ADD reads 16 bytes at its destination. For all other operations the load reads the parameters,
     // which are readable.
     let sum = select(kernel.parameters, head.xy, head.z == ADD);
@@ -44,7 +44,7 @@ fn xfb_finish(
         case STORE: { store1(head.xy, 0u, values.x); }
         case END: { end_query(head.xy, values.xy); }
         default: {
-            let before = load4(sum);
+            let before = load4_from_any(sum);
             store4(head.xy, 0u, vec4<u32>(add64(before.xy, values.xy), add64(before.zw, values.zw)));
         }
     }
@@ -69,8 +69,8 @@ fn add_to_query(query: vec2<u32>, counted: vec4<u32>) {
 // reader recognizes a complete result by equal numbers. `ends` is the address of the number of the previous end. Each
 // end has the next number, except 0.
 fn end_query(query: vec2<u32>, ends: vec2<u32>) {
-    let number = max(1u, load1(ends) + 1u);
-    let values = load4(query);
+    let number = max(1u, load1_written(ends) + 1u);
+    let values = load4_written(query);
     store1(ends, 0u, number);
     // Some devices store the two dwords of store2_aligned one after the other. A reader must not see the new
     // number beside an old value, so the result is first stored with the number 0.

@@ -64,13 +64,13 @@ const INPUT_QUERIES: u32 = 80u;
 
 fn load_input(inputs: vec2<u32>, number: u32) -> Input {
     let at = multiply_add(inputs, number, INPUT_SIZE);
-    let a = load4(at);
-    let b = load4(add_bytes(at, 16u));
-    let c = load4(add_bytes(at, 32u));
-    let d = load4(add_bytes(at, 48u));
-    let e = load4(add_bytes(at, 64u));
-    let f = load4(add_bytes(at, 80u));
-    let g = load4(add_bytes(at, 96u));
+    let a = load4_aligned(at);
+    let b = load4_aligned(add_bytes(at, 16u));
+    let c = load4_aligned(add_bytes(at, 32u));
+    let d = load4_aligned(add_bytes(at, 48u));
+    let e = load4_aligned(add_bytes(at, 64u));
+    let f = load4_aligned(add_bytes(at, 80u));
+    let g = load4_aligned(add_bytes(at, 96u));
     return Input(
         a.x, a.y, a.z, a.w,
         b.x, b.y, b.z, b.w,

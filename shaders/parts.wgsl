@@ -22,7 +22,7 @@ fn starts_of(part: Part) -> u32 {
     let inputs = load_setup().inputs;
     let at = multiply_add(inputs, part.input, INPUT_SIZE);
     let before = multiply_add(inputs, part.input - 1u, INPUT_SIZE);
-    let differs = load4(add_bytes(at, INPUT_QUERIES)) != load4(add_bytes(before, INPUT_QUERIES));
+    let differs = load4_aligned(add_bytes(at, INPUT_QUERIES)) != load4_aligned(add_bytes(before, INPUT_QUERIES));
     return select(0u, 1u << STREAM_QUERY, any(differs.xy))
         | select(0u, 1u << GENERATED_QUERY, any(differs.zw))
         | select(0u, 1u << GROUP, load_group(inputs, part.input) != load_group(inputs, part.input - 1u));
@@ -44,7 +44,7 @@ fn count_draws(first: u32, local: u32) -> u32 {
     let setup = load_setup();
     let width = kernel_width();
     let inputs = min(width, setup.input_count - first);
-    if setup.has_several == 0u {
+    if !has_several() {
         return inputs;
     }
     var draws = 0u;
@@ -68,7 +68,7 @@ struct Part {
 // Finds the input (recorded draw command) that draw `number` belongs to, and the index of the draw in this input. The
 // input is the last one whose first draw is not after `number`.
 fn part_of(first: u32, number: u32) -> Part {
-    if load_setup().has_several == 0u {
+    if !has_several() {
         return Part(first + number, 0u);
     }
     var low = 0u;
@@ -100,7 +100,7 @@ fn later_input(low: u32, number: u32, step: u32) -> u32 {
 fn next_block(first: u32, first_draw: u32, draw_count: u32, part: Part, fits: bool, local: u32) -> u32 {
     let setup = load_setup();
     let width = kernel_width();
-    if setup.has_several == 0u || setup.has_queries != 0u || assembles() {
+    if !has_several() || setup.has_queries != 0u || assembles() {
         return first_draw + width;
     }
     if local == width - 1u {
@@ -114,43 +114,4 @@ fn next_block(first: u32, first_draw: u32, draw_count: u32, part: Part, fits: bo
         }
     }
     return workgroupUniformLoad(&next_first);
-}
-
-// -- Kept draws are those that the kernel stores: all draws, unless any recorded draw command has several draws. In
-// that case only the draws with invocations are kept, and the first draw of each group. A draw has invocations if it
-// writes something, or with a geometry shader if it has input primitives.
-
-// One bit for each draw of the block: whether it is kept, that is stored by the kernel.
-var<workgroup> kept: array<atomic<u32>, MAX_KERNEL_WIDTH / 32u>;
-
-// The number of kept draws (those that the kernel stores) in the block before the invocation's draw. The barriers in
-// sum_runs separate this block's bits from those of the next block.
-fn count_kept_before(local: u32, is_kept: bool) -> u32 {
-    let word = local / 32u;
-    let bit = local % 32u;
-    if bit == 0u {
-        atomicStore(&kept[word], 0u);
-    }
-    workgroupBarrier();
-    if is_kept {
-        atomicOr(&kept[word], 1u << bit);
-    }
-    workgroupBarrier();
-    return kept_in_words(word) + countOneBits(atomicLoad(&kept[word]) & ((1u << bit) - 1u));
-}
-
-fn kept_of_block() -> u32 {
-    return kept_in_words((kernel_width() + 31u) / 32u);
-}
-
-fn kept_in_words(words: u32) -> u32 {
-    return kept_in_word(0u, words) + kept_in_word(1u, words) + kept_in_word(2u, words) + kept_in_word(3u, words)
-        + kept_in_word(4u, words) + kept_in_word(5u, words) + kept_in_word(6u, words) + kept_in_word(7u, words);
-}
-
-fn kept_in_word(word: u32, words: u32) -> u32 {
-    if word >= words {
-        return 0u;
-    }
-    return countOneBits(atomicLoad(&kept[word]));
 }

@@ -213,8 +213,8 @@ struct Reduction {
 }
 
 fn load_restart_range(at: vec2<u32>) -> RestartRange {
-    let a = load4(at);
-    let b = load4(add_bytes(at, 16u));
+    let a = load4_aligned(at);
+    let b = load4_aligned(add_bytes(at, 16u));
     let c = load2(add_bytes(at, 32u));
     return RestartRange(a.xy, a.zw, b.x, b.y, b.z, b.w, c.x, c.y, vec2<u32>());
 }
@@ -235,7 +235,7 @@ fn xfb_restart(
     @builtin(local_invocation_index) local: u32,
 ) {
     let workgroup = workgroup_id.y * workgroups.x + workgroup_id.x;
-    let reduction = load3(kernel.parameters);
+    let reduction = load4_aligned(kernel.parameters);
     var low = 0u;
     var high = reduction.z;
     while high - low > 1u {
@@ -275,7 +275,7 @@ fn xfb_restart(
                 next = (first_block + next) * BLOCK + firstTrailingBit(atomicLoad(&restarts[next]));
             }
             let words = vec4<u32>(atomicLoad(&restarts[number]), packed, before.primitives, next);
-            store4(range.table, 4u * block_entry(first_block + number), words);
+            store4_aligned(range.table, 4u * block_entry(first_block + number), words);
         }
         let next = run_of_block(range, vertices, blocks, first_block, number);
         before = join(range.topology, vertices, before, next);
@@ -288,7 +288,7 @@ fn xfb_restart(
             // and there is no restart after it.
             words = vec4<u32>(0u, 0u, 0u, NONE);
         }
-        store4(range.table, 4u * state_entry(first_block / BLOCKS), words);
+        store4_aligned(range.table, 4u * state_entry(first_block / BLOCKS), words);
     }
 }
 
@@ -421,7 +421,7 @@ fn xfb_restart_scan(
     @builtin(local_invocation_index) local: u32,
 ) {
     let number = workgroup_id.y * workgroups.x + workgroup_id.x;
-    let reduction = load4(kernel.parameters);
+    let reduction = load4_aligned(kernel.parameters);
     if number >= reduction.w {
         return;
     }
@@ -504,7 +504,7 @@ fn load_runs(table: vec2<u32>, workgroup: u32, last: u32) -> array<Run, 4> {
 }
 
 fn load_run_until(table: vec2<u32>, workgroup: u32, last: u32) -> Run {
-    let words = load3(entry_address(table, state_entry(min(workgroup, last))));
+    let words = load4_aligned(entry_address(table, state_entry(min(workgroup, last))));
     let exists = workgroup <= last;
     return Run(
         select(0u, words.x >> 31u, exists),
@@ -582,11 +582,18 @@ struct DrawRestarts {
     reserved: vec2<u32>,
 }
 
-// Finds where a draw's indices are in its table of restarts. The table of an indirect draw covers all bound indices;
-// the table of any other draw covers only the draw's indices. range_of in src/runtime/recorder/plan/restarts.rs
-// implements the rule which indices a table covers.
-fn restarts_of(input: Input, arguments: Arguments) -> DrawRestarts {
+// Where a draw's indices are in its table of restarts, and the number of primitives of one instance of the draw.
+struct CountedRestarts {
+    draw: DrawRestarts,
+    primitives: u32,
+}
+
+// Finds where a draw's indices are in its table of restarts, and counts its primitives. The table of an indirect draw
+// covers all bound indices; the table of any other draw covers only the draw's indices. range_of in
+// src/runtime/recorder/plan/restarts.rs implements the rule which indices a table covers.
+fn restarts_of(input: Input, arguments: Arguments) -> CountedRestarts {
     let table = input.restart_table;
+    let vertices = vertices_per_primitive(input.flags);
     let limit = min(input.count, arguments.index_limit);
     var restarts = DrawRestarts(0u, limit, NONE, 0u, table, vec2<u32>());
     if input.kind == INDIRECT {
@@ -594,14 +601,23 @@ fn restarts_of(input: Input, arguments: Arguments) -> DrawRestarts {
         restarts.limit = input.index_limit;
     }
     let restart = restart_from(table, position_behind(restarts.limit, restarts.first, 0u));
-    if restart != NONE {
+    // The position after the first restart, if there is one, and the end of the draw. This is a loop, because the code
+    // of state_before is long, and compilers inline every call.
+    var at = position_behind(restarts.limit, select(restart, restarts.first, restart == NONE), 1u);
+    var state = State();
+    for (var is_end = restart == NONE;; is_end = true) {
+        if is_end {
+            at = position_behind(restarts.limit, restarts.first, arguments.count);
+        }
+        state = state_before(input.topology, vertices, table, load_block(table, at.block), at);
+        if is_end {
+            break;
+        }
         restarts.head = restart - restarts.first;
-        let vertices = vertices_per_primitive(input.flags);
-        let behind = position_behind(restarts.limit, restart, 1u);
-        let state = state_before(input.topology, vertices, table, load_block(table, behind.block), behind);
         restarts.before = state.primitives - primitive_count(input.topology, vertices, restarts.head);
     }
-    return restarts;
+    state = state_in_draw(restarts, arguments.count, state);
+    return CountedRestarts(restarts, state.primitives + primitive_count(input.topology, vertices, state.open));
 }
 
 // Converts `state`, which counts from the start of the table's range, to the `State` before index `offset` of the draw.
@@ -610,16 +626,6 @@ fn state_in_draw(restarts: DrawRestarts, offset: u32, state: State) -> State {
         return State(0u, offset);
     }
     return State(state.primitives - restarts.before, state.open);
-}
-
-// The number of primitives of one instance of a draw with primitive restart.
-fn restarted_primitive_count(input: Input, count: u32, restarts: DrawRestarts) -> u32 {
-    let vertices = vertices_per_primitive(input.flags);
-    let end = position_behind(restarts.limit, restarts.first, count);
-    let entry = load_block(restarts.table, end.block);
-    let all = state_before(input.topology, vertices, restarts.table, entry, end);
-    let state = state_in_draw(restarts, count, all);
-    return state.primitives + primitive_count(input.topology, vertices, state.open);
 }
 
 // -- Use by captures

@@ -28,19 +28,19 @@ const RESUME_WIDTH: u32 = 32u;
 @compute @workgroup_size(RESUME_WIDTH)
 fn xfb_resume(@builtin(local_invocation_index) local: u32) {
     let at = kernel.parameters;
-    let a = load4(at);
-    let b = load4(add_bytes(at, 16u));
-    let queries = load4(add_bytes(at, 32u));
+    let a = load4_aligned(at);
+    let b = load4_aligned(add_bytes(at, 16u));
+    let queries = load4_aligned(add_bytes(at, 32u));
     let progress = load_progress(add_bytes(at, RESUME_PROGRESS));
     let positions = start_positions(progress, kernel.parameters);
     let written = min(saturated(b.zw), room_at(progress, positions) / b.y);
     // All invocations read the counters before one invocation overwrites the counters.
     storageBarrier();
     for (var i = local; i < b.x; i += RESUME_WIDTH) {
-        let head = load4(multiply_add(a.xy, i, KNOWN_BATCH_SIZE));
+        let head = load4_aligned(multiply_add(a.xy, i, KNOWN_BATCH_SIZE));
         let batch = multiply_add(a.zw, i, KNOWN_BATCH_SIZE);
-        store4(batch, 0u, vec4<u32>(head.xyz, written * b.y));
-        store4(batch, 4u, positions);
+        store4_aligned(batch, 0u, vec4<u32>(head.xyz, written * b.y));
+        store4_aligned(batch, 4u, positions);
     }
     if local == 0u {
         store_positions(progress, positions, written * b.y);

@@ -10,15 +10,15 @@ struct Setup {
     draws: vec2<u32>,
     // A group consists of the consecutive inputs (recorded draw commands) that one dispatch captures. `groups`
     // has a dword for each group: the workgroup size of its pipeline. To `batches` the kernel writes a
-    // `GroupBatch` for each group: the parameters of the dispatch.
+    // `GroupBatch` for each group: the parameters of the dispatch. If any input may have several draws, `draws` has memory
+    // only for draws that write something and for one draw of each group; for geometry shaders it has memory for all
+    // draws.
     groups: vec2<u32>,
     batches: vec2<u32>,
     // The size of a draw: DRAW_SIZE, or RESTARTED_DRAW_SIZE if any draw has primitive restart.
     draw_stride: u32,
     input_count: u32,
-    // Whether any input (recorded draw command) may have several draws. If so, `draws` has memory only for draws that
-    // write something and for one draw of each group; for geometry shaders it has memory for all draws.
-    has_several: u32,
+    reserved: u32,
     workgroups_per_axis: u32,
     // Whether any input adds to a query.
     has_queries: u32,
@@ -83,6 +83,9 @@ var<private> items_per_entry: u32;
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
 fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     let width = kernel_width();
+    if width == 1u && local != 0u {
+        return;
+    }
     // Only the first invocation reads and writes the counters.
     if local == 0u {
         let progress = load_progress(progress_address());
@@ -95,18 +98,30 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     next_record = 0u;
     let captures = room != NONE;
     let input_count = load_setup().input_count;
-    if assembles() {
-        items_per_entry = length_of_entries(input_count, local);
-        next_entry = 0u;
-    }
+    next_entry = 0u;
+    items_per_entry = 1u;
     var next_draw = 0u;
-    for (var first = 0u; first < input_count; first += width) {
+    // The draws of geometry shaders are processed twice: the first time, only their items are added up, from which
+    // the number of items in each entry follows.
+    var is_counting = assembles();
+    var item_count = vec2<u32>();
+    for (var first = 0u;; first += width) {
+        if assembles() && is_counting && first >= input_count {
+            is_counting = false;
+            items_per_entry = length_of_entries(item_count);
+            first = 0u;
+        }
+        if first >= input_count {
+            break;
+        }
         let draw_count = count_draws(first, local);
+        // The last draw of all is followed by an end, which ends its runs as the first draw of the next ones would.
+        let has_end = first + width >= input_count && !(assembles() && is_counting);
         var first_draw = 0u;
-        while first_draw < draw_count {
+        while first_draw < draw_count + select(0u, 1u, has_end) {
             let exists = first_draw + local < draw_count;
-            var part = Part();
-            var starts = 0u;
+            var part = Part(input_count, 0u);
+            var starts = select(0u, (1u << NO_RUN) - 1u, has_end && first_draw + local == draw_count);
             var made = Draw();
             var restarts = DrawRestarts();
             var placed = DrawPlacement(0u, 1u, vec2<u32>(), 0u, 0u);
@@ -115,62 +130,83 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
                 starts = starts_of(part);
                 let input = draw_of_input(load_input(load_setup().inputs, part.input), part.index);
                 let arguments = arguments_of(input);
+                var restarted = 0u;
                 if may_restart() && (input.flags & RESTART) != 0u {
-                    restarts = restarts_of(input, arguments);
+                    let found = restarts_of(input, arguments);
+                    restarts = found.draw;
+                    restarted = found.primitives;
                 }
-                placed = needed_by_input(input, arguments, restarts);
+                placed = needed_by_input(input, arguments, restarted);
                 made = draw_of(input, arguments);
             }
             // If nothing is captured, nothing is stored and nothing overflows, so the draws are not placed: all
             // primitives count as written.
-            if captures {
-                placed = place(local, placed);
-            }
             if assembles() {
                 made = assembled_draw(made, placed.primitives);
             } else {
+                if captures {
+                    placed = place(local, placed);
+                }
                 made = placed_draw(made, placed);
             }
 
             let is_group_start = (starts & (1u << GROUP)) != 0u;
-            let is_kept = exists && (load_setup().has_several == 0u || made.invocations != 0u
-                || is_group_start || first + first_draw + local == 0u);
+            let is_first = exists && (is_group_start || first + first_draw + local == 0u);
+            let is_kept = exists && (!has_several() || made.invocations != 0u || is_first);
             var workgroups = 0u;
-            if exists {
-                workgroups = workgroups_of(made, load_workgroup_size(part.input));
+            var entries = 0u;
+            if exists && !(assembles() && is_counting) {
+                let size = load_workgroup_size(part.input);
+                workgroups = workgroups_of(made, size);
+                entries = workgroups * size;
             }
-            if assembles() {
-                let is_first = exists && (is_group_start || first + first_draw + local == 0u);
-                let entries = select(0u, workgroups * load_workgroup_size(part.input), exists);
-                start_entries(local, is_first, part.input, entries);
+            if assembles() && is_counting {
+                entries = made.item_count * made.instance_count;
             }
-            // The sum of `value` over the draws before this one in its run. If this draw begins a run: the sum over the
+            // The sum over the draws before this one in its run or, if this draw begins a run, the sum over the
             // previous run. A run consists of consecutive draws: those with the same stream query if `which` is
-            // STREAM_QUERY, those with the same generated query if it is GENERATED_QUERY, and those of the same group
-            // if it is GROUP, in the last iteration. So after the loop, this is the sum for the group.
-            var before = vec4<u32>();
+            // STREAM_QUERY, those with the same generated query if it is GENERATED_QUERY, those of the same group
+            // if it is GROUP, and all draws if it is NO_RUN.
+            var sum = Sum();
+            var before_in_group = vec4<u32>();
             // This is a loop, because the code of sum_runs is long, and compilers inline every call.
-            for (var which = select(STREAM_QUERY, GROUP, load_setup().has_queries == 0u); which < NO_RUN; which++) {
-                var value = vec4<u32>(workgroups, 0u, select(0u, 1u, is_kept), 0u);
+            var which = select(STREAM_QUERY, GROUP, load_setup().has_queries == 0u);
+            for (which = select(which, NO_RUN, assembles() && is_counting); which <= NO_RUN; which++) {
+                var value = vec4<u32>(select(0u, 1u, is_kept), 0u, entries, 0u);
                 if which == STREAM_QUERY {
                     value = vec4<u32>(select(placed.needed, vec2<u32>(placed.written, 0u), captures), placed.needed);
                 }
                 if which == GENERATED_QUERY {
                     value = vec4<u32>(placed.needed, 0u, 0u);
                 }
+                if which == GROUP {
+                    value = vec4<u32>(workgroups, 0u, value.x, 0u);
+                }
                 let is_start = (starts & (1u << which)) != 0u;
-                before = sum_runs(local, is_start, value, which).before;
-                if is_start && which != GROUP {
-                    add_to_query(load_query(part.input - 1u, which), before);
+                sum = sum_runs(local, is_start, value, which);
+                if which == GROUP {
+                    before_in_group = sum.before;
+                } else if is_start {
+                    add_to_query(load_query(part.input - 1u, which), sum.before);
                 }
             }
-            let number = next_draw + count_kept_before(local, is_kept);
-            next_draw += kept_of_block();
+            if assembles() && is_counting {
+                item_count = add64(item_count, sum.last.zw);
+                first_draw += width;
+                continue;
+            }
+
+            let number = next_draw + sum.before.x;
+            next_draw += sum.last.x;
+            if assembles() {
+                start_entries(is_first, part.input, sum.before.z);
+                next_entry += sum.last.z;
+            }
             var first_workgroup = 0u;
             if is_group_start {
-                store_group(part.input - 1u, before, number);
+                store_group(part.input - 1u, before_in_group, number);
             } else {
-                first_workgroup = saturated(before.xy);
+                first_workgroup = saturated(before_in_group.xy);
             }
             if is_kept {
                 let setup = load_setup();
@@ -189,11 +225,6 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     // all loads before the store.
     storageBarrier();
     if local == 0u {
-        if input_count > 0u {
-            add_to_query(load_query(input_count - 1u, STREAM_QUERY), ends[STREAM_QUERY]);
-            add_to_query(load_query(input_count - 1u, GENERATED_QUERY), ends[GENERATED_QUERY]);
-            store_group(input_count - 1u, ends[GROUP], next_draw);
-        }
         store_positions(load_progress(progress_address()), start_position, next_record);
     }
 }
@@ -202,10 +233,10 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
 // scarce.
 fn load_setup() -> Setup {
     let at = kernel.parameters;
-    let a = load4(at);
-    let b = load4(add_bytes(at, 16u));
-    let c = load4(add_bytes(at, 32u));
-    let d = load4(add_bytes(at, 48u));
+    let a = load4_aligned(at);
+    let b = load4_aligned(add_bytes(at, 16u));
+    let c = load4_aligned(add_bytes(at, 32u));
+    let d = load4_aligned(add_bytes(at, 48u));
     return Setup(
         a.xy, a.zw,
         b.xy, b.zw,
@@ -225,8 +256,9 @@ fn load_workgroup_size(input: u32) -> u32 {
     return load1(multiply_add(setup.groups, load_group(setup.inputs, input), 4u));
 }
 
-// The primitive counts of a draw of `input`. Where its records begin, and how many primitives fit, is computed later.
-fn needed_by_input(input: Input, arguments: Arguments, restarts: DrawRestarts) -> DrawPlacement {
+// The primitive counts of a draw of `input`. `restarted` is the number of primitives of one instance with primitive
+// restart. Where its records begin, and how many primitives fit, is computed later.
+fn needed_by_input(input: Input, arguments: Arguments, restarted: u32) -> DrawPlacement {
     let vertices = vertices_per_primitive(input.flags);
     var primitives = primitive_count(input.topology, vertices, arguments.count);
     if assembles() && input.topology == LIST {
@@ -236,7 +268,7 @@ fn needed_by_input(input: Input, arguments: Arguments, restarts: DrawRestarts) -
         primitives = min(arguments.count / max(vertices, 1u), MOST_ITEMS >> bits) << bits;
     }
     if may_restart() && (input.flags & RESTART) != 0u {
-        primitives = restarted_primitive_count(input, arguments.count, restarts);
+        primitives = restarted;
     }
     return needed_by(primitives, input.flags, arguments.instance_count);
 }
@@ -343,31 +375,9 @@ fn assembled_draw(unclamped: Draw, primitives: u32) -> Draw {
 }
 
 // The number of items per entry (a run of items that one invocation processes), chosen so that all draws together need
-// at most 2^entry_bits entries, and one more for each draw whose last entry is shorter.
-fn length_of_entries(input_count: u32, local: u32) -> u32 {
-    let width = kernel_width();
-    var all = vec2<u32>();
-    for (var first = 0u; first < input_count; first += width) {
-        let draw_count = count_draws(first, local);
-        for (var first_draw = 0u; first_draw < draw_count; first_draw += width) {
-            var items = 0u;
-            if first_draw + local < draw_count {
-                let part = part_of(first, first_draw + local);
-                let input = draw_of_input(load_input(load_setup().inputs, part.input), part.index);
-                let arguments = arguments_of(input);
-                var restarts = DrawRestarts();
-                if may_restart() && (input.flags & RESTART) != 0u {
-                    restarts = restarts_of(input, arguments);
-                }
-                let made = assembled_draw(
-                    draw_of(input, arguments),
-                    needed_by_input(input, arguments, restarts).primitives,
-                );
-                items = made.item_count * made.instance_count;
-            }
-            all = add64(all, sum_runs(local, false, vec4<u32>(items, 0u, 0u, 0u), NO_RUN).last.xy);
-        }
-    }
+// at most 2^entry_bits entries, and one more for each draw whose last entry is shorter. `all` is the number of items of
+// all draws.
+fn length_of_entries(all: vec2<u32>) -> u32 {
     // A draw has less than 2^31 items, and there are at most 2^16 draws (MAX_ASSEMBLED_DRAWS in
     // src/runtime/recorder/collect/values.rs), so the sum is below 2^47.
     let bits = load_setup().entry_bits;
@@ -375,24 +385,22 @@ fn length_of_entries(input_count: u32, local: u32) -> u32 {
     return max(1u, (rounded.x >> bits) | ((rounded.y << 1u) << (31u - bits)));
 }
 
-// Called for all draws of a block. If the invocation's draw is the first one of its group, writes the addresses of the
-// group's entries (see `Entries`). `entries` is the number of entries of the invocation's draw.
+// If the invocation's draw is the first one of its group, writes the addresses of the group's entries (see `Entries`).
+// `before` is the number of entries of the draws of the block before this one.
 //
 // The entries of each group begin with a new block of ENTRIES_PER_BLOCK entries. Before that block, the arrays
 // `counts` and `blocks` have space for the blocks that the entries of all previous groups fill, and for one more block
 // per previous group, because the last block of a group may not be full.
-fn start_entries(local: u32, is_first: bool, input: u32, entries: u32) {
-    let sum = sum_runs(local, false, vec4<u32>(entries, 0u, 0u, 0u), NO_RUN);
+fn start_entries(is_first: bool, input: u32, before: u32) {
     if is_first {
         let setup = load_setup();
         let group = load_group(setup.inputs, input);
-        let tables = load4(setup.entry_tables);
-        let block = (next_entry + sum.before.x) / ENTRIES_PER_BLOCK + group;
+        let tables = load4_aligned(setup.entry_tables);
+        let block = (next_entry + before) / ENTRIES_PER_BLOCK + group;
         let at = multiply_add(load2(add_bytes(setup.entry_tables, 16u)), group, ENTRIES_SIZE);
         let counts = multiply_add(tables.xy, block, ENTRIES_PER_BLOCK * ENTRY_SIZE);
-        store4(at, 0u, vec4<u32>(counts, multiply_add(tables.zw, block, ENTRY_BLOCK_SIZE)));
+        store4_aligned(at, 0u, vec4<u32>(counts, multiply_add(tables.zw, block, ENTRY_BLOCK_SIZE)));
     }
-    next_entry += sum.last.x;
 }
 
 // Stores the number of entries of the group that ends with `input`, rounded up to whole blocks. Returns the number of
@@ -421,8 +429,8 @@ fn store_group(input: u32, sums: vec4<u32>, end: u32) {
     let first = end - sums.z;
     let draws = multiply_add(setup.draws, first, setup.draw_stride);
     let restarted = select(0u, RESTARTED_BATCH, setup.draw_stride == RESTARTED_DRAW_SIZE);
-    store4(batch, 0u, vec4<u32>(draws, sums.z | restarted, NONE));
-    store4(batch, 4u, start_position);
+    store4_aligned(batch, 0u, vec4<u32>(draws, sums.z | restarted, NONE));
+    store4_aligned(batch, 4u, start_position);
     let axis = setup.workgroups_per_axis;
     var count = min(saturated(sums.xy), axis * axis);
     if assembles() {
@@ -430,17 +438,17 @@ fn store_group(input: u32, sums: vec4<u32>, end: u32) {
     }
     let rows = max(1u, count / axis + select(0u, 1u, count % axis != 0u));
     let columns = count / rows + select(0u, 1u, count % rows != 0u);
-    store3(batch, 8u, vec3<u32>(columns, rows, 1u));
+    store4_aligned(batch, 8u, vec4<u32>(columns, rows, 1u, 0u));
 }
 
 fn store_draw(at: vec2<u32>, made: Draw, first_workgroup: u32) {
-    store4(at, 0u, vec4<u32>(made.xfb_topology, made.flags, made.output_count, made.output_end));
-    store4(at, 4u, vec4<u32>(made.item_count, made.instance_count, made.base_vertex, made.first_instance));
-    store4(at, 8u, vec4<u32>(made.draw_index, made.base_record, first_workgroup, made.index_limit));
-    store4(at, 12u, vec4<u32>(made.index_address, made.invocations, made.reciprocal));
+    store4_aligned(at, 0u, vec4<u32>(made.xfb_topology, made.flags, made.output_count, made.output_end));
+    store4_aligned(at, 4u, vec4<u32>(made.item_count, made.instance_count, made.base_vertex, made.first_instance));
+    store4_aligned(at, 8u, vec4<u32>(made.draw_index, made.base_record, first_workgroup, made.index_limit));
+    store4_aligned(at, 12u, vec4<u32>(made.index_address, made.invocations, made.reciprocal));
 }
 
 fn store_restarts(at: vec2<u32>, restarts: DrawRestarts) {
-    store4(at, 0u, vec4<u32>(restarts.first, restarts.limit, restarts.head, restarts.before));
+    store4_aligned(at, 0u, vec4<u32>(restarts.first, restarts.limit, restarts.head, restarts.before));
     store2(at, 4u, restarts.table);
 }

@@ -108,6 +108,9 @@ fn shares_draws() -> bool { return false; }
 // (runs of primitives that one invocation processes, geometry.wgsl), and not yet where the draws' records begin.
 fn assembles() -> bool { return false; }
 
+// Whether any recorded draw command may have several draws.
+fn has_several() -> bool { return true; }
+
 // Whether draws may be patch lists, whose primitives have up to 32 vertices.
 fn may_be_patches() -> bool { return false; }
 
@@ -115,7 +118,8 @@ fn may_be_patches() -> bool { return false; }
 // the 65,535 iterations that llvmpipe allows over all loops of a kernel.
 fn may_loop() -> bool { return true; }
 
-// Invocations per workgroup of a kernel: a power of two, at most MAX_KERNEL_WIDTH.
+// The invocations of a kernel that take part: all of its workgroup, a power of two from 128 to MAX_KERNEL_WIDTH; or
+// only the first one.
 fn kernel_width() -> u32 { return MAX_KERNEL_WIDTH; }
 
 // -- The application's vertex shader.

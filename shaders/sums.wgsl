@@ -36,6 +36,15 @@ var<workgroup> ends: array<vec4<u32>, 4>;
 // The steps are written out, and not a loop: llvmpipe leaves loops after 65,535 iterations in all per kernel, which a
 // batch of many draws would exceed, and the sums would be wrong.
 fn sum_runs(local: u32, starts: bool, value: vec4<u32>, run: u32) -> Sum {
+    let width = kernel_width();
+    if width == 1u {
+        let before = ends[run];
+        let sum = add_pairs(select(before, vec4<u32>(), starts), value);
+        if run != NO_RUN {
+            ends[run] = sum;
+        }
+        return Sum(before, sum);
+    }
     var scan = Scan(value, starts, 0u);
     if local == 0u && !starts {
         scan.sum = add_pairs(ends[run], value);
@@ -45,7 +54,7 @@ fn sum_runs(local: u32, starts: bool, value: vec4<u32>, run: u32) -> Sum {
     scan = join_sums(local, scan, 4u);
     scan = join_sums(local, scan, 16u);
     scan = join_sums(local, scan, 64u);
-    let last = sums[scan.half + kernel_width() - 1u];
+    let last = sums[scan.half + width - 1u];
     var before = vec4<u32>();
     if local > 0u {
         before = sums[scan.half + local - 1u];
@@ -71,18 +80,18 @@ fn join_sums(local: u32, narrow: Scan, step: u32) -> Scan {
     return scan;
 }
 
+fn share_sum(local: u32, scan: Scan) {
+    sums[scan.half + local] = scan.sum;
+    has_start[scan.half + local] = select(0u, 1u, scan.has_start);
+    workgroupBarrier();
+}
+
 fn join_sum_before(local: u32, scan: Scan, distance: u32) -> Scan {
     if scan.has_start || local < distance {
         return scan;
     }
     let other = scan.half + local - distance;
     return Scan(add_pairs(sums[other], scan.sum), has_start[other] != 0u, scan.half);
-}
-
-fn share_sum(local: u32, scan: Scan) {
-    sums[scan.half + local] = scan.sum;
-    has_start[scan.half + local] = select(0u, 1u, scan.has_start);
-    workgroupBarrier();
 }
 
 fn add64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {

@@ -13,7 +13,7 @@
 //! | | loads | stores |
 //! |---|---|---|
 //! | captures | binding 0, binding 1 for buffers that they also write | binding 1 |
-//! | kernels | binding 1 for the buffers in it, binding 0 for buffers with higher numbers | binding 1 |
+//! | kernels | binding 0; for what they may have written, binding 1 for the buffers in it | binding 1 |
 //!
 //! Binding 0 is `NonWritable`.
 
@@ -117,10 +117,10 @@ impl Descriptors {
         match access {
             Access::Load { address, components, source } => {
                 let size = self.element_size(components, source == Source::Aligned);
-                let array = match (source, self.user) {
-                    (Source::Any, _) | (Source::Uniform | Source::Aligned, User::Kernel) => None,
-                    (Source::Written, _) => Some(&mut self.writes),
-                    (Source::Uniform | Source::Aligned, User::Capture) => Some(&mut self.reads),
+                let array = match source {
+                    Source::Any => None,
+                    Source::Written => Some(&mut self.writes),
+                    Source::Uniform | Source::Aligned => Some(&mut self.reads),
                 };
                 Some(match array {
                     Some(array) => {
@@ -129,10 +129,10 @@ impl Descriptors {
                         let first = element_index(builder, code, address, size);
                         load(builder, code, array, buffer, first, components)
                     }
-                    None if source == Source::Any => {
-                        self.load_from_any(builder, code, address, components)
+                    None if self.user == (User::Kernel { is_serial: true }) => {
+                        self.load_from_either(builder, code, address, components)
                     }
-                    None => self.load_from_either(builder, code, address, components),
+                    None => self.load_from_any(builder, code, address, components),
                 })
             }
             // Single bytes are only loaded from buffers that no shader of the dispatch writes. For
@@ -148,7 +148,8 @@ impl Descriptors {
             Access::Store { address, index, value, components, any, aligned } => {
                 let size = self.element_size(components, aligned);
                 let writes = self.writes.view(builder, set, size, int64);
-                let buffer = (!any).then(|| buffer_index(builder, code, address));
+                let is_uniform = !any || self.user == (User::Kernel { is_serial: true });
+                let buffer = is_uniform.then(|| buffer_index(builder, code, address));
                 let uint = builder.uint();
                 let element = element_index(builder, code, address, size);
                 let dwords = builder.constant(size / DWORD);
@@ -181,7 +182,7 @@ impl Descriptors {
         [&mut self.writes, &mut self.reads].map(|array| array.view(builder, set, DWORD, int64))
     }
 
-    /// Generates a load of a kernel: through binding 1 if the kernel may also write the buffer,
+    /// Generates a load of a kernel with one invocation: through binding 1 if the kernel may also write the buffer,
     /// otherwise through binding 0.
     fn load_from_either(
         &mut self,
@@ -214,7 +215,7 @@ impl Descriptors {
     ) -> Id {
         let [writes, reads] = self.views_of_dwords(builder);
         let written = match self.user {
-            User::Kernel => self.writes.count,
+            User::Kernel { .. } => self.writes.count,
             User::Capture => 0,
         };
         let number = code.extract(builder, address, 1);

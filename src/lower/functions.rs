@@ -185,6 +185,7 @@ names! {
         Arrive "arrive",
         AlwaysEmitted "always_emitted",
         Assembles "assembles",
+        HasSeveral "has_several",
         BeginPatch "begin_patch",
         ControlPhases "control_phases",
         ControlPoints "control_points",

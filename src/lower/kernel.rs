@@ -21,16 +21,8 @@ use crate::sysval::results::RESULTS_WIDTH;
 /// A kernel of `shaders/*.wgsl`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kernel {
-    /// `shaders/setup.wgsl`: computes how many primitives each draw captures, and where in the
-    /// capture buffers, if the CPU does not know that. It does not support primitive restart.
-    Setup,
-    /// [`Setup`](Self::Setup) with support for primitive restart, which takes more registers even
-    /// if no draw restarts.
-    RestartedSetup,
-    /// [`RestartedSetup`](Self::RestartedSetup) for draws with geometry or tessellation shaders. It
-    /// only computes how many input primitives the draws have: [`PlaceEntries`](Self::PlaceEntries)
-    /// computes later where in the capture buffers the draws capture.
-    Assemble,
+    /// `shaders/setup.wgsl`: computes what the CPU does not know of the draws of a capture.
+    Setup(Setup),
     /// `shaders/resume.wgsl`: reads the counters, which say where in its buffers a capture resumes, and computes how
     /// many primitives fit.
     Resume,
@@ -51,7 +43,10 @@ pub enum Kernel {
     EntrySums,
     /// `shaders/entries.wgsl`: computes, from the sums of [`EntrySums`](Self::EntrySums), where the
     /// records of each block of entries begin, and how many of them fit into the capture buffers.
-    PlaceEntries,
+    PlaceEntries {
+        /// Whether the kernel has a single invocation ([`Setup::is_serial`]).
+        is_serial: bool,
+    },
     /// `shaders/finish.wgsl`: writes counters and query results that the CPU knows, and ends
     /// queries.
     Finish,
@@ -61,6 +56,22 @@ pub enum Kernel {
     DrawArguments,
 }
 
+/// The draws that a setup kernel is for. Each property that draws lack makes the kernel smaller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setup {
+    /// Whether the kernel supports primitive restart.
+    pub restarts: bool,
+    /// Whether the draws have geometry or tessellation shaders. For these the kernel only computes how many input
+    /// primitives there are: [`PlaceEntries`](Kernel::PlaceEntries) computes later where in the capture buffers the
+    /// draws capture. For other draws it computes how many primitives they capture, and where.
+    pub assembles: bool,
+    /// Whether any recorded draw command may have several draws.
+    pub has_several: bool,
+    /// Whether a single invocation processes one draw after the other, instead of a workgroup many at once. Such a kernel
+    /// has no barriers and no prefix sums, so that processors compile it in a fraction of the time.
+    pub is_serial: bool,
+}
+
 /// The largest workgroup size of kernels; larger workgroups are not faster. On devices that do not support it, the
 /// kernels have [`MIN_WORKGROUP_SIZE`].
 pub const MAX_WORKGROUP_SIZE: u32 = 256;
@@ -68,6 +79,10 @@ pub const MAX_WORKGROUP_SIZE: u32 = 256;
 /// The workgroup size that every device supports: the minimum in Vulkan 1.0 of
 /// `maxComputeWorkGroupInvocations` and `maxComputeWorkGroupSize[0]`.
 pub const MIN_WORKGROUP_SIZE: u32 = 128;
+
+/// The workgroup size of kernels of which a single invocation does the work. llvmpipe (22.3 to 26.2) leaves loops too
+/// early in workgroups that do not fill its vectors, of up to 16 invocations.
+const SERIAL_WORKGROUP_SIZE: u32 = 32;
 
 /// The workgroup size of the kernel [`Resume`](Kernel::Resume).
 pub const RESUME_WIDTH: u32 = 32;
@@ -79,32 +94,69 @@ pub const ENTRY_SUMS_WIDTH: u32 = MIN_WORKGROUP_SIZE;
 pub const KERNEL_CONSTANTS_SIZE: u32 = 8;
 
 impl Kernel {
-    /// All kernels, in the order of their declaration.
-    pub const ALL: [Self; 13] = [
-        Self::Setup,
-        Self::RestartedSetup,
-        Self::Assemble,
+    /// All kernels.
+    pub const ALL: [Self; 27] = [
+        Self::setup(0),
+        Self::setup(1),
+        Self::setup(2),
+        Self::setup(3),
+        Self::setup(4),
+        Self::setup(5),
+        Self::setup(6),
+        Self::setup(7),
+        Self::setup(8),
+        Self::setup(9),
+        Self::setup(10),
+        Self::setup(11),
+        Self::setup(12),
+        Self::setup(13),
+        Self::setup(14),
+        Self::setup(15),
+        Self::PlaceEntries { is_serial: false },
+        Self::PlaceEntries { is_serial: true },
         Self::Resume,
         Self::Restart,
         Self::RestartScan,
         Self::PatchRestart,
         Self::PatchRestartScan,
         Self::EntrySums,
-        Self::PlaceEntries,
         Self::Finish,
         Self::Results,
         Self::DrawArguments,
     ];
 
+    /// The setup kernel with these properties, in the order of their declaration: one bit each.
+    const fn setup(bits: usize) -> Self {
+        Self::Setup(Setup {
+            restarts: bits & 1 != 0,
+            assembles: bits & 2 != 0,
+            has_several: bits & 4 != 0,
+            is_serial: bits & 8 != 0,
+        })
+    }
+
+    /// The index of the kernel in [`ALL`](Self::ALL).
+    pub(crate) fn index(self) -> usize {
+        Self::ALL.iter().position(|kernel| *kernel == self).unwrap_or_default()
+    }
+
+    /// Whether a single invocation does the work, so that barriers do nothing.
+    const fn is_serial(self) -> bool {
+        match self {
+            Self::Setup(Setup { is_serial, .. }) | Self::PlaceEntries { is_serial } => is_serial,
+            _ => false,
+        }
+    }
+
     /// The name of the entry point, both in the shader library and in the result of [`lower`].
     pub const fn entry_point(self) -> &'static CStr {
         match self {
-            Self::Setup | Self::RestartedSetup | Self::Assemble => c"xfb_setup",
+            Self::Setup(_) => c"xfb_setup",
             Self::Resume => c"xfb_resume",
             Self::Restart | Self::PatchRestart => c"xfb_restart",
             Self::RestartScan | Self::PatchRestartScan => c"xfb_restart_scan",
             Self::EntrySums => c"xfb_entry_sums",
-            Self::PlaceEntries => c"xfb_place_entries",
+            Self::PlaceEntries { .. } => c"xfb_place_entries",
             Self::Finish => c"xfb_finish",
             Self::Results => c"xfb_results",
             Self::DrawArguments => c"xfb_draw_arguments",
@@ -114,14 +166,13 @@ impl Kernel {
     /// The workgroup size on a device that supports `max_invocations` invocations per workgroup.
     const fn workgroup_size(self, max_invocations: u32) -> u32 {
         match self {
-            Self::Setup
-            | Self::RestartedSetup
-            | Self::Assemble
+            _ if self.is_serial() => SERIAL_WORKGROUP_SIZE,
+            Self::Setup(_)
             | Self::Restart
             | Self::RestartScan
             | Self::PatchRestart
             | Self::PatchRestartScan
-            | Self::PlaceEntries => match max_invocations {
+            | Self::PlaceEntries { .. } => match max_invocations {
                 MAX_WORKGROUP_SIZE.. => MAX_WORKGROUP_SIZE,
                 _ => MIN_WORKGROUP_SIZE,
             },
@@ -201,14 +252,22 @@ pub(crate) fn for_pipeline(
     // Only these kernels read indices.
     let reads_indices = matches!(kernel, Kernel::Restart | Kernel::PatchRestart);
     let widths = Widths { int64: false, bytes: byte_loads && reads_indices };
-    let memory = Memory::declare(&mut module, resources, set, User::Kernel, widths);
+    let width = kernel.workgroup_size(max_invocations);
+    let user = User::Kernel { is_serial: kernel.is_serial() || width == 1 };
+    let memory = Memory::declare(&mut module, resources, set, user, widths);
     let mut linker = Linker::new(&mut module, library()?);
     let name = kernel.entry_point().to_str().unwrap_or_default();
     let function = linker.function(name)?;
     let io = linker.entry_interface(name)?;
-    let width = kernel.workgroup_size(max_invocations);
-    linker.finish(&mut KernelStubs { memory, kernel, width })?;
+    linker.finish(&mut KernelStubs {
+        memory,
+        kernel,
+        width: if kernel.is_serial() { 1 } else { width },
+    })?;
     explicit_layout::remove(&mut module);
+    if kernel.is_serial() {
+        module.retain(Section::Functions, |i| !i.is(Op::ControlBarrier));
+    }
 
     let size = [function.0, ExecutionMode::LocalSize as u32, width, 1, 1];
     module.push(Section::ExecutionModes, Op::ExecutionMode, &size);
@@ -226,7 +285,7 @@ pub(crate) fn for_pipeline(
 struct KernelStubs {
     memory: Memory,
     kernel: Kernel,
-    /// Invocations per workgroup.
+    /// The invocations per workgroup that take part.
     width: u32,
 }
 
@@ -246,15 +305,26 @@ impl Define for KernelStubs {
         let value = match name {
             StubName::KernelWidth => builder.constant(self.width),
             StubName::MayLoadBytes => builder.constant_bool(self.memory.loads_bytes()),
-            StubName::MayRestart => builder.constant_bool(self.kernel != Kernel::Setup),
-            // In these two kernels each invocation processes many draws, and loops would exceed llvmpipe's
-            // limit of iterations.
-            StubName::MayLoop => builder
-                .constant_bool(!matches!(self.kernel, Kernel::RestartedSetup | Kernel::Assemble)),
-            StubName::Assembles => builder.constant_bool(self.kernel == Kernel::Assemble),
+            StubName::MayRestart => builder.constant_bool(!matches!(
+                self.kernel,
+                Kernel::Setup(Setup { restarts: false, .. })
+            )),
+            // If an invocation processes many draws, loops would exceed llvmpipe's limit of iterations.
+            StubName::MayLoop => builder.constant_bool(!matches!(
+                self.kernel,
+                Kernel::Setup(Setup { is_serial: false, .. })
+            )),
+            StubName::HasSeveral => builder.constant_bool(matches!(
+                self.kernel,
+                Kernel::Setup(Setup { has_several: true, .. })
+            )),
+            StubName::Assembles => builder
+                .constant_bool(matches!(self.kernel, Kernel::Setup(Setup { assembles: true, .. }))),
             StubName::MayBePatches => builder.constant_bool(matches!(
                 self.kernel,
-                Kernel::Assemble | Kernel::PatchRestart | Kernel::PatchRestartScan
+                Kernel::Setup(Setup { assembles: true, .. })
+                    | Kernel::PatchRestart
+                    | Kernel::PatchRestartScan
             )),
             // Only captures call these functions.
             StubName::Arrive

@@ -132,8 +132,11 @@ pub(super) enum User {
     /// A capture. It reads a buffer that it also writes only by loads with [`Source::Written`]. All its other loads are
     /// from buffers that it only reads.
     Capture,
-    /// A kernel, which may read the buffers that it writes.
-    Kernel,
+    /// A kernel. What it wrote itself it only reads by loads with [`Source::Written`] or [`Source::Any`].
+    Kernel {
+        /// Whether each workgroup has a single invocation, so that all loads are from one buffer.
+        is_serial: bool,
+    },
 }
 
 /// Which accesses of other sizes than a dword are generated.

@@ -214,6 +214,11 @@ impl Capabilities {
         self.identity().gains_from(TuningEffect::SharedDraws)
     }
 
+    /// Whether kernels that process few draws have a single invocation.
+    pub(super) fn serial_kernels(&self) -> bool {
+        self.identity().gains_from(TuningEffect::SerialKernels)
+    }
+
     /// The bytes of shared memory in which a workgroup collects its records before it stores them, or 0 for devices
     /// that a [tuning](TuningEffect::NoStaging) excludes because they do not gain from it. An NVIDIA H200 captures
     /// strips three times as fast in this way; other GPUs are assumed to gain, too. To override the number, set another

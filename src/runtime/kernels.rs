@@ -28,7 +28,8 @@ pub struct Kernels {
 #[derive(Debug)]
 pub(super) struct Pipelines {
     layout: PipelineLayout,
-    /// The pipelines with push constants and those with push data, each indexed by [`Kernel`].
+    /// The pipelines with push constants and those with push data, each in the order of
+    /// [`Kernel::ALL`].
     pipelines: [[LazyPipeline; Kernel::ALL.len()]; 2],
 }
 
@@ -158,7 +159,7 @@ impl Pipelines {
         kernel: Kernel,
         cache: vk::PipelineCache,
     ) -> Result<vk::Pipeline, RuntimeError> {
-        self.pipelines[transport as usize][kernel as usize].get_or_make(|| {
+        self.pipelines[transport as usize][kernel.index()].get_or_make(|| {
             let _span = tracing::debug_span!("kernel", ?kernel).entered();
             let target = kernel::Target {
                 resources: ctx.resource_plan()?,

@@ -22,6 +22,8 @@ pub enum TuningEffect {
     /// Workgroups do not collect records in shared memory:
     /// [`Capabilities::staging`](super::Capabilities::staging).
     NoStaging,
+    /// Kernels that process few draws have a single invocation, which needs neither barriers nor prefix sums.
+    SerialKernels,
     /// Captures of draws with primitive restart have workgroups of 128 invocations:
     /// [`Capabilities::workgroup_sizes`](super::Capabilities::workgroup_sizes).
     LargeRestartedWorkgroups,
@@ -37,6 +39,7 @@ impl TuningEffect {
             Self::NarrowAccesses => "accesses are not tested for their alignment",
             Self::Int64Accesses => "pairs of dwords are accessed as 64-bit integers",
             Self::SharedDraws => "a workgroup loads the parameters of its draw together",
+            Self::SerialKernels => "kernels process up to 512 draws one after the other",
             Self::NoStaging => "records are not collected in shared memory",
             Self::SmallBatchedWorkgroups => {
                 "workgroups of 32 invocations capture several small draws"
@@ -112,6 +115,13 @@ pub static TUNINGS: &[Tuning] = &[
         effect: TuningEffect::NoStaging,
         devices: "processors, with any driver",
         reason: "shared memory is in the caches of the processor, like what is captured to",
+        applies: |device| device.device_type == PhysicalDeviceType::CPU,
+    },
+    Tuning {
+        name: "processor-serial-kernels",
+        effect: TuningEffect::SerialKernels,
+        devices: "processors, with any driver",
+        reason: "a workgroup has no more than one core in any case, and barriers take long to compile",
         applies: |device| device.device_type == PhysicalDeviceType::CPU,
     },
     Tuning {

@@ -106,7 +106,8 @@ pub const WORKGROUPS_OFFSET: u64 = std::mem::offset_of!(GroupBatch, workgroups) 
 pub struct Setup {
     /// The address of an array of [`Input`].
     pub inputs: Address,
-    /// The address at which the [`DrawSysvals`] of the draws are written.
+    /// The address at which the [`DrawSysvals`] of the draws are written. If any [`Input`] may be several draws, only the
+    /// draws that write something and the first draw of each group are; with geometry shaders all draws.
     pub draws: Address,
     /// The address of an array of dwords: for each group, the workgroup size of its pipeline.
     pub groups: Address,
@@ -117,9 +118,8 @@ pub struct Setup {
     pub draw_stride: u32,
     /// The number of elements of `inputs`.
     pub input_count: u32,
-    /// 1 if any [`Input`] may be several draws, otherwise 0. If it is 1, only the draws that write something and the
-    /// first draw of each group are stored at `draws`; with geometry shaders all draws are stored.
-    pub has_several: u32,
+    /// Not used.
+    pub reserved: u32,
     /// The largest number of workgroups of a dispatch along one axis.
     pub workgroups_per_axis: u32,
     /// 1 if any [`Input`] has a query, otherwise 0. With geometry or tessellation shaders always 0, because the kernel

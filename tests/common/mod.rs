@@ -19,10 +19,13 @@ pub mod settings;
 pub mod skip;
 pub mod test_device;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use vkxfb::internal::spirv::{Id, Module, Section, result_of};
+use vkxfb::spirv::headers::Op;
 
 /// A vertex shader that captures the number of each vertex.
 pub const CAPTURES: &str = "#version 450
@@ -140,6 +143,26 @@ pub fn assemble(source: &str, target: &str) -> Vec<u32> {
 /// validation layer, which checks the shaders of captures.
 pub fn validate(words: &[u32], target: &str) {
     spirv_val::validate(words, target).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(casts_of_pointers(words), 0, "SwiftShader cannot cast a pointer to a pointer");
+}
+
+/// The number of `OpBitcast`s from a pointer to another pointer.
+pub fn casts_of_pointers(words: &[u32]) -> usize {
+    let module = Module::parse(words).unwrap();
+    let pointers: HashSet<Id> = module
+        .section(Section::Declarations)
+        .filter(|i| i.is(Op::TypePointer))
+        .map(|i| i.id(0))
+        .collect();
+    let values: HashSet<Id> = module
+        .section(Section::Functions)
+        .filter_map(|i| match result_of(i) {
+            (Some(ty), Some(value)) if pointers.contains(&ty) => Some(value),
+            _ => None,
+        })
+        .collect();
+    let casts = module.section(Section::Functions).filter(|i| i.is(Op::Bitcast));
+    casts.filter(|i| pointers.contains(&i.id(0)) && values.contains(&i.id(2))).count()
 }
 
 /// Returns the words as SPIR-V assembly.

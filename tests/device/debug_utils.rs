@@ -90,7 +90,7 @@ fn record(names: bool) -> Vec<String> {
         let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
         let pipeline = Pipeline::new(ctx, &PipelineDesc::new(&lowered)).unwrap();
         let kernels = Kernels::new(ctx).unwrap();
-        kernels.prepare_each(ctx, &[Kernel::Setup], vk::PipelineCache::null()).unwrap();
+        kernels.prepare_each(ctx, &[Kernel::Resume], vk::PipelineCache::null()).unwrap();
         let mut arena = Arena::new(ctx, allocator, &ArenaDesc::for_draws(1, 1)).unwrap();
         let desc = vkxfb::BufferDesc::new(
             "captured",

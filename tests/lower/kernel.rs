@@ -1,7 +1,9 @@
 //! Kernels, which prepare captures.
 
-use vkxfb::internal::kernel::Kernel;
+use vkxfb::internal::kernel::{Kernel, MAX_WORKGROUP_SIZE, Setup, Target, lower};
+use vkxfb::internal::spirv::{Module, Section};
 use vkxfb::lower::{LowerError, ResourcePlan};
+use vkxfb::spirv::headers::Op;
 
 use super::shaders::DESCRIPTORS;
 use crate::common;
@@ -27,5 +29,39 @@ fn kernels_are_valid() {
         let resources = ResourcePlan::Descriptors { reads: 0, writes: 0 };
         let error = lower(kernel, &Target::default().resources(resources)).unwrap_err();
         assert!(matches!(error, LowerError::StorageBuffers { .. }), "{error}");
+    }
+}
+
+/// Kernels stay small, because drivers for processors take long to compile them: at worst the square of their size.
+#[test]
+fn kernels_are_small() {
+    for kernel in Kernel::ALL {
+        let setup = match kernel {
+            Kernel::Setup(setup) => Some(setup),
+            _ => None,
+        };
+        let is_serial = matches!(
+            kernel,
+            Kernel::Setup(Setup { is_serial: true, .. }) | Kernel::PlaceEntries { is_serial: true }
+        );
+        for resources in [ResourcePlan::DeviceAddress, DESCRIPTORS] {
+            let target = Target::default().resources(resources).max_invocations(MAX_WORKGROUP_SIZE);
+            let words = lower(kernel, &target).unwrap();
+            let module = Module::parse(&words).unwrap();
+            let count = |op| module.section(Section::Functions).filter(|i| i.is(op)).count();
+            let barriers = count(Op::ControlBarrier);
+            let (most_barriers, most) = match (setup, resources) {
+                _ if is_serial => (0, 38),
+                // Only for GPUs, and for many draws: three prefix sums, one of which places draws.
+                (Some(_), ResourcePlan::DeviceAddress) => (27, 72),
+                (Some(_), ResourcePlan::Descriptors { .. }) => (27, 100),
+                (None, ResourcePlan::DeviceAddress) => (8, 24),
+                (None, ResourcePlan::Descriptors { .. }) => (8, 40),
+            };
+            let barriers = count(Op::ControlBarrier);
+            assert!(barriers <= most_barriers, "{kernel:?}, {resources}: {barriers} barriers");
+            let kilobytes = words.len().div_ceil(256);
+            assert!(kilobytes <= most, "{kernel:?}, {resources}: {kilobytes} KiB");
+        }
     }
 }

@@ -184,7 +184,7 @@ fn plans_have_as_many_buffers_as_can_be_used() {
         let options = compute::Options::new(&vertex_input).target(target);
         let shader = compute::lower(&Shader::new(&words), &options).map(|_| ());
         let target = kernel::Target::default().resources(resources);
-        let kernel = kernel::lower(Kernel::Setup, &target).map(|_| ());
+        let kernel = kernel::lower(Kernel::Resume, &target).map(|_| ());
         let expected = match is_right {
             true => Ok(()),
             false => Err(LowerError::StorageBuffers { reads, writes }),

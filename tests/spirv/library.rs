@@ -172,7 +172,7 @@ fn sysvals_have_one_layout() {
     assert_eq!(
         layout("Setup"),
         expected!(Setup:
-            inputs, draws, groups, batches, draw_stride, input_count, has_several,
+            inputs, draws, groups, batches, draw_stride, input_count, reserved,
             workgroups_per_axis, has_queries, entry_bits, entry_tables, progress)
     );
     assert_eq!(

@@ -169,7 +169,9 @@ fn a_predicate_without_its_barrier_is_reported() {
     };
     assert_eq!(messages(true), []);
     let found = messages(false);
-    let ids: Vec<&str> = found.iter().map(|message| message.id.as_str()).collect();
+    // There is a message for each view of the buffers that the kernel declares.
+    let mut ids: Vec<&str> = found.iter().map(|message| message.id.as_str()).collect();
+    ids.dedup();
     assert_eq!(ids, ["SYNC-HAZARD-READ-AFTER-WRITE"], "{found:?}");
 }
 

@@ -139,7 +139,9 @@ fn many_restarted_draws_cost_what_one_does() {
                 }
             })
         };
+        // The first captures create the kernels for few draws and for many.
         captured(1, 0);
+        captured(MOST, 0);
         let (one, some, all) = (captured(1, 0), captured(MOST, 0), captured(MOST, 1));
         let lines = |draws: std::ops::Range<u32>| {
             draws.flat_map(|number| {

@@ -104,8 +104,6 @@ pub(in super::super) enum Upload {
         batches: BlockId,
         /// The number of bytes from one placed draw to the next.
         draw_stride: u32,
-        /// Whether an indirect draw may consist of several draws.
-        has_several: bool,
         has_queries: bool,
         /// For draws of geometry or tessellation shaders, which the setup kernel does not place: the parameters with
         /// which it divides them into entries. `None` for other draws.

@@ -142,6 +142,8 @@ pub(super) struct Limits {
     pub(super) by_descriptors: bool,
     /// Whether dispatches may be indirect.
     pub(super) indirect_dispatch: bool,
+    /// Whether kernels for few draws have a single invocation.
+    pub(super) serial_kernels: bool,
     /// Whether Vulkan pipelines for one draw test the alignment of accesses.
     pub(super) tests_alignment: bool,
     /// Whether a test omits [`Barrier::ValuesToEnds`]. In that case the ends of queries are recorded before the

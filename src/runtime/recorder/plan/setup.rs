@@ -18,7 +18,7 @@ use super::{
     Upload, When,
 };
 use crate::counts::BoundBuffer;
-use crate::lower::kernel::Kernel;
+use crate::lower::kernel::{self, Kernel};
 use crate::runtime::fold::fold;
 use crate::runtime::pipeline::{Key, Source};
 use crate::runtime::{Barrier, RuntimeError};
@@ -76,6 +76,10 @@ struct KnownDraw {
     workgroups: [u32; 2],
 }
 
+/// The largest number of draws, or of blocks of entries, that a kernel with a single invocation processes. Each takes
+/// up to 90 iterations of loops (with primitive restart), of which llvmpipe allows 65,535.
+const MOST_SERIAL: u64 = 512;
+
 impl Planner<'_> {
     /// Plans a setup kernel, and captures of the draws that it places.
     ///
@@ -91,11 +95,7 @@ impl Planner<'_> {
         let batches = self.plan.groups.len() as u64 * BATCH_SIZE;
         let batches = self.plan.scratch(Scratch::Batches, batches);
         let parameters = self.setup_parameters(batches, restarts.is_some(), None);
-        let kernel = match restarts {
-            Some(_) => Kernel::RestartedSetup,
-            None => Kernel::Setup,
-        };
-        self.push_setup(kernel, parameters, restarts, known.is_some())?;
+        self.push_setup(false, parameters, restarts, known.is_some())?;
         let barrier = |which, then| Step::Barrier { which, when: When::Always, then };
         if !self.collected.has_targets() || self.plan.groups.iter().all(Group::is_empty) {
             return Ok(());
@@ -133,22 +133,31 @@ impl Planner<'_> {
         let batches = self.plan.groups.len() as u64 * BATCH_SIZE;
         let batches = self.plan.scratch(Scratch::Batches, batches);
         let parameters = self.setup_parameters(batches, restarts.is_some(), Some(assembly));
-        self.push_setup(Kernel::Assemble, parameters, restarts, false)?;
+        self.push_setup(true, parameters, restarts, false)?;
         Ok(batches)
     }
 
-    /// Adds a setup kernel, and before it the kernels that find restarts. If `is_known` is true, the captures after the
-    /// setup kernel do not depend on its results.
+    /// Adds a setup kernel, and before it the kernels that find restarts. `assembles` says whether the draws have
+    /// geometry or tessellation shaders. If `is_known` is true, the captures after the setup kernel do not depend on its
+    /// results.
     ///
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`].
     fn push_setup(
         &mut self,
-        kernel: Kernel,
+        assembles: bool,
         parameters: BlockId,
         restarts: Option<BlockId>,
         is_known: bool,
     ) -> Result<(), RuntimeError> {
+        let draws = self.collected.draws.iter().map(CollectedDraw::count);
+        let is_serial = self.is_serial(draws.fold(0, u64::saturating_add));
+        let setup = Kernel::Setup(kernel::Setup {
+            restarts: restarts.is_some(),
+            assembles,
+            has_several: self.has_several(),
+            is_serial,
+        });
         let barrier = |which, then| Step::Barrier { which, when: When::Always, then };
         self.plan.steps.push(barrier(Barrier::BeforeSetup, Touched::Unknown));
         if let Some(parameters) = restarts {
@@ -165,8 +174,13 @@ impl Planner<'_> {
             let then = if is_known { Touched::CapturedAndCounted } else { Touched::Unknown };
             steps.push(barrier(Barrier::RestartToSetup, then));
         }
-        self.plan.steps.push(Step::Kernel { kernel, parameters, workgroups: [1, 1] });
+        self.plan.steps.push(Step::Kernel { kernel: setup, parameters, workgroups: [1, 1] });
         Ok(())
+    }
+
+    /// Whether a kernel that processes `count` draws, or blocks of entries, has a single invocation.
+    pub(super) fn is_serial(&self, count: u64) -> bool {
+        self.limits.serial_kernels && count <= MOST_SERIAL
     }
 
     /// Adds a block for the parameters of the setup kernel, and blocks for its inputs and outputs. Returns the block of
@@ -178,7 +192,6 @@ impl Planner<'_> {
         assembly: Option<Assembly>,
     ) -> BlockId {
         let Collected { draws: inputs, .. } = self.collected;
-        let has_several = inputs.iter().any(|draw| draw.count() > 1);
         // The primitives that geometry shaders emit are counted later, by the place kernel.
         let has_queries =
             assembly.is_none() && inputs.iter().any(|draw| !Queries::of(&draw.input).is_none());
@@ -188,7 +201,7 @@ impl Planner<'_> {
         };
         let most = match assembly {
             Some(_) => inputs.iter().map(CollectedDraw::count).sum(),
-            None => self.most_placed_draws(has_several),
+            None => self.most_placed_draws(),
         };
         let placed = most * draw_stride as u64;
         let plan = &mut *self.plan;
@@ -197,16 +210,8 @@ impl Planner<'_> {
         let groups = plan.groups.len() * size_of::<u32>();
         let groups = plan.upload(Upload::WorkgroupSizes, groups);
         let draw_stride = draw_stride as u32;
-        let setup = Upload::Setup {
-            inputs,
-            draws,
-            groups,
-            batches,
-            draw_stride,
-            has_several,
-            has_queries,
-            assembly,
-        };
+        let setup =
+            Upload::Setup { inputs, draws, groups, batches, draw_stride, has_queries, assembly };
         plan.upload(setup, size_of::<Setup>())
     }
 
@@ -246,11 +251,15 @@ impl Planner<'_> {
         }
     }
 
-    /// The largest number of draws that the setup kernel writes. `has_several` says whether an indirect command may
-    /// have several draws.
-    fn most_placed_draws(&self, has_several: bool) -> u64 {
+    /// Whether any indirect command may have several draws.
+    fn has_several(&self) -> bool {
+        self.collected.draws.iter().any(|draw| draw.count() > 1)
+    }
+
+    /// The largest number of draws that the setup kernel writes.
+    fn most_placed_draws(&self) -> u64 {
         let draws = &self.collected.draws;
-        if !has_several {
+        if !self.has_several() {
             return draws.len() as u64;
         }
         let all = draws.iter().map(CollectedDraw::count).fold(0, u64::saturating_add);

@@ -21,6 +21,7 @@ const STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
 const ADDRESSES: Limits = Limits {
     workgroups_per_axis: 65535,
     shared_workgroups: 64,
+    serial_kernels: false,
     entries: 1 << 10,
     by_descriptors: false,
     indirect_dispatch: true,
@@ -198,12 +199,15 @@ fn check(plan: &Plan) {
                 (Kernel::Finish, Upload::Finish { .. })
                     | (Kernel::Resume, Upload::Resume { .. })
                     | (
-                        Kernel::Setup | Kernel::RestartedSetup,
+                        Kernel::Setup(Setup { assembles: false, .. }),
                         Upload::Setup { assembly: None, .. }
                     )
-                    | (Kernel::Assemble, Upload::Setup { assembly: Some(_), .. })
+                    | (
+                        Kernel::Setup(Setup { assembles: true, .. }),
+                        Upload::Setup { assembly: Some(_), .. }
+                    )
                     | (Kernel::EntrySums, Upload::EntrySums { .. })
-                    | (Kernel::PlaceEntries, Upload::PlaceEntries { .. })
+                    | (Kernel::PlaceEntries { .. }, Upload::PlaceEntries { .. })
                     | (
                         Kernel::Restart
                             | Kernel::RestartScan

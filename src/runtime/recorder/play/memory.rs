@@ -283,7 +283,6 @@ impl Player<'_> {
                 groups,
                 batches,
                 draw_stride,
-                has_several,
                 has_queries,
                 assembly,
             } => part.push_one(Setup {
@@ -293,7 +292,7 @@ impl Player<'_> {
                 batches: at(batches),
                 draw_stride,
                 input_count: self.collected.draws.len() as u32,
-                has_several: has_several.into(),
+                reserved: 0,
                 workgroups_per_axis: self.ctx.max_workgroups_per_axis(),
                 has_queries: has_queries.into(),
                 entry_bits: assembly.map_or(0, |assembly| assembly.entry_bits),
